@@ -1,0 +1,42 @@
+import type { AgentSpec, ContextParts, Diagnostic, JsonValue, Remote, SkillProvider, ToolCall, ToolDescriptor, ToolResult, TurnInfo } from '../contract/index.ts';
+
+/** What a declared extension is at this moment. `idle`: declared and healthy, its code not loaded yet. */
+export type ExtensionState = 'active' | 'idle' | 'failed' | 'blocked' | 'disabled';
+
+/** A context provider as a turn uses it: timed and isolated by the host. */
+export interface ContextSource {
+  readonly extensionId: string;
+  readonly priority: number;
+  readonly placement: 'system' | 'turn';
+  /** Rejects `provider_timeout` or `provider_failed`, which the host has recorded already. */
+  getContext(prompt: string, turn: TurnInfo, signal: AbortSignal): Promise<string | ContextParts | null>;
+}
+
+/** What agents need of extensions; the host implements it. */
+export interface ExtensionsPort {
+  /** Ids of all declared extensions, sorted. */
+  ids(): readonly string[];
+  /** undefined: nothing declares this id. */
+  state(extensionId: string): ExtensionState | undefined;
+  /** From the index where it is valid, else by loading the extension. Rejects `provider_unavailable` with the reason. */
+  tools(extensionId: string): Promise<readonly ToolDescriptor[]>;
+  /** Never rejects: a throw is `tool_failed`, a cut `tool_timeout`, an abort `aborted`, a reload under way `interrupted`, a missing tool `tool_gone`. */
+  callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult>;
+  needsApproval(extensionId: string, tool: string, input: JsonValue): Promise<boolean>;
+  /** The tool's own line for a terminal; undefined where it has none or throws. */
+  presentTool(extensionId: string, tool: string, result: ToolResult): Promise<string | undefined>;
+  /** All context providers that can run now, sorted by priority, then id. Those that fail to load are recorded and left out. */
+  contexts(): Promise<readonly ContextSource[]>;
+  /** null when no extension that can run provides skills. */
+  skills(): Promise<Remote<SkillProvider> | null>;
+  /** Checks `agent.keys` with the extensions that own them. */
+  checkAgentKeys(spec: AgentSpec): Promise<readonly Diagnostic[]>;
+}
+
+/** An agent as a file declares it. `spec` is null when the file is broken; then `diagnostics` say why. */
+export interface AgentDeclaration {
+  readonly id: string;
+  readonly spec: AgentSpec | null;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly file: string;
+}

@@ -1,0 +1,28 @@
+/** A finding about one file or part. Data, never thrown. Lines and columns count from 1. */
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning' | 'info';
+  readonly code: string;
+  readonly message: string;
+  readonly file?: string;
+  readonly line?: number;
+  readonly column?: number;
+  /** What to do, as an imperative. */
+  readonly cure?: string;
+}
+
+/** What went wrong with one extension or agent, and in which phase of its life. */
+export interface Failure {
+  readonly extensionId: string;
+  readonly phase: Phase;
+  readonly code: string;
+  readonly message: string;
+  readonly cause?: string;
+  readonly at: number;
+  readonly file?: string;
+  readonly line?: number;
+  readonly cure?: string;
+}
+
+export type Phase =
+  | 'discover' | 'validate' | 'order' | 'bundle' | 'import' | 'construct' | 'initialize' | 'start'
+  | 'getContext' | 'tool call' | 'background' | 'stop' | 'reload' | 'call';

@@ -1,0 +1,78 @@
+import type { AgentSpec } from './agent.ts';
+import type { Clock } from './clock.ts';
+import type { Events } from './events.ts';
+import type { Protocol, Remote } from './protocol.ts';
+import type { JsonValue } from './tool.ts';
+import type { TurnEvent, TurnRequest } from './turn.ts';
+
+/** Levels as pino has them. Fields are plain data; secrets never belong in them. */
+export interface Logger {
+  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+/** Small JSON values of one extension, durable when the promise resolves. Keys ≤ 512 bytes, values ≤ 1 MiB. */
+export interface KeyValue {
+  /** null when there is none. */
+  get(key: string): Promise<JsonValue>;
+  set(key: string, value: JsonValue): Promise<void>;
+  /** False when there was none. */
+  delete(key: string): Promise<boolean>;
+  /** Sorted keys. */
+  keys(prefix?: string): Promise<readonly string[]>;
+}
+
+export type SqlValue = null | number | bigint | string | Uint8Array;
+export type SqlRow = Record<string, SqlValue>;
+
+/** The tables of one extension in `pith.db`; their names must begin with `<extension id>_`. In process only. */
+export interface Database {
+  /** Rows of a query. Positional parameters, as many as the statement has. */
+  all(sql: string, ...parameters: SqlValue[]): SqlRow[];
+  /** The first row, or null. */
+  get(sql: string, ...parameters: SqlValue[]): SqlRow | null;
+  /** Runs statements in one transaction; durable when the promise resolves. */
+  write(run: (statement: (sql: string, ...parameters: SqlValue[]) => { readonly changes: number }) => void): Promise<void>;
+}
+
+export interface AgentsApi {
+  /** Every declared agent that can run. */
+  list(): Promise<readonly AgentSpec[]>;
+  /** The one way to run an agent. Never throws; ends with `turn-end`. */
+  run(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
+}
+
+/** The only door from an extension to the kernel. What is taken through it is released when the extension stops. */
+export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
+  readonly id: string;
+  /** Absolute path of the extension's folder. Read only. */
+  readonly directory: string;
+  /** Absolute path of the folder that the extension may write; made on first access. */
+  readonly dataDirectory: string;
+  /** Absolute path of the sandbox; the project is its parent. */
+  readonly sandbox: string;
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly kv: KeyValue;
+  readonly database: Database;
+  readonly agents: AgentsApi;
+  /** A secret that the manifest declares, or null when it is not set. Throws `not_declared` for other names. */
+  getSecret(name: string): string | null;
+  /** The provider among `depends_on`; throws `not_declared` when none of them provides it. */
+  use<T extends object>(protocol: Protocol<T>): Remote<T>;
+  /** Every provider that can be reached now; empty when there is none. */
+  find<T extends object>(protocol: Protocol<T>): readonly Remote<T>[];
+  /** `release` runs when the extension stops, newest first, once. */
+  own(release: () => void | Promise<void>): void;
+}
+
+/** What a class may have beside its protocols. All optional. */
+export interface Extension {
+  initialize?(): Promise<void> | void;
+  start?(): Promise<void> | void;
+  stop?(): Promise<void> | void;
+}

@@ -1,0 +1,46 @@
+/**
+ * All that an extension may import: `import { … } from 'pith'`.
+ *
+ * Words:
+ * - **Manifest**: the strict, validated value of a `manifest.yaml`; the only declaration of an extension or agent.
+ * - **Extension**: a folder under `sandbox/extensions/`; an object whose abilities are the protocols that it implements.
+ * - **Protocol**: a named interface, declared in the manifest's `provides` and checked by a structural guard.
+ * - **Context**: `ExtensionContext`, the only door from an extension to the kernel.
+ * - **Agent**: frozen data (`AgentSpec`), always run by the same `runTurn`.
+ * - **Skill**: a folder with a `SKILL.md`: knowledge.
+ * - **SavedSkill**: a stored agent definition with inputs, limits, permissions, schedule and webhook: a row, not a folder.
+ * - **Turn**: one user message to one final answer.
+ * - **Thread**: the persisted messages of one conversation.
+ * - **Channel**: an extension through which a person talks.
+ * - **Run**: one execution of a saved skill or task, recorded.
+ * - **Lane**: a named set of slots in which runs wait and execute.
+ * - **Proposal**: a suggested change to a skill that waits for approval.
+ */
+export { z } from 'zod';
+
+export { DEFAULT_LIMITS, type AgentLimits, type AgentSpec } from './agent.ts';
+export type { Clock } from './clock.ts';
+export type { Diagnostic, Failure, Phase } from './diagnostic.ts';
+export { codeOf, ERROR_CODES, messageOf, PithError, type ErrorCode, type PithErrorOptions } from './errors.ts';
+export { TOPICS, type Events, type Off, type Topic, type TopicMap } from './events.ts';
+export type { AgentsApi, Database, Extension, ExtensionContext, KeyValue, Logger, SqlRow, SqlValue } from './extension.ts';
+export { manifestSchema, type Manifest } from './manifest.ts';
+export { didYouMean, nearest } from './nearest.ts';
+export { PROTOCOL_IDS, type Member, type Protocol, type ProtocolId, type Remote } from './protocol.ts';
+export {
+  defineTool, isToolResult, Tool, toolError, toolResult,
+  type JsonValue, type Retain, type ToolCall, type ToolDefinition, type ToolDescriptor, type ToolEffect, type ToolPermission,
+  type ToolResult, type ToolResultOptions,
+} from './tool.ts';
+export type { Message, TurnEndReason, TurnEvent, TurnInfo, TurnPolicy, TurnRequest, Usage } from './turn.ts';
+
+export { ChannelProvider, type ChannelMessage } from './protocols/channel-provider.ts';
+export {
+  CommandProvider,
+  type Command, type CommandArgument, type CommandContext, type CommandInput, type CommandIO, type CommandOption,
+} from './protocols/command-provider.ts';
+export { ContextProvider, type ContextParts } from './protocols/context-provider.ts';
+export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './protocols/model-provider.ts';
+export { ServiceProvider } from './protocols/service-provider.ts';
+export { SkillProvider, type SkillContent, type SkillState, type SkillSummary } from './protocols/skill-provider.ts';
+export { ToolProvider } from './protocols/tool-provider.ts';

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { DEFAULT_LIMITS } from './agent.ts';
+import { PROTOCOL_IDS } from './protocol.ts';
+
+/**
+ * The strict shape of `manifest.yaml`. Made on first use: a start from a valid index never needs it.
+ * `agent` lets unknown keys through, because extensions own them (`agent_keys`); the host checks that each has an owner.
+ */
+export const manifestSchema = once(() => {
+  const id = z.string().regex(/^[a-z][a-z0-9_]{0,62}$/, 'must be snake_case, begin with a letter and have at most 63 characters');
+  const text = z.string();
+  const names = z.array(z.string().min(1)).default([]);
+  const envName = z.string().regex(/^[A-Z][A-Z0-9_]*$/, 'must look like OPENAI_API_KEY');
+
+  const limits = z.strictObject({
+    max_turns: z.int().min(1).default(DEFAULT_LIMITS.max_turns),
+    max_tool_calls: z.int().min(0).default(DEFAULT_LIMITS.max_tool_calls),
+    max_tokens: z.int().min(1).default(DEFAULT_LIMITS.max_tokens),
+    time_budget_ms: z.int().min(1).default(DEFAULT_LIMITS.time_budget_ms),
+  });
+
+  const agent = z.looseObject({
+    description: text.default(''),
+    model: z.string().min(1).default('default'),
+    integration_mode: z.enum(['tool', 'none']).default('none'),
+    instructions: text.default(''),
+    uses_tools: names,
+    uses_skills: names,
+    delegates_to: names,
+    limits: limits.prefault({}),
+  });
+
+  return z
+    .strictObject({
+      id,
+      name: z.string().min(1).optional(),
+      version: z.string().regex(/^\d+\.\d+\.\d+(?:[-+].+)?$/, 'must be a semantic version such as 1.0.0').default('0.0.0'),
+      description: text.default(''),
+      entrypoint: z.string().min(1).optional(),
+      provides: z.array(z.enum(PROTOCOL_IDS)).default([]),
+      depends_on: z.array(id).default([]),
+      optional_depends_on: z.array(id).default([]),
+      isolation: z.enum(['in_process', 'process']).default('process'),
+      permissions: z
+        .strictObject({ network: z.boolean().default(false), read: names, write: names })
+        .prefault({}),
+      enabled: z.boolean().default(true),
+      config: z.record(z.string(), z.unknown()).default({}),
+      secrets: z.array(envName).default([]),
+      commands: z
+        .array(
+          z.strictObject({
+            path: z.string().regex(/^[a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)*$/, 'must be words in lower case'),
+            needs: z.enum(['index', 'initialized', 'started']).default('initialized'),
+            entry: z.string().min(1).optional(),
+            description: text.default(''),
+          }),
+        )
+        .default([]),
+      models: z
+        .array(
+          z.strictObject({
+            prefix: z.string().regex(/^[a-z][a-z0-9_-]*$/),
+            /** The prefix is chosen without settings when all of these are set. */
+            when_env: z.array(envName).default([]),
+            /** … or when something listens on this port of the loopback address. */
+            when_port: z.int().min(1).max(65_535).optional(),
+            /** Higher wins. */
+            rank: z.int().default(0),
+            /** The model taken when the prefix is chosen without settings; absent: the first that the server lists. */
+            default: z.string().optional(),
+          }),
+        )
+        .default([]),
+      agent_keys: z.array(z.string().min(1)).default([]),
+      events: z
+        .strictObject({
+          publishes: names,
+          handles: z.array(z.strictObject({ topic: z.string().min(1), handler: z.string().min(1) })).default([]),
+        })
+        .prefault({}),
+      schedules: z.array(z.strictObject({ name: z.string().min(1), cron: z.string().min(1), handler: z.string().min(1) })).default([]),
+      setup_instructions: text.default(''),
+      agent: agent.optional(),
+    })
+    .transform((manifest) => ({ ...manifest, name: manifest.name ?? manifest.id }));
+});
+
+/** The validated value of a `manifest.yaml`; the only declaration of an extension or agent. */
+export type Manifest = z.output<ReturnType<typeof manifestSchema>>;
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}

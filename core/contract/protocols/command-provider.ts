@@ -1,0 +1,70 @@
+import type { ExtensionContext } from '../extension.ts';
+import { defineProtocol } from '../protocol.ts';
+import type { JsonValue } from '../tool.ts';
+
+export interface CommandArgument {
+  readonly name: string;
+  readonly description: string;
+  readonly required?: boolean;
+  /** Takes all that remain; only the last may. */
+  readonly variadic?: boolean;
+}
+
+export interface CommandOption {
+  /** Long name without dashes. */
+  readonly name: string;
+  readonly short?: string;
+  readonly type: 'string' | 'boolean' | 'number';
+  readonly description: string;
+  readonly default?: string | boolean | number;
+  readonly multiple?: boolean;
+}
+
+export interface CommandInput {
+  readonly arguments: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly options: Readonly<Record<string, string | boolean | number | readonly string[] | undefined>>;
+}
+
+/** Where a command speaks: a terminal, a pipe or a conversation. */
+export interface CommandIO {
+  /** Human text; swallowed under `--json`. */
+  print(text: string): void;
+  error(text: string): void;
+  /** The command's one JSON value, or one line of a stream; written only under `--json`. */
+  json(value: JsonValue): void;
+  /** null where nobody can answer. */
+  ask(question: string, options?: { readonly choices?: readonly string[]; readonly secret?: boolean }): Promise<string | null>;
+  /** Lines that are piped in, or that a person types. */
+  readonly input: AsyncIterable<string>;
+  readonly interactive: boolean;
+  readonly wantsJson: boolean;
+  readonly quiet: boolean;
+  readonly colour: boolean;
+  readonly columns: number;
+  /** The conversation a slash command was typed in. */
+  readonly session?: { readonly threadId: string; readonly agentId: string };
+}
+
+/** One definition for the command line (`pith skills list`) and for chat (`/skills list`). */
+export interface Command {
+  /** Words from the left: `skills list`. */
+  readonly path: string;
+  readonly description: string;
+  readonly arguments?: readonly CommandArgument[];
+  readonly options?: readonly CommandOption[];
+  /** False keeps it out of chat; default true. */
+  readonly slash?: boolean;
+  /** Returns the exit code; nothing means 0. A throw prints `pith: …` and exits 1. */
+  run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number | void>;
+}
+
+/** What a command entry gets when its manifest says `needs: index`: no kernel has been started. */
+export type CommandContext = Pick<ExtensionContext, 'id' | 'directory' | 'dataDirectory' | 'sandbox' | 'config' | 'clock' | 'logger'>;
+
+export interface CommandProvider {
+  getCommands(): readonly Command[] | Promise<readonly Command[]>;
+}
+
+export const CommandProvider = defineProtocol<CommandProvider>('command', {
+  getCommands: { kind: 'method', signature: 'getCommands(): Command[]' },
+});

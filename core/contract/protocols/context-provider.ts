@@ -1,0 +1,26 @@
+import { defineProtocol } from '../protocol.ts';
+import type { TurnInfo } from '../turn.ts';
+
+/** Text for both places at once, for a provider that has a stable part and one that depends on the message. */
+export interface ContextParts {
+  /** Stands in the system text. Must not depend on the user's message: identical inputs give identical bytes. */
+  readonly system?: string;
+  /** Stands after the history, before the user's text, and is stored with that message. At most 400 tokens. */
+  readonly turn?: string;
+}
+
+/** Puts text before the model on every turn. */
+export interface ContextProvider {
+  /** Ascending order among all providers: channel 0, skill catalog 60, memory 100. */
+  readonly contextPriority: number;
+  /** Where a plain string goes; default `system`. */
+  readonly placement?: 'system' | 'turn';
+  /** null adds nothing. Cut after one second; a throw leaves this provider out of the turn. */
+  getContext(prompt: string, turn: TurnInfo, signal?: AbortSignal): Promise<string | ContextParts | null>;
+}
+
+export const ContextProvider = defineProtocol<ContextProvider>('context', {
+  contextPriority: { kind: 'constant', signature: 'contextPriority: number' },
+  placement: { kind: 'constant', signature: "placement: 'system' | 'turn'", optional: true },
+  getContext: { kind: 'method', signature: 'getContext(prompt: string, turn: TurnInfo): Promise<string | null>', timeoutMs: 1000 },
+});

@@ -1,0 +1,125 @@
+import type { z } from 'zod';
+import type { TurnInfo } from './turn.ts';
+
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };
+
+export type ToolEffect = 'read' | 'idempotent' | 'write';
+
+/** Whether compaction should keep a result, and what it is a copy of. */
+export interface Retain {
+  readonly key: string;
+  readonly digest: string;
+}
+
+export type ToolResult =
+  | { readonly ok: true; readonly output: JsonValue; readonly title?: string; readonly metadata?: JsonValue; readonly retain?: Retain }
+  | { readonly ok: false; readonly error: { readonly code: string; readonly message: string }; readonly title?: string; readonly metadata?: JsonValue };
+
+export interface ToolCall {
+  readonly turn: TurnInfo;
+  readonly signal: AbortSignal;
+  /** The same for every attempt at the same call of the same turn. */
+  readonly idempotencyKey: string;
+}
+
+export interface ToolPermission {
+  readonly authoring?: 'anyone' | 'admin';
+  readonly safeToShare?: boolean;
+  readonly onlyForSkills?: readonly string[];
+}
+
+/** A tool as its author writes it. `Input` is what the zod schema parses to. */
+export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
+  /** Matches `^[a-zA-Z0-9_-]{1,64}$`. */
+  readonly name: string;
+  readonly description: string;
+  readonly input: Schema;
+  /** What a resumed turn may do with a call that had started: `read` and `idempotent` run again. Default `write`. */
+  readonly effect?: ToolEffect;
+  readonly needsApproval?: boolean | ((input: z.infer<Schema>) => boolean | Promise<boolean>);
+  /** Milliseconds until the call is cut; default 20,000. */
+  readonly timeoutMs?: number;
+  /** Given only to agents that name it (`extension/tool`), not by the extension's id alone. */
+  readonly optIn?: boolean;
+  readonly permission?: ToolPermission;
+  /** The call's one line in a terminal. */
+  present?(result: ToolResult): string;
+  /** A JSON value, `toolResult(…)` or `toolError(…)`; a throw becomes `tool_failed`. */
+  execute(input: z.infer<Schema>, call: ToolCall): Promise<unknown> | unknown;
+}
+
+/** A tool ready to be offered. It parses its own input. */
+export interface Tool extends ToolDefinition {
+  readonly kind: 'tool';
+}
+
+/** What the kernel keeps of a tool: plain data. */
+export interface ToolDescriptor {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly effect: ToolEffect;
+  /** `maybe` means that the tool must be asked with the input. */
+  readonly needsApproval: 'never' | 'always' | 'maybe';
+  readonly timeoutMs: number;
+  readonly optIn: boolean;
+  readonly permission: ToolPermission;
+}
+
+export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): Tool {
+  return { ...definition, kind: 'tool' } as unknown as Tool;
+}
+
+const RESULT = Symbol.for('pith.tool-result');
+
+export interface ToolResultOptions {
+  readonly title?: string;
+  /** For channels; never sent to the model. */
+  readonly metadata?: JsonValue;
+  readonly retain?: Retain;
+}
+
+export function toolResult(output: JsonValue, options: ToolResultOptions = {}): ToolResult {
+  return mark({ ok: true, output, ...options });
+}
+
+export function toolError(code: string, message: string, options: Omit<ToolResultOptions, 'retain'> = {}): ToolResult {
+  return mark({ ok: false, error: { code, message }, ...options });
+}
+
+/** True for what `toolResult` and `toolError` made: a tool may also return plain JSON that has an `ok` of its own. */
+export function isToolResult(value: unknown): value is ToolResult {
+  return typeof value === 'object' && value !== null && RESULT in value;
+}
+
+function mark<T extends object>(result: T): T {
+  Object.defineProperty(result, RESULT, { value: true, enumerable: false });
+  return result;
+}
+
+interface LegacyDefinition<Schema extends z.ZodType> {
+  readonly description: string;
+  readonly parameters: Schema;
+  execute(args: z.infer<Schema>, call: ToolCall): Promise<LegacyResult> | LegacyResult;
+}
+
+interface LegacyResult {
+  readonly title?: string;
+  readonly metadata?: JsonValue;
+  readonly output: JsonValue;
+}
+
+/** The manner of older toolsets: `Tool.define(name, { description, parameters, execute → { title, metadata, output } })`. */
+export const Tool = {
+  define<Schema extends z.ZodType>(name: string, definition: LegacyDefinition<Schema>): Tool {
+    return defineTool({
+      name,
+      description: definition.description,
+      input: definition.parameters,
+      async execute(input, call) {
+        const { output, title, metadata } = await definition.execute(input, call);
+        return toolResult(output, { title, metadata });
+      },
+    });
+  },
+};

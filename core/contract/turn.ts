@@ -1,0 +1,76 @@
+import type { LanguageModelV3Message } from '@ai-sdk/provider';
+import type { AgentSpec } from './agent.ts';
+import type { JsonValue } from './tool.ts';
+
+/** A message as models take it and threads keep it: plain JSON. */
+export type Message = LanguageModelV3Message;
+
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** What one run of a turn may not do, whatever its agent may: a channel, task or saved skill can only narrow. */
+export interface TurnPolicy {
+  /** `extension/tool` or extension ids; absent means all that the agent has. */
+  readonly allowTools?: readonly string[];
+  readonly denyTools?: readonly string[];
+  readonly limits?: Partial<AgentSpec['limits']>;
+  /** Overrides the agent's model. */
+  readonly model?: string;
+}
+
+export interface TurnRequest {
+  /** A declared agent's id, or the agent itself. */
+  readonly agent: string | AgentSpec;
+  /** The user's text. Absent only together with `resume`. */
+  readonly input?: string;
+  readonly threadId: string;
+  readonly channelId?: string;
+  readonly userId?: string;
+  readonly policy?: TurnPolicy;
+  /** Continue the thread's unfinished turn instead of beginning one. */
+  readonly resume?: boolean;
+}
+
+/** What providers and tools may know of the turn that they serve. Plain data, the same during the whole turn. */
+export interface TurnInfo {
+  readonly id: string;
+  readonly threadId: string;
+  readonly agent: AgentSpec;
+  readonly channelId: string;
+  readonly userId: string;
+  /** `extension/tool` of every tool this turn can call. */
+  readonly tools: readonly string[];
+  readonly model: { readonly ref: string; readonly contextWindow: number | null };
+  /** The user's last texts, newest last, this turn's included; at most five. */
+  readonly userTexts: readonly string[];
+  /** How often this thread has been compacted. What was said before the last time may be gone. */
+  readonly compactions: number;
+  /** Names this message and all that it causes. */
+  readonly correlationId: string;
+  /** 0 for a person's own turn, one more for each delegation. */
+  readonly depth: number;
+}
+
+export type TurnEndReason = 'done' | 'limit' | 'aborted' | 'error' | 'awaiting_approval';
+
+/** All that a turn tells its channel. A turn never throws; its last event is always `turn-end`. */
+export type TurnEvent =
+  | { readonly type: 'turn-start'; readonly agent: string; readonly thread: string; readonly turn: string; readonly model: string }
+  | { readonly type: 'notice'; readonly code: string; readonly message: string }
+  | { readonly type: 'text-delta'; readonly text: string }
+  | { readonly type: 'tool-call'; readonly id: string; readonly name: string; readonly input: JsonValue }
+  | {
+      readonly type: 'tool-result'; readonly id: string; readonly name: string; readonly ok: boolean; readonly at: number;
+      readonly output?: JsonValue; readonly error?: { readonly code: string; readonly message: string };
+      readonly title?: string; readonly metadata?: JsonValue;
+      /** The tool's own one line for a terminal, where it has one. */
+      readonly line?: string;
+    }
+  | { readonly type: 'approval-request'; readonly id: string; readonly tool: string; readonly input: JsonValue; readonly digest: string }
+  | { readonly type: 'step-end'; readonly step: number; readonly usage: Usage }
+  | {
+      readonly type: 'turn-end'; readonly reason: TurnEndReason; readonly text: string; readonly usage: Usage;
+      readonly error?: { readonly code: string; readonly message: string };
+    };
