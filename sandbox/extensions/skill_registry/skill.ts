@@ -1,0 +1,62 @@
+import type { Diagnostic, SkillState } from 'pith';
+
+/** What identifies one version of a file without reading it. Nanosecond times as decimal strings. */
+export interface FileStamp {
+  readonly mtimeNs: string;
+  readonly ctimeNs: string;
+  readonly size: number;
+  readonly inode: string;
+}
+
+/** All that the registry keeps of one SKILL.md; never the body. */
+export interface Skill {
+  /** The directory's name. */
+  readonly id: string;
+  /** The frontmatter's `name`, else the id. */
+  readonly name: string;
+  readonly description: string;
+  readonly brief: string | null;
+  readonly version: string | null;
+  readonly tags: readonly string[];
+  readonly requires: readonly string[];
+  readonly examples: readonly string[];
+  readonly allowedTools: readonly string[];
+  readonly toolsets: readonly string[];
+  readonly scripts: readonly string[];
+  readonly defaultEnabled: boolean;
+  /** Every other frontmatter key, kept and shown. */
+  readonly extra: Readonly<Record<string, unknown>>;
+  /** The label of the source it was found in: `sandbox/skills`, `bundled`, … */
+  readonly source: string;
+  /** Absolute path of the folder as it was found. */
+  readonly directory: string;
+  /** Absolute path of the SKILL.md. */
+  readonly file: string;
+  readonly stamp: FileStamp;
+  /** Estimated from the size until the body has been read in the background. */
+  readonly tokens: number;
+  readonly state: SkillState;
+  /** Why it is not offered; null when it is. */
+  readonly reason: string | null;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** One immutable view of all sources. A turn keeps the one that it began with. */
+export interface Snapshot {
+  readonly generation: number;
+  /** The winner of each id, in whatever state, sorted by id. */
+  readonly skills: ReadonlyMap<string, Skill>;
+  /** Every skill found, shadowed and invalid ones too, sorted by id, then precedence. */
+  readonly all: readonly Skill[];
+  /** Unique display names that differ from every id → id. */
+  readonly aliases: ReadonlyMap<string, string>;
+  /** Findings that belong to no skill: a missing source, a folder without SKILL.md, a refused link. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Ids that changed between two snapshots. */
+export interface SnapshotChange {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
