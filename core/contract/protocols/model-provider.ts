@@ -17,13 +17,13 @@ export interface ModelInfo {
 
 /** Offers models under the prefixes that its manifest declares. In process only. */
 export interface ModelProvider {
-  /** Models that can be named here; may ask the server. Names that are not listed may still work. */
-  models(signal?: AbortSignal): Promise<readonly ModelInfo[]>;
+  /** Models that can be named under this prefix; may ask the server. Names that are not listed may still work. Empty when it cannot be asked. */
+  models(prefix: string, signal?: AbortSignal): Promise<readonly ModelInfo[]>;
   /** `name` is what follows the prefix and its slash in `provider/model`. Throws `model_unknown` or `model_auth`. */
   getModel(name: string, prefix: string): { readonly model: LanguageModel; readonly contextWindow: number | null };
 }
 
 export const ModelProvider = defineProtocol<ModelProvider>('model', {
-  models: { kind: 'method', signature: 'models(): Promise<ModelInfo[]>' },
+  models: { kind: 'method', signature: 'models(prefix: string): Promise<ModelInfo[]>' },
   getModel: { kind: 'method', signature: 'getModel(name: string, prefix: string): { model: LanguageModel, contextWindow: number | null }' },
 });
