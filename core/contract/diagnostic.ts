@@ -24,5 +24,17 @@ export interface Failure {
 }
 
 export type Phase =
-  | 'discover' | 'validate' | 'order' | 'bundle' | 'import' | 'construct' | 'initialize' | 'start'
-  | 'getContext' | 'tool call' | 'background' | 'stop' | 'reload' | 'call';
+  | 'discover'
+  | 'validate'
+  | 'order'
+  | 'bundle'
+  | 'import'
+  | 'construct'
+  | 'initialize'
+  | 'start'
+  | 'getContext'
+  | 'tool call'
+  | 'background'
+  | 'stop'
+  | 'reload'
+  | 'call';

@@ -10,16 +10,37 @@ export interface TopicMap {
   'agent.changed': { readonly agentId: string; readonly state: 'active' | 'degraded' | 'failed' | 'removed' };
   'skills.changed': { readonly added: readonly string[]; readonly changed: readonly string[]; readonly removed: readonly string[] };
   'turn.started': { readonly turnId: string; readonly threadId: string; readonly agentId: string; readonly correlationId: string };
-  'turn.ended': { readonly turnId: string; readonly threadId: string; readonly reason: TurnEndReason; readonly usage: Usage; readonly correlationId: string };
-  'tool.called': { readonly turnId: string; readonly extensionId: string; readonly tool: string; readonly ok: boolean; readonly ms: number; readonly correlationId: string };
+  'turn.ended': {
+    readonly turnId: string;
+    readonly threadId: string;
+    readonly reason: TurnEndReason;
+    readonly usage: Usage;
+    readonly correlationId: string;
+  };
+  'tool.called': {
+    readonly turnId: string;
+    readonly extensionId: string;
+    readonly tool: string;
+    readonly ok: boolean;
+    readonly ms: number;
+    readonly correlationId: string;
+  };
   'thread.compacted': { readonly threadId: string; readonly messages: number; readonly tokensBefore: number; readonly tokensAfter: number };
 }
 
 export type Topic = keyof TopicMap;
 
 export const TOPICS = [
-  'extension.activated', 'extension.failed', 'extension.reloaded', 'extension.stopped', 'agent.changed', 'skills.changed',
-  'turn.started', 'turn.ended', 'tool.called', 'thread.compacted',
+  'extension.activated',
+  'extension.failed',
+  'extension.reloaded',
+  'extension.stopped',
+  'agent.changed',
+  'skills.changed',
+  'turn.started',
+  'turn.ended',
+  'tool.called',
+  'thread.compacted',
 ] as const satisfies readonly Topic[];
 
 export type Off = () => void;

@@ -20,6 +20,7 @@ export { z } from 'zod';
 
 export { DEFAULT_LIMITS, type AgentLimits, type AgentSpec } from './agent.ts';
 export type { Clock } from './clock.ts';
+export { commandUsage, matchCommand, optionUsage, parseCommandInput, splitWords, type CommandShape } from './command-line.ts';
 export type { Diagnostic, Failure, Phase } from './diagnostic.ts';
 export { codeOf, ERROR_CODES, messageOf, PithError, type ErrorCode, type PithErrorOptions } from './errors.ts';
 export { TOPICS, type Events, type Off, type Topic, type TopicMap } from './events.ts';
@@ -28,16 +29,32 @@ export { manifestSchema, type Manifest } from './manifest.ts';
 export { didYouMean, nearest } from './nearest.ts';
 export { PROTOCOL_IDS, type Member, type Protocol, type ProtocolId, type Remote } from './protocol.ts';
 export {
-  defineTool, isToolResult, Tool, toolError, toolResult,
-  type JsonValue, type Retain, type ToolCall, type ToolDefinition, type ToolDescriptor, type ToolEffect, type ToolPermission,
-  type ToolResult, type ToolResultOptions,
+  defineTool,
+  isToolResult,
+  Tool,
+  toolError,
+  toolResult,
+  type JsonValue,
+  type Retain,
+  type ToolCall,
+  type ToolDefinition,
+  type ToolDescriptor,
+  type ToolEffect,
+  type ToolPermission,
+  type ToolResult,
+  type ToolResultOptions,
 } from './tool.ts';
 export type { Message, TurnEndReason, TurnEvent, TurnInfo, TurnPolicy, TurnRequest, Usage } from './turn.ts';
 
 export { ChannelProvider, type ChannelMessage } from './protocols/channel-provider.ts';
 export {
   CommandProvider,
-  type Command, type CommandArgument, type CommandContext, type CommandInput, type CommandIO, type CommandOption,
+  type Command,
+  type CommandArgument,
+  type CommandContext,
+  type CommandInput,
+  type CommandIO,
+  type CommandOption,
 } from './protocols/command-provider.ts';
 export { ContextProvider, type ContextParts } from './protocols/context-provider.ts';
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './protocols/model-provider.ts';

@@ -34,16 +34,17 @@ export const manifestSchema = once(() => {
     .strictObject({
       id,
       name: z.string().min(1).optional(),
-      version: z.string().regex(/^\d+\.\d+\.\d+(?:[-+].+)?$/, 'must be a semantic version such as 1.0.0').default('0.0.0'),
+      version: z
+        .string()
+        .regex(/^\d+\.\d+\.\d+(?:[-+].+)?$/, 'must be a semantic version such as 1.0.0')
+        .default('0.0.0'),
       description: text.default(''),
       entrypoint: z.string().min(1).optional(),
       provides: z.array(z.enum(PROTOCOL_IDS)).default([]),
       depends_on: z.array(id).default([]),
       optional_depends_on: z.array(id).default([]),
       isolation: z.enum(['in_process', 'process']).default('process'),
-      permissions: z
-        .strictObject({ network: z.boolean().default(false), read: names, write: names })
-        .prefault({}),
+      permissions: z.strictObject({ network: z.boolean().default(false), read: names, write: names }).prefault({}),
       enabled: z.boolean().default(true),
       config: z.record(z.string(), z.unknown()).default({}),
       secrets: z.array(envName).default([]),

@@ -13,7 +13,12 @@ export interface Retain {
 
 export type ToolResult =
   | { readonly ok: true; readonly output: JsonValue; readonly title?: string; readonly metadata?: JsonValue; readonly retain?: Retain }
-  | { readonly ok: false; readonly error: { readonly code: string; readonly message: string }; readonly title?: string; readonly metadata?: JsonValue };
+  | {
+      readonly ok: false;
+      readonly error: { readonly code: string; readonly message: string };
+      readonly title?: string;
+      readonly metadata?: JsonValue;
+    };
 
 export interface ToolCall {
   readonly turn: TurnInfo;

@@ -62,15 +62,24 @@ export type TurnEvent =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'tool-call'; readonly id: string; readonly name: string; readonly input: JsonValue }
   | {
-      readonly type: 'tool-result'; readonly id: string; readonly name: string; readonly ok: boolean; readonly at: number;
-      readonly output?: JsonValue; readonly error?: { readonly code: string; readonly message: string };
-      readonly title?: string; readonly metadata?: JsonValue;
+      readonly type: 'tool-result';
+      readonly id: string;
+      readonly name: string;
+      readonly ok: boolean;
+      readonly at: number;
+      readonly output?: JsonValue;
+      readonly error?: { readonly code: string; readonly message: string };
+      readonly title?: string;
+      readonly metadata?: JsonValue;
       /** The tool's own one line for a terminal, where it has one. */
       readonly line?: string;
     }
   | { readonly type: 'approval-request'; readonly id: string; readonly tool: string; readonly input: JsonValue; readonly digest: string }
   | { readonly type: 'step-end'; readonly step: number; readonly usage: Usage }
   | {
-      readonly type: 'turn-end'; readonly reason: TurnEndReason; readonly text: string; readonly usage: Usage;
+      readonly type: 'turn-end';
+      readonly reason: TurnEndReason;
+      readonly text: string;
+      readonly usage: Usage;
       readonly error?: { readonly code: string; readonly message: string };
     };

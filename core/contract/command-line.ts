@@ -1,0 +1,130 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { PithError } from './errors.ts';
+import { didYouMean } from './nearest.ts';
+import type { Command, CommandInput, CommandOption } from './protocols/command-provider.ts';
+
+/** What parsing and usage lines need of a command. */
+export type CommandShape = Pick<Command, 'path' | 'arguments' | 'options'>;
+
+/** The command whose path is the longest that `words` begin with, and the words after it; null when none is. */
+export function matchCommand<T extends { readonly path: string }>(
+  commands: Iterable<T>,
+  words: readonly string[],
+): { readonly command: T; readonly rest: readonly string[] } | null {
+  let best: { command: T; rest: readonly string[] } | null = null;
+  for (const command of commands) {
+    const path = command.path.split(' ');
+    const longer = best === null || path.length > words.length - best.rest.length;
+    if (longer && path.every((word, index) => words[index] === word)) best = { command, rest: words.slice(path.length) };
+  }
+  return best;
+}
+
+/** Reads the words after a command's path by its definition. Throws `usage`, with the usage line as cure. */
+export function parseCommandInput(command: CommandShape, words: readonly string[]): CommandInput {
+  const { values, positionals } = parseWords(command, words);
+  const options = new Map<string, string | boolean | number | readonly string[]>();
+  for (const option of command.options ?? []) {
+    const value = values[option.name] ?? option.default;
+    if (value !== undefined) options.set(option.name, typed(command, option, value as string | boolean | string[]));
+  }
+  return { arguments: Object.fromEntries(readArguments(command, positionals)), options: Object.fromEntries(options) };
+}
+
+/** `skills show <id> [--all] [-k <k>]`: one line that says how a command is written. */
+export function commandUsage(command: CommandShape): string {
+  const parts = [command.path];
+  for (const { name, required, variadic } of command.arguments ?? []) {
+    const text = `${name}${variadic ? '…' : ''}`;
+    parts.push(required ? `<${text}>` : `[${text}]`);
+  }
+  for (const option of command.options ?? []) parts.push(`[${optionUsage(option)}]`);
+  return parts.join(' ');
+}
+
+/** `--text <text>`, `-a, --agent <agent>` without its short form. */
+export function optionUsage(option: CommandOption): string {
+  return option.type === 'boolean' ? `--${option.name}` : `--${option.name} <${option.name}>${option.multiple ? '…' : ''}`;
+}
+
+/** Words of a typed line; quotes hold words together, a backslash takes the next character as it is. */
+export function splitWords(line: string): readonly string[] {
+  const words: string[] = [];
+  for (const [word] of line.matchAll(/(?:"(?:\\[\s\S]|[^"\\])*"?|'[^']*'?|\\[\s\S]|[^\s"'\\]+|\\$)+/gu)) {
+    words.push(
+      word.replace(/"((?:\\[\s\S]|[^"\\])*)"?|'([^']*)'?|\\([\s\S])/gu, (whole, double?: string, single?: string, escaped?: string) =>
+        double !== undefined ? double.replace(/\\(["\\])/gu, '$1') : (single ?? escaped ?? whole),
+      ),
+    );
+  }
+  return words;
+}
+
+function parseWords(command: CommandShape, words: readonly string[]) {
+  const options: NonNullable<ParseArgsConfig['options']> = {};
+  for (const { name, short, type, multiple } of command.options ?? []) {
+    options[name] = {
+      type: type === 'boolean' ? 'boolean' : 'string',
+      ...(short === undefined ? {} : { short }),
+      ...(multiple ? { multiple } : {}),
+    };
+  }
+  try {
+    return parseArgs({ args: negativeNumbersAsValues(words), options, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw wrongUse(command, reasonOf(error, Object.keys(options)), error);
+  }
+}
+
+/** `-k -3` would read as two options: a number after an option is its value. */
+function negativeNumbersAsValues(words: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const word of words) {
+    const before = joined.at(-1);
+    if (/^-\d/u.test(word) && before !== undefined && /^--[^=]+$/u.test(before)) joined[joined.length - 1] = `${before}=${word}`;
+    else joined.push(word);
+  }
+  return joined;
+}
+
+function readArguments(command: CommandShape, positionals: readonly string[]): Map<string, string | readonly string[]> {
+  const found = new Map<string, string | readonly string[]>();
+  let next = 0;
+  for (const { name, required, variadic } of command.arguments ?? []) {
+    const value = positionals[next];
+    if (value === undefined) {
+      if (required) throw wrongUse(command, `<${name}> is missing`);
+      continue;
+    }
+    found.set(name, variadic ? positionals.slice(next) : value);
+    next = variadic ? positionals.length : next + 1;
+  }
+  const extra = positionals[next];
+  if (extra !== undefined) throw wrongUse(command, `unexpected argument '${extra}'`);
+  return found;
+}
+
+function typed(
+  command: CommandShape,
+  option: CommandOption,
+  value: string | boolean | number | readonly string[],
+): string | boolean | number | readonly string[] {
+  if (option.type !== 'number' || typeof value !== 'string') return value;
+  const number = value.trim() === '' ? Number.NaN : Number(value);
+  if (!Number.isFinite(number)) throw wrongUse(command, `--${option.name} must be a number, not '${value}'`);
+  return number;
+}
+
+function wrongUse(command: CommandShape, why: string, cause?: unknown): PithError {
+  return new PithError('usage', `wrong use of '${command.path}': ${why}`, { cure: `write: ${commandUsage(command)}`, cause });
+}
+
+/** Of Node's message only what happened; what it suggests besides does not fit here. */
+function reasonOf(error: unknown, known: readonly string[]): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const unknown = /^Unknown option '(-+)([^']*)'/u.exec(message);
+  if (unknown)
+    return `unknown option '${unknown[1]}${unknown[2]}'${didYouMean(unknown[2] ?? '', known).replaceAll(/'(\S+?)'/gu, "'--$1'")}`;
+  const option = /^Option '(?:-\w, )?(--[\w-]+)/u.exec(message)?.[1] ?? 'an option';
+  return message.includes('does not take') ? `${option} takes no value` : `${option} needs a value`;
+}
