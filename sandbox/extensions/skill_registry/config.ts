@@ -1,0 +1,61 @@
+import { z } from 'pith';
+
+/** The settings block `skills:`. Made on first use, so that importing this file builds no schema. */
+export const configSchema = once(() => {
+  const names = z.array(z.string().min(1)).default([]);
+  const source = z.union([
+    z.string().min(1),
+    z.strictObject({ path: z.string().min(1), label: z.string().min(1).optional(), trust: z.enum(['ask', 'auto']).optional() }),
+  ]);
+  return z.strictObject({
+    enabled: z.boolean().default(true),
+    /** Ids that may be used; empty means all. */
+    allowed: names,
+    disabled: names,
+    /** `replace: true` leaves the default sources out. */
+    sources: z
+      .union([z.array(source), z.strictObject({ replace: z.boolean().default(false), paths: z.array(source).default([]) })])
+      .default([]),
+    /** One more source. */
+    skills_path: z.string().min(1).optional(),
+    /** Seconds between rescans; 0 switches them off. */
+    poll_seconds: z.number().min(0).default(5),
+    /** Folders outside a source to which its links may lead. */
+    trusted_links: names,
+    max_skills: z.int().min(1).default(3),
+    scripts: z
+      .strictObject({
+        timeout_s: z.number().positive().default(60),
+        max_output_bytes: z.int().min(1).default(1_048_576),
+        max_args: z.int().min(0).default(100),
+        max_arg_bytes: z.int().min(0).default(4096),
+      })
+      .prefault({}),
+  });
+});
+
+export type SkillsConfig = z.output<ReturnType<typeof configSchema>>;
+
+/** The key `skills` under `agent:`, which this extension owns. */
+export const agentSkillsSchema = once(() =>
+  z.strictObject({
+    mode: z.enum(['catalog', 'none']).default('catalog'),
+    /** Globs over ids, display names and `source/id`. */
+    allow: z.array(z.string().min(1)).default(['*']),
+    deny: z.array(z.string().min(1)).default([]),
+    /** `declared`: only what the manifest itself names. */
+    scope: z.enum(['all', 'declared']).default('all'),
+    max_skills: z.int().min(1).default(3),
+    /** Tokens of the catalog; absent: by the model's window. */
+    budget_tokens: z.int().min(100).max(20_000).optional(),
+    /** Ids that keep their line when the catalog does not fit. */
+    pinned: z.array(z.string().min(1)).default([]),
+  }),
+);
+
+export type AgentSkills = z.output<ReturnType<typeof agentSkillsSchema>>;
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}

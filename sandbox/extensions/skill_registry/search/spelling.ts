@@ -1,0 +1,51 @@
+/** Finds known terms that differ from an unknown one by a slip of the finger. */
+export class Spelling {
+  readonly #buckets = new Map<string, Set<string>>();
+
+  add(term: string): void {
+    if (term.length < 3) return;
+    const key = bucketOf(term[0]!, term.length);
+    let bucket = this.#buckets.get(key);
+    if (bucket === undefined) this.#buckets.set(key, (bucket = new Set()));
+    bucket.add(term);
+  }
+
+  /** One edit for four to seven characters, two from eight on; the first character is taken to be right. */
+  near(term: string): readonly string[] {
+    const limit = term.length < 4 ? 0 : term.length < 8 ? 1 : 2;
+    if (limit === 0 || /\p{N}/u.test(term)) return [];
+    const found: { term: string; cost: number }[] = [];
+    for (let length = term.length - limit; length <= term.length + limit; length++) {
+      for (const candidate of this.#buckets.get(bucketOf(term[0]!, length)) ?? []) {
+        const cost = edits(term, candidate, limit);
+        if (cost <= limit) found.push({ term: candidate, cost });
+      }
+    }
+    const best = Math.min(...found.map(({ cost }) => cost));
+    return found.filter(({ cost }) => cost === best).map(({ term: candidate }) => candidate).sort().slice(0, 3);
+  }
+}
+
+function bucketOf(first: string, length: number): string {
+  return `${first}${length}`;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours between two words; more than `limit` is `limit + 1`. */
+function edits(a: string, b: string, limit: number): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    let least = i;
+    for (let j = 1; j <= b.length; j++) {
+      let cost = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, beforeLast[j - 2]! + 1);
+      row.push(cost);
+      least = Math.min(least, cost);
+    }
+    if (least > limit) return limit + 1;
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length]!;
+}

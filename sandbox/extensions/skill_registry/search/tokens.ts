@@ -1,0 +1,97 @@
+import { stemmer } from 'stemmer';
+import { STOP_WORDS } from './stop-words.ts';
+
+/** A word of a query: what to look up, and as it was written. `prefix`: any posting that begins with the term counts. */
+export interface QueryTerm {
+  readonly term: string;
+  readonly word: string;
+  readonly prefix: boolean;
+}
+
+/** Calls `add` for every term of a document's text, repeated ones too. */
+export function eachTerm(text: string, add: (term: string) => void): void {
+  for (const match of text.normalize('NFKC').matchAll(WORD)) {
+    const word = match[0];
+    if (SPACELESS.test(word)) eachGram(word, add);
+    else eachPart(word, (part) => addWord(part, add));
+  }
+}
+
+/** The distinct terms of a query, in order of appearance. */
+export function queryTerms(text: string): readonly QueryTerm[] {
+  const terms = new Map<string, QueryTerm>();
+  const add = (term: string, word: string, prefix = false): void => {
+    if (!terms.has(term)) terms.set(term, { term, word, prefix });
+  };
+  for (const match of text.normalize('NFKC').matchAll(WORD)) {
+    const word = match[0];
+    if (SPACELESS.test(word)) {
+      for (const run of runsOf(word)) {
+        if (!SPACELESS.test(run)) addWord(run, (term) => add(term, run));
+        else if ([...run].length < 3) add(run, run, true);
+        else eachGram(run, (gram) => [...gram].length === 3 && add(gram, gram));
+      }
+    } else {
+      eachPart(word, (part) => addWord(part, (term) => add(term, part)));
+    }
+  }
+  return [...terms.values()];
+}
+
+/** Lower case, without accents and punctuation, words joined by one space. For comparing names. */
+export function plain(text: string): string {
+  return fold(text.normalize('NFKC')).replace(/[^\p{L}\p{M}\p{N}+#]+/gu, ' ').trim();
+}
+
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const RUNS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}ー]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
+const HUMPS = /\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?\p{Ll}+\p{N}*|\p{N}+|[\p{L}\p{M}]+/gu;
+const HUMP_EDGE = /\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u;
+const MAX_WORD = 40;
+const stems = new Map<string, string>();
+
+/** The word itself and, where it is written in camelCase, its humps. */
+function eachPart(word: string, add: (part: string) => void): void {
+  add(word);
+  if (!HUMP_EDGE.test(word)) return;
+  for (const hump of word.match(HUMPS) ?? []) if (hump !== word && hump.length > 1) add(hump);
+}
+
+function addWord(word: string, add: (term: string) => void): void {
+  if (word.length > MAX_WORD) return; // an encoded blob, not a word
+  const lower = fold(word);
+  if (!STOP_WORDS.has(lower)) add(stemOf(lower));
+}
+
+/** Three characters from every position, shorter at the end, so that a query of one or two finds its beginning. */
+function eachGram(word: string, add: (gram: string) => void): void {
+  for (const run of runsOf(word)) {
+    if (!SPACELESS.test(run)) {
+      addWord(run, add);
+      continue;
+    }
+    const characters = [...run];
+    for (let at = 0; at < characters.length; at++) add(characters.slice(at, at + 3).join(''));
+  }
+}
+
+function runsOf(word: string): readonly string[] {
+  return word.match(RUNS) ?? [];
+}
+
+function fold(text: string): string {
+  const lower = text.toLowerCase();
+  return /^[\x00-\x7f]*$/.test(lower) ? lower : lower.normalize('NFD').replace(/(\p{Script=Latin})\p{M}+/gu, '$1').normalize('NFC');
+}
+
+function stemOf(word: string): string {
+  if (!/^[a-z]{3,}$/.test(word)) return word;
+  let stem = stems.get(word);
+  if (stem === undefined) {
+    if (stems.size > 20_000) stems.clear(); // bounds memory; the words come back as they are met
+    stem = stemmer(word);
+    stems.set(word, stem);
+  }
+  return stem;
+}
