@@ -1,0 +1,18 @@
+import { z } from 'pith';
+
+const server = z.strictObject({
+  /** Address with or without the version: `https://api.anthropic.com`. */
+  base_url: z.url({ protocol: /^https?$/ }).optional(),
+  /** The secret that holds the key; among those that the manifest declares. */
+  api_key_env: z.string().min(1).optional(),
+  headers: z.record(z.string(), z.string()).default({}),
+});
+
+export const config = server.extend({
+  providers: z.record(z.string(), server).default({}),
+  /** Tokens by model name; wins over what is known. */
+  context_windows: z.record(z.string(), z.int().positive()).default({}),
+});
+
+export type Config = z.infer<typeof config>;
+export type ServerConfig = z.infer<typeof server>;

@@ -1,0 +1,20 @@
+import { z } from 'pith';
+
+const server = z.strictObject({
+  /** Address up to and including the version: `http://127.0.0.1:1234/v1`. */
+  base_url: z.url({ protocol: /^https?$/ }).optional(),
+  /** The secret that holds the key; among those that the manifest declares. */
+  api_key_env: z.string().min(1).optional(),
+  /** Sent with every request, after the key's header. */
+  headers: z.record(z.string(), z.string()).default({}),
+});
+
+/** Settings of the extension. Those at the top are for the prefix `openai`; `providers` has them by prefix. */
+export const config = server.extend({
+  providers: z.record(z.string(), server).default({}),
+  /** Tokens by model name; wins over the built-in table. A name also stands for the names that begin with it. */
+  context_windows: z.record(z.string(), z.int().positive()).default({}),
+});
+
+export type Config = z.infer<typeof config>;
+export type ServerConfig = z.infer<typeof server>;

@@ -1,0 +1,50 @@
+import { PithError } from 'pith';
+import type { Config, ServerConfig } from './config.ts';
+
+const OPENAI = 'https://api.openai.com/v1';
+const OLLAMA = 'http://127.0.0.1:11434/v1';
+
+/** Where requests of one prefix go, and what authorises them. */
+export interface Endpoint {
+  readonly prefix: string;
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  /** null: requests carry no key. */
+  readonly apiKey: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** OpenAI's own service, which has a few parameters of its own. */
+  readonly official: boolean;
+}
+
+/** Throws `model_unknown` for a prefix without an address, `model_auth` when OpenAI's own service is meant and there is no key. */
+export function endpointOf(prefix: string, config: Config, getSecret: (name: string) => string | null): Endpoint {
+  const own: Partial<ServerConfig> = config.providers[prefix] ?? {};
+  const shared: Partial<ServerConfig> = prefix === 'openai' ? config : {};
+  const address = own.base_url ?? shared.base_url ?? fallbackAddress(prefix, getSecret);
+  if (address === null) {
+    throw new PithError('model_unknown', `no address is set for models of '${prefix}'`, { cure: `set providers.${prefix}.base_url` });
+  }
+  const baseUrl = address.replace(/\/+$/, '');
+  const official = new URL(baseUrl).hostname === new URL(OPENAI).hostname;
+  const keyName = own.api_key_env ?? shared.api_key_env ?? (prefix === 'openai' ? 'OPENAI_API_KEY' : null);
+  const apiKey = keyName === null ? null : getSecret(keyName) || null;
+  // Only OpenAI's own service is known to want a key; servers at other addresses often want none, and say so when they do.
+  if (official && apiKey === null) {
+    throw new PithError('model_auth', 'no key is set for OpenAI', { cure: `set ${keyName ?? 'OPENAI_API_KEY'}, or OPENAI_BASE_URL for another server` });
+  }
+  return { prefix, baseUrl, apiKey, official, headers: { ...shared.headers, ...own.headers } };
+}
+
+function fallbackAddress(prefix: string, getSecret: (name: string) => string | null): string | null {
+  if (prefix === 'openai') return validAddress(getSecret('OPENAI_BASE_URL')) ?? OPENAI;
+  return prefix === 'ollama' ? OLLAMA : null;
+}
+
+function validAddress(text: string | null): string | null {
+  const trimmed = text?.trim() ?? '';
+  if (trimmed === '') return null;
+  if (!URL.canParse(trimmed) || !/^https?:$/.test(new URL(trimmed).protocol)) {
+    throw new PithError('model_unreachable', 'OPENAI_BASE_URL is not an http address', { cure: 'set it to something like http://127.0.0.1:1234/v1' });
+  }
+  return trimmed;
+}

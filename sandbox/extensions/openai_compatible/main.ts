@@ -1,0 +1,30 @@
+import type { ExtensionContext, ModelInfo, ModelProvider } from 'pith';
+import { chatModel } from './chat-model.ts';
+import { config, type Config } from './config.ts';
+import { contextWindowOf } from './context-windows.ts';
+import { endpointOf } from './endpoint.ts';
+import { listModels } from './listing.ts';
+
+export default class OpenAiCompatible implements ModelProvider {
+  static readonly config = config;
+
+  constructor(private readonly context: ExtensionContext<Config>) {}
+
+  async models(prefix: string, signal?: AbortSignal): Promise<readonly ModelInfo[]> {
+    const names = await listModels(this.endpoint(prefix), this.context.clock, this.context.logger, signal);
+    return names.map((name) => ({ name, contextWindow: this.contextWindow(name, prefix) }));
+  }
+
+  getModel(name: string, prefix: string) {
+    const endpoint = this.endpoint(prefix);
+    return { model: chatModel(endpoint, name), contextWindow: this.contextWindow(name, prefix) };
+  }
+
+  private endpoint(prefix: string) {
+    return endpointOf(prefix, this.context.config, (name) => this.context.getSecret(name));
+  }
+
+  private contextWindow(name: string, prefix: string): number | null {
+    return contextWindowOf(name, prefix, this.context.config.context_windows);
+  }
+}
