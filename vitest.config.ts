@@ -1,8 +1,16 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
 export default defineConfig({
-  ssr: { resolve: { conditions: ['source', 'module', 'node', 'development|production'] } },
-  resolve: { conditions: ['source', 'module', 'node', 'development|production'] },
+  // By alias and not by the `source` condition of package.json: packages on npm have a condition of that name too.
+  resolve: {
+    alias: [
+      { find: /^pith$/, replacement: source('core/contract/index.ts') },
+      { find: /^pith\/testing$/, replacement: source('core/testing/index.ts') },
+    ],
+  },
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['reflect-metadata'],

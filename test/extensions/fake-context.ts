@@ -1,0 +1,85 @@
+import type { Clock, ExtensionContext, JsonValue, KeyValue, Logger, ModelCallOptions, ModelPart, LanguageModel, ToolCall, ToolDefinition, ToolResult } from 'pith';
+import { isToolResult, toolResult } from 'pith';
+
+/** Lines that were logged, for assertions. */
+export interface LoggedLine {
+  readonly level: string;
+  readonly message: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+export interface FakeContextOptions<Config> {
+  readonly config: Config;
+  readonly secrets?: Readonly<Record<string, string>>;
+  readonly sandbox?: string;
+  readonly dataDirectory?: string;
+  readonly lines?: LoggedLine[];
+}
+
+/** As much of an extension's context as these extensions use; the rest throws when it is touched. */
+export function fakeContext<Config>(options: FakeContextOptions<Config>): ExtensionContext<Config> {
+  const lines = options.lines ?? [];
+  const log = (level: string) => (message: string, fields?: Readonly<Record<string, unknown>>) => void lines.push({ level, message, fields });
+  const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
+  const parts: Partial<ExtensionContext<Config>> = {
+    config: options.config,
+    sandbox: options.sandbox ?? '/nowhere',
+    dataDirectory: options.dataDirectory ?? '/nowhere/data',
+    logger,
+    clock: realClock,
+    kv: memoryStore(),
+    getSecret: (name) => options.secrets?.[name] ?? null,
+    own: () => undefined,
+  };
+  return new Proxy(parts as ExtensionContext<Config>, {
+    get(target, name, receiver) {
+      if (!(name in target)) throw new Error(`the fake context has no '${String(name)}'`);
+      return Reflect.get(target, name, receiver) as unknown;
+    },
+  });
+}
+
+export const realClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+  after(ms, run) {
+    const timer = setTimeout(run, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+export function memoryStore(): KeyValue {
+  const values = new Map<string, JsonValue>();
+  return {
+    get: async (key) => values.get(key) ?? null,
+    set: async (key, value) => void values.set(key, structuredClone(value) as JsonValue),
+    delete: async (key) => values.delete(key),
+    keys: async (prefix = '') => [...values.keys()].filter((key) => key.startsWith(prefix)).sort(),
+  };
+}
+
+/** Runs a tool as the host does: parses the input, calls, makes a ToolResult. */
+export async function callTool(tools: readonly ToolDefinition[], name: string, input: unknown, signal = new AbortController().signal): Promise<ToolResult> {
+  const tool = tools.find((candidate) => candidate.name === name);
+  if (tool === undefined) throw new Error(`no tool '${name}'`);
+  const parsed = tool.input.safeParse(input);
+  if (!parsed.success) return { ok: false, error: { code: 'tool_input_invalid', message: parsed.error.message } };
+  const result = await tool.execute(parsed.data, { signal, idempotencyKey: 'turn/0/0' } as ToolCall);
+  return isToolResult(result) ? result : toolResult(result as JsonValue);
+}
+
+/** All parts of one call of a model. */
+export async function partsOf(model: LanguageModel, options: Partial<ModelCallOptions> & Pick<ModelCallOptions, 'prompt'>): Promise<ModelPart[]> {
+  const { stream } = await model.doStream(options);
+  const parts: ModelPart[] = [];
+  for await (const part of stream) parts.push(part);
+  return parts;
+}
+
+export function textOf(parts: readonly ModelPart[]): string {
+  return parts.map((part) => (part.type === 'text-delta' ? part.delta : '')).join('');
+}
+
+export function userText(text: string): ModelCallOptions['prompt'][number] {
+  return { role: 'user', content: [{ type: 'text', text }] };
+}

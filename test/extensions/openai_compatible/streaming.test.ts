@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ModelCallOptions } from 'pith';
+import OpenAiCompatible from '../../../sandbox/extensions/openai_compatible/main.ts';
+import { config } from '../../../sandbox/extensions/openai_compatible/config.ts';
+import { CONTEXT_LENGTH_EXCEEDED, startOpenAiServer, type OpenAiServer } from '../../fixtures/openai-server.ts';
+import { fakeContext, partsOf, textOf, userText } from '../fake-context.ts';
+
+let server: OpenAiServer;
+beforeEach(async () => void (server = await startOpenAiServer()));
+afterEach(() => server.close());
+
+function model(settings: Record<string, unknown> = {}, secrets: Record<string, string> = { OPENAI_API_KEY: 'sk-test' }) {
+  const context = fakeContext({ config: config.parse(settings), secrets: { OPENAI_BASE_URL: server.url, ...secrets } });
+  return new OpenAiCompatible(context).getModel('test-model', 'openai').model;
+}
+
+const prompt: ModelCallOptions['prompt'] = [{ role: 'system', content: 'Be brief.' }, userText('Hello')];
+const tools: ModelCallOptions['tools'] = [
+  { type: 'function', name: 'look_up', description: 'Looks up.', inputSchema: { type: 'object', properties: { word: { type: 'string' } } } },
+];
+
+describe('openai_compatible over HTTP', () => {
+  it('streams text as it arrives and reports the usage of the server', async () => {
+    server.script({ text: ['Hel', 'lo ', '👋 wörld'], usage: { input: 12, output: 7 } });
+    const parts = await partsOf(model(), { prompt });
+    expect(parts.filter((part) => part.type === 'text-delta').map((part) => part.delta)).toEqual(['Hel', 'lo ', '👋 wörld']);
+    const finish = parts.at(-1);
+    expect(finish).toMatchObject({ type: 'finish', finishReason: { unified: 'stop' }, usage: { inputTokens: { total: 12 }, outputTokens: { total: 7 } } });
+    expect(server.requests[0]?.body).toMatchObject({
+      model: 'test-model', stream: true, stream_options: { include_usage: true },
+      messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Hello' }],
+    });
+    expect(server.requests[0]?.path).toBe('/v1/chat/completions');
+    expect(server.requests[0]?.headers['authorization']).toBe('Bearer sk-test');
+  });
+
+  it('sends tool schemas and assembles a call from its pieces', async () => {
+    server.script({ text: 'Looking.', calls: [{ id: 'c1', name: 'look_up', input: { word: 'x'.repeat(100) } }] });
+    const parts = await partsOf(model(), { prompt, tools });
+    expect(parts.find((part) => part.type === 'tool-call')).toMatchObject({ toolCallId: 'c1', toolName: 'look_up', input: JSON.stringify({ word: 'x'.repeat(100) }) });
+    expect(parts.at(-1)).toMatchObject({ finishReason: { unified: 'tool-calls' } });
+    expect(server.requests[0]?.body.tools?.[0]).toMatchObject({ type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } });
+  });
+
+  it('keeps parallel calls of one answer apart and in order', async () => {
+    server.script({ calls: [{ name: 'look_up', input: { word: 'a' } }, { name: 'look_up', input: { word: 'b' } }, { name: 'look_up', input: {} }] });
+    const parts = await partsOf(model(), { prompt, tools });
+    const calls = parts.filter((part) => part.type === 'tool-call');
+    expect(calls.map((call) => [call.toolCallId, call.input])).toEqual([['call_1', '{"word":"a"}'], ['call_2', '{"word":"b"}'], ['call_3', '{}']]);
+  });
+
+  it('sends earlier calls and their results back in the form of the API', async () => {
+    server.script({ text: 'done' });
+    await partsOf(model(), {
+      prompt: [
+        ...prompt,
+        { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'look_up', input: { word: 'a' } }] },
+        { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c1', toolName: 'look_up', output: { type: 'text', value: 'found it' } }] },
+      ],
+    });
+    const messages = server.requests[0]?.body.messages ?? [];
+    expect(messages[2]?.tool_calls?.[0]).toMatchObject({ id: 'c1', function: { name: 'look_up', arguments: '{"word":"a"}' } });
+    expect(messages[3]).toMatchObject({ role: 'tool', tool_call_id: 'c1', content: 'found it' });
+  });
+
+  it('closes the connection when the caller aborts', async () => {
+    server.script({ text: ['one ', 'two ', 'three'], stallAfter: 2 });
+    const abort = new AbortController();
+    const { stream } = await model().doStream({ prompt, abortSignal: abort.signal });
+    const reading = (async () => {
+      for await (const part of stream) if (part.type === 'text-delta') abort.abort();
+    })();
+    await expect(reading).rejects.toThrow(/abort/i);
+    expect(await server.requests[0]?.abandoned).toBe(true);
+  });
+
+  it('closes the connection when the caller stops reading', async () => {
+    server.script({ text: ['one ', 'two ', 'three'], stallAfter: 2 });
+    const { stream } = await model().doStream({ prompt });
+    for await (const part of stream) if (part.type === 'text-delta') break;
+    expect(await server.requests[0]?.abandoned).toBe(true);
+  });
+
+  it.each([
+    [401, false], [404, false], [429, true], [500, true], [503, true],
+  ])('rejects status %i with its code and whether it may be tried again', async (status, retryable) => {
+    server.script({ status, headers: { 'retry-after': '7' }, error: { message: `no: ${status}` } });
+    const failure: unknown = await model().doStream({ prompt }).then(() => null, (error: unknown) => error);
+    expect(failure).toMatchObject({ statusCode: status, isRetryable: retryable, message: `no: ${status}`, responseHeaders: { 'retry-after': '7' } });
+  });
+
+  it('lets the reason of a prompt that does not fit be told from the error', async () => {
+    server.script(CONTEXT_LENGTH_EXCEEDED);
+    const failure: unknown = await model().doStream({ prompt }).then(() => null, (error: unknown) => error);
+    expect(failure).toMatchObject({ statusCode: 400, isRetryable: false, data: { error: { code: 'context_length_exceeded' } } });
+  });
+
+  it('fails, and does not end as if complete, when the connection is reset in the middle', async () => {
+    server.script({ text: ['one ', 'two ', 'three'], resetAfter: 2 });
+    await expect(partsOf(model(), { prompt })).rejects.toThrow();
+  });
+
+  it('passes an error that arrives inside the stream on as an error part', async () => {
+    server.script({ text: 'a', streamError: { message: 'overloaded', type: 'server_error' } });
+    const parts = await partsOf(model(), { prompt });
+    expect(parts.find((part) => part.type === 'error')).toMatchObject({ error: expect.objectContaining({ message: 'overloaded' }) });
+  });
+
+  it('marks a server that cannot be reached as worth another try', async () => {
+    const unreachable = model({ base_url: 'http://127.0.0.1:1/v1' });
+    const failure: unknown = await unreachable.doStream({ prompt }).then(() => null, (error: unknown) => error);
+    expect(failure).toMatchObject({ isRetryable: true });
+  });
+
+  it('K61 keeps the key out of errors', async () => {
+    server.script({ status: 401 });
+    const failure: unknown = await model().doStream({ prompt }).then(() => null, (error: unknown) => error);
+    expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure as object)) + String(failure)).not.toContain('sk-test');
+  });
+
+  it('sends configured headers, and no authorization where there is no key', async () => {
+    server.script({ text: 'a' });
+    await partsOf(model({ headers: { 'x-team': 'blue' } }, {}), { prompt });
+    expect(server.requests[0]?.headers['x-team']).toBe('blue');
+    expect(server.requests[0]?.headers['authorization']).toBeUndefined();
+  });
+
+  it('joins deltas whatever the pieces of the network are, and streams slowly sent ones', async () => {
+    server.script({ text: Array.from({ length: 20 }, (_, index) => `${index} `), delayMs: 1 });
+    expect(textOf(await partsOf(model(), { prompt }))).toBe(Array.from({ length: 20 }, (_, index) => `${index} `).join(''));
+  });
+});
