@@ -1,0 +1,49 @@
+import { messageOf } from '../contract/errors.ts';
+import type { Clock, Events, Failure, Logger } from '../contract/index.ts';
+import type { Problem } from './problem.ts';
+
+/** What went wrong, by extension: the last few of each, newest last. */
+export interface Failures {
+  /** Keeps it, publishes `extension.failed` and logs it. Secrets are taken out first. */
+  record(extensionId: string, problem: Problem): Failure;
+  all(): readonly Failure[];
+  last(extensionId: string): Failure | undefined;
+  clear(extensionId: string): void;
+}
+
+const MOST_KEPT = 20;
+
+export function createFailures(options: { clock: Clock; events: Events; logger: Logger; redact(text: string): string }): Failures {
+  const kept = new Map<string, Failure[]>();
+  return {
+    record(extensionId, problem) {
+      const failure: Failure = {
+        extensionId,
+        phase: problem.phase,
+        code: problem.code,
+        message: options.redact(problem.message),
+        at: options.clock.now(),
+        ...(problem.cause === undefined ? {} : { cause: options.redact(causeOf(problem.cause)) }),
+        ...(problem.file === undefined ? {} : { file: problem.file }),
+        ...(problem.line === undefined ? {} : { line: problem.line }),
+        ...(problem.cure === undefined ? {} : { cure: options.redact(problem.cure) }),
+      };
+      const list = kept.get(extensionId) ?? [];
+      kept.set(extensionId, list);
+      const repeated = list.findIndex((other) => other.phase === failure.phase && other.code === failure.code && other.message === failure.message);
+      if (repeated >= 0) list.splice(repeated, 1);
+      list.push(failure);
+      if (list.length > MOST_KEPT) list.shift();
+      options.logger.warn(`${extensionId} failed in ${failure.phase}`, { ...failure });
+      options.events.publish('extension.failed', failure);
+      return failure;
+    },
+    all: () => [...kept.values()].flat().sort((a, b) => a.at - b.at),
+    last: (extensionId) => kept.get(extensionId)?.at(-1),
+    clear: (extensionId) => void kept.delete(extensionId),
+  };
+}
+
+function causeOf(cause: unknown): string {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : messageOf(cause);
+}

@@ -1,0 +1,85 @@
+import type { AgentsApi, Clock, Database, Events, KeyValue, Phase, ProtocolId } from '../contract/index.ts';
+import type { AgentDeclaration, ExtensionState } from '../agents/ports.ts';
+import type { Declaration, Discovery } from './declaration.ts';
+import type { LogLevel } from './logger.ts';
+
+/** What an extension is given by settings and manifest together. */
+export interface EffectiveConfig {
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly enabled: boolean;
+  readonly isolation: 'in_process' | 'process';
+  /** Where a person sets it: `extensions.<id>` or `skills`. */
+  readonly path: string;
+}
+
+/** Where descriptors survive a restart. A key covers sources and configuration. */
+export interface SurfaceIndex {
+  surface(extensionId: string, key: string): unknown;
+  putSurface(extensionId: string, key: string, data: unknown): void;
+}
+
+export interface HostOptions {
+  /** Absolute path of the sandbox. */
+  readonly sandbox: string;
+  /** Absolute path; everything that Pith writes is below it. */
+  readonly dataDirectory: string;
+  /** Absolute path of Pith's own package: its `dist/ext` and its npm packages. */
+  readonly packageRoot: string;
+  /** Reads the folders again; cheap when nothing changed. */
+  discover(): Promise<Discovery>;
+  configOf(declaration: Declaration): EffectiveConfig;
+  /** The agent that a declaration makes; null when it makes none. */
+  agentOf(declaration: Declaration): AgentDeclaration | null;
+  /** Folders whose changes are worth a look: `extensions` and `agents` of every sandbox. */
+  readonly watched: readonly string[];
+  readonly index: SurfaceIndex;
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly logLevel?: LogLevel;
+  /** Serialise every argument and result. */
+  readonly wire?: boolean;
+  /** Called on first use, so that an untouched store is never opened. */
+  keyValue(extensionId: string): KeyValue;
+  database(extensionId: string): Database;
+  readonly agents: AgentsApi;
+}
+
+/** One extension as `pith doctor` and `pith extensions list` show it. */
+export interface ExtensionStatus {
+  readonly id: string;
+  readonly state: ExtensionState;
+  readonly provides: readonly ProtocolId[];
+  readonly shipped: boolean;
+  readonly directory: string;
+  readonly version: string;
+  readonly generation: number;
+  /** The last failure; an active extension may have one that it survived. */
+  readonly phase?: Phase;
+  readonly code?: string;
+  readonly message?: string;
+  readonly file?: string;
+  readonly line?: number;
+  readonly cure?: string;
+  /** Findings that do not stop it: `isolation_in_process`, slow phases, … */
+  readonly notes: readonly { readonly code: string; readonly message: string }[];
+}
+
+export interface DeclaredCommand {
+  readonly extensionId: string;
+  readonly path: string;
+  readonly needs: 'index' | 'initialized' | 'started';
+  /** Its own bundle, for `needs: index`. */
+  readonly entry: string | undefined;
+  readonly description: string;
+}
+
+export interface DeclaredModel {
+  readonly extensionId: string;
+  readonly prefix: string;
+  readonly when_env: readonly string[];
+  readonly when_port?: number;
+  readonly rank: number;
+  readonly default?: string;
+}
+

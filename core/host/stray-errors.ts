@@ -1,0 +1,95 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { PithError } from '../contract/errors.ts';
+
+/** Whose code is running. `report` belongs to one kernel, so several kernels in a process do not mix. */
+export interface Owner {
+  readonly extensionId: string;
+  report(code: 'stray_error' | 'exit_refused', error: unknown): void;
+}
+
+const owners = new AsyncLocalStorage<Owner | undefined>();
+
+/** Runs code of an extension: what escapes it later, from a timer or a forgotten promise, is laid at its door. */
+export function runAs<T>(owner: Owner, run: () => T): T {
+  return owners.run(owner, run);
+}
+
+/** Runs code of the kernel that an extension happened to trigger. */
+export function runOutside<T>(run: () => T): T {
+  return owners.getStore() === undefined ? run() : owners.run(undefined, run);
+}
+
+let guards = 0;
+let restore: (() => void) | undefined;
+
+/**
+ * While at least one guard stands, stray errors of extensions are reported instead of ending the process, and extensions cannot end it.
+ * Errors that belong to no extension end it as without a guard. Returns the guard's off.
+ */
+export function guardProcess(): () => void {
+  if (guards++ === 0) restore = install();
+  let standing = true;
+  return () => {
+    if (!standing) return;
+    standing = false;
+    if (--guards === 0) restore?.();
+  };
+}
+
+function install(): () => void {
+  const onException = (error: unknown) => handle(error, 'uncaughtException');
+  const onRejection = (error: unknown) => handle(error, 'unhandledRejection');
+  process.on('uncaughtException', onException);
+  process.on('unhandledRejection', onRejection);
+  const undo = [guardCall('exit'), guardCall('abort'), guardCall('reallyExit'), guardKill()];
+  return () => {
+    process.off('uncaughtException', onException);
+    process.off('unhandledRejection', onRejection);
+    for (const step of undo) step();
+  };
+}
+
+function handle(error: unknown, event: 'uncaughtException' | 'unhandledRejection'): void {
+  const owner = owners.getStore();
+  if (owner) return owners.run(undefined, () => owner.report('stray_error', error));
+  // Another listener answers for the process; without one it ends as Node would end it.
+  if (process.listenerCount(event) > 1) return;
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+}
+
+type Ending = 'exit' | 'abort' | 'reallyExit';
+type Endings = Record<Ending, (...args: unknown[]) => unknown>;
+
+function guardCall(name: Ending): () => void {
+  const host = process as unknown as Endings;
+  const original = host[name];
+  const guarded = function (this: unknown, ...args: unknown[]): unknown {
+    refuse(`process.${name}`);
+    return original.apply(process, args);
+  };
+  host[name] = guarded;
+  return () => {
+    if (host[name] === guarded) host[name] = original;
+  };
+}
+
+function guardKill(): () => void {
+  const original = process.kill;
+  const guarded = (pid: number, signal?: string | number): true => {
+    if ((pid === process.pid || pid === 0 || pid === -process.pid) && signal !== 0) refuse('process.kill of Pith itself');
+    return original.call(process, pid, signal);
+  };
+  process.kill = guarded;
+  return () => {
+    if (process.kill === guarded) process.kill = original;
+  };
+}
+
+function refuse(what: string): void {
+  const owner = owners.getStore();
+  if (!owner) return;
+  const error = new PithError('exit_refused', `${what} was refused: an extension must not end the process`, { cure: 'return or throw instead' });
+  owners.run(undefined, () => owner.report('exit_refused', error));
+  throw error;
+}
