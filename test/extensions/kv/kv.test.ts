@@ -1,0 +1,54 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Tool } from 'pith';
+import Kv from '../../../sandbox/extensions/kv/main.ts';
+import { callTool, fakeContext } from '../fake-context.ts';
+
+let tools: readonly Tool[];
+beforeEach(() => void (tools = new Kv(fakeContext({ config: {} })).getTools()));
+
+const call = (name: string, input: unknown) => callTool(tools, name, input);
+
+describe('kv', () => {
+  it('K95 keeps, reads, lists and forgets values', async () => {
+    expect(await call('kv_set', { key: 'city', value: { name: 'Graz', rain: [1, null] } })).toMatchObject({ ok: true });
+    expect(await call('kv_get', { key: 'city' })).toMatchObject({ ok: true, output: { key: 'city', value: { name: 'Graz', rain: [1, null] } } });
+    await call('kv_set', { key: 'city', value: 'Linz' });
+    await call('kv_set', { key: 'colour', value: 3 });
+    expect(await call('kv_get', { key: 'city' })).toMatchObject({ output: { value: 'Linz' } });
+    expect(await call('kv_list', { prefix: 'ci' })).toMatchObject({ output: { keys: ['city'], total: 1 } });
+    expect(await call('kv_list', {})).toMatchObject({ output: { keys: ['city', 'colour'], total: 2 } });
+    expect(await call('kv_delete', { key: 'city' })).toMatchObject({ ok: true, output: { deleted: true } });
+    expect(await call('kv_list', {})).toMatchObject({ output: { keys: ['colour'] } });
+  });
+
+  it('K95 K44 names the nearest key when there is none of that name', async () => {
+    await call('kv_set', { key: 'deadline', value: 'Friday' });
+    const expected = { ok: false, error: { code: 'key_not_found', message: expect.stringContaining("did you mean 'deadline'") } };
+    expect(await call('kv_get', { key: 'deadlin' })).toEqual(expected);
+    expect(await call('kv_delete', { key: 'deadlin' })).toEqual(expected);
+  });
+
+  it('K95 tells a kept null from an absent key', async () => {
+    await call('kv_set', { key: 'nothing', value: null });
+    expect(await call('kv_get', { key: 'nothing' })).toMatchObject({ ok: true, output: { value: null } });
+    expect(await call('kv_get', { key: 'nothin' })).toMatchObject({ ok: false });
+  });
+
+  it('K95 keeps keys that look like parts of an object', async () => {
+    for (const key of ['__proto__', 'constructor', 'toString']) {
+      await call('kv_set', { key, value: key });
+      expect(await call('kv_get', { key })).toMatchObject({ output: { value: key } });
+    }
+  });
+
+  it('K95 refuses an empty or over-long key and a value that is too large', async () => {
+    expect(await call('kv_set', { key: '  ', value: 1 })).toMatchObject({ ok: false, error: { code: 'tool_input_invalid' } });
+    expect(await call('kv_set', { key: 'é'.repeat(257), value: 1 })).toMatchObject({ ok: false, error: { code: 'tool_input_invalid' } });
+    expect(await call('kv_set', { key: 'big', value: 'x'.repeat(65_536) })).toMatchObject({ ok: false, error: { code: 'value_too_large' } });
+    expect(await call('kv_list', {})).toMatchObject({ output: { total: 0 } });
+  });
+
+  it('K95 says of each tool what a resumed turn may repeat', () => {
+    expect(tools.map((tool) => [tool.name, tool.effect])).toEqual([['kv_set', 'idempotent'], ['kv_get', 'read'], ['kv_list', 'read'], ['kv_delete', 'idempotent']]);
+  });
+});
