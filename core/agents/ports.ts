@@ -1,4 +1,15 @@
-import type { AgentSpec, ContextParts, Diagnostic, JsonValue, Remote, SkillProvider, ToolCall, ToolDescriptor, ToolResult, TurnInfo } from '../contract/index.ts';
+import type {
+  AgentSpec,
+  ContextParts,
+  Diagnostic,
+  JsonValue,
+  Remote,
+  SkillProvider,
+  ToolCall,
+  ToolDescriptor,
+  ToolResult,
+  TurnInfo,
+} from '../contract/index.ts';
 
 /** What a declared extension is at this moment. `idle`: declared and healthy, its code not loaded yet. */
 export type ExtensionState = 'active' | 'idle' | 'failed' | 'blocked' | 'disabled';
