@@ -1,0 +1,65 @@
+import { PithError } from '../../contract/errors.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import type { AgentLine, KernelPort } from '../kernel-port.ts';
+import { findingLine, paintState, printFields, printTable } from './text.ts';
+
+export async function listAgents(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<void> {
+  const agents = await kernel.agents.list();
+  const chosen = kernel.settings.default_agent;
+  io.json(agents.map((agent) => jsonOf(agent, chosen)));
+  const rows = agents.map((agent) => ({ ...agent, reason: agent.state === 'active' ? '' : agent.diagnostics.map((finding) => finding.message).join('; ') }));
+  printTable(io, rows, [
+    { title: 'AGENT', value: ({ id }) => (id === chosen ? `${id} *` : id) },
+    { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
+    { title: 'MODEL', value: ({ spec }) => spec?.model ?? '' },
+    { title: 'DESCRIPTION', value: ({ spec, reason }) => reason || (spec?.description ?? '') },
+  ], 'No agents: add one as sandbox/agents/<id>/manifest.yaml');
+  if (agents.some(({ id }) => id === chosen) && !io.quiet) io.print('\n* answers when no agent is named');
+}
+
+export async function showAgent(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
+  const agent = await findAgent(kernel, String(input.arguments['id']));
+  io.json(jsonOf(agent, kernel.settings.default_agent));
+  const { spec } = agent;
+  printFields(io, [
+    ['agent', agent.id],
+    ['name', spec?.name === agent.id ? undefined : spec?.name],
+    ['state', paintState(io, agent.state)],
+    ['description', spec?.description],
+    ['model', spec?.model],
+    ['tools', spec?.usesTools.join(', ')],
+    ['skills', spec?.usesSkills.join(', ')],
+    ['delegates to', spec?.delegatesTo.join(', ')],
+    ['limits', spec ? Object.entries(spec.limits).map(([name, value]) => `${name} ${value}`).join(', ') : undefined],
+    ['prompt', spec?.promptFile ?? undefined],
+    ['declared in', spec?.origin ?? undefined],
+    ['findings', agent.diagnostics.map(findingLine).join('\n')],
+  ]);
+  return agent.state === 'failed' ? 1 : 0;
+}
+
+/** Throws `agent_unknown` with the nearest names. */
+export async function findAgent(kernel: KernelPort, id: string): Promise<AgentLine> {
+  const agents = await kernel.agents.list();
+  const found = agents.find((agent) => agent.id === id);
+  if (found) return found;
+  throw new PithError('agent_unknown', `no agent '${id}': nothing declares it${didYouMean(id, agents.map((agent) => agent.id))}`, { cure: 'see: pith agents list' });
+}
+
+function jsonOf({ id, state, spec, diagnostics }: AgentLine, chosen: string) {
+  return {
+    id,
+    name: spec?.name ?? id,
+    description: spec?.description ?? '',
+    state,
+    default: id === chosen,
+    model: spec?.model ?? null,
+    uses_tools: spec?.usesTools ?? [],
+    uses_skills: spec?.usesSkills ?? [],
+    delegates_to: spec?.delegatesTo ?? [],
+    limits: spec ? { ...spec.limits } : null,
+    file: spec?.origin ?? null,
+    diagnostics: diagnostics.map((finding) => ({ ...finding })),
+  };
+}

@@ -1,0 +1,60 @@
+import { PithError } from '../../contract/errors.ts';
+import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import type { KernelPort, Preview } from '../kernel-port.ts';
+import { findAgent } from './agents.ts';
+import { colours, printTable } from './text.ts';
+
+/** The channel whose prompt is shown: the terminal's. */
+const CHANNEL = 'cli';
+
+/** The exact text: what is printed is byte for byte what the model would get. */
+export async function showPrompt(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+  const agent = (await findAgent(kernel, String(input.arguments['id']))).id;
+  const preview = await kernel.preview({ agent, input: String(input.options['text'] ?? ''), channelId: CHANNEL });
+  io.json(jsonOf(preview));
+  printParts(io, preview);
+  if (!io.quiet) printTokens(io, preview);
+}
+
+/** The same for the conversation that goes on. */
+export async function showContext(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+  if (!io.session) throw new PithError('usage', 'context needs a conversation: it shows what the next message would be sent with', { cure: 'use it in pith chat' });
+  const { agentId: agent, threadId } = io.session;
+  const preview = await kernel.preview({ agent, input: String(input.options['text'] ?? ''), threadId, channelId: CHANNEL });
+  io.json(jsonOf(preview));
+  printParts(io, preview);
+  printTokens(io, preview);
+}
+
+function printParts(io: CommandIO, preview: Preview): void {
+  const colour = colours(io);
+  io.print(colour.dim('── system ──'));
+  io.print(preview.system);
+  for (const message of preview.messages) {
+    const { role, content } = message as { readonly role: string; readonly content: unknown };
+    io.print(colour.dim(`── ${role} ──`));
+    io.print(textOf(content));
+  }
+  io.print(colour.dim('── tools ──'));
+  io.print(preview.tools.map((tool) => `${tool.name}: ${tool.description}\n${JSON.stringify(tool.inputSchema)}`).join('\n') || '(none)');
+}
+
+function printTokens(io: CommandIO, preview: Preview): void {
+  io.print('');
+  const rows = [...preview.tokens.parts, { name: 'total', tokens: preview.tokens.total }];
+  printTable(io, rows, [
+    { title: 'PART', value: (row) => row.name },
+    { title: 'TOKENS', value: (row) => String(row.tokens), align: 'right' },
+  ], '');
+}
+
+/** Text parts as they are, others as JSON. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return JSON.stringify(content);
+  return content.map((part: { readonly type?: string; readonly text?: string }) => (part.type === 'text' ? (part.text ?? '') : JSON.stringify(part))).join('\n');
+}
+
+function jsonOf(preview: Preview) {
+  return JSON.parse(JSON.stringify(preview)) as never; // plain data; drops what is undefined
+}

@@ -1,0 +1,37 @@
+import pc from 'picocolors';
+import type { CommandIO } from '../../contract/protocols/command-provider.ts';
+import { renderTable, type Column } from '../table.ts';
+
+/** Paints where the output takes colour, and leaves the text alone elsewhere. */
+export function colours(io: Pick<CommandIO, 'colour'>) {
+  return pc.createColors(io.colour);
+}
+
+/** Prints a table cut to the terminal, or `none` when there are no rows. In a pipe nothing is cut. */
+export function printTable<Row>(io: CommandIO, rows: readonly Row[], columns: readonly Column<Row>[], none: string): void {
+  const colour = colours(io);
+  if (rows.length === 0) io.print(colour.dim(none));
+  else io.print(renderTable(rows, columns, io.colour || io.interactive ? io.columns : 0, colour.dim));
+}
+
+/** `name   value` lines; those without a value are left out. */
+export function printFields(io: CommandIO, fields: readonly (readonly [string, string | undefined])[]): void {
+  const colour = colours(io);
+  const shown = fields.filter(([, value]) => value !== undefined && value !== '');
+  const width = Math.max(0, ...shown.map(([name]) => name.length));
+  for (const [name, value = ''] of shown) io.print(`${colour.dim(name.padEnd(width))}  ${value.split('\n').join(`\n${' '.repeat(width + 2)}`)}`);
+}
+
+const STATE_COLOURS = { active: 'green', idle: 'green', offered: 'green', degraded: 'yellow', blocked: 'yellow', failed: 'red', disabled: 'dim' } as const;
+
+export function paintState(io: CommandIO, state: string, text: string = state): string {
+  const colour = (STATE_COLOURS as Readonly<Record<string, 'green' | 'yellow' | 'red' | 'dim' | undefined>>)[state];
+  return colour === undefined ? text : colours(io)[colour](text);
+}
+
+/** `file:line: message; cure`, as far as it is known. */
+export function findingLine(finding: { readonly message?: string; readonly file?: string; readonly line?: number; readonly cure?: string }): string {
+  const { message = '', file, line, cure } = finding;
+  const where = file === undefined || message.includes(file) ? '' : `${file}${line === undefined ? '' : `:${line}`}: `;
+  return `${where}${message}${cure === undefined || message.includes(cure) ? '' : `; ${cure}`}`;
+}

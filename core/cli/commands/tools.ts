@@ -1,0 +1,55 @@
+import { PithError } from '../../contract/errors.ts';
+import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import type { JsonValue } from '../../contract/tool.ts';
+import type { KernelPort } from '../kernel-port.ts';
+import { findAgent } from './agents.ts';
+import { printTable } from './text.ts';
+
+export async function listTools(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+  const agent = await agentOf(kernel, input, io);
+  const tools = await kernel.toolsOf(agent);
+  io.json(
+    tools.map(({ modelName, extensionId, descriptor }) => ({
+      name: modelName,
+      extension: extensionId,
+      description: descriptor.description,
+      effect: descriptor.effect,
+      needsApproval: descriptor.needsApproval,
+      inputSchema: descriptor.inputSchema as { readonly [key: string]: JsonValue },
+    })),
+  );
+  printTable(io, tools, [
+    { title: 'TOOL', value: (tool) => tool.modelName },
+    { title: 'EXTENSION', value: (tool) => tool.extensionId },
+    { title: 'EFFECT', value: (tool) => tool.descriptor.effect },
+    { title: 'DESCRIPTION', value: (tool) => tool.descriptor.description },
+  ], `${agent} has no tools: add extension ids to uses_tools in its manifest`);
+}
+
+/** Through the same gate as a turn. Exit code 1 when the tool answers with an error. */
+export async function callTool(kernel: KernelPort, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const agent = await agentOf(kernel, input, io);
+  const result = await kernel.callTool(agent, String(input.arguments['name']), parseJson(String(input.options['input'] ?? '{}')), signal);
+  if (result.ok) {
+    io.json({ ok: true, output: result.output });
+    io.print(typeof result.output === 'string' ? result.output : JSON.stringify(result.output, null, 2));
+    return 0;
+  }
+  const { code, message } = result.error;
+  io.json({ ok: false, error: { code, message } });
+  if (!io.wantsJson) io.error(`pith: ${String(input.arguments['name'])}: ${message} (${code})`);
+  return 1;
+}
+
+async function agentOf(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<string> {
+  const named = input.options['agent'];
+  return (await findAgent(kernel, typeof named === 'string' ? named : (io.session?.agentId ?? kernel.settings.default_agent))).id;
+}
+
+function parseJson(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch (error) {
+    throw new PithError('usage', `--input is not JSON: ${error instanceof Error ? error.message : String(error)}`, { cure: `write it as: --input '{"name": "value"}'`, cause: error });
+  }
+}

@@ -1,0 +1,61 @@
+import type { Command, CommandInput, CommandIO, CommandOption } from '../contract/protocols/command-provider.ts';
+import type { KernelPort } from './kernel-port.ts';
+
+/** Runs with a kernel that has loaded no code yet. */
+export type KernelRun = (kernel: KernelPort, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
+/** Runs without a kernel. */
+export type BareRun = (cwd: string, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
+
+interface Definition extends Omit<Command, 'run'> {
+  /** Where it can be given: on the command line, in chat, or in both (default). */
+  readonly only?: 'command line' | 'chat';
+}
+
+export type CoreCommand =
+  | (Definition & { readonly needs: 'kernel'; load(): Promise<KernelRun> })
+  | (Definition & { readonly needs: 'nothing'; load(): Promise<BareRun> });
+
+const AGENT: CommandOption = { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' };
+const ID = (description: string) => ({ name: 'id', description, required: true });
+
+/** The kernel's own commands as data; an implementation is imported when it runs. */
+export const CORE_COMMANDS: readonly CoreCommand[] = [
+  { path: 'agents list', description: 'List the agents', needs: 'kernel', load: async () => (await import('./commands/agents.ts')).listAgents },
+  { path: 'agents show', description: 'Show what an agent is made of', arguments: [ID('The agent')], needs: 'kernel', load: async () => (await import('./commands/agents.ts')).showAgent },
+  {
+    path: 'agents prompt', description: 'Print exactly what a model would be sent for a new thread',
+    arguments: [ID('The agent')], options: [{ name: 'text', type: 'string', description: "The user's message", default: '' }],
+    needs: 'kernel', load: async () => (await import('./commands/prompt.ts')).showPrompt,
+  },
+  {
+    path: 'context', description: 'Show what the model would be sent, with tokens per part', only: 'chat',
+    options: [{ name: 'text', type: 'string', description: "The user's message", default: '' }],
+    needs: 'kernel', load: async () => (await import('./commands/prompt.ts')).showContext,
+  },
+  { path: 'tools list', description: 'List the tools that an agent can call', options: [AGENT], needs: 'kernel', load: async () => (await import('./commands/tools.ts')).listTools },
+  {
+    path: 'tools call', description: 'Call a tool as an agent would, and print its result',
+    arguments: [{ name: 'name', description: 'The tool', required: true }],
+    options: [{ name: 'input', short: 'i', type: 'string', description: 'Its input as JSON', default: '{}' }, AGENT],
+    needs: 'kernel', load: async () => (await import('./commands/tools.ts')).callTool,
+  },
+  { path: 'extensions list', description: 'List the extensions', needs: 'kernel', load: async () => (await import('./commands/extensions.ts')).listExtensions },
+  { path: 'extensions show', description: 'Show what an extension declares and how it is', arguments: [ID('The extension')], needs: 'kernel', load: async () => (await import('./commands/extensions.ts')).showExtension },
+  { path: 'extensions reload', description: 'Load an extension anew', arguments: [ID('The extension')], needs: 'kernel', load: async () => (await import('./commands/extensions.ts')).reloadExtension },
+  { path: 'threads list', description: 'List the conversations, newest first', options: [{ name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 }], needs: 'kernel', load: async () => (await import('./commands/threads.ts')).listThreads },
+  {
+    path: 'threads show', description: "Show a conversation's last messages",
+    arguments: [{ name: 'id', description: 'The thread', required: true }], options: [{ name: 'last', short: 'n', type: 'number', description: 'How many messages', default: 20 }],
+    needs: 'kernel', load: async () => (await import('./commands/threads.ts')).showThread,
+  },
+  { path: 'threads compact', description: 'Shorten a conversation so that it fits the model again', arguments: [ID('The thread')], needs: 'kernel', load: async () => (await import('./commands/threads.ts')).compactThread },
+  { path: 'compact', description: 'Shorten this conversation so that it fits the model again', only: 'chat', needs: 'kernel', load: async () => (await import('./commands/threads.ts')).compactThread },
+  { path: 'approvals list', description: 'List the open questions of tools that wait for approval', needs: 'kernel', load: async () => (await import('./commands/approvals.ts')).listApprovals },
+  { path: 'model', description: 'Show which model answers and why, or check a reference', only: 'chat', arguments: [{ name: 'ref', description: 'provider/model or an alias' }], needs: 'kernel', load: async () => (await import('./commands/model.ts')).showModel },
+  { path: 'doctor', description: 'Say what loaded, what failed and why, and what to do', needs: 'kernel', load: async () => (await import('./commands/doctor.ts')).runDoctor },
+  {
+    path: 'init', description: 'Make a new sandbox: settings, one agent, one skill, one extension',
+    arguments: [{ name: 'dir', description: 'Where (default: here)' }], only: 'command line', needs: 'nothing',
+    load: async () => (await import('./commands/init.ts')).initSandbox,
+  },
+];

@@ -1,0 +1,76 @@
+import type { AgentSpec, Diagnostic, Events, JsonValue, ToolDescriptor, ToolResult, TurnEvent, TurnRequest } from '../contract/index.ts';
+import type { ExtensionState } from '../agents/ports.ts';
+import type { Threads } from '../threads/thread.ts';
+
+/** What the commands use of the kernel. `Kernel` has it all; tests may have less. */
+export interface KernelPort {
+  readonly sandbox: string;
+  readonly settings: { readonly default_agent: string };
+  readonly events: Pick<Events, 'handle'>;
+  readonly threads: Pick<Threads, 'list' | 'load'>;
+  readonly extensions: ExtensionsOfKernel;
+  readonly agents: { list(): Promise<readonly AgentLine[]> };
+  readonly router: {
+    choose(): Promise<ModelChoice> | ModelChoice;
+    resolve(reference: string): Promise<unknown> | unknown;
+  };
+  runTurn(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
+  preview(request: { readonly agent: string; readonly input: string; readonly threadId?: string; readonly channelId?: string }): Promise<Preview>;
+  toolsOf(agentId: string): Promise<readonly { readonly modelName: string; readonly extensionId: string; readonly descriptor: ToolDescriptor }[]>;
+  callTool(agentId: string, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
+  compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
+  doctor(): Promise<Doctor>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface ExtensionsOfKernel {
+  list(): readonly ExtensionLine[];
+  reload(extensionId: string): Promise<unknown>;
+}
+
+export interface ExtensionLine {
+  readonly id: string;
+  readonly state: ExtensionState;
+  readonly name?: string;
+  readonly version?: string;
+  readonly description?: string;
+  readonly provides?: readonly string[];
+  readonly directory?: string;
+  readonly file?: string;
+  readonly line?: number;
+  readonly phase?: string;
+  readonly code?: string;
+  readonly message?: string;
+  readonly cure?: string;
+}
+
+export interface AgentLine {
+  readonly id: string;
+  readonly state: 'active' | 'degraded' | 'failed';
+  readonly spec: AgentSpec | null;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface ModelChoice {
+  readonly ref: string;
+  readonly why: string;
+}
+
+/** DESIGN's shape of `agents prompt --json`. */
+export interface Preview {
+  readonly system: string;
+  readonly messages: readonly JsonValue[] | readonly object[];
+  readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema: unknown }[];
+  readonly tokens: { readonly total: number; readonly parts: readonly { readonly name: string; readonly tokens: number }[] };
+}
+
+/** The shape of `doctor --json`. */
+export interface Doctor {
+  readonly ok: boolean;
+  readonly model: ModelChoice;
+  readonly extensions: readonly (Pick<ExtensionLine, 'id' | 'state' | 'phase' | 'code' | 'message' | 'file' | 'line' | 'cure'>)[];
+  readonly agents: readonly { readonly id: string; readonly state: AgentLine['state']; readonly code?: string; readonly message?: string; readonly file?: string; readonly line?: number; readonly cure?: string }[];
+  readonly skills: { readonly [state: string]: number | undefined };
+  readonly notes?: readonly Diagnostic[];
+}

@@ -1,0 +1,42 @@
+import { runCli } from './run.ts';
+import type { Boot } from './boot.ts';
+import { describeError, EXIT } from './report.ts';
+
+/** Longest time that a process asked to end takes for it. */
+const END_MS = 10_000;
+
+/** Runs the command line of this process and ends it. */
+export async function runProcess(boot: Boot): Promise<void> {
+  const abort = new AbortController();
+  let ended: 'SIGINT' | 'SIGTERM' | 'EPIPE' | undefined;
+  const end = (why: NonNullable<typeof ended>) => {
+    if (ended === 'SIGINT' && why === 'SIGINT') process.exit(EXIT.interrupted); // asked twice
+    ended ??= why;
+    abort.abort(new DOMException(`ended by ${why}`, 'AbortError'));
+    setTimeout(() => process.exit(why === 'SIGINT' ? EXIT.interrupted : EXIT.failed), END_MS).unref();
+  };
+  process.on('SIGINT', () => end('SIGINT'));
+  process.on('SIGTERM', () => end('SIGTERM'));
+  process.on('SIGHUP', () => end('SIGTERM'));
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') end('EPIPE'); // the reader has seen enough
+      else if (stream === process.stdout) process.stderr.write(`${describeError(error)}\n`);
+    });
+  }
+  const code = await runCli(
+    { argv: process.argv.slice(2), cwd: process.cwd(), env: process.env, stdio: { input: process.stdin, output: process.stdout, error: process.stderr }, boot },
+    abort.signal,
+  );
+  await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+  // What an extension left running must not keep a finished command alive.
+  process.exit(ended === undefined ? code : ended === 'SIGINT' ? EXIT.interrupted : EXIT.done);
+}
+
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  if (stream.writableLength === 0 || stream.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    stream.once('error', () => resolve());
+    stream.write('', () => resolve());
+  });
+}

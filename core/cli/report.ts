@@ -1,0 +1,23 @@
+import { messageOf, PithError } from '../contract/errors.ts';
+
+export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
+
+/** `pith: <what> <where>: <why>; <cure>`, for anything thrown. */
+export function describeError(error: unknown): string {
+  const message = messageOf(error).trim().replace(/\.$/u, '');
+  if (!(error instanceof Error)) return `pith: ${message}`;
+  const { where, cure } = error as Partial<PithError>;
+  return `pith: ${withWhere(message, where)}${cure === undefined ? '' : `; ${cure}`}`;
+}
+
+/** The exit code of anything thrown: wrong use is 2, all else 1. */
+export function exitCodeOf(error: unknown): number {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'usage' || code === 'command_unknown' ? EXIT.usage : EXIT.failed;
+}
+
+function withWhere(message: string, where: string | undefined): string {
+  if (where === undefined || where === '' || message.includes(where)) return message;
+  const colon = message.indexOf(': ');
+  return colon < 0 ? `${where}: ${message}` : `${message.slice(0, colon)} ${where}${message.slice(colon)}`;
+}

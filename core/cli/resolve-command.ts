@@ -1,0 +1,59 @@
+import { matchCommand } from '../contract/command-line.ts';
+import { PithError } from '../contract/errors.ts';
+import type { Command } from '../contract/protocols/command-provider.ts';
+import type { DeclaredCommand } from '../host/host-options.ts';
+import { CORE_COMMANDS, type CoreCommand } from './core-commands.ts';
+
+/** What a line of words stands for before any code of an extension has been loaded. */
+export type Resolved =
+  | { readonly kind: 'core'; readonly command: CoreCommand; readonly rest: readonly string[] }
+  | { readonly kind: 'declared'; readonly command: DeclaredCommand; readonly words: readonly string[] };
+
+export const LINE_COMMANDS = CORE_COMMANDS.filter(({ only }) => only !== 'chat');
+
+/** `declared` is asked only when no command of the kernel matches. Throws `command_unknown` or, for a group alone, `usage`. */
+export async function resolveCommand(words: readonly string[], declared: () => Promise<readonly DeclaredCommand[]>): Promise<Resolved> {
+  const core = matchCommand(LINE_COMMANDS, words);
+  if (core) return { kind: 'core', ...core };
+  const others = await declared();
+  const found = matchCommand(others, words);
+  if (found) return { kind: 'declared', command: found.command, words };
+  return unknownCommand(words, [...LINE_COMMANDS, ...others]);
+}
+
+/** The command among those that an extension's code has; a declared path may be only the first word of several. */
+export async function resolveLoaded(words: readonly string[], commands: readonly Command[]): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
+  return matchCommand(commands, words) ?? unknownCommand(words, commands);
+}
+
+/** Commands below `words`, where these are a group and no command themselves. */
+export function commandsBelow<T extends { readonly path: string }>(words: readonly string[], commands: readonly T[]): readonly T[] {
+  const prefix = `${words.join(' ')} `;
+  return commands.filter(({ path }) => path.startsWith(prefix));
+}
+
+async function unknownCommand(words: readonly string[], commands: readonly { readonly path: string }[]): Promise<never> {
+  const { didYouMean } = await import('../contract/nearest.ts');
+  const typed = leading(words);
+  const group = groupOf(typed, commands);
+  const below = commandsBelow(group, commands).map(({ path }) => path);
+  if (group.length === typed.length && below.length > 0) {
+    throw new PithError('usage', `'${group.join(' ')}' needs another word: ${below.map((path) => path.slice(group.join(' ').length + 1)).join(', ')}`, { cure: `see: pith ${group.join(' ')} --help` });
+  }
+  const known = group.length > 0 ? below : [...new Set(commands.flatMap(({ path }) => [path, path.split(' ')[0] ?? path]))];
+  const name = typed.slice(0, group.length + 1).join(' ');
+  const guess = didYouMean(name, known);
+  throw new PithError('command_unknown', `unknown command '${name}': no extension or part of Pith has it`, { cure: guess === '' ? 'see: pith --help' : guess.replace(/^; /u, '') });
+}
+
+/** As many words as begin some command's path. */
+function groupOf(words: readonly string[], commands: readonly { readonly path: string }[]): readonly string[] {
+  let group: readonly string[] = [];
+  while (group.length < words.length && commandsBelow(words.slice(0, group.length + 1), commands).length > 0) group = words.slice(0, group.length + 1);
+  return group;
+}
+
+function leading(words: readonly string[]): readonly string[] {
+  const option = words.findIndex((word) => word.startsWith('-'));
+  return option < 0 ? words : words.slice(0, option);
+}

@@ -1,0 +1,83 @@
+import { parseCommandInput } from '../contract/command-line.ts';
+import { PithError } from '../contract/errors.ts';
+import type { Command, CommandIO } from '../contract/protocols/command-provider.ts';
+import type { DeclaredCommand } from '../host/host-options.ts';
+import type { Boot, Target } from './boot.ts';
+import { takeCommonOptions } from './common-options.ts';
+import type { CoreCommand } from './core-commands.ts';
+import { locateSandbox, packageRoot } from './locate.ts';
+import { describeError, EXIT, exitCodeOf } from './report.ts';
+import { resolveCommand, resolveLoaded } from './resolve-command.ts';
+import { terminalIO, type Stdio } from './terminal-io.ts';
+
+export interface CliOptions {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdio: Stdio;
+  readonly boot: Boot;
+}
+
+/** Runs one command line. Never rejects; what went wrong is on the error stream and in the exit code. */
+export async function runCli(options: CliOptions, signal: AbortSignal): Promise<number> {
+  const { stdio, env } = options;
+  try {
+    const common = takeCommonOptions(options.argv);
+    const io = terminalIO(stdio, { json: common.json, quiet: common.quiet, noColour: Boolean(env['NO_COLOR']) });
+    if (common.version) return await printVersion(stdio);
+    const target = (): Target => ({ sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, options.cwd), env, flags: common.flags });
+    if (common.help || common.words.length === 0) {
+      const { showHelp } = await import('./show-help.ts');
+      return await showHelp(common.words, options.boot, target, io, stdio);
+    }
+    return await runWords(common.words, options, target, io, signal);
+  } catch (error) {
+    stdio.error.write(`${describeError(error)}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+async function runWords(words: readonly string[], { boot, cwd }: CliOptions, target: () => Target, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const found = await resolveCommand(words, () => boot.declared(target()));
+  if (found.kind === 'core') return runCore(found.command, found.rest, boot, cwd, target, io, signal);
+  return runDeclared(found.command, words, boot, target(), io, signal);
+}
+
+async function runCore(command: CoreCommand, rest: readonly string[], boot: Boot, cwd: string, target: () => Target, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const input = parseCommandInput(command, rest); // before anything is booted: wrong use is told at once
+  if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
+  const [run, kernel] = await Promise.all([command.load(), boot.kernel(target())]);
+  try {
+    return (await run(kernel, input, io, signal)) ?? EXIT.done;
+  } finally {
+    await kernel.stop();
+  }
+}
+
+async function runDeclared(declared: DeclaredCommand, words: readonly string[], boot: Boot, target: Target, io: CommandIO, signal: AbortSignal): Promise<number> {
+  if (declared.needs === 'index') return runLoaded(words, await boot.entry(target, declared), io, signal);
+  const kernel = await boot.kernel(target);
+  try {
+    const commands = await boot.commandsOf(kernel, declared.extensionId);
+    return await runLoaded(words, commands, io, signal, () => (declared.needs === 'started' ? kernel.start() : Promise.resolve()));
+  } finally {
+    await kernel.stop();
+  }
+}
+
+/** `ready` comes after the words have been understood, so that wrong use starts no service. */
+async function runLoaded(words: readonly string[], commands: readonly Command[], io: CommandIO, signal: AbortSignal, ready: () => Promise<void> = () => Promise.resolve()): Promise<number> {
+  const { command, rest } = await resolveLoaded(words, commands);
+  const input = parseCommandInput(command, rest);
+  await ready();
+  return (await command.run(input, io, signal)) ?? EXIT.done;
+}
+
+async function printVersion(stdio: Stdio): Promise<number> {
+  const { readFileSync } = await import('node:fs');
+  const { join } = await import('node:path');
+  const read: unknown = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'));
+  if (typeof read !== 'object' || read === null || !('version' in read)) throw new PithError('internal', 'package.json has no version');
+  stdio.output.write(`${String(read.version)}\n`);
+  return EXIT.done;
+}

@@ -1,0 +1,57 @@
+import pc from 'picocolors';
+import { matchCommand } from '../contract/command-line.ts';
+import type { Command, CommandIO } from '../contract/protocols/command-provider.ts';
+import type { Boot, Target } from './boot.ts';
+import { commandHelp, groupHelp, overview, type Entry } from './help.ts';
+import { commandsBelow, LINE_COMMANDS, resolveCommand } from './resolve-command.ts';
+import { describeError, EXIT } from './report.ts';
+import type { Stdio } from './terminal-io.ts';
+
+/** Prints help for `words`, or for all. Under --json the definitions themselves. */
+export async function showHelp(words: readonly string[], boot: Boot, target: () => Target, io: CommandIO, stdio: Stdio): Promise<number> {
+  const style = pc.createColors(io.colour);
+  const declared = async () => boot.declared(target());
+  const named = words.filter((word) => !word.startsWith('-'));
+  if (named.length === 0) {
+    const found = await declared().catch((error: unknown) => {
+      stdio.error.write(`${describeError(error)}\n`); // help must help where the sandbox is broken
+      return [];
+    });
+    return show(io, overview([...LINE_COMMANDS, ...found], style), [...LINE_COMMANDS, ...found]);
+  }
+  const group = commandsBelow(named, LINE_COMMANDS);
+  if (group.length > 0) {
+    const all = [...group, ...commandsBelow(named, await declared())];
+    return show(io, groupHelp(named.join(' '), all, style), all);
+  }
+  const resolved = await resolveCommand(named, declared);
+  if (resolved.kind === 'core') return show(io, commandHelp(resolved.command, style), [resolved.command]);
+  const loaded = await load(boot, target(), resolved.command);
+  const exact = matchCommand(loaded, named);
+  if (exact) return show(io, commandHelp(exact.command, style), [exact.command]);
+  const below = commandsBelow(resolved.command.path.split(' '), loaded);
+  return show(io, groupHelp(resolved.command.path, below, style), below);
+}
+
+async function load(boot: Boot, target: Target, declared: Awaited<ReturnType<Boot['declared']>>[number]): Promise<readonly Command[]> {
+  if (declared.needs === 'index') return boot.entry(target, declared);
+  const kernel = await boot.kernel(target);
+  try {
+    return await boot.commandsOf(kernel, declared.extensionId);
+  } finally {
+    await kernel.stop();
+  }
+}
+
+function show(io: CommandIO, text: string, commands: readonly Entry[]): number {
+  io.print(text);
+  io.json(
+    commands.map(({ path, description, arguments: args, options }) => ({
+      path,
+      description,
+      arguments: (args ?? []).map((each) => ({ ...each })),
+      options: (options ?? []).map((each) => ({ ...each })),
+    })),
+  );
+  return EXIT.done;
+}

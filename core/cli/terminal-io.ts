@@ -1,0 +1,48 @@
+import type { CommandIO } from '../contract/protocols/command-provider.ts';
+import { askOn } from './ask.ts';
+import { inputLines } from './input-lines.ts';
+
+/** The streams of a process, or their stand-ins in tests. */
+export interface Stdio {
+  readonly input: NodeJS.ReadStream | NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+  readonly error: NodeJS.WritableStream;
+}
+
+export interface TerminalOptions {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** NO_COLOR is set to something. */
+  readonly noColour: boolean;
+}
+
+/** A command's input and output on the standard streams. */
+export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
+  const interactive = isTerminal(stdio.input) && isTerminal(stdio.output) && !options.json;
+  return {
+    print: (text) => {
+      if (!options.json) stdio.output.write(asLine(text));
+    },
+    error: (text) => void stdio.error.write(asLine(text)),
+    json: (value) => {
+      if (options.json) stdio.output.write(`${JSON.stringify(value)}\n`);
+    },
+    ask: async (question, choices) => (interactive ? askOn(stdio, question, choices) : null),
+    input: inputLines(stdio.input as NodeJS.ReadStream),
+    interactive,
+    wantsJson: options.json,
+    quiet: options.quiet,
+    colour: isTerminal(stdio.output) && !options.noColour && !options.json,
+    get columns() {
+      return (stdio.output as Partial<NodeJS.WriteStream>).columns ?? 80;
+    },
+  };
+}
+
+export function isTerminal(stream: object): boolean {
+  return 'isTTY' in stream && stream.isTTY === true;
+}
+
+function asLine(text: string): string {
+  return text.endsWith('\n') ? text : `${text}\n`;
+}
