@@ -39,7 +39,7 @@ export type SkillsConfig = z.output<ReturnType<typeof configSchema>>;
 /** The key `skills` under `agent:`, which this extension owns. */
 export const agentSkillsSchema = once(() =>
   z.strictObject({
-    mode: z.enum(['catalog', 'none']).default('catalog'),
+    mode: z.enum(['catalog', 'single_tool', 'triggers', 'none']).default('catalog'),
     /** Globs over ids, display names and `source/id`. */
     allow: z.array(z.string().min(1)).default(['*']),
     deny: z.array(z.string().min(1)).default([]),

@@ -1,0 +1,41 @@
+import type { Skill } from '../skill.ts';
+
+const LIMIT = 160;
+
+/** A skill's one line in the catalog. */
+export function catalogLine(skill: Skill, limit = LIMIT): string {
+  const brief = briefOf(skill, limit);
+  return brief === '' ? `• \`${clean(skill.id)}\`` : `• \`${clean(skill.id)}\` — ${brief}`;
+}
+
+/** `brief_description`, else the description's first sentence, as one harmless line of at most `limit` characters. */
+export function briefOf(skill: Pick<Skill, 'brief' | 'description'>, limit = LIMIT): string {
+  const brief = skill.brief === null ? '' : clean(skill.brief);
+  return cut(brief === '' ? firstSentence(clean(skill.description)) : brief, limit);
+}
+
+/** One line without control, bidirectional, zero-width or otherwise invisible characters. */
+export function clean(text: string): string {
+  const visible = text.replace(SPACE, ' ').replace(INVISIBLE, '');
+  return visible.replace(/ {2,}/g, ' ').trim();
+}
+
+const SPACE = /[\t\n\v\f\r\u0085\u2028\u2029\p{Zs}]+/gu;
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u{fe00}-\u{fe0f}\u{e0100}-\u{e01ef}]/gu;
+const SENTENCE_END = /[.!?](?=\s+["'“(`]?\p{Lu}|$)|[。！？]/gu;
+const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|incl|approx|resp|no|dr|mr|ms|mrs|prof|st|inc|ltd)$/i;
+
+function firstSentence(text: string): string {
+  for (const end of text.matchAll(SENTENCE_END)) {
+    if (!ABBREVIATION.test(text.slice(0, end.index))) return text.slice(0, end.index + end[0].length);
+  }
+  return text;
+}
+
+function cut(text: string, limit: number): string {
+  const characters = [...text];
+  if (characters.length <= limit) return text;
+  const head = characters.slice(0, limit - 1).join('');
+  const space = head.lastIndexOf(' ');
+  return `${(space > head.length * 0.6 ? head.slice(0, space) : head).trimEnd()}…`;
+}

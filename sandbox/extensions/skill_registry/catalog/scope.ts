@@ -1,0 +1,74 @@
+import type { AgentSpec } from 'pith';
+import { agentSkillsSchema, type AgentSkills } from '../config.ts';
+import type { Skill, Snapshot } from '../skill.ts';
+
+/** What one agent may see of one snapshot. */
+export interface SkillScope {
+  readonly settings: AgentSkills;
+  /** Offered in the catalog, sorted by id; without the skills that the agent carries already. */
+  readonly catalog: readonly Skill[];
+  /** All that its tools can read: the catalog and the bound skills. */
+  readonly readable: ReadonlyMap<string, Skill>;
+}
+
+export function scopeOf(snapshot: Snapshot, agent: Pick<AgentSpec, 'keys' | 'usesSkills'>): SkillScope {
+  const settings = agentSkills(agent);
+  const bound = new Set(agent.usesSkills.map((name) => findSkill(snapshot, name)?.id));
+  const allowed = settings.scope === 'declared' ? [...settings.allow.filter((glob) => glob !== '*'), ...settings.pinned] : settings.allow;
+  const [allow, deny] = [matcher(allowed), matcher(settings.deny)];
+  const offered = [...snapshot.skills.values()].filter((skill) => skill.state === 'offered');
+  const visible = settings.mode === 'none' ? [] : offered.filter((skill) => allow(skill) && !deny(skill));
+  const catalog = visible.filter((skill) => !bound.has(skill.id));
+  const readable = offered.filter((skill) => bound.has(skill.id)).concat(catalog);
+  return { settings, catalog, readable: new Map(readable.map((skill) => [skill.id, skill])) };
+}
+
+/** The skill that an agent means by an id, a unique display name or `source/id`; undefined when it may not see it. */
+export function findReadable(snapshot: Snapshot, scope: SkillScope, name: string): Skill | undefined {
+  const skill = findSkill(snapshot, name);
+  return skill !== undefined && scope.readable.has(skill.id) ? skill : undefined;
+}
+
+/** The values of the agent key `skills`; throws when they are not valid. */
+export function agentSkills(agent: Pick<AgentSpec, 'keys'>): AgentSkills {
+  return agent.keys.skills === undefined ? DEFAULTS : agentSkillsSchema().parse(agent.keys.skills);
+}
+
+const DEFAULTS: AgentSkills = { mode: 'catalog', allow: ['*'], deny: [], scope: 'all', max_skills: 3, pinned: [] };
+
+function findSkill(snapshot: Snapshot, name: string): Skill | undefined {
+  const winner = snapshot.skills.get(name) ?? snapshot.skills.get(snapshot.aliases.get(name) ?? '');
+  if (winner !== undefined || !name.includes('/')) return winner;
+  return snapshot.all.find((skill) => (skill.state === 'offered' || skill.state === 'shadowed') && `${skill.source}/${skill.id}` === name);
+}
+
+/** Whether one of the globs (`*` any characters, `?` one) is the skill's id, display name or `source/id`. */
+function matcher(globs: readonly string[]): (skill: Skill) => boolean {
+  if (globs.length === 0) return () => false;
+  if (globs.includes('*')) return () => true;
+  const exact = new Set(globs.filter((glob) => !/[*?]/.test(glob)));
+  const patterns = globs.filter((glob) => !exact.has(glob));
+  return (skill) => {
+    const names = [skill.id, skill.name, `${skill.source}/${skill.id}`];
+    return names.some((name) => exact.has(name) || patterns.some((glob) => globMatches(glob, name)));
+  };
+}
+
+/** Linear: a `*` that has matched once is only ever moved forward. */
+function globMatches(glob: string, name: string): boolean {
+  let [at, from, star, mark] = [0, 0, -1, 0];
+  while (at < name.length) {
+    if (from < glob.length && (glob[from] === '?' || (glob[from] === name[at] && glob[from] !== '*'))) {
+      at++;
+      from++;
+    } else if (glob[from] === '*') {
+      star = from++;
+      mark = at;
+    } else if (star >= 0) {
+      from = star + 1;
+      at = ++mark;
+    } else return false;
+  }
+  while (glob[from] === '*') from++;
+  return from === glob.length;
+}
