@@ -1,0 +1,81 @@
+import type { JsonValue } from 'pith';
+import { fittingPassages, sectionsOf, type Passage } from './passages.ts';
+import type { ListedSkill } from './skill-list.ts';
+import type { SkillText } from './skill-text.ts';
+
+/** Stands at the end of every answer. */
+export const CONNECT =
+  'I am the offline librarian: I find a skill and quote it, and cannot reason or act. To connect a real model, set OPENAI_API_KEY or ANTHROPIC_API_KEY, ' +
+  'start Ollama, or name one with PITH_MODEL=provider/model.';
+
+const MAX_NAMED = 8;
+const MAX_DESCRIPTION = 120;
+
+export function answerFrom(id: string, text: SkillText, question: string): string {
+  const passages = fittingPassages(question, text.body);
+  const place = text.place === null ? '' : ` (${text.place})`;
+  if (passages.length > 0) return finish([`From the skill \`${id}\`${place}:`, ...passages.map((passage) => quote(id, passage))]);
+  return finish([`The skill \`${id}\`${place} fits by its description, though no passage shares your words. It begins:`, ...opening(id, text.body)]);
+}
+
+export function answerFromNothing(ids: readonly string[], found: readonly string[]): string {
+  const near = found.length > 0 && found.length <= MAX_NAMED ? found : ids;
+  const known = ids.length === 0 ? 'There are no skills yet.' : `There is ${ids.length === 1 ? 'one skill' : `${ids.length} skills`}, among them ${names(near)}.`;
+  return finish(['No skill fits this question, and without a model I know nothing else.', known, ADD]);
+}
+
+export function answerGreeting(skills: readonly ListedSkill[]): string {
+  if (skills.length === 0) return finish(['Hello. I answer from skills, and there are none yet.', ADD]);
+  const lines = skills.slice(0, MAX_NAMED).map((skill) => `- \`${skill.id}\`${skill.description === '' ? '' : `: ${shorten(skill.description)}`}`);
+  return finish(['Hello. I answer questions from the skills here:', lines.join('\n')]);
+}
+
+export function answerWithoutTools(missing: readonly string[]): string {
+  const tools = missing.map((tool) => `\`${tool}\``).join(' and ');
+  return finish([`I answer from skills only, and this agent does not offer ${tools}. Add the extension that provides skills to its \`uses_tools\`, or check with \`pith doctor\` why it is missing.`]);
+}
+
+export function answerToolError(tool: string, output: JsonValue): string {
+  return finish([`I could not answer from the skills: \`${tool}\` failed (${shorten(typeof output === 'string' ? output : JSON.stringify(output), 300)}).`]);
+}
+
+const ADD = 'To add one, write `sandbox/skills/<id>/SKILL.md` with a `name` and a `description` at its top; it can be used by the next message.';
+
+function quote(id: string, passage: Passage): string {
+  // The outermost heading is the title of the file, which the id already says.
+  const section = passage.headings.length > 1 ? passage.headings.slice(1) : passage.headings;
+  const place = [id, ...section].join(' › ');
+  return `**${place}**\n${joinBlocks(passage.blocks)}`;
+}
+
+function opening(id: string, body: string): readonly string[] {
+  const sections = sectionsOf(body);
+  const first = sections[0];
+  const headings = sections.map((section) => section.headings.at(-1)).filter((heading) => heading !== undefined);
+  return [
+    ...(first === undefined ? ['(it has no text)'] : [quote(id, { headings: first.headings, blocks: first.blocks.slice(0, 2) })]),
+    ...(headings.length > 1 ? [`Its sections: ${headings.join(' · ')}.`] : []),
+  ];
+}
+
+/** Items of one list stay together; other blocks are set apart, as in the file. */
+function joinBlocks(blocks: readonly string[]): string {
+  return blocks.reduce((text, block, index) => {
+    const item = /^\s*(?:[-*+]|\d+[.)])\s/;
+    const together = item.test(block) && item.test(blocks[index - 1] ?? '');
+    return `${text}${index === 0 ? '' : together ? '\n' : '\n\n'}${block}`;
+  }, '');
+}
+
+function names(ids: readonly string[]): string {
+  return ids.slice(0, MAX_NAMED).map((id) => `\`${id}\``).join(', ');
+}
+
+function shorten(text: string, limit = MAX_DESCRIPTION): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= limit ? line : `${line.slice(0, limit - 1).trimEnd()}…`;
+}
+
+function finish(paragraphs: readonly string[]): string {
+  return [...paragraphs, CONNECT].join('\n\n');
+}

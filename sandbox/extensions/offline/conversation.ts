@@ -1,0 +1,63 @@
+import type { JsonValue, Message, ModelCallOptions } from 'pith';
+
+/** One finished tool call as the history holds it. */
+export interface PastCall {
+  /** Without the extension's name that a clash puts before it. */
+  readonly tool: string;
+  readonly input: JsonValue;
+  readonly ok: boolean;
+  readonly output: JsonValue;
+}
+
+/** What a decision rests on. */
+export interface Conversation {
+  readonly question: string;
+  /** Calls of the turn under way, oldest first. */
+  readonly calls: readonly PastCall[];
+  /** Calls of earlier turns, oldest first. */
+  readonly earlierCalls: readonly PastCall[];
+  /** By plain tool name: the name to call it by. */
+  readonly tools: ReadonlyMap<string, string>;
+}
+
+export function readConversation(prompt: readonly Message[], tools: NonNullable<ModelCallOptions['tools']>): Conversation {
+  const lastUser = prompt.findLastIndex((message) => message.role === 'user');
+  return {
+    question: lastUser < 0 ? '' : userText(prompt[lastUser]),
+    calls: callsOf(prompt.slice(lastUser + 1)),
+    earlierCalls: callsOf(prompt.slice(0, Math.max(0, lastUser))),
+    tools: new Map(tools.map((tool) => [plainName(tool.name), tool.name])),
+  };
+}
+
+/** The last text part: parts before it are what context providers say about this message. */
+function userText(message: Message | undefined): string {
+  if (message?.role !== 'user') return '';
+  const last = message.content.findLast((part) => part.type === 'text');
+  return last?.type === 'text' ? last.text.trim() : '';
+}
+
+function callsOf(messages: readonly Message[]): readonly PastCall[] {
+  const inputs = new Map<string, JsonValue>();
+  const calls: PastCall[] = [];
+  for (const message of messages) {
+    if (message.role !== 'assistant' && message.role !== 'tool') continue;
+    for (const part of message.content) {
+      if (part.type === 'tool-call') inputs.set(part.toolCallId, part.input as JsonValue);
+      if (part.type !== 'tool-result') continue;
+      const { type } = part.output;
+      calls.push({
+        tool: plainName(part.toolName),
+        input: inputs.get(part.toolCallId) ?? null,
+        ok: type === 'text' || type === 'json' || type === 'content',
+        output: 'value' in part.output ? (part.output.value as JsonValue) : null,
+      });
+    }
+  }
+  return calls;
+}
+
+/** `list_skills` of `skill_registry__list_skills`. */
+function plainName(name: string): string {
+  return name.split('__').at(-1) ?? name;
+}

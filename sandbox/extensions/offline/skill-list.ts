@@ -1,0 +1,73 @@
+import type { JsonValue } from 'pith';
+import { overlap, termsOf } from './terms.ts';
+
+export interface ListedSkill {
+  readonly id: string;
+  readonly description: string;
+  /** Terms of the query that the search found in it, where the tool says so. */
+  readonly why: readonly string[];
+}
+
+/** Reads the result of `list_skills`: JSON with an array of skills, or lines with the id in backticks. */
+export function parseSkillList(output: JsonValue): readonly ListedSkill[] {
+  if (typeof output !== 'string') return fromJson(output);
+  const text = output.trim();
+  if (text.startsWith('{') || text.startsWith('[')) {
+    const parsed = parseJson(text);
+    if (parsed !== undefined) return fromJson(parsed);
+  }
+  return text.split('\n').flatMap((line) => {
+    const match = /^[\s•*\-\d.)]*`([^`\s]+)`\s*(?:[—–:-]+\s*)?(.*)$/.exec(line);
+    return match ? [{ id: match[1] ?? '', description: match[2] ?? '', why: [] }] : [];
+  });
+}
+
+/** The skill that fits the question best, or null when none has anything in common with it. The tool's own order breaks ties. */
+export function bestMatch(question: string, skills: readonly ListedSkill[]): ListedSkill | null {
+  const wanted = termsOf(question);
+  const lower = question.toLowerCase();
+  let best: { readonly skill: ListedSkill; readonly score: number } | null = null;
+  for (const [rank, skill] of skills.entries()) {
+    const named = lower.includes(skill.id.toLowerCase()) ? 10 : 0;
+    const shared = overlap(wanted, `${skill.id} ${skill.description} ${skill.why.join(' ')}`) + overlap(wanted, skill.id) / 2 + named;
+    const score = shared === 0 ? 0 : shared + 1 / (rank + 1);
+    if (score > (best?.score ?? 0)) best = { skill, score };
+  }
+  return best?.skill ?? null;
+}
+
+function fromJson(value: JsonValue): readonly ListedSkill[] {
+  if (typeof value === 'string') return parseSkillList(value);
+  if (Array.isArray(value)) return value.flatMap((item: JsonValue) => skillOf(item));
+  if (!isRecord(value)) return [];
+  const list = Object.values(value).find((part) => Array.isArray(part) && part.some((item: JsonValue) => skillOf(item).length > 0));
+  return Array.isArray(list) ? fromJson(list) : [];
+}
+
+function skillOf(item: JsonValue): readonly ListedSkill[] {
+  if (!isRecord(item)) return [];
+  const id = textOf(item['id']) ?? textOf(item['skill_id']);
+  if (id === null) return [];
+  const why = item['why'] ?? item['matched'];
+  return [{
+    id,
+    description: textOf(item['description']) ?? textOf(item['brief']) ?? '',
+    why: Array.isArray(why) ? why.filter((term: JsonValue): term is string => typeof term === 'string') : [],
+  }];
+}
+
+function textOf(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function isRecord(value: JsonValue): value is { readonly [key: string]: JsonValue | undefined } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parseJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined; // text that only begins like JSON is read as lines
+  }
+}

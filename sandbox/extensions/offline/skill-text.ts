@@ -1,0 +1,50 @@
+import type { JsonValue } from 'pith';
+
+export interface SkillText {
+  readonly body: string;
+  /** The SKILL.md or its folder, as the envelope says it; null where it does not. */
+  readonly place: string | null;
+}
+
+/** Reads the result of `read_skill`; null when it only points to an earlier result. */
+export function parseSkillText(output: JsonValue): SkillText | null {
+  const text = textOf(output);
+  if (text.length < 1_500 && /already loaded above/i.test(text)) return null;
+  return { body: bodyOf(text), place: placeOf(text) };
+}
+
+function textOf(output: JsonValue): string {
+  if (typeof output === 'string') return output;
+  if (Array.isArray(output)) return output.map((part: JsonValue) => textOf(part)).join('\n');
+  if (typeof output !== 'object' || output === null) return '';
+  const record = output as { readonly [key: string]: JsonValue | undefined };
+  for (const key of ['body', 'content', 'text', 'instructions']) {
+    const part = record[key];
+    if (typeof part !== 'string') continue;
+    const place = record['file'] ?? record['path'] ?? record['directory'];
+    return typeof place === 'string' ? `Base directory: ${place}\n\n${part}` : part;
+  }
+  return '';
+}
+
+/** What stands inside `<skill …> … </skill>`, else all but the lines of keys at the top and an end marker. */
+function bodyOf(text: string): string {
+  const opening = /<skill\b[^>]*>\r?\n?/.exec(text);
+  const end = text.lastIndexOf('</skill>');
+  const inner = opening !== null && end > opening.index ? text.slice(opening.index + opening[0].length, end) : text;
+  const lines = inner.split('\n');
+  const firstBlank = lines.findIndex((line) => line.trim() === '');
+  const head = firstBlank < 0 ? [] : lines.slice(0, firstBlank);
+  const keys = head.filter((line) => /^[\w .-]{2,24}: \S/.test(line)).length;
+  const body = keys > 0 && keys >= head.length / 2 ? lines.slice(firstBlank + 1) : lines;
+  const marker = body.findLastIndex((line) => /^\W*end of (?:the )?(?:skill|part)\b/i.test(line));
+  return (marker < 0 ? body : body.slice(0, marker)).join('\n').trim();
+}
+
+function placeOf(text: string): string | null {
+  const head = text.slice(0, 2_000);
+  const found =
+    /\b(?:file|path|directory|base_directory|base-directory)="([^"]+)"/.exec(head)?.[1] ??
+    /^\W*(?:file|path|base directory|directory)\W*: *`?([^`\n]+?)`?\s*$/im.exec(head)?.[1];
+  return found ?? null;
+}
