@@ -16,8 +16,15 @@ export interface Boot {
   declared(target: Target): Promise<readonly DeclaredCommand[]>;
   /** The code of a command that needs no kernel. */
   entry(target: Target, command: DeclaredCommand): Promise<readonly Command[]>;
-  /** No code of an extension is loaded yet. */
+  /** The kernel of this process, made once; no code of an extension is loaded by that. */
   kernel(target: Target): Promise<KernelPort>;
   /** Activates the extension. */
-  commandsOf(kernel: KernelPort, extensionId: string): Promise<readonly Command[]>;
+  commandsOf(target: Target, extensionId: string): Promise<readonly Command[]>;
+  /** Stops what was booted. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** The commands behind a declared one, by the cheapest way that it allows. */
+export function loadCommands(boot: Boot, target: Target, command: DeclaredCommand): Promise<readonly Command[]> {
+  return command.needs === 'index' ? boot.entry(target, command) : boot.commandsOf(target, command.extensionId);
 }

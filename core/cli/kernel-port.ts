@@ -1,5 +1,5 @@
 import type { AgentSpec, Diagnostic, Events, JsonValue, ToolDescriptor, ToolResult, TurnEvent, TurnRequest } from '../contract/index.ts';
-import type { ExtensionState } from '../agents/ports.ts';
+import type { ExtensionStatus } from '../host/host-options.ts';
 import type { Threads } from '../threads/thread.ts';
 
 /** What the commands use of the kernel. `Kernel` has it all; tests may have less. */
@@ -25,24 +25,9 @@ export interface KernelPort {
 }
 
 export interface ExtensionsOfKernel {
-  list(): readonly ExtensionLine[];
-  reload(extensionId: string): Promise<unknown>;
-}
-
-export interface ExtensionLine {
-  readonly id: string;
-  readonly state: ExtensionState;
-  readonly name?: string;
-  readonly version?: string;
-  readonly description?: string;
-  readonly provides?: readonly string[];
-  readonly directory?: string;
-  readonly file?: string;
-  readonly line?: number;
-  readonly phase?: string;
-  readonly code?: string;
-  readonly message?: string;
-  readonly cure?: string;
+  list(): readonly ExtensionStatus[];
+  show(extensionId: string): ExtensionStatus | null;
+  reload(extensionId: string): Promise<ExtensionStatus>;
 }
 
 export interface AgentLine {
@@ -69,7 +54,7 @@ export interface Preview {
 export interface Doctor {
   readonly ok: boolean;
   readonly model: ModelChoice;
-  readonly extensions: readonly (Pick<ExtensionLine, 'id' | 'state' | 'phase' | 'code' | 'message' | 'file' | 'line' | 'cure'>)[];
+  readonly extensions: readonly (Pick<ExtensionStatus, 'id' | 'state' | 'phase' | 'code' | 'message' | 'file' | 'line' | 'cure'>)[];
   readonly agents: readonly { readonly id: string; readonly state: AgentLine['state']; readonly code?: string; readonly message?: string; readonly file?: string; readonly line?: number; readonly cure?: string }[];
   readonly skills: { readonly [state: string]: number | undefined };
   readonly notes?: readonly Diagnostic[];

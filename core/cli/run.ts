@@ -1,8 +1,8 @@
 import { parseCommandInput } from '../contract/command-line.ts';
 import { PithError } from '../contract/errors.ts';
-import type { Command, CommandIO } from '../contract/protocols/command-provider.ts';
+import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
-import type { Boot, Target } from './boot.ts';
+import { loadCommands, type Boot, type Target } from './boot.ts';
 import { takeCommonOptions } from './common-options.ts';
 import type { CoreCommand } from './core-commands.ts';
 import { locateSandbox, packageRoot } from './locate.ts';
@@ -34,6 +34,8 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
   } catch (error) {
     stdio.error.write(`${describeError(error)}\n`);
     return exitCodeOf(error);
+  } finally {
+    await options.boot.close();
   }
 }
 
@@ -47,29 +49,13 @@ async function runCore(command: CoreCommand, rest: readonly string[], boot: Boot
   const input = parseCommandInput(command, rest); // before anything is booted: wrong use is told at once
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
   const [run, kernel] = await Promise.all([command.load(), boot.kernel(target())]);
-  try {
-    return (await run(kernel, input, io, signal)) ?? EXIT.done;
-  } finally {
-    await kernel.stop();
-  }
+  return (await run(kernel, input, io, signal)) ?? EXIT.done;
 }
 
 async function runDeclared(declared: DeclaredCommand, words: readonly string[], boot: Boot, target: Target, io: CommandIO, signal: AbortSignal): Promise<number> {
-  if (declared.needs === 'index') return runLoaded(words, await boot.entry(target, declared), io, signal);
-  const kernel = await boot.kernel(target);
-  try {
-    const commands = await boot.commandsOf(kernel, declared.extensionId);
-    return await runLoaded(words, commands, io, signal, () => (declared.needs === 'started' ? kernel.start() : Promise.resolve()));
-  } finally {
-    await kernel.stop();
-  }
-}
-
-/** `ready` comes after the words have been understood, so that wrong use starts no service. */
-async function runLoaded(words: readonly string[], commands: readonly Command[], io: CommandIO, signal: AbortSignal, ready: () => Promise<void> = () => Promise.resolve()): Promise<number> {
-  const { command, rest } = await resolveLoaded(words, commands);
+  const { command, rest } = await resolveLoaded(words, await loadCommands(boot, target, declared));
   const input = parseCommandInput(command, rest);
-  await ready();
+  if (declared.needs === 'started') await (await boot.kernel(target)).start(); // last: wrong use starts no service
   return (await command.run(input, io, signal)) ?? EXIT.done;
 }
 

@@ -1,7 +1,7 @@
 import pc from 'picocolors';
 import { matchCommand } from '../contract/command-line.ts';
-import type { Command, CommandIO } from '../contract/protocols/command-provider.ts';
-import type { Boot, Target } from './boot.ts';
+import type { CommandIO } from '../contract/protocols/command-provider.ts';
+import { loadCommands, type Boot, type Target } from './boot.ts';
 import { commandHelp, groupHelp, overview, type Entry } from './help.ts';
 import { commandsBelow, LINE_COMMANDS, resolveCommand } from './resolve-command.ts';
 import { describeError, EXIT } from './report.ts';
@@ -26,21 +26,11 @@ export async function showHelp(words: readonly string[], boot: Boot, target: () 
   }
   const resolved = await resolveCommand(named, declared);
   if (resolved.kind === 'core') return show(io, commandHelp(resolved.command, style), [resolved.command]);
-  const loaded = await load(boot, target(), resolved.command);
+  const loaded = await loadCommands(boot, target(), resolved.command);
   const exact = matchCommand(loaded, named);
   if (exact) return show(io, commandHelp(exact.command, style), [exact.command]);
   const below = commandsBelow(resolved.command.path.split(' '), loaded);
   return show(io, groupHelp(resolved.command.path, below, style), below);
-}
-
-async function load(boot: Boot, target: Target, declared: Awaited<ReturnType<Boot['declared']>>[number]): Promise<readonly Command[]> {
-  if (declared.needs === 'index') return boot.entry(target, declared);
-  const kernel = await boot.kernel(target);
-  try {
-    return await boot.commandsOf(kernel, declared.extensionId);
-  } finally {
-    await kernel.stop();
-  }
 }
 
 function show(io: CommandIO, text: string, commands: readonly Entry[]): number {

@@ -1,7 +1,8 @@
 import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { ExtensionLine, KernelPort } from '../kernel-port.ts';
+import type { ExtensionStatus } from '../../host/host-options.ts';
+import type { KernelPort } from '../kernel-port.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 
 export async function listExtensions(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<void> {
@@ -10,9 +11,10 @@ export async function listExtensions(kernel: KernelPort, _input: CommandInput, i
   printTable(io, extensions, [
     { title: 'EXTENSION', value: ({ id }) => id },
     { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
-    { title: 'VERSION', value: ({ version }) => version ?? '' },
-    { title: 'PROVIDES', value: ({ provides }) => provides?.join(', ') ?? '' },
-    { title: 'DESCRIPTION', value: (extension) => extension.message ?? extension.description ?? '' },
+    { title: 'VERSION', value: ({ version }) => version },
+    { title: 'PROVIDES', value: ({ provides }) => provides.join(', ') },
+    { title: 'FROM', value: ({ shipped }) => (shipped ? 'pith' : 'sandbox') },
+    { title: 'REASON', value: (extension) => (extension.message === undefined ? '' : findingLine(extension)) },
   ], 'No extensions');
 }
 
@@ -21,35 +23,37 @@ export async function showExtension(kernel: KernelPort, input: CommandInput, io:
   io.json(jsonOf(extension));
   printFields(io, [
     ['extension', extension.id],
-    ['name', extension.name === extension.id ? undefined : extension.name],
     ['state', paintState(io, extension.state)],
     ['version', extension.version],
-    ['description', extension.description],
-    ['provides', extension.provides?.join(', ')],
+    ['provides', extension.provides.join(', ')],
     ['folder', extension.directory],
     ['phase', extension.phase],
     ['code', extension.code],
     ['reason', extension.message === undefined ? undefined : findingLine(extension)],
+    ['notes', extension.notes.map(({ message }) => message).join('\n')],
   ]);
   return extension.state === 'failed' || extension.state === 'blocked' ? 1 : 0;
 }
 
-/** Throws what kept the new version from loading; the old one then still runs. */
-export async function reloadExtension(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+/** Exit code 1 when the new version did not load; the old one then still runs. */
+export async function reloadExtension(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
   const { id } = findExtension(kernel, String(input.arguments['id']));
-  await kernel.extensions.reload(id);
-  io.json({ ok: true, id });
-  if (!io.quiet) io.print(`Reloaded ${id}`);
+  const status = await kernel.extensions.reload(id);
+  const ok = status.state === 'active' || status.state === 'idle';
+  io.json({ ok, ...jsonOf(status) });
+  if (!ok) io.error(`pith: ${id} was not reloaded: ${findingLine(status)}`);
+  else if (!io.quiet) io.print(`Reloaded ${id}`);
+  return ok ? 0 : 1;
 }
 
-function findExtension(kernel: KernelPort, id: string): ExtensionLine {
-  const extensions = kernel.extensions.list();
-  const found = extensions.find((extension) => extension.id === id);
+function findExtension(kernel: KernelPort, id: string): ExtensionStatus {
+  const found = kernel.extensions.show(id);
   if (found) return found;
+  const extensions = kernel.extensions.list();
   throw new PithError('not_found', `no extension '${id}': nothing declares it${didYouMean(id, extensions.map((extension) => extension.id))}`, { cure: 'see: pith extensions list' });
 }
 
-function jsonOf(extension: ExtensionLine) {
-  const { id, state, name, version, description, provides, directory, phase, code, message, file, line, cure } = extension;
-  return { id, state, name, version, description, provides, directory, phase, code, message, file, line, cure };
+function jsonOf(extension: ExtensionStatus) {
+  const { notes, provides, ...plain } = extension;
+  return { ...plain, provides: [...provides], notes: notes.map((note) => ({ ...note })) };
 }
