@@ -1,0 +1,68 @@
+import { messageOf, PithError } from '../contract/errors.ts';
+import { followAlias } from './reference.ts';
+import type { DeclaredModel, RouterDependencies } from './router.ts';
+
+export interface Choice {
+  /** `provider/model`. */
+  readonly ref: string;
+  readonly why: string;
+}
+
+/** Makes `provider/model`. */
+export interface Completion {
+  /** … of a reference that may be a prefix alone. */
+  complete(target: string): Promise<string>;
+  completeEntry(entry: DeclaredModel): Promise<string>;
+}
+
+/**
+ * What `default` means: PITH_MODEL, else `models.default` of the settings, else the highest entry whose variables are all set, else the
+ * highest whose port listens and has a model, else the lowest entry without conditions.
+ */
+export async function chooseModel(dependencies: RouterDependencies, { complete, completeEntry }: Completion): Promise<Choice> {
+  const { env, settings, probePort } = dependencies;
+  const named = chosenByName(env.PITH_MODEL, 'PITH_MODEL', settings.models) ?? chosenByName(settings.models.default && 'default', 'settings models.default', settings.models);
+  if (named !== null) return { ref: await complete(named.target), why: named.why };
+
+  const entries = byRank(dependencies.declared());
+  const byVariables = entries.find((entry) => hasVariables(entry, env));
+  if (byVariables !== undefined) {
+    return { ref: await completeEntry(byVariables), why: `${byVariables.whenEnv.join(' and ')} ${byVariables.whenEnv.length > 1 ? 'are' : 'is'} set` };
+  }
+
+  const tried: string[] = [];
+  for (const entry of entries) {
+    if (entry.whenPort === undefined || !(await probePort(entry.whenPort))) continue;
+    try {
+      return { ref: await completeEntry(entry), why: `a server listens on 127.0.0.1:${entry.whenPort}` };
+    } catch (error) {
+      tried.push(`the server on 127.0.0.1:${entry.whenPort} could not be used: ${messageOf(error)}`); // it may be another program, or have no model yet
+    }
+  }
+
+  const last = entries.findLast(({ whenEnv, whenPort }) => whenEnv.length === 0 && whenPort === undefined);
+  if (last === undefined) {
+    throw new PithError('model_unknown', ['no model is set up', ...tried].join('; '), { cure: 'set models.default in the settings, or PITH_MODEL, to provider/model' });
+  }
+  return { ref: await completeEntry(last), why: ['no model is set up', ...tried].join('; ') };
+}
+
+function chosenByName(name: string | undefined, source: string, models: Readonly<Record<string, string | undefined>>): { readonly target: string; readonly why: string } | null {
+  if (!isSet(name)) return null;
+  const { target } = followAlias(name, models);
+  return target === 'default' ? null : { target, why: source };
+}
+
+/** Highest first. */
+export function byRank(entries: readonly DeclaredModel[]): DeclaredModel[] {
+  return [...entries].sort((a, b) => b.rank - a.rank);
+}
+
+/** True when the entry asks for variables and all of them are set. */
+export function hasVariables(entry: DeclaredModel, env: RouterDependencies['env']): boolean {
+  return entry.whenEnv.length > 0 && entry.whenEnv.every((name) => isSet(env[name]));
+}
+
+function isSet(value: string | undefined): value is string {
+  return value !== undefined && value.trim() !== '';
+}

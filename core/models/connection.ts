@@ -1,0 +1,12 @@
+import type { ModelFault } from './fault.ts';
+
+const LOST = new Set([
+  'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND', 'ENETUNREACH', 'ENETDOWN', 'EHOSTUNREACH',
+  'UND_ERR_SOCKET', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT',
+]);
+const LOST_TEXT = /^(?:fetch failed|terminated|socket hang up|network error|other side closed)$/im;
+
+/** The provider could not be reached, or the connection broke. */
+export function isConnectionLoss(fault: ModelFault): boolean {
+  return [...fault.codes].some((code) => LOST.has(code)) || LOST_TEXT.test(fault.text);
+}

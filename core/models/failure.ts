@@ -1,0 +1,69 @@
+import { PithError, type ErrorCode, type PithErrorOptions } from '../contract/errors.ts';
+import { isConnectionLoss } from './connection.ts';
+import { readFault, type ModelFault } from './fault.ts';
+import { redact } from './redact.ts';
+import { splitReference } from './reference.ts';
+
+const MAX_MESSAGE = 300;
+
+const CONTEXT_TOO_LONG =
+  /context[ _-]?length|context[ _-]?window|maximum context|prompt is too long|input is too long|too many (?:input )?tokens|exceeds? the (?:maximum|model'?s?)[^.]*(?:tokens|context)|reduce the length/i;
+const MODEL_UNKNOWN = /model[_ ]not[_ ]found|no such model|model\b[^.\n]{0,120}\b(?:does not exist|not found|is not available|not supported)|unknown model/i;
+const RATE_LIMITED = /rate[ _-]?limit|too many requests|overloaded|insufficient[_ ]quota|exceeded your current quota/i;
+
+/** What a model call failed with, as text for people: what, where, why, cure. Holds no secret and not the provider's error itself. */
+export function modelFailure(error: unknown, ref: string): PithError {
+  if (error instanceof PithError) return error;
+  const fault = readFault(error);
+  const { code, why, cure, retryable = false } = explain(fault, ref);
+  const options: PithErrorOptions = { where: ref, cure, retryable, statusCode: fault.statusCode ?? undefined };
+  return new PithError(code, `model ${ref}: ${why}`, options);
+}
+
+interface Explanation {
+  readonly code: ErrorCode;
+  readonly why: string;
+  readonly cure?: string;
+  readonly retryable?: boolean;
+}
+
+function explain(fault: ModelFault, ref: string): Explanation {
+  const { statusCode, text } = fault;
+  const prefix = splitReference(ref)?.prefix ?? ref;
+  if (fault.isAbort) return { code: 'aborted', why: 'the call was stopped' };
+  // The provider's own words are left out here: they tend to repeat the key.
+  if (statusCode === 401 || statusCode === 403) {
+    const variable = `${prefix.toUpperCase().replace(/\W/g, '_')}_API_KEY`;
+    return { code: 'model_auth', why: `the provider refused the key (${statusCode})`, cure: `set a valid key in the provider's variable, such as ${variable}` };
+  }
+  if (statusCode === 413 || (isRefusedInput(statusCode) && (fault.codes.has('context_length_exceeded') || CONTEXT_TOO_LONG.test(text)))) {
+    return { code: 'model_context_too_long', why: 'the conversation is longer than the model can take', cure: 'compact the thread (/compact), begin a new one, or use a model with a larger context' };
+  }
+  if (statusCode === 429 || statusCode === 529 || (statusCode === null && RATE_LIMITED.test(text))) {
+    return { code: 'model_rate_limited', why: `the provider limits requests${status(statusCode)}: ${short(fault.message)}`, cure: 'wait a little, check the quota, or use another model', retryable: true };
+  }
+  if (fault.codes.has('model_not_found') || (isRefusedInput(statusCode) && MODEL_UNKNOWN.test(text)) || statusCode === 404) {
+    return { code: 'model_unknown', why: `the provider does not know this model${status(statusCode)}: ${short(fault.message)}`, cure: `check its name and the provider's address; list what there is, then set ${prefix}/MODEL` };
+  }
+  if (statusCode === null && isConnectionLoss(fault)) {
+    return { code: 'model_unreachable', why: `no connection${fault.address === null ? '' : ` to ${fault.address}`} (${reasonOf(fault)})`, cure: 'start the server or check its address and the network', retryable: true };
+  }
+  return { code: 'model_failed', why: `${short(fault.message)}${status(statusCode)}`, retryable: statusCode !== null && statusCode >= 500 };
+}
+
+function isRefusedInput(statusCode: number | null): boolean {
+  return statusCode === null || (statusCode >= 400 && statusCode < 500);
+}
+
+function reasonOf(fault: ModelFault): string {
+  return [...fault.codes].find((code) => /^(?:E[A-Z]|UND_ERR)/.test(code)) ?? short(fault.message);
+}
+
+function status(statusCode: number | null): string {
+  return statusCode === null ? '' : ` (${statusCode})`;
+}
+
+function short(message: string): string {
+  const text = redact(message).replace(/\s+/g, ' ').trim();
+  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE - 1)}…` : text;
+}

@@ -1,0 +1,93 @@
+/** What can be read from anything that a provider throws, without knowing its classes. */
+export interface ModelFault {
+  readonly statusCode: number | null;
+  /** What the error itself says about trying again; null when it says nothing. */
+  readonly isRetryable: boolean | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Codes of the error, its causes and its parts: `ECONNREFUSED`, `model_not_found`, … */
+  readonly codes: ReadonlySet<string>;
+  /** All messages and the body, for recognising what providers write. */
+  readonly text: string;
+  readonly message: string;
+  /** `host:port` that was asked, or null. */
+  readonly address: string | null;
+  readonly isAbort: boolean;
+}
+
+const MAX_PARTS = 20;
+const MAX_TEXT = 4_000;
+
+/** Reads an error, its causes and the parts of an AggregateError. Never throws. */
+export function readFault(error: unknown): ModelFault {
+  const parts = partsOf(error);
+  const fields = parts.map((part) => (typeof part === 'object' && part !== null ? (part as Fields) : { message: String(part) }));
+  const codes = new Set(fields.flatMap(codesOf));
+  return {
+    statusCode: first(fields, ({ statusCode, status }) => numberOf(statusCode) ?? numberOf(status)),
+    isRetryable: first(fields, ({ isRetryable, retryable }) => booleanOf(isRetryable) ?? booleanOf(retryable)),
+    headers: headersOf(fields),
+    codes,
+    text: fields.flatMap(({ message, responseBody }) => [message, responseBody]).filter((text) => typeof text === 'string').join('\n').slice(0, MAX_TEXT),
+    message: first(fields, ({ message }) => (typeof message === 'string' && message !== '' ? message : null)) ?? 'no reason given',
+    address: first(fields, addressOf),
+    isAbort: fields.some(({ name }) => name === 'AbortError' || name === 'ResponseAborted'),
+  };
+}
+
+interface Fields {
+  readonly name?: unknown; readonly message?: unknown; readonly code?: unknown; readonly type?: unknown; readonly cause?: unknown; readonly errors?: unknown;
+  readonly statusCode?: unknown; readonly status?: unknown; readonly isRetryable?: unknown; readonly retryable?: unknown;
+  readonly responseHeaders?: unknown; readonly headers?: unknown; readonly responseBody?: unknown; readonly url?: unknown;
+  readonly address?: unknown; readonly port?: unknown; readonly data?: unknown; readonly error?: unknown;
+}
+
+/** The error first, then what it carries, nearest first. */
+function partsOf(error: unknown): unknown[] {
+  const parts = [error];
+  for (let index = 0; index < parts.length && parts.length < MAX_PARTS; index += 1) {
+    const part = parts[index];
+    if (typeof part !== 'object' || part === null) continue;
+    const { cause, errors, data, error: inner } = part as Fields;
+    for (const next of [cause, ...(Array.isArray(errors) ? errors : []), data, inner]) {
+      if (typeof next === 'object' && next !== null && !parts.includes(next)) parts.push(next);
+    }
+  }
+  return parts;
+}
+
+function codesOf({ code, type }: Fields): string[] {
+  return [code, type].filter((value) => typeof value === 'string');
+}
+
+function headersOf(fields: readonly Fields[]): Record<string, string> {
+  const found = first(fields, ({ responseHeaders, headers }) => objectOf(responseHeaders) ?? objectOf(headers)) ?? {};
+  const entries = found instanceof Headers ? [...found.entries()] : Object.entries(found);
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), String(value)]));
+}
+
+function addressOf({ address, port, url }: Fields): string | null {
+  if (typeof address === 'string' && typeof port === 'number') return `${address.includes(':') ? `[${address}]` : address}:${port}`;
+  if (typeof url !== 'string' || !URL.canParse(url)) return null;
+  const { hostname, port: urlPort, protocol } = new URL(url);
+  return `${hostname}:${urlPort || (protocol === 'http:' ? '80' : '443')}`;
+}
+
+function first<T>(fields: readonly Fields[], read: (part: Fields) => T | null): T | null {
+  for (const part of fields) {
+    const value = read(part);
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isInteger(value) ? value : null;
+}
+
+function booleanOf(value: unknown): boolean | null {
+  return typeof value === 'boolean' ? value : null;
+}
+
+function objectOf(value: unknown): object | null {
+  return typeof value === 'object' ? value : null;
+}

@@ -1,0 +1,139 @@
+import type { Clock, LanguageModel, ModelProvider } from '../contract/index.ts';
+import { PithError } from '../contract/errors.ts';
+import { didYouMean } from '../contract/nearest.ts';
+import { byRank, chooseModel, hasVariables, type Choice } from './choice.ts';
+import { followAlias, splitReference, ALIASES, type ModelReference } from './reference.ts';
+
+/** A prefix that an extension's manifest offers models under. */
+export interface DeclaredModel {
+  readonly extensionId: string;
+  readonly prefix: string;
+  /** Chosen without settings when all of these are set. */
+  readonly whenEnv: readonly string[];
+  /** Chosen without settings when something listens on this loopback port. */
+  readonly whenPort?: number;
+  /** Higher wins. */
+  readonly rank: number;
+  /** The model taken when only the prefix is known; absent: the first that the provider lists. */
+  readonly default?: string;
+}
+
+export interface RouterDependencies {
+  /** Read at each use; call `invalidate` after a change. */
+  readonly settings: { readonly models: Readonly<Record<string, string | undefined>> };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  declared(): readonly DeclaredModel[];
+  provider(extensionId: string): Promise<Pick<ModelProvider, 'models'> & { getModel(name: string, prefix: string): ResolvedParts | Promise<ResolvedParts> }>;
+  /** True when something listens on the port of the loopback address. */
+  probePort(port: number): Promise<boolean>;
+  readonly clock: Clock;
+  /** Replaces every model: for tests. */
+  readonly override?: ResolvedParts;
+}
+
+export interface ResolvedParts {
+  readonly model: LanguageModel;
+  readonly contextWindow: number | null;
+}
+
+export interface ResolvedModel extends ResolvedParts {
+  /** `provider/model`. */
+  readonly ref: string;
+  /** Why this one, for people. */
+  readonly why: string;
+}
+
+export interface ModelRouter {
+  /** The model that `default` means, without loading it. Rejects `model_unknown` when there is none. */
+  choose(): Promise<Choice>;
+  /** An alias, a prefix, or `provider/model`. Rejects `model_unknown` with the nearest names, `settings_invalid` for aliases in a circle. */
+  resolve(refOrAlias: string): Promise<ResolvedModel>;
+  /** Forgets what was resolved: a provider or the settings changed. */
+  invalidate(): void;
+}
+
+export function createRouter(dependencies: RouterDependencies): ModelRouter {
+  const { settings, override } = dependencies;
+  let chosen: Promise<Choice> | undefined;
+  const resolved = new Map<string, Promise<ResolvedModel>>();
+
+  function choose(): Promise<Choice> {
+    if (override !== undefined) return Promise.resolve({ ref: refOf(override.model), why: 'given by the caller' });
+    const choice = (chosen ??= chooseModel(dependencies, { complete, completeEntry }));
+    choice.catch(() => {
+      if (chosen === choice) chosen = undefined;
+    });
+    return choice;
+  }
+
+  async function resolve(refOrAlias: string): Promise<ResolvedModel> {
+    if (override !== undefined) return { ...override, ref: refOf(override.model), why: 'given by the caller' };
+    const { target, path } = followAlias(refOrAlias, settings.models);
+    if (target === 'default') {
+      const choice = await choose();
+      return load(choice.ref, choice.why);
+    }
+    const ref = await complete(target);
+    return load(ref, path.length > 1 ? `settings models.${path.at(-2)}` : 'named');
+  }
+
+  /** `provider/model` for a reference that may be a prefix alone. */
+  async function complete(target: string): Promise<string> {
+    if (splitReference(target) !== null) return target;
+    return completeEntry(entryOf(target, target));
+  }
+
+  async function completeEntry({ extensionId, prefix, default: name }: DeclaredModel): Promise<string> {
+    return `${prefix}/${name ?? (await firstModel(extensionId, prefix))}`;
+  }
+
+  async function firstModel(extensionId: string, prefix: string): Promise<string> {
+    const [first] = await (await dependencies.provider(extensionId)).models(prefix);
+    if (first !== undefined) return first.name;
+    throw new PithError('model_unknown', `model provider '${prefix}' lists no model`, { cure: `install one, or name it as ${prefix}/MODEL` });
+  }
+
+  function load(ref: string, why: string): Promise<ResolvedModel> {
+    let model = resolved.get(ref);
+    if (model === undefined) {
+      model = fetchModel(ref, why);
+      resolved.set(ref, model);
+      model.catch(() => resolved.delete(ref));
+    }
+    return model.then((found) => (found.why === why ? found : { ...found, why }));
+  }
+
+  async function fetchModel(ref: string, why: string): Promise<ResolvedModel> {
+    const { prefix, name } = splitReference(ref) as ModelReference;
+    const provider = await dependencies.provider(entryOf(prefix, ref).extensionId);
+    const { model, contextWindow } = await provider.getModel(name, prefix);
+    return { ref, why, model, contextWindow };
+  }
+
+  function entryOf(prefix: string, ref: string): DeclaredModel {
+    const entries = byRank(dependencies.declared());
+    const candidates = entries.filter((entry) => entry.prefix === prefix);
+    const entry = candidates.find((candidate) => hasVariables(candidate, dependencies.env)) ?? candidates[0];
+    if (entry !== undefined) return entry;
+    const prefixes = [...new Set(entries.map((candidate) => candidate.prefix))];
+    const names = ref === prefix ? [...ALIASES, ...Object.keys(settings.models), ...prefixes] : prefixes;
+    const known = prefixes.length === 0 ? 'no extension offers models' : `providers: ${prefixes.sort().join(', ')}`;
+    throw new PithError('model_unknown', `model '${ref}' is unknown${didYouMean(prefix, new Set(names))} (${known})`, {
+      where: ref,
+      cure: 'name it as provider/model, or use an alias from the settings',
+    });
+  }
+
+  return {
+    choose,
+    resolve,
+    invalidate() {
+      chosen = undefined;
+      resolved.clear();
+    },
+  };
+}
+
+function refOf(model: LanguageModel): string {
+  return `${model.provider}/${model.modelId}`;
+}

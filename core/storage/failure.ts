@@ -1,0 +1,44 @@
+import { messageOf, PithError } from '../contract/errors.ts';
+
+// primary result codes, https://sqlite.org/rescode.html
+const BUSY = 5;
+const LOCKED = 6;
+
+/** What a driver threw, as `database_failed` with the file and the cure. A PithError stays as it is. */
+export function databaseFailure(error: unknown, file: string): PithError {
+  if (error instanceof PithError) return error;
+  const { why, cure } = explain(primaryCode(error), messageOf(error));
+  return new PithError('database_failed', `database ${file}: ${why}`, { cause: error, cure, where: file, retryable: isBusy(error) });
+}
+
+/** Another connection holds the lock that was asked for. */
+export function isBusy(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === BUSY || code === LOCKED;
+}
+
+function primaryCode(error: unknown): number | null {
+  if (typeof error !== 'object' || error === null || !('errcode' in error) || typeof error.errcode !== 'number') return null;
+  return error.errcode & 0xff; // the higher bits tell the kind of busy, of input/output error, …
+}
+
+function explain(code: number | null, message: string): { readonly why: string; readonly cure?: string } {
+  switch (code) {
+    case BUSY:
+    case LOCKED:
+      return { why: 'another process is writing to it', cure: 'try again; if it lasts, end the other pith process' };
+    case 8:
+      return { why: `it is read-only (${message})`, cure: 'make the file and its folder writable' };
+    case 10:
+      return { why: `reading or writing failed (${message})`, cure: 'check the disk and its permissions; nothing that was saved is lost' };
+    case 11:
+    case 26:
+      return { why: `it is damaged (${message}); it was left as it is`, cure: 'restore it from a backup, or move it away to start empty' };
+    case 13:
+      return { why: 'the disk is full', cure: 'free some space and try again; nothing that was saved is lost' };
+    case 14:
+      return { why: 'it cannot be opened', cure: 'check that its folder exists and is writable' };
+    default:
+      return { why: message };
+  }
+}

@@ -1,0 +1,179 @@
+import type { SqlRow, SqlValue } from '../contract/index.ts';
+import { codeOf } from '../contract/errors.ts';
+import { loadDriver, type Authorize, type Driver, type DriverDatabase, type DriverStatement } from './driver.ts';
+import { databaseFailure, isBusy } from './failure.ts';
+import { checkParameters, countParameters, withExactIntegers } from './parameters.ts';
+
+/** One connection. All calls are synchronous; failures are `database_failed`, bad parameters `parameter_invalid`. */
+export interface SqliteDatabase {
+  readonly file: string;
+  readonly inTransaction: boolean;
+  all(sql: string, ...parameters: SqlValue[]): SqlRow[];
+  get(sql: string, ...parameters: SqlValue[]): SqlRow | null;
+  run(sql: string, ...parameters: SqlValue[]): { readonly changes: number };
+  /** Any number of statements without parameters or results. */
+  exec(sql: string): void;
+  /** Runs `act` with each access of its statements decided by `access`, also when SQLite compiles them anew. */
+  within<T>(access: Access, act: () => T): T;
+  close(): void;
+}
+
+/** Decides what statements may touch. Make one and keep it: statements are cached by it. */
+export interface Access {
+  readonly authorize: Authorize;
+  /** The error for a statement that was denied. */
+  denied(): Error;
+}
+
+interface Prepared {
+  readonly statement: DriverStatement;
+  readonly parameters: number;
+}
+
+type Statements = Map<string, Prepared>;
+
+const MAX_STATEMENTS = 500;
+const OPEN_TIMEOUT_MS = 5_000;
+const AUTHORIZATION_DENIED = 23;
+
+/** Opens or makes `file` with WAL and `synchronous=FULL`: what is committed survives `kill -9` and a power cut. */
+export function openDatabase(file: string): SqliteDatabase {
+  return new Connection(file, loadDriver());
+}
+
+class Connection implements SqliteDatabase {
+  private readonly driver: DriverDatabase;
+  private readonly kernelStatements: Statements = new Map();
+  private readonly guarded = new WeakMap<Access, Statements>();
+  private access: Access | null = null;
+  private authorizing = false;
+
+  constructor(readonly file: string, private readonly kind: Driver) {
+    this.driver = this.attempt(() => kind.open(file, OPEN_TIMEOUT_MS));
+    try {
+      this.configure();
+    } catch (error) {
+      this.driver.close();
+      throw error;
+    }
+  }
+
+  get inTransaction(): boolean {
+    return this.driver.isTransaction;
+  }
+
+  all(sql: string, ...parameters: SqlValue[]): SqlRow[] {
+    return this.read(sql, parameters, (statement, values) => statement.all(...values) as SqlRow[]);
+  }
+
+  get(sql: string, ...parameters: SqlValue[]): SqlRow | null {
+    return this.read(sql, parameters, (statement, values) => (statement.get(...values) as SqlRow | undefined) ?? null);
+  }
+
+  run(sql: string, ...parameters: SqlValue[]): { readonly changes: number } {
+    const { statement } = this.prepare(sql, parameters);
+    return this.attempt(() => statement.run(...this.bound(parameters)) as { readonly changes: number });
+  }
+
+  exec(sql: string): void {
+    this.attempt(() => this.driver.exec(sql));
+  }
+
+  within<T>(access: Access, act: () => T): T {
+    if (!this.authorizing) {
+      // Set once and asked about `access` at each compilation: setting it anew would expire every prepared statement.
+      this.driver.setAuthorizer((...details) => (this.access === null ? 0 : this.access.authorize(...details)));
+      this.authorizing = true;
+    }
+    const outer = this.access;
+    this.access = access;
+    try {
+      return act();
+    } finally {
+      this.access = outer;
+    }
+  }
+
+  close(): void {
+    this.attempt(() => this.driver.close());
+  }
+
+  private configure(): void {
+    // The first switch to WAL ignores the busy timeout, so two processes that make the file together may collide.
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        this.driver.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+        return;
+      } catch (error) {
+        if (!isBusy(error) || attempt === 100) throw databaseFailure(error, this.file);
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      }
+    }
+  }
+
+  private read<T>(sql: string, parameters: readonly SqlValue[], act: (statement: DriverStatement, values: readonly SqlValue[]) => T): T {
+    const { statement } = this.prepare(sql, parameters);
+    const values = this.bound(parameters);
+    try {
+      return act(statement, values);
+    } catch (error) {
+      if (codeOf(error, '') !== 'ERR_OUT_OF_RANGE') throw this.failure(error);
+      return this.attempt(() => withBigInts(statement, () => act(statement, values)));
+    }
+  }
+
+  private prepare(sql: string, parameters: readonly SqlValue[]): Prepared {
+    const statements = this.access === null ? this.kernelStatements : this.statementsOf(this.access);
+    let prepared = statements.get(sql);
+    if (prepared === undefined) {
+      const count = countParameters(sql);
+      prepared = { statement: this.attempt(() => this.driver.prepare(sql)), parameters: count };
+      if (statements.size >= MAX_STATEMENTS) statements.delete(statements.keys().next().value as string);
+      statements.set(sql, prepared);
+    }
+    checkParameters(sql, prepared.parameters, parameters);
+    return prepared;
+  }
+
+  private statementsOf(access: Access): Statements {
+    let statements = this.guarded.get(access);
+    if (statements === undefined) this.guarded.set(access, (statements = new Map()));
+    return statements;
+  }
+
+  private bound(values: readonly SqlValue[]): readonly SqlValue[] {
+    return this.kind.bindsIntegersAsReal ? withExactIntegers(values) : values;
+  }
+
+  private attempt<T>(act: () => T): T {
+    try {
+      return act();
+    } catch (error) {
+      throw this.failure(error);
+    }
+  }
+
+  private failure(error: unknown): Error {
+    const denied = this.access !== null && typeof error === 'object' && error !== null && 'errcode' in error && error.errcode === AUTHORIZATION_DENIED;
+    return denied && this.access !== null ? this.access.denied() : databaseFailure(error, this.file);
+  }
+}
+
+/** Reads again with BigInts where a value does not fit a number, and narrows those that do. */
+function withBigInts<T>(statement: DriverStatement, read: () => T): T {
+  statement.setReadBigInts(true);
+  try {
+    return narrowed(read());
+  } finally {
+    statement.setReadBigInts(false);
+  }
+}
+
+function narrowed<T>(result: T): T {
+  for (const row of (Array.isArray(result) ? result : [result]) as (SqlRow | null)[]) {
+    for (const [column, value] of Object.entries(row ?? {})) {
+      if (typeof value === 'bigint' && Number.isSafeInteger(Number(value))) (row as SqlRow)[column] = Number(value);
+    }
+  }
+  return result;
+}

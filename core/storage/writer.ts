@@ -1,0 +1,137 @@
+import type { Clock, SqlValue } from '../contract/index.ts';
+import { PithError } from '../contract/errors.ts';
+import { databaseFailure } from './failure.ts';
+import type { SqliteDatabase } from './open-database.ts';
+
+/** Runs one statement inside the write that it was given to. */
+export type Statement = (sql: string, ...parameters: SqlValue[]) => { readonly changes: number };
+
+export interface Writer {
+  write(run: (statement: Statement) => void): Promise<void>;
+  /** Commits what is waiting; later writes are refused. */
+  close(): Promise<void>;
+}
+
+interface Entry {
+  readonly run: (statement: Statement) => void;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Writes of one transaction; more would hold the event loop too long. */
+const MAX_BATCH = 500;
+/** Waiting writes; beyond these `write` rejects. */
+const MAX_WAITING = 100_000;
+const BUSY_LIMIT_MS = 5_000;
+const BUSY_PAUSE_MS = 20;
+
+/**
+ * Group commit: the writes of one tick share a transaction and its one sync to disk. Each has a savepoint, so that one that fails
+ * rejects alone. A lock held by another process is waited for without holding the event loop.
+ */
+export function createWriter(database: SqliteDatabase, clock: Clock): Writer {
+  let waiting: Entry[] = [];
+  let scheduled = false;
+  let closed = false;
+  let writing = false;
+  let busySince: number | null = null;
+  let drained: (() => void)[] = [];
+
+  const statement: Statement = (sql, ...parameters) => {
+    if (!writing) throw new PithError('parameter_invalid', 'a statement was run after its write had ended', { cure: 'run all statements before the function given to write returns' });
+    return database.run(sql, ...parameters);
+  };
+
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(flush);
+  }
+
+  function flush(): void {
+    scheduled = false;
+    const batch = waiting.length > MAX_BATCH ? waiting.splice(0, MAX_BATCH) : waiting;
+    if (batch === waiting) waiting = [];
+    if (batch.length > 0 && begin(batch)) commit(batch);
+    if (waiting.length > 0) schedule();
+    else if (!scheduled) for (const done of drained.splice(0)) done();
+  }
+
+  function begin(batch: Entry[]): boolean {
+    try {
+      database.run('BEGIN IMMEDIATE');
+      busySince = null;
+      return true;
+    } catch (error) {
+      const failure = databaseFailure(error, database.file);
+      busySince ??= clock.now();
+      if (failure.retryable && clock.now() - busySince < BUSY_LIMIT_MS) {
+        waiting = [...batch, ...waiting];
+        scheduled = true;
+        void clock.sleep(BUSY_PAUSE_MS).then(flush);
+        return false;
+      }
+      busySince = null;
+      for (const entry of batch) entry.reject(failure);
+      return false;
+    }
+  }
+
+  function commit(batch: readonly Entry[]): void {
+    const done: Entry[] = [];
+    try {
+      for (const entry of batch) if (runOne(entry, batch.length > 1)) done.push(entry);
+      if (database.inTransaction) database.run('COMMIT');
+      else if (done.length > 0) throw new PithError('database_failed', `database ${database.file}: a failed write ended the transaction`, { where: database.file, retryable: true });
+    } catch (error) {
+      if (database.inTransaction) database.run('ROLLBACK');
+      for (const entry of done) entry.reject(databaseFailure(error, database.file));
+      return;
+    }
+    for (const entry of done) entry.resolve();
+  }
+
+  /** False when the entry failed and was undone and rejected. */
+  function runOne(entry: Entry, shared: boolean): boolean {
+    try {
+      if (!database.inTransaction) throw new PithError('database_failed', `database ${database.file}: an earlier write ended the transaction`, { where: database.file, retryable: true });
+      if (shared) database.run('SAVEPOINT entry');
+      writing = true;
+      refusePromise(entry.run(statement));
+      writing = false;
+      if (shared) database.run('RELEASE entry');
+      return true;
+    } catch (error) {
+      writing = false;
+      entry.reject(error);
+      // A full disk may have ended the whole transaction already.
+      if (database.inTransaction) database.run(shared ? 'ROLLBACK TO entry' : 'ROLLBACK');
+      if (database.inTransaction && shared) database.run('RELEASE entry');
+      return false;
+    }
+  }
+
+  return {
+    write(run) {
+      if (closed) return Promise.reject(new PithError('stopped', `database ${database.file}: it has been closed`));
+      if (waiting.length >= MAX_WAITING) {
+        return Promise.reject(new PithError('database_failed', `database ${database.file}: ${MAX_WAITING} writes are waiting`, { where: database.file, retryable: true, cure: 'wait for writes before making more' }));
+      }
+      return new Promise<void>((resolve, reject) => {
+        waiting.push({ run, resolve, reject });
+        schedule();
+      });
+    },
+    close() {
+      closed = true;
+      if (waiting.length === 0 && !scheduled) return Promise.resolve();
+      return new Promise<void>((resolve) => void drained.push(resolve));
+    },
+  };
+}
+
+function refusePromise(result: unknown): void {
+  if (typeof result !== 'object' || result === null || !('then' in result)) return;
+  void Promise.resolve(result).catch(() => undefined); // its failure is this one
+  throw new PithError('parameter_invalid', 'the function given to write is asynchronous', { cure: 'await first, then write' });
+}

@@ -1,0 +1,122 @@
+import type { Clock, Retain } from '../contract/index.ts';
+import { PithError } from '../contract/errors.ts';
+import type { Store } from '../storage/store.ts';
+import { rowReader } from './rows.ts';
+import { SCHEMA } from './schema.ts';
+import type { Threads } from './thread.ts';
+
+const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
+  FROM turns WHERE id = ?`;
+const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+export function createThreads(store: Store, clock: Clock): Threads {
+  store.migrate('threads', SCHEMA);
+  const read = rowReader(store.file);
+  return {
+    load(threadId) {
+      const row = store.get('SELECT * FROM threads WHERE id = ?', threadId);
+      if (row === null) return null;
+      const messages = store.all('SELECT seq, turn, message, retain FROM messages WHERE thread = ? ORDER BY seq', threadId);
+      return { thread: read.thread(row), messages: messages.map((message) => read.message(threadId, message)) };
+    },
+
+    list(limit) {
+      return store.all('SELECT * FROM threads ORDER BY updated DESC, id LIMIT ?', limit).map(read.thread);
+    },
+
+    unfinished(threadId) {
+      const row = store.get(
+        `SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND state IN ('running', 'awaiting_approval')
+           ORDER BY started DESC, id DESC LIMIT 1`,
+        threadId,
+      );
+      if (row === null) return null;
+      const turn = read.turn(row);
+      return { turn, calls: store.all('SELECT * FROM calls WHERE turn = ? ORDER BY step, place', turn.id).map(read.call) };
+    },
+
+    async beginTurn(thread, turn, messages) {
+      const agent = JSON.stringify(turn.agent);
+      const policy = JSON.stringify(turn.policy);
+      const texts = messages.map((message) => JSON.stringify(message));
+      await store.write((statement) => {
+        const now = clock.now();
+        statement(
+          'INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0) ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent',
+          thread.id, thread.agentId, thread.date, thread.title.replaceAll('\0', ' '), now, now,
+        );
+        statement(
+          'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+          turn.id, thread.id, turn.channelId, turn.userId, turn.correlationId, turn.depth, turn.state, turn.steps,
+          turn.usage.inputTokens, turn.usage.outputTokens, turn.startedAt,
+        );
+        statement('INSERT INTO turnagents VALUES (?, ?, ?)', turn.id, agent, policy);
+        for (const text of texts) statement(INSERT_MESSAGE, text, null, turn.id);
+      });
+    },
+
+    async recordStep(turnId, step, message, calls, usage) {
+      const text = JSON.stringify(message);
+      const inputs = calls.map((call) => [JSON.stringify(call.input) ?? 'null', call.result === null ? null : JSON.stringify(call.result)] as const);
+      await store.write((statement) => {
+        const { changes } = statement('UPDATE turns SET steps = ?, input = ?, output = ? WHERE id = ?', step + 1, usage.inputTokens, usage.outputTokens, turnId);
+        found(changes, `turn '${turnId}'`);
+        statement(INSERT_MESSAGE, text, null, turnId);
+        calls.forEach((call, place) => {
+          const [input = 'null', result = null] = inputs[place] ?? [];
+          statement(INSERT_CALL, turnId, call.step, call.index, call.callId, call.name, call.extensionId, call.tool, input, call.effect, call.state, result);
+        });
+      });
+    },
+
+    async startCall(turnId, step, index) {
+      await store.write((statement) => {
+        const { changes } = statement(`UPDATE calls SET state = 'started' WHERE turn = ? AND step = ? AND place = ?`, turnId, step, index);
+        found(changes, `call ${step}/${index} of turn '${turnId}'`);
+      });
+    },
+
+    async finishCall(turnId, step, index, result) {
+      const text = JSON.stringify(result);
+      await store.write((statement) => {
+        const { changes } = statement(`UPDATE calls SET state = 'finished', result = ? WHERE turn = ? AND step = ? AND place = ?`, text, turnId, step, index);
+        found(changes, `call ${step}/${index} of turn '${turnId}'`);
+      });
+    },
+
+    async recordResults(turnId, _step, message, retain) {
+      const text = JSON.stringify(message);
+      await store.write((statement) => {
+        found(statement(INSERT_MESSAGE, text, retainText(retain), turnId).changes, `turn '${turnId}'`);
+      });
+    },
+
+    async setState(turnId, state, usage) {
+      await store.write((statement) => {
+        const { changes } = statement('UPDATE turns SET state = ?, input = ?, output = ? WHERE id = ?', state, usage.inputTokens, usage.outputTokens, turnId);
+        found(changes, `turn '${turnId}'`);
+        statement('UPDATE threads SET updated = ? WHERE id = (SELECT thread FROM turns WHERE id = ?)', clock.now(), turnId);
+      });
+    },
+
+    async compact(threadId, throughSeq, replacement) {
+      const texts = replacement.map((part) => [JSON.stringify(part.message), retainText(part.retain)] as const);
+      await store.write((statement) => {
+        found(statement('UPDATE threads SET compactions = compactions + 1 WHERE id = ?', threadId).changes, `thread '${threadId}'`);
+        statement('DELETE FROM messages WHERE thread = ? AND seq <= ?', threadId, throughSeq);
+        // They take the last numbers of what they replace, so that later messages keep theirs.
+        texts.forEach(([text, retain], place) => {
+          statement(`INSERT INTO messages VALUES (?, ?, '', ?, ?)`, threadId, throughSeq - texts.length + 1 + place, text, retain);
+        });
+      });
+    },
+  };
+}
+
+function retainText(retain: Readonly<Record<string, Retain>>): string | null {
+  return Object.keys(retain).length === 0 ? null : JSON.stringify(retain);
+}
+
+function found(changes: number, what: string): void {
+  if (changes === 0) throw new PithError('thread_unknown', `${what} is not stored`);
+}
