@@ -30,6 +30,8 @@ export interface Skill {
   readonly source: string;
   /** Absolute path of the folder as it was found. */
   readonly directory: string;
+  /** Where that folder really was when it was found, links followed: nothing outside of it is ever read. */
+  readonly realDirectory: string;
   /** Absolute path of the SKILL.md. */
   readonly file: string;
   readonly stamp: FileStamp;
