@@ -16,6 +16,8 @@ export interface Declaration {
   /** Hash over relative paths and bytes of the folder's files; changes when any of them does. */
   readonly digest: string;
   readonly diagnostics: readonly Diagnostic[];
+  /** `[line, column]` in `file` by dotted path, for the parts that later checks speak of: `agent.*`, `config.*`, `provides`, `depends_on`, … */
+  readonly positions?: Readonly<Record<string, readonly [number, number]>>;
 }
 
 /** All declarations and what their edges mean. Immutable; a change on disk makes a new one. */
