@@ -20,7 +20,7 @@ export function answerFrom(id: string, text: SkillText, question: string): strin
 
 export function answerFromNothing(ids: readonly string[], found: readonly string[]): string {
   const near = found.length > 0 && found.length <= MAX_NAMED ? found : ids;
-  const known = ids.length === 0 ? 'There are no skills yet.' : `There is ${ids.length === 1 ? 'one skill' : `${ids.length} skills`}, among them ${names(near)}.`;
+  const known = ids.length === 0 ? 'There are no skills yet.' : `Some that exist: ${names(near)}.`;
   return finish(['No skill fits this question, and without a model I know nothing else.', known, ADD]);
 }
 

@@ -22,15 +22,20 @@ export function parseSkillList(output: JsonValue): readonly ListedSkill[] {
   });
 }
 
-/** The skill that fits the question best, or null when none has anything in common with it. The tool's own order breaks ties. */
+/**
+ * The skill that fits the question best, or null when none has enough in common with it: two words, or half of them
+ * where there are fewer than four. The tool's own order breaks ties.
+ */
 export function bestMatch(question: string, skills: readonly ListedSkill[]): ListedSkill | null {
   const wanted = termsOf(question);
+  const needed = Math.min(2, Math.ceil(wanted.size / 2));
   const lower = question.toLowerCase();
   let best: { readonly skill: ListedSkill; readonly score: number } | null = null;
   for (const [rank, skill] of skills.entries()) {
-    const named = lower.includes(skill.id.toLowerCase()) ? 10 : 0;
-    const shared = overlap(wanted, `${skill.id} ${skill.description} ${skill.why.join(' ')}`) + overlap(wanted, skill.id) / 2 + named;
-    const score = shared === 0 ? 0 : shared + 1 / (rank + 1);
+    const named = lower.includes(skill.id.toLowerCase());
+    const shared = overlap(wanted, `${skill.id} ${skill.description} ${skill.why.join(' ')}`);
+    if (!named && (shared === 0 || shared < needed)) continue;
+    const score = shared + overlap(wanted, skill.id) / 2 + (named ? 10 : 0) + 1 / (rank + 1);
     if (score > (best?.score ?? 0)) best = { skill, score };
   }
   return best?.skill ?? null;

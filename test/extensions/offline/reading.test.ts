@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { fittingPassages, sectionsOf } from '../../../sandbox/extensions/offline/passages.ts';
+import { bestMatch, parseSkillList } from '../../../sandbox/extensions/offline/skill-list.ts';
+import { parseSkillText } from '../../../sandbox/extensions/offline/skill-text.ts';
+import { termsOf } from '../../../sandbox/extensions/offline/terms.ts';
+
+describe('the librarian reads lists', () => {
+  it('from JSON, from JSON in a string and from lines', () => {
+    const expected = [{ id: 'a', description: 'First.', why: [] }];
+    expect(parseSkillList({ total: 1, skills: [{ id: 'a', description: 'First.' }] })).toEqual(expected);
+    expect(parseSkillList('[{"id":"a","description":"First."}]')).toEqual(expected);
+    expect(parseSkillList('Found 1:\n- `a`: First.\nUse read_skill.')).toEqual(expected);
+    for (const nonsense of [null, 3, '', '{broken', {}, [1, 2]]) expect(parseSkillList(nonsense)).toEqual([]);
+  });
+
+  it('and takes the best fit, not a chance word', () => {
+    const skills = parseSkillList([{ id: 'writing', description: 'Write letters in capital style.' }, { id: 'pdf', description: 'Extract tables from PDF files.' }]);
+    expect(bestMatch('extract the tables of a pdf', skills)?.id).toBe('pdf');
+    expect(bestMatch('capital city population of France', skills)).toBeNull();
+    expect(bestMatch('use pdf', skills)?.id).toBe('pdf');
+    expect(bestMatch('', skills)).toBeNull();
+  });
+
+  it('and counts what the search found in a body', () => {
+    const skills = parseSkillList([{ id: 'release', description: 'Ship it.', why: ['changelog', 'semver'] }]);
+    expect(bestMatch('semver and changelog rules', skills)?.id).toBe('release');
+  });
+});
+
+describe('the librarian reads skills', () => {
+  it('from an envelope of tags or of lines', () => {
+    expect(parseSkillText('<skill id="a" file="/s/a/SKILL.md" sha256="0">\n# A\n\nText.\n</skill>')).toEqual({ body: '# A\n\nText.', place: '/s/a/SKILL.md' });
+    expect(parseSkillText('Skill: a\nVersion: 1.0\nBase directory: /s/a\nApprox. tokens: 5\n\n# A\n\nText.\n\n--- end of skill a ---')).toEqual({ body: '# A\n\nText.', place: '/s/a' });
+    expect(parseSkillText('Only a body.')).toEqual({ body: 'Only a body.', place: null });
+    expect(parseSkillText({ id: 'a', directory: '/s/a', body: '# A' })).toEqual({ body: '# A', place: '/s/a' });
+    expect(parseSkillText('already loaded above, sha256 1')).toBeNull();
+  });
+
+  it('keeps code blocks whole and does not take their comments for headings', () => {
+    const sections = sectionsOf('# T\n\n```sh\n# not a heading\n\nrun it\n```\n\n## Next\n1. one\n2. two\n   more');
+    expect(sections).toEqual([
+      { headings: ['T'], blocks: ['```sh\n# not a heading\n\nrun it\n```'] },
+      { headings: ['T', 'Next'], blocks: ['1. one', '2. two\n   more'] },
+    ]);
+  });
+
+  it('quotes at most 1,500 characters, the best section first', () => {
+    const markdown = `# T\n\n${'apple text. '.repeat(300)}\n\n## Apples\n\n${'pear '.repeat(10)}\n\n## Pears and apples\n\nA pear beside an apple.`;
+    const passages = fittingPassages('pears with apples', markdown);
+    expect(passages[0]?.headings.at(-1)).toBe('Pears and apples');
+    expect(passages.flatMap((passage) => passage.blocks).join('').length).toBeLessThanOrEqual(1_510);
+    expect(fittingPassages('bananas', markdown)).toEqual([]);
+  });
+
+  it('takes words of one stem for one, leaves out words without meaning, and pairs of characters where there are no spaces', () => {
+    expect([...termsOf('What are the best practices for reviewing?')]).toEqual(['best', 'practic', 'review']);
+    expect([...termsOf('代码审查')]).toEqual(['代码', '码审', '审查']);
+    expect([...termsOf('')]).toEqual([]);
+  });
+});
