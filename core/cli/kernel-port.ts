@@ -1,5 +1,7 @@
-import type { AgentSpec, Diagnostic, Events, JsonValue, ToolDescriptor, ToolResult, TurnEvent, TurnRequest } from '../contract/index.ts';
+import type { Diagnostic, Events, JsonValue, ToolDescriptor, ToolResult, TurnEvent, TurnRequest } from '../contract/index.ts';
+import type { AgentRegistry, AgentStatus } from '../agents/registry.ts';
 import type { ExtensionStatus } from '../host/host-options.ts';
+import type { Choice } from '../models/choice.ts';
 import type { Threads } from '../threads/thread.ts';
 
 /** What the commands use of the kernel. `Kernel` has it all; tests may have less. */
@@ -9,11 +11,8 @@ export interface KernelPort {
   readonly events: Pick<Events, 'handle'>;
   readonly threads: Pick<Threads, 'list' | 'load'>;
   readonly extensions: ExtensionsOfKernel;
-  readonly agents: { list(): Promise<readonly AgentLine[]> };
-  readonly router: {
-    choose(): Promise<ModelChoice> | ModelChoice;
-    resolve(reference: string): Promise<unknown> | unknown;
-  };
+  readonly agents: Pick<AgentRegistry, 'list'>;
+  readonly router: { choose(): Promise<Choice>; resolve(reference: string): Promise<Choice> };
   runTurn(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
   preview(request: { readonly agent: string; readonly input: string; readonly threadId?: string; readonly channelId?: string }): Promise<Preview>;
   toolsOf(agentId: string): Promise<readonly { readonly modelName: string; readonly extensionId: string; readonly descriptor: ToolDescriptor }[]>;
@@ -30,18 +29,6 @@ export interface ExtensionsOfKernel {
   reload(extensionId: string): Promise<ExtensionStatus>;
 }
 
-export interface AgentLine {
-  readonly id: string;
-  readonly state: 'active' | 'degraded' | 'failed';
-  readonly spec: AgentSpec | null;
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-export interface ModelChoice {
-  readonly ref: string;
-  readonly why: string;
-}
-
 /** DESIGN's shape of `agents prompt --json`. */
 export interface Preview {
   readonly system: string;
@@ -53,9 +40,9 @@ export interface Preview {
 /** The shape of `doctor --json`. */
 export interface Doctor {
   readonly ok: boolean;
-  readonly model: ModelChoice;
+  readonly model: Choice;
   readonly extensions: readonly (Pick<ExtensionStatus, 'id' | 'state' | 'phase' | 'code' | 'message' | 'file' | 'line' | 'cure'>)[];
-  readonly agents: readonly { readonly id: string; readonly state: AgentLine['state']; readonly code?: string; readonly message?: string; readonly file?: string; readonly line?: number; readonly cure?: string }[];
+  readonly agents: readonly { readonly id: string; readonly state: AgentStatus['state']; readonly code?: string; readonly message?: string; readonly file?: string; readonly line?: number; readonly cure?: string }[];
   readonly skills: { readonly [state: string]: number | undefined };
   readonly notes?: readonly Diagnostic[];
 }

@@ -1,14 +1,15 @@
 import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { AgentLine, KernelPort } from '../kernel-port.ts';
+import type { AgentStatus } from '../../agents/registry.ts';
+import type { KernelPort } from '../kernel-port.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 
 export async function listAgents(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<void> {
   const agents = await kernel.agents.list();
   const chosen = kernel.settings.default_agent;
   io.json(agents.map((agent) => jsonOf(agent, chosen)));
-  const rows = agents.map((agent) => ({ ...agent, reason: agent.state === 'active' ? '' : agent.diagnostics.map((finding) => finding.message).join('; ') }));
+  const rows = agents.map((agent) => ({ ...agent, reason: agent.state === 'active' ? '' : agent.notes.map((finding) => finding.message).join('; ') }));
   printTable(io, rows, [
     { title: 'AGENT', value: ({ id }) => (id === chosen ? `${id} *` : id) },
     { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
@@ -34,20 +35,20 @@ export async function showAgent(kernel: KernelPort, input: CommandInput, io: Com
     ['limits', spec ? Object.entries(spec.limits).map(([name, value]) => `${name} ${value}`).join(', ') : undefined],
     ['prompt', spec?.promptFile ?? undefined],
     ['declared in', spec?.origin ?? undefined],
-    ['findings', agent.diagnostics.map(findingLine).join('\n')],
+    ['findings', agent.notes.map(findingLine).join('\n')],
   ]);
   return agent.state === 'failed' ? 1 : 0;
 }
 
 /** Throws `agent_unknown` with the nearest names. */
-export async function findAgent(kernel: KernelPort, id: string): Promise<AgentLine> {
+export async function findAgent(kernel: KernelPort, id: string): Promise<AgentStatus> {
   const agents = await kernel.agents.list();
   const found = agents.find((agent) => agent.id === id);
   if (found) return found;
   throw new PithError('agent_unknown', `no agent '${id}': nothing declares it${didYouMean(id, agents.map((agent) => agent.id))}`, { cure: 'see: pith agents list' });
 }
 
-function jsonOf({ id, state, spec, diagnostics }: AgentLine, chosen: string) {
+function jsonOf({ id, state, spec, notes }: AgentStatus, chosen: string) {
   return {
     id,
     name: spec?.name ?? id,
@@ -60,6 +61,6 @@ function jsonOf({ id, state, spec, diagnostics }: AgentLine, chosen: string) {
     delegates_to: spec?.delegatesTo ?? [],
     limits: spec ? { ...spec.limits } : null,
     file: spec?.origin ?? null,
-    diagnostics: diagnostics.map((finding) => ({ ...finding })),
+    diagnostics: notes.map((finding) => ({ ...finding })),
   };
 }

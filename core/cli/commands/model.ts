@@ -4,8 +4,7 @@ import type { KernelPort } from '../kernel-port.ts';
 /** With a reference: throws `model_unknown` or `model_auth` when no such model can be had. */
 export async function showModel(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
   const reference = input.arguments['ref'];
-  if (typeof reference === 'string') await kernel.router.resolve(reference);
-  const choice = typeof reference === 'string' ? { ref: reference, why: 'asked for' } : await kernel.router.choose();
-  io.json({ ref: choice.ref, why: choice.why });
-  io.print(`${choice.ref}: ${choice.why}`);
+  const { ref, why } = await (typeof reference === 'string' ? kernel.router.resolve(reference) : kernel.router.choose());
+  io.json({ ref, why });
+  io.print(`${ref} (${why})`);
 }

@@ -1,0 +1,25 @@
+import type { ChannelMessage, ChannelProvider, Command, CommandProvider, ContextProvider, ExtensionContext, TurnInfo } from 'pith';
+import { chatCommand } from './chat-command.ts';
+import { describeChannel } from './describe-channel.ts';
+import { Terminals } from './terminals.ts';
+
+/** The terminal as a channel: `pith chat`, what the model is told of it, and notices while it is open. */
+export default class CliChannel implements ContextProvider, CommandProvider, ChannelProvider {
+  readonly contextPriority = 0;
+  readonly kinds = ['terminal'];
+  readonly #terminals = new Terminals();
+
+  constructor(private readonly context: ExtensionContext) {}
+
+  async getContext(_prompt: string, turn: TurnInfo): Promise<string | null> {
+    return describeChannel(turn);
+  }
+
+  getCommands(): readonly Command[] {
+    return [chatCommand(this.context, this.#terminals)];
+  }
+
+  async deliver(message: ChannelMessage, target: string): Promise<string> {
+    return this.#terminals.deliver(message, target);
+  }
+}

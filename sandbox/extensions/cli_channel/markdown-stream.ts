@@ -1,0 +1,176 @@
+import pc from 'picocolors';
+import { inlineSpans, type Look, type Span } from './inline-markdown.ts';
+import { renderMarkdownTable } from './markdown-table.ts';
+import { cells, WordWrap } from './word-wrap.ts';
+
+const WIDEST = 100;
+/** What a line may still turn out to be: a fence, heading, list, rule, quote or table. */
+const UNDECIDED = /^\s*(?:`{0,3}|~{0,3}|#{1,6}\s*|>|[-*+_][-*_\s]*|\d{1,9}[.)]?|(?:[-*+]|\d{1,9}[.)])\s+(?:\[(?:[ xX]\]?)?)?\s*)$/u;
+
+type Kind = 'text' | 'heading' | 'code';
+
+/** Renders Markdown for a terminal while it arrives: word by word, never repainting what was written. */
+export class MarkdownStream {
+  readonly #wrap: WordWrap;
+  #rest = '';
+  #kind: Kind | null = null;
+  /** Length of the marks at the beginning of the line that stand for its lead. */
+  #skip = 0;
+  /** The last character of this line that was taken. */
+  #before = ' ';
+  #fence: string | null = null;
+  #table: string[] = [];
+  #blank = true;
+
+  constructor(
+    private readonly write: (text: string) => void,
+    private readonly options: { readonly colour: boolean; readonly columns: () => number },
+  ) {
+    const look = looks(options.colour);
+    this.#wrap = new WordWrap(write, (span) => look(this.#kind === 'heading' ? { ...span, looks: ['bold', ...span.looks] } : span), () => Math.min(WIDEST, options.columns() - 1));
+  }
+
+  feed(delta: string): void {
+    this.#rest += delta;
+    for (let end = this.#rest.indexOf('\n'); end >= 0; end = this.#rest.indexOf('\n')) {
+      const line = this.#rest.slice(0, end).replace(/\r$/u, '');
+      this.#rest = this.#rest.slice(end + 1);
+      this.#line(line);
+    }
+    this.#begun();
+  }
+
+  /** What was held back comes out; the next feed begins a new text. */
+  end(): void {
+    if (this.#rest !== '' || this.#kind !== null) this.#line(this.#rest);
+    this.#rest = '';
+    this.#flushTable();
+    this.#fence = null;
+    this.#blank = true;
+  }
+
+  /** A line that is complete, or what is left of one whose beginning has been written. */
+  #line(line: string): void {
+    if (this.#kind === null && !this.#open(line, true)) return;
+    if (this.#kind === 'code') this.write(`${this.#code(clean(this.#takeOpened(line)))}\n`);
+    else {
+      this.#wrap.add(inlineSpans(clean(this.#takeOpened(line)), true, this.#before).spans);
+      this.#wrap.end();
+    }
+    this.#kind = null;
+    this.#before = ' ';
+  }
+
+  /** The beginning of a line, as far as it is certain. */
+  #begun(): void {
+    const rest = /[\ud800-\udbff]$/u.test(this.#rest) ? this.#rest.slice(0, -1) : this.#rest;
+    if (rest === '') return;
+    if (this.#kind === null && !this.#open(rest, false)) return;
+    const opened = this.#takeOpened(rest);
+    const tail = this.#rest.slice(rest.length);
+    if (this.#kind === 'code') {
+      this.write(this.#code(clean(opened)));
+      this.#rest = tail;
+    } else {
+      const { spans, used } = inlineSpans(opened, false, this.#before);
+      this.#before = opened[used - 1] ?? this.#before;
+      this.#wrap.add(spans.map((span) => ({ ...span, text: clean(span.text) })));
+      this.#rest = opened.slice(used) + tail;
+    }
+  }
+
+  /** Without the marks that `#open` has turned into a lead. */
+  #takeOpened(line: string): string {
+    const text = line.slice(this.#skip);
+    this.#skip = 0;
+    return text;
+  }
+
+  /** Decides what the line is and writes its lead. False: nothing of it is to be written now. */
+  #open(line: string, complete: boolean): boolean {
+    if (this.#fence !== null) return this.#openCode(line, complete, this.#fence);
+    if (/^\s*\|/u.test(line)) {
+      if (complete) this.#table.push(line);
+      return false;
+    }
+    if (!complete && (UNDECIDED.test(line) || /^\s*(?:`{3}|~{3})/u.test(line))) return false;
+    this.#flushTable();
+    const fence = /^\s*(`{3,}|~{3,})([^`]*)$/u.exec(line);
+    if (fence) {
+      this.#fence = fence[1] ?? '```';
+      if (fence[2]?.trim()) this.write(`${this.#dim(`  ${clean(fence[2].trim())}`)}\n`);
+      this.#blank = false;
+      return false;
+    }
+    if (line.trim() === '') {
+      if (!this.#blank) this.write('\n');
+      this.#blank = true;
+      return false;
+    }
+    this.#blank = false;
+    if (/^\s*([-*_])(?:\s*\1){2,}\s*$/u.test(line)) {
+      this.write(`${this.#dim('─'.repeat(Math.max(3, Math.min(40, this.options.columns() - 1))))}\n`);
+      return false;
+    }
+    this.#openText(line);
+    return true;
+  }
+
+  #openText(line: string): void {
+    const heading = /^\s{0,3}(#{1,6})\s+/u.exec(line);
+    const list = /^(\s*)([-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?/u.exec(line);
+    const quote = /^\s{0,3}>\s?/u.exec(line);
+    this.#kind = heading ? 'heading' : 'text';
+    this.#skip = (heading ?? list ?? quote)?.[0].length ?? 0;
+    if (list) {
+      const [, indent = '', mark = '', task] = list;
+      const bullet = task === undefined ? (/\d/u.test(mark) ? mark : '•') : task === ' ' ? '☐' : '☑';
+      const lead = `${indent}${bullet} `;
+      this.#wrap.begin(lead, cells(lead), ' '.repeat(cells(lead)));
+    } else if (quote) this.#wrap.begin(this.#dim('│ '), 2, '  ');
+    else {
+      const indent = /^\s*/u.exec(line)?.[0] ?? '';
+      if (!heading) this.#skip = indent.length;
+      this.#wrap.begin(heading ? '' : indent, heading ? 0 : indent.length, heading ? '' : indent);
+    }
+  }
+
+  #openCode(line: string, complete: boolean, fence: string): boolean {
+    const bare = line.trim();
+    const mayClose = fence.startsWith(bare.slice(0, fence.length)) && /^(`*|~*)$/u.test(bare);
+    if (mayClose && !complete) return false;
+    if (mayClose && bare.length >= fence.length) {
+      this.#fence = null;
+      return false;
+    }
+    this.#kind = 'code';
+    this.write('  ');
+    return true;
+  }
+
+  #flushTable(): void {
+    if (this.#table.length === 0) return;
+    const look = looks(this.options.colour);
+    this.write(renderMarkdownTable(this.#table.splice(0).map(clean), look));
+    this.#blank = false;
+  }
+
+  #code(text: string): string {
+    return this.options.colour && text !== '' ? pc.createColors(true).cyan(text) : text;
+  }
+
+  #dim(text: string): string {
+    return pc.createColors(this.options.colour).dim(text);
+  }
+}
+
+function looks(colour: boolean): (span: Span) => string {
+  const paint = pc.createColors(colour);
+  const by: Readonly<Record<Look, (text: string) => string>> = { bold: paint.bold, italic: paint.italic, code: paint.cyan, strike: paint.strikethrough, dim: paint.dim, link: paint.underline };
+  return ({ text, looks: all }) => all.reduce((painted, look) => by[look](painted), text);
+}
+
+/** What is shown must not steer the terminal: control characters are left out. */
+export function clean(text: string): string {
+  return text.replaceAll('\t', '    ').replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/gu, '');
+}

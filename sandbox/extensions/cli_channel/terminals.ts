@@ -1,0 +1,30 @@
+import { PithError, type ChannelMessage } from 'pith';
+
+/** Where a message can be shown now. */
+export interface OpenTerminal {
+  readonly threadId: string;
+  show(message: ChannelMessage): void;
+}
+
+/** The terminals with a conversation, at most one in a process in practice. */
+export class Terminals {
+  readonly #open = new Set<OpenTerminal>();
+  #delivered = 0;
+
+  /** Returns its close. */
+  open(terminal: OpenTerminal): () => void {
+    this.#open.add(terminal);
+    return () => this.#open.delete(terminal);
+  }
+
+  /** `target` is a thread id, or anything else for every terminal. Throws `provider_unavailable` when none is open. */
+  deliver(message: ChannelMessage, target: string): string {
+    const all = [...this.#open];
+    const named = all.filter(({ threadId }) => threadId === target);
+    const reached = named.length > 0 ? named : all;
+    if (reached.length === 0) throw new PithError('provider_unavailable', 'no terminal is open: nobody could be reached', { cure: 'start one with pith chat' });
+    for (const terminal of reached) terminal.show(message);
+    this.#delivered += 1;
+    return `terminal-${this.#delivered}`;
+  }
+}

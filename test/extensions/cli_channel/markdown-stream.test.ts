@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { MarkdownStream } from '../../../sandbox/extensions/cli_channel/markdown-stream.ts';
+
+const SAMPLE = `# A **heading**
+
+Some *text* with \`code\`, **bold**, a [link](https://example.org) and snake_case_names, 2 * 3 * 4.
+
+- one
+- two **bold** words
+  1. nested
+- [x] done
+
+\`\`\`ts
+const a = \`**not bold**\`;
+
+  indented();
+\`\`\`
+
+| name | size |
+|------|-----:|
+| \`a\`  | 1 |
+| long | 1000 |
+
+> quoted
+---
+Last \\*line\\*`;
+
+function render(text: string, { size = text.length, colour = false, columns = 80 } = {}): string {
+  let out = '';
+  const stream = new MarkdownStream((part) => (out += part), { colour, columns: () => columns });
+  for (let at = 0; at < text.length; at += size) stream.feed(text.slice(at, at + size));
+  stream.end();
+  return out;
+}
+
+/** A colour that ends where it begins again is one. */
+function merged(text: string): string {
+  return text.replaceAll('\u001b[39m\u001b[36m', '');
+}
+
+describe('Markdown in a terminal', () => {
+  it('shows headings, lists, code, tables, quotes and rules', () => {
+    expect(render(SAMPLE)).toBe(`A heading
+
+Some text with code, bold, a link (https://example.org) and snake_case_names, 2
+* 3 * 4.
+
+• one
+• two bold words
+  1. nested
+☑ done
+
+  ts
+  const a = \`**not bold**\`;
+  
+    indented();
+
+name  size
+────  ────
+a        1
+long  1000
+
+│ quoted
+────────────────────────────────────────
+Last *line*
+`);
+  });
+
+  it.each([1, 2, 3, 7, 50])('shows the same however it arrives, %i characters at a time', (size) => {
+    expect(render(SAMPLE, { size })).toBe(render(SAMPLE));
+    expect(merged(render(SAMPLE, { size, colour: true }))).toBe(merged(render(SAMPLE, { colour: true })));
+  });
+
+  it('writes words as soon as they are certain and holds back only what is open', () => {
+    let out = '';
+    const stream = new MarkdownStream((part) => (out += part), { colour: false, columns: () => 80 });
+    stream.feed('The quick brown fo');
+    expect(out).toBe('The quick brown');
+    stream.feed('x **ju');
+    expect(out).toBe('The quick brown fox');
+    stream.feed('mps** ');
+    expect(out).toBe('The quick brown fox jumps');
+    stream.end();
+    expect(out).toBe('The quick brown fox jumps\n');
+  });
+
+  it('never writes a carriage return or a cursor movement', () => {
+    expect(render(SAMPLE, { size: 1, colour: true }).replaceAll(/\u001b\[\d+m/gu, '')).not.toMatch(/[\r\u001b]/u);
+  });
+
+  it('takes control characters out of what a model says', () => {
+    expect(render('a\u001b[2Jb\u0007 `\u001b]0;title\u0007` \u202ex\n```\n\u001b[31m\n```\n')).toBe('a[2Jb ]0;title x\n  [31m\n');
+  });
+
+  it('breaks lines between words and indents what follows a bullet', () => {
+    expect(render('- alpha beta gamma delta', { columns: 16 })).toBe('• alpha beta\n  gamma delta\n');
+  });
+
+  it('leaves marks that are never closed as they are', () => {
+    expect(render('a ** b, `c and *d and [e')).toBe('a ** b, `c and *d and [e\n');
+  });
+
+  it('does not cut a pair of surrogates', () => {
+    expect(render('hi 😀 there', { size: 1 })).toBe('hi 😀 there\n');
+  });
+});
