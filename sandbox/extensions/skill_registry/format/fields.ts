@@ -1,0 +1,114 @@
+import { textOf, type Fields } from './finding.ts';
+import { isMapping, isTexts } from './rules.ts';
+
+/** What the registry keeps of a frontmatter. */
+export interface SkillFields {
+  readonly name: string;
+  readonly description: string;
+  readonly brief: string | null;
+  readonly version: string | null;
+  readonly tags: readonly string[];
+  readonly requires: readonly string[];
+  readonly examples: readonly string[];
+  readonly allowedTools: readonly string[];
+  readonly toolsets: readonly string[];
+  readonly scripts: readonly string[];
+  readonly defaultEnabled: boolean;
+  readonly extra: Readonly<Record<string, unknown>>;
+}
+
+const NONE: readonly string[] = Object.freeze([]);
+const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
+const TAKEN = new Set([
+  'name', 'description', 'brief_description', 'version', 'tags', 'requires', 'examples', 'allowed-tools', 'toolsets', 'scripts', 'default_enabled',
+]);
+
+/** The fields of a skill that has none. */
+export function emptyFields(id: string): SkillFields {
+  return {
+    name: id, description: '', brief: null, version: null, tags: NONE, requires: NONE, examples: NONE, allowedTools: NONE, toolsets: NONE,
+    scripts: NONE, defaultEnabled: true, extra: NOTHING,
+  };
+}
+
+/** Takes the fields in every form that people write. Every text is copied, so that none keeps its file in memory. */
+export function toFields(fields: Fields, id: string): SkillFields {
+  const text = (key: string) => {
+    const value = textOf(fields.get(key))?.trim();
+    return value ? flat(value) : null;
+  };
+  return {
+    name: text('name') ?? id,
+    description: text('description') ?? '',
+    brief: text('brief_description'),
+    version: text('version') ?? metadataVersion(fields),
+    tags: texts(fields, 'tags'),
+    requires: texts(fields, 'requires'),
+    examples: texts(fields, 'examples'),
+    allowedTools: allowedTools(fields),
+    toolsets: texts(fields, 'toolsets'),
+    scripts: scripts(fields),
+    defaultEnabled: fields.get('default_enabled')?.value !== false,
+    extra: extra(fields),
+  };
+}
+
+function texts(fields: Fields, key: string): readonly string[] {
+  const value = fields.get(key)?.value;
+  if (isTexts(value)) return value.length === 0 ? NONE : value.map(flat);
+  if (Array.isArray(value)) return value.filter((item) => typeof item === 'string' || typeof item === 'number').map(String);
+  const text = textOf(fields.get(key));
+  return text === null || isMapping(value) ? NONE : split(text, /,/);
+}
+
+/** A comma string, a space string or a list; commas and spaces within brackets do not separate. */
+function allowedTools(fields: Fields): readonly string[] {
+  const field = fields.get('allowed-tools');
+  if (field === undefined || Array.isArray(field.value)) return texts(fields, 'allowed-tools');
+  const text = textOf(field);
+  if (text === null) return NONE;
+  const outside = text.replace(/\([^)]*\)/g, (inner) => '_'.repeat(inner.length));
+  return split(text, outside.includes(',') ? /,/ : /\s/);
+}
+
+function split(text: string, separator: RegExp): readonly string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let part = '';
+  for (const character of text) {
+    depth += character === '(' ? 1 : character === ')' ? -1 : 0;
+    if (depth <= 0 && separator.test(character)) {
+      parts.push(part.trim());
+      part = '';
+    } else part += character;
+  }
+  parts.push(part.trim());
+  return parts.filter((item) => item !== '').map(flat);
+}
+
+function scripts(fields: Fields): readonly string[] {
+  const value = fields.get('scripts')?.value;
+  if (!Array.isArray(value)) return NONE;
+  return value.flatMap((item: unknown) => {
+    const path = isMapping(item) ? item['path'] : item;
+    return typeof path === 'string' ? [flat(path)] : [];
+  });
+}
+
+function metadataVersion(fields: Fields): string | null {
+  const metadata = fields.get('metadata')?.value;
+  const version = isMapping(metadata) && Object.hasOwn(metadata, 'version') ? metadata['version'] : null;
+  return typeof version === 'string' && version.trim() !== '' ? flat(version.trim()) : null;
+}
+
+function extra(fields: Fields): Readonly<Record<string, unknown>> {
+  const entries = [...fields].filter(([key]) => !TAKEN.has(key));
+  if (entries.length === 0) return NOTHING;
+  // Through JSON, because that is how the index keeps it, and because it copies every text.
+  return JSON.parse(JSON.stringify(Object.fromEntries(entries.map(([key, field]) => [key, field.value])))) as Record<string, unknown>;
+}
+
+/** A copy that shares no memory with the text it was cut from: V8 keeps the whole file for a part of 13 characters or more. */
+function flat(text: string): string {
+  return text.length < 13 ? text : ` ${text}`.slice(1);
+}

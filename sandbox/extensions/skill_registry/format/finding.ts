@@ -1,0 +1,30 @@
+/** What a reader or a check noticed; the rule table turns it into a diagnostic. Lines and columns count from 1. */
+export interface Finding {
+  readonly code: string;
+  /** What the message names: a field, a value, a count. */
+  readonly detail: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** One value of the frontmatter and where its key stands. */
+export interface Field {
+  readonly value: unknown;
+  readonly line: number;
+  readonly column: number;
+  /** The text as written, where YAML reads something else than a string. */
+  readonly source?: string;
+  /** Written in braces or brackets. */
+  readonly flow?: boolean;
+}
+
+export type Fields = ReadonlyMap<string, Field>;
+
+/** Fields whose inner scalars are text: `1.0` in them stays "1.0". */
+export const HOLDS_TEXT: ReadonlySet<string> = new Set(['metadata', 'tags', 'requires', 'examples', 'allowed-tools', 'toolsets']);
+
+/** The value of a frontmatter as text, or null when it is absent, empty or no scalar. */
+export function textOf(field: Field | undefined): string | null {
+  if (field === undefined || field.value === null || field.value === undefined) return null;
+  return typeof field.value === 'string' ? field.value : (field.source ?? null);
+}

@@ -1,0 +1,102 @@
+import type { Finding } from './finding.ts';
+import { readYaml, type YamlFailure, type YamlReading } from './yaml.ts';
+
+/** How many values are quoted before the text is given up. */
+const ATTEMPTS = 24;
+
+/** Reads frontmatter as YAML and, where that fails, mends what people commonly write. Each repair is a finding. */
+export function readRepaired(head: string, firstLine: number): YamlReading | YamlFailure {
+  const findings: Finding[] = [];
+  let text = withoutDirectives(head, firstLine, findings);
+  let reading = readYaml(text, firstLine);
+  if ('failure' in reading && /^ *\t/m.test(text)) {
+    const spaced = withoutTabs(text, firstLine, findings);
+    text = spaced;
+    reading = readYaml(text, firstLine);
+  }
+  for (let attempt = 0; attempt < ATTEMPTS && 'failure' in reading && reading.failure.code === 'yaml_invalid'; attempt += 1) {
+    const better = quoteNear(text, reading.failure, firstLine);
+    if (better === null) break;
+    text = better.text;
+    reading = better.reading;
+    findings.push(better.finding);
+  }
+  return 'failure' in reading ? reading : { fields: reading.fields, findings: [...findings, ...reading.findings] };
+}
+
+/** `%YAML 1.1` and other directives at the top are blanked, so that lines keep their numbers. */
+function withoutDirectives(head: string, firstLine: number, findings: Finding[]): string {
+  const lines = head.split('\n');
+  for (let index = 0; index < lines.length && /^(?:%|\s*$)/.test(lines[index] ?? ''); index += 1) {
+    if (!lines[index]?.startsWith('%')) continue;
+    findings.push({ code: 'repaired_directive', detail: lines[index]?.trim() ?? '', line: firstLine + index, column: 1 });
+    lines[index] = '';
+  }
+  return lines.join('\n');
+}
+
+function withoutTabs(text: string, firstLine: number, findings: Finding[]): string {
+  const lines = text.split('\n');
+  lines.forEach((line, index) => {
+    const indent = /^[ \t]*/.exec(line)?.[0] ?? '';
+    if (!indent.includes('\t')) return;
+    findings.push({ code: 'repaired_tab', detail: '', line: firstLine + index, column: indent.indexOf('\t') + 1 });
+    lines[index] = indent.replaceAll('\t', '  ') + line.slice(indent.length);
+  });
+  return lines.join('\n');
+}
+
+const KEY_LINE = /^(\s*(?:- +)?)([^\s:#'"{}[\]-][^:#'"{}[\]]*):[ \t]+(\S.*?)\s*$/;
+/** `key: |` and the like: what follows is a block, not a value to quote. */
+const BLOCK_INDICATOR = /^[|>][-+0-9]*$/;
+
+interface Better {
+  readonly text: string;
+  readonly reading: YamlReading | YamlFailure;
+  readonly finding: Finding;
+}
+
+/** Quotes the value of the line that the failure names, or of the key above it, if that moves the failure on. */
+function quoteNear(text: string, failure: Finding, firstLine: number): Better | null {
+  const lines = text.split('\n');
+  const failedAt = Math.min((failure.line ?? firstLine) - firstLine, lines.length - 1);
+  for (const index of candidates(lines, failedAt)) {
+    const quoted = quoteValue(lines, index);
+    if (quoted === null) continue;
+    const next = quoted.lines.join('\n');
+    const reading = readYaml(next, firstLine);
+    const moved = !('failure' in reading) || (reading.failure.line ?? 0) > (failure.line ?? 0) || reading.failure.code !== 'yaml_invalid';
+    if (moved) return { text: next, reading, finding: { code: 'repaired_quote', detail: quoted.key, line: firstLine + index, column: quoted.column } };
+  }
+  return null;
+}
+
+function candidates(lines: readonly string[], failedAt: number): number[] {
+  const found: number[] = [];
+  for (let index = failedAt; index >= 0 && found.length < 4; index -= 1) {
+    if (KEY_LINE.test(lines[index] ?? '')) found.push(index);
+  }
+  const top = lines.findLastIndex((line, index) => index <= failedAt && /^\S/.test(line) && KEY_LINE.test(line));
+  return top === -1 || found.includes(top) ? found : [...found, top];
+}
+
+/** The value of one line, with the more indented lines that continue it, in single quotes. */
+function quoteValue(lines: readonly string[], index: number): { lines: string[]; key: string; column: number } | null {
+  const match = KEY_LINE.exec(lines[index] ?? '');
+  const [, indent = '', key = '', value = ''] = match ?? [];
+  if (match === null || BLOCK_INDICATOR.test(value)) return null;
+  let last = index;
+  while (last + 1 < lines.length && continues(lines[last + 1] ?? '', indent.length)) last += 1;
+  const next = [...lines];
+  const column = (lines[index] ?? '').indexOf(value, indent.length + key.length + 1);
+  for (let at = index; at <= last; at += 1) {
+    const line = (lines[at] ?? '').trimEnd();
+    next[at] = at === index ? `${line.slice(0, column)}'${line.slice(column).replaceAll("'", "''")}` : line.replaceAll("'", "''");
+  }
+  next[last] += "'";
+  return { lines: next, key: key.trim(), column: column + 1 };
+}
+
+function continues(line: string, indent: number): boolean {
+  return line.trim() !== '' && line.length - line.trimStart().length > indent;
+}

@@ -1,0 +1,119 @@
+import type { Diagnostic } from 'pith';
+import { emptyFields, toFields, type SkillFields } from './fields.ts';
+import type { Field, Finding } from './finding.ts';
+import { splitFrontmatter } from './frontmatter.ts';
+import type { readRepaired } from './repair.ts';
+import { RULE, RULES } from './rules.ts';
+import { readSimple } from './simple.ts';
+
+/** `lint` holds a file to the specification; `load` takes what can be understood. Both are columns of one rule table. */
+export type Mode = 'lint' | 'load';
+
+export interface SkillFile {
+  /** The directory's name. */
+  readonly id: string;
+  /** Absolute path of the file; its last part is checked too. */
+  readonly file: string;
+  readonly mode: Mode;
+  /** Bytes of the whole file where only its beginning is given. */
+  readonly size?: number;
+}
+
+export interface ParsedSkill {
+  /** False when a finding of this mode is an error. */
+  readonly valid: boolean;
+  readonly fields: SkillFields;
+  /** Estimated from the size. */
+  readonly tokens: number;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** The part that imports YAML. A scan asks for it only when a file needs it. */
+export type Repairing = typeof readRepaired;
+
+/** Reads one SKILL.md, whatever it holds. Never rejects. */
+export async function parseSkillFile(content: Uint8Array | string, file: SkillFile): Promise<ParsedSkill> {
+  const { text, findings } = decode(content);
+  const size = file.size ?? (typeof content === 'string' ? Buffer.byteLength(content) : content.length);
+  return parseHead(text, { ...file, size }, null, findings) ?? (parseHead(text, { ...file, size }, await loadRepairing(), findings) as ParsedSkill);
+}
+
+export async function loadRepairing(): Promise<Repairing> {
+  return (await import('./repair.ts')).readRepaired;
+}
+
+/** Reads from the beginning of a file. Returns null when YAML is needed and `repairing` was not given. */
+export function parseHead(
+  text: string, file: SkillFile & { readonly size: number }, repairing: Repairing | null, findings: readonly Finding[] = NONE,
+): ParsedSkill | null {
+  const split = splitFrontmatter(text, Buffer.byteLength(text) >= file.size);
+  if ('code' in split) return invalid(file, [...findings, split]);
+  let fields = readSimple(split.head, split.firstLine);
+  let found: readonly Finding[] = split.findings.length === 0 ? findings : [...findings, ...split.findings];
+  if (fields === null) {
+    if (repairing === null) return null;
+    const reading = repairing(split.head, split.firstLine);
+    if ('failure' in reading) return invalid(file, [...found, reading.failure]);
+    fields = reading.fields;
+    if (reading.findings.length > 0) found = [...found, ...reading.findings];
+  }
+  return judge(fields, file, found, split.bodyOffset);
+}
+
+/** What a file is that could not be read at all. */
+export function unreadable(file: SkillFile, why: string): ParsedSkill {
+  return invalid({ ...file, size: 0 }, [{ code: 'file_unreadable', detail: why }]);
+}
+
+const NONE: readonly never[] = Object.freeze([]);
+
+function judge(fields: Map<string, Field>, file: SkillFile & { readonly size: number }, findings: readonly Finding[], bodyOffset: number): ParsedSkill {
+  const fileName = file.file.slice(file.file.lastIndexOf('/') + 1);
+  const tokens = Math.ceil(Math.max(0, file.size - bodyOffset) / 4);
+  const facts = { id: file.id, fileName, fields, size: file.size, bodyTokens: tokens };
+  let diagnostics: Diagnostic[] | null = null;
+  for (const finding of findings) diagnostics = add(diagnostics, finding, file);
+  for (const rule of RULES) {
+    if (rule.check === undefined || rule[file.mode] === null) continue;
+    for (const hit of rule.check(facts)) diagnostics = add(diagnostics, { code: rule.code, ...hit }, file);
+  }
+  return { valid: isValid(diagnostics), fields: toFields(fields, file.id), tokens, diagnostics: diagnostics ?? NONE };
+}
+
+function invalid(file: SkillFile & { readonly size: number }, findings: readonly Finding[]): ParsedSkill {
+  let diagnostics: Diagnostic[] | null = null;
+  for (const finding of findings) diagnostics = add(diagnostics, finding, file);
+  return { valid: false, fields: emptyFields(file.id), tokens: Math.ceil(file.size / 4), diagnostics: diagnostics ?? NONE };
+}
+
+function add(diagnostics: Diagnostic[] | null, { code, detail, line, column }: Finding, { file, mode }: SkillFile): Diagnostic[] | null {
+  const rule = RULE.get(code);
+  const severity = rule === undefined ? 'error' : rule[mode];
+  if (severity === null) return diagnostics;
+  const diagnostic: Diagnostic = {
+    severity, code, message: rule?.message(detail) ?? detail, file, line: line ?? 1, column: column ?? 1, cure: rule?.cure,
+  };
+  if (diagnostics === null) return [diagnostic];
+  diagnostics.push(diagnostic);
+  return diagnostics;
+}
+
+function isValid(diagnostics: readonly Diagnostic[] | null): boolean {
+  return diagnostics === null || !diagnostics.some((diagnostic) => diagnostic.severity === 'error');
+}
+
+function decode(content: Uint8Array | string): { text: string; findings: readonly Finding[] } {
+  if (typeof content === 'string') return { text: content, findings: NONE };
+  const text = Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('utf8');
+  const broken = text.includes('\uFFFD') && !isUtf8(content);
+  return { text, findings: broken ? [{ code: 'encoding_invalid', detail: '', line: 1, column: 1 }] : NONE };
+}
+
+function isUtf8(content: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(content);
+    return true;
+  } catch {
+    return false; // the decoder's only way to say so
+  }
+}

@@ -1,0 +1,192 @@
+import type { Clock, Diagnostic, Logger } from 'pith';
+import { BodyStore, readSkillBody, type SkillBody } from './body.ts';
+import { scanSource, type FoundSkill, type SourceScan } from './scan.ts';
+import { loadSnapshot, SnapshotWriter } from './snapshot-file.ts';
+import { buildSnapshot, changeBetween, type SourcedScan } from './snapshot.ts';
+import type { Skill, Snapshot, SnapshotChange } from './skill.ts';
+import { locate, resolveSources, type RegistryConfig, type Source } from './sources.ts';
+import { watchSources } from './watch.ts';
+
+export interface RegistryOptions {
+  /** Absolute. */
+  readonly sandbox: string;
+  /** Absolute; what relative paths of the settings are relative to. */
+  readonly project: string;
+  /** Absolute path of the shipped skills, or null where the sandbox holds them itself. */
+  readonly bundled?: string | null;
+  readonly dataDirectory: string;
+  readonly config: RegistryConfig;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called after each swap that changed something, never for the first snapshot. */
+  readonly onChange?: (change: SnapshotChange, snapshot: Snapshot) => void;
+}
+
+export interface LastGood {
+  readonly skill: Skill;
+  readonly body: SkillBody;
+}
+
+/** Knows every skill of every source. Snapshots are immutable and swapped at once. */
+export interface SkillRegistry {
+  readonly sources: readonly Source[];
+  /** The newest snapshot; empty, generation 0, before the first `refresh`. */
+  current(): Snapshot;
+  /** Looks at every file's stamp, reads what changed and swaps. One at a time: a call during a scan gets the next one. */
+  refresh(): Promise<Snapshot>;
+  /** `refresh`, unless the last one began at most `ms` ago. */
+  refreshIfOlderThan(ms: number): Promise<Snapshot>;
+  /** The last body that was read of a skill that is gone or broken, or null. Accepts ids only. */
+  lastGood(id: string): LastGood | null;
+  /** The body as it is on disk now; `stale` says why where it is an earlier one. Rejects `skill_not_found`. */
+  readBody(skill: Skill): Promise<SkillBody>;
+  /** Rescans until `signal` aborts: every `poll_seconds`, and sooner when the file system hints at a change. */
+  watch(signal: AbortSignal): Promise<void>;
+  /** Writes what is still to be written. */
+  close(): Promise<void>;
+}
+
+/** How many changed skills have their bodies kept at once; more are left to whoever reads them next. */
+const KEEP_AT_ONCE = 64;
+const EMPTY: Snapshot = { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] };
+
+export function createRegistry(options: RegistryOptions): SkillRegistry {
+  return new Registry(options);
+}
+
+class Registry implements SkillRegistry {
+  readonly sources: readonly Source[];
+  private readonly options: RegistryOptions;
+  private readonly trustedLinks: readonly string[];
+  private readonly bodies = new BodyStore();
+  private readonly writer: SnapshotWriter;
+  private snapshot = EMPTY;
+  private scans: ReadonlyMap<string, SourceScan> = new Map();
+  private loaded = false;
+  private running: Promise<Snapshot> | null = null;
+  private following: Promise<Snapshot> | null = null;
+  private scannedAt = -Infinity;
+  private removed = new Map<string, Skill>();
+
+  constructor(options: RegistryOptions) {
+    this.options = options;
+    this.sources = resolveSources(options, options.config);
+    this.trustedLinks = (options.config.trusted_links ?? []).map((path) => locate(path, options.project));
+    this.writer = new SnapshotWriter({ dataDirectory: options.dataDirectory, sources: this.sources, clock: options.clock, logger: options.logger });
+  }
+
+  current(): Snapshot {
+    return this.snapshot;
+  }
+
+  refresh(): Promise<Snapshot> {
+    if (this.running === null) return (this.running = this.scan().finally(() => { this.running = null; }));
+    this.following ??= this.running.then(noop, noop).then(() => {
+      this.following = null;
+      return this.refresh();
+    });
+    return this.following;
+  }
+
+  async refreshIfOlderThan(ms: number): Promise<Snapshot> {
+    const age = this.options.clock.now() - this.scannedAt;
+    if (age >= 0 && age <= ms) return this.running ?? this.snapshot;
+    return this.refresh();
+  }
+
+  lastGood(id: string): LastGood | null {
+    const skill = this.snapshot.skills.get(id) ?? this.removed.get(id);
+    const body = skill === undefined ? null : this.bodies.get(skill.file);
+    return skill === undefined || body === null ? null : { skill, body };
+  }
+
+  async readBody(skill: Skill): Promise<SkillBody> {
+    return readSkillBody(skill, { bodies: this.bodies, broken: this.isBroken(skill), roots: this.rootsOf(skill) });
+  }
+
+  watch(signal: AbortSignal): Promise<void> {
+    const { clock, logger, config } = this.options;
+    const folders = () => this.folders();
+    return watchSources({ folders, refresh: () => this.refresh(), pollSeconds: config.poll_seconds ?? 5, clock, logger }, signal);
+  }
+
+  close(): Promise<void> {
+    return this.writer.flush();
+  }
+
+  private async scan(): Promise<Snapshot> {
+    const { clock, logger, config } = this.options;
+    const began = clock.now();
+    this.scannedAt = began;
+    const first = this.snapshot.generation === 0;
+    if (!this.loaded) await this.load();
+    const scans = new Map<string, SourceScan>();
+    let changed = first;
+    for (const source of this.sources) {
+      const previous = this.scans.get(source.directory) ?? null;
+      const scan = await scanSource(source, previous, { trustedLinks: this.trustedLinks, now: () => clock.now(), goodBody: (file) => this.bodies.get(file) });
+      scans.set(source.directory, scan);
+      changed ||= scan !== previous;
+    }
+    if (!changed) return this.snapshot;
+    const read = [...scans.values()].flatMap((scan) => scan.read);
+    this.scans = scans;
+    const sourced: SourcedScan[] = this.sources.map((source) => ({ source, scan: scans.get(source.directory) as SourceScan }));
+    const before = this.snapshot;
+    const next = await buildSnapshot(sourced, config, before);
+    if (read.length <= KEEP_AT_ONCE) await this.keepBodies(next, read);
+    this.snapshot = next;
+    this.writer.write(sourced);
+    const change = changeBetween(before, next);
+    if (read.length > 0 || first) logger.debug('skills scanned', { skills: next.all.length, read: read.length, ms: clock.now() - began });
+    if (first) return next;
+    if (change.added.length + change.changed.length + change.removed.length === 0) return next;
+    this.rememberRemoved(before, change.removed);
+    logger.info('skills changed', { added: change.added, changed: change.changed, removed: change.removed });
+    this.options.onChange?.(change, next);
+    return next;
+  }
+
+  private async load(): Promise<void> {
+    this.loaded = true;
+    const loaded = loadSnapshot(this.options.dataDirectory, this.sources);
+    if (loaded.problem !== null) this.options.logger.warn(loaded.problem);
+    this.scans = loaded.scans;
+    for (const scan of loaded.scans.values()) {
+      for (const found of scan.skills.values()) if (found.good?.body) this.bodies.keep(found.file, found.good.body);
+    }
+  }
+
+  private async keepBodies(snapshot: Snapshot, read: readonly FoundSkill[]): Promise<void> {
+    if (read.length === 0) return;
+    const files = new Set(read.filter((found) => found.parsed.valid).map((found) => found.file));
+    for (const skill of snapshot.all) {
+      if (files.has(skill.file)) await this.readBody(skill).catch((error: unknown) => this.options.logger.debug('body not kept', { file: skill.file, error: String(error) }));
+    }
+  }
+
+  private rememberRemoved(before: Snapshot, ids: readonly string[]): void {
+    for (const id of ids) {
+      const skill = before.skills.get(id);
+      if (skill) this.removed.set(id, skill);
+    }
+    for (const id of this.removed.keys()) {
+      if (this.removed.size <= 256 && !this.snapshot.skills.has(id)) continue;
+      this.removed.delete(id);
+    }
+  }
+
+  private isBroken(skill: Skill): Diagnostic | null {
+    return skill.diagnostics.find((diagnostic) => diagnostic.code === 'last_good_used') ?? null;
+  }
+
+  private rootsOf(skill: Skill): readonly string[] {
+    return [...this.sources.filter((source) => source.label === skill.source).map((source) => source.directory), ...this.trustedLinks];
+  }
+
+  private folders(): readonly string[] {
+    return [...this.scans.values()].flatMap((scan) => [...scan.directories.keys(), ...scan.skills.keys()]);
+  }
+}
+
+function noop(): void {}

@@ -1,0 +1,293 @@
+import { realpathSync, readdirSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import type { Diagnostic } from 'pith';
+import type { SkillBody } from './body.ts';
+import { loadRepairing, parseHead, unreadable, type ParsedSkill, type Repairing } from './format/skill-file.ts';
+import type { SkillFields } from './format/fields.ts';
+import { readHead } from './skill-head.ts';
+import { isInside, type Source } from './sources.ts';
+import { isSame, isSettled, stampOf, statOf, type Stamp } from './stamp.ts';
+
+/** A SKILL.md as one scan found it. */
+export interface FoundSkill {
+  readonly id: string;
+  readonly directory: string;
+  /** `directory` without links. */
+  readonly realDirectory: string;
+  readonly file: string;
+  readonly stamp: Stamp;
+  /** False: it changed so recently that the next scan reads it again. */
+  settled: boolean;
+  readonly parsed: ParsedSkill;
+  /** The last valid version, where this one is not. */
+  readonly good: GoodVersion | null;
+  /** The digest of the file, once something had to compare it. */
+  digest: string | null;
+}
+
+export interface GoodVersion {
+  readonly fields: SkillFields;
+  readonly tokens: number;
+  readonly body: SkillBody | null;
+}
+
+/** A folder without a SKILL.md, into which the scan descends. */
+export interface FoundDirectory {
+  readonly stamp: Stamp;
+  settled: boolean;
+  readonly children: readonly string[];
+  readonly links: readonly string[];
+  /** The name of a skill file that is not written SKILL.md, or null. */
+  readonly oddFile: string | null;
+  readonly hasFiles: boolean;
+}
+
+export interface SourceScan {
+  /** By directory. */
+  readonly skills: ReadonlyMap<string, FoundSkill>;
+  /** By absolute path; the source's own directory is the first. */
+  readonly directories: ReadonlyMap<string, FoundDirectory>;
+  readonly diagnostics: readonly Diagnostic[];
+  /** What this scan had to read. */
+  readonly read: readonly FoundSkill[];
+}
+
+export interface ScanOptions {
+  readonly trustedLinks: readonly string[];
+  readonly now: () => number;
+  readonly goodBody: (file: string) => SkillBody | null;
+}
+
+export const DEPTH_LIMIT = 5;
+export const DIRECTORY_LIMIT = 20_000;
+/** Work between two yields: a stat counts 1. About 5 ms. */
+const SLICE = 2000;
+const READ_COST = 8;
+const SKIPPED = new Set(['node_modules']);
+
+/** Looks for skills below one source. Returns `previous` itself when nothing changed. */
+export async function scanSource(source: Source, previous: SourceScan | null, options: ScanOptions): Promise<SourceScan> {
+  return new Scan(source, previous, options).run();
+}
+
+interface Visit {
+  readonly path: string;
+  /** The path without links. */
+  readonly real: string;
+  readonly depth: number;
+}
+
+class Scan {
+  private readonly source: Source;
+  private readonly previous: SourceScan | null;
+  private readonly options: ScanOptions;
+  private readonly skills = new Map<string, FoundSkill>();
+  private readonly directories = new Map<string, FoundDirectory>();
+  private readonly diagnostics: Diagnostic[] = [];
+  private readonly read: FoundSkill[] = [];
+  private readonly seen = new Set<string>();
+  private readonly links: Visit[] = [];
+  private repairing: Repairing | null = null;
+  private roots: readonly string[] = [];
+  private spent = 0;
+  private visited = 0;
+  private changed = false;
+
+  constructor(source: Source, previous: SourceScan | null, options: ScanOptions) {
+    this.source = source;
+    this.previous = previous;
+    this.options = options;
+  }
+
+  async run(): Promise<SourceScan> {
+    const root = this.source.directory;
+    const stats = statOf(root);
+    if (stats === undefined || !stats.isDirectory()) {
+      if (this.source.configured) this.diagnose('warning', 'source_missing', root, `the skill source '${this.source.label}' ${stats ? 'is no directory' : 'does not exist'}`, 'create the directory or correct the setting');
+    } else {
+      const real = realOf(root) ?? root;
+      this.roots = [real, ...this.options.trustedLinks.map((path) => realOf(path) ?? path)];
+      await this.descend([{ path: root, real, depth: 0 }]);
+      for (let link = this.links.shift(); link !== undefined; link = this.links.shift()) await this.follow(link);
+      this.reportEmptyFolders();
+    }
+    return this.result();
+  }
+
+  private result(): SourceScan {
+    const { previous } = this;
+    const same = previous !== null && !this.changed && previous.skills.size === this.skills.size && previous.directories.size === this.directories.size
+      && sameDiagnostics(previous.diagnostics, this.diagnostics);
+    if (same) return previous;
+    return { skills: this.skills, directories: this.directories, diagnostics: this.diagnostics, read: this.read };
+  }
+
+  private async descend(stack: Visit[]): Promise<void> {
+    for (let visit = stack.pop(); visit !== undefined; visit = stack.pop()) {
+      if (this.spent > SLICE) {
+        this.spent = 0;
+        await setImmediate();
+      }
+      if (this.visited >= DIRECTORY_LIMIT) {
+        this.diagnose('warning', 'source_too_large', this.source.directory, `the skill source '${this.source.label}' has more than ${DIRECTORY_LIMIT} directories; the rest is left out`, 'move skills into a smaller folder');
+        return;
+      }
+      this.visited += 1;
+      if (this.seen.has(visit.real)) continue;
+      this.seen.add(visit.real);
+      if (visit.depth === 0 || !(await this.takeSkill(visit, 'SKILL.md'))) await this.open(visit, stack);
+    }
+  }
+
+  /** A folder without SKILL.md: its children come next. */
+  private async open(visit: Visit, stack: Visit[]): Promise<void> {
+    const folder = this.listing(visit.path);
+    if (folder === null) return;
+    if (folder.oddFile !== null && visit.depth > 0 && (await this.takeSkill(visit, folder.oddFile))) return;
+    this.directories.set(visit.path, folder);
+    if (visit.depth === 0 && folder.oddFile !== null) {
+      this.diagnose('warning', 'skill_at_root', `${visit.path}/${folder.oddFile}`, 'a SKILL.md stands in the source itself, where it is no skill', 'move it into a folder of its own');
+    }
+    if (visit.depth >= DEPTH_LIMIT) return;
+    for (const name of folder.children) stack.push({ path: `${visit.path}/${name}`, real: `${visit.real}/${name}`, depth: visit.depth + 1 });
+    for (const name of folder.links) this.links.push({ path: `${visit.path}/${name}`, real: '', depth: visit.depth + 1 });
+  }
+
+  private async follow(link: Visit): Promise<void> {
+    const stats = statOf(link.path);
+    if (stats !== undefined && !stats.isDirectory()) return;
+    const real = realOf(link.path);
+    if (real === null) {
+      this.diagnose('warning', 'link_broken', link.path, 'a link leads nowhere', 'remove or correct it');
+    } else if (!this.roots.some((root) => isInside(real, root))) {
+      this.diagnose('warning', 'link_refused', link.path, `a link leads out of the skill source '${this.source.label}'`, 'copy the skill here, or list the target under skills.trusted_links');
+    } else if (!this.seen.has(real)) {
+      await this.descend([{ path: link.path, real, depth: link.depth }]);
+    }
+  }
+
+  /** True when `fileName` in that folder is a skill file, which is then in the result. */
+  private async takeSkill({ path, real }: Visit, fileName: string): Promise<boolean> {
+    const file = `${path}/${fileName}`;
+    this.spent += 1;
+    const stats = statOf(file);
+    if (stats === undefined || stats.isDirectory()) return false;
+    const before = this.previous?.skills.get(path);
+    const same = before !== undefined && before.file === file && before.realDirectory === real && isSame(before.stamp, stats);
+    if (same && before.settled) return this.keep(before);
+    this.spent += READ_COST;
+    const id = path.slice(path.lastIndexOf('/') + 1);
+    const parsed = await this.parse({ id, file, mode: 'load' });
+    const stamp = stampOf(stats);
+    const settled = isSettled(stamp, this.options.now());
+    if (same && JSON.stringify(before.parsed) === JSON.stringify(parsed)) {
+      before.settled = settled;
+      return this.keep(before);
+    }
+    const good = parsed.valid ? null : this.goodVersion(before, file);
+    const found: FoundSkill = { id, directory: path, realDirectory: real, file, stamp, settled, parsed, good, digest: null };
+    this.skills.set(path, found);
+    this.read.push(found);
+    this.changed = true;
+    return true;
+  }
+
+  private keep(found: FoundSkill): true {
+    this.skills.set(found.directory, found);
+    return true;
+  }
+
+  private goodVersion(before: FoundSkill | undefined, file: string): GoodVersion | null {
+    if (before === undefined) return null;
+    if (!before.parsed.valid) return before.good;
+    return { fields: before.parsed.fields, tokens: before.parsed.tokens, body: this.options.goodBody(file) };
+  }
+
+  private async parse(file: { id: string; file: string; mode: 'load' }): Promise<ParsedSkill> {
+    const head = readHead(file.file, this.roots);
+    if ('problem' in head) return unreadable(file, head.problem);
+    const about = { ...file, size: head.size };
+    const parsed = parseHead(head.text, about, this.repairing);
+    if (parsed !== null) return parsed;
+    this.spent += READ_COST;
+    this.repairing ??= await loadRepairing();
+    return parseHead(head.text, about, this.repairing) as ParsedSkill;
+  }
+
+  private listing(path: string): FoundDirectory | null {
+    const stats = statOf(path);
+    this.spent += 1;
+    if (stats === undefined) return null; // gone since its parent was read
+    const before = this.previous?.directories.get(path);
+    const same = before !== undefined && isSame(before.stamp, stats);
+    if (same && before.settled) return before;
+    this.spent += READ_COST;
+    try {
+      const folder = readFolder(path);
+      const settled = isSettled(stampOf(stats), this.options.now());
+      if (same && JSON.stringify({ ...before, stamp: null, settled: null }) === JSON.stringify({ stamp: null, settled: null, ...folder })) {
+        before.settled = settled;
+        return before;
+      }
+      this.changed = true;
+      return { stamp: stampOf(stats), settled, ...folder };
+    } catch (error) {
+      this.changed ||= !same;
+      this.diagnose('warning', 'source_unreadable', path, `a folder of the skill source '${this.source.label}' cannot be read: ${String(error)}`, 'check its permissions');
+      return { stamp: stampOf(stats), settled: false, children: [], links: [], oddFile: null, hasFiles: false };
+    }
+  }
+
+  private reportEmptyFolders(): void {
+    const occupied = new Set<string>();
+    for (const directory of this.skills.keys()) {
+      for (let up = directory.lastIndexOf('/'); up > 0; up = directory.lastIndexOf('/', up - 1)) {
+        const parent = directory.slice(0, up);
+        if (occupied.has(parent)) break;
+        occupied.add(parent);
+      }
+    }
+    for (const [path, folder] of this.directories) {
+      if (path === this.source.directory || !folder.hasFiles || occupied.has(path)) continue;
+      this.diagnose('info', 'no_skill_file', path, 'a folder among the skills has files but no SKILL.md', 'add a SKILL.md, or move the folder away');
+    }
+  }
+
+  private diagnose(severity: Diagnostic['severity'], code: string, file: string, message: string, cure: string): void {
+    this.diagnostics.push({ severity, code, message, file, cure });
+  }
+}
+
+function readFolder(path: string): Omit<FoundDirectory, 'stamp' | 'settled'> {
+  const children: string[] = [];
+  const links: string[] = [];
+  const skillFiles: string[] = [];
+  let hasFiles = false;
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const { name } = entry;
+    if (name.startsWith('.') || SKIPPED.has(name)) continue;
+    if (entry.isDirectory()) children.push(name);
+    else {
+      hasFiles = true;
+      if (entry.isSymbolicLink()) links.push(name);
+      if (name.toLowerCase() === 'skill.md') skillFiles.push(name);
+    }
+  }
+  // The stack takes the last first; sorted, so that every machine finds the same order.
+  children.sort((a, b) => (a < b ? 1 : -1));
+  links.sort();
+  skillFiles.sort();
+  return { children, links: links.filter((name) => !skillFiles.includes(name)), oddFile: skillFiles[0] ?? null, hasFiles };
+}
+
+function realOf(path: string): string | null {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return null; // nothing there, or a loop of links
+  }
+}
+
+function sameDiagnostics(a: readonly Diagnostic[], b: readonly Diagnostic[]): boolean {
+  return a.length === b.length && a.every((one, index) => one.code === b[index]?.code && one.file === b[index]?.file);
+}

@@ -1,0 +1,122 @@
+import type { Clock, Logger } from 'pith';
+
+export interface WatchOptions {
+  /** The folders whose entries matter, now. */
+  readonly folders: () => readonly string[];
+  readonly refresh: () => Promise<unknown>;
+  /** 0 switches polling off; hints still come. */
+  readonly pollSeconds: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Starts the hints; tests replace it. */
+  readonly startHint?: StartHint;
+}
+
+/** Something that may say early that a folder changed. */
+export interface Hint {
+  /** Watches exactly these folders from now on. */
+  cover(folders: readonly string[]): void;
+  close(): Promise<void>;
+}
+
+export type StartHint = (onChange: () => void, onFailure: (error: unknown) => void) => Promise<Hint>;
+
+/** No more folders than this are watched; the rest is left to the poll. */
+const FOLDER_LIMIT = 2000;
+/** The least time between two rescans that hints bring forward. */
+const PAUSE_MS = 50;
+
+/** Rescans until `signal` aborts, then resolves. The poll is the authority; hints only bring it forward. */
+export async function watchSources(options: WatchOptions, signal: AbortSignal): Promise<void> {
+  const { clock, logger, pollSeconds, folders } = options;
+  const wake = new Wake();
+  let hint: Hint | null = null;
+  const giveUp = (error: unknown) => {
+    if (hint === null && signal.aborted) return;
+    const failed = hint;
+    hint = null;
+    if (failed !== null || error !== null) logger.warn(`folders of skills cannot be watched (${String(error)}); ${pollSeconds > 0 ? `changes are seen every ${pollSeconds} s` : 'changes are seen before a turn'}`);
+    void failed?.close().catch((cause: unknown) => logger.debug('closing the watcher failed', { cause: String(cause) }));
+  };
+  await refresh(options);
+  try {
+    hint = await (options.startHint ?? startChokidar)(() => wake.now(), once(giveUp));
+    hint.cover(folders().slice(0, FOLDER_LIMIT));
+  } catch (error) {
+    giveUp(error);
+  }
+  signal.addEventListener('abort', () => wake.now(), { once: true });
+  while (!signal.aborted) {
+    const sleeper = new AbortController();
+    const poll = pollSeconds > 0 ? clock.sleep(pollSeconds * 1000, AbortSignal.any([signal, sleeper.signal])).catch(noop) : null;
+    await Promise.race(poll === null ? [wake.wait()] : [wake.wait(), poll]);
+    sleeper.abort();
+    if (signal.aborted) break;
+    const hinted = wake.reset();
+    await refresh(options);
+    (hint as Hint | null)?.cover(folders().slice(0, FOLDER_LIMIT));
+    if (hinted) await clock.sleep(PAUSE_MS, signal).catch(noop);
+  }
+  await (hint as Hint | null)?.close();
+}
+
+async function refresh({ refresh, logger }: WatchOptions): Promise<void> {
+  try {
+    await refresh();
+  } catch (error) {
+    logger.warn(`skills could not be rescanned: ${String(error)}`);
+  }
+}
+
+/** A flag that can be waited for. */
+class Wake {
+  private set = false;
+  private resolve: (() => void) | null = null;
+
+  now(): void {
+    this.set = true;
+    this.resolve?.();
+  }
+
+  wait(): Promise<void> {
+    return this.set ? Promise.resolve() : new Promise((resolve) => { this.resolve = resolve; });
+  }
+
+  reset(): boolean {
+    const was = this.set;
+    this.set = false;
+    this.resolve = null;
+    return was;
+  }
+}
+
+const startChokidar: StartHint = async (onChange, onFailure) => {
+  const { FSWatcher } = await import('chokidar');
+  const watcher = new FSWatcher({
+    followSymlinks: false, depth: 0, ignoreInitial: true, ignorePermissionErrors: true, persistent: true,
+    ignored: (path, stats) => stats?.isFile() === true && !path.toLowerCase().endsWith('/skill.md'),
+  });
+  watcher.on('all', onChange).on('error', onFailure);
+  let covered = new Set<string>();
+  return {
+    cover(folders) {
+      const wanted = new Set(folders);
+      const added = folders.filter((folder) => !covered.has(folder));
+      const gone = [...covered].filter((folder) => !wanted.has(folder));
+      covered = wanted;
+      if (added.length > 0) watcher.add(added);
+      if (gone.length > 0) watcher.unwatch(gone);
+    },
+    close: () => watcher.close(),
+  };
+};
+
+function once(run: (error: unknown) => void): (error: unknown) => void {
+  let done = false;
+  return (error) => {
+    if (!done) run(error);
+    done = true;
+  };
+}
+
+function noop(): void {}
