@@ -3,21 +3,16 @@ import { z } from 'pith';
 /** The settings block `skills:`. Made on first use, so that importing this file builds no schema. */
 export const configSchema = once(() => {
   const names = z.array(z.string().min(1)).default([]);
-  const source = z.union([
-    z.string().min(1),
-    z.strictObject({ path: z.string().min(1), label: z.string().min(1).optional(), trust: z.enum(['ask', 'auto']).optional() }),
-  ]);
+  const source = z.union([z.string().min(1), z.strictObject({ path: z.string().min(1), label: z.string().min(1).optional() })]);
   return z.strictObject({
     enabled: z.boolean().default(true),
     /** Ids that may be used; empty means all. */
     allowed: names,
     disabled: names,
-    /** `replace: true` leaves the default sources out. */
-    sources: z
-      .union([z.array(source), z.strictObject({ replace: z.boolean().default(false), paths: z.array(source).default([]) })])
-      .default([]),
+    /** Folders beside the default ones; `{ replace: […] }` takes the place of all of them. */
+    sources: z.union([z.array(source), z.strictObject({ replace: z.array(source) })]).default([]),
     /** One more source. */
-    skills_path: z.string().min(1).optional(),
+    skills_path: z.string().min(1).nullable().default(null),
     /** Seconds between rescans; 0 switches them off. */
     poll_seconds: z.number().min(0).default(5),
     /** Folders outside a source to which its links may lead. */

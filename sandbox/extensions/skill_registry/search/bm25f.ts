@@ -9,11 +9,11 @@ export const FIELDS = [
   { name: 'name', weight: 3, b: 0.5 },
   { name: 'tags', weight: 2, b: 0.5 },
   { name: 'description', weight: 2, b: 0.75 },
-  { name: 'examples', weight: 1.25, b: 0.75 },
+  { name: 'examples', weight: 1, b: 0.3 },
   { name: 'body', weight: 0.35, b: 0.75 },
 ] as const;
 
-const K1 = 1.2;
+const K1 = 1.5;
 const MISSPELT = 0.6;
 const BODY_CHARACTERS = 20_000;
 

@@ -1,0 +1,67 @@
+import { clean } from '../catalog/brief.ts';
+import { estimateTokens } from '../catalog/token-estimate.ts';
+import type { Skill } from '../skill.ts';
+import type { ResourceList } from './resource-list.ts';
+
+export interface EnvelopeInput {
+  readonly skill: Skill;
+  readonly sha256: string;
+  /** The part's text, byte for byte. */
+  readonly text: string;
+  readonly part: number;
+  readonly parts: number;
+  readonly resources: ResourceList;
+  /** What must be said before the body: that it changed, or that it is an earlier version. */
+  readonly notes: readonly string[];
+}
+
+/** A skill's body as a model is given it: what it is, the text, its files, and an end that the text cannot imitate. */
+export function renderEnvelope({ skill, sha256, text, part, parts, resources, notes }: EnvelopeInput): string {
+  const id = clean(skill.id);
+  return [
+    `[Skill: ${id}]`,
+    ...(skill.name === skill.id ? [] : [`name: ${clean(skill.name)}`]),
+    `version: ${skill.version === null ? 'none' : clean(skill.version)}`,
+    `sha256: ${sha256}`,
+    `source: ${clean(skill.source)}`,
+    `base directory: ${skill.directory}`,
+    `size: approx. ${parts === 1 ? estimateTokens(text) : skill.tokens} tokens`,
+    ...(skill.allowedTools.length === 0 ? [] : [`allowed tools (advice): ${skill.allowedTools.map(clean).join(', ')}`]),
+    ...(skill.requires.length === 0 ? [] : [`This skill requires: ${skill.requires.map(clean).join(', ')}. Load it first if you haven't already.`]),
+    ...(parts === 1 ? [] : [partLine(id, part, parts)]),
+    ...notes,
+    '',
+    `<skill id="${escapeAttribute(id)}" sha256="${sha256}">`,
+    text,
+    '</skill>',
+    '',
+    ...resourceLines(resources),
+    ...(part < parts ? [partLine(id, part, parts)] : []),
+    `[End of skill: ${id}, sha256 ${sha256.slice(0, 12)}${parts === 1 ? '' : `, part ${part}/${parts}`}]`,
+  ].join('\n');
+}
+
+/** What a second read of the same content in one thread returns. */
+export function renderPointer(id: string, sha256: string, part: number, parts: number): string {
+  const which = parts === 1 ? '' : ` part ${part}/${parts}`;
+  return `Skill \`${clean(id)}\`${which} is already loaded above, sha256 ${sha256}, and unchanged: follow what was read there.`;
+}
+
+function escapeAttribute(value: string): string {
+  return value.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+}
+
+function partLine(id: string, part: number, parts: number): string {
+  const next = part < parts ? `; the next is read_skill(skill_id="${id}", part=${part + 1})` : '; this is the last';
+  return `part ${part}/${parts}${next}`;
+}
+
+function resourceLines({ entries, total, more }: ResourceList): readonly string[] {
+  if (total === 0) return [];
+  const left = total - entries.length;
+  return [
+    'Resource files, read with read_skill_resource(skill_id, path):',
+    ...entries.map(({ path, size }) => `- ${path} (${size} bytes)`),
+    ...(left > 0 || more ? [`… and ${left}${more ? ' or more' : ''} more files`] : []),
+  ];
+}

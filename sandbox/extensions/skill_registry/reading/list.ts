@@ -1,0 +1,46 @@
+import { toolResult, type ToolResult } from 'pith';
+import { catalogLine } from '../catalog/brief.ts';
+import type { SkillScope } from '../catalog/scope.ts';
+import type { Skill } from '../skill.ts';
+import type { RankAnswer } from '../search/skill-index.ts';
+
+export interface ListInput {
+  readonly query: string;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** The page of skills for a query, best first; without one, all by id. */
+export function listResult(scope: SkillScope, input: ListInput, found: RankAnswer | null): ToolResult {
+  const query = input.query.trim();
+  const total = found === null ? scope.readable.size : found.ranked.length;
+  const shown = found === null ? page(sorted(scope), input) : page(found.ranked, input).map(({ id, why }) => ({ skill: scope.readable.get(id)!, why }));
+  const lines = [
+    headline(query, total, shown.length, input.offset, scope.readable.size),
+    ...shown.map(({ skill, why }) => `${catalogLine(skill)}${why.length === 0 ? '' : ` [matches: ${why.join(', ')}]`}`),
+    ...(found !== null && !found.ready ? ['(searched by name, description and tags only: the skills’ texts are still being indexed)'] : []),
+    ...(shown.length === 0 ? [] : [nextLine(input, total, shown.length)]),
+  ];
+  return toolResult(lines.join('\n'), { title: `${shown.length} of ${total} skills listed`, metadata: { count: shown.length, total, query } });
+}
+
+function sorted(scope: SkillScope): readonly { readonly skill: Skill; readonly why: readonly string[] }[] {
+  return [...scope.readable.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map((skill) => ({ skill, why: [] }));
+}
+
+function page<T>(items: readonly T[], { limit, offset }: ListInput): readonly T[] {
+  return items.slice(offset, offset + limit);
+}
+
+function headline(query: string, total: number, shown: number, offset: number, all: number): string {
+  if (all === 0) return 'There are no skills.';
+  if (total === 0) return `No skill matches "${query}" well. list_skills() without a query lists all ${all} by id.`;
+  if (shown === 0) return `No more: there are ${total}.`;
+  const range = `${offset + 1}–${offset + shown} of ${total}`;
+  return query === '' ? `Skills ${range}, by id:` : `Skills for "${query}", ${range}, best first:`;
+}
+
+function nextLine({ offset }: ListInput, total: number, shown: number): string {
+  const use = 'Use read_skill(skill_id) to load full instructions.';
+  return offset + shown < total ? `${use} More: the same call with offset=${offset + shown}.` : use;
+}

@@ -1,0 +1,59 @@
+import { nearest, type ToolCall, type ToolResult } from 'pith';
+import { findReadable, type SkillScope } from '../catalog/scope.ts';
+import type { Skill, Snapshot } from '../skill.ts';
+import { renderEnvelope, renderPointer } from './envelope.ts';
+import { partsOf } from './parts.ts';
+import { listResources } from './resource-list.ts';
+import { skillError, skillResult } from './results.ts';
+import type { ThreadMemory } from './thread-memory.ts';
+
+export interface BodyText {
+  readonly body: string;
+  readonly sha256: string;
+  /** Why it is an earlier version; absent when it is not. */
+  readonly stale?: string;
+}
+
+export interface ReadSkillPorts {
+  readonly memory: ThreadMemory;
+  readBody(skill: Skill): Promise<BodyText>;
+}
+
+/** One part of a skill's body in its envelope, or a pointer where the thread has it already. */
+export async function readSkill(ports: ReadSkillPorts, skill: Skill, part: number, call: ToolCall): Promise<ToolResult> {
+  const { body, sha256, stale } = await ports.readBody(skill);
+  const parts = partsOf(body);
+  if (part > parts.length) return skillError('part_not_found', `Skill '${skill.id}' has ${parts.length} part${parts.length === 1 ? '' : 's'}; part ${part} does not exist.`);
+  const reading = { threadId: call.turn.threadId, skillId: skill.id, part, sha256, compactions: call.turn.compactions, callKey: call.idempotencyKey };
+  const familiarity = ports.memory.familiarity(reading);
+  const title = `Skill ${skill.id} loaded`;
+  if (familiarity === 'same') return skillResult(renderPointer(skill.id, sha256, part, parts.length), skill, { title });
+  const resources = await listResources(skill.realDirectory);
+  const notes = [
+    ...(familiarity === 'changed' ? ['note: this skill has changed since it was loaded above; what follows replaces it'] : []),
+    ...(stale === undefined ? [] : [`note: ${stale}`]),
+  ];
+  call.signal.throwIfAborted();
+  ports.memory.remember(reading);
+  const output = renderEnvelope({ skill, sha256, text: parts[part - 1]!, part, parts: parts.length, resources, notes });
+  return skillResult(output, skill, { title, retain: { key: skill.id, digest: sha256 } });
+}
+
+/** The skill that is meant, or the error that says what to do instead. */
+export function requireSkill(snapshot: Snapshot, scope: SkillScope, given: string): Skill | ToolResult {
+  const name = given.trim();
+  if (name === '') return skillError('skill_name_required', 'A skill id is required. Find one with list_skills(query).');
+  const skill = findReadable(snapshot, scope, name);
+  if (skill !== undefined) return skill;
+  const ids = [...scope.readable.keys()].sort();
+  const near = nearest(name, ids, 3);
+  const shown = name.length > 80 ? `${name.slice(0, 80)}…` : name;
+  return skillError(
+    'skill_not_found',
+    [
+      `Skill '${shown}' was not found; it may have been removed.`,
+      ...(near.length === 0 ? [] : [`Nearest: ${near.join(', ')}.`]),
+      ids.length <= 20 ? (ids.length === 0 ? 'There are no skills.' : `All skills: ${ids.join(', ')}.`) : 'Search with list_skills(query).',
+    ].join(' '),
+  );
+}

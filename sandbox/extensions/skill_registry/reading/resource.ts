@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { canProveInside, openBelow, openFolder, stillInside, type Inside } from './inside.ts';
+import { mediaType } from './media-type.ts';
+
+export type Resource =
+  | { readonly kind: 'text'; readonly path: string; readonly text: string; readonly part: number; readonly parts: number; readonly size: number }
+  | { readonly kind: 'binary'; readonly path: string; readonly type: string; readonly size: number; readonly sha256: string }
+  /** Not there, not a file, outside or not allowed: never which. */
+  | { readonly kind: 'refused' }
+  /** This system cannot prove where a descriptor lies. */
+  | { readonly kind: 'unsupported' };
+
+/** Bytes of text in one part. */
+export const PART_BYTES = 1024 * 1024;
+
+/**
+ * One file of a skill's real folder, read from a descriptor that was checked after it was opened: a regular file with one
+ * link whose path is inside. The leading `references/` may be left out or be too much where only one of both files exists.
+ */
+export async function readResource(realDirectory: string, given: string, part = 1, signal?: AbortSignal): Promise<Resource> {
+  if (!canProveInside()) return { kind: 'unsupported' };
+  const parts = partsOf(given);
+  const folder = parts === null ? null : await openFolder(realDirectory);
+  if (parts === null || folder === null) return { kind: 'refused' };
+  try {
+    for (const candidate of [parts, parts[0] === 'references' ? parts.slice(1) : ['references', ...parts]]) {
+      const resource = candidate.length === 0 ? null : await readFrom(folder, candidate, part, signal);
+      if (resource !== null) return resource;
+    }
+    return { kind: 'refused' };
+  } finally {
+    await folder.handle.close();
+  }
+}
+
+/** The components of a relative path that names something below; null for every other path. Nothing is decoded. */
+export function partsOf(given: string): readonly string[] | null {
+  const trimmed = given.startsWith('./') ? given.slice(2) : given;
+  if (trimmed === '' || trimmed.length > 4096 || trimmed.includes('\0') || trimmed.includes('\\')) return null;
+  const parts = trimmed.split('/');
+  return parts.some((part) => part === '' || part === '.' || part === '..' || Buffer.byteLength(part) > 255) ? null : parts;
+}
+
+async function readFrom(folder: Inside, parts: readonly string[], part: number, signal?: AbortSignal): Promise<Resource | null> {
+  const file = await openBelow(folder, parts);
+  if (file === null) return null;
+  try {
+    const before = await file.handle.stat();
+    if (!isOwnFile(before) || !(await stillInside(file))) return null;
+    const resource = await contentOf(file, parts.join('/'), before.size, part, signal);
+    const after = await file.handle.stat();
+    return isOwnFile(after) && (await stillInside(file)) ? resource : null;
+  } finally {
+    await file.handle.close();
+  }
+}
+
+function isOwnFile(stats: Stats): boolean {
+  return stats.isFile() && stats.nlink === 1;
+}
+
+async function contentOf(file: Inside, path: string, size: number, part: number, signal?: AbortSignal): Promise<Resource | null> {
+  const parts = Math.max(1, Math.ceil(size / PART_BYTES));
+  const head = await bytesOf(file, 0, Math.min(size, 8192));
+  if (!head.includes(0)) {
+    if (part > parts) return null;
+    const text = await textOf(file, size, part, signal);
+    if (text !== null) return { kind: 'text', path, text, part, parts, size };
+  }
+  const hash = createHash('sha256');
+  for (let at = 0; at < size; at += PART_BYTES) {
+    signal?.throwIfAborted();
+    hash.update(await bytesOf(file, at, Math.min(PART_BYTES, size - at)));
+  }
+  return { kind: 'binary', path, type: mediaType(path, head), size, sha256: hash.digest('hex') };
+}
+
+/** A part's text, its ends moved forward to where characters begin; null when it is not UTF-8. */
+async function textOf(file: Inside, size: number, part: number, signal?: AbortSignal): Promise<string | null> {
+  signal?.throwIfAborted();
+  const from = (part - 1) * PART_BYTES;
+  const bytes = await bytesOf(file, from, Math.min(PART_BYTES + 3, size - from));
+  const begin = from === 0 ? 0 : continuation(bytes, 0);
+  const nominal = Math.min(PART_BYTES, bytes.length);
+  const end = nominal + (from + nominal < size ? continuation(bytes, nominal) : 0);
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes.subarray(begin, end));
+  } catch (error) {
+    if (error instanceof TypeError) return null; // not UTF-8
+    throw error;
+  }
+}
+
+/** How many of the bytes at `at` belong to a character that began before. */
+function continuation(bytes: Uint8Array, at: number): number {
+  let count = 0;
+  while (count < 3 && ((bytes[at + count] ?? 0) & 0xc0) === 0x80) count++;
+  return count;
+}
+
+async function bytesOf(file: Inside, position: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await file.handle.read(bytes, filled, length - filled, position + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}

@@ -1,0 +1,37 @@
+import { toolError, toolResult, type Retain, type ToolResult } from 'pith';
+import type { Skill } from '../skill.ts';
+
+/** What channels get of a result about one skill. */
+export interface SkillMetadata {
+  readonly skill_id: string;
+  readonly skill_name: string;
+  readonly directory: string;
+  readonly path?: string;
+}
+
+export function skillResult(output: string, skill: Skill, options: { readonly title: string; readonly path?: string; readonly retain?: Retain }): ToolResult {
+  const { title, path, retain } = options;
+  const metadata: Record<string, string> = { skill_id: skill.id, skill_name: skill.name, directory: skill.directory };
+  if (path !== undefined) metadata.path = path;
+  return toolResult(output, { title, metadata, ...(retain === undefined ? {} : { retain }) });
+}
+
+export function skillError(code: string, message: string): ToolResult {
+  return toolError(code, message, { title: `Error: ${message}` });
+}
+
+/** A tool's one line in a terminal: made from the metadata, never a throw. */
+export function presenter(tool: string, line: (metadata: Readonly<Record<string, unknown>>) => string | null): (result: ToolResult) => string {
+  return (result) => {
+    if (!result.ok) return `Error: ${result.error.message}`;
+    const { metadata } = result;
+    const shown = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? line(metadata as Record<string, unknown>) : null;
+    return shown ?? `Error: invalid metadata for ${tool}`;
+  };
+}
+
+/** A metadata value that must be text; null makes the line invalid. */
+export function textIn(metadata: Readonly<Record<string, unknown>>, key: string): string | null {
+  const value = metadata[key];
+  return typeof value === 'string' && value !== '' ? value : null;
+}

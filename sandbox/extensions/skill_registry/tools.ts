@@ -1,0 +1,86 @@
+import { defineTool, isToolResult, z, type AgentSpec, type Tool, type ToolCall, type ToolResult } from 'pith';
+import type { SkillScope } from './catalog/scope.ts';
+import { listResult } from './reading/list.ts';
+import { readSkillResource } from './reading/read-resource.ts';
+import { readSkill, requireSkill, type ReadSkillPorts } from './reading/read-skill.ts';
+import { presenter, textIn } from './reading/results.ts';
+import type { RankOptions } from './search/ranker.ts';
+import type { RankAnswer } from './search/skill-index.ts';
+import type { Skill, Snapshot } from './skill.ts';
+
+export interface ToolPorts extends ReadSkillPorts {
+  /** The snapshot that the turn began with. */
+  pinned(turn: ToolCall['turn']): Promise<Snapshot>;
+  scope(snapshot: Snapshot, agent: AgentSpec): SkillScope;
+  rank(snapshot: Snapshot, query: string, options: RankOptions): Promise<RankAnswer>;
+}
+
+/** The three read tools. What an agent may not see does not exist for it. */
+export function createTools(ports: ToolPorts): readonly Tool[] {
+  return [listSkills(ports), readOne(ports), readFile(ports)];
+}
+
+function listSkills(ports: ToolPorts): Tool {
+  return defineTool({
+    name: 'list_skills',
+    description: 'Finds skills for a request, best first; without a query lists all by id. A skill holds instructions and knowledge for a kind of task.',
+    input: z.object({
+      query: z.string().default('').describe('What is to be done, in a few words; empty lists all.'),
+      limit: z.int().min(1).max(50).default(8),
+      offset: z.int().min(0).default(0),
+    }),
+    effect: 'read',
+    present: presenter('list_skills', ({ count, total }) => (typeof count === 'number' && typeof total === 'number' ? `${count} of ${total} skills listed` : null)),
+    async execute(input, call) {
+      const snapshot = await ports.pinned(call.turn);
+      const scope = ports.scope(snapshot, call.turn.agent);
+      if (input.query.trim() === '') return listResult(scope, input, null);
+      const accept = (id: string): boolean => scope.readable.has(id);
+      return listResult(scope, input, await ports.rank(snapshot, input.query, { k: MOST_FOUND, agentId: call.turn.agent.id, accept }));
+    },
+  });
+}
+
+/** A search answers with at most so many; what is further down is noise. */
+const MOST_FOUND = 100;
+
+function readOne(ports: ToolPorts): Tool {
+  return defineTool({
+    name: 'read_skill',
+    description: 'Loads the full instructions of a skill. Read a skill before a task that it fits, then follow it.',
+    input: z.object({
+      skill_id: z.string().describe('The id as the catalog or list_skills shows it.'),
+      part: z.int().min(1).default(1).describe('Long skills come in numbered parts.'),
+    }),
+    effect: 'read',
+    present: presenter('read_skill', (metadata) => {
+      const id = textIn(metadata, 'skill_id');
+      return id === null ? null : `Skill ${id} loaded`;
+    }),
+    execute: ({ skill_id, part }, call) => withSkill(ports, skill_id, call, (skill) => readSkill(ports, skill, part, call)),
+  });
+}
+
+function readFile(ports: ToolPorts): Tool {
+  return defineTool({
+    name: 'read_skill_resource',
+    description: 'Reads one file of a skill, such as references/guide.md. Binary files give their type, size and digest only.',
+    input: z.object({
+      skill_id: z.string(),
+      path: z.string().describe("Relative to the skill's folder; a leading references/ may be left out."),
+      part: z.int().min(1).default(1).describe('Long files come in numbered parts.'),
+    }),
+    effect: 'read',
+    present: presenter('read_skill_resource', (metadata) => {
+      const [id, path] = [textIn(metadata, 'skill_id'), textIn(metadata, 'path')];
+      return id === null || path === null ? null : `Resource ${path} of ${id} read`;
+    }),
+    execute: ({ skill_id, path, part }, call) => withSkill(ports, skill_id, call, (skill) => readSkillResource(skill, path, part, call.signal)),
+  });
+}
+
+async function withSkill(ports: ToolPorts, name: string, call: ToolCall, run: (skill: Skill) => Promise<ToolResult>): Promise<ToolResult> {
+  const snapshot = await ports.pinned(call.turn);
+  const found = requireSkill(snapshot, ports.scope(snapshot, call.turn.agent), name);
+  return isToolResult(found) ? found : run(found);
+}
