@@ -1,0 +1,19 @@
+import { dirname } from 'node:path';
+import type { ExtensionContext, ToolProvider } from 'pith';
+import { config, type Config } from './config.ts';
+import { fileTool } from './file-tool.ts';
+import { Jail } from './jail.ts';
+import { patchTool } from './patch-tool.ts';
+import { Policy } from './policy.ts';
+
+export default class CoreTools implements ToolProvider {
+  static readonly config = config;
+
+  constructor(private readonly context: ExtensionContext<Config>) {}
+
+  getTools() {
+    const jail = new Jail(this.context.sandbox);
+    const policy = new Policy(jail, this.context.config, () => dirname(this.context.dataDirectory));
+    return [fileTool(jail, policy), patchTool(jail, policy)];
+  }
+}

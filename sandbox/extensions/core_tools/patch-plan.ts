@@ -1,0 +1,77 @@
+import { applyPatch, parsePatch, type StructuredPatch } from 'diff';
+import { messageOf } from 'pith';
+import { FileRefused } from './refusal.ts';
+
+/** What a patch wants of one file. */
+export interface FilePatch {
+  /** null: the file is made. */
+  readonly from: string | null;
+  /** null: the file is removed. */
+  readonly to: string | null;
+  readonly patch: StructuredPatch;
+}
+
+const MAX_FILES = 100;
+
+/** Reads a unified diff. Throws `patch_invalid`. */
+export function parsePlan(text: string): readonly FilePatch[] {
+  let parsed: readonly StructuredPatch[];
+  try {
+    parsed = parsePatch(text);
+  } catch (error) {
+    throw invalid(`it is no unified diff: ${messageOf(error).trim()}`);
+  }
+  const plan = parsed.map((patch, index) => filePatch(patch, index));
+  if (plan.length === 0) throw invalid('it names no file');
+  if (plan.length > MAX_FILES) throw invalid(`it changes ${plan.length} files; at most ${MAX_FILES} are changed at once`);
+  const seen = new Set<string>();
+  for (const path of plan.flatMap((file) => [...new Set([file.from, file.to])])) {
+    if (path === null) continue;
+    if (seen.has(path)) throw invalid(`'${path}' occurs twice; put all its hunks under one header`);
+    seen.add(path);
+  }
+  return plan;
+}
+
+/** The file's new text. Throws `patch_failed` with the first hunk that does not fit. */
+export function applyTo(before: string, { patch, from, to }: FilePatch): string {
+  const after = applyPatch(before, patch);
+  if (after !== false) return after;
+  const path = from ?? to ?? '';
+  for (const [index, hunk] of patch.hunks.entries()) {
+    if (applyPatch(before, { ...patch, hunks: patch.hunks.slice(0, index + 1) }) !== false) continue;
+    const found = before.split('\n')[hunk.oldStart - 1];
+    const expected = hunk.lines.find((line) => !line.startsWith('+'))?.slice(1);
+    throw new FileRefused(
+      'patch_failed',
+      `Hunk ${index + 1} of ${patch.hunks.length} does not fit '${path}' at line ${hunk.oldStart}: expected ${quote(expected)}, line ${hunk.oldStart} is ${quote(found)}. Nothing was changed; read the file and try again`,
+    );
+  }
+  throw new FileRefused('patch_failed', `The patch does not fit '${path}'. Nothing was changed; read the file and try again`);
+}
+
+function filePatch(patch: StructuredPatch, index: number): FilePatch {
+  const from = nameOf(patch.oldFileName, 'a/');
+  const to = nameOf(patch.newFileName, 'b/');
+  if (from === undefined || to === undefined) throw invalid(`section ${index + 1} has no '--- a/path' and '+++ b/path' header`);
+  if (from === null && to === null) throw invalid(`section ${index + 1} names no file`);
+  if (patch.isBinary === true) throw invalid(`'${to ?? from}' is a binary file`);
+  if (patch.isCopy === true) throw invalid(`'${to}' is a copy; use the file tool for that`);
+  if (patch.hunks.length === 0 && from === to) throw invalid(`'${to}' has no hunk`);
+  return { from, to, patch };
+}
+
+/** undefined: there is no header; null: /dev/null. */
+function nameOf(header: string | undefined, prefix: string): string | null | undefined {
+  if (header === undefined || header === '') return undefined;
+  if (header === '/dev/null') return null;
+  return header.startsWith(prefix) ? header.slice(prefix.length) : header;
+}
+
+function invalid(reason: string): FileRefused {
+  return new FileRefused('patch_invalid', `The patch cannot be used: ${reason}`);
+}
+
+function quote(line: string | undefined): string {
+  return line === undefined ? 'the end of the file' : `\`${line.length > 100 ? `${line.slice(0, 100)}…` : line}\``;
+}

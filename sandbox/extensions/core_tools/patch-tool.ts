@@ -1,0 +1,130 @@
+import { defineTool, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
+import type { Jail } from './jail.ts';
+import { applyTo, parsePlan, type FilePatch } from './patch-plan.ts';
+import { segmentsOf } from './path.ts';
+import type { Policy } from './policy.ts';
+import { FileRefused, refusalOf } from './refusal.ts';
+import type { StagedFile } from './staged-file.ts';
+import { decodeText } from './text.ts';
+
+const MAX_BYTES = 1024 * 1024;
+
+/** One file before and after, null where it is absent. */
+interface Change {
+  readonly segments: readonly string[];
+  readonly before: Buffer | null;
+  readonly after: Buffer | null;
+}
+
+/** Applies a unified diff to the sandbox: all its files or, when anything fails, none. */
+export function patchTool(jail: Jail, policy: Policy): Tool {
+  return defineTool({
+    name: 'apply_patch',
+    description:
+      'Apply a unified diff (--- a/path, +++ b/path, @@ hunks; /dev/null makes or removes a file) to files of the sandbox. ' +
+      'All files change or none does. Approval is needed as for `file`.',
+    input: z.object({ patch: z.string().min(1).describe('The unified diff; paths are relative to the sandbox.') }),
+    effect: 'write',
+    async needsApproval({ patch }) {
+      try {
+        const verdicts = await Promise.all(pathsOf(parsePlan(patch)).map((path) => policy.verdictOnChange(segmentsOf(path, jail.root))));
+        return verdicts.includes('ask');
+      } catch (error) {
+        if (error instanceof FileRefused) return false; // the call itself will be refused: no person need be asked
+        throw error;
+      }
+    },
+    async execute({ patch }, { signal }) {
+      try {
+        return await run(jail, policy, patch, signal);
+      } catch (error) {
+        return refusalOf(error, 'patch', signal);
+      }
+    },
+    present: (result) => (result.ok ? (result.title ?? 'Done') : `Error: ${result.error.message}`),
+  });
+}
+
+async function run(jail: Jail, policy: Policy, text: string, signal: AbortSignal): Promise<ToolResult> {
+  if (Buffer.byteLength(text) > MAX_BYTES) return toolError('patch_too_large', `A patch may have at most ${MAX_BYTES} bytes`);
+  const plan = parsePlan(text);
+  for (const path of pathsOf(plan)) await policy.verdictOnChange(segmentsOf(path, jail.root));
+  const changes: Change[] = [];
+  for (const file of plan) changes.push(...(await changesOf(jail, file)));
+  signal.throwIfAborted(); // from here on it runs to its end, so that it is all or none
+  await apply(jail, changes);
+  const paths = changes.map((change) => change.segments.join('/'));
+  return toolResult(
+    { changed: changes.map((change) => ({ path: change.segments.join('/'), how: change.before === null ? 'added' : change.after === null ? 'removed' : 'changed' })) },
+    { title: `Patched ${paths.length === 1 ? paths[0] : `${paths.length} files`}` },
+  );
+}
+
+async function changesOf(jail: Jail, file: FilePatch): Promise<readonly Change[]> {
+  const from = file.from === null ? null : segmentsOf(file.from, jail.root);
+  const to = file.to === null ? null : segmentsOf(file.to, jail.root);
+  const before = from === null ? null : await readWhole(jail, from);
+  const text = before === null ? '' : decodeText(before);
+  if (text === null) throw new FileRefused('file_binary', `'${file.from}' is a binary file; nothing was changed`);
+  const after = Buffer.from(applyTo(text, file));
+  if (after.length > MAX_BYTES) throw new FileRefused('file_too_large', `'${file.to}' would have more than ${MAX_BYTES} bytes; nothing was changed`);
+  if (to === null) {
+    if (after.length > 0) throw new FileRefused('patch_failed', `The patch removes '${file.from}' but leaves text in it. Nothing was changed; read the file and try again`);
+    return from === null ? [] : [{ segments: from, before, after: null }];
+  }
+  const moved = from === null || from.join('/') !== to.join('/');
+  if (moved && (await jail.stat(to)) !== null) throw new FileRefused('target_exists', `'${file.to}' exists already; nothing was changed`);
+  const written = { segments: to, before: moved ? null : before, after };
+  return moved && from !== null ? [written, { segments: from, before, after: null }] : [written];
+}
+
+/** Everything is on disk beside its place before the first file changes; a failure after that puts the others back. */
+async function apply(jail: Jail, changes: readonly Change[]): Promise<void> {
+  const staged: { readonly change: Change; readonly file: StagedFile }[] = [];
+  const waiting = new Set<StagedFile>();
+  const done: Change[] = [];
+  try {
+    for (const change of changes) {
+      if (change.after === null) continue;
+      const file = await jail.stage(change.segments, change.after);
+      staged.push({ change, file });
+      waiting.add(file);
+    }
+    for (const change of changes) await requireUnchanged(jail, change);
+    for (const { change, file } of staged) {
+      waiting.delete(file);
+      await file.commit();
+      done.push(change);
+    }
+    for (const change of changes) {
+      if (change.after !== null) continue;
+      await jail.remove(change.segments);
+      done.push(change);
+    }
+  } catch (error) {
+    for (const file of waiting) await file.discard();
+    for (const change of done.toReversed()) await undo(jail, change);
+    throw error;
+  }
+}
+
+async function undo(jail: Jail, { segments, before }: Change): Promise<void> {
+  if (before === null) await jail.remove(segments);
+  else await (await jail.stage(segments, before)).commit();
+}
+
+async function requireUnchanged(jail: Jail, { segments, before }: Change): Promise<void> {
+  const same = before === null ? (await jail.stat(segments)) === null : before.equals(await readWhole(jail, segments));
+  if (!same) throw new FileRefused('file_changed', `'${segments.join('/')}' was changed by another meanwhile; nothing was changed, read it and try again`);
+}
+
+function readWhole(jail: Jail, segments: readonly string[]): Promise<Buffer> {
+  return jail.read(segments, async (handle, size) => {
+    if (size > MAX_BYTES) throw new FileRefused('file_too_large', `'${segments.join('/')}' has more than ${MAX_BYTES} bytes and cannot be patched`);
+    return handle.readFile();
+  });
+}
+
+function pathsOf(plan: readonly FilePatch[]): readonly string[] {
+  return plan.flatMap(({ from, to }) => [from, to]).filter((path) => path !== null);
+}

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { extname } from 'node:path';
+
+/** Bytes of one part of a long text. */
+export const PART_BYTES = 64 * 1024;
+
+/** Null when the bytes are not text in UTF-8. */
+export function decodeText(bytes: Uint8Array): string | null {
+  if (bytes.includes(0)) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null; // the decoder's way of saying that it is no UTF-8
+  }
+}
+
+/** Part `part`, counted from 1; parts meet between characters. Null when it is not text. */
+export async function readPart(handle: FileHandle, size: number, part: number): Promise<string | null> {
+  const start = (part - 1) * PART_BYTES;
+  const bytes = await readRange(handle, start, Math.min(PART_BYTES + 3, size - start));
+  let from = 0;
+  while (part > 1 && from < 3 && isContinuation(bytes[from])) from += 1;
+  let to = Math.min(PART_BYTES, bytes.length);
+  while (to < bytes.length && isContinuation(bytes[to])) to += 1;
+  return decodeText(bytes.subarray(from, to));
+}
+
+export async function readRange(handle: FileHandle, start: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(Math.max(0, length));
+  let filled = 0;
+  while (filled < buffer.length) {
+    const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, start + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return buffer.subarray(0, filled);
+}
+
+/** Hex digest of the whole file. */
+export async function digestOf(handle: FileHandle, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  const buffer = Buffer.allocUnsafe(256 * 1024);
+  for (let position = 0; ; ) {
+    signal.throwIfAborted();
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
+    if (bytesRead === 0) return hash.digest('hex');
+    hash.update(buffer.subarray(0, bytesRead));
+    position += bytesRead;
+  }
+}
+
+/** By the name alone; for the model to say what a binary file is. */
+export function binaryType(name: string): string {
+  return BINARY_TYPES.get(extname(name).toLowerCase()) ?? 'application/octet-stream';
+}
+
+const BINARY_TYPES: ReadonlyMap<string, string> = new Map([
+  ['.png', 'image/png'], ['.jpg', 'image/jpeg'], ['.jpeg', 'image/jpeg'], ['.gif', 'image/gif'], ['.webp', 'image/webp'],
+  ['.pdf', 'application/pdf'], ['.zip', 'application/zip'], ['.gz', 'application/gzip'], ['.wasm', 'application/wasm'],
+  ['.mp3', 'audio/mpeg'], ['.mp4', 'video/mp4'], ['.woff2', 'font/woff2'], ['.sqlite', 'application/vnd.sqlite3'], ['.db', 'application/vnd.sqlite3'],
+]);
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}
