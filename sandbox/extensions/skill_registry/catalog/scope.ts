@@ -29,18 +29,19 @@ export function findReadable(snapshot: Snapshot, scope: SkillScope, name: string
   return skill !== undefined && scope.readable.has(skill.id) ? skill : undefined;
 }
 
+/** By id, unique display name or `source/id`, whatever an agent may see; the last also finds shadowed ones. */
+export function findSkill(snapshot: Snapshot, name: string): Skill | undefined {
+  const winner = snapshot.skills.get(name) ?? snapshot.skills.get(snapshot.aliases.get(name) ?? '');
+  if (winner !== undefined || !name.includes('/')) return winner;
+  return snapshot.all.find((skill) => (skill.state === 'offered' || skill.state === 'shadowed') && `${skill.source}/${skill.id}` === name);
+}
+
 /** The values of the agent key `skills`; throws when they are not valid. */
 export function agentSkills(agent: Pick<AgentSpec, 'keys'>): AgentSkills {
   return agent.keys.skills === undefined ? DEFAULTS : agentSkillsSchema().parse(agent.keys.skills);
 }
 
 const DEFAULTS: AgentSkills = { mode: 'catalog', allow: ['*'], deny: [], scope: 'all', max_skills: 3, pinned: [] };
-
-function findSkill(snapshot: Snapshot, name: string): Skill | undefined {
-  const winner = snapshot.skills.get(name) ?? snapshot.skills.get(snapshot.aliases.get(name) ?? '');
-  if (winner !== undefined || !name.includes('/')) return winner;
-  return snapshot.all.find((skill) => (skill.state === 'offered' || skill.state === 'shadowed') && `${skill.source}/${skill.id}` === name);
-}
 
 /** Whether one of the globs (`*` any characters, `?` one) is the skill's id, display name or `source/id`. */
 function matcher(globs: readonly string[]): (skill: Skill) => boolean {

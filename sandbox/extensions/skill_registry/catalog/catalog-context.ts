@@ -1,0 +1,42 @@
+import type { ContextParts, TurnInfo } from 'pith';
+import type { Skill, Snapshot } from '../skill.ts';
+import type { RankOptions } from '../search/ranker.ts';
+import type { RankAnswer } from '../search/skill-index.ts';
+import { renderTurnPart } from './turn-part.ts';
+import type { ScopeCache } from './scope-cache.ts';
+
+export interface CatalogPorts {
+  readonly cache: ScopeCache;
+  /** `<extension>/read_skill`: who cannot read is not offered anything. */
+  readonly readTool: string;
+  /** Ids read in a thread, the latest first. */
+  recent(threadId: string): readonly string[];
+  rank(snapshot: Snapshot, query: string, options: RankOptions): Promise<RankAnswer>;
+}
+
+const SHOWN = 12;
+
+/** The catalog for one turn: the stable system part and, only where not all skills fit, the part for this message. */
+export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): Promise<ContextParts | null> {
+  if (!turn.tools.includes(ports.readTool)) return null;
+  const catalog = ports.cache.catalog(snapshot, turn.agent, turn.model.contextWindow);
+  if (catalog.text === null) return null;
+  if (catalog.complete) return { system: catalog.text };
+  const part = await messagePart(ports, snapshot, turn);
+  return part === null ? { system: catalog.text } : { system: catalog.text, turn: part };
+}
+
+/** Ranked by the newest of the user's texts; where it finds few ("and page 3?"), by those before it. */
+async function messagePart(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): Promise<string | null> {
+  const offered = new Map(ports.cache.scope(snapshot, turn.agent).catalog.map((skill) => [skill.id, skill]));
+  const ranked = new Set<Skill>();
+  let searchReady = true;
+  for (const text of [...turn.userTexts].reverse()) {
+    if (ranked.size >= SHOWN) break;
+    const answer = await ports.rank(snapshot, text, { k: SHOWN, agentId: turn.agent.id, accept: (id) => offered.has(id) });
+    searchReady &&= answer.ready;
+    for (const { id } of answer.ranked) ranked.add(offered.get(id)!);
+  }
+  const recent = ports.recent(turn.threadId).flatMap((id) => offered.get(id) ?? []);
+  return renderTurnPart({ ranked: [...ranked], recent, searchReady });
+}

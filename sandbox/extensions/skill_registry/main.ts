@@ -1,0 +1,106 @@
+import path from 'node:path';
+import {
+  PithError,
+  type CommandProvider, type ContextParts, type ContextProvider, type Diagnostic, type ExtensionContext, type ServiceProvider,
+  type SkillContent, type SkillProvider, type SkillSummary, type Tool, type ToolProvider, type TurnInfo,
+} from 'pith';
+import { catalogParts } from './catalog/catalog-context.ts';
+import { ScopeCache } from './catalog/scope-cache.ts';
+import { agentSkillsSchema, configSchema, type SkillsConfig } from './config.ts';
+import { ThreadMemory } from './reading/thread-memory.ts';
+import { createRegistry, type SkillRegistry } from './registry.ts';
+import { createRanker } from './search/bm25f.ts';
+import { SkillIndex } from './search/skill-index.ts';
+import { contentOf, lintSkill, summaryOf } from './skill-contents.ts';
+import { createTools, type ToolPorts } from './tools.ts';
+import { TurnSnapshots } from './turn-snapshots.ts';
+
+/** A turn that begins later than this after the last scan is preceded by another. */
+const FRESH_MS = 250;
+
+/** Finds skills, offers the catalog and the read tools. */
+export default class SkillRegistryExtension implements ToolProvider, ContextProvider, ServiceProvider, SkillProvider, CommandProvider {
+  static get config() {
+    return configSchema();
+  }
+
+  static get agentKeys() {
+    return { skills: agentSkillsSchema() };
+  }
+
+  readonly contextPriority = 60;
+  readonly #context: ExtensionContext<SkillsConfig>;
+  readonly #registry: SkillRegistry;
+  readonly #index: SkillIndex;
+  readonly #cache = new ScopeCache();
+  readonly #memory = new ThreadMemory();
+  readonly #turns = new TurnSnapshots(() => this.#registry.refreshIfOlderThan(FRESH_MS));
+
+  constructor(context: ExtensionContext<SkillsConfig>) {
+    this.#context = context;
+    this.#index = new SkillIndex(createRanker(), context.logger);
+    const { sandbox, dataDirectory, config, clock, logger } = context;
+    const shipped = path.resolve(context.directory, '../../skills');
+    this.#registry = createRegistry({
+      sandbox, dataDirectory, config, clock, logger,
+      project: path.dirname(sandbox),
+      bundled: shipped === path.join(sandbox, 'skills') ? null : shipped,
+      onChange: (change, snapshot) => {
+        context.events.publish('skills.changed', change);
+        void this.#index.sync(snapshot);
+      },
+    });
+    context.own(context.events.handle('turn.ended', ({ turnId }) => this.#turns.release(turnId)));
+    context.own(() => this.#registry.close());
+    context.own(() => this.#index.close());
+  }
+
+  getTools(): readonly Tool[] {
+    return this.#enabled ? createTools(this.#ports()) : [];
+  }
+
+  async getContext(_prompt: string, turn: TurnInfo): Promise<ContextParts | null> {
+    if (!this.#enabled) return null;
+    const { pinned, rank } = this.#ports();
+    const ports = { cache: this.#cache, readTool: `${this.#context.id}/read_skill`, rank, recent: (threadId: string) => this.#memory.recent(threadId) };
+    return catalogParts(ports, await pinned(turn), turn);
+  }
+
+  async runBackground(signal: AbortSignal): Promise<void> {
+    await this.#index.sync(await this.#registry.refreshIfOlderThan(FRESH_MS));
+    await this.#registry.watch(signal);
+  }
+
+  async getSkillContent(id: string): Promise<SkillContent> {
+    if (!this.#enabled) throw new PithError('skills_disabled', 'skills are switched off', { cure: "set 'skills.enabled: true' or leave out --no-skills" });
+    await this.#registry.refreshIfOlderThan(FRESH_MS);
+    return contentOf(this.#registry, id);
+  }
+
+  async listSkills(): Promise<readonly SkillSummary[]> {
+    return (await this.#registry.refreshIfOlderThan(FRESH_MS)).all.map(summaryOf);
+  }
+
+  validateSkill(folder: string): Promise<readonly Diagnostic[]> {
+    return lintSkill(folder);
+  }
+
+  async getCommands() {
+    const { default: commands } = await import('./commands.ts');
+    return commands(this.#context);
+  }
+
+  get #enabled(): boolean {
+    return this.#context.config.enabled;
+  }
+
+  #ports(): ToolPorts {
+    return {
+      memory: this.#memory,
+      pinned: (turn) => this.#turns.pin(turn.id),
+      scope: (snapshot, agent) => this.#cache.scope(snapshot, agent),
+      rank: (snapshot, query, options) => this.#index.rank(snapshot, query, options),
+      readBody: (skill) => this.#registry.readBody(skill),
+    };
+  }
+}

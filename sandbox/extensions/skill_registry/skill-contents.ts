@@ -1,0 +1,65 @@
+import { readFile, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { messageOf, nearest, PithError, type Diagnostic, type SkillContent, type SkillSummary } from 'pith';
+import { findSkill } from './catalog/scope.ts';
+import type { SkillRegistry } from './registry.ts';
+import type { Skill } from './skill.ts';
+
+/** The body of an offered skill for binding; the last good one of a skill that has gone since. */
+export async function contentOf(registry: SkillRegistry, name: string): Promise<SkillContent> {
+  const snapshot = registry.current();
+  const skill = findSkill(snapshot, name);
+  if (skill === undefined) {
+    const last = registry.lastGood(name);
+    if (last === null) throw notFound(name, [...snapshot.skills.keys()]);
+    return { ...identity(last.skill), sha256: last.body.sha256, body: last.body.body, stale: `skill '${name}' was removed; this is its last good version` };
+  }
+  if (skill.state !== 'offered' && skill.state !== 'shadowed') {
+    const reason = skill.reason ?? skill.state;
+    throw new PithError('skill_not_offered', `skill '${skill.id}' is ${skill.state}: ${reason}`, { where: skill.file, cure: CURES[skill.state] });
+  }
+  const { body, sha256, stale } = await registry.readBody(skill);
+  return { ...identity(skill), sha256, body, ...(stale === undefined ? {} : { stale }) };
+}
+
+export function summaryOf(skill: Skill): SkillSummary {
+  const { id, name, description, source, file, state, tokens, version, reason, diagnostics } = skill;
+  return {
+    id, name, description, source, path: file, state, tokens, diagnostics,
+    ...(version === null ? {} : { version }),
+    ...(reason === null ? {} : { reason }),
+  };
+}
+
+/** Findings of lint mode for a skill's folder or its SKILL.md; never rejects. */
+export async function lintSkill(given: string): Promise<readonly Diagnostic[]> {
+  try {
+    const { parseSkillFile } = await import('./format/skill-file.ts');
+    const file = path.basename(given).toLowerCase() === 'skill.md' ? given : await skillFileIn(given);
+    return (await parseSkillFile(await readFile(file), { id: path.basename(path.dirname(path.resolve(file))), file, mode: 'lint' })).diagnostics;
+  } catch (error) {
+    return [{ severity: 'error', code: 'file_unreadable', message: `cannot be read: ${messageOf(error)}`, file: given, cure: 'Name a folder that holds a SKILL.md' }];
+  }
+}
+
+const CURES = {
+  draft: "accept it with 'pith skills accept'",
+  disabled: "allow it under 'skills' in pith.yaml",
+  untrusted: "trust its source with 'pith skills trust'",
+  invalid: "see 'pith skills validate' and mend its SKILL.md",
+} as const;
+
+function identity({ id, name, version }: Skill): Pick<SkillContent, 'id' | 'name' | 'version'> {
+  return { id, name, version };
+}
+
+function notFound(name: string, ids: readonly string[]): PithError {
+  const near = nearest(name, ids, 3);
+  const hint = near.length === 0 ? '' : `; the nearest are ${near.join(', ')}`;
+  return new PithError('skill_not_found', `no skill is called '${name}'${hint}`, { cure: 'correct the id or add the skill' });
+}
+
+async function skillFileIn(folder: string): Promise<string> {
+  const names = await readdir(folder);
+  return path.join(folder, names.includes('SKILL.md') ? 'SKILL.md' : (names.find((name) => name.toLowerCase() === 'skill.md') ?? 'SKILL.md'));
+}
