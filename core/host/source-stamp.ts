@@ -61,16 +61,25 @@ function visit(walk: Walk, directory: string, prefix: string): void {
 }
 
 function stampEntry(walk: Walk, full: string, relative: string): void {
-  const stat = fs.statSync(full, { bigint: true, throwIfNoEntry: false });
+  const stat = statOrNothing(full);
   if (stat?.isDirectory()) {
     walk.visited ??= new Set([fs.realpathSync(full.slice(0, full.length - relative.length))]);
     if (notYet(walk.visited, full)) visit(walk, full, `${relative}/`);
     return;
   }
-  if (!stat?.isFile()) return; // a dangling link, or gone since the folder was listed
+  if (!stat?.isFile()) return; // a link to nothing, or gone since the folder was listed
   if (stat.ctimeNs > walk.newest) walk.newest = stat.ctimeNs;
   walk.files.push(relative);
   walk.lines.push(lineOf(relative, stat));
+}
+
+function statOrNothing(file: string): fs.BigIntStats | undefined {
+  try {
+    return fs.statSync(file, { bigint: true, throwIfNoEntry: false });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ELOOP') return undefined; // a link to itself
+    throw error;
+  }
 }
 
 function notYet(visited: Set<string>, directory: string): boolean {

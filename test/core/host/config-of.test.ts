@@ -1,0 +1,56 @@
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { configOf, enabledBy, unknownExtensionSettings } from '../../../core/host/config-of.ts';
+import { loadSettings, type SettingsInput } from '../../../core/host/settings.ts';
+import { discoverIn, folderWith, indexIn } from './sandbox-folder.ts';
+
+const SKILLFUL = 'id: registry\nentrypoint: main.ts\nprovides: [skill]\nconfig:\n  a: 1\n  b: 1\n  c: 1\n  deep: { x: 1, y: 1 }\n';
+
+describe('config', () => {
+  it('K7 manifest < extensions.<id> < the skills block, which only the provider of skills claims', async () => {
+    const yaml = 'extensions:\n  registry: { b: 2, c: 2, deep: { y: 2 }, enabled: true, isolation: in_process }\n  plain: { k: 2 }\nskills:\n  c: 3\n  enabled: false\n';
+    const { registry, plain, settings } = await setUp(yaml);
+    expect(configOf(registry, settings)).toMatchObject({ enabled: true, isolation: 'in_process' });
+    expect(configOf(registry, settings).config).toEqual({ a: 1, b: 2, c: 3, deep: { x: 1, y: 2 }, enabled: false });
+    expect(configOf(plain, settings)).toMatchObject({ enabled: true, isolation: null, config: { k: 2 } });
+    expect(registry.manifest!.config).toEqual({ a: 1, b: 1, c: 1, deep: { x: 1, y: 1 } });
+  });
+
+  it('K7 a key is named by the place that set it', async () => {
+    const { registry, settings } = await setUp('extensions:\n  registry:\n    b: 2\nskills:\n  c: 3\n  sources: [a, b]\n');
+    const { where } = configOf(registry, settings);
+    expect(where('c')).toBe('sandbox/pith.yaml:5 skills.c');
+    expect(where('sources.1')).toBe('sandbox/pith.yaml:6 skills.sources.1');
+    expect(where('b')).toBe('sandbox/pith.yaml:3 extensions.registry.b');
+    expect(where('deep.x')).toBe(`${registry.file}:8 config.deep.x`);
+    expect(where('absent')).toBe('skills.absent');
+  });
+
+  it('K7 settings switch on and off, also what is broken; flags win', async () => {
+    const { settings, registry } = await setUp('extensions:\n  registry: { enabled: false }\n  broken: { enabled: false }\n');
+    expect(enabledBy(settings)('registry', registry.manifest)).toBe(false);
+    expect(enabledBy(settings)('broken', null)).toBe(false);
+    expect(enabledBy(settings)('plain', null)).toBe(true);
+    const flagged = await setUp('extensions:\n  registry: { enabled: false }\n', { extensions: { registry: { enabled: true } } });
+    expect(configOf(flagged.registry, flagged.settings).enabled).toBe(true);
+  });
+
+  it('K7 a block for an id that nothing declares is told with its place and the nearest', async () => {
+    const { settings, ids } = await setUp('extensions:\n  registri: { a: 1 }\n');
+    expect(unknownExtensionSettings(settings, ids)).toMatchObject([
+      { severity: 'warning', message: "sandbox/pith.yaml:2 extensions.registri: nothing declares 'registri'; did you mean 'registry'?" },
+    ]);
+  });
+});
+
+async function setUp(yaml: string, flags: SettingsInput = {}) {
+  const root = folderWith({
+    'sandbox/pith.yaml': yaml,
+    'sandbox/extensions/registry/manifest.yaml': SKILLFUL, 'sandbox/extensions/registry/main.ts': '',
+    'sandbox/extensions/plain/manifest.yaml': 'id: plain\nentrypoint: main.ts\nprovides: [tool]\nconfig: { k: 1 }\n', 'sandbox/extensions/plain/main.ts': '',
+  });
+  const sandbox = path.join(root, 'sandbox');
+  const { settings } = await loadSettings({ sandbox, env: {}, flags, index: indexIn(sandbox) });
+  const { declarations } = await discoverIn(sandbox);
+  return { settings, registry: declarations.get('registry')!, plain: declarations.get('plain')!, ids: declarations.keys() };
+}

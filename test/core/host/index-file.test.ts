@@ -1,0 +1,142 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { describe, expect, it, vi } from 'vitest';
+import { manifestSchema } from '../../../core/contract/manifest.ts';
+import { INDEX_FORMAT, openIndex } from '../../../core/host/index-file.ts';
+import { settingsSchema } from '../../../core/host/settings-schema.ts';
+import { sourceDigest } from '../../../core/host/source-digest.ts';
+import { discoverIn, extension, folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
+
+const readManifest = vi.fn();
+vi.mock('../../../core/host/manifest-file.ts', async (original) => {
+  const real = await original<typeof import('../../../core/host/manifest-file.ts')>();
+  return { ...real, readManifestFile: (directory: string) => (readManifest(path.basename(directory)), real.readManifestFile(directory)) };
+});
+
+describe('the persisted index', () => {
+  it('K3 an unchanged start reads no manifest and finds the same', async () => {
+    const { sandbox, first } = await indexed({ ...extension('one'), ...extension('two'), 'extensions/broken/manifest.yaml': 'id: x\n' });
+    const second = await discoverIn(sandbox);
+    expect(readManifest).not.toHaveBeenCalled();
+    expect([...second.declarations]).toEqual([...first.declarations]);
+    expect(second.order).toEqual(first.order);
+    expect(second.failures.get('broken')).toMatchObject({ code: 'id_mismatch' });
+  });
+
+  it('K3 only what changed is read again, also when size and modification time stay', async () => {
+    const { sandbox, first } = await indexed({ ...extension('one'), ...extension('two') });
+    const file = path.join(sandbox, 'extensions/two/manifest.yaml');
+    const { atime, mtime, size } = fs.statSync(file);
+    fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('id: two', 'id: tow'));
+    fs.utimesSync(file, atime, mtime);
+    expect(fs.statSync(file).size).toBe(size);
+
+    const second = await discoverIn(sandbox);
+    expect(readManifest.mock.calls).toEqual([['two']]);
+    expect(second.failures.get('two')?.code).toBe('id_mismatch');
+    expect(second.declarations.get('one')).toEqual(first.declarations.get('one'));
+  });
+
+  it('K3 a rewrite within one step of the file clock is seen by its bytes', async () => {
+    const sandbox = folderWith(extension('one', 'description: a\n'));
+    const index = indexIn(sandbox);
+    await discoverIn(sandbox, { index });
+    writeFiles(sandbox, extension('one', 'description: b\n'));
+    const { declarations } = await discoverIn(sandbox, { index });
+    expect(declarations.get('one')!.manifest!.description).toBe('b');
+  });
+
+  it('K3 the digest follows helper files, not data, hidden files or packages', async () => {
+    const sandbox = folderWith(extension('one'));
+    const digest = async () => (await discoverIn(sandbox)).declarations.get('one')!.digest;
+    const before = await digest();
+    writeFiles(sandbox, { 'extensions/one/data/state': 'x', 'extensions/one/.cache/x': 'x', 'extensions/one/node_modules/p/index.js': 'x' });
+    expect(await digest()).toBe(before);
+    expect(sourceDigest(path.join(sandbox, 'extensions/one'))).toBe(before);
+    writeFiles(sandbox, { 'extensions/one/parts/data/helper.ts': 'x' });
+    expect(await digest()).not.toBe(before);
+  });
+
+  for (const [name, text] of [['torn', '{"version":"'], ['not an index', '[]'], ['with broken parts', '{"version":"1","folders":{"/x":7},"settings":{},"surfaces":{}}']] as const) {
+    it(`K3 an index that is ${name} is rebuilt, which is told once`, async () => {
+      const { sandbox } = await indexed(extension('one'));
+      fs.writeFileSync(path.join(sandbox, 'data/.cache/index.json'), text);
+      const index = indexIn(sandbox);
+      const { order, diagnostics } = await discoverIn(sandbox, { index });
+      expect(order).toEqual(['one']);
+      expect(diagnostics).toMatchObject([{ severity: 'info', message: expect.stringContaining('rebuilt') }]);
+      expect(await index.save()).toBeNull();
+      expect(indexIn(sandbox).diagnostics).toEqual([]);
+    });
+  }
+
+  it('K3 an index of another version is rebuilt', async () => {
+    const { sandbox } = await indexed(extension('one'));
+    const file = path.join(sandbox, 'data/.cache/index.json');
+    const content = JSON.parse(fs.readFileSync(file, 'utf8')) as { version: string };
+    fs.writeFileSync(file, JSON.stringify({ ...content, version: content.version.replace(/node\d+$/, 'node1') }));
+    expect(indexIn(sandbox).diagnostics).toMatchObject([{ severity: 'info', message: expect.stringContaining('another version') }]);
+    expect((await discoverIn(sandbox)).order).toEqual(['one']);
+  });
+
+  it('K3 surfaces hold under their key, and the file is written only when something changed', async () => {
+    const sandbox = folderWith({});
+    const index = indexIn(sandbox);
+    expect(await index.save()).toBeNull();
+    expect(fs.existsSync(index.file)).toBe(false);
+    index.putSurface('one', 'digest-1', { tools: ['a'] });
+    expect(await index.save()).toBeNull();
+    const { mtimeNs } = fs.statSync(index.file, { bigint: true });
+    await index.save();
+    expect(fs.statSync(index.file, { bigint: true }).mtimeNs).toBe(mtimeNs);
+    const again = openIndex(index.file);
+    expect(again.surface('one', 'digest-1')).toEqual({ tools: ['a'] });
+    expect(again.surface('one', 'digest-2')).toBeUndefined();
+    again.putSurface('one', 'digest-2', 2);
+    expect(again.surface('one', 'digest-1')).toBeUndefined();
+  });
+
+  it('K3 forgets folders that are gone', async () => {
+    const { sandbox } = await indexed({ ...extension('one'), ...extension('two') });
+    fs.rmSync(path.join(sandbox, 'extensions/two'), { recursive: true });
+    const index = indexIn(sandbox);
+    expect([...(await discoverIn(sandbox, { index })).declarations.keys()]).toEqual(['one']);
+    expect(index.folder(path.join(sandbox, 'extensions/two'))).toBeUndefined();
+  });
+
+  it('K3 a place that cannot be written costs a warning, not the start', async () => {
+    const sandbox = folderWith({ ...extension('one'), data: 'a file where the folder should be' });
+    const index = indexIn(sandbox);
+    expect((await discoverIn(sandbox, { index })).order).toEqual(['one']);
+    expect(await index.save()).toMatchObject({ severity: 'warning', file: index.file });
+  });
+
+  it('pins the schemas: when this fails, raise INDEX_FORMAT and write the new digest here', () => {
+    const shapes = [manifestSchema(), settingsSchema()].map((schema) => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
+    const digest = createHash('sha256').update(JSON.stringify(shapes, withoutDescriptions)).digest('hex').slice(0, 16);
+    expect([INDEX_FORMAT, digest]).toEqual([1, '7763d575e63c9cdc']);
+  });
+});
+
+function withoutDescriptions(key: string, value: unknown): unknown {
+  return key === 'description' && typeof value === 'string' ? undefined : value;
+}
+
+/** A sandbox whose index is saved and whose files are old enough for their stamps to prove them. */
+async function indexed(files: Readonly<Record<string, string>>) {
+  const sandbox = folderWith(files);
+  await settle(sandbox);
+  const index = indexIn(sandbox);
+  const first = await discoverIn(sandbox, { index });
+  expect(await index.save()).toBeNull();
+  readManifest.mockClear();
+  return { sandbox, first };
+}
+
+/** Waits until the clock of the file system has moved well past the last change: then equal stamps prove equal files. */
+async function settle(sandbox: string): Promise<void> {
+  const newest = Math.max(...fs.readdirSync(sandbox, { recursive: true, encoding: 'utf8' }).map((name) => fs.statSync(path.join(sandbox, name)).ctimeMs));
+  await vi.waitUntil(() => Date.now() > newest + 25, { interval: 5 });
+}
