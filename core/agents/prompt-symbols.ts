@@ -1,5 +1,7 @@
 import { didYouMean, type Diagnostic } from '../contract/index.ts';
-import { PROMPT_VARIABLES } from './prompt.ts';
+
+/** The variables of a prompt template. */
+export const PROMPT_VARIABLES = ['agent', 'skills', 'sandbox_dir', 'date', 'channel', 'user'] as const;
 
 export interface SymbolRules {
   readonly file: string | null;

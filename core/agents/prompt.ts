@@ -1,8 +1,6 @@
 import { PithError, type Diagnostic } from '../contract/index.ts';
 
 /** The six variables of a prompt template. */
-export const PROMPT_VARIABLES = ['agent', 'skills', 'sandbox_dir', 'date', 'channel', 'user'] as const;
-
 export interface PromptVariables {
   readonly agent: { readonly id: string; readonly name: string; readonly description: string; readonly model: string };
   /** By the name in `uses_skills`. */

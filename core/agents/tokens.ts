@@ -30,9 +30,9 @@ export function textOf(message: Message): string {
 }
 
 /** More than any tokenizer would count: characters. Cheap enough to decide whether counting is worth while. */
-export function upperBound(messages: readonly Message[]): number {
+export function upperBound(messages: readonly Message[], from = 0): number {
   let total = 0;
-  for (const message of messages) total += textOf(message).length + 8;
+  for (let index = from; index < messages.length; index += 1) total += textOf(messages[index] as Message).length + 8;
   return total;
 }
 

@@ -1,0 +1,132 @@
+import { nearest, toolError, type JsonValue, type Message, type Retain, type ToolResult, type TurnEvent } from '../contract/index.ts';
+import type { CallRecord } from '../threads/thread.ts';
+import { decide, digestOf } from './gate.ts';
+import { resultPart } from './messages.ts';
+import type { RawCall } from './step.ts';
+import type { AskedCall, RunningTurn } from './turn-types.ts';
+
+/** A call and what the gate decided: `result` is there when it does not run. */
+export interface DecidedCall {
+  readonly record: CallRecord;
+  readonly result: ToolResult | null;
+}
+
+/** Finds the tool and reads the input of each call. What cannot run carries its answer. */
+export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonly AskedCall[] {
+  return calls.map(({ callId, name, input: text }) => {
+    const tool = turn.toolsByName.get(name) ?? null;
+    const input = parseInput(text);
+    const problem = tool === null ? unknownTool(name, turn) : input === null ? invalidInput(name, text) : null;
+    return { callId, name, tool, input: input ?? {}, problem };
+  });
+}
+
+/** Sends each call through the gate, in the order in which the model asked. */
+export async function decideCalls(turn: RunningTurn, step: number, asked: readonly AskedCall[]): Promise<readonly DecidedCall[]> {
+  const before = turn.calls;
+  turn.calls += asked.length;
+  return Promise.all(
+    asked.map(async (call, index) => {
+      const { tool } = call;
+      const record: CallRecord = {
+        turnId: turn.record.id, step, index, callId: call.callId, name: call.name,
+        extensionId: tool?.extensionId ?? '', tool: tool?.descriptor.name ?? call.name,
+        input: call.input, effect: tool?.descriptor.effect ?? 'read', state: 'requested', result: null,
+      };
+      return { record, result: call.problem ?? (await refusal(turn, record, before + index)) };
+    }),
+  );
+}
+
+/** Runs what the gate let through, side by side; the message has the results in the order of the calls. Never rejects for a tool's sake. */
+export async function runCalls(turn: RunningTurn, calls: readonly DecidedCall[]): Promise<{ readonly message: Message; readonly retain: Readonly<Record<string, Retain>>; readonly stored: Promise<unknown> }> {
+  const { threads } = turn.deps;
+  const stored: Promise<void>[] = [];
+  const finished = await Promise.all(
+    calls.map(async ({ record, result: given }) => {
+      const result = given ?? (await callTool(turn, record));
+      if (record.state !== 'finished') stored.push(threads.finishCall(record.turnId, record.step, record.index, result));
+      turn.emit(await resultEvent(turn, record, result));
+      return { record, result };
+    }),
+  );
+  const retain: Record<string, Retain> = {};
+  for (const { record, result } of finished) if (result.ok && result.retain) retain[record.callId] = result.retain;
+  const message: Message = { role: 'tool', content: finished.map(({ record, result }) => resultPart(record.callId, record.name, result)) };
+  return { message, retain, stored: Promise.all(stored) };
+}
+
+/** The key that every attempt at this call has. */
+export function keyOf({ turnId, step, index }: Pick<CallRecord, 'turnId' | 'step' | 'index'>): string {
+  return `${turnId}/${step}/${index}`;
+}
+
+/** Why a call does not run, or null when it may. */
+export async function refusal(turn: RunningTurn, record: CallRecord, callsBefore: number): Promise<ToolResult | null> {
+  const descriptor = turn.toolsByName.get(record.name)?.descriptor;
+  const decision = decide({
+    extensionId: record.extensionId,
+    tool: record.tool,
+    needsApproval: descriptor?.needsApproval === 'always' || (descriptor?.needsApproval === 'maybe' && (await asksApproval(turn, record))),
+    callsBefore,
+    limits: turn.prepared.limits,
+    policy: turn.prepared.policy,
+  });
+  if (decision.kind === 'allow') return null;
+  if (decision.kind === 'refuse') return toolError(decision.code, decision.message);
+  const digest = digestOf(record.input).slice(0, 12);
+  return toolError('approval_unavailable', `not run: ${decision.reason} (arguments ${digest}), and nobody can be asked here; tell the user what you wanted to do`);
+}
+
+async function asksApproval(turn: RunningTurn, record: CallRecord): Promise<boolean> {
+  try {
+    return await turn.deps.extensions.needsApproval(record.extensionId, record.tool, record.input);
+  } catch {
+    return true; // who cannot say gets asked about
+  }
+}
+
+async function callTool(turn: RunningTurn, record: CallRecord): Promise<ToolResult> {
+  if (turn.signal.aborted) return toolError('aborted', 'not run: the turn was ended');
+  const { clock, extensions, events } = turn.deps;
+  const name = `${record.extensionId}/${record.tool}`;
+  turn.called.set(name, (turn.called.get(name) ?? 0) + 1);
+  const startedAt = clock.now();
+  const result = await extensions.callTool(record.extensionId, record.tool, record.input, { turn: turn.info, idempotencyKey: keyOf(record) }, turn.signal);
+  events.publish('tool.called', {
+    turnId: record.turnId, extensionId: record.extensionId, tool: record.tool, ok: result.ok, ms: clock.now() - startedAt, correlationId: turn.info.correlationId,
+  });
+  return result;
+}
+
+async function resultEvent(turn: RunningTurn, { callId: id, name, extensionId, tool }: CallRecord, result: ToolResult): Promise<TurnEvent> {
+  const line = extensionId === '' ? undefined : await turn.deps.extensions.presentTool(extensionId, tool, result);
+  const outcome = result.ok ? { output: result.output } : { error: result.error };
+  const { title, metadata } = result;
+  return { type: 'tool-result', id, name, ok: result.ok, at: turn.deps.clock.now(), ...outcome, title, metadata, line };
+}
+
+/** null when the text is no JSON object. Models write nothing at all for a tool without arguments. */
+function parseInput(text: string): JsonValue {
+  if (text.trim() === '') return {};
+  try {
+    const value = JSON.parse(text) as JsonValue;
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null; // the model is told, and may try again
+  }
+}
+
+const SHOWN_INPUT = 200;
+
+function invalidInput(name: string, text: string): ToolResult {
+  const shown = text.length > SHOWN_INPUT ? `${text.slice(0, SHOWN_INPUT)}…` : text;
+  return toolError('tool_input_invalid', `the input of '${name}' is not a JSON object: ${shown}`);
+}
+
+function unknownTool(name: string, turn: RunningTurn): ToolResult {
+  const names = [...turn.toolsByName.keys()];
+  const close = nearest(name, names);
+  const hint = close.length > 0 ? `; the nearest are ${close.join(', ')}` : names.length > 0 ? `; there are ${names.slice(0, 20).join(', ')}` : '; this agent has no tools';
+  return toolError('tool_unknown', `there is no tool '${name}'${hint}`);
+}
