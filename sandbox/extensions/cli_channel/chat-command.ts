@@ -1,0 +1,34 @@
+import { PithError, type Command, type CommandInput, type CommandIO } from 'pith';
+import type { ChatContext } from './conversation.ts';
+import { findCommands } from './found-commands.ts';
+import { chatInteractively } from './interactive.ts';
+import { openConversation } from './opening.ts';
+import { chatThroughPipe } from './piped.ts';
+import { processTerminal, type Terminal } from './terminal.ts';
+import type { Terminals } from './terminals.ts';
+
+/** `pith chat`: a conversation on a terminal, one message with -p, one message a line from a pipe. */
+export function chatCommand(context: ChatContext, terminals: Terminals, terminal: () => Terminal = processTerminal): Command {
+  return {
+    path: 'chat',
+    description: 'Talk to an agent: in the terminal, with one message (-p), or one message a line (pipe)',
+    slash: false,
+    options: [
+      { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' },
+      { name: 'prompt', short: 'p', type: 'string', description: 'Say this and leave after the answer' },
+      { name: 'thread', short: 't', type: 'string', description: 'Go on in this conversation' },
+      { name: 'resume', type: 'boolean', description: 'Continue what was interrupted, in the named or the last conversation' },
+      { name: 'model', short: 'm', type: 'string', description: 'provider/model or an alias, instead of the agent’s' },
+      { name: 'no-skills', type: 'boolean', description: 'Without any skills' },
+    ],
+    async run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+      const prompt = input.options['prompt'];
+      if (typeof prompt === 'string' && prompt.trim() === '') throw new PithError('usage', 'wrong use of -p: the message is empty', { cure: 'write: pith chat -p "your message"' });
+      const commands = await findCommands(context);
+      const opening = await openConversation(context, commands, input, signal);
+      const resume = input.options['resume'] === true;
+      if (io.interactive && prompt === undefined) return chatInteractively({ context, opening, resume, terminal: terminal(), terminals, io }, signal);
+      return chatThroughPipe({ context, opening, resume, messages: typeof prompt === 'string' ? [prompt] : resume ? [] : io.input, terminal: terminal(), io }, signal);
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type pc from 'picocolors';
+import { messageOf, type Command } from 'pith';
+import type { Conversation } from './conversation.ts';
+import { clean } from './markdown-stream.ts';
+import type { PastMessage } from './opening.ts';
+import { fields, query, text } from './query.ts';
+
+type Colours = ReturnType<typeof pc.createColors>;
+
+const LONGEST = 600;
+
+/** Who answers, by which model, how to leave; and how to connect a model where none is. */
+export async function firstScreen(conversation: Conversation, commands: readonly Command[], colour: Colours, signal: AbortSignal): Promise<string> {
+  const model = await modelOf(conversation, commands, signal);
+  const line = `${colour.bold(conversation.agentId)} ${colour.dim(`· ${model.text} · /help lists commands, Ctrl-D leaves`)}`;
+  return model.offline ? `${line}\n${colour.dim(CONNECT)}\n` : `${line}\n`;
+}
+
+const CONNECT =
+  'No model is connected, so answers come straight from the skills. To connect one, set ANTHROPIC_API_KEY or OPENAI_API_KEY,\n' +
+  'or PITH_MODEL=openai/<model> with OPENAI_BASE_URL for another server, and start again.';
+
+/** The conversation so far, shortened. */
+export function pastLines(past: readonly PastMessage[], colour: Colours): readonly string[] {
+  return past.map(({ role, text: said }) => {
+    const short = clean(said.length > LONGEST ? `${said.slice(0, LONGEST)}…` : said);
+    return role === 'user' ? colour.dim(`› ${short}`) : `${short}\n`;
+  });
+}
+
+async function modelOf({ model, agentId }: Conversation, commands: readonly Command[], signal: AbortSignal): Promise<{ readonly text: string; readonly offline: boolean }> {
+  try {
+    const own = model ?? text(fields(await query(commands, ['agents', 'show', agentId], signal))['model']) ?? 'default';
+    // 'default' needs no model to be loaded
+    const ref = text(fields(await query(commands.filter(({ path }) => path === 'model'), own === 'default' ? ['model'] : ['model', own], signal))['ref']) ?? own;
+    return { text: ref, offline: ref.startsWith('offline/') };
+  } catch (error) {
+    return { text: messageOf(error), offline: false }; // the first turn says it in full
+  }
+}

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import pc from 'picocolors';
+import { messageOf, type CommandIO } from 'pith';
+import { completeLine } from './completion.ts';
+import type { ChatContext } from './conversation.ts';
+import { firstScreen, pastLines } from './first-screen.ts';
+import { HistoryFile } from './history-file.ts';
+import { LineEditor } from './line-editor.ts';
+import type { Opening } from './opening.ts';
+import { SlashCommands } from './slash-commands.ts';
+import type { Terminal } from './terminal.ts';
+import type { Terminals } from './terminals.ts';
+import { TurnView } from './turn-view.ts';
+
+export interface InteractiveChat {
+  readonly context: ChatContext;
+  readonly opening: Opening;
+  readonly resume: boolean;
+  readonly terminal: Terminal;
+  readonly terminals: Terminals;
+  readonly io: CommandIO;
+}
+
+/** Talks until Ctrl-D, `/quit`, Ctrl-C twice or the end of the process is asked for. */
+export async function chatInteractively(chat: InteractiveChat, signal: AbortSignal): Promise<number> {
+  const { context, opening, terminal, terminals, io } = chat;
+  const { conversation } = opening;
+  const colour = pc.createColors(io.colour);
+  const write = (text: string) => void terminal.output.write(`${text}\n`);
+  const slash = new SlashCommands(context, conversation);
+  const history = new HistoryFile(join(context.dataDirectory, 'history'), (error) => context.logger.warn('history not kept', { reason: messageOf(error) }));
+  const view = new TurnView({ terminal, clock: context.clock, colour: io.colour, quiet: io.quiet });
+  let turn: AbortController | null = null;
+  let warned = false;
+
+  const editor = new LineEditor({
+    terminal,
+    history: await history.load(),
+    complete: async (line) => completeLine(line, await slash.all(), signal),
+    interrupted(line) {
+      if (turn) return turn.abort(new DOMException('stopped by Ctrl-C', 'AbortError'));
+      if (line === '' && warned) return editor.close();
+      warned = line === '';
+      if (warned) write(colour.dim('\nCtrl-C again or Ctrl-D leaves'));
+      editor.again();
+    },
+  });
+  const leave = () => {
+    turn?.abort(signal.reason);
+    editor.close();
+  };
+  signal.addEventListener('abort', leave, { once: true });
+  const closeTerminal = terminals.open({
+    get threadId() {
+      return conversation.threadId;
+    },
+    show: ({ text }) => {
+      write(`\n${text}`);
+      editor.again();
+    },
+  });
+  const slashIO = (): CommandIO => ({
+    ...io,
+    print: write,
+    error: (text) => write(colour.red(text)),
+    columns: terminal.output.columns ?? 80,
+    ask: (question) => editor.next(`${question} `),
+    session: { threadId: conversation.threadId, agentId: conversation.agentId },
+  });
+  const run = async (work: (abort: AbortSignal) => Promise<unknown>): Promise<void> => {
+    turn = new AbortController();
+    if (signal.aborted) turn.abort(signal.reason);
+    try {
+      await work(turn.signal);
+    } finally {
+      turn = null;
+      warned = false;
+    }
+  };
+  const say = async (text: string | null, abort: AbortSignal) => {
+    for await (const event of conversation.say(text, abort)) view.show(event);
+    write('');
+  };
+
+  try {
+    write(await firstScreen(conversation, await slash.all(), colour, signal));
+    for (const line of pastLines(opening.past, colour)) write(line);
+    if (chat.resume) await run((abort) => say(null, abort));
+    while (!slash.left && !signal.aborted) {
+      const line = await editor.next(colour.cyan('› '));
+      if (line === null) break;
+      if (line.trim() === '') continue;
+      history.add(line);
+      await run((abort) => (slash.covers(line) ? slash.run(line, slashIO(), abort) : say(line, abort)));
+    }
+  } finally {
+    signal.removeEventListener('abort', leave);
+    closeTerminal();
+    editor.close();
+    await history.close();
+  }
+  if (conversation.begun) write(colour.dim(`\nGo on later with: pith chat --thread ${conversation.threadId}`));
+  return signal.aborted ? 130 : 0;
+}

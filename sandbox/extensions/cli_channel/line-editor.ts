@@ -1,0 +1,117 @@
+import { createInterface, type Interface } from 'node:readline';
+import { Writable } from 'node:stream';
+import type { Terminal } from './terminal.ts';
+
+export interface LineEditorOptions {
+  readonly terminal: Terminal;
+  /** Newest first. */
+  readonly history: string[];
+  complete(line: string): Promise<readonly [readonly string[], string]>;
+  /** Ctrl-C. `line` is what was being typed. */
+  interrupted(line: string): void;
+}
+
+const PASTE_ON = '\u001b[?2004h';
+const PASTE_OFF = '\u001b[?2004l';
+
+/** Lines that a person types. What is pasted stays one text; what is typed while others write is kept for the next line. */
+export class LineEditor {
+  readonly #lines: Interface;
+  readonly #typed: string[] = [];
+  #waiting: ((line: string | null) => void) | null = null;
+  #closed = false;
+  #muted = false;
+  #pasting = false;
+  #pasted: string[] = [];
+
+  constructor(private readonly options: LineEditorOptions) {
+    const { terminal, history, complete } = options;
+    this.#lines = createInterface({
+      input: terminal.input,
+      output: this.#output(terminal),
+      terminal: true,
+      history: history.map((line) => line.replaceAll('\n', ' ')),
+      historySize: 1000,
+      removeHistoryDuplicates: true,
+      completer: (line: string, done: (error: null, result: [string[], string]) => void) => {
+        void complete(line).then(([hits, part]) => done(null, [[...hits], part]), () => done(null, [[], line])); // no completion is no failure
+      },
+    });
+    terminal.output.write(PASTE_ON);
+    terminal.input.on('keypress', this.#keypress);
+    this.#lines.on('line', (line) => this.#line(line));
+    this.#lines.on('SIGINT', () => options.interrupted(this.#takeLine()));
+    this.#lines.on('close', () => this.#end());
+  }
+
+  /** The next text; null when the input has ended. */
+  next(prompt: string): Promise<string | null> {
+    const typed = this.#typed.shift();
+    if (typed !== undefined || this.#closed) return Promise.resolve(typed ?? null);
+    this.#muted = false;
+    this.#lines.setPrompt(prompt);
+    this.#lines.prompt(true);
+    return new Promise((resolve) => (this.#waiting = resolve));
+  }
+
+  /** Shows the prompt again after something was written over it. */
+  again(): void {
+    if (this.#waiting) this.#lines.prompt(true);
+  }
+
+  close(): void {
+    this.#lines.close();
+  }
+
+  #keypress = (_text: string | undefined, key: { readonly name?: string } | undefined): void => {
+    if (key?.name === 'paste-start') this.#pasting = true;
+    if (key?.name === 'paste-end') this.#pasting = false;
+  };
+
+  #line(line: string): void {
+    if (this.#pasting) return void this.#pasted.push(line);
+    if (line.endsWith('\\') && !line.endsWith('\\\\')) {
+      this.#pasted.push(line.slice(0, -1));
+      this.#lines.setPrompt('… ');
+      return this.#lines.prompt();
+    }
+    const text = [...this.#pasted, line].join('\n');
+    this.#pasted = [];
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    if (!waiting) return void this.#typed.push(text);
+    this.#muted = true;
+    waiting(text);
+  }
+
+  /** Empties the line that is being typed. */
+  #takeLine(): string {
+    const line = [...this.#pasted, this.#lines.line].join('\n');
+    this.#pasted = [];
+    if (!this.#muted && line !== '') this.options.terminal.output.write('^C\n');
+    (this.#lines as Interface & { line: string; cursor: number }).line = '';
+    (this.#lines as Interface & { cursor: number }).cursor = 0;
+    return line;
+  }
+
+  #end(): void {
+    this.#closed = true;
+    this.options.terminal.input.off('keypress', this.#keypress);
+    this.options.terminal.output.write(PASTE_OFF);
+    this.#waiting?.(null);
+    this.#waiting = null;
+  }
+
+  /** While an answer is written, what is typed is kept but not shown: it would tear the text. */
+  #output(terminal: Terminal): Writable {
+    const output = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        if (!this.#muted) terminal.output.write(chunk);
+        done();
+      },
+    });
+    Object.defineProperties(output, { columns: { get: () => terminal.output.columns ?? 80 }, isTTY: { value: true } });
+    terminal.output.on('resize', () => output.emit('resize'));
+    return output;
+  }
+}

@@ -1,0 +1,99 @@
+import type { Command, CommandIO } from 'pith';
+import type { Conversation } from './conversation.ts';
+import { readThread } from './opening.ts';
+import { fields, query, text } from './query.ts';
+
+export interface LocalScope {
+  readonly conversation: Conversation;
+  /** Commands of the kernel and of extensions. */
+  readonly found: readonly Command[];
+  readonly all: () => Promise<readonly Command[]>;
+  readonly leave: () => void;
+}
+
+/** What only a conversation can do. */
+export function localCommands({ conversation, found, all, leave }: LocalScope): readonly Command[] {
+  return [
+    {
+      path: 'help',
+      description: 'List what can be typed here',
+      async run(_input, io) {
+        const commands = await all();
+        io.json(commands.map(({ path, description }) => ({ path, description })));
+        const rows = commands.map((command) => [`/${command.path}${(command.arguments ?? []).map(({ name, required }) => (required ? ` <${name}>` : ` [${name}]`)).join('')}`, command.description] as const);
+        const width = Math.max(...rows.map(([left]) => left.length));
+        for (const [left, right] of rows) io.print(`  ${left.padEnd(width)}  ${right}`);
+      },
+    },
+    {
+      path: 'agent',
+      description: 'Talk with another agent',
+      arguments: [{ name: 'id', description: 'The agent' }],
+      async run(input, io, signal) {
+        const id = input.arguments['id'];
+        if (typeof id === 'string') {
+          await query(found, ['agents', 'show', id], signal); // throws for an unknown one, with the nearest names
+          conversation.agentId = id;
+        }
+        io.json({ agent: conversation.agentId });
+        io.print(`Talking with ${conversation.agentId}`);
+      },
+    },
+    {
+      path: 'new',
+      description: 'Begin a new conversation',
+      async run(_input, io) {
+        const before = conversation.threadId;
+        const begun = conversation.begun;
+        conversation.startAnew();
+        io.json({ thread: conversation.threadId });
+        io.print(`New conversation ${conversation.threadId}${begun ? ` (back to the last one: /thread ${before})` : ''}`);
+      },
+    },
+    {
+      path: 'thread',
+      description: 'Go on in another conversation',
+      arguments: [{ name: 'id', description: 'The thread' }],
+      async run(input, io, signal) {
+        const id = input.arguments['id'];
+        if (typeof id !== 'string') return say(io, conversation);
+        const thread = await readThread(found, id, signal);
+        if (thread === null) return unknownThread(found, id, signal);
+        conversation.moveTo(id);
+        if (thread.agentId !== undefined) conversation.agentId = thread.agentId;
+        say(io, conversation);
+        for (const message of thread.past) io.print(`${message.role === 'user' ? '› ' : ''}${message.text}`);
+      },
+    },
+    {
+      path: 'model',
+      description: 'Show which model answers, or take another for this conversation',
+      arguments: [{ name: 'ref', description: 'provider/model or an alias; "default" for the agent’s own' }],
+      async run(input, io, signal) {
+        const ref = input.arguments['ref'];
+        const wanted = typeof ref === 'string' ? ref : conversation.model;
+        const answer = fields(await query(found, wanted === null || wanted === 'default' ? ['model'] : ['model', wanted], signal)); // throws for an unknown one
+        if (typeof ref === 'string') conversation.model = ref === 'default' ? null : ref;
+        io.json({ ref: text(answer['ref']) ?? null, why: text(answer['why']) ?? null });
+        io.print(`${text(answer['ref']) ?? wanted ?? 'default'}${text(answer['why']) === undefined ? '' : ` (${text(answer['why'])})`}`);
+      },
+    },
+    {
+      path: 'quit',
+      description: 'Leave (also Ctrl-D)',
+      async run() {
+        leave();
+      },
+    },
+  ];
+}
+
+function say(io: CommandIO, conversation: Conversation): void {
+  io.json({ thread: conversation.threadId, agent: conversation.agentId });
+  io.print(`Conversation ${conversation.threadId} with ${conversation.agentId}`);
+}
+
+/** Asks again for the error with the nearest names, which the first reading took for a new thread. */
+async function unknownThread(found: readonly Command[], id: string, signal: AbortSignal): Promise<void> {
+  await query(found, ['threads', 'show', id], signal);
+}

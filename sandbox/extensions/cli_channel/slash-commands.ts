@@ -1,0 +1,58 @@
+import { didYouMean, matchCommand, parseCommandInput, PithError, splitWords, type Command, type CommandIO } from 'pith';
+import type { ChatContext, Conversation } from './conversation.ts';
+import { errorLine } from './error-line.ts';
+import { findCommands } from './found-commands.ts';
+import { localCommands } from './local-commands.ts';
+
+/** What is typed with a slash: the commands of the command line, and those that belong to the conversation itself. */
+export class SlashCommands {
+  /** `/quit` was given. */
+  left = false;
+
+  constructor(
+    private readonly context: ChatContext,
+    private readonly conversation: Conversation,
+  ) {}
+
+  /** True for `/word …`; a path such as `/etc/hosts` is a message. */
+  covers(line: string): boolean {
+    return /^\/(?:[a-z?][a-z-]*)?(?:\s|$)/iu.test(line);
+  }
+
+  /** Returns the exit code; what goes wrong is told on the error stream. */
+  async run(line: string, io: CommandIO, signal: AbortSignal): Promise<number> {
+    try {
+      const commands = await this.all();
+      const words = splitWords(line.trim().slice(1));
+      const { command, rest } = find(commands, words.length === 0 || words[0] === '?' ? ['help'] : words);
+      return (await command.run(parseCommandInput(command, rest), io, signal)) ?? 0;
+    } catch (error) {
+      io.error(errorLine(error));
+      return 1;
+    }
+  }
+
+  /** Those of the conversation come before others of the same name. */
+  async all(): Promise<readonly Command[]> {
+    const found = await findCommands(this.context);
+    const local = localCommands({ conversation: this.conversation, found, all: () => this.all(), leave: () => (this.left = true) });
+    const names = new Set(local.map(({ path }) => path));
+    return [...local, ...found.filter(({ path }) => !names.has(path))].sort((a, b) => (a.path < b.path ? -1 : 1));
+  }
+}
+
+/** A group alone (`/skills`) means its list. Throws `command_unknown` with the nearest names. */
+function find(commands: readonly Command[], words: readonly string[]): { readonly command: Command; readonly rest: readonly string[] } {
+  const [first = '', second] = words;
+  const exact = matchCommand(commands, words);
+  if (exact) return exact;
+  if (second === undefined || second.startsWith('-')) {
+    const listing = matchCommand(commands, [first, 'list', ...words.slice(1)]);
+    if (listing) return listing;
+  }
+  const below = commands.filter(({ path }) => path.startsWith(`${first} `)).map(({ path }) => path);
+  const name = below.length > 0 ? words.slice(0, 2).join(' ') : first;
+  const known = below.length > 0 ? below : [...new Set(commands.flatMap(({ path }) => [path, path.split(' ')[0] ?? path]))];
+  const guess = didYouMean(name, known).replaceAll(/'([^']+)'/gu, "'/$1'");
+  throw new PithError('command_unknown', `unknown command '/${name}': nothing here has it`, { cure: guess === '' ? 'see /help' : guess.replace(/^; /u, '') });
+}

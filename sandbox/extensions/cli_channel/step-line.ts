@@ -1,0 +1,47 @@
+import type { JsonValue, TurnEvent } from 'pith';
+
+type ToolResultEvent = Extract<TurnEvent, { type: 'tool-result' }>;
+type TurnEndEvent = Extract<TurnEvent, { type: 'turn-end' }>;
+
+/** When each call was asked for, and with what. */
+export type StepTimes = Map<string, { readonly at: number; readonly input: JsonValue }>;
+
+/** A tool call in one line: its own words, else its title, else its name, input and error. */
+export function stepLine(event: ToolResultEvent, times: StepTimes, now: number): { readonly text: string; readonly time: string } {
+  const call = times.get(event.id);
+  times.delete(event.id);
+  const own = event.line ?? event.title;
+  const text = own ?? (event.ok ? `${event.name}${brief(call?.input)}` : `${event.name}${brief(call?.input)}: ${event.error?.message ?? 'failed'}`);
+  return { text: oneLine(text, 160), time: call ? duration(now - call.at) : '' };
+}
+
+/** What to say at the end of a turn beside its text; null when all went well. */
+export function endingLine(event: TurnEndEvent): string | null {
+  switch (event.reason) {
+    case 'done':
+      return null;
+    case 'error':
+      return `pith: ${event.error?.message ?? 'the turn failed'}`;
+    case 'aborted':
+      return 'Stopped';
+    case 'limit':
+      return `Stopped: ${event.error?.message ?? 'a limit of the agent was reached'}`;
+    case 'awaiting_approval':
+      return 'Waiting for approval; see /approvals';
+  }
+}
+
+function brief(input: JsonValue | undefined): string {
+  if (input === undefined || input === null || typeof input !== 'object') return '';
+  const shown = Object.entries(input).map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  return shown.length === 0 ? '' : ` (${oneLine(shown.join(', '), 60)})`;
+}
+
+function duration(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+function oneLine(text: string, room: number): string {
+  const flat = text.replace(/\s+/gu, ' ').trim();
+  return flat.length <= room ? flat : `${flat.slice(0, room - 1)}…`;
+}

@@ -1,0 +1,10 @@
+/** The streams of a terminal, or their stand-ins in tests. */
+export interface Terminal {
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+}
+
+/** Raw streams, because a conversation edits lines and shows words as they come. */
+export function processTerminal(): Terminal {
+  return { input: process.stdin, output: process.stdout };
+}

@@ -1,0 +1,90 @@
+import pc from 'picocolors';
+import type { Clock, TurnEvent } from 'pith';
+import { clean, MarkdownStream } from './markdown-stream.ts';
+import { Spinner } from './spinner.ts';
+import { endingLine, stepLine, type StepTimes } from './step-line.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface ViewOptions {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly colour: boolean;
+  /** Answers and errors only. */
+  readonly quiet: boolean;
+}
+
+/** Shows turns on a terminal. Notices are shown once in its life. */
+export class TurnView {
+  readonly #markdown: MarkdownStream;
+  readonly #spinner: Spinner;
+  readonly #colour: ReturnType<typeof pc.createColors>;
+  readonly #told = new Set<string>();
+  readonly #times: StepTimes = new Map();
+  #wrote = false;
+
+  constructor(private readonly options: ViewOptions) {
+    const { terminal, clock, colour } = options;
+    this.#colour = pc.createColors(colour);
+    this.#markdown = new MarkdownStream((text) => this.#write(text), { colour, columns: () => terminal.output.columns ?? 80 });
+    this.#spinner = new Spinner((text) => terminal.output.write(text), clock, this.#colour.dim);
+  }
+
+  show(event: TurnEvent): void {
+    const { clock, quiet } = this.options;
+    switch (event.type) {
+      case 'turn-start':
+        this.#wrote = false;
+        this.#spinner.start('thinking');
+        return;
+      case 'text-delta':
+        this.#spinner.stop();
+        this.#markdown.feed(event.text);
+        return;
+      case 'tool-call':
+        this.#times.set(event.id, { at: clock.now(), input: event.input });
+        this.#break();
+        this.#spinner.start(clean(event.name));
+        return;
+      case 'tool-result': {
+        const line = stepLine(event, this.#times, clock.now());
+        if (!quiet) this.#line(`${event.ok ? this.#colour.green('✓') : this.#colour.red('✗')} ${clean(line.text)} ${this.#colour.dim(line.time)}`);
+        this.#spinner.start('thinking');
+        return;
+      }
+      case 'notice':
+        if (!quiet && !this.#told.has(event.code + event.message)) this.#line(this.#colour.dim(clean(event.message)));
+        this.#told.add(event.code + event.message);
+        return;
+      case 'approval-request':
+        this.#line(this.#colour.yellow(`${clean(event.tool)} waits for approval`));
+        return;
+      case 'step-end':
+        this.#break();
+        this.#spinner.start('thinking');
+        return;
+      case 'turn-end': {
+        this.#break();
+        this.#spinner.stop();
+        const ending = endingLine(event);
+        if (ending !== null) this.#line(event.reason === 'error' ? this.#colour.red(clean(ending)) : this.#colour.yellow(clean(ending)));
+      }
+    }
+  }
+
+  /** A line of its own, whatever is under way. */
+  #line(text: string): void {
+    this.#break();
+    this.#spinner.stop();
+    this.#write(`${text}\n`);
+  }
+
+  #break(): void {
+    this.#markdown.end();
+  }
+
+  #write(text: string): void {
+    if (!this.#wrote) this.#spinner.stop();
+    this.#wrote = true;
+    this.options.terminal.output.write(text);
+  }
+}
