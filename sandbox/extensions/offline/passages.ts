@@ -1,4 +1,4 @@
-import { overlap, termsOf } from './terms.ts';
+import { termsOf } from './terms.ts';
 
 /** A part of a skill's text under one heading. */
 export interface Passage {
@@ -9,7 +9,7 @@ export interface Passage {
 }
 
 const MAX_PASSAGES = 3;
-const MAX_BLOCKS = 6;
+const MAX_BLOCKS = 5;
 const MAX_CHARACTERS = 1_500;
 
 /** Cuts Markdown into its sections. Headings inside code blocks are code. */
@@ -51,32 +51,44 @@ export function sectionsOf(markdown: string): readonly Passage[] {
 
 /** The passages that share most with the question, best first; empty when none shares anything. */
 export function fittingPassages(question: string, markdown: string): readonly Passage[] {
-  const wanted = termsOf(question);
-  const scored = sectionsOf(markdown)
-    .map((section) => ({ section, score: scoreOf(section, wanted) }))
+  const sections = sectionsOf(markdown);
+  const weights = weigh(termsOf(question), sections);
+  const scored = sections
+    .map((section) => ({ section, score: scoreOf(section, weights) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
     .slice(0, MAX_PASSAGES);
   let room = MAX_CHARACTERS;
   return scored.flatMap(({ section }) => {
-    const blocks = blocksOf(section, wanted, room);
+    const blocks = blocksOf(section, weights, room);
     room -= blocks.join('').length;
     return blocks.length === 0 ? [] : [{ headings: section.headings, blocks }];
   });
 }
 
-function scoreOf(section: Passage, wanted: ReadonlySet<string>): number {
-  const shared = section.blocks.map((block) => overlap(wanted, block)).sort((a, b) => b - a);
-  const [best = 0, ...others] = shared;
-  // The title names the whole skill: only the innermost heading says what this section is about.
-  return overlap(wanted, section.headings.at(-1) ?? '') * 1.5 + best + Math.min(1.5, others.reduce((sum, count) => sum + count, 0) / 4);
+type Weights = ReadonlyMap<string, number>;
+
+/** A word that stands in every section tells them apart least. */
+function weigh(wanted: ReadonlySet<string>, sections: readonly Passage[]): Weights {
+  const found = sections.map((section) => termsOf([...section.headings, ...section.blocks].join('\n')));
+  return new Map([...wanted].map((term) => [term, Math.log(1 + sections.length / Math.max(1, found.filter((terms) => terms.has(term)).length))]));
 }
 
-/** The blocks that share something, else the first ones: a heading alone can be what fits. */
-function blocksOf(section: Passage, wanted: ReadonlySet<string>, room: number): readonly string[] {
-  const fitting = section.blocks.filter((block) => overlap(wanted, block) > 0);
-  const headingFits = overlap(wanted, section.headings.at(-1) ?? '') > 0;
-  const chosen = (headingFits ? section.blocks : fitting).slice(0, MAX_BLOCKS);
+function scoreOf(section: Passage, weights: Weights): number {
+  const [best = 0, ...others] = section.blocks.map((block) => shared(weights, block)).sort((a, b) => b - a);
+  return headingScore(section, weights) + best + Math.min(best / 2, others.reduce((sum, score) => sum + score, 0) / 4);
+}
+
+/** The innermost heading says most; the outermost is the title of the whole skill, unless it stands alone. */
+function headingScore({ headings }: Passage, weights: Weights): number {
+  const [innermost = '', ...outer] = headings.toReversed();
+  return shared(weights, innermost) * 1.5 + outer.slice(0, -1).reduce((sum, heading) => sum + shared(weights, heading), 0);
+}
+
+/** The blocks that share something; the first ones where a heading is what fits. */
+function blocksOf(section: Passage, weights: Weights, room: number): readonly string[] {
+  const fitting = section.blocks.filter((block) => shared(weights, block) > 0);
+  const chosen = (headingScore(section, weights) > 0 ? section.blocks : fitting).slice(0, MAX_BLOCKS);
   const kept: string[] = [];
   let left = room;
   for (const block of chosen) {
@@ -88,4 +100,10 @@ function blocksOf(section: Passage, wanted: ReadonlySet<string>, room: number): 
     left -= block.length;
   }
   return kept;
+}
+
+function shared(weights: Weights, text: string): number {
+  let sum = 0;
+  for (const term of termsOf(text)) sum += weights.get(term) ?? 0;
+  return sum;
 }

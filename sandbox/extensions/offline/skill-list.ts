@@ -17,8 +17,10 @@ export function parseSkillList(output: JsonValue): readonly ListedSkill[] {
     if (parsed !== undefined) return fromJson(parsed);
   }
   return text.split('\n').flatMap((line) => {
-    const match = /^[\s•*\-\d.)]*`([^`\s]+)`\s*(?:[—–:-]+\s*)?(.*)$/.exec(line);
-    return match ? [{ id: match[1] ?? '', description: match[2] ?? '', why: [] }] : [];
+    const match = /^[\s•*\-\d.)]*`([^`\s]+)`\s*(?:[—–:-]+\s*)?(.*?)\s*(?:\[matches: ([^\]]*)\])?$/.exec(line);
+    if (match === null) return [];
+    const [, id = '', description = '', matches = ''] = match;
+    return [{ id, description, why: matches.split(', ').filter((term) => term !== '') }];
   });
 }
 
