@@ -1,5 +1,5 @@
 import type { SqlRow, SqlValue } from '../contract/index.ts';
-import { codeOf } from '../contract/errors.ts';
+import { messageOf } from '../contract/errors.ts';
 import { loadDriver, type Authorize, type Driver, type DriverDatabase, type DriverStatement } from './driver.ts';
 import { databaseFailure, isBusy } from './failure.ts';
 import { checkParameters, countParameters, withExactIntegers } from './parameters.ts';
@@ -15,6 +15,8 @@ export interface SqliteDatabase {
   exec(sql: string): void;
   /** Runs `act` with each access of its statements decided by `access`, also when SQLite compiles them anew. */
   within<T>(access: Access, act: () => T): T;
+  /** Runs `act` with a long wait for locks, which holds the event loop; without it a locked database fails within milliseconds. */
+  patiently<T>(act: () => T): T;
   close(): void;
 }
 
@@ -33,8 +35,9 @@ interface Prepared {
 type Statements = Map<string, Prepared>;
 
 const MAX_STATEMENTS = 500;
-const OPEN_TIMEOUT_MS = 5_000;
-const AUTHORIZATION_DENIED = 23;
+const PATIENT_MS = 5_000;
+/** Waiting in here holds the event loop: the writer waits outside instead. */
+const BUSY_MS = 5;
 
 /** Opens or makes `file` with WAL and `synchronous=FULL`: what is committed survives `kill -9` and a power cut. */
 export function openDatabase(file: string): SqliteDatabase {
@@ -47,9 +50,10 @@ class Connection implements SqliteDatabase {
   private readonly guarded = new WeakMap<Access, Statements>();
   private access: Access | null = null;
   private authorizing = false;
+  private refused = false;
 
   constructor(readonly file: string, private readonly kind: Driver) {
-    this.driver = this.attempt(() => kind.open(file, OPEN_TIMEOUT_MS));
+    this.driver = this.attempt(() => kind.open(file, PATIENT_MS));
     try {
       this.configure();
     } catch (error) {
@@ -82,15 +86,29 @@ class Connection implements SqliteDatabase {
   within<T>(access: Access, act: () => T): T {
     if (!this.authorizing) {
       // Set once and asked about `access` at each compilation: setting it anew would expire every prepared statement.
-      this.driver.setAuthorizer((...details) => (this.access === null ? 0 : this.access.authorize(...details)));
+      this.driver.setAuthorizer((...details) => {
+        const verdict = this.access === null ? 0 : this.access.authorize(...details);
+        if (verdict !== 0) this.refused = true;
+        return verdict;
+      });
       this.authorizing = true;
     }
     const outer = this.access;
     this.access = access;
+    this.refused = false;
     try {
       return act();
     } finally {
       this.access = outer;
+    }
+  }
+
+  patiently<T>(act: () => T): T {
+    this.exec(`PRAGMA busy_timeout = ${PATIENT_MS}`);
+    try {
+      return act();
+    } finally {
+      this.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     }
   }
 
@@ -103,6 +121,7 @@ class Connection implements SqliteDatabase {
     for (let attempt = 1; ; attempt += 1) {
       try {
         this.driver.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+        this.driver.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
         return;
       } catch (error) {
         if (!isBusy(error) || attempt === 100) throw databaseFailure(error, this.file);
@@ -117,7 +136,9 @@ class Connection implements SqliteDatabase {
     try {
       return act(statement, values);
     } catch (error) {
-      if (codeOf(error, '') !== 'ERR_OUT_OF_RANGE') throw this.failure(error);
+      // A reader meets a lock only while another process recovers or closes the file.
+      if (isBusy(error)) return this.patiently(() => this.attempt(() => act(statement, values)));
+      if (!isBeyondNumber(error)) throw this.failure(error);
       return this.attempt(() => withBigInts(statement, () => act(statement, values)));
     }
   }
@@ -154,9 +175,13 @@ class Connection implements SqliteDatabase {
   }
 
   private failure(error: unknown): Error {
-    const denied = this.access !== null && typeof error === 'object' && error !== null && 'errcode' in error && error.errcode === AUTHORIZATION_DENIED;
-    return denied && this.access !== null ? this.access.denied() : databaseFailure(error, this.file);
+    // The driver's own code for a refusal differs with where it happens.
+    return this.refused && this.access !== null ? this.access.denied() : databaseFailure(error, this.file);
   }
+}
+
+function isBeyondNumber(error: unknown): boolean {
+  return /too large to be represented/.test(messageOf(error));
 }
 
 /** Reads again with BigInts where a value does not fit a number, and narrows those that do. */

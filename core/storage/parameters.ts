@@ -24,11 +24,12 @@ export function withExactIntegers(values: readonly SqlValue[]): SqlValue[] {
 /** Counts the `?` of one statement. Throws `parameter_invalid` for named or numbered parameters and for a second statement. */
 export function countParameters(sql: string): number {
   let count = 0;
+  const isTrigger = /^\s*CREATE\s+(?:TEMP(?:ORARY)?\s+)?TRIGGER\b/i.test(sql); // its body holds statements of its own
   let ended = false;
   for (const [token] of sql.matchAll(TOKENS)) {
     if (ended && !isBlank(token)) throw invalid(sql, 'it holds more than one statement; give them one by one');
     if (token === '?') count += 1;
-    else if (token === ';') ended = true;
+    else if (token === ';') ended = !isTrigger;
     else if (/^[?:@$]/.test(token)) throw invalid(sql, `it uses '${token}'; only plain '?' parameters are supported`);
   }
   return count;

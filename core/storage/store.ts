@@ -1,4 +1,7 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Clock, SqlRow, SqlValue } from '../contract/index.ts';
+import { databaseFailure } from './failure.ts';
 import { migrate } from './migrations.ts';
 import { openDatabase, type Access } from './open-database.ts';
 import { createWriter, type Statement } from './writer.ts';
@@ -19,31 +22,29 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** While running, a lock of another process is waited for by the writer, which leaves the event loop free. */
-const BUSY_TIMEOUT_MS = 50;
-const MIGRATE_TIMEOUT_MS = 5_000;
-
+/** Opens or makes `file` and its folder. Throws `database_failed`. */
 export function openStore(file: string, clock: Clock): Store {
+  makeFolder(file);
   const database = openDatabase(file);
   const writer = createWriter(database, clock);
-  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   let closing: Promise<void> | undefined;
   return {
     file,
     all: (sql, ...parameters) => database.all(sql, ...parameters),
     get: (sql, ...parameters) => database.get(sql, ...parameters),
     write: (run) => writer.write(run),
-    migrate(name, statements) {
-      database.exec(`PRAGMA busy_timeout = ${MIGRATE_TIMEOUT_MS}`);
-      try {
-        migrate(database, name, statements);
-      } finally {
-        database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-      }
-    },
+    migrate: (name, statements) => database.patiently(() => migrate(database, name, statements)),
     within: (access, act) => database.within(access, act),
     close() {
       return (closing ??= writer.close().then(() => database.close()));
     },
   };
+}
+
+function makeFolder(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+  } catch (error) {
+    throw databaseFailure(error, file);
+  }
 }

@@ -48,6 +48,8 @@ function isAllowed(prefix: string, action: number, first: string | null, second:
   if (database !== null && database !== 'main') return false;
   if (ON_SECOND.has(action)) return isOwn(prefix, second) && (isOwn(prefix, first) || (first ?? '').startsWith('sqlite_autoindex_'));
   if (!ON_FIRST.has(action)) return false;
+  // Named without any of its columns: SQLite tells the same of `WITH` names and tables here. At most a number of rows is learnt.
+  if (action === ACTION.read && second === '' && database === null) return true;
   if (action === ACTION.read && TABLE_FUNCTIONS.has((first ?? '').toLowerCase())) return true;
   return isOwn(prefix, first) || isSchemaTable(action, first);
 }

@@ -23,7 +23,7 @@ const MAX_BATCH = 500;
 /** Waiting writes; beyond these `write` rejects. */
 const MAX_WAITING = 100_000;
 const BUSY_LIMIT_MS = 5_000;
-const BUSY_PAUSE_MS = 20;
+const BUSY_PAUSE_MS = 10;
 
 /**
  * Group commit: the writes of one tick share a transaction and its one sync to disk. Each has a savepoint, so that one that fails
@@ -84,11 +84,20 @@ export function createWriter(database: SqliteDatabase, clock: Clock): Writer {
       if (database.inTransaction) database.run('COMMIT');
       else if (done.length > 0) throw new PithError('database_failed', `database ${database.file}: a failed write ended the transaction`, { where: database.file, retryable: true });
     } catch (error) {
-      if (database.inTransaction) database.run('ROLLBACK');
-      for (const entry of done) entry.reject(databaseFailure(error, database.file));
+      const failure = databaseFailure(error, database.file);
+      for (const entry of batch) entry.reject(failure); // those that were rejected on their own keep their reason
+      abandon();
       return;
     }
     for (const entry of done) entry.resolve();
+  }
+
+  function abandon(): void {
+    try {
+      if (database.inTransaction) database.run('ROLLBACK');
+    } catch (error) {
+      for (const entry of waiting.splice(0)) entry.reject(databaseFailure(error, database.file)); // nothing can be written before it is opened anew
+    }
   }
 
   /** False when the entry failed and was undone and rejected. */

@@ -1,0 +1,29 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { onTestFinished } from 'vitest';
+
+/** Bundles a program of this folder into `folder` and returns the file that `node` can run. */
+export async function bundleProgram(name: string, folder: string): Promise<string> {
+  const here = fileURLToPath(new URL('.', import.meta.url));
+  const outfile = join(folder, `${name}.mjs`);
+  await build({
+    entryPoints: [join(here, `${name}.ts`)],
+    bundle: true, platform: 'node', format: 'esm', target: 'node20', outfile, logLevel: 'error',
+    // the driver is found from the project, not from the temporary folder
+    define: { 'import.meta.url': JSON.stringify(import.meta.url) },
+  });
+  return outfile;
+}
+
+/** Starts a program that ends with the test at the latest. */
+export function startProgram(file: string, ...parameters: string[]): ChildProcess {
+  const child = spawn(process.execPath, [file, ...parameters], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+export function exitOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => child.once('close', resolve));
+}

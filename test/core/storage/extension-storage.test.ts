@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { createDatabase } from '../../../core/storage/extension-database.ts';
+import { createKeyValue } from '../../../core/storage/key-value.ts';
+import { temporaryStore } from './temporary-store.ts';
+
+describe('createDatabase', () => {
+  it('lets an extension make, index and search its own tables', async () => {
+    const database = createDatabase(temporaryStore(), 'notes');
+    await database.write((statement) => {
+      statement('CREATE TABLE notes_items (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT UNIQUE, tags TEXT)');
+      statement('CREATE INDEX notes_by_tags ON notes_items (tags)');
+      statement('CREATE VIRTUAL TABLE notes_text USING fts5 (body)');
+      statement('CREATE TRIGGER notes_copy AFTER INSERT ON notes_items BEGIN INSERT INTO notes_text (body) VALUES (new.body); END');
+      statement('INSERT INTO notes_items (body, tags) VALUES (?, ?)', 'a quick fox', '["x","y"]');
+    });
+    expect(database.get('SELECT body FROM notes_text WHERE notes_text MATCH ?', 'fox')).toMatchObject({ body: 'a quick fox' });
+    expect(database.all('SELECT value FROM notes_items, json_each(tags)').map((row) => row.value)).toEqual(['x', 'y']);
+    expect(database.all('WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 3) SELECT count(*) AS c FROM n')).toMatchObject([{ c: 3 }]);
+    await database.write((statement) => {
+      statement('ALTER TABLE notes_items ADD COLUMN extra');
+      statement('DROP TABLE notes_text');
+    });
+    expect(database.get('SELECT extra FROM notes_items')).toMatchObject({ extra: null });
+  });
+
+  it.each([
+    'SELECT * FROM secret',
+    'SELECT * FROM (SELECT a FROM secret)',
+    'INSERT INTO secret VALUES (1)',
+    'UPDATE secret SET a = 1',
+    'DELETE FROM secret',
+    'DROP TABLE secret',
+    'CREATE TABLE other (a)',
+    'CREATE TEMP TABLE notes_temp (a)',
+    'CREATE INDEX notes_index ON secret (a)',
+    'CREATE INDEX other_index ON notes_mine (a)',
+    'ALTER TABLE secret ADD COLUMN b',
+    'ALTER TABLE notes_mine RENAME TO other',
+    `ATTACH 'x.db' AS other`,
+    'PRAGMA synchronous = OFF',
+    'COMMIT',
+    'SAVEPOINT x',
+    `SELECT load_extension('x')`,
+    'CREATE TABLE notes_copy AS SELECT * FROM secret',
+  ])('refuses %s', async (sql) => {
+    const store = temporaryStore();
+    store.migrate('secret', ['CREATE TABLE secret (a); CREATE TABLE notes_mine (a); INSERT INTO secret VALUES (42)']);
+    const database = createDatabase(store, 'notes');
+    const refusal = { code: 'not_allowed', where: 'notes', cure: expect.stringContaining(`'notes_'`) };
+    await expect(database.write((statement) => void statement(sql))).rejects.toMatchObject(refusal);
+    expect(store.all('SELECT a FROM secret')).toMatchObject([{ a: 42 }]);
+  });
+
+  it('refuses a trigger and a view that reach other tables, when they are used', async () => {
+    const store = temporaryStore();
+    store.migrate('secret', ['CREATE TABLE secret (a); INSERT INTO secret VALUES (42)']);
+    const database = createDatabase(store, 'notes');
+    await database.write((statement) => {
+      statement('CREATE TABLE notes_mine (a)');
+      statement('CREATE TRIGGER notes_reach AFTER INSERT ON notes_mine BEGIN DELETE FROM secret; END');
+      statement('CREATE VIEW notes_view AS SELECT a FROM secret');
+    });
+    await expect(database.write((statement) => void statement('INSERT INTO notes_mine VALUES (1)'))).rejects.toMatchObject({ code: 'not_allowed' });
+    expect(() => database.all('SELECT * FROM notes_view')).toThrow(expect.objectContaining({ code: 'not_allowed' }));
+    expect(store.all('SELECT a FROM secret')).toMatchObject([{ a: 42 }]);
+  });
+
+  it('keeps statements of the kernel and of extensions apart', () => {
+    const store = temporaryStore();
+    store.migrate('secret', ['CREATE TABLE secret (a)']);
+    expect(store.all('SELECT a FROM secret')).toEqual([]);
+    expect(() => createDatabase(store, 'notes').all('SELECT a FROM secret')).toThrow(expect.objectContaining({ code: 'not_allowed' }));
+    expect(store.all('SELECT a FROM secret')).toEqual([]);
+  });
+});
+
+describe('createKeyValue', () => {
+  it('keeps JSON values of each extension apart', async () => {
+    const store = temporaryStore();
+    const mine = createKeyValue(store, 'mine');
+    const other = createKeyValue(store, 'other');
+    await Promise.all([mine.set('b/2', { x: [1, null, 'ü\0'] }), mine.set('b/1', 2), mine.set('a', false), other.set('b/1', 'theirs')]);
+    expect(await mine.get('b/2')).toEqual({ x: [1, null, 'ü\0'] });
+    expect(await mine.get('b/1')).toBe(2);
+    expect(await mine.get('missing')).toBeNull();
+    expect(await mine.keys()).toEqual(['a', 'b/1', 'b/2']);
+    expect(await mine.keys('b/')).toEqual(['b/1', 'b/2']);
+    expect(await mine.delete('b/1')).toBe(true);
+    expect(await mine.delete('b/1')).toBe(false);
+    expect(await other.get('b/1')).toBe('theirs');
+  });
+
+  it('bounds keys and values', async () => {
+    const kv = createKeyValue(temporaryStore(), 'mine');
+    await expect(kv.set('', 1)).rejects.toMatchObject({ code: 'parameter_invalid' });
+    await expect(kv.set('ü'.repeat(257), 1)).rejects.toMatchObject({ code: 'parameter_invalid' });
+    await expect(kv.set('k', 'x'.repeat(1_048_576))).rejects.toMatchObject({ code: 'parameter_invalid' });
+    await expect(kv.set('k', undefined as never)).rejects.toMatchObject({ code: 'parameter_invalid' });
+    await kv.set('ü'.repeat(256), 'x'.repeat(1_000_000));
+    expect(await kv.keys()).toHaveLength(1);
+  });
+
+  it('names a value that is damaged', async () => {
+    const store = temporaryStore();
+    const kv = createKeyValue(store, 'mine');
+    await kv.set('good', 1);
+    await store.write((statement) => void statement(`INSERT INTO kv VALUES ('mine', 'bad', '{')`));
+    await expect(kv.get('bad')).rejects.toMatchObject({ code: 'database_failed', message: expect.stringContaining(`'bad' of mine`) });
+    expect(await kv.get('good')).toBe(1);
+  });
+});
