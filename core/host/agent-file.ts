@@ -30,8 +30,8 @@ export const agentFileSchema = z.strictObject({
     .default({}),
 });
 
-/** Reads `directory/AGENT.md`: frontmatter between `---` lines, then the instructions. Never rejects. */
-export async function readAgentFile(directory: string): Promise<FolderReading> {
+/** Reads `directory/AGENT.md`: frontmatter between `---` lines, then the instructions. Never throws. */
+export function readAgentFile(directory: string): FolderReading {
   const file = path.join(directory, AGENT_FILE);
   const text = readOr(file);
   if (typeof text !== 'string') return broken(file, [text], {});
@@ -39,7 +39,7 @@ export async function readAgentFile(directory: string): Promise<FolderReading> {
   if (parts === null) {
     return broken(file, [failure(file, 1, "has no frontmatter between two lines '---'", "Begin the file with '---', 'name: …' and '---'")], {});
   }
-  const document = await parseYaml(parts.frontmatter, { file, code: 'manifest_invalid', firstLine: 2, maxBytes: MAX_FRONTMATTER_BYTES });
+  const document = parseYaml(parts.frontmatter, { file, code: 'manifest_invalid', firstLine: 2, maxBytes: MAX_FRONTMATTER_BYTES });
   if (document.diagnostics.some(isError)) return broken(file, document.diagnostics, document.positions);
 
   const parsed = agentFileSchema.safeParse(document.value ?? {});

@@ -34,8 +34,8 @@ export async function readFolder(directory: string, kind: 'extensions' | 'agents
 
 async function read(directory: string, name: string, digest: string, stamp: FolderStamp): Promise<FolderRecord> {
   const reading: FolderReading = name === MANIFEST_FILE
-    ? await (await import('./manifest-file.ts')).readManifestFile(directory)
-    : await (await import('./agent-file.ts')).readAgentFile(directory);
+    ? (await import('./manifest-file.ts')).readManifestFile(directory)
+    : (await import('./agent-file.ts')).readAgentFile(directory);
   const found = [...reading.declaration.diagnostics];
   const prompt = promptOf(directory, stamp.files, found);
   if (name === MANIFEST_FILE && stamp.files.includes(AGENT_FILE)) found.push(warning(directory, AGENT_FILE, `is not read, because there is a ${MANIFEST_FILE}`, 'Remove one of them'));

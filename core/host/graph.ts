@@ -92,7 +92,7 @@ function componentsOf(edges: Edges): string[][] {
       const parent = stack.at(-1);
       if (parent !== undefined) low.set(parent.id, Math.min(low.get(parent.id)!, low.get(frame.id)!));
       if (low.get(frame.id) === index.get(frame.id)) {
-        const members = open.splice(open.indexOf(frame.id));
+        const members = open.splice(open.lastIndexOf(frame.id));
         members.forEach((id) => isOpen.delete(id));
         components.push(members);
       }

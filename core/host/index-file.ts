@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Diagnostic } from '../contract/diagnostic.ts';
 import type { FolderRecord } from './folder-record.ts';
@@ -34,6 +35,7 @@ export function openIndex(file: string): IndexFile {
   const folders = new Map(Object.entries(content.folders));
   const settings = new Map(Object.entries(content.settings));
   const surfaces = new Map(Object.entries(content.surfaces));
+  const draft = `${file}.${process.pid}`;
   let dirty = diagnostics.length > 0;
   let saving: Promise<Diagnostic | null> = Promise.resolve(null);
 
@@ -48,11 +50,12 @@ export function openIndex(file: string): IndexFile {
       version: versionOf(), folders: Object.fromEntries(folders), settings: Object.fromEntries(settings), surfaces: Object.fromEntries(surfaces),
     });
     try {
-      const { default: writeFileAtomic } = await import('write-file-atomic');
-      fs.mkdirSync(path.dirname(file), { recursive: true });
-      await writeFileAtomic(file, text, { fsync: false }); // a lost cache is rebuilt
+      await mkdir(path.dirname(file), { recursive: true });
+      await writeFile(draft, text); // no fsync: a cache that is lost or torn is rebuilt
+      await rename(draft, file);
       return null;
     } catch (error) {
+      await rm(draft, { force: true }).catch(() => undefined); // the first error is the one to tell
       dirty = true;
       const message = `the index cannot be written: ${(error as Error).message}`;
       return { severity: 'warning', code: 'internal', message, file, cure: 'Make the folder writable; until then every start reads all manifests' };

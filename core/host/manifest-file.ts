@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Diagnostic } from '../contract/diagnostic.ts';
-import type { Manifest } from '../contract/manifest.ts';
+import { manifestSchema, type Manifest } from '../contract/manifest.ts';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import { MANIFEST_FILE } from './file-names.ts';
 import { keptPositions, type FolderReading } from './folder-record.ts';
@@ -10,16 +10,15 @@ import { issuesToDiagnostics } from './schema-issues.ts';
 import { readTextFile } from './text-file.ts';
 import { MAX_YAML_BYTES, parseYaml, positionOf, type Positions } from './yaml-document.ts';
 
-/** Reads `directory/manifest.yaml`. Never rejects: whatever is wrong is in the diagnostics, and then the manifest is null. */
-export async function readManifestFile(directory: string): Promise<FolderReading> {
+/** Reads `directory/manifest.yaml`. Never throws: whatever is wrong is in the diagnostics, and then the manifest is null. */
+export function readManifestFile(directory: string): FolderReading {
   const file = path.join(directory, MANIFEST_FILE);
   const text = readOr(file);
   if (typeof text !== 'string') return reading(file, null, [text], {}, null);
-  const document = await parseYaml(text, { file, code: 'manifest_invalid' });
+  const document = parseYaml(text, { file, code: 'manifest_invalid' });
   const owned = ownedKeysOf(document.value);
   if (document.diagnostics.some(isError)) return reading(file, null, document.diagnostics, document.positions, owned);
 
-  const { manifestSchema } = await import('../contract/manifest.ts');
   const schema = manifestSchema();
   const parsed = schema.safeParse(document.value ?? {});
   const source = { file, positions: document.positions, code: 'manifest_invalid', value: document.value };

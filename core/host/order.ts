@@ -56,7 +56,11 @@ function cascade(
 ): void {
   const dependents = new Map<string, Declaration[]>();
   for (const declaration of sound) {
-    for (const id of hard.get(declaration.id)!) dependents.set(id, [...(dependents.get(id) ?? []), declaration]);
+    for (const id of hard.get(declaration.id)!) {
+      const known = dependents.get(id);
+      if (known === undefined) dependents.set(id, [declaration]);
+      else known.push(declaration);
+    }
   }
   const queue: { readonly id: string; readonly chain: readonly string[]; readonly cause: string; readonly cure?: string }[] = [];
   for (const [id, { message, cure }] of failures) queue.push({ id, chain: [id], cause: message, cure });

@@ -35,7 +35,7 @@ export async function readSettingsFile(file: string, index: IndexFile): Promise<
 
 async function parse(text: string, file: string): Promise<Omit<SettingsRecord, 'stamp' | 'fresh'>> {
   const { parseYaml } = await import('./yaml-document.ts');
-  const document = await parseYaml(text, { file, code: 'settings_invalid', maxBytes: MAX_SETTINGS_BYTES });
+  const document = parseYaml(text, { file, code: 'settings_invalid', maxBytes: MAX_SETTINGS_BYTES });
   if (document.value === undefined || document.value === null) return { values: {}, positions: {}, diagnostics: document.diagnostics };
   const { issuesToDiagnostics } = await import('./schema-issues.ts');
   const { settingsSchema } = await import('./settings-schema.ts');

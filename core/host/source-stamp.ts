@@ -22,7 +22,7 @@ export const MAX_FILES = 5000;
  * folder once. Throws the file system's error when `directory` itself cannot be read.
  */
 export function stampFolder(directory: string): FolderStamp {
-  const walk: Walk = { lines: [], files: [], newest: 0n, visited: null };
+  const walk: Walk = { lines: [], files: [], newest: 0n, visited: new Set() };
   visit(walk, directory, '');
   return { stamps: walk.lines.join('\n'), files: walk.files, fresh: isFresh(walk.newest), truncated: walk.files.length >= MAX_FILES };
 }
@@ -40,53 +40,38 @@ interface Walk {
   readonly lines: string[];
   readonly files: string[];
   newest: bigint;
-  /** Real paths of folders, filled from the first linked folder on. */
-  visited: Set<string> | null;
+  /** Device and inode of the folders below the first: a link may lead back to one of them. */
+  readonly visited: Set<string>;
 }
 
 function visit(walk: Walk, directory: string, prefix: string): void {
-  const entries = fs.readdirSync(directory, { withFileTypes: true });
-  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  for (const entry of entries) {
+  for (const name of fs.readdirSync(directory).sort()) {
     if (walk.files.length >= MAX_FILES) return;
-    if (entry.name.startsWith('.') || entry.name === 'node_modules' || (prefix === '' && entry.name === 'data')) continue;
-    const full = path.join(directory, entry.name);
-    const relative = prefix + entry.name;
-    if (entry.isDirectory()) {
-      if (walk.visited === null || notYet(walk.visited, full)) visit(walk, full, `${relative}/`);
-    } else if (entry.isFile() || entry.isSymbolicLink()) {
-      stampEntry(walk, full, relative);
+    if (name.startsWith('.') || name === 'node_modules' || (prefix === '' && name === 'data')) continue;
+    const full = directory + path.sep + name;
+    const stat = statOrNothing(full);
+    if (stat === undefined) continue;
+    if (stat.isFile()) {
+      if (stat.ctimeNs > walk.newest) walk.newest = stat.ctimeNs;
+      walk.files.push(prefix + name);
+      walk.lines.push(lineOf(prefix + name, stat));
+    } else if (stat.isDirectory()) {
+      const identity = `${stat.dev} ${stat.ino}`;
+      if (walk.visited.has(identity)) continue;
+      walk.visited.add(identity);
+      visit(walk, full, `${prefix}${name}/`);
     }
   }
 }
 
-function stampEntry(walk: Walk, full: string, relative: string): void {
-  const stat = statOrNothing(full);
-  if (stat?.isDirectory()) {
-    walk.visited ??= new Set([fs.realpathSync(full.slice(0, full.length - relative.length))]);
-    if (notYet(walk.visited, full)) visit(walk, full, `${relative}/`);
-    return;
-  }
-  if (!stat?.isFile()) return; // a link to nothing, or gone since the folder was listed
-  if (stat.ctimeNs > walk.newest) walk.newest = stat.ctimeNs;
-  walk.files.push(relative);
-  walk.lines.push(lineOf(relative, stat));
-}
-
+/** Nothing: a link to nowhere or to itself, or a file that is gone since the folder was listed. */
 function statOrNothing(file: string): fs.BigIntStats | undefined {
   try {
     return fs.statSync(file, { bigint: true, throwIfNoEntry: false });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ELOOP') return undefined; // a link to itself
+    if ((error as NodeJS.ErrnoException).code === 'ELOOP') return undefined;
     throw error;
   }
-}
-
-function notYet(visited: Set<string>, directory: string): boolean {
-  const real = fs.realpathSync(directory);
-  if (visited.has(real)) return false;
-  visited.add(real);
-  return true;
 }
 
 function lineOf(relative: string, stat: fs.BigIntStats): string {

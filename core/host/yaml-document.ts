@@ -1,4 +1,4 @@
-import type { Alias, Document, Node, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml';
+import { isMap, isSeq, LineCounter, parseDocument, type Alias, type Document, type Node, type Pair, type Scalar } from 'yaml';
 import type { Diagnostic } from '../contract/index.ts';
 
 export interface Position {
@@ -31,19 +31,18 @@ export const MAX_YAML_BYTES = 64 * 1024;
 const MAX_DEPTH = 64;
 const MAX_ALIASES = 100;
 
-/** Parses YAML 1.2 (core schema). Never throws and never rejects: what is wrong with the text is in `diagnostics`. */
-export async function parseYaml(text: string, options: YamlOptions): Promise<YamlDocument> {
+/** Parses YAML 1.2 (core schema). This module brings the parser with it: import it only when there is something to parse. Never throws: what is wrong with the text is in `diagnostics`. */
+export function parseYaml(text: string, options: YamlOptions): YamlDocument {
   const maxBytes = options.maxBytes ?? MAX_YAML_BYTES;
   if (Buffer.byteLength(text) > maxBytes) {
     return unusable(finding(options, null, `has more than ${maxBytes} bytes`, 'Shorten the file'));
   }
-  const yaml = await import('yaml');
-  const lines = new yaml.LineCounter();
+  const lines = new LineCounter();
   try {
-    const document = yaml.parseDocument(text, {
+    const document = parseDocument(text, {
       version: '1.2', schema: 'core', uniqueKeys: false, prettyErrors: false, logLevel: 'silent', lineCounter: lines,
     });
-    return read(document, (offset) => at(lines.linePos(offset), options.firstLine ?? 1), options, yaml.isMap, yaml.isSeq);
+    return read(document, (offset) => at(lines.linePos(offset), options.firstLine ?? 1), options);
   } catch (error) {
     return unusable(finding(options, null, `cannot be read as YAML: ${error instanceof Error ? error.message : 'too deep'}`));
   }
@@ -59,9 +58,8 @@ export function positionOf(positions: Positions, path: readonly PropertyKey[]): 
 }
 
 type Locate = (offset: number) => Position;
-type Guard<T> = (node: unknown) => node is T;
 
-function read(document: Document.Parsed, locate: Locate, options: YamlOptions, isMap: Guard<YAMLMap>, isSeq: Guard<YAMLSeq>): YamlDocument {
+function read(document: Document.Parsed, locate: Locate, options: YamlOptions): YamlDocument {
   const diagnostics: Diagnostic[] = [];
   for (const error of document.errors) {
     diagnostics.push(finding(options, locate(error.pos[0]), `is not valid YAML: ${firstLine(error.message)}`, 'Correct the syntax'));

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { describe, expect, it, vi } from 'vitest';
 import { manifestSchema } from '../../../core/contract/manifest.ts';
+import type * as manifestFile from '../../../core/host/manifest-file.ts';
 import { INDEX_FORMAT, openIndex } from '../../../core/host/index-file.ts';
 import { settingsSchema } from '../../../core/host/settings-schema.ts';
 import { sourceDigest } from '../../../core/host/source-digest.ts';
@@ -11,7 +12,7 @@ import { discoverIn, extension, folderWith, indexIn, writeFiles } from './sandbo
 
 const readManifest = vi.fn();
 vi.mock('../../../core/host/manifest-file.ts', async (original) => {
-  const real = await original<typeof import('../../../core/host/manifest-file.ts')>();
+  const real = await original<typeof manifestFile>();
   return { ...real, readManifestFile: (directory: string) => (readManifest(path.basename(directory)), real.readManifestFile(directory)) };
 });
 

@@ -1,12 +1,13 @@
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { DEFAULT_SETTINGS, loadSettings, settingName, type SettingsInput } from '../../../core/host/settings.ts';
+import type * as yamlDocument from '../../../core/host/yaml-document.ts';
 import { settingsSchema } from '../../../core/host/settings-schema.ts';
 import { folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
 
 const parse = vi.fn();
 vi.mock('../../../core/host/yaml-document.ts', async (original) => {
-  const real = await original<typeof import('../../../core/host/yaml-document.ts')>();
+  const real = await original<typeof yamlDocument>();
   return { ...real, parseYaml: (...given: Parameters<typeof real.parseYaml>) => (parse(), real.parseYaml(...given)) };
 });
 
@@ -122,8 +123,8 @@ describe('settings', () => {
 
   it('K7 every key is described, for the pages and the sample that are made from the schema', () => {
     const { shape } = settingsSchema();
-    for (const [key, schema] of Object.entries(shape)) expect(schema.description, key).toMatch(/\.$/);
-    for (const [key, schema] of Object.entries(shape.models.unwrap().shape)) expect(schema.description, key).toMatch(/\.$/);
+    for (const [key, schema] of Object.entries(shape)) expect(`${key}: ${schema.description}`).toMatch(/: .+\.$/);
+    for (const [key, schema] of Object.entries(shape.models.unwrap().shape)) expect(`${key}: ${schema.description}`).toMatch(/: .+\.$/);
   });
 });
 
