@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { open, realpath } from 'node:fs/promises';
 import { constants } from 'node:fs';
-import type { Diagnostic } from 'pith';
+import { PithError, type Diagnostic } from 'pith';
 import { splitFrontmatter } from './format/frontmatter.ts';
 import { FILE_LIMIT } from './format/rules.ts';
 import { reasonOf } from './skill-head.ts';
-import type { Skill } from './skill.ts';
+import type { FileStamp, Skill } from './skill.ts';
 import { isInside } from './sources.ts';
 
 export interface SkillBody {
@@ -22,6 +22,7 @@ export interface SkillBody {
 /** The last good bodies, newest kept longest, within a bound: what stays readable when a file breaks or goes. */
 export class BodyStore {
   private readonly bodies = new Map<string, SkillBody>();
+  private readonly versions = new Map<string, string>();
   private held = 0;
   private readonly limit: number;
 
@@ -33,19 +34,35 @@ export class BodyStore {
     return this.bodies.get(file) ?? null;
   }
 
-  keep(file: string, body: SkillBody): void {
+  /** Nine tenths in use: what is read in advance stops here. */
+  get isFull(): boolean {
+    return this.held > this.limit * 0.9;
+  }
+
+  /** Whether the body of exactly this version is kept. */
+  holds(file: string, stamp: FileStamp): boolean {
+    return this.versions.get(file) === keyOf(stamp);
+  }
+
+  keep(file: string, body: SkillBody, stamp: FileStamp | null = null): void {
+    if (stamp === null) this.versions.delete(file);
+    else this.versions.set(file, keyOf(stamp));
     const before = this.bodies.get(file);
     if (before?.sha256 === body.sha256) return;
-    if (before !== undefined) this.held -= before.bytes;
+    this.held += body.bytes - (before?.bytes ?? 0);
     this.bodies.delete(file);
     this.bodies.set(file, body);
-    this.held += body.bytes;
     for (const [oldest, { bytes }] of this.bodies) {
       if (this.held <= this.limit) break;
       this.bodies.delete(oldest);
+      this.versions.delete(oldest);
       this.held -= bytes;
     }
   }
+}
+
+function keyOf({ mtimeNs, ctimeNs, size, inode }: FileStamp): string {
+  return `${mtimeNs} ${ctimeNs} ${size} ${inode}`;
 }
 
 interface Reading {
@@ -62,7 +79,6 @@ export async function readSkillBody(skill: Skill, { bodies, broken, roots }: Rea
   const live = await readLive(skill.file, roots);
   if (typeof live === 'string') {
     if (kept !== null) return { ...kept, stale: `the file cannot be read (${live}); this is the last good version` };
-    const { PithError } = await import('pith');
     throw new PithError('skill_not_found', `skill '${skill.id}' cannot be read: ${live}`, { where: skill.file, cure: 'restore the file, or choose another skill' });
   }
   const split = splitFrontmatter(live.text, true);
@@ -73,7 +89,7 @@ export async function readSkillBody(skill: Skill, { bodies, broken, roots }: Rea
     return { body: closed ? live.text.slice(split.bodyOffset) : live.text, sha256: live.sha256, bytes: live.bytes, stale };
   }
   const body: SkillBody = { body: live.text.slice(split.bodyOffset), sha256: live.sha256, bytes: live.bytes };
-  bodies.keep(skill.file, body);
+  bodies.keep(skill.file, body, skill.stamp);
   return body;
 }
 

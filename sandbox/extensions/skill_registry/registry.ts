@@ -1,6 +1,7 @@
 import type { Clock, Diagnostic, Logger } from 'pith';
 import { BodyStore, readSkillBody, type SkillBody } from './body.ts';
-import { scanSource, type FoundSkill, type SourceScan } from './scan.ts';
+import type { FoundSkill, SourceScan } from './found.ts';
+import { scanSource } from './scan.ts';
 import { loadSnapshot, SnapshotWriter } from './snapshot-file.ts';
 import { buildSnapshot, changeBetween, type SourcedScan } from './snapshot.ts';
 import type { Skill, Snapshot, SnapshotChange } from './skill.ts';
@@ -46,7 +47,7 @@ export interface SkillRegistry {
   close(): Promise<void>;
 }
 
-/** How many changed skills have their bodies kept at once; more are left to whoever reads them next. */
+/** With at most so many skills their bodies are kept at once; with more, in the background and as they are read. */
 const KEEP_AT_ONCE = 64;
 const EMPTY: Snapshot = { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] };
 
@@ -67,6 +68,7 @@ class Registry implements SkillRegistry {
   private following: Promise<Snapshot> | null = null;
   private scannedAt = -Infinity;
   private removed = new Map<string, Skill>();
+  private kept: Snapshot | null = null;
 
   constructor(options: RegistryOptions) {
     this.options = options;
@@ -106,8 +108,12 @@ class Registry implements SkillRegistry {
 
   watch(signal: AbortSignal): Promise<void> {
     const { clock, logger, config } = this.options;
-    const folders = () => this.folders();
-    return watchSources({ folders, refresh: () => this.refresh(), pollSeconds: config.poll_seconds ?? 5, clock, logger }, signal);
+    const refresh = async () => {
+      const snapshot = await this.refresh();
+      if (snapshot !== this.kept) await this.keepBodies(snapshot, signal);
+      this.kept = snapshot;
+    };
+    return watchSources({ folders: () => this.folders(), refresh, pollSeconds: config.poll_seconds ?? 5, clock, logger }, signal);
   }
 
   close(): Promise<void> {
@@ -133,8 +139,8 @@ class Registry implements SkillRegistry {
     this.scans = scans;
     const sourced: SourcedScan[] = this.sources.map((source) => ({ source, scan: scans.get(source.directory) as SourceScan }));
     const before = this.snapshot;
-    const next = await buildSnapshot(sourced, config, before);
-    if (read.length <= KEEP_AT_ONCE) await this.keepBodies(next, read);
+    const next = buildSnapshot(sourced, config, before);
+    if (next.all.length <= KEEP_AT_ONCE) await this.keepBodies(next);
     this.snapshot = next;
     this.writer.write(sourced);
     const change = changeBetween(before, next);
@@ -157,11 +163,12 @@ class Registry implements SkillRegistry {
     }
   }
 
-  private async keepBodies(snapshot: Snapshot, read: readonly FoundSkill[]): Promise<void> {
-    if (read.length === 0) return;
-    const files = new Set(read.filter((found) => found.parsed.valid).map((found) => found.file));
+  /** Reads each body that is not kept yet, as far as there is room: what must stay readable when its file breaks. */
+  private async keepBodies(snapshot: Snapshot, signal?: AbortSignal): Promise<void> {
     for (const skill of snapshot.all) {
-      if (files.has(skill.file)) await this.readBody(skill).catch((error: unknown) => this.options.logger.debug('body not kept', { file: skill.file, error: String(error) }));
+      if (signal?.aborted || this.bodies.isFull) return;
+      if (skill.state !== 'offered' || this.bodies.holds(skill.file, skill.stamp) || this.isBroken(skill)) continue;
+      await this.readBody(skill).catch((error: unknown) => this.options.logger.debug('body not kept', { file: skill.file, error: String(error) }));
     }
   }
 

@@ -1,69 +1,17 @@
-import { realpathSync, readdirSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { Diagnostic } from 'pith';
-import type { SkillBody } from './body.ts';
+import { emptyFolders, readFolder, realOf } from './folder.ts';
 import { loadRepairing, parseHead, unreadable, type ParsedSkill, type Repairing } from './format/skill-file.ts';
-import type { SkillFields } from './format/fields.ts';
+import type { FoundDirectory, FoundSkill, GoodVersion, ScanOptions, SourceScan } from './found.ts';
 import { readHead } from './skill-head.ts';
 import { isInside, type Source } from './sources.ts';
-import { isSame, isSettled, stampOf, statOf, type Stamp } from './stamp.ts';
-
-/** A SKILL.md as one scan found it. */
-export interface FoundSkill {
-  readonly id: string;
-  readonly directory: string;
-  /** `directory` without links. */
-  readonly realDirectory: string;
-  readonly file: string;
-  readonly stamp: Stamp;
-  /** False: it changed so recently that the next scan reads it again. */
-  settled: boolean;
-  readonly parsed: ParsedSkill;
-  /** The last valid version, where this one is not. */
-  readonly good: GoodVersion | null;
-  /** The digest of the file, once something had to compare it. */
-  digest: string | null;
-}
-
-export interface GoodVersion {
-  readonly fields: SkillFields;
-  readonly tokens: number;
-  readonly body: SkillBody | null;
-}
-
-/** A folder without a SKILL.md, into which the scan descends. */
-export interface FoundDirectory {
-  readonly stamp: Stamp;
-  settled: boolean;
-  readonly children: readonly string[];
-  readonly links: readonly string[];
-  /** The name of a skill file that is not written SKILL.md, or null. */
-  readonly oddFile: string | null;
-  readonly hasFiles: boolean;
-}
-
-export interface SourceScan {
-  /** By directory. */
-  readonly skills: ReadonlyMap<string, FoundSkill>;
-  /** By absolute path; the source's own directory is the first. */
-  readonly directories: ReadonlyMap<string, FoundDirectory>;
-  readonly diagnostics: readonly Diagnostic[];
-  /** What this scan had to read. */
-  readonly read: readonly FoundSkill[];
-}
-
-export interface ScanOptions {
-  readonly trustedLinks: readonly string[];
-  readonly now: () => number;
-  readonly goodBody: (file: string) => SkillBody | null;
-}
+import { isSame, isSettled, stampOf, statOf } from './stamp.ts';
 
 export const DEPTH_LIMIT = 5;
 export const DIRECTORY_LIMIT = 20_000;
 /** Work between two yields: a stat counts 1. About 5 ms. */
 const SLICE = 2000;
 const READ_COST = 8;
-const SKIPPED = new Set(['node_modules']);
 
 /** Looks for skills below one source. Returns `previous` itself when nothing changed. */
 export async function scanSource(source: Source, previous: SourceScan | null, options: ScanOptions): Promise<SourceScan> {
@@ -109,7 +57,9 @@ class Scan {
       this.roots = [real, ...this.options.trustedLinks.map((path) => realOf(path) ?? path)];
       await this.descend([{ path: root, real, depth: 0 }]);
       for (let link = this.links.shift(); link !== undefined; link = this.links.shift()) await this.follow(link);
-      this.reportEmptyFolders();
+      for (const path of emptyFolders(this.skills, this.directories)) {
+        if (path !== root) this.diagnose('info', 'no_skill_file', path, 'a folder among the skills has files but no SKILL.md', 'add a SKILL.md, or move the folder away');
+      }
     }
     return this.result();
   }
@@ -238,53 +188,8 @@ class Scan {
     }
   }
 
-  private reportEmptyFolders(): void {
-    const occupied = new Set<string>();
-    for (const directory of this.skills.keys()) {
-      for (let up = directory.lastIndexOf('/'); up > 0; up = directory.lastIndexOf('/', up - 1)) {
-        const parent = directory.slice(0, up);
-        if (occupied.has(parent)) break;
-        occupied.add(parent);
-      }
-    }
-    for (const [path, folder] of this.directories) {
-      if (path === this.source.directory || !folder.hasFiles || occupied.has(path)) continue;
-      this.diagnose('info', 'no_skill_file', path, 'a folder among the skills has files but no SKILL.md', 'add a SKILL.md, or move the folder away');
-    }
-  }
-
   private diagnose(severity: Diagnostic['severity'], code: string, file: string, message: string, cure: string): void {
     this.diagnostics.push({ severity, code, message, file, cure });
-  }
-}
-
-function readFolder(path: string): Omit<FoundDirectory, 'stamp' | 'settled'> {
-  const children: string[] = [];
-  const links: string[] = [];
-  const skillFiles: string[] = [];
-  let hasFiles = false;
-  for (const entry of readdirSync(path, { withFileTypes: true })) {
-    const { name } = entry;
-    if (name.startsWith('.') || SKIPPED.has(name)) continue;
-    if (entry.isDirectory()) children.push(name);
-    else {
-      hasFiles = true;
-      if (entry.isSymbolicLink()) links.push(name);
-      if (name.toLowerCase() === 'skill.md') skillFiles.push(name);
-    }
-  }
-  // The stack takes the last first; sorted, so that every machine finds the same order.
-  children.sort((a, b) => (a < b ? 1 : -1));
-  links.sort();
-  skillFiles.sort();
-  return { children, links: links.filter((name) => !skillFiles.includes(name)), oddFile: skillFiles[0] ?? null, hasFiles };
-}
-
-function realOf(path: string): string | null {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return null; // nothing there, or a loop of links
   }
 }
 

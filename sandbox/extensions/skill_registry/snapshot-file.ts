@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Diagnostic, Logger } from 'pith';
 import { emptyFields, type SkillFields } from './format/fields.ts';
-import type { FoundDirectory, FoundSkill, GoodVersion, SourceScan } from './scan.ts';
+import type { FoundDirectory, FoundSkill, GoodVersion, SourceScan } from './found.ts';
 import type { SourcedScan } from './snapshot.ts';
 import type { Source } from './sources.ts';
 import type { Stamp } from './stamp.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Diagnostic, SkillState } from 'pith';
+import { didYouMean, type Diagnostic, type SkillState } from 'pith';
 import type { SkillFields } from './format/fields.ts';
-import type { FoundSkill, SourceScan } from './scan.ts';
+import type { FoundSkill, SourceScan } from './found.ts';
 import type { Skill, Snapshot, SnapshotChange } from './skill.ts';
 import type { RegistryConfig, Source } from './sources.ts';
 import { toFileStamp } from './stamp.ts';
@@ -13,7 +13,7 @@ export interface SourcedScan {
 }
 
 /** Decides who wins, who is listed and why. `scans` are in order of precedence, lowest first. */
-export async function buildSnapshot(scans: readonly SourcedScan[], config: RegistryConfig, before: Snapshot): Promise<Snapshot> {
+export function buildSnapshot(scans: readonly SourcedScan[], config: RegistryConfig, before: Snapshot): Snapshot {
   const filters = filtersOf(config);
   const byId = new Map<string, Candidate[]>();
   for (let index = scans.length - 1; index >= 0; index -= 1) {
@@ -34,7 +34,7 @@ export async function buildSnapshot(scans: readonly SourcedScan[], config: Regis
   }
   const diagnostics = scans.flatMap(({ scan }) => scan.diagnostics);
   const aliases = aliasesOf(skills);
-  diagnostics.push(...(await unknownIds(config, skills, aliases)));
+  diagnostics.push(...unknownIds(config, skills, aliases));
   return Object.freeze({ generation: before.generation + 1, skills, all, aliases, diagnostics });
 }
 
@@ -168,12 +168,11 @@ function aliasesOf(skills: ReadonlyMap<string, Skill>): ReadonlyMap<string, stri
   return aliases;
 }
 
-async function unknownIds(config: RegistryConfig, skills: ReadonlyMap<string, Skill>, aliases: ReadonlyMap<string, string>): Promise<Diagnostic[]> {
+function unknownIds(config: RegistryConfig, skills: ReadonlyMap<string, Skill>, aliases: ReadonlyMap<string, string>): Diagnostic[] {
   const found: Diagnostic[] = [];
   for (const setting of ['allowed', 'disabled'] as const) {
     for (const id of config[setting] ?? []) {
       if (id === '*' || skills.has(id) || aliases.has(id)) continue;
-      const { didYouMean } = await import('pith');
       const hint = didYouMean(id, skills.keys());
       found.push({ severity: 'warning', code: 'setting_unknown_skill', message: `skills.${setting} names '${id}', which no source has${hint}`, cure: 'correct the id or remove it' });
     }

@@ -1,0 +1,11 @@
+import type { Command, CommandContext } from 'pith';
+import { explain } from './commands/explain.ts';
+import { list } from './commands/list.ts';
+import { search } from './commands/search.ts';
+import { show } from './commands/show.ts';
+import { validate } from './commands/validate.ts';
+
+/** The commands that need no kernel. What imports much is imported by the command that needs it. */
+export default function commands(context: CommandContext): Command[] {
+  return [list(context), show(context), validate(context), explain(context), search(context)];
+}

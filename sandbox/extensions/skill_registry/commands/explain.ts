@@ -1,0 +1,99 @@
+import type { Command, CommandContext, JsonValue } from 'pith';
+import type { Skill, Snapshot } from '../skill.ts';
+import type { SkillAgent } from './agent.ts';
+import { withRegistry } from './open-registry.ts';
+import { diagnosticJson, diagnosticText } from './rows.ts';
+import { wantedSkill } from './wanted.ts';
+
+/** How deep a ranking is looked into. */
+const DEPTH = 1000;
+
+export function explain(context: CommandContext): Command {
+  return {
+    path: 'skills explain',
+    description: 'Say where a skill was found, why it is or is not offered, and how it ranks for a text',
+    arguments: [{ name: 'id', description: 'id, display name or source/id', required: true }],
+    options: [
+      { name: 'agent', short: 'a', type: 'string', description: 'as this agent sees it' },
+      { name: 'text', type: 'string', description: 'a request to rank it for' },
+    ],
+    run: (input, io) => withRegistry(context, async (_registry, snapshot) => {
+      const skill = wantedSkill(snapshot, String(input.arguments['id']));
+      const agentId = input.options['agent'];
+      const agent = typeof agentId === 'string' ? await (await import('./agent.ts')).findAgent(context, agentId) : null;
+      const text = input.options['text'];
+      const report = {
+        ...placeOf(skill, snapshot),
+        catalog: await catalogOf(skill, snapshot, agent, context.id),
+        ...(typeof text === 'string' ? { ranking: await rankingOf(skill, snapshot, text) } : {}),
+      };
+      if (io.wantsJson) io.json(report);
+      else for (const line of linesOf(skill, report)) io.print(line);
+    }),
+  };
+}
+
+interface Report {
+  readonly [key: string]: JsonValue | undefined;
+  readonly shadows: readonly string[];
+  readonly catalog: { readonly agent: string | null; readonly line: string; readonly offered: boolean; readonly why: string; readonly withinBudget: boolean | null };
+  readonly ranking?: { readonly text: string; readonly rank: number | null; readonly of: number; readonly score: number | null; readonly why: readonly string[] };
+}
+
+function placeOf(skill: Skill, snapshot: Snapshot) {
+  const others = snapshot.all.filter((other) => other.id === skill.id && other !== skill);
+  const { id, source, file, state, reason, tokens, diagnostics } = skill;
+  return {
+    id, source, path: file, state, reason, tokens,
+    shadows: others.filter((other) => other.state === 'shadowed').map((other) => other.file),
+    shadowedBy: state === 'shadowed' ? (snapshot.skills.get(id)?.file ?? null) : null,
+    diagnostics: diagnostics.map(diagnosticJson),
+  };
+}
+
+/** The default agent's view where none is named: every offered skill, the full budget. */
+async function catalogOf(skill: Skill, snapshot: Snapshot, agent: SkillAgent | null, extensionId: string): Promise<Report['catalog']> {
+  const { catalogLine } = await import('../catalog/brief.ts');
+  const { renderCatalog } = await import('../catalog/catalog.ts');
+  const { scopeOf } = await import('../catalog/scope.ts');
+  const { catalogBudget } = await import('../catalog/token-estimate.ts');
+  const scope = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
+  const line = catalogLine(skill);
+  const why = whyNot(skill, agent, scope.catalog.includes(skill), scope.readable.get(skill.id) === skill, extensionId);
+  const offered = why === null;
+  const { text, complete } = renderCatalog(scope.catalog, { budget: scope.settings.budget_tokens ?? catalogBudget(null), pinned: scope.settings.pinned });
+  const withinBudget = offered ? complete || (text ?? '').split('\n').includes(line) : null;
+  return { agent: agent?.id ?? null, line, offered, why: why ?? 'it is offered and in scope', withinBudget };
+}
+
+function whyNot(skill: Skill, agent: SkillAgent | null, inCatalog: boolean, readable: boolean, extensionId: string): string | null {
+  if (skill.state !== 'offered') return `it is ${skill.state}: ${skill.reason ?? 'no reason is known'}`;
+  if (agent === null) return null;
+  if (!inCatalog) return readable ? 'the agent carries its text already (uses_skills)' : "the agent's skills.mode, scope, allow or deny leaves it out";
+  const reads = agent.usesTools.some((tool) => tool === '*' || tool === extensionId || tool === `${extensionId}/read_skill`);
+  return reads ? null : `the agent does not hold ${extensionId}/read_skill (uses_tools)`;
+}
+
+async function rankingOf(skill: Skill, snapshot: Snapshot, text: string): Promise<NonNullable<Report['ranking']>> {
+  const { rankerOf } = await import('./search.ts');
+  const ranked = (await rankerOf(snapshot)).rank(text, { k: DEPTH });
+  const index = skill.state === 'offered' ? ranked.findIndex(({ id }) => id === skill.id) : -1;
+  const found = ranked[index];
+  return { text, rank: index === -1 ? null : index + 1, of: ranked.length, score: found?.score ?? null, why: found?.why ?? [] };
+}
+
+function* linesOf(skill: Skill, { shadows, catalog, ranking }: Report): Iterable<string> {
+  yield `${skill.id}: ${skill.state}${skill.reason === null ? '' : `, ${skill.reason}`}`;
+  yield `found in ${skill.source}: ${skill.file}`;
+  for (const file of shadows) yield `shadows ${file}`;
+  yield `about ${skill.tokens} tokens`;
+  yield `catalog${catalog.agent === null ? '' : ` of ${catalog.agent}`}: ${catalog.offered ? 'yes' : 'no'}, ${catalog.why}`;
+  yield `line: ${catalog.line}`;
+  if (catalog.withinBudget !== null) yield catalog.withinBudget ? 'it has its line within the budget' : 'not all lines fit: it is found by list_skills, or pin it (skills.pinned)';
+  if (ranking !== undefined) {
+    yield ranking.rank === null
+      ? `does not rank for '${ranking.text}'; ${ranking.of} other skills do`
+      : `ranks ${ranking.rank} of ${ranking.of} for '${ranking.text}' (score ${ranking.score?.toFixed(2)}; matched ${ranking.why.join(', ')})`;
+  }
+  for (const diagnostic of skill.diagnostics) yield diagnosticText(diagnostic);
+}

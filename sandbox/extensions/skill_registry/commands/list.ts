@@ -1,0 +1,45 @@
+import type { Command, CommandContext, CommandIO } from 'pith';
+import type { Skill, Snapshot } from '../skill.ts';
+import type { SkillRegistry } from '../registry.ts';
+import { withRegistry } from './open-registry.ts';
+import { diagnosticText, skillJson, table } from './rows.ts';
+
+export function list(context: CommandContext): Command {
+  return {
+    path: 'skills list',
+    description: 'List the skills that are offered',
+    options: [{ name: 'all', type: 'boolean', description: 'also those that are shadowed, disabled, untrusted or invalid, with the reason' }],
+    run: (input, io) => withRegistry(context, (registry, snapshot) => {
+      const all = input.options['all'] === true;
+      const shown = all ? snapshot.all : snapshot.all.filter((skill) => skill.state === 'offered');
+      if (io.wantsJson) io.json(shown.map(skillJson));
+      else print(shown, snapshot, registry, all, io);
+    }),
+  };
+}
+
+function print(shown: readonly Skill[], snapshot: Snapshot, registry: SkillRegistry, all: boolean, io: CommandIO): void {
+  if (shown.length > 0) {
+    const rows = shown.map((skill) => [skill.id, skill.state, skill.source, `~${skill.tokens}`, ...(all ? [skill.version ?? ''] : []), skill.reason ?? skill.description]);
+    const heading = ['ID', 'STATE', 'SOURCE', 'TOKENS', ...(all ? ['VERSION'] : []), all ? 'DESCRIPTION OR REASON' : 'DESCRIPTION'];
+    io.print(table([heading, ...rows], io.columns || 120));
+  } else {
+    const where = registry.sources.at(-1)?.directory ?? 'sandbox/skills';
+    io.print(snapshot.all.length === 0 ? `No skills were found. Write one to ${where}/<id>/SKILL.md.` : 'No skill is offered.');
+  }
+  const findings = [...snapshot.diagnostics, ...snapshot.all.flatMap((skill) => (worthSaying(skill) ? skill.diagnostics : []))];
+  if (all) for (const finding of findings) io.print(diagnosticText(finding));
+  else printRest(snapshot, findings.filter(({ severity }) => severity !== 'info').length, io);
+}
+
+function worthSaying(skill: Skill): boolean {
+  return skill.diagnostics.length > 0;
+}
+
+function printRest(snapshot: Snapshot, findings: number, io: CommandIO): void {
+  const counts = new Map<string, number>();
+  for (const { state } of snapshot.all) if (state !== 'offered') counts.set(state, (counts.get(state) ?? 0) + 1);
+  if (findings > 0) counts.set(findings === 1 ? 'warning' : 'warnings', findings);
+  if (counts.size === 0 || io.quiet) return;
+  io.print(`${[...counts].map(([state, count]) => `${count} ${state}`).join(', ')}: see pith skills list --all`);
+}

@@ -1,0 +1,55 @@
+import type { Diagnostic } from 'pith';
+import type { SkillBody } from './body.ts';
+import type { SkillFields } from './format/fields.ts';
+import type { ParsedSkill } from './format/skill-file.ts';
+import type { Stamp } from './stamp.ts';
+
+/** A SKILL.md as one scan found it. */
+export interface FoundSkill {
+  readonly id: string;
+  readonly directory: string;
+  /** `directory` without links. */
+  readonly realDirectory: string;
+  readonly file: string;
+  readonly stamp: Stamp;
+  /** False: it changed so recently that the next scan reads it again. */
+  settled: boolean;
+  readonly parsed: ParsedSkill;
+  /** The last valid version, where this one is not. */
+  readonly good: GoodVersion | null;
+  /** The digest of the file, once something had to compare it. */
+  digest: string | null;
+}
+
+export interface GoodVersion {
+  readonly fields: SkillFields;
+  readonly tokens: number;
+  readonly body: SkillBody | null;
+}
+
+/** A folder without a SKILL.md, into which the scan descends. */
+export interface FoundDirectory {
+  readonly stamp: Stamp;
+  settled: boolean;
+  readonly children: readonly string[];
+  readonly links: readonly string[];
+  /** The name of a skill file that is not written SKILL.md, or null. */
+  readonly oddFile: string | null;
+  readonly hasFiles: boolean;
+}
+
+export interface SourceScan {
+  /** By directory. */
+  readonly skills: ReadonlyMap<string, FoundSkill>;
+  /** By absolute path; the source's own directory is the first. */
+  readonly directories: ReadonlyMap<string, FoundDirectory>;
+  readonly diagnostics: readonly Diagnostic[];
+  /** What this scan had to read. */
+  readonly read: readonly FoundSkill[];
+}
+
+export interface ScanOptions {
+  readonly trustedLinks: readonly string[];
+  readonly now: () => number;
+  readonly goodBody: (file: string) => SkillBody | null;
+}

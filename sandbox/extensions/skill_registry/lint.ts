@@ -1,0 +1,46 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Diagnostic } from 'pith';
+import { RULE } from './format/rules.ts';
+import { parseSkillFile } from './format/skill-file.ts';
+import { reasonOf } from './skill-head.ts';
+
+export interface LintResult {
+  /** The path that was given. */
+  readonly path: string;
+  readonly valid: boolean;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Holds a skill's folder, or its SKILL.md, to the specification. Never rejects. */
+export async function lintSkill(given: string): Promise<LintResult> {
+  const file = await skillFileOf(path.resolve(given));
+  if (typeof file !== 'string') return { path: given, valid: false, diagnostics: [file] };
+  try {
+    const id = path.basename(path.dirname(file));
+    const { valid, diagnostics } = await parseSkillFile(await readFile(file), { id, file, mode: 'lint' });
+    return { path: given, valid, diagnostics };
+  } catch (error) {
+    const rule = RULE.get('file_unreadable');
+    return { path: given, valid: false, diagnostics: [{ severity: 'error', code: 'file_unreadable', message: rule?.message(reasonOf(error)) ?? '', file, cure: rule?.cure }] };
+  }
+}
+
+async function skillFileOf(folder: string): Promise<string | Diagnostic> {
+  try {
+    if (!(await stat(folder)).isDirectory()) {
+      if (path.basename(folder).toLowerCase() === 'skill.md') return folder;
+      return problem('path_no_directory', 'is not a folder', folder, 'name the folder that holds SKILL.md');
+    }
+    const names = (await readdir(folder)).filter((name) => name.toLowerCase() === 'skill.md').sort();
+    if (names[0] !== undefined) return path.join(folder, names[0]);
+    return problem('skill_file_missing', 'has no SKILL.md', folder, 'add one, or name a folder that has one');
+  } catch (error) {
+    const absent = reasonOf(error) === 'ENOENT';
+    return problem('path_missing', absent ? 'does not exist' : `cannot be read: ${reasonOf(error)}`, folder, 'correct the path');
+  }
+}
+
+function problem(code: string, message: string, file: string, cure: string): Diagnostic {
+  return { severity: 'error', code, message, file, cure };
+}
