@@ -1,5 +1,5 @@
 import { messageOf, PithError } from '../contract/errors.ts';
-import { followAlias } from './reference.ts';
+import { followAlias, followDefault } from './reference.ts';
 import type { DeclaredModel, RouterDependencies } from './router.ts';
 
 export interface Choice {
@@ -21,8 +21,10 @@ export interface Completion {
  */
 export async function chooseModel(dependencies: RouterDependencies, { complete, completeEntry }: Completion): Promise<Choice> {
   const { env, settings, probePort } = dependencies;
-  const named = chosenByName(env.PITH_MODEL, 'PITH_MODEL', settings.models) ?? chosenByName(settings.models.default && 'default', 'settings models.default', settings.models);
-  if (named !== null) return { ref: await complete(named.target), why: named.why };
+  const fromEnv = isSet(env.PITH_MODEL) ? followAlias(env.PITH_MODEL.trim(), settings.models).target : 'default';
+  if (fromEnv !== 'default') return { ref: await complete(fromEnv), why: 'PITH_MODEL' };
+  const fromSettings = followDefault(settings.models);
+  if (fromSettings !== null) return { ref: await complete(fromSettings), why: 'settings models.default' };
 
   const entries = byRank(dependencies.declared());
   const byVariables = entries.find((entry) => hasVariables(entry, env));
@@ -45,12 +47,6 @@ export async function chooseModel(dependencies: RouterDependencies, { complete, 
     throw new PithError('model_unknown', ['no model is set up', ...tried].join('; '), { cure: 'set models.default in the settings, or PITH_MODEL, to provider/model' });
   }
   return { ref: await completeEntry(last), why: ['no model is set up', ...tried].join('; ') };
-}
-
-function chosenByName(name: string | undefined, source: string, models: Readonly<Record<string, string | undefined>>): { readonly target: string; readonly why: string } | null {
-  if (!isSet(name)) return null;
-  const { target } = followAlias(name, models);
-  return target === 'default' ? null : { target, why: source };
 }
 
 /** Highest first. */

@@ -16,30 +16,43 @@ export function splitReference(text: string): ModelReference | null {
 }
 
 export interface Followed {
-  /** `default` (not set), `provider/model`, or a name that is no alias. */
+  /** `default`, `provider/model`, or a name that is no alias. */
   readonly target: string;
   /** Every name on the way, the target last. */
   readonly path: readonly string[];
 }
 
-/** Follows aliases of the settings to their end. Throws `settings_invalid` when they go in a circle. */
-export function followAlias(name: string, models: Readonly<Record<string, string | undefined>>): Followed {
+type Aliases = Readonly<Record<string, string | undefined>>;
+
+/** Follows aliases of the settings to their end, or to `default`. Throws `settings_invalid` when they go in a circle. */
+export function followAlias(name: string, models: Aliases): Followed {
   const path = [name];
-  for (let target = name; ; path.push(target)) {
-    const next = Object.hasOwn(models, target) ? models[target] : undefined;
-    if (next === undefined) return endOf(target, path, models);
-    if (path.includes(next)) {
-      throw new PithError('settings_invalid', `the model aliases go in a circle: ${[...path, next].join(' → ')}`, {
-        where: `models.${name}`, cure: 'let one of them name a provider/model',
-      });
-    }
+  for (let target = name; target !== 'default'; ) {
+    const next = nextOf(target, models);
+    if (next === undefined) return { target, path };
+    path.push(next);
+    if (path.indexOf(next) < path.length - 1) throw circle(path);
     target = next;
   }
+  return { target: 'default', path };
 }
 
-function endOf(target: string, path: readonly string[], models: Readonly<Record<string, string | undefined>>): Followed {
-  const isUnset = target !== 'default' && (ALIASES as readonly string[]).includes(target);
-  if (!isUnset) return { target, path };
-  const rest = path.includes('default') ? { target: 'default', path: ['default'] } : followAlias('default', models);
-  return { target: rest.target, path: [...path, ...rest.path] };
+/** What the settings' own `models.default` leads to, or null when it is not set. */
+export function followDefault(models: Aliases): string | null {
+  if (models.default === undefined) return null;
+  const { target, path } = followAlias(models.default, models);
+  if (target === 'default') throw circle(['default', ...path]);
+  return target;
+}
+
+function nextOf(name: string, models: Aliases): string | undefined {
+  const next = Object.hasOwn(models, name) ? models[name] : undefined;
+  return next ?? ((ALIASES as readonly string[]).includes(name) ? 'default' : undefined);
+}
+
+function circle(path: readonly string[]): PithError {
+  return new PithError('settings_invalid', `the model aliases go in a circle: ${path.join(' → ')}`, {
+    where: `models.${path[0]}`,
+    cure: 'let one of them name a provider/model',
+  });
 }

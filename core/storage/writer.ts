@@ -35,7 +35,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock): Writer {
   let closed = false;
   let writing = false;
   let busySince: number | null = null;
-  let drained: (() => void)[] = [];
+  const drained: (() => void)[] = [];
 
   const statement: Statement = (sql, ...parameters) => {
     if (!writing) throw new PithError('parameter_invalid', 'a statement was run after its write had ended', { cure: 'run all statements before the function given to write returns' });

@@ -1,0 +1,125 @@
+import type { LanguageModel, ModelCallOptions, ModelPart } from 'pith';
+import { describe, expect, it, vi } from 'vitest';
+import { streamWithRetry, type RetryOptions } from '../../../core/models/retry.ts';
+import { manualClock } from '../storage/manual-clock.ts';
+import { failed, modelOf, start, text } from './scripted-stream.ts';
+
+const options: ModelCallOptions = { prompt: [] };
+
+async function collect(model: LanguageModel, retry: Partial<RetryOptions> = {}, clock = manualClock({ jump: true })) {
+  const parts: ModelPart[] = [];
+  let error: unknown;
+  try {
+    for await (const part of streamWithRetry(model, options, { clock, random: () => 1, ...retry })) parts.push(part);
+  } catch (caught) {
+    error = caught;
+  }
+  return { parts, error, slept: clock.slept };
+}
+
+describe('streamWithRetry', () => {
+  it.each([
+    ['429', failed({ statusCode: 429 })],
+    ['503', failed({ statusCode: 503 })],
+    ['529', failed({ statusCode: 529 })],
+    ['a refused connection', failed({ cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) }, 'fetch failed')],
+    ['a reset of one of several addresses', failed({ errors: [failed({ code: 'ECONNRESET' })] })],
+    ['what says so itself', failed({ isRetryable: true })],
+    ['a broken body under status 200', failed({ statusCode: 200, isRetryable: false, cause: failed({ code: 'UND_ERR_SOCKET' }, 'terminated') })],
+  ])('tries again after %s', async (_name, error) => {
+    const onRetry = vi.fn();
+    const { parts, slept } = await collect(modelOf([error], [error], [start, text('ok')]), { onRetry });
+    expect(parts).toEqual([start, text('ok')]);
+    expect(slept).toEqual([500, 1_000]);
+    expect(onRetry.mock.calls.map(([retry]) => retry)).toEqual([{ attempt: 1, delayMs: 500, error }, { attempt: 2, delayMs: 1_000, error }]);
+  });
+
+  it.each([
+    ['400', failed({ statusCode: 400 })],
+    ['401', failed({ statusCode: 401 })],
+    ['what forbids it itself', failed({ statusCode: 503, isRetryable: false })],
+    ['a used-up quota', failed({ statusCode: 429, data: { error: { code: 'insufficient_quota' } } })],
+    ['an abort', failed({ name: 'AbortError' })],
+    ['a plain error', new Error('bug')],
+  ])('gives up at once after %s', async (_name, error) => {
+    const { parts, error: thrown, slept } = await collect(modelOf([error]));
+    expect(thrown).toBe(error);
+    expect([parts, slept]).toEqual([[], []]);
+  });
+
+  it('counts an error part before any content, and shows nothing of the failed attempt', async () => {
+    const first: ModelPart[] = [start, { type: 'response-metadata', id: 'one' }, { type: 'error', error: failed({ statusCode: 529 }) }];
+    const { parts, slept } = await collect(modelOf(first, [start, text('ok')]));
+    expect(parts).toEqual([start, text('ok')]);
+    expect(slept).toHaveLength(1);
+  });
+
+  it('never tries again once content has been given out', async () => {
+    const broken = failed({ code: 'ECONNRESET' });
+    for (const end of [broken, { type: 'error', error: broken } as const]) {
+      const model = modelOf([start, text('half'), end]);
+      const { parts, error, slept } = await collect(model);
+      expect(parts).toEqual([start, text('half')]);
+      expect(error).toBe(broken);
+      expect(slept).toEqual([]);
+      expect(model.calls).toHaveLength(1);
+    }
+  });
+
+  it('throws the last error after the last attempt', async () => {
+    const errors = [1, 2, 3, 4].map((number) => failed({ statusCode: 500 }, `failure ${number}`));
+    const { error, slept } = await collect(modelOf(...errors.map((one) => [one])));
+    expect(error).toBe(errors[3]);
+    expect(slept).toEqual([500, 1_000, 2_000]);
+    const once = modelOf([errors[0] as Error]);
+    expect((await collect(once, { maxRetries: 0 })).error).toBe(errors[0]);
+  });
+
+  it.each([
+    ['retry-after-ms', { 'Retry-After-Ms': '1234' }, 1_234],
+    ['retry-after in seconds', { 'retry-after': '7' }, 7_000],
+    ['retry-after as a date', { 'retry-after': new Date(1_700_000_009_000).toUTCString() }, 9_000],
+    ['retry-after beyond a minute', { 'retry-after': '9999' }, 60_000],
+    ['retry-after in the past', { 'retry-after': new Date(0).toUTCString() }, 0],
+    ['nonsense', { 'retry-after': 'soon' }, 500],
+  ])('obeys %s', async (_name, responseHeaders, expected) => {
+    const { slept } = await collect(modelOf([failed({ statusCode: 429, responseHeaders })], [text('ok')]));
+    expect(slept).toEqual([expected]);
+  });
+
+  it('spreads the waits by chance', async () => {
+    const { slept } = await collect(modelOf([failed({ statusCode: 500 })], [text('ok')]), { random: () => 0 });
+    expect(slept).toEqual([250]);
+  });
+
+  it('ends with the reason of an abort: before, while waiting, and in a stream that ignores it', async () => {
+    const reason = new Error('stopped by a person');
+    const unused = modelOf();
+    expect((await collect(unused, { signal: AbortSignal.abort(reason) })).error).toBe(reason);
+    expect(unused.calls).toEqual([]);
+
+    const waiting = new AbortController();
+    const { error } = await collect(modelOf([failed({ statusCode: 500 })]), { signal: waiting.signal, onRetry: () => waiting.abort(reason) }, manualClock());
+    expect(error).toBe(reason);
+
+    const streaming = new AbortController();
+    const model = modelOf([text('one'), 'hang']);
+    const stream = streamWithRetry(model, options, { clock: manualClock(), signal: streaming.signal });
+    expect((await stream.next()).value).toEqual(text('one'));
+    const next = stream.next();
+    streaming.abort(reason);
+    await expect(next).rejects.toBe(reason);
+    expect(model.calls[0]?.abortSignal).toBe(streaming.signal);
+  });
+
+  it('ends the stream of a reader that leaves early', async () => {
+    const cancel = vi.fn();
+    const stream = new ReadableStream<ModelPart>({ start: (controller) => controller.enqueue(text('one')), cancel });
+    const model: LanguageModel = { specificationVersion: 'v3', provider: 'test', modelId: 'm', doStream: async () => ({ stream }) };
+    for await (const part of streamWithRetry(model, options, { clock: manualClock() })) {
+      expect(part).toEqual(text('one'));
+      break;
+    }
+    await vi.waitFor(() => expect(cancel).toHaveBeenCalledTimes(1));
+  });
+});

@@ -1,0 +1,131 @@
+import { createServer } from 'node:net';
+import type { LanguageModel, ModelInfo } from 'pith';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { probePort } from '../../../core/models/port.ts';
+import { createRouter, type DeclaredModel, type RouterDependencies } from '../../../core/models/router.ts';
+import { manualClock } from '../storage/manual-clock.ts';
+import { modelOf } from './scripted-stream.ts';
+
+const cloud: DeclaredModel = { extensionId: 'cloud', prefix: 'cloud', whenEnv: ['CLOUD_KEY'], rank: 30, default: 'big' };
+const pair: DeclaredModel = { extensionId: 'pair', prefix: 'pair', whenEnv: ['PAIR_ID', 'PAIR_KEY'], rank: 40, default: 'two' };
+const local: DeclaredModel = { extensionId: 'local', prefix: 'local', whenEnv: [], whenPort: 4_242, rank: 20 };
+const last: DeclaredModel = { extensionId: 'last', prefix: 'last', whenEnv: [], rank: 0, default: 'resort' };
+const lower: DeclaredModel = { extensionId: 'lower', prefix: 'lower', whenEnv: [], rank: -1, default: 'lowest' };
+
+interface Given {
+  readonly models?: Record<string, string>;
+  readonly env?: Record<string, string>;
+  readonly declared?: DeclaredModel[];
+  readonly ports?: number[];
+  readonly listed?: string[];
+  readonly override?: RouterDependencies['override'];
+}
+
+function setup({ models = {}, env = {}, declared = [last, cloud, local, pair], ports = [], listed = ['first', 'second'], override }: Given = {}) {
+  const getModel = vi.fn((name: string, prefix: string): { model: LanguageModel; contextWindow: number | null } => ({ model: { ...modelOf(), provider: prefix, modelId: name }, contextWindow: 1_000 }));
+  const provider = vi.fn(async () => ({ models: async (): Promise<ModelInfo[]> => listed.map((name) => ({ name, contextWindow: null })), getModel }));
+  const settings = { models };
+  const router = createRouter({ settings, env, declared: () => declared, provider, probePort: async (port) => ports.includes(port), clock: manualClock(), override });
+  return { router, provider, getModel, settings };
+}
+
+describe('the model that default means', () => {
+  it.each<[string, Given, string, RegExp]>([
+    ['PITH_MODEL before all', { env: { PITH_MODEL: 'local/mine', CLOUD_KEY: 'k' }, models: { default: 'cloud/other' } }, 'local/mine', /PITH_MODEL/],
+    ['PITH_MODEL as an alias', { env: { PITH_MODEL: 'fast' }, models: { fast: 'cloud/small' } }, 'cloud/small', /PITH_MODEL/],
+    ['PITH_MODEL as a prefix', { env: { PITH_MODEL: 'cloud' } }, 'cloud/big', /PITH_MODEL/],
+    ['the settings', { env: { CLOUD_KEY: 'k' }, models: { default: 'cloud/other' } }, 'cloud/other', /settings models\.default/],
+    ['the variable that is set', { env: { CLOUD_KEY: 'k', PAIR_KEY: 'k' }, ports: [4_242] }, 'cloud/big', /CLOUD_KEY is set/],
+    ['the higher rank of two', { env: { CLOUD_KEY: 'k', PAIR_KEY: 'k', PAIR_ID: 'i' } }, 'pair/two', /PAIR_ID and PAIR_KEY are set/],
+    ['an empty variable is not set', { env: { CLOUD_KEY: ' ', PITH_MODEL: '' }, ports: [4_242] }, 'local/first', /127\.0\.0\.1:4242/],
+    ['a local server, its first model', { ports: [4_242] }, 'local/first', /listens on 127\.0\.0\.1:4242/],
+    ['not a server without models', { ports: [4_242], listed: [] }, 'last/resort', /no model is set up; the server on 127\.0\.0\.1:4242 could not be used: .*lists no model/],
+    ['the lowest entry without conditions', { declared: [last, lower, cloud] }, 'lower/lowest', /no model is set up/],
+  ])('K44 is %s', async (_name, given, ref, why) => {
+    const { router } = setup(given);
+    const choice = await router.choose();
+    expect(choice.ref).toBe(ref);
+    expect(choice.why).toMatch(why);
+    expect(await router.resolve('default')).toMatchObject({ ref, why: choice.why, contextWindow: 1_000 });
+  });
+
+  it('K44 says what to do when there is none', async () => {
+    await expect(setup({ declared: [cloud] }).router.choose()).rejects.toMatchObject({ code: 'model_unknown', cure: expect.stringContaining('PITH_MODEL') });
+  });
+
+  it('is chosen again after a failure and after invalidate', async () => {
+    const declared = [cloud];
+    const { router, settings } = setup({ declared, models: {} });
+    await expect(router.choose()).rejects.toMatchObject({ code: 'model_unknown' });
+    declared.push(last);
+    expect((await router.choose()).ref).toBe('last/resort');
+    settings.models.default = 'cloud/new';
+    expect((await router.choose()).ref).toBe('last/resort');
+    router.invalidate();
+    expect((await router.choose()).ref).toBe('cloud/new');
+  });
+});
+
+describe('ModelRouter.resolve', () => {
+  it('takes aliases, chains of them, and default for one that is not set', async () => {
+    const { router } = setup({ models: { fast: 'quick', quick: 'cloud/small', default: 'standard', standard: 'cloud/middle' } });
+    expect((await router.resolve('fast')).ref).toBe('cloud/small');
+    expect((await router.resolve('fast')).why).toBe('settings models.quick');
+    expect((await router.resolve('default')).ref).toBe('cloud/middle');
+    expect((await router.resolve('thinking')).ref).toBe('cloud/middle');
+  });
+
+  it('keeps all after the first slash as the name', async () => {
+    const { router, getModel } = setup();
+    expect(await router.resolve('cloud/maker/model:free')).toMatchObject({ ref: 'cloud/maker/model:free', why: 'named' });
+    expect(getModel).toHaveBeenCalledWith('maker/model:free', 'cloud');
+  });
+
+  it('K44 names the nearest alias or provider for one that is unknown', async () => {
+    const { router } = setup();
+    const unknown = { code: 'model_unknown', cure: expect.stringContaining('provider/model') };
+    await expect(router.resolve('cluod/x')).rejects.toMatchObject({ ...unknown, message: expect.stringContaining(`did you mean 'cloud'`) });
+    await expect(router.resolve('thinkin')).rejects.toMatchObject({ ...unknown, message: expect.stringContaining(`did you mean 'thinking'`) });
+    await expect(router.resolve('zzzzzzz/x')).rejects.toMatchObject({ ...unknown, message: expect.stringContaining('providers: cloud, last, local, pair') });
+    await expect(setup({ models: { default: 'nope/x' } }).router.resolve('default')).rejects.toMatchObject(unknown);
+  });
+
+  it('K44 refuses aliases in a circle and shows it', async () => {
+    const { router } = setup({ models: { fast: 'thinking', thinking: 'fast', default: 'default' } });
+    await expect(router.resolve('fast')).rejects.toMatchObject({ code: 'settings_invalid', message: expect.stringContaining('fast → thinking → fast') });
+    await expect(router.resolve('default')).rejects.toMatchObject({ code: 'settings_invalid' });
+    await expect(setup({ models: { default: 'fast' } }).router.resolve('fast')).rejects.toMatchObject({ code: 'settings_invalid' });
+  });
+
+  it('asks a provider once for each model, until a failure or invalidate', async () => {
+    const { router, getModel } = setup();
+    const [first, second] = await Promise.all([router.resolve('cloud/a'), router.resolve('cloud/a')]);
+    expect(first.model).toBe(second.model);
+    expect(getModel).toHaveBeenCalledTimes(1);
+    router.invalidate();
+    expect((await router.resolve('cloud/a')).model).not.toBe(first.model);
+    getModel.mockImplementationOnce(() => { throw new Error('no key'); });
+    await expect(router.resolve('cloud/b')).rejects.toThrow('no key');
+    expect((await router.resolve('cloud/b')).ref).toBe('cloud/b');
+  });
+
+  it('gives the model of the caller where one is given', async () => {
+    const model = modelOf();
+    const { router, provider } = setup({ override: { model, contextWindow: 7 } });
+    expect(await router.resolve('whatever/x')).toMatchObject({ ref: 'test/scripted', contextWindow: 7 });
+    expect((await router.choose()).ref).toBe('test/scripted');
+    expect(provider).not.toHaveBeenCalled();
+  });
+});
+
+describe('probePort', () => {
+  it('tells a port that listens from one that does not', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as { port: number };
+    expect(await probePort(port)).toBe(true);
+    await new Promise((resolve) => server.close(resolve));
+    expect(await probePort(port)).toBe(false);
+  });
+});
