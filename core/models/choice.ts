@@ -29,20 +29,20 @@ export async function chooseModel(dependencies: RouterDependencies, { complete, 
   const entries = byRank(dependencies.declared());
   const byVariables = entries.find((entry) => hasVariables(entry, env));
   if (byVariables !== undefined) {
-    return { ref: await completeEntry(byVariables), why: `${byVariables.whenEnv.join(' and ')} ${byVariables.whenEnv.length > 1 ? 'are' : 'is'} set` };
+    return { ref: await completeEntry(byVariables), why: `${byVariables.when_env.join(' and ')} ${byVariables.when_env.length > 1 ? 'are' : 'is'} set` };
   }
 
   const tried: string[] = [];
   for (const entry of entries) {
-    if (entry.whenPort === undefined || !(await probePort(entry.whenPort))) continue;
+    if (entry.when_port === undefined || !(await probePort(entry.when_port))) continue;
     try {
-      return { ref: await completeEntry(entry), why: `a server listens on 127.0.0.1:${entry.whenPort}` };
+      return { ref: await completeEntry(entry), why: `a server listens on 127.0.0.1:${entry.when_port}` };
     } catch (error) {
-      tried.push(`the server on 127.0.0.1:${entry.whenPort} could not be used: ${messageOf(error)}`); // it may be another program, or have no model yet
+      tried.push(`the server on 127.0.0.1:${entry.when_port} could not be used: ${messageOf(error)}`); // it may be another program, or have no model yet
     }
   }
 
-  const last = entries.findLast(({ whenEnv, whenPort }) => whenEnv.length === 0 && whenPort === undefined);
+  const last = entries.findLast(({ when_env, when_port }) => when_env.length === 0 && when_port === undefined);
   if (last === undefined) {
     throw new PithError('model_unknown', ['no model is set up', ...tried].join('; '), { cure: 'set models.default in the settings, or PITH_MODEL, to provider/model' });
   }
@@ -56,7 +56,7 @@ export function byRank(entries: readonly DeclaredModel[]): DeclaredModel[] {
 
 /** True when the entry asks for variables and all of them are set. */
 export function hasVariables(entry: DeclaredModel, env: RouterDependencies['env']): boolean {
-  return entry.whenEnv.length > 0 && entry.whenEnv.every((name) => isSet(env[name]));
+  return entry.when_env.length > 0 && entry.when_env.every((name) => isSet(env[name]));
 }
 
 function isSet(value: string | undefined): value is string {

@@ -4,14 +4,14 @@ import { didYouMean } from '../contract/nearest.ts';
 import { byRank, chooseModel, hasVariables, type Choice } from './choice.ts';
 import { followAlias, splitReference, ALIASES, type ModelReference } from './reference.ts';
 
-/** A prefix that an extension's manifest offers models under. */
+/** A prefix that an extension offers models under, in the words of its manifest. */
 export interface DeclaredModel {
   readonly extensionId: string;
   readonly prefix: string;
   /** Chosen without settings when all of these are set. */
-  readonly whenEnv: readonly string[];
+  readonly when_env: readonly string[];
   /** Chosen without settings when something listens on this loopback port. */
-  readonly whenPort?: number;
+  readonly when_port?: number;
   /** Higher wins. */
   readonly rank: number;
   /** The model taken when only the prefix is known; absent: the first that the provider lists. */

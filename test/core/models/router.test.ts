@@ -6,11 +6,11 @@ import { createRouter, type DeclaredModel, type RouterDependencies } from '../..
 import { manualClock } from '../storage/manual-clock.ts';
 import { modelOf } from './scripted-stream.ts';
 
-const cloud: DeclaredModel = { extensionId: 'cloud', prefix: 'cloud', whenEnv: ['CLOUD_KEY'], rank: 30, default: 'big' };
-const pair: DeclaredModel = { extensionId: 'pair', prefix: 'pair', whenEnv: ['PAIR_ID', 'PAIR_KEY'], rank: 40, default: 'two' };
-const local: DeclaredModel = { extensionId: 'local', prefix: 'local', whenEnv: [], whenPort: 4_242, rank: 20 };
-const last: DeclaredModel = { extensionId: 'last', prefix: 'last', whenEnv: [], rank: 0, default: 'resort' };
-const lower: DeclaredModel = { extensionId: 'lower', prefix: 'lower', whenEnv: [], rank: -1, default: 'lowest' };
+const cloud: DeclaredModel = { extensionId: 'cloud', prefix: 'cloud', when_env: ['CLOUD_KEY'], rank: 30, default: 'big' };
+const pair: DeclaredModel = { extensionId: 'pair', prefix: 'pair', when_env: ['PAIR_ID', 'PAIR_KEY'], rank: 40, default: 'two' };
+const local: DeclaredModel = { extensionId: 'local', prefix: 'local', when_env: [], when_port: 4_242, rank: 20 };
+const last: DeclaredModel = { extensionId: 'last', prefix: 'last', when_env: [], rank: 0, default: 'resort' };
+const lower: DeclaredModel = { extensionId: 'lower', prefix: 'lower', when_env: [], rank: -1, default: 'lowest' };
 
 interface Given {
   readonly models?: Record<string, string>;
