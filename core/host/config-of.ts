@@ -6,7 +6,10 @@ import { deepFreeze, overlay, type PlainMap } from './plain-data.ts';
 import { settingName, type Settings } from './settings.ts';
 
 export interface ExtensionConfig {
-  /** `config` of the manifest < `extensions.<id>` < the `skills` block, where the manifest provides skills. Frozen. */
+  /**
+   * `config` of the manifest < `extensions.<id>` < the `skills` block, where the manifest provides skills, and `providers` of the
+   * prefixes that it offers. Frozen.
+   */
   readonly config: PlainMap;
   readonly enabled: boolean;
   /** What a person granted in the settings; null when they say nothing. */
@@ -20,12 +23,14 @@ export function configOf(declaration: Declaration, settings: Settings): Extensio
   const { id, manifest } = declaration;
   const { enabled = manifest?.enabled ?? true, isolation = null, ...own } = settings.extensions[id] ?? {};
   const claimsSkills = manifest?.provides.includes('skill') ?? false;
-  const merged = overlay(overlay(manifest?.config ?? {}, own), claimsSkills ? settings.skills : {});
+  const claimed = { ...(claimsSkills ? settings.skills : {}), ...providersOf(manifest, settings) };
+  const merged = overlay(overlay(manifest?.config ?? {}, own), claimed);
   return {
     config: deepFreeze(structuredClone(merged)),
     enabled,
     isolation,
     where(dotted) {
+      if (dotted.startsWith('providers.') && isSet(settings, dotted)) return settingName(settings, dotted);
       const sections = claimsSkills ? ['skills', `extensions.${id}`] : [`extensions.${id}`];
       for (const section of sections) if (isSet(settings, `${section}.${dotted}`)) return settingName(settings, `${section}.${dotted}`);
       const position = declaration.positions?.[`config.${dotted}`];
@@ -49,6 +54,11 @@ export function unknownExtensionSettings(settings: Settings, ids: Iterable<strin
       severity: 'warning', code: 'unknown_key', cure: 'Correct the id or remove the block',
       message: `${settingName(settings, `extensions.${id}`)}: nothing declares '${id}'${didYouMean(id, known)}`,
     }));
+}
+
+function providersOf(manifest: Manifest | null, settings: Settings): PlainMap {
+  const offered = Object.entries(settings.providers).filter(([prefix]) => manifest?.models.some((model) => model.prefix === prefix));
+  return offered.length === 0 ? {} : { providers: Object.fromEntries(offered) };
 }
 
 function isSet(settings: Settings, dotted: string): boolean {

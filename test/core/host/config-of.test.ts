@@ -26,6 +26,13 @@ describe('config', () => {
     expect(where('absent')).toBe('skills.absent');
   });
 
+  it('K7 providers reach the extension that offers their prefix, and no other', async () => {
+    const { registry, plain, settings } = await setUp('providers:\n  mine: { base_url: "http://a/v1" }\n  other: { base_url: "http://b/v1" }\n');
+    expect(configOf(plain, settings).config).toEqual({ k: 1, providers: { mine: { base_url: 'http://a/v1' } } });
+    expect(configOf(plain, settings).where('providers.mine.base_url')).toBe('sandbox/pith.yaml:2 providers.mine.base_url');
+    expect(configOf(registry, settings).config).not.toHaveProperty('providers');
+  });
+
   it('K7 settings switch on and off, also what is broken; flags win', async () => {
     const { settings, registry } = await setUp('extensions:\n  registry: { enabled: false }\n  broken: { enabled: false }\n');
     expect(enabledBy(settings)('registry', registry.manifest)).toBe(false);
@@ -47,7 +54,7 @@ async function setUp(yaml: string, flags: SettingsInput = {}) {
   const root = folderWith({
     'sandbox/pith.yaml': yaml,
     'sandbox/extensions/registry/manifest.yaml': SKILLFUL, 'sandbox/extensions/registry/main.ts': '',
-    'sandbox/extensions/plain/manifest.yaml': 'id: plain\nentrypoint: main.ts\nprovides: [tool]\nconfig: { k: 1 }\n', 'sandbox/extensions/plain/main.ts': '',
+    'sandbox/extensions/plain/manifest.yaml': 'id: plain\nentrypoint: main.ts\nprovides: [model]\nmodels: [{ prefix: mine }]\nconfig: { k: 1 }\n', 'sandbox/extensions/plain/main.ts': '',
   });
   const sandbox = path.join(root, 'sandbox');
   const { settings } = await loadSettings({ sandbox, env: {}, flags, index: indexIn(sandbox) });
