@@ -1,0 +1,121 @@
+import { chmod, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Jail } from '../../../sandbox/extensions/core_tools/jail.ts';
+import { workbench, type Workbench } from './workbench.ts';
+
+let bench: Workbench;
+beforeEach(async () => void (bench = await workbench()));
+afterEach(() => bench.remove());
+
+const change = (path: string, before: string, after: string) => `--- a/${path}\n+++ b/${path}\n@@ -1,3 +1,3 @@\n one\n-${before}\n+${after}\n three\n`;
+const add = (path: string, text: string) => `--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+${text}\n`;
+const remove = (path: string, text: string) => `--- a/${path}\n+++ /dev/null\n@@ -1 +0,0 @@\n-${text}\n`;
+const THREE = 'one\ntwo\nthree\n';
+
+describe('apply_patch', () => {
+  it('K60 changes, adds, removes and renames files in one go', async () => {
+    await bench.put('a.txt', THREE);
+    await bench.put('gone.txt', 'bye\n');
+    await bench.put('old.txt', THREE);
+    const rename = '--- a/old.txt\n+++ b/deep/new.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n';
+    const result = await bench.patch(change('a.txt', 'two', 'TWO') + add('more/new.txt', 'hi') + remove('gone.txt', 'bye') + rename);
+    expect(result).toMatchObject({
+      ok: true,
+      output: { changed: [{ path: 'a.txt', how: 'changed' }, { path: 'more/new.txt', how: 'added' }, { path: 'gone.txt', how: 'removed' }, { path: 'deep/new.txt', how: 'added' }, { path: 'old.txt', how: 'removed' }] },
+    });
+    expect([await bench.get('a.txt'), await bench.get('more/new.txt'), await bench.get('deep/new.txt')]).toEqual(['one\nTWO\nthree\n', 'hi\n', 'one\n2\nthree\n']);
+    expect((await readdir(bench.sandbox)).sort()).toEqual(['a.txt', 'deep', 'more']);
+  });
+
+  it('K60 finds a hunk whose line has moved, keeps line ends and mode', async () => {
+    await bench.put('a.txt', `${'\r\n'.repeat(5)}one\r\ntwo\r\nthree\r\n`);
+    await chmod(join(bench.sandbox, 'a.txt'), 0o700);
+    expect(await bench.patch(change('a.txt', 'two', 'TWO'))).toMatchObject({ ok: true });
+    expect(await bench.get('a.txt')).toBe(`${'\r\n'.repeat(5)}one\r\nTWO\r\nthree\r\n`);
+    expect((await stat(join(bench.sandbox, 'a.txt'))).mode & 0o777).toBe(0o700);
+  });
+
+  it('K60 changes nothing when one hunk does not fit, and names hunk, file, line and what stands there', async () => {
+    await bench.put('a.txt', THREE);
+    await bench.put('b.txt', `${THREE}4\n5\n6\n`);
+    const second = `--- a/b.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n@@ -5,2 +5,2 @@\n-five\n+V\n 6\n`;
+    const result = await bench.patch(change('a.txt', 'two', 'TWO') + second);
+    expect(result).toMatchObject({ ok: false, error: { code: 'patch_failed' } });
+    if (!result.ok) expect(result.error.message).toMatch(/Hunk 2 of 2 does not fit 'b\.txt' at line 5: expected `five`, line 5 is `5`.*Nothing was changed/);
+    expect([await bench.get('a.txt'), await readdir(bench.sandbox)]).toEqual([THREE, ['a.txt', 'b.txt']]);
+  });
+
+  it('K60 puts everything back when a later file cannot be written', async () => {
+    await bench.put('a.txt', THREE);
+    await bench.put('b.txt', THREE);
+    await bench.put('gone.txt', 'bye\n');
+    const original = Jail.prototype.remove;
+    Jail.prototype.remove = function remove(segments) {
+      return segments[0] === 'gone.txt' ? Promise.reject(Object.assign(new Error('x'), { code: 'ENOSPC' })) : original.call(this, segments);
+    };
+    try {
+      const result = await bench.patch(change('a.txt', 'two', '2') + add('new.txt', 'hi') + change('b.txt', 'two', '2') + remove('gone.txt', 'bye'));
+      expect(result).toMatchObject({ ok: false, error: { code: 'file_failed', message: expect.stringContaining('no space is left') } });
+    } finally {
+      Jail.prototype.remove = original;
+    }
+    expect([await bench.get('a.txt'), await bench.get('b.txt'), await bench.get('gone.txt')]).toEqual([THREE, THREE, 'bye\n']);
+    expect((await readdir(bench.sandbox)).sort()).toEqual(['a.txt', 'b.txt', 'gone.txt']);
+  });
+
+  it('K60 does not overwrite what another has changed since the patch was checked', async () => {
+    await bench.put('a.txt', THREE);
+    const original = Jail.prototype.stage;
+    Jail.prototype.stage = async function stage(segments, bytes) {
+      await writeFile(join(bench.sandbox, 'a.txt'), 'changed by another');
+      return original.call(this, segments, bytes);
+    };
+    try {
+      expect(await bench.patch(change('a.txt', 'two', '2'))).toMatchObject({ ok: false, error: { code: 'file_changed' } });
+    } finally {
+      Jail.prototype.stage = original;
+    }
+    expect([await bench.get('a.txt'), await readdir(bench.sandbox)]).toEqual(['changed by another', ['a.txt']]);
+  });
+
+  it.each([
+    ['garbage', 'just text'],
+    ['another format', '*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch'],
+    ['a wrong count', '--- a/a.txt\n+++ b/a.txt\n@@ -1,9 +1,1 @@\n one\n'],
+    ['one file twice', change('a.txt', 'two', '2') + change('a.txt', 'two', '3')],
+    ['no hunk', '--- a/a.txt\n+++ b/a.txt\n'],
+  ])('K60 says that %s is no usable patch', async (_what, text) => {
+    await bench.put('a.txt', THREE);
+    expect(await bench.patch(text)).toMatchObject({ ok: false, error: { code: 'patch_invalid', message: expect.stringMatching(/^The patch cannot be used: ./) } });
+    expect(await bench.needsApproval('apply_patch', { patch: text })).toBe(false);
+    expect(await bench.get('a.txt')).toBe(THREE);
+  });
+
+  it('K60 keeps to the jail and the rules of `file`', async () => {
+    await bench.put('a.txt', THREE);
+    await bench.put('bin', Buffer.from([0, 1, 2]));
+    await bench.put('skills/old/SKILL.md', THREE);
+    await symlink(join(bench.outside, 'secret.txt'), join(bench.sandbox, 'link'));
+    const cases: readonly (readonly [string, string])[] = [
+      [add('../outside/new.txt', 'x'), 'file_unavailable'], [add('/tmp/x', 'x'), 'file_unavailable'], [change('link', 'two', '2'), 'file_unavailable'],
+      [add('data/x', 'x'), 'protected'], [change('skills/old/SKILL.md', 'two', '2'), 'use_proposal'], [remove('bin', 'x'), 'file_binary'],
+      [add('a.txt', 'x'), 'target_exists'], [remove('a.txt', 'one'), 'patch_failed'], [change('none', 'two', '2'), 'file_unavailable'],
+    ];
+    for (const [text, code] of cases) {
+      expect(await bench.patch(change('a.txt', 'two', '2').replaceAll('a.txt', 'b.txt').concat(text)), text).toMatchObject({ ok: false });
+      expect(await bench.patch(text), text).toMatchObject({ ok: false, error: { code } });
+    }
+    expect(await readdir(bench.outside)).toEqual(['secret.txt']);
+    expect(await bench.get('a.txt')).toBe(THREE);
+  });
+
+  it('K60 asks once for a new skill of several files or for code, not for notes', async () => {
+    const skill = add('skills/new/SKILL.md', '---') + add('skills/new/references/a.md', 'x');
+    expect(await bench.needsApproval('apply_patch', { patch: skill })).toBe(true);
+    expect(await bench.needsApproval('apply_patch', { patch: add('note.md', 'x') + add('extensions/x/main.ts', 'x') })).toBe(true);
+    expect(await bench.needsApproval('apply_patch', { patch: add('note.md', 'x') })).toBe(false);
+    expect(await bench.patch(skill)).toMatchObject({ ok: true });
+    expect(await bench.patch(skill)).toMatchObject({ ok: false, error: { code: 'use_proposal' } });
+  });
+});
