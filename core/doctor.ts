@@ -1,0 +1,80 @@
+import { messageOf, type Diagnostic } from './contract/index.ts';
+import type { AgentRegistry, AgentStatus } from './agents/registry.ts';
+import type { ExtensionStatus } from './host/host-options.ts';
+import type { ExtensionHost } from './host/host.ts';
+import type { ModelRouter } from './models/router.ts';
+
+/** The shape of `pith doctor --json`; `ok` is false when an extension, an agent or the settings failed. */
+export interface DoctorReport {
+  readonly ok: boolean;
+  readonly model: { readonly ref: string; readonly why: string };
+  readonly extensions: readonly ExtensionReport[];
+  readonly agents: readonly AgentReport[];
+  /** Counts by state. */
+  readonly skills: Readonly<Record<string, number>>;
+  /** Findings of settings, discovery, and single skills. */
+  readonly notes: readonly Diagnostic[];
+}
+
+type Finding = Partial<Pick<ExtensionStatus, 'code' | 'message' | 'file' | 'line' | 'cure'>>;
+export type ExtensionReport = Pick<ExtensionStatus, 'id' | 'state' | 'phase' | 'notes'> & Finding;
+export type AgentReport = Pick<AgentStatus, 'id' | 'state'> & Finding & { readonly notes: readonly Diagnostic[] };
+
+export interface DoctorDependencies {
+  readonly host: ExtensionHost;
+  readonly agents: AgentRegistry;
+  readonly router: ModelRouter;
+  /** What settings and discovery found. */
+  readonly findings: () => readonly Diagnostic[];
+}
+
+/** Loads, constructs and initialises every enabled extension, side by side, and says what came of it. */
+export async function examine({ host, agents, router, findings }: DoctorDependencies): Promise<DoctorReport> {
+  const extensions = (await host.activateAll()).map(extensionReport);
+  const checked = (await agents.list()).map(agentReport);
+  const model = await router.choose().then(
+    ({ ref, why }) => ({ ref, why }),
+    (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
+  );
+  const skills = await examineSkills(host);
+  const notes = [...findings(), ...skills.notes];
+  const failed =
+    extensions.some(({ state }) => state === 'failed' || state === 'blocked') ||
+    checked.some(({ state }) => state === 'failed') ||
+    notes.some(({ severity }) => severity === 'error') ||
+    model.ref === 'none';
+  return { ok: !failed, model, extensions, agents: checked, skills: skills.counts, notes };
+}
+
+function extensionReport(status: ExtensionStatus): ExtensionReport {
+  const { id, state, phase, code, message, file, line, cure, notes } = status;
+  return { id, state, phase, code, message, file, line, cure, notes };
+}
+
+function agentReport({ id, state, notes }: AgentStatus): AgentReport {
+  const worst = notes.find(({ severity }) => severity === 'error') ?? notes.find(({ severity }) => severity === 'warning');
+  return { id, state, code: worst?.code, message: worst?.message, file: worst?.file, line: worst?.line, cure: worst?.cure, notes };
+}
+
+async function examineSkills(
+  host: ExtensionHost,
+): Promise<{ readonly counts: Record<string, number>; readonly notes: readonly Diagnostic[] }> {
+  const counts: Record<string, number> = { offered: 0, invalid: 0 };
+  const provider = await host.skills();
+  if (provider === null) return { counts, notes: [] };
+  try {
+    const skills = await provider.listSkills();
+    for (const { state } of skills) counts[state] = (counts[state] ?? 0) + 1;
+    const notes = skills
+      .filter(({ state }) => state === 'invalid')
+      .flatMap(({ id, path, reason, diagnostics }) => {
+        const errors = diagnostics.filter(({ severity }) => severity === 'error');
+        const stated: readonly Diagnostic[] =
+          errors.length > 0 ? errors : [{ severity: 'error', code: 'skill_invalid', message: reason ?? 'invalid', file: path }];
+        return stated.map((diagnostic) => ({ ...diagnostic, message: `skill '${id}': ${diagnostic.message}` }));
+      });
+    return { counts, notes };
+  } catch (error) {
+    return { counts, notes: [{ severity: 'error', code: 'provider_failed', message: `skills cannot be listed: ${messageOf(error)}` }] };
+  }
+}

@@ -1,0 +1,260 @@
+import 'reflect-metadata';
+import os from 'node:os';
+import path from 'node:path';
+import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
+import { createBoundSkills } from './agents/bound-skills.ts';
+import { compactByHand } from './agents/compact-by-hand.ts';
+import { preview, type PreviewRequest, type PromptPreview } from './agents/preview.ts';
+import { createAgentRegistry, type AgentRegistry } from './agents/registry.ts';
+import { createToolCaller, type ToolCaller } from './agents/tool-caller.ts';
+import type { OfferedTool } from './agents/tools.ts';
+import { createTurns, type TurnDependencies, type Turns } from './agents/turn.ts';
+import {
+  type Clock,
+  type Diagnostic,
+  type Events,
+  type JsonValue,
+  type LanguageModel,
+  type ToolResult,
+  type TurnEvent,
+  type TurnRequest,
+} from './contract/index.ts';
+import { examine, type DoctorReport } from './doctor.ts';
+import { createEvents } from './events/bus.ts';
+import { configOf, enabledBy, unknownExtensionSettings } from './host/config-of.ts';
+import type { Discovery } from './host/declaration.ts';
+import { discover } from './host/discover.ts';
+import { ExtensionHost } from './host/host.ts';
+import { openIndex } from './host/index-file.ts';
+import { packageRoot } from './host/package-version.ts';
+import { loadSettings, type Settings, type SettingsInput } from './host/settings.ts';
+import { createScope } from './host/scope.ts';
+import { systemClock } from './host/system-clock.ts';
+import { modelFailure } from './models/failure.ts';
+import { probePort } from './models/port.ts';
+import { streamWithRetry } from './models/retry.ts';
+import { createRouter, type ModelRouter } from './models/router.ts';
+import { createDatabase } from './storage/extension-database.ts';
+import { createKeyValue } from './storage/key-value.ts';
+import { createLeases, createOwner } from './storage/leases.ts';
+import { openStore, type Store } from './storage/store.ts';
+import { createThreadQueue } from './threads/queue.ts';
+import { createThreads } from './threads/store.ts';
+import type { Threads } from './threads/thread.ts';
+
+export interface KernelOptions {
+  /** Absolute path. */
+  readonly sandbox: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where `.pith/config.yaml` is looked for; null: nowhere. Default the user's home. */
+  readonly home?: string | null;
+  /** Settings above all files and the environment. */
+  readonly flags?: SettingsInput;
+  readonly clock?: Clock;
+  /** Serialise every argument and result of extensions. */
+  readonly wire?: boolean;
+  /** False: without the extensions, agents and skills that ship with Pith. */
+  readonly shipped?: boolean;
+  /** Replaces every model. */
+  readonly model?: { readonly model: LanguageModel; readonly contextWindow: number | null };
+}
+
+/** One sandbox, running. */
+export interface Kernel {
+  readonly sandbox: string;
+  readonly settings: Settings;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly threads: Threads;
+  readonly extensions: ExtensionHost;
+  readonly agents: AgentRegistry;
+  readonly router: ModelRouter;
+  /** The one way to run an agent. Never throws; the last event is `turn-end`. */
+  runTurn(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
+  /** What a turn would send, without sending or writing anything. */
+  preview(request: PreviewRequest): Promise<PromptPreview>;
+  toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
+  callTool(agentId: string, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
+  /** Shortens a thread now. Rejects `thread_unknown`. */
+  compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
+  doctor(): Promise<DoctorReport>;
+  /** Starts services and watches the sandbox. */
+  start(): Promise<void>;
+  /** Releases everything, at most ten seconds. Once; never rejects. */
+  stop(): Promise<void>;
+}
+
+/** How old the last look at the folders may be when a turn begins. */
+const TURN_REFRESH_MS = 1000;
+
+const STORE: InjectionToken<Store> = Symbol('store');
+const THREADS: InjectionToken<Threads> = Symbol('threads');
+const ROUTER: InjectionToken<ModelRouter> = Symbol('router');
+const AGENTS: InjectionToken<AgentRegistry> = Symbol('agents');
+const TURNS: InjectionToken<Turns> = Symbol('turns');
+const TURN_DEPENDENCIES: InjectionToken<TurnDependencies> = Symbol('turn dependencies');
+const TOOL_CALLER: InjectionToken<ToolCaller> = Symbol('tool caller');
+
+/** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. */
+export async function createKernel(options: KernelOptions): Promise<Kernel> {
+  const { sandbox, env = process.env, clock = systemClock(), model } = options;
+  const container = root.createChildContainer();
+  const installation = packageRoot();
+  const home = options.home === undefined ? os.homedir() : options.home;
+  const strays: Diagnostic[] = [];
+  const events = createEvents({
+    onListenerError: (topic, error) =>
+      strays.push({ severity: 'warning', code: 'internal', message: `a listener of '${topic}' failed: ${String(error)}` }),
+  });
+
+  const dataDirectory = env['PITH_DATA_DIR'] ?? path.join(sandbox, 'data');
+  const index = openIndex(path.join(dataDirectory, '.cache', 'index.json'));
+  const { settings, diagnostics } = await loadSettings({ sandbox, home: home ?? undefined, env, flags: options.flags, index });
+  const roots = rootsOf(sandbox, installation, options.shipped ?? true);
+  let discovery: Discovery | undefined;
+
+  const scope = createScope(clock);
+
+  /** Made when it is first asked for, released when the kernel stops, newest first. */
+  const lazily = <T>(token: InjectionToken<T>, make: () => T, release?: (made: T) => void | Promise<void>) =>
+    container.register(token, {
+      useFactory: instanceCachingFactory(() => {
+        const made = make();
+        if (release) scope.own(() => release(made));
+        return made;
+      }),
+    });
+  const get = <T>(token: InjectionToken<T>): T => container.resolve(token);
+
+  lazily(
+    STORE,
+    () => openStore(path.join(settings.data_dir, 'pith.db'), clock),
+    (store) => store.close(),
+  );
+  lazily(THREADS, () => createThreads(get(STORE), clock));
+
+  const host = await ExtensionHost.create({
+    sandbox,
+    dataDirectory: settings.data_dir,
+    packageRoot: installation,
+    discover: async () => (discovery = await discover({ roots, agentPaths: settings.agents.paths, index, isEnabled: enabledBy(settings) })),
+    configOf: (declaration) => configOf(declaration, settings),
+    watched: roots.flatMap(({ directory }) => [path.join(directory, 'extensions'), path.join(directory, 'agents')]),
+    index,
+    clock,
+    events,
+    env,
+    wire: options.wire,
+    keyValue: (extensionId) => createKeyValue(get(STORE), extensionId),
+    database: (extensionId) => createDatabase(get(STORE), extensionId),
+    agents: {
+      list: async () => (await get(AGENTS).list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
+      run: (request, signal) => runTurn(request, signal),
+    },
+  });
+
+  const skills = createBoundSkills(host);
+  lazily(
+    AGENTS,
+    () => createAgentRegistry({ declarations: () => host.agents(), extensions: host, skills, events }),
+    (agents) => agents.stop(),
+  );
+  lazily(ROUTER, () =>
+    createRouter({
+      settings,
+      env,
+      clock,
+      probePort,
+      declared: () => host.models(),
+      provider: (extensionId) => host.modelProvider(extensionId),
+      override: model,
+    }),
+  );
+  lazily<TurnDependencies>(TURN_DEPENDENCIES, () => ({
+    registry: get(AGENTS),
+    skills,
+    extensions: host,
+    threads: get(THREADS),
+    models: {
+      resolve: (reference) => get(ROUTER).resolve(reference),
+      stream: (chosen, call, control) =>
+        streamWithRetry(chosen, call, {
+          clock: control.clock,
+          signal: control.signal,
+          onRetry: ({ attempt, delayMs, error }) =>
+            control.onRetry({ attempt, delayMs, reason: modelFailure(error, chosen.modelId).message }),
+        }),
+      failure: modelFailure,
+    },
+    events,
+    clock,
+    queue: createThreadQueue(createLeases(get(STORE), clock, createOwner()), clock),
+    sandboxDir: sandbox,
+  }));
+  lazily(TURNS, () => createTurns(get(TURN_DEPENDENCIES)));
+  lazily(TOOL_CALLER, () => createToolCaller({ registry: get(AGENTS), extensions: host, clock }));
+  host.onChange((ids) => {
+    get(AGENTS).invalidate([...ids]);
+    get(ROUTER).invalidate();
+  });
+
+  async function* runTurn(request: TurnRequest, signal?: AbortSignal): AsyncGenerator<TurnEvent, void, undefined> {
+    await host.refreshIfOlderThan(TURN_REFRESH_MS);
+    yield* get(TURNS).run(request, signal);
+  }
+
+  const findings = () => [
+    ...diagnostics,
+    ...(discovery?.diagnostics ?? []),
+    ...unknownExtensionSettings(settings, discovery?.declarations.keys() ?? []),
+    ...strays,
+  ];
+
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    await host.stop();
+    await scope.close();
+    await index.save();
+    events.close();
+    container.clearInstances();
+  };
+
+  return {
+    sandbox,
+    settings,
+    events,
+    clock,
+    get threads() {
+      return get(THREADS);
+    },
+    extensions: host,
+    get agents() {
+      return get(AGENTS);
+    },
+    get router() {
+      return get(ROUTER);
+    },
+    runTurn,
+    preview: (request) => preview(get(TURN_DEPENDENCIES), request),
+    toolsOf: (agentId) => get(TOOL_CALLER).toolsOf(agentId),
+    callTool: (agentId, name, input, signal = new AbortController().signal) => get(TOOL_CALLER).call(agentId, name, input, signal),
+    compact: (threadId, signal) => compactByHand(get(TURN_DEPENDENCIES), threadId, signal),
+    doctor: () => examine({ host, agents: get(AGENTS), router: get(ROUTER), findings }),
+    async start() {
+      await host.startServices();
+      await host.watch();
+    },
+    stop: () => (stopping ??= stop()),
+  };
+}
+
+/** What ships lies below the user's sandbox; when the sandbox is Pith's own there is one layer. */
+function rootsOf(
+  sandbox: string,
+  installation: string,
+  shipped: boolean,
+): readonly { readonly directory: string; readonly shipped: boolean }[] {
+  const own = path.join(installation, 'sandbox');
+  if (path.resolve(sandbox) === own) return [{ directory: own, shipped: true }];
+  return [...(shipped ? [{ directory: own, shipped: true }] : []), { directory: sandbox, shipped: false }];
+}

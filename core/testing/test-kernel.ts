@@ -1,0 +1,110 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { Clock, TurnEndReason, TurnEvent, TurnRequest } from '../contract/index.ts';
+import type { SettingsInput } from '../host/settings.ts';
+import { createKernel, type Kernel } from '../kernel.ts';
+import type { ModelRequest, ScriptedModel } from './scripted-model.ts';
+
+export interface TestKernelOptions {
+  /** Files of the sandbox by relative path: `skills/hello/SKILL.md`. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  /** An existing sandbox, which is left as it is; absent: a temporary one, removed by `stop`. */
+  readonly sandbox?: string;
+  /** False: only what `files` declare; default true. */
+  readonly shipped?: boolean;
+  readonly model?: ScriptedModel;
+  /** Serialise every argument and result. */
+  readonly wire?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly flags?: SettingsInput;
+  readonly clock?: Clock;
+}
+
+export interface TurnOutcome {
+  readonly text: string;
+  readonly reason: TurnEndReason;
+  readonly error: { readonly code: string; readonly message: string } | undefined;
+  readonly events: readonly TurnEvent[];
+  /** What the model was sent during this turn. */
+  readonly requests: readonly ModelRequest[];
+  /** The results of tools, in the order in which they arrived. */
+  readonly results: readonly Extract<TurnEvent, { type: 'tool-result' }>[];
+}
+
+export interface TestKernel extends AsyncDisposable {
+  readonly kernel: Kernel;
+  readonly sandbox: string;
+  /** One turn of the default agent in the thread `test`, unless told otherwise. */
+  run(input: string, request?: Partial<TurnRequest>, signal?: AbortSignal): Promise<TurnOutcome>;
+  write(file: string, content: string | Uint8Array): Promise<void>;
+  remove(file: string): Promise<void>;
+  /** Stops the kernel and makes another one over the same sandbox, as after a restart. */
+  restart(): Promise<void>;
+  /** Stops the kernel, removes a temporary sandbox, and fails when the model's script was not played to its end. */
+  stop(): Promise<void>;
+}
+
+/** The real kernel on a real folder; only model and clock are not real. Reads neither the user's settings nor the process's environment. */
+export async function testKernel(options: TestKernelOptions = {}): Promise<TestKernel> {
+  const temporary = options.sandbox === undefined ? await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-test-'))) : null;
+  const sandbox = options.sandbox ?? path.join(temporary as string, 'sandbox');
+  await mkdir(sandbox, { recursive: true });
+  for (const [file, content] of Object.entries(options.files ?? {})) await write(file, content);
+
+  async function write(file: string, content: string | Uint8Array): Promise<void> {
+    const target = path.join(sandbox, file);
+    await mkdir(path.dirname(target), { recursive: true });
+    await writeFile(target, content);
+  }
+
+  const { env = {}, model, flags, clock, wire, shipped } = options;
+  const make = () => createKernel({ sandbox, env, home: null, flags, clock, wire, shipped, model });
+  let kernel = await make();
+
+  async function run(input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal): Promise<TurnOutcome> {
+    const sentBefore = model?.requests.length ?? 0;
+    const events: TurnEvent[] = [];
+    const turn: TurnRequest = {
+      agent: kernel.settings.default_agent,
+      threadId: 'test',
+      channelId: 'test',
+      userId: 'tester',
+      input,
+      ...request,
+    };
+    for await (const event of kernel.runTurn(turn, signal)) events.push(event);
+    const end = events.at(-1);
+    if (end?.type !== 'turn-end') throw new Error(`the turn's last event is ${end?.type ?? 'missing'}, not turn-end`);
+    return {
+      text: end.text,
+      reason: end.reason,
+      error: end.error,
+      events,
+      requests: model?.requests.slice(sentBefore) ?? [],
+      results: events.filter((event) => event.type === 'tool-result'),
+    };
+  }
+
+  async function stop(): Promise<void> {
+    await kernel.stop();
+    if (temporary !== null) await rm(temporary, { recursive: true, force: true });
+    model?.expectFinished();
+  }
+
+  return {
+    get kernel() {
+      return kernel;
+    },
+    sandbox,
+    run,
+    write,
+    remove: (file) => rm(path.join(sandbox, file), { recursive: true, force: true }),
+    async restart() {
+      await kernel.stop();
+      kernel = await make();
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
