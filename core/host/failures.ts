@@ -30,7 +30,9 @@ export function createFailures(options: { clock: Clock; events: Events; logger: 
       };
       const list = kept.get(extensionId) ?? [];
       kept.set(extensionId, list);
-      const repeated = list.findIndex((other) => other.phase === failure.phase && other.code === failure.code && other.message === failure.message);
+      const repeated = list.findIndex(
+        (other) => other.phase === failure.phase && other.code === failure.code && other.message === failure.message,
+      );
       if (repeated >= 0) list.splice(repeated, 1);
       list.push(failure);
       if (list.length > MOST_KEPT) list.shift();

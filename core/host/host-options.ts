@@ -1,16 +1,8 @@
 import type { AgentsApi, Clock, Database, Events, KeyValue, Phase, ProtocolId } from '../contract/index.ts';
-import type { AgentDeclaration, ExtensionState } from '../agents/ports.ts';
+import type { ExtensionState } from '../agents/ports.ts';
+import type { ExtensionConfig } from './config-of.ts';
 import type { Declaration, Discovery } from './declaration.ts';
 import type { LogLevel } from './logger.ts';
-
-/** What an extension is given by settings and manifest together. */
-export interface EffectiveConfig {
-  readonly config: Readonly<Record<string, unknown>>;
-  readonly enabled: boolean;
-  readonly isolation: 'in_process' | 'process';
-  /** Where a person sets it: `extensions.<id>` or `skills`. */
-  readonly path: string;
-}
 
 /** Where descriptors survive a restart. A key covers sources and configuration. */
 export interface SurfaceIndex {
@@ -27,9 +19,7 @@ export interface HostOptions {
   readonly packageRoot: string;
   /** Reads the folders again; cheap when nothing changed. */
   discover(): Promise<Discovery>;
-  configOf(declaration: Declaration): EffectiveConfig;
-  /** The agent that a declaration makes; null when it makes none. */
-  agentOf(declaration: Declaration): AgentDeclaration | null;
+  configOf(declaration: Declaration): ExtensionConfig;
   /** Folders whose changes are worth a look: `extensions` and `agents` of every sandbox. */
   readonly watched: readonly string[];
   readonly index: SurfaceIndex;
@@ -82,4 +72,3 @@ export interface DeclaredModel {
   readonly rank: number;
   readonly default?: string;
 }
-

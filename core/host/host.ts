@@ -1,68 +1,232 @@
-import type { ContextSource, AgentDeclaration, ExtensionsPort, ExtensionState } from '../agents/ports.ts';
+import type { AgentDeclaration, ContextSource, ExtensionsPort, ExtensionState } from '../agents/ports.ts';
 import { PithError } from '../contract/errors.ts';
 import type {
-  AgentSpec, ChannelProvider, Command, CommandContext, Diagnostic, Failure, JsonValue, ModelProvider, Off, Remote, SkillProvider, ToolCall, ToolDescriptor, ToolResult,
+  AgentSpec,
+  ChannelProvider,
+  Command,
+  CommandContext,
+  Diagnostic,
+  Failure,
+  JsonValue,
+  Logger,
+  ModelProvider,
+  Off,
+  Remote,
+  SkillProvider,
+  ToolCall,
+  ToolDescriptor,
+  ToolResult,
 } from '../contract/index.ts';
+import { didYouMean } from '../contract/nearest.ts';
+import { ChannelProvider as ChannelProtocol } from '../contract/protocols/channel-provider.ts';
+import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-provider.ts';
+import { checkAgentKeys } from './agent-key-check.ts';
+import { commandContext, commandsOf, importCommandEntry, type CommandEntry } from './command-port.ts';
+import type { Discovery } from './declaration.ts';
 import type { DeclaredCommand, DeclaredModel, ExtensionStatus, HostOptions } from './host-options.ts';
+import { createHostParts, type HostShell } from './host-shell.ts';
+import { canRun, recorded, type Lifecycle } from './lifecycle.ts';
+import { activeRemotes, contextSources, modelProvider } from './provider-port.ts';
+import type { Refresh } from './refresh.ts';
+import { createReloadWatch, type ReloadWatch } from './reload-watch.ts';
+import { reloadByHand } from './replace.ts';
+import { stopAll } from './shutdown.ts';
+import type { Slot } from './slot.ts';
+import { declaredAgents, declaredCommands, declaredModels, statusOf } from './status.ts';
+import { runOutside } from './stray-errors.ts';
+import { callTool, needsApproval, presentTool, toolsOf } from './tool-port.ts';
 
-/** A bundle of its own that makes commands without activating their extension. */
-export type CommandEntry = (context: CommandContext) => readonly Command[] | Promise<readonly Command[]>;
+export type { CommandEntry } from './command-port.ts';
 
 /** All extensions of a sandbox. Discovers and orders them when made; loads code when it is needed. */
 export class ExtensionHost implements ExtensionsPort {
-  readonly #options: HostOptions;
-  private constructor(options: HostOptions) {
-    this.#options = options;
-  }
-  static async create(options: HostOptions): Promise<ExtensionHost> {
-    return new ExtensionHost(options);
-  }
-  ids(): readonly string[] { return todo(this.#options); }
-  state(extensionId: string): ExtensionState | undefined { return todo(extensionId); }
-  tools(extensionId: string): Promise<readonly ToolDescriptor[]> { return todo(extensionId); }
-  callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult> { return todo(extensionId, tool, input, call, signal); }
-  needsApproval(extensionId: string, tool: string, input: JsonValue): Promise<boolean> { return todo(extensionId, tool, input); }
-  presentTool(extensionId: string, tool: string, result: ToolResult): Promise<string | undefined> { return todo(extensionId, tool, result); }
-  contexts(): Promise<readonly ContextSource[]> { return todo(); }
-  skills(): Promise<Remote<SkillProvider> | null> { return todo(); }
-  checkAgentKeys(spec: AgentSpec): Promise<readonly Diagnostic[]> { return todo(spec); }
-  /** Every declared extension, sorted by id. Loads nothing. */
-  list(): readonly ExtensionStatus[] { return todo(); }
-  /** null: nothing declares this id. */
-  show(extensionId: string): ExtensionStatus | null { return todo(extensionId); }
-  /** Loads, constructs and initialises it with what it depends on. Never rejects: the status says what came of it. */
-  activate(extensionId: string): Promise<ExtensionStatus> { return todo(extensionId); }
-  /** Every enabled extension, side by side. */
-  activateAll(): Promise<readonly ExtensionStatus[]> { return todo(); }
-  /** By hand, also when nothing changed; closes an open breaker. Rejects `not_found`. */
-  reload(extensionId: string): Promise<ExtensionStatus> { return todo(extensionId); }
-  failures(): readonly Failure[] { return todo(); }
-  /** What manifests declare, of enabled extensions. */
-  commands(): readonly DeclaredCommand[] { return todo(); }
-  /** Bundles and imports a command entry; activates nothing. Rejects with the reason. */
-  importCommandEntry(extensionId: string, entry: string): Promise<CommandEntry> { return todo(extensionId, entry); }
-  commandContext(extensionId: string): CommandContext { return todo(extensionId); }
-  /** The commands of an activated extension. Rejects `provider_unavailable`. */
-  commandsOf(extensionId: string): Promise<readonly Command[]> { return todo(extensionId); }
-  agents(): readonly AgentDeclaration[] { return todo(); }
-  models(): readonly DeclaredModel[] { return todo(); }
-  /** Models are passed by reference. Rejects `provider_unavailable`. */
-  modelProvider(extensionId: string): Promise<ModelProvider> { return todo(extensionId); }
-  channels(): Promise<readonly Remote<ChannelProvider>[]> { return todo(); }
-  /** Looks at the disk and reloads what changed. Returns the ids of extensions and agents that did. */
-  refresh(): Promise<ReadonlySet<string>> { return todo(); }
-  /** As `refresh`, when the last look began longer ago; does not wait for a reload that hangs. */
-  refreshIfOlderThan(ms: number): Promise<void> { return todo(ms); }
-  /** Refreshes when a folder changes, and every five seconds, until `stop`. */
-  watch(): Promise<void> { return todo(); }
-  /** Starts what has `start` or a service, now and for what is activated later. */
-  startServices(): Promise<void> { return todo(); }
-  /** Told the ids of extensions and agents whose declaration or state changed. */
-  onChange(listener: (ids: ReadonlySet<string>) => void): Off { return todo(listener); }
-  /** Stops all, dependents first; never rejects. */
-  stop(): Promise<void> { return todo(); }
-}
+  readonly #shell: HostShell;
+  readonly #lifecycle: Lifecycle;
+  readonly #refresh: Refresh;
+  readonly #watch: ReloadWatch;
+  #stopping: Promise<void> | undefined;
 
-function todo(...parts: unknown[]): never {
-  throw new PithError('internal', `not built yet (${parts.length})`);
+  private constructor(shell: HostShell) {
+    this.#shell = shell;
+    this.#lifecycle = shell.lifecycle;
+    this.#refresh = shell.refresh;
+    this.#watch = createReloadWatch(shell.lifecycle, shell.refresh, shell.log.logger('host'));
+  }
+
+  static async create(options: HostOptions): Promise<ExtensionHost> {
+    return new ExtensionHost(createHostParts(options, await options.discover()));
+  }
+
+  /** As the last look at the disk found it. */
+  get discovery(): Discovery {
+    return this.#refresh.discovery;
+  }
+
+  /** Writes to the log of this sandbox. */
+  logger(name: string): Logger {
+    return this.#shell.log.logger(name);
+  }
+
+  ids(): readonly string[] {
+    return [...this.#lifecycle.slots.keys()].sort();
+  }
+
+  state(extensionId: string): ExtensionState | undefined {
+    const slot = this.#lifecycle.slots.get(extensionId);
+    return slot && this.#lifecycle.stateOf(slot);
+  }
+
+  tools(extensionId: string): Promise<readonly ToolDescriptor[]> {
+    return toolsOf(this.#lifecycle, extensionId);
+  }
+
+  callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult> {
+    return callTool(this.#lifecycle, extensionId, tool, input, call, signal);
+  }
+
+  needsApproval(extensionId: string, tool: string, input: JsonValue): Promise<boolean> {
+    return needsApproval(this.#lifecycle, extensionId, tool, input);
+  }
+
+  presentTool(extensionId: string, tool: string, result: ToolResult): Promise<string | undefined> {
+    return presentTool(this.#lifecycle, extensionId, tool, result);
+  }
+
+  contexts(): Promise<readonly ContextSource[]> {
+    return contextSources(this.#lifecycle);
+  }
+
+  async skills(): Promise<Remote<SkillProvider> | null> {
+    return (await activeRemotes(this.#lifecycle, SkillProtocol))[0] ?? null;
+  }
+
+  checkAgentKeys(spec: AgentSpec): Promise<readonly Diagnostic[]> {
+    return checkAgentKeys(this.#lifecycle, spec, this.discovery.declarations.get(spec.id));
+  }
+
+  /** Every declared extension, sorted by id. Loads nothing. */
+  list(): readonly ExtensionStatus[] {
+    return this.ids().flatMap((id) => this.show(id) ?? []);
+  }
+
+  /** null: nothing declares this id. */
+  show(extensionId: string): ExtensionStatus | null {
+    const slot = this.#lifecycle.slots.get(extensionId);
+    return slot ? statusOf(this.#lifecycle, slot) : null;
+  }
+
+  /** Loads, constructs and initialises it after what it depends on. The status says what came of it; rejects `not_found`. */
+  async activate(extensionId: string): Promise<ExtensionStatus> {
+    const slot = this.#slot(extensionId);
+    await this.#lifecycle.ready(slot).catch(recorded);
+    return statusOf(this.#lifecycle, slot);
+  }
+
+  /** Every enabled extension, side by side. */
+  async activateAll(): Promise<readonly ExtensionStatus[]> {
+    const slots = [...this.#lifecycle.slots.values()].filter((slot) => canRun(this.#lifecycle.stateOf(slot)));
+    await Promise.all(slots.map((slot) => this.#lifecycle.ready(slot).catch(recorded)));
+    return this.list();
+  }
+
+  /** By hand, also when nothing changed, here and in other processes; closes an open breaker. Rejects `not_found`. */
+  async reload(extensionId: string): Promise<ExtensionStatus> {
+    const { ids, settled } = await this.#refresh.look();
+    await settled;
+    const slot = this.#slot(extensionId);
+    if (!ids.has(extensionId) || !slot.current) await runOutside(() => reloadByHand(this.#lifecycle, slot));
+    await this.#watch.ask(extensionId);
+    return statusOf(this.#lifecycle, slot);
+  }
+
+  /** What keeps declarations from running, then what went wrong while they ran, oldest first. */
+  failures(): readonly Failure[] {
+    return [
+      ...[...this.discovery.failures.values()].filter(({ extensionId }) => this.#lifecycle.slots.has(extensionId)),
+      ...this.#shell.parts.failures.all(),
+    ];
+  }
+
+  /** What manifests declare, of extensions that can run. */
+  commands(): readonly DeclaredCommand[] {
+    return declaredCommands(this.#lifecycle);
+  }
+
+  /** Bundles and imports a command entry; activates nothing. Rejects with the reason. */
+  async importCommandEntry(extensionId: string, entry: string): Promise<CommandEntry> {
+    return importCommandEntry(this.#lifecycle, this.#slot(extensionId), entry);
+  }
+
+  /** Its `config` is as the settings have it; no schema has been applied. Throws `not_found`. */
+  commandContext(extensionId: string): CommandContext {
+    return commandContext(this.#lifecycle, this.#slot(extensionId));
+  }
+
+  /** The commands of an activated extension. Rejects `provider_unavailable`. */
+  async commandsOf(extensionId: string): Promise<readonly Command[]> {
+    return commandsOf(this.#lifecycle, this.#slot(extensionId));
+  }
+
+  /** Every enabled agent that a file declares, sorted by id. */
+  agents(): readonly AgentDeclaration[] {
+    return declaredAgents(this.#lifecycle, this.discovery);
+  }
+
+  models(): readonly DeclaredModel[] {
+    return declaredModels(this.#lifecycle);
+  }
+
+  /** Models are passed by reference. Rejects `provider_unavailable`. */
+  modelProvider(extensionId: string): Promise<ModelProvider> {
+    return modelProvider(this.#lifecycle, extensionId);
+  }
+
+  channels(): Promise<readonly Remote<ChannelProvider>[]> {
+    return activeRemotes(this.#lifecycle, ChannelProtocol);
+  }
+
+  /** Looks at the disk and reloads what changed. Returns the ids of extensions and agents that did. */
+  async refresh(): Promise<ReadonlySet<string>> {
+    const { ids, settled } = await this.#refresh.look();
+    await settled;
+    return ids;
+  }
+
+  /** As `refresh`, when the last look began `ms` ago or earlier; does not wait for a reload that hangs. */
+  async refreshIfOlderThan(ms: number): Promise<void> {
+    await this.#refresh.lookIfOlderThan(ms);
+  }
+
+  /** Refreshes when a folder changes, every five seconds, and when another process asks for a reload, until `stop`. */
+  async watch(): Promise<void> {
+    if (!this.#stopping) await runOutside(() => this.#watch.begin());
+  }
+
+  /** Starts what has `start` or a service, now and for what is activated later. */
+  startServices(): Promise<void> {
+    return runOutside(() => this.#lifecycle.startServices());
+  }
+
+  /** Told the ids of extensions and agents whose declaration or state changed. */
+  onChange(listener: (ids: ReadonlySet<string>) => void): Off {
+    return this.#shell.onChange(listener);
+  }
+
+  /** Stops all, dependents first. Never rejects; what does not end within the limits is left behind. */
+  stop(): Promise<void> {
+    this.#stopping ??= runOutside(async () => {
+      await this.#watch.close();
+      await stopAll(this.#lifecycle, this.discovery);
+      await this.#shell.close();
+    });
+    return this.#stopping;
+  }
+
+  #slot(extensionId: string): Slot {
+    const slot = this.#lifecycle.slots.get(extensionId);
+    if (slot) return slot;
+    throw new PithError('not_found', `no extension '${extensionId}': nothing declares it${didYouMean(extensionId, this.ids())}`, {
+      cure: 'see: pith extensions list',
+    });
+  }
 }

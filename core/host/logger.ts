@@ -20,7 +20,13 @@ export interface LogOptions {
   redact(line: string): string;
 }
 
-type LogRecord = { readonly level: Exclude<LogLevel, 'silent'>; readonly time: number; readonly name: string; readonly message: string; readonly fields: Readonly<Record<string, unknown>> };
+type LogRecord = {
+  readonly level: Exclude<LogLevel, 'silent'>;
+  readonly time: number;
+  readonly name: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+};
 type Sink = { write(record: LogRecord): void; close(): Promise<void> };
 
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50, silent: 100 } as const;
@@ -48,13 +54,16 @@ export function createLog(options: LogOptions): Log {
   async function open(): Promise<void> {
     sink = await openSink(options).catch(() => NOWHERE); // a full or read-only disk must not stop the kernel
     for (const record of buffer.splice(0)) sink.write(record);
-    if (dropped > 0) sink.write({ level: 'warn', time: options.clock.now(), name: 'log', message: 'records were dropped', fields: { dropped } });
+    if (dropped > 0)
+      sink.write({ level: 'warn', time: options.clock.now(), name: 'log', message: 'records were dropped', fields: { dropped } });
   }
 
   return {
     logger: (name) => {
-      const at = (level: LogRecord['level']) => (message: string, fields: Readonly<Record<string, unknown>> = {}) =>
-        add({ level, time: options.clock.now(), name, message, fields });
+      const at =
+        (level: LogRecord['level']) =>
+        (message: string, fields: Readonly<Record<string, unknown>> = {}) =>
+          add({ level, time: options.clock.now(), name, message, fields });
       return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
     },
     async close() {
@@ -87,7 +96,9 @@ async function openSink({ file, redact }: LogOptions): Promise<Sink> {
 }
 
 function appendLines({ file, redact }: LogOptions, records: readonly LogRecord[]): void {
-  const lines = records.map(({ level, time, name, message, fields }) => redact(JSON.stringify({ level: LEVELS[level], time, name, ...plainFields(fields), msg: message })));
+  const lines = records.map(({ level, time, name, message, fields }) =>
+    redact(JSON.stringify({ level: LEVELS[level], time, name, ...plainFields(fields), msg: message })),
+  );
   try {
     mkdirSync(path.dirname(file), { recursive: true });
     appendFileSync(file, lines.join('\n') + '\n');
@@ -99,7 +110,11 @@ function appendLines({ file, redact }: LogOptions, records: readonly LogRecord[]
 /** Fields as JSON, so that a cycle, a bigint or a getter that throws costs the fields and not the record. */
 function plainFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   try {
-    return JSON.parse(JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? { message: value.message, stack: value.stack } : typeof value === 'bigint' ? String(value) : value))) as Record<string, unknown>;
+    return JSON.parse(
+      JSON.stringify(fields, (_, value: unknown) =>
+        value instanceof Error ? { message: value.message, stack: value.stack } : typeof value === 'bigint' ? String(value) : value,
+      ),
+    ) as Record<string, unknown>;
   } catch (error) {
     return { fields: `not serialisable: ${error instanceof Error ? error.message : String(error)}` };
   }

@@ -26,7 +26,15 @@ export async function runPhase<T>(limit: PhaseLimit, run: () => T | Promise<T>):
     if (!isPromise(result)) return result;
     const late = new Promise<never>((_, reject) => {
       cancels.push(clock.after(SLOW_MS, () => limit.slow(`${phase} takes longer than ${SLOW_MS / 1000} s`)));
-      cancels.push(clock.after(limitMs, () => reject(new Problem(phase, 'phase_timeout', `${phase} did not finish within ${limitMs / 1000} s and was cut`, { cure: 'do slow work in runBackground' }))));
+      cancels.push(
+        clock.after(limitMs, () =>
+          reject(
+            new Problem(phase, 'phase_timeout', `${phase} did not finish within ${limitMs / 1000} s and was cut`, {
+              cure: 'do slow work in runBackground',
+            }),
+          ),
+        ),
+      );
     });
     return await Promise.race([result, late]);
   } catch (error) {

@@ -7,7 +7,12 @@ export class Problem extends PithError {
   readonly file: string | undefined;
   readonly line: number | undefined;
 
-  constructor(phase: Phase, code: ErrorCode, message: string, options: { cause?: unknown; cure?: string; file?: string; line?: number } = {}) {
+  constructor(
+    phase: Phase,
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; cure?: string; file?: string; line?: number } = {},
+  ) {
     super(code, message, options);
     this.phase = phase;
     this.file = options.file;
@@ -26,6 +31,14 @@ export function problemOf(error: unknown, phase: Phase, code: ErrorCode): Proble
 
 /** The innermost place in a stack that lies in a bundle; source maps make it the author's file. */
 function placeOf(error: unknown): { file?: string; line?: number } {
-  const frame = error instanceof Error ? /\(?((?:file:\/\/)?\/[^\s():]+):(\d+):\d+\)?/.exec(error.stack?.split('\n').slice(1).find((line) => line.includes('/bundles/')) ?? '') : null;
+  const frame =
+    error instanceof Error
+      ? /\(?((?:file:\/\/)?\/[^\s():]+):(\d+):\d+\)?/.exec(
+          error.stack
+            ?.split('\n')
+            .slice(1)
+            .find((line) => line.includes('/bundles/')) ?? '',
+        )
+      : null;
   return frame?.[1] && frame[2] ? { file: frame[1].replace(/^file:\/\//, ''), line: Number(frame[2]) } : {};
 }

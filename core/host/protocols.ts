@@ -9,5 +9,8 @@ import { ToolProvider } from '../contract/protocols/tool-provider.ts';
 
 /** Every protocol by its id in `provides`. */
 export const PROTOCOLS: ReadonlyMap<ProtocolId, Protocol> = new Map<ProtocolId, Protocol>(
-  [ToolProvider, ContextProvider, ServiceProvider, SkillProvider, ModelProvider, CommandProvider, ChannelProvider].map((protocol) => [protocol.id, protocol]),
+  [ToolProvider, ContextProvider, ServiceProvider, SkillProvider, ModelProvider, CommandProvider, ChannelProvider].map((protocol) => [
+    protocol.id,
+    protocol,
+  ]),
 );

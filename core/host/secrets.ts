@@ -6,6 +6,8 @@ export interface Secrets {
   declare(names: Iterable<string>): void;
   /** `text` with the declared values (plain, in JSON, base64, hex and URL form) replaced by their names. */
   redact(text: string): string;
+  /** As `redact`, for every text in plain JSON; `value` itself where there is nothing to hide. */
+  redactJson<T>(value: T): T;
 }
 
 /** Shorter values would make every text unreadable, and hide nothing. */
@@ -13,7 +15,7 @@ const SHORTEST = 6;
 
 export function createSecrets(env: Readonly<Record<string, string | undefined>>): Secrets {
   const declared = new Map<string, readonly string[]>();
-  return {
+  const secrets: Secrets = {
     get: (name) => env[name] || null,
     declare(names) {
       for (const name of names) {
@@ -28,13 +30,35 @@ export function createSecrets(env: Readonly<Record<string, string | undefined>>)
       }
       return clean;
     },
+    redactJson(value) {
+      if (declared.size === 0) return value;
+      const text = JSON.stringify(value);
+      return secrets.redact(text) === text ? value : (redactParts(value, secrets.redact) as typeof value);
+    },
   };
+  return secrets;
+}
+
+function redactParts(value: unknown, redact: (text: string) => string): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (Array.isArray(value)) return value.map((part) => redactParts(part, redact));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [redact(key), redactParts(part, redact)]));
 }
 
 function formsOf(value: string): readonly string[] {
   const bytes = Buffer.from(value);
   const base64 = bytes.toString('base64');
   const hex = bytes.toString('hex');
-  const forms = [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value), base64, base64.replace(/=+$/, ''), bytes.toString('base64url'), hex, hex.toUpperCase()];
+  const forms = [
+    value,
+    JSON.stringify(value).slice(1, -1),
+    encodeURIComponent(value),
+    base64,
+    base64.replace(/=+$/, ''),
+    bytes.toString('base64url'),
+    hex,
+    hex.toUpperCase(),
+  ];
   return [...new Set(forms)].sort((a, b) => b.length - a.length);
 }

@@ -89,7 +89,9 @@ function guardKill(): () => void {
 function refuse(what: string): void {
   const owner = owners.getStore();
   if (!owner) return;
-  const error = new PithError('exit_refused', `${what} was refused: an extension must not end the process`, { cure: 'return or throw instead' });
+  const error = new PithError('exit_refused', `${what} was refused: an extension must not end the process`, {
+    cure: 'return or throw instead',
+  });
   owners.run(undefined, () => owner.report('exit_refused', error));
   throw error;
 }

@@ -1,7 +1,11 @@
 import type { Clock } from '../contract/index.ts';
 
 /** The machine's clock. Timers of `after` do not keep the process alive; those of `sleep` do. */
-export const systemClock: Clock = {
+export function systemClock(): Clock {
+  return SYSTEM;
+}
+
+const SYSTEM: Clock = {
   now: () => Date.now(),
   sleep(ms, signal) {
     return new Promise<void>((resolve, reject) => {

@@ -12,7 +12,8 @@ export interface Wire {
 /** In one process: values are shared. */
 export const DIRECT: Wire = {
   pass: (value) => value,
-  error: (error) => (error instanceof PithError ? error : new PithError(codeOf(error, 'provider_failed'), messageOf(error), { cause: error })),
+  error: (error) =>
+    error instanceof PithError ? error : new PithError(codeOf(error, 'provider_failed'), messageOf(error), { cause: error }),
 };
 
 /** As between two processes: values are copied, errors keep only their data. */
@@ -22,7 +23,9 @@ export const SERIALISED: Wire = {
     try {
       return deserialize(serialize(value)) as typeof value;
     } catch (error) {
-      throw new PithError('not_serialisable', `${what} cannot cross to another process: ${messageOf(error)}`, { cure: 'use plain data: no functions, classes or symbols' });
+      throw new PithError('not_serialisable', `${what} cannot cross to another process: ${messageOf(error)}`, {
+        cure: 'use plain data: no functions, classes or symbols',
+      });
     }
   },
   error(error) {

@@ -1,0 +1,28 @@
+import type { Clock, Logger, Phase, Protocol, Remote } from '../contract/index.ts';
+import type { BundleStore } from './bundle-store.ts';
+import type { Declaration } from './declaration.ts';
+import type { Failures } from './failures.ts';
+import type { HostOptions } from './host-options.ts';
+import type { Problem } from './problem.ts';
+import type { Secrets } from './secrets.ts';
+import type { Owner } from './stray-errors.ts';
+import type { Wire } from './wire.ts';
+
+/** What the parts of the host share. Made once, in order, by `ExtensionHost.create`. */
+export interface HostParts {
+  readonly options: HostOptions;
+  readonly clock: Clock;
+  readonly bundles: BundleStore;
+  readonly secrets: Secrets;
+  readonly failures: Failures;
+  readonly wire: Wire;
+  logger(name: string): Logger;
+  /** Whose code runs, and in which phase. */
+  owner(extensionId: string, phase: Phase): Owner;
+  /** Keeps a finding that does not stop the extension. */
+  note(extensionId: string, code: string, message: string): void;
+  /** A service that rejected or an error that nobody caught: three in five minutes stop the extension. */
+  crashed(extensionId: string, problem: Problem): void;
+  use<T extends object>(user: Declaration, protocol: Protocol<T>): Remote<T>;
+  find<T extends object>(user: Declaration, protocol: Protocol<T>): readonly Remote<T>[];
+}

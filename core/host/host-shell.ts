@@ -1,0 +1,111 @@
+import path from 'node:path';
+import { PithError } from '../contract/errors.ts';
+import type { Off, Phase, Protocol } from '../contract/index.ts';
+import { createBundleStore } from './bundle-store.ts';
+import type { Declaration, Discovery } from './declaration.ts';
+import { createFailures } from './failures.ts';
+import { remoteOf } from './handle.ts';
+import type { HostOptions } from './host-options.ts';
+import type { HostParts } from './host-parts.ts';
+import { canRun, Lifecycle } from './lifecycle.ts';
+import { createLog, type Log } from './logger.ts';
+import { problemOf } from './problem.ts';
+import { Refresh } from './refresh.ts';
+import { createSecrets } from './secrets.ts';
+import type { Slot } from './slot.ts';
+import { guardProcess, type Owner } from './stray-errors.ts';
+import { DIRECT, SERIALISED } from './wire.ts';
+
+/** The parts of the host, made in order and joined. */
+export interface HostShell {
+  readonly parts: HostParts;
+  readonly lifecycle: Lifecycle;
+  readonly refresh: Refresh;
+  readonly log: Log;
+  onChange(listener: (ids: ReadonlySet<string>) => void): Off;
+  /** Lifts the guard of the process and closes the log. */
+  close(): Promise<void>;
+}
+
+export function createHostParts(options: HostOptions, discovery: Discovery): HostShell {
+  const { clock, dataDirectory, packageRoot } = options;
+  const slots = new Map<string, Slot>();
+  const listeners = new Set<(ids: ReadonlySet<string>) => void>();
+  const changed = (ids: ReadonlySet<string>): void => {
+    for (const listener of listeners) listener(ids);
+  };
+  const secrets = createSecrets(options.env);
+  const log = createLog({
+    file: path.join(dataDirectory, 'logs', 'pith.log'),
+    level: options.logLevel ?? 'info',
+    clock,
+    redact: secrets.redact,
+  });
+  const failures = createFailures({ clock, events: options.events, logger: log.logger('host'), redact: secrets.redact });
+  const owners = new Map<string, Owner>();
+  const parts: HostParts = {
+    options,
+    clock,
+    secrets,
+    failures,
+    bundles: createBundleStore({ dataDirectory, packageRoot }),
+    wire: options.wire ? SERIALISED : DIRECT,
+    logger: (name) => log.logger(name),
+    owner: (extensionId, phase) => {
+      const key = `${extensionId}\0${phase}`;
+      const owner = owners.get(key) ?? createOwner(parts, extensionId, phase);
+      owners.set(key, owner);
+      return owner;
+    },
+    note: (extensionId, code, message) => {
+      slots.get(extensionId)?.notes.set(secrets.redact(message), code);
+      log.logger(extensionId).warn(message, { code });
+    },
+    crashed: (extensionId, problem) => {
+      const slot = slots.get(extensionId);
+      if (slot) lifecycle.crashed(slot, problem);
+      else failures.record(extensionId, problem);
+    },
+    use: (user, protocol) => {
+      const id = user.manifest?.depends_on.find((each) => provides(slots.get(each), protocol));
+      if (id !== undefined) return remoteOf(lifecycle, id, protocol);
+      throw undeclared(user, protocol);
+    },
+    find: (user, protocol) =>
+      [...slots.values()]
+        .filter((slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
+        .map(({ id }) => remoteOf(lifecycle, id, protocol)),
+  };
+  const lifecycle = new Lifecycle(parts, slots, (id) => changed(new Set([id])));
+  const refresh = new Refresh(parts, slots, lifecycle, discovery, changed);
+  const unguard = guardProcess();
+  return {
+    parts,
+    lifecycle,
+    refresh,
+    log,
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    close: async () => {
+      unguard();
+      await log.close();
+    },
+  };
+}
+
+function createOwner(parts: HostParts, extensionId: string, phase: Phase): Owner {
+  return { extensionId, report: (code, error) => parts.crashed(extensionId, problemOf(error, phase, code)) };
+}
+
+function provides(slot: Slot | undefined, protocol: Protocol): boolean {
+  return slot?.declaration.manifest?.provides.includes(protocol.id) ?? false;
+}
+
+function undeclared(user: Declaration, protocol: Protocol): PithError {
+  return new PithError('not_declared', `'${user.id}' asks for a provider of '${protocol.id}', but nothing in its depends_on provides it`, {
+    where: user.file,
+    cure: "add the provider's id to 'depends_on', or use context.find",
+  });
+}

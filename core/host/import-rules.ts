@@ -1,0 +1,96 @@
+import { realpathSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild';
+
+export interface ImportRules {
+  /** The extension's folder, which relative imports must not leave. */
+  readonly directory: string;
+  /** Where packages are looked for when the extension has none of its own. */
+  readonly packageRoot: string;
+  /** Packages become part of the bundle, as for shipped extensions; else they stay files, imported by absolute URL. */
+  readonly bundlePackages: boolean;
+}
+
+/** Marks a finding of these rules among esbuild's. */
+export const FORBIDDEN = 'import_forbidden';
+const WHAT_MAY = "import 'pith', node:*, npm packages and the extension's own files only";
+/** Native code and compilers find files beside themselves. */
+const NEVER_BUNDLED = /^(?:@photostructure\/sqlite|esbuild|typescript)(?:\/|$)/;
+const BUILT_IN = new Set(builtinModules);
+
+/** What an extension may import, and how each import is found. */
+export function importRules(rules: ImportRules): Plugin {
+  const home = realpathSync(rules.directory);
+  return {
+    name: 'pith-imports',
+    setup(build) {
+      build.onResolve({ filter: /.*/ }, (args) => {
+        if (args.kind === 'entry-point' || args.pluginData === RESOLVING || args.namespace !== 'file') return undefined;
+        const inPackage = args.importer.split(path.sep).includes('node_modules');
+        return inPackage ? insidePackage(build, args) : resolveImport(build, args, rules, home);
+      });
+    },
+  };
+}
+
+const RESOLVING = Symbol('resolving');
+
+async function resolveImport(
+  build: PluginBuild,
+  args: OnResolveArgs,
+  rules: ImportRules,
+  home: string,
+): Promise<OnResolveResult | undefined> {
+  const wanted = args.path;
+  if (wanted.startsWith('node:') || BUILT_IN.has(wanted))
+    return { path: wanted.startsWith('node:') ? wanted : `node:${wanted}`, external: true };
+  if (/^[a-z][a-z0-9+.-]+:/i.test(wanted)) return forbidden(`'${shorten(wanted)}' is code from elsewhere`);
+  if (wanted.startsWith('pith/')) return forbidden(`'${wanted}' is not for extensions`);
+  if (path.isAbsolute(wanted)) return forbidden(`'${wanted}' is an absolute path`);
+  if (/^\.\.?(?:\/|$)/.test(wanted)) {
+    const found = await resolveFrom(build, args, args.resolveDir);
+    if (found.errors?.length) return found;
+    return isInside(home, found.path ?? '') ? found : forbidden(`'${wanted}' leaves the extension's folder`);
+  }
+  return resolvePackage(build, args, rules);
+}
+
+async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: ImportRules): Promise<OnResolveResult> {
+  const own = await resolveFrom(build, args, args.resolveDir);
+  const found = own.errors?.length ? await resolveFrom(build, args, rules.packageRoot) : own;
+  if (found.errors?.length || found.path === undefined) {
+    return { errors: [{ text: `Cannot find package '${args.path}' from the extension's folder nor from Pith` }] };
+  }
+  if (!rules.bundlePackages) return { path: pathToFileURL(found.path).href, external: true };
+  return NEVER_BUNDLED.test(args.path) ? { path: args.path, external: true } : found;
+}
+
+function insidePackage(_build: PluginBuild, args: OnResolveArgs): OnResolveResult | undefined {
+  if (BUILT_IN.has(args.path)) return { path: `node:${args.path}`, external: true };
+  return NEVER_BUNDLED.test(args.path) ? { path: args.path, external: true } : undefined;
+}
+
+async function resolveFrom(build: PluginBuild, args: OnResolveArgs, resolveDir: string): Promise<OnResolveResult> {
+  const {
+    path: found,
+    errors,
+    sideEffects,
+    namespace,
+  } = await build.resolve(args.path, { resolveDir, kind: args.kind, importer: args.importer, pluginData: RESOLVING });
+  return errors.length > 0 ? { errors: [{ text: errors[0]!.text }] } : { path: found, sideEffects, namespace };
+}
+
+function isInside(home: string, file: string): boolean {
+  const relative = path.relative(home, realpathSync(file));
+  return relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative);
+}
+
+function forbidden(what: string): OnResolveResult {
+  return { errors: [{ text: `${what}: an extension must not import it`, detail: FORBIDDEN, notes: [{ text: WHAT_MAY }] }] };
+}
+
+function shorten(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+/** Reloads that a person asked for in another terminal: a file for each extension, named for it, written anew for each request. */
+export interface ReloadRequests {
+  /** Ids whose files were written since the last call, or since this was made; without those that this process wrote. */
+  take(): Promise<readonly string[]>;
+  /** Asks the other kernels of this sandbox. */
+  ask(extensionId: string): Promise<void>;
+  readonly folder: string;
+}
+
+export async function openReloadRequests(dataDirectory: string): Promise<ReloadRequests> {
+  const folder = path.join(dataDirectory, '.cache', 'reload');
+  const own = randomUUID();
+  const seen = await stamps(folder);
+  return {
+    folder,
+    async take() {
+      const ids: string[] = [];
+      for (const [id, stamp] of await stamps(folder)) {
+        if (seen.get(id) === stamp) continue;
+        seen.set(id, stamp);
+        const author = await readFile(path.join(folder, id), 'utf8').catch(() => '');
+        if (author.split(' ')[0] !== own) ids.push(id);
+      }
+      return ids;
+    },
+    async ask(extensionId) {
+      await mkdir(folder, { recursive: true });
+      await writeFile(path.join(folder, extensionId), `${own} ${randomUUID()}`);
+    },
+  };
+}
+
+async function stamps(folder: string): Promise<Map<string, string>> {
+  const names = await readdir(folder).catch(() => []); // nobody has asked yet
+  const found = await Promise.all(
+    names.map(
+      async (name) =>
+        [
+          name,
+          await stat(path.join(folder, name), { bigint: true }).then(
+            ({ mtimeNs, ino }) => `${mtimeNs} ${ino}`,
+            () => '',
+          ),
+        ] as const,
+    ),
+  );
+  return new Map(found);
+}

@@ -1,0 +1,127 @@
+import type { AgentDeclaration } from '../agents/ports.ts';
+import type { Diagnostic, Failure } from '../contract/index.ts';
+import { agentSpecOf } from './agent-spec.ts';
+import type { Declaration, Discovery } from './declaration.ts';
+import type { DeclaredCommand, DeclaredModel, ExtensionStatus } from './host-options.ts';
+import { canRun, type Lifecycle } from './lifecycle.ts';
+import { isExtension, type Slot } from './slot.ts';
+
+/** One extension as `pith doctor` shows it. */
+export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
+  const { declaration, current } = slot;
+  const state = lifecycle.stateOf(slot);
+  const failure = state === 'disabled' ? undefined : failureOf(lifecycle, slot);
+  return {
+    id: slot.id,
+    state,
+    provides: declaration.manifest?.provides ?? [],
+    shipped: current?.shipped || declaration.shipped,
+    directory: declaration.directory,
+    version: declaration.manifest?.version ?? '',
+    generation: current?.number ?? 0,
+    ...(failure ? pick(failure) : {}),
+    notes: notesOf(slot),
+  };
+}
+
+/** Commands of the extensions that can run, as their manifests declare them. */
+export function declaredCommands(lifecycle: Lifecycle): readonly DeclaredCommand[] {
+  return running(lifecycle).flatMap(({ id, declaration }) =>
+    (declaration.manifest?.commands ?? []).map(({ path, needs, entry, description }) => ({
+      extensionId: id,
+      path,
+      needs,
+      entry,
+      description,
+    })),
+  );
+}
+
+export function declaredModels(lifecycle: Lifecycle): readonly DeclaredModel[] {
+  return running(lifecycle).flatMap(({ id, declaration }) =>
+    (declaration.manifest?.models ?? []).map((model) => ({ extensionId: id, ...model })),
+  );
+}
+
+/** Every enabled agent; `spec` is null for those that a failure of their own or of a hard dependency keeps from running. */
+export function declaredAgents(lifecycle: Lifecycle, discovery: Discovery): readonly AgentDeclaration[] {
+  return [...discovery.declarations.values()]
+    .filter((declaration) => isAgent(lifecycle, declaration))
+    .map((declaration) => {
+      const { id, file } = declaration;
+      const found = [...declaration.diagnostics, ...blockersOf(lifecycle, discovery, declaration)];
+      const broken = declaration.manifest === null || found.some(({ severity }) => severity === 'error');
+      return { id, file, diagnostics: found, spec: broken ? null : agentSpecOf(declaration) };
+    });
+}
+
+function isAgent(lifecycle: Lifecycle, declaration: Declaration): boolean {
+  const isOne = declaration.manifest === null ? !isExtension(declaration) : declaration.manifest.agent !== undefined;
+  return isOne && lifecycle.parts.options.configOf(declaration).enabled;
+}
+
+function blockersOf(lifecycle: Lifecycle, discovery: Discovery, declaration: Declaration): readonly Diagnostic[] {
+  const failure = discovery.failures.get(declaration.id);
+  if (failure && declaration.manifest !== null)
+    return [{ severity: 'error', ...pickDiagnostic(failure), file: failure.file ?? declaration.file }];
+  return (declaration.manifest?.depends_on ?? []).flatMap((id): Diagnostic[] => {
+    const slot = lifecycle.slots.get(id);
+    if (!slot || slot.pending || canRun(lifecycle.stateOf(slot))) return [];
+    return [
+      {
+        severity: 'error',
+        code: 'dependency_failed',
+        message: `needs '${id}', which cannot run: ${lifecycle.reason(slot) ?? 'it failed'}`,
+        file: declaration.file,
+        cure: `Mend '${id}'; see: pith doctor`,
+      },
+    ];
+  });
+}
+
+function failureOf(lifecycle: Lifecycle, slot: Slot): Failure | undefined {
+  const own = slot.current ? undefined : (slot.declared ?? slot.failure);
+  if (own) return own;
+  const blocker = slot.current ? undefined : lifecycle.blocker(slot);
+  if (!blocker) return lifecycle.parts.failures.last(slot.id);
+  return {
+    extensionId: slot.id,
+    phase: 'order',
+    code: 'dependency_failed',
+    message: lifecycle.reason(slot) ?? '',
+    at: 0,
+    file: slot.declaration.file,
+    cure: `Mend '${blocker.id}'`,
+  };
+}
+
+function notesOf({ declaration, config, current, notes }: Slot): ExtensionStatus['notes'] {
+  const found = [...notes].map(([message, code]) => ({ code, message }));
+  for (const { severity, code, message } of declaration.diagnostics) if (severity !== 'error') found.push({ code, message });
+  const trusted = declaration.shipped || current?.shipped || config.isolation === 'in_process';
+  if (!trusted && config.enabled)
+    found.push({
+      code: 'isolation_in_process',
+      message: 'runs in the process of the kernel: an endless loop, a full heap or a crash in it is not contained',
+    });
+  return found;
+}
+
+function running(lifecycle: Lifecycle): readonly Slot[] {
+  return [...lifecycle.slots.values()].filter((slot) => slot.pending || canRun(lifecycle.stateOf(slot)));
+}
+
+function pick({ phase, code, message, file, line, cure }: Failure) {
+  return {
+    phase,
+    code,
+    message,
+    ...(file === undefined ? {} : { file }),
+    ...(line === undefined ? {} : { line }),
+    ...(cure === undefined ? {} : { cure }),
+  };
+}
+
+function pickDiagnostic({ code, message, line, cure }: Failure) {
+  return { code, message, ...(line === undefined ? {} : { line, column: 1 }), ...(cure === undefined ? {} : { cure }) };
+}
