@@ -26,7 +26,6 @@ export function realBoot(): Boot {
 }
 
 async function makeKernel({ sandbox, env, flags }: Target): Promise<BootedKernel> {
-  // @ts-expect-error the composition root is not there yet
   const { createKernel } = (await import('../kernel.ts')) as { createKernel(options: Target): Promise<BootedKernel> };
   return createKernel({ sandbox, env, flags });
 }

@@ -40,10 +40,10 @@ async function unknownCommand(words: readonly string[], commands: readonly { rea
   if (group.length === typed.length && below.length > 0) {
     throw new PithError('usage', `'${group.join(' ')}' needs another word: ${below.map((path) => path.slice(group.join(' ').length + 1)).join(', ')}`, { cure: `see: pith ${group.join(' ')} --help` });
   }
-  const known = group.length > 0 ? below : [...new Set(commands.flatMap(({ path }) => [path, path.split(' ')[0] ?? path]))];
-  const name = typed.slice(0, group.length + 1).join(' ');
-  const guess = didYouMean(name, known);
-  throw new PithError('command_unknown', `unknown command '${name}': no extension or part of Pith has it`, { cure: guess === '' ? 'see: pith --help' : guess.replace(/^; /u, '') });
+  const word = typed[group.length] ?? '';
+  const siblings = new Set((group.length > 0 ? below : commands.map(({ path }) => path)).map((path) => path.split(' ')[group.length] ?? path));
+  const guess = didYouMean(word, siblings).replaceAll(/'(\S+)'/gu, `'${[...group, '$1'].join(' ')}'`);
+  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}': no extension or part of Pith has it`, { cure: guess === '' ? 'see: pith --help' : guess.replace(/^; /u, '') });
 }
 
 /** As many words as begin some command's path. */

@@ -50,9 +50,10 @@ function find(commands: readonly Command[], words: readonly string[]): { readonl
     const listing = matchCommand(commands, [first, 'list', ...words.slice(1)]);
     if (listing) return listing;
   }
-  const below = commands.filter(({ path }) => path.startsWith(`${first} `)).map(({ path }) => path);
-  const name = below.length > 0 ? words.slice(0, 2).join(' ') : first;
-  const known = below.length > 0 ? below : [...new Set(commands.flatMap(({ path }) => [path, path.split(' ')[0] ?? path]))];
-  const guess = didYouMean(name, known).replaceAll(/'([^']+)'/gu, "'/$1'");
-  throw new PithError('command_unknown', `unknown command '/${name}': nothing here has it`, { cure: guess === '' ? 'see /help' : guess.replace(/^; /u, '') });
+  const below = commands.filter(({ path }) => path.startsWith(`${first} `));
+  const group = below.length > 0 && second !== undefined ? [first] : [];
+  const word = words[group.length] ?? first;
+  const siblings = new Set((group.length > 0 ? below : commands).map(({ path }) => path.split(' ')[group.length] ?? path));
+  const guess = didYouMean(word, siblings).replaceAll(/'(\S+)'/gu, `'/${[...group, '$1'].join(' ')}'`);
+  throw new PithError('command_unknown', `unknown command '/${[...group, word].join(' ')}': nothing here has it`, { cure: guess === '' ? 'see /help' : guess.replace(/^; /u, '') });
 }

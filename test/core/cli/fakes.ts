@@ -1,0 +1,136 @@
+import { PassThrough, Writable } from 'node:stream';
+import type { Command, JsonValue, ToolResult } from '../../../core/contract/index.ts';
+import type { Boot, Target } from '../../../core/cli/boot.ts';
+import type { KernelPort } from '../../../core/cli/kernel-port.ts';
+import { runCli } from '../../../core/cli/run.ts';
+import type { DeclaredCommand } from '../../../core/host/host-options.ts';
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface RunOptions {
+  readonly boot?: Boot;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+  readonly terminal?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** Runs one command line with streams that remember. */
+export async function cli(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { terminal = false } = options;
+  const input = Object.assign(new PassThrough(), { isTTY: terminal });
+  input.end(options.input ?? '');
+  const out = sink(terminal);
+  const err = sink(terminal);
+  const code = await runCli(
+    { argv, cwd: options.cwd ?? '/', env: options.env ?? {}, stdio: { input, output: out.stream, error: err.stream }, boot: options.boot ?? fakeBoot() },
+    options.signal ?? new AbortController().signal,
+  );
+  return { code, out: out.text(), err: err.text() };
+}
+
+export function sink(isTTY = false): { readonly stream: Writable; text(): string } {
+  let text = '';
+  const stream = Object.assign(new Writable({ write: (chunk, _encoding, done) => ((text += String(chunk)), done()) }), { isTTY, columns: 80 });
+  return { stream, text: () => text };
+}
+
+export type BootLog = string[];
+
+export interface FakeBoot {
+  readonly declared?: readonly DeclaredCommand[];
+  readonly commands?: readonly Command[];
+  readonly kernel?: Partial<KernelPort>;
+  /** What was done, in order. */
+  readonly log?: BootLog;
+  readonly targets?: Target[];
+}
+
+export function fakeBoot({ declared = [], commands = [], kernel = {}, log = [], targets = [] }: FakeBoot = {}): Boot {
+  const full = { ...fakeKernel(), ...kernel, start: async () => void log.push('start') };
+  return {
+    declared: async (target) => (targets.push(target), log.push('declared'), declared),
+    entry: async () => (log.push('entry'), commands),
+    kernel: async (target) => (targets.push(target), log.push('kernel'), full),
+    commandsOf: async (_target, id) => (log.push(`activate ${id}`), commands),
+    close: async () => void log.push('close'),
+  };
+}
+
+export function declare(path: string, needs: DeclaredCommand['needs'], extensionId = 'sample'): DeclaredCommand {
+  return { extensionId, path, needs, entry: needs === 'index' ? 'commands.ts' : undefined, description: `Does ${path}` };
+}
+
+const LIMITS = { max_turns: 20, max_tool_calls: 60, max_tokens: 200_000, time_budget_ms: 300_000 };
+
+export function fakeKernel(): KernelPort {
+  const spec = (id: string, description: string) => ({
+    id, name: id, description, model: 'default', integrationMode: 'none' as const, instructions: '', prompt: null, promptFile: null,
+    usesTools: ['kv'], usesSkills: [], delegatesTo: [], limits: LIMITS, keys: {}, origin: `/s/agents/${id}/manifest.yaml`,
+  });
+  const call = async (_agent: string, name: string, input: JsonValue): Promise<ToolResult> =>
+    name === 'echo' ? { ok: true, output: input } : { ok: false, error: { code: 'tool_unknown', message: `no tool '${name}'` } };
+  return {
+    sandbox: '/s',
+    settings: { default_agent: 'main' },
+    events: { handle: () => () => undefined },
+    threads: {
+      list: () => [{ id: 't1', agentId: 'main', date: '2026-01-02', title: 'Hello there', createdAt: 0, updatedAt: Date.UTC(2026, 0, 2, 3, 4), compactions: 0 }],
+      load: (id) =>
+        id !== 't1'
+          ? null
+          : {
+              thread: { id: 't1', agentId: 'main', date: '2026-01-02', title: 'Hello there', createdAt: 0, updatedAt: 1, compactions: 0 },
+              messages: [
+                { seq: 1, turnId: 'x', retain: {}, message: { role: 'user', content: [{ type: 'text', text: 'Hello there' }] } },
+                { seq: 2, turnId: 'x', retain: {}, message: { role: 'assistant', content: [{ type: 'text', text: 'Hi' }] } },
+              ],
+            },
+    },
+    extensions: {
+      list: () => [
+        { id: 'kv', state: 'idle', provides: ['tool'], shipped: true, directory: '/p/kv', version: '1.0.0', generation: 0, notes: [] },
+        { id: 'broken', state: 'failed', provides: ['tool'], shipped: false, directory: '/s/broken', version: '0.0.0', generation: 0, phase: 'import', code: 'import_failed', message: 'no default export', file: '/s/broken/main.ts', line: 3, cure: 'Export the class', notes: [] },
+      ],
+      show(id) {
+        return this.list().find((status) => status.id === id) ?? null;
+      },
+      async reload(id) {
+        return this.show(id)!;
+      },
+    },
+    agents: {
+      list: async () => [
+        { id: 'main', state: 'active', spec: spec('main', 'Answers'), notes: [] },
+        { id: 'odd', state: 'failed', spec: null, notes: [{ severity: 'error', code: 'unknown_key', message: "unknown key 'tols'", file: '/s/agents/odd/manifest.yaml', line: 4 }] },
+      ],
+    },
+    router: { choose: async () => ({ ref: 'offline/librarian', why: 'no model is set up' }), resolve: async (ref) => ({ ref, why: 'asked for' }) },
+    async *runTurn() {},
+    preview: async ({ agent, input, channelId }) => ({
+      system: `You are ${agent} on ${channelId}.`,
+      messages: [{ role: 'user', content: [{ type: 'text', text: input }] }],
+      tools: [{ name: 'kv_get', description: 'Gets', inputSchema: { type: 'object' } }],
+      tokens: { total: 12, parts: [{ name: 'instructions', tokens: 7 }, { name: 'tools', tokens: 5 }] },
+    }),
+    toolsOf: async () => [
+      { modelName: 'kv_get', extensionId: 'kv', descriptor: { name: 'kv_get', description: 'Gets a value', inputSchema: { type: 'object' }, effect: 'read', needsApproval: 'never', timeoutMs: 1, optIn: false, permission: {} } },
+    ],
+    callTool: call,
+    compact: async () => ({ tokensBefore: 100, tokensAfter: 40 }),
+    doctor: async () => ({
+      ok: false,
+      model: { ref: 'offline/librarian', why: 'no model is set up' },
+      extensions: [{ id: 'kv', state: 'active' }, { id: 'broken', state: 'failed', phase: 'import', code: 'import_failed', message: 'no default export', file: '/s/broken/main.ts', line: 3, cure: 'Export the class' }],
+      agents: [{ id: 'main', state: 'active' }],
+      skills: { offered: 3, invalid: 1 },
+    }),
+    start: async () => undefined,
+    stop: async () => undefined,
+  };
+}
