@@ -33,7 +33,7 @@ async function messagePart(ports: CatalogPorts, snapshot: Snapshot, turn: TurnIn
   let searchReady = true;
   for (const text of [...turn.userTexts].reverse()) {
     if (ranked.size >= SHOWN) break;
-    const answer = await ports.rank(snapshot, text, { k: SHOWN, agentId: turn.agent.id, accept: (id) => offered.has(id) });
+    const answer = await ports.rank(snapshot, text, { k: SHOWN, agentId: turn.agent.id, accept: (id) => offered.has(id), weak: true });
     searchReady &&= answer.ready;
     for (const { id } of answer.ranked) ranked.add(offered.get(id)!);
   }

@@ -16,6 +16,11 @@ export const FIELDS = [
 const K1 = 1.5;
 const MISSPELT = 0.6;
 const BODY_CHARACTERS = 20_000;
+/** One word that only the body has is no evidence, unless it is all that was asked. */
+const WORDS_OF_BODY = 2;
+const STRONG = 0x80;
+/** The packed counts of every field but the body. */
+const OUTSIDE_BODY = (1 << PACKING[4].shift) - 1;
 
 /** The default ranker: BM25F, exact after every change. */
 export function createRanker(): SkillRanker {
@@ -38,6 +43,8 @@ class Bm25fRanker implements SkillRanker {
   #totals = new Float64Array(FIELDS.length);
   #norms = new Float64Array(0);
   #scores = new Float64Array(0);
+  /** How many query words each document has, and whether one of them is more than a word of its body. */
+  #evidence = new Uint8Array(0);
   #stale = true;
 
   upsert(document: SearchDocument): void {
@@ -61,7 +68,7 @@ class Bm25fRanker implements SkillRanker {
       let posting = this.#postings.get(term);
       if (posting === undefined) this.#postings.set(flat(term), (posting = new Posting()));
       posting.push(number, packed);
-      if ((packed & 0x3fff) !== 0) this.#spelling.add(term); // a word of the name, tags or description
+      if ((packed & OUTSIDE_BODY) !== 0) this.#spelling.add(term);
     }
     this.#stale = true;
   }
@@ -77,12 +84,13 @@ class Bm25fRanker implements SkillRanker {
     if (this.#ids.length - this.#numbers.size > Math.max(64, this.#numbers.size / 4)) this.#compact();
   }
 
-  rank(query: string, { k, accept }: RankOptions): readonly Ranked[] {
+  rank(query: string, { k, accept, weak = false }: RankOptions): readonly Ranked[] {
     this.#prepare();
     const terms = queryTerms(query);
     const matches = terms.map((term) => this.#matchOf(term)).filter((match) => match.postings.length > 0);
     const touched: number[] = [];
     for (const match of matches) this.#score(match, touched);
+    const needed = weak ? 0 : Math.min(WORDS_OF_BODY, terms.length);
     const named = this.#names.find(query);
     const highest = touched.reduce((most, number) => Math.max(most, this.#scores[number]!), 0) + 1;
     const best: { id: string; number: number; score: number }[] = [];
@@ -90,10 +98,14 @@ class Bm25fRanker implements SkillRanker {
       const number = this.#numbers.get(id)!;
       if (this.#scores[number] === 0) touched.push(number);
       this.#scores[number]! += strength * highest;
+      this.#evidence[number]! |= STRONG;
     }
     for (const number of touched) {
       const score = this.#scores[number]!;
+      const evidence = this.#evidence[number]!;
       this.#scores[number] = 0;
+      this.#evidence[number] = 0;
+      if (evidence < needed) continue; // noise
       if (best.length === k && score < best[k - 1]!.score) continue;
       const id = this.#ids[number]!;
       if (accept === undefined || accept(id)) insert(best, { id, number, score }, k);
@@ -112,6 +124,7 @@ class Bm25fRanker implements SkillRanker {
         if (this.#ids[number] === null) continue;
         const packed = entries[at * 2 + 1]!;
         let frequency = 0;
+        if ((packed & OUTSIDE_BODY) !== 0) this.#evidence[number]! |= STRONG;
         for (let field = 0; field < FIELDS.length; field++) {
           const { shift, max } = PACKING[field]!;
           const count = (packed >>> shift) & max;
@@ -119,6 +132,7 @@ class Bm25fRanker implements SkillRanker {
         }
         if (this.#scores[number] === 0) touched.push(number);
         this.#scores[number]! += (weight * frequency) / (K1 + frequency);
+        if ((this.#evidence[number]! & (STRONG - 1)) < STRONG - 1) this.#evidence[number]!++;
       }
     }
   }
@@ -155,7 +169,10 @@ class Bm25fRanker implements SkillRanker {
   #prepare(): void {
     if (!this.#stale) return;
     const size = this.#ids.length;
-    if (this.#scores.length < size) this.#scores = new Float64Array(size * 2);
+    if (this.#scores.length < size) {
+      this.#scores = new Float64Array(size * 2);
+      this.#evidence = new Uint8Array(size * 2);
+    }
     if (this.#norms.length < size * FIELDS.length) this.#norms = new Float64Array(size * 2 * FIELDS.length);
     FIELDS.forEach(({ weight, b }, field) => {
       const average = Math.max(1, this.#totals[field]! / Math.max(1, this.#numbers.size));

@@ -15,6 +15,8 @@ export interface RankOptions {
   readonly agentId?: string;
   /** Only ids for which this is true are ranked. */
   readonly accept?: (id: string) => boolean;
+  /** Also what has little in common with the query, after the rest: for places that have room anyway. */
+  readonly weak?: boolean;
 }
 
 export interface Ranked {

@@ -1,5 +1,6 @@
 import { stemmer } from 'stemmer';
 import { STOP_WORDS } from './stop-words.ts';
+import { eachWord } from './words.ts';
 
 /** A word of a query: what to look up, and as it was written. `prefix`: any posting that begins with the term counts. */
 export interface QueryTerm {
@@ -10,21 +11,21 @@ export interface QueryTerm {
 
 /** Calls `add` for every term of a document's text, repeated ones too. */
 export function eachTerm(text: string, add: (term: string) => void): void {
-  for (const match of text.normalize('NFKC').matchAll(WORD)) {
-    const word = match[0];
-    if (SPACELESS.test(word)) eachGram(word, add);
-    else eachPart(word, (part) => addWord(part, add));
-  }
+  eachWord(text, (word) => {
+    const known = terms.get(word);
+    if (known !== undefined) for (let at = 0; at < known.length; at++) add(known[at]!);
+    else if (SPACELESS.test(word)) eachGram(word, add);
+    else for (const term of remember(word)) add(term);
+  });
 }
 
 /** The distinct terms of a query, in order of appearance. */
 export function queryTerms(text: string): readonly QueryTerm[] {
-  const terms = new Map<string, QueryTerm>();
+  const found = new Map<string, QueryTerm>();
   const add = (term: string, word: string, prefix = false): void => {
-    if (!terms.has(term)) terms.set(term, { term, word, prefix });
+    if (!found.has(term)) found.set(term, { term, word, prefix });
   };
-  for (const match of text.normalize('NFKC').matchAll(WORD)) {
-    const word = match[0];
+  eachWord(text, (word) => {
     if (SPACELESS.test(word)) {
       for (const run of runsOf(word)) {
         if (!SPACELESS.test(run)) addWord(run, (term) => add(term, run));
@@ -34,8 +35,8 @@ export function queryTerms(text: string): readonly QueryTerm[] {
     } else {
       eachPart(word, (part) => addWord(part, (term) => add(term, part)));
     }
-  }
-  return [...terms.values()];
+  });
+  return [...found.values()];
 }
 
 /** Lower case, without accents and punctuation, words joined by one space. For comparing names. */
@@ -43,13 +44,13 @@ export function plain(text: string): string {
   return fold(text.normalize('NFKC')).replace(/[^\p{L}\p{M}\p{N}+#]+/gu, ' ').trim();
 }
 
-const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const RUNS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}ー]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
 const HUMPS = /\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?\p{Ll}+\p{N}*|\p{N}+|[\p{L}\p{M}]+/gu;
 const HUMP_EDGE = /\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u;
 const MAX_WORD = 40;
-const stems = new Map<string, string>();
+const MAX_REMEMBERED = 50_000;
+const terms = new Map<string, readonly string[]>();
 
 /** The word itself and, where it is written in camelCase, its humps. */
 function eachPart(word: string, add: (part: string) => void): void {
@@ -86,12 +87,14 @@ function fold(text: string): string {
 }
 
 function stemOf(word: string): string {
-  if (!/^[a-z]{3,}$/.test(word)) return word;
-  let stem = stems.get(word);
-  if (stem === undefined) {
-    if (stems.size > 20_000) stems.clear(); // bounds memory; the words come back as they are met
-    stem = stemmer(word);
-    stems.set(word, stem);
-  }
-  return stem;
+  return /^[a-z]{3,}$/.test(word) ? stemmer(word) : word;
+}
+
+/** A word's terms; texts repeat few words often, and stemming costs more than a look-up. */
+function remember(word: string): readonly string[] {
+  const made: string[] = [];
+  eachPart(word, (part) => addWord(part, (term) => made.push(term)));
+  if (terms.size >= MAX_REMEMBERED) terms.clear();
+  terms.set(Buffer.from(word).toString(), made); // a copy: a slice would keep its whole text alive
+  return made;
 }
