@@ -28,12 +28,12 @@ import { ExtensionHost } from './host/host.ts';
 import { openIndex } from './host/index-file.ts';
 import { packageRoot } from './host/package-version.ts';
 import { loadSettings, type Settings, type SettingsInput } from './host/settings.ts';
+import { sandboxRoots } from './host/roots.ts';
 import { createScope } from './host/scope.ts';
 import { systemClock } from './host/system-clock.ts';
-import { modelFailure } from './models/failure.ts';
 import { probePort } from './models/port.ts';
-import { streamWithRetry } from './models/retry.ts';
 import { createRouter, type ModelRouter } from './models/router.ts';
+import { createTurnModels } from './models/turn-models.ts';
 import { createDatabase } from './storage/extension-database.ts';
 import { createKeyValue } from './storage/key-value.ts';
 import { createLeases, createOwner } from './storage/leases.ts';
@@ -110,7 +110,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const dataDirectory = env['PITH_DATA_DIR'] ?? path.join(sandbox, 'data');
   const index = openIndex(path.join(dataDirectory, '.cache', 'index.json'));
   const { settings, diagnostics } = await loadSettings({ sandbox, home: home ?? undefined, env, flags: options.flags, index });
-  const roots = rootsOf(sandbox, installation, options.shipped ?? true);
+  const roots = sandboxRoots(sandbox, installation, options.shipped ?? true);
   let discovery: Discovery | undefined;
 
   const scope = createScope(clock);
@@ -175,17 +175,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     skills,
     extensions: host,
     threads: get(THREADS),
-    models: {
-      resolve: (reference) => get(ROUTER).resolve(reference),
-      stream: (chosen, call, control) =>
-        streamWithRetry(chosen, call, {
-          clock: control.clock,
-          signal: control.signal,
-          onRetry: ({ attempt, delayMs, error }) =>
-            control.onRetry({ attempt, delayMs, reason: modelFailure(error, chosen.modelId).message }),
-        }),
-      failure: modelFailure,
-    },
+    models: createTurnModels(get(ROUTER)),
     events,
     clock,
     queue: createThreadQueue(createLeases(get(STORE), clock, createOwner()), clock),
@@ -246,15 +236,4 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     stop: () => (stopping ??= stop()),
   };
-}
-
-/** What ships lies below the user's sandbox; when the sandbox is Pith's own there is one layer. */
-function rootsOf(
-  sandbox: string,
-  installation: string,
-  shipped: boolean,
-): readonly { readonly directory: string; readonly shipped: boolean }[] {
-  const own = path.join(installation, 'sandbox');
-  if (path.resolve(sandbox) === own) return [{ directory: own, shipped: true }];
-  return [...(shipped ? [{ directory: own, shipped: true }] : []), { directory: sandbox, shipped: false }];
 }
