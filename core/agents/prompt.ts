@@ -94,5 +94,8 @@ function located(error: unknown): { message: string; line?: number; column?: num
   const text = error instanceof Error ? error.message : String(error);
   const place = /\[Line (\d+), Column (\d+)\]/.exec(text);
   const message = text.replace(/^\s*\(.*?\)(?: \[Line \d+, Column \d+\])?\s*/, '').replace(/\s+/g, ' ').trim();
-  return { message, line: place ? Number(place[1]) : undefined, column: place ? Number(place[2]) : undefined };
+  if (place) return { message, line: Number(place[1]), column: Number(place[2]) };
+  // The parser alone keeps the place beside the message, also counted from 1.
+  const { lineno, colno } = error as { readonly lineno?: number; readonly colno?: number };
+  return { message, line: lineno, column: colno };
 }

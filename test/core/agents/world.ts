@@ -1,0 +1,97 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createBoundSkills } from '../../../core/agents/bound-skills.ts';
+import type { AgentDeclaration } from '../../../core/agents/ports.ts';
+import { createAgentRegistry } from '../../../core/agents/registry.ts';
+import { createTurns } from '../../../core/agents/turn.ts';
+import { DEFAULT_LIMITS, type AgentSpec, type TurnEvent, type TurnRequest } from '../../../core/contract/index.ts';
+import { createEvents } from '../../../core/events/bus.ts';
+import { createLeases } from '../../../core/storage/leases.ts';
+import { openStore } from '../../../core/storage/store.ts';
+import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import { recordEvents } from '../../../core/testing/record-events.ts';
+import { scriptedModel, type ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import { createThreadQueue } from '../../../core/threads/queue.ts';
+import { createThreads } from '../../../core/threads/store.ts';
+import { fakeExtensions, type FakeExtension } from './fake-extensions.ts';
+
+export function agent(id: string, parts: Partial<AgentSpec> = {}): AgentSpec {
+  return {
+    id, name: id, description: '', model: 'default', integrationMode: 'none', instructions: '', prompt: null, promptFile: null,
+    usesTools: [], usesSkills: [], delegatesTo: [], keys: {}, origin: `/sandbox/agents/${id}/manifest.yaml`,
+    ...parts, limits: { ...DEFAULT_LIMITS, ...parts.limits },
+  };
+}
+
+export function declaration(spec: AgentSpec): AgentDeclaration {
+  return { id: spec.id, spec, diagnostics: [], file: spec.origin ?? '' };
+}
+
+export interface WorldOptions {
+  readonly agents?: readonly AgentSpec[];
+  readonly extensions?: Record<string, FakeExtension>;
+  readonly skills?: Record<string, string>;
+  readonly script?: readonly ScriptedStep[];
+  readonly contextWindow?: number;
+  /** Another world's store: the same disk, a new process. */
+  readonly file?: string;
+}
+
+export type End = Extract<TurnEvent, { type: 'turn-end' }>;
+
+/** Turns with the real registry, store and queue; only the model, the clock and the extensions are made up. */
+export async function createWorld(options: WorldOptions = {}) {
+  const clock = fakeClock();
+  const folder = options.file === undefined ? await mkdtemp(join(tmpdir(), 'pith-agents-')) : null;
+  const file = options.file ?? join(folder as string, 'pith.db');
+  const store = openStore(file, clock);
+  const events = createEvents({
+    onListenerError(_topic, error) {
+      throw error;
+    },
+  });
+  const recorded = recordEvents(events);
+  const extensions = fakeExtensions(options.extensions, options.skills);
+  const declarations = (options.agents ?? [agent('main')]).map(declaration);
+  const model = scriptedModel(options.script, { contextWindow: options.contextWindow ?? null });
+  const skills = createBoundSkills(extensions);
+  const registry = createAgentRegistry({ declarations: () => declarations, extensions, skills, events });
+  const threads = createThreads(store, clock);
+  const turns = createTurns({
+    registry, skills, extensions, threads, events, clock,
+    models: { resolve: async () => ({ ref: 'scripted/scripted', why: 'test', model: model.model, contextWindow: model.contextWindow }) },
+    queue: createThreadQueue(createLeases(store, clock, 'test'), clock),
+    sandboxDir: '/sandbox',
+  });
+
+  async function collect(request: Partial<TurnRequest>, signal?: AbortSignal): Promise<{ events: TurnEvent[]; end: End; text: string }> {
+    const seen: TurnEvent[] = [];
+    for await (const event of turns.run({ agent: 'main', threadId: 'thread', ...request }, signal)) seen.push(event);
+    const end = seen.at(-1) as End;
+    return { events: seen, end, text: end.text };
+  }
+
+  let closed = false;
+  const stop = async () => {
+    if (closed) return;
+    closed = true;
+    registry.stop();
+    await store.close();
+    if (folder !== null) await rm(folder, { recursive: true, force: true });
+  };
+  onTestFinished(stop);
+
+  return {
+    clock, file, store, events, recorded, extensions, declarations, model, registry, threads, turns, collect, stop,
+    run: (input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal) => collect({ input, ...request }, signal),
+    history: (threadId = 'thread') => (threads.load(threadId)?.messages ?? []).map(({ message }) => message),
+  };
+}
+
+export type World = Awaited<ReturnType<typeof createWorld>>;
+
+export function noticesOf(events: readonly TurnEvent[]): readonly string[] {
+  return events.flatMap((event) => (event.type === 'notice' ? [event.code] : []));
+}
