@@ -5,6 +5,7 @@ import { messageOf } from '../contract/errors.ts';
 import { settleAgents, type Entry } from './agent-keys.ts';
 import type { Declaration, Discovery } from './declaration.ts';
 import { AGENT_FILE, MANIFEST_FILE } from './file-names.ts';
+import type { FolderRecord } from './folder-record.ts';
 import { readFolder } from './folder-read.ts';
 import type { IndexFile } from './index-file.ts';
 import { orderOf, type IsEnabled } from './order.ts';
@@ -40,7 +41,7 @@ export async function discover({ roots, agentPaths, index, isEnabled }: Discover
         continue;
       }
       const { id } = record.declaration;
-      found.set(id, [...(found.get(id) ?? []), { record, declaration: { ...record.declaration, shipped } }]);
+      found.set(id, [...(found.get(id) ?? []), { record, declaration: declarationOf(record, shipped) }]);
     }
     for (const [id, same] of found) {
       const winner = entries.get(id);
@@ -51,6 +52,15 @@ export async function discover({ roots, agentPaths, index, isEnabled }: Discover
   index.keepFolders(seen);
   const declarations = new Map([...settleAgents(entries)].sort(([a], [b]) => (a < b ? -1 : 1)));
   return { declarations, ...orderOf(declarations, isEnabled, systemClock().now()), diagnostics };
+}
+
+const made = new WeakMap<FolderRecord['declaration'], Declaration>();
+
+/** The same object as long as the folder does not change. */
+function declarationOf(record: FolderRecord, shipped: boolean): Declaration {
+  let declaration = made.get(record.declaration);
+  if (declaration?.shipped !== shipped) made.set(record.declaration, (declaration = { ...record.declaration, shipped }));
+  return declaration;
 }
 
 type Kind = 'extensions' | 'agents';

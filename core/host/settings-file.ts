@@ -42,7 +42,7 @@ async function parse(text: string, file: string): Promise<Omit<SettingsRecord, '
   const schema = settingsSchema();
 
   const diagnostics = [...document.diagnostics];
-  let rest: unknown = document.value;
+  let rest: unknown = withoutEmpty(document.value);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const parsed = schema.safeParse(rest);
     if (parsed.success) return { values: isPlainMap(rest) ? rest : {}, positions: document.positions, diagnostics };
@@ -54,6 +54,12 @@ async function parse(text: string, file: string): Promise<Omit<SettingsRecord, '
     }
   }
   return { values: {}, positions: document.positions, diagnostics };
+}
+
+/** A key with nothing behind it, as a sample whose values are comments has, says nothing. */
+function withoutEmpty(value: unknown): unknown {
+  if (!isPlainMap(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== null).map(([key, part]) => [key, withoutEmpty(part)]));
 }
 
 /** Each round takes out all that zod names; a further one is needed only where that uncovers more. */

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { discoverIn, extension, folderWith } from './sandbox-folder.ts';
+import { discoverIn, extension, folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
 
 /** One defect each: the manifest, where it shows, and what is said. */
 const DEFECTS: Record<string, { manifest: string; code: string; line: number; message: RegExp; cure?: RegExp }> = {
@@ -119,6 +119,16 @@ describe('several roots', () => {
     expect([...declarations.keys()]).toEqual(['first', 'mine', 'single']);
     expect(declarations.get('mine')!.manifest!.agent!.instructions).toBe('Own.');
     expect(diagnostics).toMatchObject([{ severity: 'info', code: 'duplicate_id', file: path.join(paths, 'many/mine/AGENT.md') }]);
+  });
+
+  it('gives the same declaration again while its folder does not change', async () => {
+    const sandbox = folderWith({ ...extension('one'), ...extension('two') });
+    const index = indexIn(sandbox);
+    const first = (await discoverIn(sandbox, { index })).declarations;
+    writeFiles(sandbox, extension('two', 'description: changed\n'));
+    const last = (await discoverIn(sandbox, { index })).declarations;
+    expect(last.get('one')).toBe(first.get('one'));
+    expect(last.get('two')!.digest).not.toBe(first.get('two')!.digest);
   });
 
   it('follows a linked folder', async () => {

@@ -74,6 +74,12 @@ describe('settings', () => {
     });
   }
 
+  it('K7 a section whose values are all comments says nothing', async () => {
+    const { settings, diagnostics } = await load({ 'sandbox/pith.yaml': 'skills:\n  # poll_seconds: 5\nextensions:\n  kv:\n    # limit: 1\nmodels: { default: }\n' });
+    expect(diagnostics).toEqual([]);
+    expect(settings).toMatchObject({ skills: {}, extensions: {}, models: {} });
+  });
+
   it('K7 a file that is no YAML is left out whole; the other layers hold', async () => {
     const { settings, diagnostics } = await load({
       'home/.pith/config.yaml': 'default_agent: home\n', 'sandbox/pith.yaml': 'default_agent: [\n', env: { PITH_MODEL: 'a/b' },
