@@ -1,0 +1,173 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { parseCommandInput, PithError, type Clock, type Command, type CommandIO, type JsonValue, type TurnEvent, type TurnRequest } from 'pith';
+import { chatCommand } from '../../../sandbox/extensions/cli_channel/chat-command.ts';
+import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
+import { Terminals } from '../../../sandbox/extensions/cli_channel/terminals.ts';
+
+export type Answer = (request: TurnRequest, signal?: AbortSignal) => AsyncIterable<TurnEvent>;
+
+export const USAGE = { inputTokens: 3, outputTokens: 2 };
+
+/** A turn that says `text`. */
+export function says(text: string, ...before: TurnEvent[]): Answer {
+  return async function* (request) {
+    yield { type: 'turn-start', agent: String(request.agent), thread: request.threadId, turn: 'turn-1', model: 'test/model' };
+    yield* before;
+    for (const word of text.split(/(?<= )/u)) yield { type: 'text-delta', text: word };
+    yield { type: 'step-end', step: 1, usage: USAGE };
+    yield { type: 'turn-end', reason: 'done', text, usage: USAGE };
+  };
+}
+
+/** A turn that goes on until it is aborted. */
+export const hangs: Answer = async function* (request, signal) {
+  yield { type: 'turn-start', agent: String(request.agent), thread: request.threadId, turn: 'turn-1', model: 'test/model' };
+  await new Promise((resolve) => signal?.addEventListener('abort', resolve, { once: true }));
+  yield { type: 'turn-end', reason: 'aborted', text: '', usage: USAGE };
+};
+
+export const fails: Answer = async function* () {
+  yield { type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'model_auth', message: 'the key was refused' } };
+};
+
+const PAST: Readonly<Record<string, JsonValue>> = { 'old-1': { id: 'old-1', agentId: 'other', messages: [{ role: 'user', text: 'What was it?' }, { role: 'assistant', text: 'It was **this**.' }] } };
+
+export function kernelCommands(model = 'test/model'): readonly Command[] {
+  const answer = (path: string, value: JsonValue, args: Command['arguments'] = [], options: Command['options'] = []): Command => ({
+    path, description: `About ${path}`, arguments: args, options,
+    run: async (_input, io) => (io.json(value), io.print(`printed ${path}`)),
+  });
+  const id = [{ name: 'id', description: 'Which', required: true }];
+  return [
+    answer('agents list', [{ id: 'main', default: true }, { id: 'other' }]),
+    {
+      ...answer('agents show', {}, id),
+      run: async (input, io) => {
+        if (input.arguments['id'] === 'main' || input.arguments['id'] === 'other') return io.json({ id: String(input.arguments['id']), model: 'default' });
+        throw new PithError('agent_unknown', "no agent 'mian'; did you mean 'main'?", { cure: 'see: pith agents list' });
+      },
+    },
+    { ...answer('model', null, [{ name: 'ref', description: 'Which' }]), run: async (input, io) => io.json({ ref: String(input.arguments['ref'] ?? model), why: 'because' }) },
+    answer('threads list', [{ id: 'old-1' }], [], [{ name: 'limit', type: 'number', description: 'How many' }]),
+    {
+      ...answer('threads show', null, id, [{ name: 'last', type: 'number', description: 'How many' }]),
+      run: async (input, io) => {
+        const thread = PAST[String(input.arguments['id'])];
+        if (thread === undefined) throw new PithError('thread_unknown', 'no such thread');
+        io.json(thread);
+      },
+    },
+    { ...answer('context', null), run: async (_input, io) => io.print(`context of ${io.session?.agentId} in ${io.session?.threadId}`) },
+    ...['tools list', 'compact', 'approvals list', 'doctor', 'skills list'].map((path) => answer(path, null)),
+  ];
+}
+
+export interface Chat {
+  readonly requests: TurnRequest[];
+  readonly context: ChatContext;
+  readonly terminals: Terminals;
+  readonly folder: string;
+  dispose(): Promise<void>;
+}
+
+/** Each turn takes the next answer; the last one is kept. */
+export async function fakeChat(answers: readonly Answer[], commands: readonly Command[] = kernelCommands()): Promise<Chat> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'pith-chat-'));
+  const requests: TurnRequest[] = [];
+  const clock: Clock = { now: () => Date.UTC(2026, 0, 1), sleep: () => Promise.resolve(), after: () => () => undefined };
+  const quiet = () => undefined;
+  const context = {
+    dataDirectory: path.join(folder, 'data'),
+    clock,
+    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    agents: {
+      list: async () => [],
+      run: (request: TurnRequest, signal?: AbortSignal) => {
+        requests.push(request);
+        const answer = answers[Math.min(requests.length, answers.length) - 1];
+        return (answer ?? fails)(request, signal);
+      },
+    },
+    find: () => [{ extensionId: 'kernel', getCommands: async () => commands }],
+  } as unknown as ChatContext;
+  return { requests, context, terminals: new Terminals(), folder, dispose: () => rm(folder, { recursive: true, force: true }) };
+}
+
+export interface PipeRun {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs `pith chat` with streams that are no terminal. */
+export async function pipe(chat: Chat, words: readonly string[], { lines = [], json = false, signal = new AbortController().signal }: { readonly lines?: Iterable<string> | AsyncIterable<string>; readonly json?: boolean; readonly signal?: AbortSignal } = {}): Promise<PipeRun> {
+  let out = '';
+  let err = '';
+  const end = (text: string) => (text.endsWith('\n') ? text : `${text}\n`);
+  const io: CommandIO = {
+    print: (text) => void (json || (out += end(text))),
+    error: (text) => void (err += end(text)),
+    json: (value) => void (json && (out += `${JSON.stringify(value)}\n`)),
+    ask: async () => null,
+    input: { async *[Symbol.asyncIterator]() { yield* lines; } },
+    interactive: false, wantsJson: json, quiet: false, colour: false, columns: 80,
+  };
+  const command = chatCommand(chat.context, chat.terminals, () => ({ input: new PassThrough(), output: new PassThrough() }));
+  const code = (await command.run(parseCommandInput(command, words), io, signal)) ?? 0;
+  return { code, out, err };
+}
+
+export interface Person {
+  /** What the terminal shows, without colours. */
+  screen(): string;
+  type(text: string): void;
+  /** Resolves when the screen shows `text` after what was seen before. */
+  sees(text: string): Promise<void>;
+  readonly done: Promise<number>;
+  end(): void;
+}
+
+/** A person at a terminal that talks with `pith chat`. */
+export function person(chat: Chat, words: readonly string[] = [], signal = new AbortController().signal): Person {
+  let screen = '';
+  let seen = 0;
+  const watchers = new Set<() => void>();
+  const input = Object.assign(new PassThrough(), { isTTY: true });
+  const output = Object.assign(
+    new Writable({
+      write(chunk, _encoding, done) {
+        screen += String(chunk).replaceAll(/\u001b\[[\d;?]*[A-Za-z]/gu, '');
+        for (const look of watchers) look();
+        done();
+      },
+    }),
+    { isTTY: true, columns: 80 },
+  );
+  const io: CommandIO = {
+    print: () => undefined, error: () => undefined, json: () => undefined, ask: async () => null, input: { async *[Symbol.asyncIterator]() {} },
+    interactive: true, wantsJson: false, quiet: false, colour: false, columns: 80,
+  };
+  const command = chatCommand(chat.context, chat.terminals, () => ({ input, output }));
+  const done = command.run(parseCommandInput(command, words), io, signal).then((code) => code ?? 0);
+  return {
+    screen: () => screen,
+    type: (text) => void input.write(text),
+    sees: (text) =>
+      new Promise((resolve) => {
+        const look = () => {
+          const at = screen.indexOf(text, seen);
+          if (at < 0) return;
+          seen = at + text.length;
+          watchers.delete(look);
+          resolve();
+        };
+        watchers.add(look);
+        look();
+      }),
+    done,
+    end: () => void input.end(),
+  };
+}

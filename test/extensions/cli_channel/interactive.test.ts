@@ -1,0 +1,170 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { completeLine } from '../../../sandbox/extensions/cli_channel/completion.ts';
+import { newThreadId } from '../../../sandbox/extensions/cli_channel/thread-id.ts';
+import { fakeChat, fails, hangs, kernelCommands, person, says, type Chat } from './fakes.ts';
+
+let chat: Chat;
+afterEach(() => chat?.dispose());
+
+describe('a conversation on a terminal', () => {
+  it('opens with who, which model and how to leave; shows answers and steps; says how to go on', async () => {
+    chat = await fakeChat([
+      says('The **answer**', { type: 'tool-call', id: 'c', name: 'read_skill', input: {} }, { type: 'tool-result', id: 'c', name: 'read_skill', ok: true, at: 1, output: '', line: 'Skill pdf loaded' }),
+    ]);
+    const ada = person(chat);
+    await ada.sees('main · test/model · /help lists commands, Ctrl-D leaves');
+    await ada.sees('› ');
+    ada.type('hello\r');
+    await ada.sees('✓ Skill pdf loaded 0 ms\nThe answer\n');
+    await ada.sees('› ');
+    ada.type('\u0004');
+    await ada.sees(`Go on later with: pith chat --thread ${chat.requests[0]?.threadId}`);
+    expect(await ada.done).toBe(0);
+    expect(ada.screen()).not.toContain('No model is connected');
+  });
+
+  it('says how to connect a model when there is none', async () => {
+    chat = await fakeChat([says('ok')], kernelCommands('offline/librarian'));
+    const ada = person(chat);
+    await ada.sees('No model is connected');
+    await ada.sees('ANTHROPIC_API_KEY or OPENAI_API_KEY');
+    await ada.sees('› ');
+    ada.type('/quit\r');
+    expect(await ada.done).toBe(0);
+  });
+
+  it('shows a notice once and an error clearly', async () => {
+    const notice = { type: 'notice', code: 'degraded', message: 'kv is off' } as const;
+    chat = await fakeChat([says('one', notice), says('two', notice), fails]);
+    const ada = person(chat);
+    for (const [said, seen] of [['a', 'one'], ['b', 'two'], ['c', 'pith: the key was refused']] as const) {
+      await ada.sees('› ');
+      ada.type(`${said}\r`);
+      await ada.sees(seen);
+    }
+    ada.end();
+    await ada.done;
+    expect(ada.screen().match(/kv is off/gu)).toHaveLength(1);
+  });
+
+  it('Ctrl-C stops the turn and the conversation goes on; twice on an empty line it leaves', async () => {
+    chat = await fakeChat([hangs, says('here again')]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    ada.type('work\r');
+    await expect.poll(() => chat.requests.length).toBe(1);
+    ada.type('\u0003');
+    await ada.sees('Stopped');
+    await ada.sees('› ');
+    ada.type('hello\r');
+    await ada.sees('here again');
+    await ada.sees('› ');
+    ada.type('\u0003');
+    await ada.sees('Ctrl-C again or Ctrl-D leaves');
+    ada.type('\u0003');
+    expect(await ada.done).toBe(0);
+  });
+
+  it('ends when the process is asked to, in the middle of a turn', async () => {
+    chat = await fakeChat([hangs]);
+    const abort = new AbortController();
+    const ada = person(chat, [], abort.signal);
+    await ada.sees('› ');
+    ada.type('work\r');
+    await expect.poll(() => chat.requests.length).toBe(1);
+    abort.abort();
+    expect(await ada.done).toBe(130);
+  });
+
+  it('keeps what is pasted as one message, and lines that end in a backslash', async () => {
+    chat = await fakeChat([says('ok')]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    ada.type('\u001b[200~first\rsecond\rthird\u001b[201~');
+    ada.type('\r');
+    await ada.sees('ok');
+    await ada.sees('› ');
+    ada.type('one \\\rtwo\r');
+    await ada.sees('ok');
+    ada.end();
+    await ada.done;
+    expect(chat.requests.map(({ input }) => input)).toEqual(['first\nsecond\nthird', 'one \ntwo']);
+  });
+
+  it('keeps what is typed during an answer for the next message', async () => {
+    chat = await fakeChat([hangs, says('second answer')]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    ada.type('first\r');
+    await expect.poll(() => chat.requests.length).toBe(1);
+    ada.type('second\r');
+    ada.type('\u0003');
+    await ada.sees('second answer');
+    ada.end();
+    await ada.done;
+    expect(chat.requests.map(({ input }) => input)).toEqual(['first', 'second']);
+  });
+
+  it('keeps a history for the next conversation', async () => {
+    chat = await fakeChat([says('ok')]);
+    for (const said of ['alpha', 'beta']) {
+      const ada = person(chat);
+      await ada.sees('› ');
+      ada.type(`${said}\r`);
+      await ada.sees('ok');
+      ada.end();
+      await ada.done;
+    }
+    expect(await readFile(path.join(chat.folder, 'data/history'), 'utf8')).toBe('"alpha"\n"beta"\n');
+    const ada = person(chat);
+    await ada.sees('› ');
+    ada.type('\u001b[A\u001b[A\r');
+    await ada.sees('ok');
+    ada.end();
+    await ada.done;
+    expect(chat.requests.at(-1)?.input).toBe('alpha');
+  });
+
+  it('K45 --thread shows the last lines of the conversation', async () => {
+    chat = await fakeChat([says('ok')]);
+    const ada = person(chat, ['--thread', 'old-1']);
+    await ada.sees('other · test/model');
+    await ada.sees('› What was it?');
+    await ada.sees('It was **this**.');
+    ada.end();
+    await ada.done;
+  });
+
+  it('is where notices of others are delivered while it is open', async () => {
+    chat = await fakeChat([says('ok')]);
+    expect(() => chat.terminals.deliver({ text: 'x', kind: 'notice' }, 'all')).toThrow('no terminal is open');
+    const ada = person(chat);
+    await ada.sees('› ');
+    expect(chat.terminals.deliver({ text: 'the task is done', kind: 'notice' }, 'all')).toBe('terminal-1');
+    await ada.sees('the task is done');
+    ada.end();
+    await ada.done;
+    expect(() => chat.terminals.deliver({ text: 'x', kind: 'notice' }, 'all')).toThrow('no terminal is open');
+  });
+});
+
+describe('completion', () => {
+  it('offers commands after a slash, and ids after those that take one', async () => {
+    const complete = (line: string) => completeLine(line, kernelCommands(), new AbortController().signal);
+    expect(await complete('/sk')).toEqual([['/skills list'], '/sk']);
+    expect(await complete('/agent o')).toEqual([['other'], 'o']);
+    expect(await complete('/thread ')).toEqual([['old-1'], '']);
+    expect(await complete('hello')).toEqual([[], 'hello']);
+  });
+});
+
+describe('thread ids', () => {
+  it('are short, in the order of time and never the same', () => {
+    const [first, second] = [newThreadId(1_700_000_000_000), newThreadId(1_700_000_000_001)];
+    expect(first).toMatch(/^[0-9a-hjkmnp-tv-z]{8}-[0-9a-hjkmnp-tv-z]{4}$/u);
+    expect(first < second).toBe(true);
+    expect(newThreadId(5)).not.toBe(newThreadId(5));
+  });
+});

@@ -1,0 +1,157 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { TurnEvent } from 'pith';
+import { describeChannel } from '../../../sandbox/extensions/cli_channel/describe-channel.ts';
+import { fakeChat, fails, hangs, kernelCommands, pipe, says, USAGE, type Chat } from './fakes.ts';
+
+let chat: Chat;
+afterEach(() => chat?.dispose());
+
+const STEPS: readonly TurnEvent[] = [
+  { type: 'notice', code: 'degraded', message: 'kv is off' },
+  { type: 'tool-call', id: 'c1', name: 'read_skill', input: { skill_id: 'pdf' } },
+  { type: 'tool-result', id: 'c1', name: 'read_skill', ok: true, at: 5, output: 'body', title: 'Skill pdf', metadata: { skill_id: 'pdf' }, line: 'Skill pdf loaded' },
+  { type: 'tool-call', id: 'c2', name: 'kv_get', input: { key: 'a' } },
+  { type: 'tool-result', id: 'c2', name: 'kv_get', ok: false, at: 6, error: { code: 'tool_failed', message: 'no such key' } },
+];
+
+describe('pith chat -p', () => {
+  it('prints the answer as the model wrote it, steps and notices on the error stream', async () => {
+    chat = await fakeChat([says('**Hello**\nthere', ...STEPS)]);
+    expect(await pipe(chat, ['-p', 'hi'])).toEqual({ code: 0, out: '**Hello**\nthere\n', err: 'kv is off\n✓ Skill pdf loaded 0 ms\n✗ kv_get (key: a): no such key 0 ms\n' });
+    expect(chat.requests).toMatchObject([{ agent: 'main', input: 'hi', channelId: 'cli', threadId: expect.stringMatching(/^[0-9a-z]{8}-[0-9a-z]{4}$/u) }]);
+  });
+
+  it('prints with --json exactly the lines of the format', async () => {
+    chat = await fakeChat([says('Hi you', ...STEPS)]);
+    const { out, code } = await pipe(chat, ['-p', 'hi', '--thread', 't-9'], { json: true });
+    expect(code).toBe(0);
+    expect(out.trim().split('\n').map((line) => JSON.parse(line) as unknown)).toEqual([
+      { type: 'turn-start', agent: 'main', thread: 't-9', model: 'test/model' },
+      { type: 'tool-call', id: 'c1', name: 'read_skill', input: { skill_id: 'pdf' } },
+      { type: 'tool-result', id: 'c1', name: 'read_skill', ok: true, at: 5, output: 'body', title: 'Skill pdf', metadata: { skill_id: 'pdf' } },
+      { type: 'tool-call', id: 'c2', name: 'kv_get', input: { key: 'a' } },
+      { type: 'tool-result', id: 'c2', name: 'kv_get', ok: false, at: 6, error: { code: 'tool_failed', message: 'no such key' } },
+      { type: 'text-delta', text: 'Hi ' },
+      { type: 'text-delta', text: 'you' },
+      { type: 'turn-end', reason: 'done', text: 'Hi you', usage: USAGE },
+    ]);
+  });
+
+  it('exits 1 for a turn that fails and 130 for one that is aborted', async () => {
+    chat = await fakeChat([fails]);
+    expect(await pipe(chat, ['-p', 'hi'])).toEqual({ code: 1, out: '', err: 'pith: the key was refused\n' });
+    expect((await pipe(chat, ['-p', 'hi'], { json: true })).out).toBe(`${JSON.stringify({ type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'model_auth', message: 'the key was refused' } })}\n`);
+
+    const abort = new AbortController();
+    const slow = await fakeChat([hangs]);
+    const running = pipe(slow, ['-p', 'hi'], { signal: abort.signal });
+    abort.abort();
+    expect((await running).code).toBe(130);
+    await slow.dispose();
+  });
+
+  it('takes agent, model and thread from the line; the thread’s own agent when none is named', async () => {
+    chat = await fakeChat([says('ok')]);
+    await pipe(chat, ['-p', 'hi', '-a', 'other', '--model', 'x/y', '--thread', 'new-1']);
+    await pipe(chat, ['-p', 'hi', '--thread', 'old-1']);
+    expect(chat.requests).toMatchObject([{ agent: 'other', threadId: 'new-1', policy: { model: 'x/y' } }, { agent: 'other', threadId: 'old-1' }]);
+  });
+
+  it('K45 continues an interrupted turn with --resume, in the named thread or the last one', async () => {
+    chat = await fakeChat([says('ok')]);
+    await pipe(chat, ['--thread', 'old-1', '--resume'], { lines: ['not read'] });
+    await pipe(chat, ['--resume', '-p', 'and then?']);
+    expect(chat.requests).toEqual([
+      { agent: 'other', threadId: 'old-1', channelId: 'cli', resume: true },
+      { agent: 'other', threadId: 'old-1', channelId: 'cli', resume: true },
+      { agent: 'other', threadId: 'old-1', channelId: 'cli', input: 'and then?' },
+    ]);
+  });
+
+  it('refuses an empty message', async () => {
+    chat = await fakeChat([says('ok')]);
+    await expect(pipe(chat, ['-p', ' '])).rejects.toMatchObject({ code: 'usage' });
+    expect(chat.requests).toEqual([]);
+  });
+});
+
+describe('a pipe', () => {
+  it('is one message a line until it ends, all in one thread', async () => {
+    chat = await fakeChat([says('one'), says('two')]);
+    expect(await pipe(chat, [], { lines: ['first', '', 'second'] })).toEqual({ code: 0, out: 'one\ntwo\n', err: '' });
+    expect(chat.requests.map(({ input }) => input)).toEqual(['first', 'second']);
+    expect(new Set(chat.requests.map(({ threadId }) => threadId)).size).toBe(1);
+  });
+
+  it('goes on after a turn that failed, and says so in the exit code', async () => {
+    chat = await fakeChat([fails, says('two')]);
+    expect(await pipe(chat, [], { lines: ['first', 'second'] })).toMatchObject({ code: 1, out: 'two\n' });
+  });
+
+  it('ends when it is aborted while it waits for a line', async () => {
+    chat = await fakeChat([says('one')]);
+    const abort = new AbortController();
+    const never: AsyncIterable<string> = { async *[Symbol.asyncIterator]() { await new Promise(() => undefined); } };
+    const running = pipe(chat, [], { lines: never, signal: abort.signal });
+    abort.abort();
+    expect((await running).code).toBe(130);
+  });
+
+  it('K47 takes slash commands, and paths as messages', async () => {
+    chat = await fakeChat([says('ok')]);
+    const { out, err, code } = await pipe(chat, [], { lines: ['/skills', '/agent other', '/context', '/etc/hosts is what?', '/skils', '/quit', 'never'] });
+    expect(out).toMatch(/^printed skills list\nTalking with other\ncontext of other in \S+\nok\n$/u);
+    expect(err).toBe("pith: unknown command '/skils': nothing here has it; did you mean '/skills' or '/tools'?\n");
+    expect(code).toBe(1);
+    expect(chat.requests).toMatchObject([{ agent: 'other', input: '/etc/hosts is what?' }]);
+  });
+});
+
+describe('slash commands', () => {
+  it('K47 are all there, listed by /help from their definitions', async () => {
+    chat = await fakeChat([says('ok')]);
+    const { out } = await pipe(chat, ['-p', '/help']);
+    for (const name of ['help', 'agents list', 'agent [id]', 'skills list', 'tools list', 'context', 'compact', 'new', 'threads list', 'thread [id]', 'approvals list', 'doctor', 'model [ref]', 'quit']) {
+      expect(out).toMatch(new RegExp(`^  /${name.replaceAll(/[[\]]/gu, '\\$&')} `, 'mu'));
+    }
+    expect(out).not.toContain('/chat');
+  });
+
+  it('K47 /new begins another thread, /thread goes back, /model takes another model', async () => {
+    chat = await fakeChat([says('ok')]);
+    await pipe(chat, ['--thread', 'a-1'], { lines: ['one', '/new', 'two', '/thread old-1', 'three', '/model x/y', 'four', '/model default', 'five'] });
+    const [one, two, three, four, five] = chat.requests;
+    expect(one?.threadId).toBe('a-1');
+    expect(two?.threadId).not.toBe('a-1');
+    expect(three).toMatchObject({ threadId: 'old-1', agent: 'other', policy: undefined });
+    expect(four?.policy).toEqual({ model: 'x/y' });
+    expect(five?.policy).toBeUndefined();
+  });
+
+  it('K44 an unknown agent or thread is told, and nothing changes', async () => {
+    chat = await fakeChat([says('ok')]);
+    const { err } = await pipe(chat, [], { lines: ['/agent mian', '/thread nowhere', 'hi'] });
+    expect(err).toContain("did you mean 'main'?");
+    expect(err).toContain('no such thread');
+    expect(chat.requests).toMatchObject([{ agent: 'main' }]);
+  });
+
+  it('work without the extension whose commands fail', async () => {
+    chat = await fakeChat([says('ok')]);
+    const broken = { extensionId: 'broken', getCommands: () => Promise.reject(new Error('gone')) };
+    Object.assign(chat.context, { find: () => [broken, { extensionId: 'kernel', getCommands: async () => kernelCommands() }] });
+    expect((await pipe(chat, ['-p', '/doctor'])).out).toBe('printed doctor\n');
+  });
+});
+
+describe('what the model is told of the channel', () => {
+  it('K63 channel, user and formats: the same bytes each turn, nothing for other channels', () => {
+    const text = describeChannel({ channelId: 'cli', userId: 'ada' });
+    expect(text).toContain('terminal');
+    expect(text).toContain('`ada`');
+    expect(text).toMatch(/Markdown[\s\S]*Images[\s\S]*not shown/u);
+    expect(describeChannel({ channelId: 'cli', userId: 'ada' })).toBe(text);
+    expect(describeChannel({ channelId: 'web', userId: 'ada' })).toBeNull();
+  });
+});
+
