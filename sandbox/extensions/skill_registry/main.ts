@@ -11,7 +11,7 @@ import { ThreadMemory } from './reading/thread-memory.ts';
 import { createRegistry, type SkillRegistry } from './registry.ts';
 import { createRanker } from './search/bm25f.ts';
 import { SkillIndex } from './search/skill-index.ts';
-import { contentOf, lintSkill, summaryOf } from './skill-contents.ts';
+import { contentOf, summaryOf } from './skill-contents.ts';
 import { createTools, type ToolPorts } from './tools.ts';
 import { TurnSnapshots } from './turn-snapshots.ts';
 
@@ -81,8 +81,9 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     return (await this.#registry.refreshIfOlderThan(FRESH_MS)).all.map(summaryOf);
   }
 
-  validateSkill(folder: string): Promise<readonly Diagnostic[]> {
-    return lintSkill(folder);
+  async validateSkill(folder: string): Promise<readonly Diagnostic[]> {
+    const { lintSkill } = await import('./lint.ts');
+    return (await lintSkill(folder)).diagnostics;
   }
 
   async getCommands() {

@@ -1,6 +1,4 @@
-import { readFile, readdir } from 'node:fs/promises';
-import path from 'node:path';
-import { messageOf, nearest, PithError, type Diagnostic, type SkillContent, type SkillSummary } from 'pith';
+import { nearest, PithError, type SkillContent, type SkillSummary } from 'pith';
 import { findSkill } from './catalog/scope.ts';
 import type { SkillRegistry } from './registry.ts';
 import type { Skill } from './skill.ts';
@@ -31,17 +29,6 @@ export function summaryOf(skill: Skill): SkillSummary {
   };
 }
 
-/** Findings of lint mode for a skill's folder or its SKILL.md; never rejects. */
-export async function lintSkill(given: string): Promise<readonly Diagnostic[]> {
-  try {
-    const { parseSkillFile } = await import('./format/skill-file.ts');
-    const file = path.basename(given).toLowerCase() === 'skill.md' ? given : await skillFileIn(given);
-    return (await parseSkillFile(await readFile(file), { id: path.basename(path.dirname(path.resolve(file))), file, mode: 'lint' })).diagnostics;
-  } catch (error) {
-    return [{ severity: 'error', code: 'file_unreadable', message: `cannot be read: ${messageOf(error)}`, file: given, cure: 'Name a folder that holds a SKILL.md' }];
-  }
-}
-
 const CURES = {
   draft: "accept it with 'pith skills accept'",
   disabled: "allow it under 'skills' in pith.yaml",
@@ -57,9 +44,4 @@ function notFound(name: string, ids: readonly string[]): PithError {
   const near = nearest(name, ids, 3);
   const hint = near.length === 0 ? '' : `; the nearest are ${near.join(', ')}`;
   return new PithError('skill_not_found', `no skill is called '${name}'${hint}`, { cure: 'correct the id or add the skill' });
-}
-
-async function skillFileIn(folder: string): Promise<string> {
-  const names = await readdir(folder);
-  return path.join(folder, names.includes('SKILL.md') ? 'SKILL.md' : (names.find((name) => name.toLowerCase() === 'skill.md') ?? 'SKILL.md'));
 }
