@@ -65,6 +65,6 @@ function placeIn(spec: AgentSpec, declaration: Declaration | undefined): PlaceOf
   const file = spec.origin ?? declaration?.file;
   return (path) => {
     const position = declaration?.file === file && declaration?.positions ? positionOf(declaration.positions, path.split('.')) : null;
-    return { ...(file === undefined ? {} : { file }), ...(position ?? {}) };
+    return { ...(file === undefined ? {} : { file }), ...position };
   };
 }
