@@ -41,7 +41,7 @@ export interface Preview {
 export interface Doctor {
   readonly ok: boolean;
   readonly model: Choice;
-  readonly extensions: readonly (Pick<ExtensionStatus, 'id' | 'state' | 'phase' | 'code' | 'message' | 'file' | 'line' | 'cure'>)[];
+  readonly extensions: readonly (Pick<ExtensionStatus, 'id' | 'state' | 'phase' | 'code' | 'message' | 'file' | 'line' | 'cure'> & Partial<Pick<ExtensionStatus, 'notes'>>)[];
   readonly agents: readonly { readonly id: string; readonly state: AgentStatus['state']; readonly code?: string; readonly message?: string; readonly file?: string; readonly line?: number; readonly cure?: string }[];
   readonly skills: { readonly [state: string]: number | undefined };
   readonly notes?: readonly Diagnostic[];

@@ -19,6 +19,7 @@ function printReport(io: CommandIO, report: Doctor): void {
   printStates(io, 'AGENT', report.agents);
   const skills = Object.entries(report.skills).filter(([, count]) => typeof count === 'number');
   if (skills.length > 0) io.print(`\n${colour.bold('Skills')}  ${skills.map(([state, count]) => `${count} ${state}`).join(', ')}`);
+  for (const { id, notes = [] } of report.extensions) for (const { message } of notes) io.print(colour.dim(`note: ${id}: ${message}`));
   for (const note of report.notes ?? []) io.print(colour.dim(`note: ${findingLine(note)}`));
   io.print(`\n${report.ok ? colour.green('All is well') : colour.red('Something failed: the lines above say what and how to mend it')}`);
 }

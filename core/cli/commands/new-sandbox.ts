@@ -19,7 +19,7 @@ default_agent: assistant
 # Settings of one extension, by its id.
 # extensions:
 #   hello_tool:
-#     config: {}
+#     enabled: false
 `,
   ],
   ['.gitignore', 'data/\n'],

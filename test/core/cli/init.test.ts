@@ -1,0 +1,49 @@
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { manifestSchema } from '../../../core/contract/index.ts';
+import { cli } from './fakes.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-init-')));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const read = (file: string) => readFile(path.join(folder, file), 'utf8');
+
+describe('pith init', () => {
+  it('K7 makes settings, one agent, one skill and one extension, and says what to do next', async () => {
+    const ran = await cli(['init', 'mine'], { cwd: folder });
+    expect(ran).toMatchObject({ code: 0, err: '' });
+    for (const text of ['Made a sandbox in mine/sandbox', 'cd mine', 'pith chat', 'pith doctor']) expect(ran.out).toContain(text);
+    const files = await readdir(path.join(folder, 'mine/sandbox'), { recursive: true });
+    for (const file of ['pith.yaml', 'agents/assistant/manifest.yaml', 'agents/assistant/prompt.jinja2', 'skills/hello/SKILL.md', 'extensions/hello_tool/manifest.yaml', 'extensions/hello_tool/main.ts']) expect(files).toContain(file);
+    expect(parse(await read('mine/sandbox/pith.yaml'))).toEqual({ default_agent: 'assistant' });
+  });
+
+  it('makes manifests that are valid', async () => {
+    await cli(['init'], { cwd: folder });
+    const agent: unknown = parse(await read('sandbox/agents/assistant/manifest.yaml'));
+    const extension: unknown = parse(await read('sandbox/extensions/hello_tool/manifest.yaml'));
+    expect(manifestSchema().safeParse(agent)).toMatchObject({ success: true, data: { id: 'assistant', agent: { uses_tools: ['*'] } } });
+    expect(manifestSchema().safeParse(extension)).toMatchObject({ success: true, data: { id: 'hello_tool', provides: ['tool'] } });
+  });
+
+  it('overwrites nothing, and then writes nothing', async () => {
+    await cli(['init', 'sandbox'], { cwd: folder });
+    expect(await readdir(folder)).toEqual(['sandbox']); // a folder of that name is the sandbox itself
+    await writeFile(path.join(folder, 'sandbox/pith.yaml'), '# mine\n');
+    await rm(path.join(folder, 'sandbox/skills'), { recursive: true });
+    expect(await cli(['init'], { cwd: folder })).toMatchObject({ code: 2, err: expect.stringMatching(/^pith: no sandbox was made in .*: pith\.yaml, .* exist already; name another folder: pith init <dir>\n$/u) });
+    expect(await read('sandbox/pith.yaml')).toBe('# mine\n');
+    expect(await readdir(path.join(folder, 'sandbox'))).not.toContain('skills');
+  });
+
+  it('lists its files under --json', async () => {
+    const ran = await cli(['init', '--json'], { cwd: folder });
+    expect(JSON.parse(ran.out)).toMatchObject({ ok: true, sandbox: path.join(folder, 'sandbox'), files: expect.arrayContaining(['pith.yaml']) as unknown });
+  });
+});

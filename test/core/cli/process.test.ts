@@ -1,0 +1,88 @@
+import { build } from 'esbuild';
+import { spawn } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+let folder: string;
+let program: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'pith-process-'));
+  await mkdir(path.join(folder, 'dist'));
+  program = path.join(folder, 'dist', 'program.mjs');
+  await build({
+    entryPoints: [path.resolve('test/core/cli/fixtures/process.ts')], outfile: program, bundle: true, format: 'esm', platform: 'node', target: 'node20',
+    banner: { js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);" }, logLevel: 'silent',
+  });
+  await mkdir(path.join(folder, 'bin'));
+  for (const file of ['bin/pith', 'bin/package.json', 'package.json']) await copyFile(path.resolve(file), path.join(folder, file));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Ended {
+  readonly code: number | null;
+  readonly killedBy: string | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function start(file: string, ...argv: string[]) {
+  const child = spawn(process.execPath, [file, ...argv], { cwd: folder, stdio: 'pipe' });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => (out += String(chunk)));
+  child.stderr.on('data', (chunk) => (err += String(chunk)));
+  const ended = new Promise<Ended>((resolve) => child.on('close', (code, killedBy) => resolve({ code, killedBy, out, err })));
+  const prints = (text: string) => expect.poll(() => out, { timeout: 10_000 }).toContain(text);
+  return { child, ended, prints };
+}
+
+describe('the process of a command', () => {
+  it('SIGINT aborts the command, stops what was booted and exits 130', async () => {
+    const { child, ended, prints } = start(program, 'wait');
+    await prints('waiting');
+    child.kill('SIGINT');
+    expect(await ended).toEqual({ code: 130, killedBy: null, out: 'waiting\n', err: 'stopped\n' });
+  });
+
+  it('SIGTERM aborts the command, stops what was booted and exits cleanly', async () => {
+    const { child, ended, prints } = start(program, 'wait');
+    await prints('waiting');
+    child.kill('SIGTERM');
+    expect(await ended).toEqual({ code: 0, killedBy: null, out: 'waiting\n', err: 'stopped\n' });
+  });
+
+  it('ends quietly when nobody reads on', async () => {
+    const { child, ended, prints } = start(program, 'flood');
+    await prints('line 1');
+    child.stdout.destroy();
+    expect(await ended).toMatchObject({ code: 0, killedBy: null, err: 'stopped\n' });
+  });
+
+  it('reads lines that are piped in until they end', async () => {
+    const { child, ended } = start(program, 'echo');
+    child.stdin.end('one\ntwo');
+    expect(await ended).toMatchObject({ code: 0, out: 'one\ntwo\n' });
+  });
+});
+
+describe('bin/pith', () => {
+  it('K6 answers --version and -V from package.json before it imports anything', async () => {
+    await writeFile(path.join(folder, 'dist', 'main.js'), "throw new Error('imported');");
+    const pith = path.join(folder, 'bin', 'pith');
+    for (const argument of ['--version', '-V']) expect(await start(pith, argument).ended).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/u), err: '' });
+    await rm(path.join(folder, 'dist', 'main.js'));
+  });
+
+  it('says how to build it when dist is missing', async () => {
+    expect(await start(path.join(folder, 'bin', 'pith'), 'doctor').ended).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^pith: the command is not built: .*main\.js is missing; run `npm run build` in /u) });
+  });
+
+  it('hands over to dist/main.js', async () => {
+    await writeFile(path.join(folder, 'dist', 'main.js'), "export function main() { process.stdout.write(process.argv.slice(2).join(' ')); }");
+    await writeFile(path.join(folder, 'dist', 'package.json'), '{ "type": "module" }');
+    expect(await start(path.join(folder, 'bin', 'pith'), 'doctor', '--version').ended).toMatchObject({ code: 0, out: 'doctor --version' });
+  });
+});
