@@ -1,0 +1,180 @@
+import { countTokens as countOlder } from 'gpt-tokenizer/encoding/cl100k_base';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { describe, expect, it } from 'vitest';
+import { briefOf, catalogLine } from '../../../sandbox/extensions/skill_registry/catalog/brief.ts';
+import { renderCatalog } from '../../../sandbox/extensions/skill_registry/catalog/catalog.ts';
+import { findReadable, scopeOf } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
+import { catalogBudget, estimateTokens } from '../../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';
+import { renderTurnPart } from '../../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
+import { agentOf, skillOf, snapshotOf } from './skill-values.ts';
+
+const many = (count: number, values: Parameters<typeof skillOf>[1] = {}) =>
+  Array.from({ length: count }, (_, at) => skillOf(`skill-${String(at).padStart(5, '0')}`, { description: `Number ${at} handles a kind of document that people send around. More.`, ...values }));
+
+/** Texts of many scripts, and of none. */
+const SCRIPTS = [
+  'Erstellt und bearbeitet Tabellen mit Formeln, Diagrammen und Auswertungen für Geschäftsberichte', '创建和编辑电子表格，包括公式、图表和数据分析，用于商业报告',
+  'ビジネスレポート用の数式、グラフ、データ分析を含むスプレッドシートを作成', 'สร้างและแก้ไขสเปรดชีตที่มีสูตร แผนภูมิ และการวิเคราะห์ข้อมูล',
+  'व्यावसायिक रिपोर्ट के लिए सूत्रों और चार्ट के साथ स्प्रेडशीट बनाएं', 'إنشاء وتحرير جداول البيانات بالصيغ والرسوم البيانية', 'Создаёт и редактирует таблицы с формулами',
+  '비즈니스 보고서를 위한 수식, 차트 및 데이터 분석이 포함된 스프레드시트', '🎉🚀✨🔥💡📊🧪🛠️📚🎨🐍🦀🎉🚀✨🔥💡📊🧪🛠️📚🎨🐍🦀', 'a94a8fe5ccb19ba61c4c0873d391e987982fbbd3',
+  '!!!@@@###$$$%%%^^^&&&***((()))___+++', 'İş raporları için formüller, grafikler ve veri analizi içeren tablolar oluşturur', 'ለንግድ ሪፖርቶች ቀመሮችን፣ ቻርቶችን እና የውሂብ ትንተናን',
+];
+
+describe('the form', () => {
+  it('S30 is a head, one line a skill, and how to load one', () => {
+    const skills = [skillOf('extension-development', { description: 'How to create and modify extensions for Pith. Use it often.' }), skillOf('pdf', { brief: 'Short words', description: 'Long words.' })];
+    expect(renderCatalog(skills, { budget: 600 })).toEqual({
+      complete: true,
+      text: [
+        '[Available Skills]', '• `extension-development` — How to create and modify extensions for Pith.', '• `pdf` — Short words',
+        'Use read_skill(skill_id) to load full instructions.',
+      ].join('\n'),
+    });
+  });
+
+  it('S30 has no empty catalog', () => {
+    expect(renderCatalog([], { budget: 600 }).text).toBeNull();
+  });
+
+  it.each([
+    ['Reads e.g. PDF files. Then stops.', 'Reads e.g. PDF files.'],
+    ['Version 1.2 of x. Second.', 'Version 1.2 of x.'],
+    ['Does it? Yes.', 'Does it?'],
+    ['没有问题。第二句。', '没有问题。'],
+    ['No full stop at all', 'No full stop at all'],
+    ['two\nlines\tand  spaces', 'two lines and spaces'],
+  ])('S30 takes the first sentence of %j', (description, brief) => {
+    expect(briefOf({ brief: null, description })).toBe(brief);
+  });
+
+  it('S30 cuts at 160 characters, between words, never inside a character', () => {
+    const long = briefOf({ brief: null, description: 'word '.repeat(100) });
+    expect([...long].length).toBeLessThanOrEqual(160);
+    expect(long).toMatch(/word…$/);
+    const emoji = briefOf({ brief: null, description: '🦀'.repeat(300) });
+    expect([...emoji]).toHaveLength(160);
+    expect(emoji.isWellFormed?.() ?? !/\p{Cs}/u.test(emoji)).toBe(true);
+  });
+
+  it('S30 removes newlines, control, bidirectional and zero-width characters', () => {
+    const line = catalogLine(skillOf('x', { brief: 'a\u0000b\u001b[31mc\r\nd\u202ee\u2066f\u200bg\ufeffh\u2028i\u{e0041}j\ud800k' }));
+    expect(line).toBe('• `x` — ab[31mc defgh ijk');
+  });
+});
+
+describe('the scope', () => {
+  const snapshot = snapshotOf([
+    skillOf('draw', { name: 'Drawing Things' }), skillOf('pdf-fill'), skillOf('pdf-merge'), skillOf('off', { state: 'disabled', reason: 'no' }), skillOf('wild', { state: 'untrusted' }),
+  ]);
+  const catalogOf = (skills: unknown, usesSkills: string[] = []) => scopeOf(snapshot, agentOf({ keys: skills === undefined ? {} : { skills }, usesSkills })).catalog.map(({ id }) => id);
+
+  it('S31 shows what is offered and what allow and deny leave, by globs', () => {
+    expect(catalogOf(undefined)).toEqual(['draw', 'pdf-fill', 'pdf-merge']);
+    expect(catalogOf({ allow: ['pdf-*'] })).toEqual(['pdf-fill', 'pdf-merge']);
+    expect(catalogOf({ deny: ['*-fill', 'Drawing ?hings'] })).toEqual(['pdf-merge']);
+    expect(catalogOf({ allow: ['sandbox/skills/d*'] })).toEqual(['draw']);
+    expect(catalogOf({ allow: [] })).toEqual([]);
+    expect(catalogOf({ allow: ['pdf.fill', 'pdf-fil', '(pdf'] })).toEqual([]);
+  });
+
+  it('S31 leaves out bodies that the agent carries already, though its tools can read them', () => {
+    const agent = agentOf({ usesSkills: ['Drawing Things', 'off'], keys: { skills: { allow: ['pdf-fill'] } } });
+    const scope = scopeOf(snapshot, agent);
+    expect(scope.catalog.map(({ id }) => id)).toEqual(['pdf-fill']);
+    expect([...scope.readable.keys()].sort()).toEqual(['draw', 'pdf-fill']);
+    expect(findReadable(snapshot, scope, 'Drawing Things')?.id).toBe('draw');
+    expect(findReadable(snapshot, scope, 'sandbox/skills/draw')?.id).toBe('draw');
+    expect(findReadable(snapshot, scope, 'pdf-merge')).toBeUndefined();
+    expect(findReadable(snapshot, scope, 'off')).toBeUndefined();
+  });
+
+  it('S31 shows a specialist with scope declared only what its manifest names', () => {
+    expect(catalogOf({ scope: 'declared' })).toEqual([]);
+    expect(catalogOf({ scope: 'declared' }, ['draw'])).toEqual([]);
+    expect(catalogOf({ scope: 'declared', allow: ['pdf-merge', '*'], pinned: ['draw'] })).toEqual(['draw', 'pdf-merge']);
+  });
+
+  it('S31 matches hostile globs in linear time', () => {
+    const skills = snapshotOf([skillOf('a'.repeat(20_000))]);
+    expect(scopeOf(skills, agentOf({ keys: { skills: { allow: [`${'a*'.repeat(2000)}b`] } } })).catalog).toEqual([]);
+  });
+});
+
+describe('the budget', () => {
+  it('R10 is 1 % of the window within 600 and 2,000, 2,000 where it is unknown', () => {
+    expect([8_000, 100_000, 128_000, 1_000_000, null].map(catalogBudget)).toEqual([600, 1000, 1280, 2000, 2000]);
+  });
+
+  it.each([0, 1, 7, 30, 60, 100, 300, 1000, 10_000])('R10 is never exceeded with %i skills, by two tokenisers', (count) => {
+    for (const budget of [100, 600, 2000]) {
+      for (const skills of [many(count), many(count, { tags: ['writing'] }), many(count).map((skill, at) => ({ ...skill, tags: [`tag-${at % 997}`] }))]) {
+        const text = renderCatalog(skills, { budget, pinned: skills.slice(0, 200).map(({ id }) => id) }).text ?? '';
+        expect(countTokens(text)).toBeLessThanOrEqual(budget);
+        expect(countOlder(text)).toBeLessThanOrEqual(budget);
+      }
+    }
+  });
+
+  it.each(SCRIPTS)('R10 is never exceeded by %s', (words) => {
+    const skills = many(400).map((skill, at) => ({ ...skill, description: `${words} ${at}`, tags: [words.slice(at % 7, 30)] }));
+    const text = renderCatalog(skills, { budget: 2000 }).text ?? '';
+    expect(countTokens(text)).toBeLessThanOrEqual(2000);
+    expect(countOlder(text)).toBeLessThanOrEqual(2000);
+    expect(countOlder(words.repeat(3))).toBeLessThanOrEqual(estimateTokens(words.repeat(3)) * 1.1);
+  });
+
+  it('R11 gives every skill its line, sorted by id, when all fit', () => {
+    const { text, complete } = renderCatalog([...snapshotOf(many(30).reverse()).skills.values()], { budget: 2000 });
+    expect(complete).toBe(true);
+    expect(text!.split('\n').slice(1, -1).map((line) => line.slice(3, 14))).toEqual(many(30).map(({ id }) => id));
+  });
+
+  it('R12 keeps the lines of pinned skills and names the rest by first tag or source when not all fit', () => {
+    const skills = [...many(60, { description: 'word '.repeat(60) }), skillOf('zebra', { tags: ['animals', 'other'], description: 'word '.repeat(60) })];
+    const { text, complete } = renderCatalog(skills, { budget: 1000, pinned: ['skill-00031'] });
+    const lines = text!.split('\n');
+    expect(complete).toBe(false);
+    expect(lines[1]).toMatch(/^• `skill-00031` — word/);
+    expect(lines[2]).toBe('animals: zebra');
+    expect(lines[3]).toMatch(/^sandbox\/skills: skill-00000, skill-00001, /);
+    for (const { id } of skills) expect(text).toContain(id);
+    expect(lines.slice(-2)).toEqual(['Use read_skill(skill_id) to load full instructions.', '60 more — search with list_skills(query)']);
+  });
+
+  it('R12 counts groups when names do not fit, and still says how many there are', () => {
+    const skills = many(10_000).map((skill, at) => ({ ...skill, tags: [at % 3 === 0 ? 'writing' : 'data'] }));
+    const lines = renderCatalog(skills, { budget: 600 }).text!.split('\n');
+    expect(lines).toEqual(['[Available Skills]', 'Groups: data (6666), writing (3334)', 'Use read_skill(skill_id) to load full instructions.', '10000 more — search with list_skills(query)']);
+    const scattered = many(10_000).map((skill, at) => ({ ...skill, tags: [`tag-${at}`] }));
+    expect(renderCatalog(scattered, { budget: 600 }).text).toMatch(/, and \d+ more groups\nUse/);
+  });
+
+  it('R12 is a function of skills, budget and pins: the same bytes every time', () => {
+    const render = () => renderCatalog(many(500), { budget: 1200, pinned: ['skill-00400', 'skill-00002'] }).text;
+    expect(render()).toBe(render());
+  });
+});
+
+describe('the part for one message', () => {
+  it('R12 shows the twelve best and those loaded before within 400 tokens', () => {
+    const skills = many(40, { description: `${'ordinary words '.repeat(12)}.` });
+    const text = renderTurnPart({ ranked: skills.slice(0, 20), recent: [skills[30]!, skills[3]!], searchReady: true })!;
+    expect(countTokens(text)).toBeLessThanOrEqual(400);
+    expect(countOlder(text)).toBeLessThanOrEqual(400);
+    expect(text).toContain('Loaded before: `skill-00030`, `skill-00003`');
+    expect(text.match(/^• /gm)).toHaveLength(10);
+    expect(text.match(/skill-00003/g)).toHaveLength(1);
+  });
+
+  it('R12 stays within 400 tokens with ids of any length, and says nothing where nothing fits', () => {
+    const skills = Array.from({ length: 12 }, (_, at) => skillOf(`${at}${'技能'.repeat(60)}`, { description: '🎉'.repeat(200) }));
+    const text = renderTurnPart({ ranked: skills, recent: skills.slice(0, 3), searchReady: false })!;
+    expect(countOlder(text)).toBeLessThanOrEqual(400);
+    expect(text).toContain('`0技能');
+    expect(renderTurnPart({ ranked: [], recent: [], searchReady: true })).toBeNull();
+  });
+
+  it('S21 says so while texts are still being indexed', () => {
+    expect(renderTurnPart({ ranked: many(1), recent: [], searchReady: false })).toContain('still being indexed');
+  });
+});

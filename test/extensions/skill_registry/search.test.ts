@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { createRanker } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
+import type { SearchDocument, SkillRanker } from '../../../sandbox/extensions/skill_registry/search/ranker.ts';
+import { eachTerm } from '../../../sandbox/extensions/skill_registry/search/tokens.ts';
+
+function document(id: string, values: Partial<SearchDocument> = {}): SearchDocument {
+  return { id, name: id, description: '', tags: [], examples: [], headings: '', body: '', ...values };
+}
+
+function rankerOf(...documents: SearchDocument[]): SkillRanker {
+  const ranker = createRanker();
+  for (const one of documents) ranker.upsert(one);
+  return ranker;
+}
+
+function ids(ranker: SkillRanker, query: string, k = 10): string[] {
+  return ranker.rank(query, { k }).map(({ id }) => id);
+}
+
+function terms(text: string): string[] {
+  const found: string[] = [];
+  eachTerm(text, (term) => found.push(term));
+  return found;
+}
+
+const filler = Array.from({ length: 20 }, (_, at) => document(`filler-${at}`, { description: 'Something else altogether.', body: 'Other words.' }));
+
+describe('the seam', () => {
+  it('R1 answers with ids, scores and the words that matched, best first, at most k', () => {
+    const ranker = rankerOf(...filler, document('pdf-forms', { description: 'Fills PDF forms.' }), document('invoices', { description: 'Writes invoices as PDF.' }));
+    const answer = ranker.rank('fill a PDF form', { k: 5, agentId: 'anyone' });
+    expect(answer.map(({ id }) => id)).toEqual(['pdf-forms', 'invoices']);
+    expect(answer[0]!.score).toBeGreaterThan(answer[1]!.score);
+    expect(answer[0]!.why).toEqual(['fill', 'PDF', 'form']);
+    expect(answer[1]!.why).toEqual(['PDF']);
+    expect(ids(ranker, 'fill a PDF form', 1)).toEqual(['pdf-forms']);
+  });
+
+  it('R1 removes what is removed and ranks only what is accepted', () => {
+    const ranker = rankerOf(document('alpha', { description: 'maps' }), document('beta', { description: 'maps' }));
+    expect(ranker.rank('maps', { k: 5, accept: (id) => id === 'beta' }).map(({ id }) => id)).toEqual(['beta']);
+    ranker.remove('beta');
+    ranker.remove('never-there');
+    expect(ids(ranker, 'maps')).toEqual(['alpha']);
+  });
+});
+
+describe('the default ranker', () => {
+  it('R2 weighs the name above tags and description, these above examples, these above the body', () => {
+    const ranker = rankerOf(
+      ...filler,
+      document('a-body', { body: 'kubernetes' }), document('b-example', { examples: ['kubernetes'] }),
+      document('c-description', { description: 'kubernetes' }), document('d-kubernetes'),
+    );
+    expect(ids(ranker, 'kubernetes please, all of it')).toEqual(['d-kubernetes', 'c-description', 'b-example', 'a-body']);
+  });
+
+  it('R2 stems English, splits camelCase and kebab-case and leaves stop words out', () => {
+    expect(terms('Extracting the tables')).toEqual(terms('extracts table'));
+    expect(terms('pdf-form-filler')).toEqual(['pdf', 'form', 'filler']);
+    expect(terms('openApiSpec')).toEqual(['openapispec', 'open', 'api', 'spec']);
+    expect(terms('XMLHttpRequest')).toEqual(expect.arrayContaining(['xml', 'http', 'request']));
+    expect(terms('how do I do this with it')).toEqual([]);
+    expect(terms('Café naïve')).toEqual(terms('cafe naive'));
+  });
+
+  it('R2 finds words of scripts without spaces by character trigrams, short queries too', () => {
+    const ranker = rankerOf(...filler, document('sheets', { description: '创建和编辑电子表格，包括公式' }), document('thai', { description: 'สร้างสเปรดชีตที่มีสูตร' }), document('slides', { description: '制作演示文稿' }));
+    expect(ids(ranker, '电子表格')).toEqual(['sheets']);
+    expect(ids(ranker, '公式')).toEqual(['sheets']);
+    expect(ids(ranker, 'สเปรดชีต')).toEqual(['thai']);
+    expect(ids(ranker, '演示')).toEqual(['slides']);
+  });
+
+  it('R2 puts an exact id before a prefix before the rest', () => {
+    const wordy = document('notes', { description: 'review review review code code code', tags: ['code review'] });
+    const ranker = rankerOf(wordy, document('code-review-checklist'), document('code-review'));
+    expect(ids(ranker, 'code-review')).toEqual(['code-review', 'code-review-checklist', 'notes']);
+    expect(ids(ranker, 'Code Review')[0]).toBe('code-review');
+  });
+
+  it('R2 always answers with skills whose id, name or tag contains the whole query', () => {
+    const many = Array.from({ length: 200 }, (_, at) => document(`ocr-reader-${at}`, { description: 'ocr ocr' }));
+    const ranker = rankerOf(...many, document('scan', { name: 'Dr. Vocrome' }), document('tagged', { tags: ['xocrx'] }), document('zz-how-to'));
+    const found = ids(ranker, 'ocr', 300);
+    expect(found).toContain('scan');
+    expect(found).toContain('tagged');
+    expect(ids(ranker, 'how to')).toEqual(['zz-how-to']);
+    expect(ranker.rank('how to', { k: 5 })[0]!.why).toEqual(['how to']);
+  });
+
+  it('R2 corrects the spelling only of words that nothing has', () => {
+    const ranker = rankerOf(...filler, document('charts', { description: 'Draws kubernetes charts.' }), document('carts', { description: 'Shopping carts.' }));
+    expect(ids(ranker, 'kuberentes')).toEqual(['charts']);
+    expect(ids(ranker, 'draw kubernets')).toEqual(['charts']);
+    expect(ids(ranker, 'carts')).toEqual(['carts']);
+  });
+
+  it('R2 is incremental: after changes it answers as one that was built afresh', () => {
+    const changed = rankerOf(...filler, document('maps', { description: 'Draws maps of cities.' }));
+    for (let round = 0; round < 200; round++) changed.upsert(document('maps', { description: `Draws charts number ${round}.`, body: 'temporary words' }));
+    for (const { id } of filler.slice(0, 10)) changed.remove(id);
+    changed.upsert(document('maps', { description: 'Cooks soup.' }));
+    const fresh = rankerOf(...filler.slice(10), document('maps', { description: 'Cooks soup.' }));
+    for (const query of ['cook soup', 'draw maps', 'temporary words', 'something else']) {
+      expect(changed.rank(query, { k: 20 })).toEqual(fresh.rank(query, { k: 20 }));
+    }
+    expect(ids(changed, 'temporary')).toEqual([]);
+  });
+
+  it('R2 searches the first 20,000 characters of a body', () => {
+    const ranker = rankerOf(...filler, document('long', { body: `${'word '.repeat(3900)} porcupine ${'word '.repeat(200)} armadillo` }));
+    expect(ids(ranker, 'porcupine')).toEqual(['long']);
+    expect(ids(ranker, 'armadillo')).toEqual([]);
+  });
+
+  it('R2 gives no answer rather than noise', () => {
+    const ranker = rankerOf(...filler, document('soup', { description: 'Cooks soup.', body: 'Stir slowly. A great evening begins in the kitchen.' }));
+    expect(ids(ranker, 'quantum chromodynamics')).toEqual([]);
+    expect(ids(ranker, 'thanks, that was a great holiday')).toEqual([]);
+    expect(ids(ranker, 'what is it with you')).toEqual([]);
+    expect(ids(ranker, '')).toEqual([]);
+    expect(ids(ranker, 'great evening in the kitchen')).toEqual(['soup']);
+    expect(ranker.rank('thanks, that was a great holiday', { k: 5, weak: true }).map(({ id }) => id)).toEqual(['soup']);
+  });
+
+  it('R2 sorts equal scores by id, whatever the order of insertion', () => {
+    const twins = ['c', 'a', 'b'].map((id) => document(`x${id}`, { description: 'twin' }));
+    expect(ids(rankerOf(...twins), 'twin sisters')).toEqual(['xa', 'xb', 'xc']);
+    expect(ids(rankerOf(...twins.reverse()), 'twin sisters', 2)).toEqual(['xa', 'xb']);
+  });
+
+  it('R2 takes ids such as constructor and __proto__ and queries full of signs', () => {
+    const ranker = rankerOf(document('constructor'), document('__proto__'), document('c++', { tags: ['c++'] }));
+    expect(ids(ranker, 'constructor')).toEqual(['constructor']);
+    expect(ids(ranker, '__proto__')).toEqual(['__proto__']);
+    expect(ids(ranker, 'c++')).toEqual(['c++']);
+    expect(ids(ranker, '*** ((( \\ [')).toEqual([]);
+  });
+});
