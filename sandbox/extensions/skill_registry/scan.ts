@@ -85,8 +85,15 @@ class Scan {
       this.visited += 1;
       if (this.seen.has(visit.real)) continue;
       this.seen.add(visit.real);
-      if (visit.depth === 0 || !(await this.takeSkill(visit, 'SKILL.md'))) await this.open(visit, stack);
+      if (visit.depth > 0 && ((await this.takeSkill(visit, 'SKILL.md')) || (await this.takeKnown(visit)))) continue;
+      await this.open(visit, stack);
     }
+  }
+
+  /** A skill file in another case, found by an earlier scan. */
+  private async takeKnown(visit: Visit): Promise<boolean> {
+    const fileName = this.previous?.skills.get(visit.path)?.file.slice(visit.path.length + 1);
+    return fileName !== undefined && fileName !== 'SKILL.md' && this.takeSkill(visit, fileName);
   }
 
   /** A folder without SKILL.md: its children come next. */
@@ -95,6 +102,9 @@ class Scan {
     if (folder === null) return;
     if (folder.oddFile !== null && visit.depth > 0 && (await this.takeSkill(visit, folder.oddFile))) return;
     this.directories.set(visit.path, folder);
+    if (visit.depth > 0 && folder.oddFile !== null) {
+      this.diagnose('warning', 'file_unreadable', `${visit.path}/${folder.oddFile}`, 'a SKILL.md cannot be read; perhaps it is a link that leads nowhere', 'restore or remove it');
+    }
     if (visit.depth === 0 && folder.oddFile !== null) {
       this.diagnose('warning', 'skill_at_root', `${visit.path}/${folder.oddFile}`, 'a SKILL.md stands in the source itself, where it is no skill', 'move it into a folder of its own');
     }

@@ -39,16 +39,15 @@ export function splitFrontmatter(text: string, complete: boolean): Split | Findi
     if (text[at] !== '\n') break;
     const end = endOfDashes(text, at + 1);
     if (end === -1) continue;
-    if (at + 1 > start + FRONTMATTER_LIMIT || Buffer.byteLength(text.slice(opening, at + 1)) > FRONTMATTER_LIMIT) return tooLarge(line);
     const head = text.slice(opening, at + 1);
+    if (head.length > FRONTMATTER_LIMIT || Buffer.byteLength(head) > FRONTMATTER_LIMIT) return tooLarge(line);
     const carriageReturn = head.indexOf('\r\n');
     if (carriageReturn !== -1 || text[opening - 2] === '\r') {
       findings.push({ code: 'repaired_crlf', detail: '', line, column: 4 });
     }
     return { head, firstLine: line + 1, bodyOffset: end, findings };
   }
-  if (!complete || Buffer.byteLength(text) > FRONTMATTER_LIMIT + 8) return complete ? unclosed(line) : tooLarge(line);
-  return unclosed(line);
+  return complete ? unclosed(line) : tooLarge(line);
 }
 
 /** The body of a SKILL.md: everything after the closing `---` line, unchanged. The whole text where there is no frontmatter. */

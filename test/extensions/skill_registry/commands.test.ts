@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Command, CommandInput, JsonValue } from 'pith';
+import { describe, expect, it } from 'vitest';
+import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
+import { commandContext, recordingIO, skillSandbox, skillText, type SkillSandbox } from './skill-sandbox.ts';
+
+interface Options {
+  readonly arguments?: CommandInput['arguments'];
+  readonly options?: CommandInput['options'];
+  readonly json?: boolean;
+  readonly columns?: number;
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+async function run(box: SkillSandbox, name: string, { arguments: args = {}, options = {}, json = false, columns, config }: Options = {}) {
+  const command = commands(commandContext(box, config)).find((one: Command) => one.path === name)!;
+  const io = recordingIO({ json, columns });
+  const code = (await command.run({ arguments: args, options }, io, new AbortController().signal)) ?? 0;
+  return { code, text: io.text(), json: io.values[0] as JsonValue, values: io.values };
+}
+
+const files = {
+  'sandbox/skills/writing/SKILL.md': skillText({ name: 'writing', description: 'Writes clear letters. Use when someone wants a letter.', more: 'version: 1.2.0\n' }),
+  'sandbox/skills/bad/SKILL.md': '---\nname: bad\n---\n',
+  'team/writing/SKILL.md': skillText({ name: 'writing', description: 'Another one.' }),
+  'team/quiet/SKILL.md': skillText({ name: 'quiet', more: 'default_enabled: false\n' }),
+};
+const config = { sources: ['team'] };
+
+describe('the commands', () => {
+  it('S80 list prints what is offered, aligned and cut, and how much is left out', async () => {
+    const { text } = await run(await skillSandbox(files), 'skills list', { config, columns: 80 });
+    expect(text.split('\n')).toEqual([
+      'ID       STATE    SOURCE          TOKENS  DESCRIPTION',
+      'writing  offered  sandbox/skills  ~2      Writes clear letters. Use when someon…',
+      '1 invalid, 1 disabled, 1 shadowed, 3 warnings: see pith skills list --all',
+    ]);
+  });
+
+  it('S80 list --all adds the invalid, shadowed and disabled with reason, place and cure', async () => {
+    const box = await skillSandbox(files);
+    const { text } = await run(box, 'skills list', { config, options: { all: true }, columns: 200 });
+    const lines = text.split('\n');
+    expect(lines).toContainEqual(expect.stringMatching(/^bad +invalid +sandbox\/skills +~\d+ +has no description \(line 1\)$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^quiet +disabled +team +~\d+ +it is off by default/));
+    expect(lines).toContainEqual(expect.stringMatching(/^writing +offered +sandbox\/skills +~\d+ +1\.2\.0 +Writes/));
+    expect(lines).toContainEqual(expect.stringMatching(/^writing +shadowed +team +~\d+ +shadowed by the one in sandbox\/skills$/));
+    expect(text).toContain(`${box.sandbox}/skills/bad/SKILL.md:1:1: error: has no description; add \`description:\``);
+  });
+
+  it('S80 list --json has the pinned shape', async () => {
+    const box = await skillSandbox(files);
+    expect((await run(box, 'skills list', { config, json: true })).json).toEqual([{
+      id: 'writing', name: 'writing', description: 'Writes clear letters. Use when someone wants a letter.', source: 'sandbox/skills', path: `${box.sandbox}/skills/writing/SKILL.md`,
+      state: 'offered', tokens: 2, version: '1.2.0', diagnostics: [expect.objectContaining({ severity: 'warning', code: 'shadowed_differs', file: `${box.project}/team/writing/SKILL.md`, line: 1, column: 1 })],
+    }]);
+    const { json, text } = await run(box, 'skills list', { config, json: true, options: { all: true } });
+    expect((json as { id: string; state: string; reason?: string }[]).map(({ id, state, reason }) => [id, state, reason])).toEqual([
+      ['bad', 'invalid', 'has no description (line 1)'], ['quiet', 'disabled', expect.any(String)], ['writing', 'offered', undefined], ['writing', 'shadowed', expect.any(String)],
+    ]);
+    expect(text).toBe('');
+  });
+
+  it('S80 list says where to write the first skill', async () => {
+    const box = await skillSandbox();
+    expect(await run(box, 'skills list')).toMatchObject({ code: 0, text: `No skills were found. Write one to ${box.sandbox}/skills/<id>/SKILL.md.` });
+    expect((await run(box, 'skills list', { json: true })).json).toEqual([]);
+  });
+
+  it('S80 no text of a skill reaches the terminal with control characters', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/odd/SKILL.md': skillText({ name: 'odd', description: '"a\\e[31mb\\u202Ec\\nd"' }) });
+    expect((await run(box, 'skills list')).text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+
+  it('S80 list from an unchanged index imports neither zod nor YAML nor a watcher', () => {
+    const folder = path.resolve(import.meta.dirname, '../../../sandbox/extensions/skill_registry');
+    const seen = new Set<string>();
+    const packages = new Set<string>();
+    const visit = (file: string) => {
+      if (seen.has(file)) return;
+      seen.add(file);
+      for (const [, what = ''] of readFileSync(file, 'utf8').matchAll(/^(?:import|export)\s(?!type\b)[^;]*?from '([^']+)'/gm)) {
+        if (what.startsWith('.')) visit(path.resolve(path.dirname(file), what));
+        else if (!what.startsWith('node:')) packages.add(what);
+      }
+    };
+    visit(path.join(folder, 'commands.ts'));
+    expect(seen.size).toBeGreaterThan(15);
+    expect([...packages]).toEqual(['pith']); // what it takes of it loads nothing: see the next
+    const names = [...seen].flatMap((file) => [...readFileSync(file, 'utf8').matchAll(/^import (?!type)\{([^}]*)\} from 'pith'/gm)].flatMap(([, list = '']) => list.split(',')));
+    expect(new Set(names.map((name) => name.trim()).filter((name) => name !== '' && !name.startsWith('type ')))).toEqual(new Set(['didYouMean', 'PithError']));
+  });
+
+  it('S80 show prints what is known and the body as it is; a wrong id names the nearest', async () => {
+    const box = await skillSandbox({ ...files, 'sandbox/skills/raw/SKILL.md': skillText({ name: 'raw', body: '{{ a }} $&\n' }) });
+    const { text } = await run(box, 'skills show', { arguments: { id: 'raw' } });
+    expect(text).toContain(`${box.sandbox}/skills/raw/SKILL.md`);
+    expect(text.endsWith('\n{{ a }} $&\n')).toBe(true);
+    expect((await run(box, 'skills show', { arguments: { id: 'raw' }, json: true })).json).toMatchObject({ id: 'raw', state: 'offered', body: '{{ a }} $&\n', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect((await run(box, 'skills show', { arguments: { id: 'team/writing' }, json: true, config })).json).toMatchObject({ source: 'team', description: 'Another one.' });
+    await expect(run(box, 'skills show', { arguments: { id: 'writting' } })).rejects.toMatchObject({ code: 'skill_not_found', message: expect.stringContaining("did you mean 'writing'"), cure: 'see pith skills list --all' });
+  });
+
+  it('S81 validate holds to the specification and fails on errors, with file:line:column', async () => {
+    const box = await skillSandbox({ 'ok/SKILL.md': skillText({ name: 'ok' }), 'Wrong/SKILL.md': skillText({ name: 'Wrong' }), 'a-file': 'x', 'empty/readme.md': 'x' });
+    const at = (name: string) => path.join(box.project, name);
+    const validate = (...names: string[]) => run(box, 'skills validate', { arguments: { path: names.map(at) } });
+    expect(await validate('ok')).toMatchObject({ code: 0, text: `${at('ok')}: valid` });
+    expect(await validate('ok/SKILL.md')).toMatchObject({ code: 0 });
+    const wrong = await validate('ok', 'Wrong');
+    expect(wrong.code).toBe(1);
+    expect(wrong.text).toContain(`${at('Wrong')}/SKILL.md:2:1: error: has upper-case letters in its name 'Wrong'; write it in lower case`);
+    expect((await validate('absent')).text).toContain('does not exist');
+    expect((await validate('a-file')).text).toContain('is not a folder');
+    expect((await validate('empty')).text).toContain('has no SKILL.md');
+    const { json, code } = await run(box, 'skills validate', { arguments: { path: [at('ok'), at('absent')] }, json: true });
+    expect(code).toBe(1);
+    expect(json).toEqual([
+      { path: at('ok'), valid: true, diagnostics: [] },
+      { path: at('absent'), valid: false, diagnostics: [{ severity: 'error', code: 'path_missing', message: 'does not exist', file: at('absent'), line: null, column: null, cure: 'correct the path' }] },
+    ]);
+  });
+
+  it('S82 explain says where, shadowing what, its line, whether it fits and how it ranks', async () => {
+    const box = await skillSandbox(files);
+    const options = { text: 'write a letter' };
+    const { json } = await run(box, 'skills explain', { arguments: { id: 'writing' }, options, config, json: true });
+    expect(json).toMatchObject({
+      id: 'writing', source: 'sandbox/skills', state: 'offered', reason: null, shadows: [`${box.project}/team/writing/SKILL.md`], shadowedBy: null,
+      catalog: { agent: null, line: '• `writing` — Writes clear letters.', offered: true, withinBudget: true }, ranking: { text: 'write a letter', rank: 1, why: expect.arrayContaining(['letter']) },
+    });
+    const { text } = await run(box, 'skills explain', { arguments: { id: 'writing' }, options, config });
+    expect(text).toContain(`shadows ${box.project}/team/writing/SKILL.md`);
+    expect(text).toContain("ranks 1 of 1 for 'write a letter'");
+    expect((await run(box, 'skills explain', { arguments: { id: 'team/writing' }, config, json: true })).json).toMatchObject({ state: 'shadowed', shadowedBy: `${box.sandbox}/skills/writing/SKILL.md`, catalog: { offered: false } });
+    expect((await run(box, 'skills explain', { arguments: { id: 'bad' }, options, config })).text).toContain('catalog: no, it is invalid: has no description (line 1)');
+  });
+
+  it('S82 explain --agent sees with its eyes, offline', async () => {
+    const manifest = (id: string, agent: string) => `id: ${id}\nagent:\n${agent}`;
+    const box = await skillSandbox({
+      ...files,
+      'sandbox/agents/reader/manifest.yaml': manifest('reader', '  uses_tools: [skill_registry]\n'),
+      'sandbox/agents/bound/manifest.yaml': manifest('bound', '  uses_tools: [skill_registry]\n  uses_skills: [writing]\n'),
+      'sandbox/agents/narrow/manifest.yaml': manifest('narrow', '  uses_tools: ["*"]\n  skills: { deny: ["wri*"] }\n'),
+      'sandbox/agents/bare/manifest.yaml': manifest('bare', '  uses_tools: [core_tools]\n'),
+    });
+    const catalog = async (agent: string) => ((await run(box, 'skills explain', { arguments: { id: 'writing' }, options: { agent }, json: true })).json as { catalog: { offered: boolean; why: string } }).catalog;
+    expect(await catalog('reader')).toMatchObject({ offered: true });
+    expect(await catalog('bound')).toMatchObject({ offered: false, why: 'the agent carries its text already (uses_skills)' });
+    expect(await catalog('narrow')).toMatchObject({ offered: false, why: expect.stringContaining('deny') });
+    expect(await catalog('bare')).toMatchObject({ offered: false, why: expect.stringContaining('skill_registry/read_skill') });
+    await expect(catalog('raeder')).rejects.toMatchObject({ code: 'agent_unknown', message: expect.stringContaining("did you mean 'reader'") });
+  });
+
+  it('S82 explain says when there is no room for its line', async () => {
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`sandbox/skills/skill-${index}/SKILL.md`, skillText({ name: `skill-${index}`, description: `Does the thing with the number ${index} for people who need exactly that.` })]));
+    const box = await skillSandbox(many);
+    expect((await run(box, 'skills explain', { arguments: { id: 'skill-7' }, json: true })).json).toMatchObject({ catalog: { offered: true, withinBudget: false } });
+  });
+
+  it('S80 search ranks and --json has the pinned shape', async () => {
+    const box = await skillSandbox(files);
+    expect((await run(box, 'skills search', { arguments: { query: ['letter'] }, options: { limit: 1 }, json: true })).json).toEqual([{ id: 'writing', score: expect.any(Number), why: ['letter'] }]);
+    expect((await run(box, 'skills search', { arguments: { query: ['zebra'] } })).text).toBe("No skill matches 'zebra'. See pith skills list.");
+  });
+});

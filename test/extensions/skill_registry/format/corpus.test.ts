@@ -1,0 +1,30 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readBody } from '../../../../sandbox/extensions/skill_registry/format/frontmatter.ts';
+import { parseSkillFile } from '../../../../sandbox/extensions/skill_registry/format/skill-file.ts';
+
+const FILE = path.resolve(import.meta.dirname, '../../../../../shared/corpus/skills.jsonl');
+const present = existsSync(FILE);
+interface Sample {
+  readonly repo: string;
+  readonly path: string;
+  readonly text: string;
+}
+
+describe.skipIf(!present)('real skills (skipped where the corpus is not there)', () => {
+  const samples = present ? readFileSync(FILE, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Sample) : [];
+
+  it('S4 every one loads, with its own words', async () => {
+    expect(samples).toHaveLength(56);
+    for (const { repo, path: file, text } of samples) {
+      const id = path.basename(path.dirname(file));
+      const parsed = await parseSkillFile(text, { id, file: `/${repo}/${file}`, mode: 'load' });
+      expect(parsed.valid, `${repo} ${file}: ${JSON.stringify(parsed.diagnostics)}`).toBe(true);
+      expect(parsed.fields.description.length, file).toBeGreaterThan(10);
+      const body = readBody(text);
+      expect(text.slice(text.length - body.length), file).toBe(body);
+      expect(text.slice(0, text.length - body.length), file).toMatch(/^---\n(?:(?!---).*\n)+---\r?\n$/);
+    }
+  });
+});

@@ -1,0 +1,200 @@
+import type { SnapshotChange } from '../../../sandbox/extensions/skill_registry/skill.ts';
+import { describe, expect, it } from 'vitest';
+import { findSkill } from '../../../sandbox/extensions/skill_registry/snapshot.ts';
+import { skillSandbox, skillText, systemClock, type SkillSandbox } from './skill-sandbox.ts';
+
+const skill = (name: string, more = '', body = `Body of ${name}.\n`) => skillText({ name, more, body });
+const offered = (snapshot: { all: readonly { id: string; state: string; source: string }[] }) => snapshot.all.filter(({ state }) => state === 'offered').map(({ id, source }) => `${source}/${id}`);
+const recorded = (box: SkillSandbox) => {
+  const changes: SnapshotChange[] = [];
+  return { changes, registry: box.registry({ onChange: (change) => void changes.push(change) }) };
+};
+
+describe('the registry', () => {
+  it('S6 an invalid skill hides nobody and says file, line, column and cure', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/bad/SKILL.md': '---\nname: bad\n---\n', 'sandbox/skills/good/SKILL.md': skill('good'), 'team/bad/SKILL.md': skill('bad') });
+    const snapshot = await box.registry({ config: { sources: ['team'] } }).refresh();
+    expect(offered(snapshot)).toEqual(['team/bad', 'sandbox/skills/good']);
+    expect(snapshot.skills.get('bad')?.source).toBe('team');
+    expect(snapshot.all.find(({ state }) => state === 'invalid')).toMatchObject({
+      id: 'bad', source: 'sandbox/skills', reason: 'has no description (line 1)',
+      diagnostics: [{ severity: 'error', code: 'description_missing', file: `${box.sandbox}/skills/bad/SKILL.md`, line: 1, column: 1, cure: expect.stringContaining('description:') }],
+    });
+  });
+
+  it('S6 the last good version of a skill that becomes invalid stays in use, its old text too', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skillText({ description: 'Good one.', body: 'Good body.\n' }) });
+    const { registry, changes } = recorded(box);
+    await registry.refresh();
+    await box.write('sandbox/skills/demo/SKILL.md', '---\nname: demo\n---\nBad body.\n');
+    const broken = (await registry.refresh()).skills.get('demo')!;
+    expect(broken).toMatchObject({ state: 'offered', description: 'Good one.', diagnostics: [{ severity: 'warning', code: 'last_good_used' }, { severity: 'error', code: 'description_missing' }] });
+    expect(await registry.readBody(broken)).toMatchObject({ body: 'Good body.\n', stale: 'the file is broken now; this is the last good version' });
+    expect(changes).toEqual([{ added: [], changed: ['demo'], removed: [] }]);
+
+    await box.write('sandbox/skills/demo/SKILL.md', '---\n');
+    expect((await registry.refresh()).skills.get('demo')?.description).toBe('Good one.');
+    expect((await registry.readBody(broken)).body).toBe('Good body.\n');
+
+    await registry.close();
+    const restarted = box.registry();
+    const again = (await restarted.refresh()).skills.get('demo')!;
+    expect(again).toMatchObject({ state: 'offered', description: 'Good one.' });
+    expect((await restarted.readBody(again)).body).toBe('Good body.\n');
+
+    await box.write('sandbox/skills/demo/SKILL.md', skillText({ description: 'Better.', body: 'New.\n' }));
+    const mended = (await restarted.refresh()).skills.get('demo')!;
+    expect(mended).toMatchObject({ state: 'offered', description: 'Better.', diagnostics: [] });
+    expect(await restarted.readBody(mended)).not.toHaveProperty('stale');
+  });
+
+  it('S51 the body of a removed skill stays within reach', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skill('demo') });
+    const { registry, changes } = recorded(box);
+    const before = (await registry.refresh()).skills.get('demo')!;
+    await registry.readBody(before);
+    await box.remove('sandbox/skills/demo');
+    expect((await registry.refresh()).skills.size).toBe(0);
+    expect(changes).toEqual([{ added: [], changed: [], removed: ['demo'] }]);
+    expect(registry.lastGood('demo')).toMatchObject({ skill: { id: 'demo' }, body: { body: 'Body of demo.\n' } });
+    expect(await registry.readBody(before)).toMatchObject({ body: 'Body of demo.\n', stale: expect.stringContaining('it is gone') });
+    expect(registry.lastGood('never')).toBeNull();
+  });
+
+  it('S51 a change is read live, with its digest', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skill('demo') });
+    const registry = box.registry();
+    const demo = (await registry.refresh()).skills.get('demo')!;
+    const first = await registry.readBody(demo);
+    await box.write('sandbox/skills/demo/SKILL.md', skill('demo', '', 'Other {{ x }} $&.\r\n'));
+    const second = await registry.readBody(demo);
+    expect(second.body).toBe('Other {{ x }} $&.\r\n');
+    expect(second.sha256).not.toBe(first.sha256);
+    expect(second.bytes).toBe(Buffer.byteLength(skill('demo', '', 'Other {{ x }} $&.\r\n')));
+  });
+
+  it('S13 the higher source wins; the same bytes bring no warning, others do, and both stay addressable', async () => {
+    const box = await skillSandbox({
+      'team/same/SKILL.md': skill('same'), 'sandbox/skills/same/SKILL.md': skill('same'),
+      'team/differs/SKILL.md': skill('differs', '', 'Low.\n'), 'sandbox/skills/differs/SKILL.md': skill('differs', '', 'High\n'),
+    });
+    const registry = box.registry({ config: { sources: ['team'] } });
+    const snapshot = await registry.refresh();
+    expect(snapshot.all.map(({ source, id, state, diagnostics }) => [`${source}/${id}`, state, diagnostics.map(({ code }) => code)])).toEqual([
+      ['sandbox/skills/differs', 'offered', ['shadowed_differs']], ['team/differs', 'shadowed', ['shadowed_differs']],
+      ['sandbox/skills/same', 'offered', []], ['team/same', 'shadowed', []],
+    ]);
+    const low = findSkill(snapshot, 'team/differs')!;
+    expect((await registry.readBody(low)).body).toBe('Low.\n');
+    expect(low.reason).toBe('shadowed by the one in sandbox/skills');
+    expect(findSkill(snapshot, 'sandbox/skills/differs')?.state).toBe('offered');
+    expect(findSkill(snapshot, 'differs')?.source).toBe('sandbox/skills');
+    await box.remove('sandbox/skills/differs');
+    expect((await registry.refresh()).skills.get('differs')).toMatchObject({ source: 'team', state: 'offered', diagnostics: [] });
+  });
+
+  it('S3 a unique display name is an alias, a shared one or another id is not', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/a/SKILL.md': skill('Nice Name'), 'sandbox/skills/b/SKILL.md': skill('Shared'), 'sandbox/skills/c/SKILL.md': skill('Shared'), 'sandbox/skills/d/SKILL.md': skill('a'),
+    });
+    const snapshot = await box.registry().refresh();
+    expect([...snapshot.aliases]).toEqual([['Nice Name', 'a']]);
+    expect(findSkill(snapshot, 'Nice Name')?.id).toBe('a');
+    expect(findSkill(snapshot, 'a')?.id).toBe('a');
+    expect(findSkill(snapshot, 'Shared')).toBeNull();
+  });
+
+  it('S14 what an untrusted source has is listed and not offered, and hides nothing', async () => {
+    const { buildSnapshot } = await import('../../../sandbox/extensions/skill_registry/snapshot.ts');
+    const { scanSource } = await import('../../../sandbox/extensions/skill_registry/scan.ts');
+    const box = await skillSandbox({ 'low/demo/SKILL.md': skill('demo'), 'high/demo/SKILL.md': skill('demo') });
+    const scans = await Promise.all(['low', 'high'].map(async (label) => {
+      const source = { label, directory: `${box.project}/${label}`, trusted: label === 'low', configured: false };
+      return { source, scan: await scanSource(source, null, { trustedLinks: [], now: () => 0, goodBody: () => null }) };
+    }));
+    const snapshot = buildSnapshot(scans, {}, { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] });
+    expect(snapshot.all.map(({ source, state }) => [source, state])).toEqual([['high', 'untrusted'], ['low', 'offered']]);
+    expect(snapshot.skills.get('demo')?.source).toBe('low');
+  });
+
+  it('S15 filters come before precedence, so a disabled winner does not hide the loser', async () => {
+    const files = { 'team/a/SKILL.md': skill('a'), 'sandbox/skills/a/SKILL.md': skill('a', 'default_enabled: false\n'), 'sandbox/skills/b/SKILL.md': skill('b'), 'sandbox/skills/c/SKILL.md': skill('Cee') };
+    const box = await skillSandbox(files);
+    const under = async (config: object) => offered(await box.registry({ config: { sources: ['team'], ...config } }).refresh());
+    expect(await under({})).toEqual(['team/a', 'sandbox/skills/b', 'sandbox/skills/c']);
+    expect(await under({ allowed: ['a'] })).toEqual(['sandbox/skills/a']);
+    expect(await under({ allowed: ['Cee', 'b'] })).toEqual(['sandbox/skills/b', 'sandbox/skills/c']);
+    expect(await under({ allowed: ['*', 'a'] })).toEqual(['sandbox/skills/a', 'sandbox/skills/b', 'sandbox/skills/c']);
+    expect(await under({ disabled: ['b', 'Cee'] })).toEqual(['team/a']);
+    expect(await under({ enabled: false })).toEqual([]);
+  });
+
+  it('S15 says why a skill is off, and names the nearest id for one that no source has', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/writing/SKILL.md': skill('writing'), 'sandbox/skills/quiet/SKILL.md': skill('quiet', 'default_enabled: false\n') });
+    const snapshot = await box.registry({ config: { disabled: ['writing', 'wriitng'] } }).refresh();
+    expect(snapshot.skills.get('writing')).toMatchObject({ state: 'disabled', reason: 'it is listed under skills.disabled' });
+    expect(snapshot.skills.get('quiet')).toMatchObject({ state: 'disabled', reason: expect.stringContaining('default_enabled: false') });
+    expect(snapshot.diagnostics).toMatchObject([{ severity: 'warning', code: 'setting_unknown_skill', message: expect.stringContaining("'wriitng', which no source has; did you mean 'writing'") }]);
+  });
+
+  it('S5 __proto__ and constructor are ordinary ids', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/__proto__/SKILL.md': skill('__proto__'), 'sandbox/skills/constructor/SKILL.md': skill('constructor') });
+    const first = box.registry();
+    expect(offered(await first.refresh())).toEqual(['sandbox/skills/__proto__', 'sandbox/skills/constructor']);
+    await first.close();
+    expect(offered(await box.registry().refresh())).toEqual(['sandbox/skills/__proto__', 'sandbox/skills/constructor']);
+  });
+
+  it('S22 swaps once and tells what was added, changed and removed', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/a/SKILL.md': skill('a'), 'sandbox/skills/b/SKILL.md': skill('b'), 'sandbox/skills/c/SKILL.md': skill('c') });
+    const { registry, changes } = recorded(box);
+    const first = await registry.refresh();
+    expect(changes).toEqual([]);
+    await box.write('sandbox/skills/d/SKILL.md', skill('d'));
+    await box.write('sandbox/skills/b/SKILL.md', skill('b', '', 'More words.\n'));
+    await box.remove('sandbox/skills/c');
+    const second = await registry.refresh();
+    expect(changes).toEqual([{ added: ['d'], changed: ['b'], removed: ['c'] }]);
+    expect([...second.skills.keys()]).toEqual(['a', 'b', 'd']);
+    expect([...first.skills.keys()]).toEqual(['a', 'b', 'c']);
+    expect(registry.current()).toBe(second);
+  });
+
+  it('S22 scans before a turn only when the last scan is older', async () => {
+    const box = await skillSandbox();
+    let now = 1_000_000;
+    const registry = box.registry({ clock: { ...systemClock, now: () => now } });
+    const first = await registry.refreshIfOlderThan(250);
+    await box.write('sandbox/skills/a/SKILL.md', skill('a'));
+    now += 250;
+    expect(await registry.refreshIfOlderThan(250)).toBe(first);
+    now += 1;
+    expect([...(await registry.refreshIfOlderThan(250)).skills.keys()]).toEqual(['a']);
+    now -= 5000;
+    await box.write('sandbox/skills/b/SKILL.md', skill('b'));
+    expect([...(await registry.refreshIfOlderThan(250)).skills.keys()], 'a clock set back does not stop it').toEqual(['a', 'b']);
+  });
+
+  it('S23 at most one scan is in flight, and a call during one sees what was written before it', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/a/SKILL.md': skill('a') });
+    const registry = box.registry();
+    const running = registry.refresh();
+    await box.write('sandbox/skills/b/SKILL.md', skill('b'));
+    const calls = await Promise.all([registry.refresh(), registry.refresh(), registry.refresh()]);
+    await running;
+    for (const snapshot of calls) expect([...snapshot.skills.keys()]).toEqual(['a', 'b']);
+    expect(registry.current().generation).toBeLessThanOrEqual(2);
+  });
+
+  it('S23 a flood of changes converges', async () => {
+    const box = await skillSandbox();
+    const registry = box.registry();
+    for (let round = 0; round < 20; round += 1) {
+      await Promise.all(Array.from({ length: 50 }, (_, index) => box.write(`sandbox/skills/s${index}/SKILL.md`, skill(`s${index}`, `version: ${round}.0.0\n`))));
+      void registry.refresh();
+    }
+    const last = await registry.refresh();
+    expect([...new Set([...last.skills.values()].map(({ version }) => version))]).toEqual(['19.0.0']);
+    expect(last.skills.size).toBe(50);
+  });
+});

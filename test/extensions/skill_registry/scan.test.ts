@@ -1,0 +1,139 @@
+import { mkdir, rename, symlink, utimes } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scanSource } from '../../../sandbox/extensions/skill_registry/scan.ts';
+import { skillSandbox, skillText } from './skill-sandbox.ts';
+
+const ids = (snapshot: { skills: ReadonlyMap<string, { state: string }> }) => [...snapshot.skills].filter(([, skill]) => skill.state === 'offered').map(([id]) => id);
+
+describe('the scan', () => {
+  it('S1 takes the directory name as id and a file of another case with a warning', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/one/SKILL.md': skillText({ name: 'Anything' }), 'sandbox/skills/two/skill.md': skillText({ name: 'two' }) });
+    const { skills } = await box.registry().refresh();
+    expect([...skills.keys()]).toEqual(['one', 'two']);
+    expect(skills.get('two')?.diagnostics).toMatchObject([{ severity: 'warning', code: 'file_name_case' }]);
+  });
+
+  it('S1 prefers SKILL.md, also when it comes later', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/two/skill.md': skillText({ name: 'two', description: 'Old one.' }) });
+    const registry = box.registry();
+    expect((await registry.refresh()).skills.get('two')?.description).toBe('Old one.');
+    await box.write('sandbox/skills/two/SKILL.md', skillText({ name: 'two', description: 'New one.' }));
+    expect((await registry.refresh()).skills.get('two')?.description).toBe('New one.');
+  });
+
+  it('S11 finds grouped skills to depth 5, skips hidden folders and node_modules, and ends at a SKILL.md', async () => {
+    const box = await skillSandbox();
+    const folders = ['a', 'g/b', 'g/h/c', 'g/h/i/d', 'g/h/i/j/e', 'g/h/i/j/k/too-deep', '.hidden/x', 'node_modules/y', '.git/z', 'a/nested'];
+    for (const folder of folders) await box.write(`sandbox/skills/${folder}/SKILL.md`, skillText({ name: path.basename(folder) }));
+    expect(ids(await box.registry().refresh())).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('S11 a SKILL.md in the source itself hides nothing', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/SKILL.md': skillText(), 'sandbox/skills/good/SKILL.md': skillText({ name: 'good' }) });
+    const snapshot = await box.registry().refresh();
+    expect(ids(snapshot)).toEqual(['good']);
+    expect(snapshot.diagnostics).toMatchObject([{ code: 'skill_at_root' }]);
+  });
+
+  it('S11 looks into at most 20,000 directories and says so', async () => {
+    const box = await skillSandbox();
+    execFileSync('bash', ['-c', 'mkdir -p {a..u}/d{1..1000}'], { cwd: `${box.sandbox}/skills` });
+    const source = { label: 'sandbox/skills', directory: `${box.sandbox}/skills`, trusted: true, configured: false };
+    const scan = await scanSource(source, null, { trustedLinks: [], now: () => 0, goodBody: () => null });
+    expect(scan.diagnostics).toMatchObject([{ severity: 'warning', code: 'source_too_large' }]);
+    expect(scan.directories.size).toBe(20_000);
+  });
+
+  it('S12 follows a link inside its source once, ends loops and finds nothing twice', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/real/SKILL.md': skillText({ name: 'real' }), 'sandbox/skills/.store/kept/SKILL.md': skillText({ name: 'kept' }) });
+    await symlink('real', `${box.sandbox}/skills/again`);
+    await symlink('.store/kept', `${box.sandbox}/skills/kept`);
+    await symlink('.store/kept', `${box.sandbox}/skills/kept-too`);
+    await symlink('.', `${box.sandbox}/skills/loop`);
+    await symlink('round', `${box.sandbox}/skills/round`);
+    const snapshot = await box.registry().refresh();
+    expect(ids(snapshot)).toEqual(['kept', 'real']);
+    expect(snapshot.skills.get('kept')).toMatchObject({ directory: `${box.sandbox}/skills/kept`, realDirectory: `${box.sandbox}/skills/.store/kept` });
+    expect(snapshot.diagnostics.map(({ code }) => code)).toEqual(['link_broken']);
+  });
+
+  it('S12 lists a link that leads out as refused, and follows it when its target is trusted', async () => {
+    const box = await skillSandbox({ 'outside/skill/SKILL.md': skillText({ name: 'skill' }), 'sandbox/skills/filed/readme.txt': 'x' });
+    await symlink('../../outside/skill', `${box.sandbox}/skills/skill`);
+    await symlink('../../../outside/skill/SKILL.md', `${box.sandbox}/skills/filed/SKILL.md`);
+    const refused = await box.registry().refresh();
+    expect(ids(refused)).toEqual([]);
+    expect(refused.diagnostics).toMatchObject([{ severity: 'warning', code: 'link_refused', file: `${box.sandbox}/skills/skill`, cure: 'copy the skill here, or list the target under skills.trusted_links' }]);
+    expect(refused.skills.get('filed')).toMatchObject({ state: 'invalid', reason: expect.stringContaining('a link that leads out') });
+    const trusted = await box.registry({ config: { trusted_links: ['outside'] }, dataDirectory: `${box.sandbox}/data/other` }).refresh();
+    expect(ids(trusted)).toEqual(['filed', 'skill']);
+    expect(trusted.diagnostics).toEqual([]);
+  });
+
+  it('S12 a fifo or a directory in place of SKILL.md does not hang and hides nothing', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/good/SKILL.md': skillText({ name: 'good' }) });
+    await mkdir(`${box.sandbox}/skills/pipe`);
+    execFileSync('mkfifo', [`${box.sandbox}/skills/pipe/SKILL.md`]);
+    await mkdir(`${box.sandbox}/skills/odd/SKILL.md`, { recursive: true });
+    const snapshot = await box.registry().refresh();
+    expect(ids(snapshot)).toEqual(['good']);
+    expect(snapshot.skills.get('pipe')?.state).toBe('invalid');
+  });
+
+  it('S16 an unreadable file is a diagnostic and the others go on', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/good/SKILL.md': skillText({ name: 'good' }) });
+    await mkdir(`${box.sandbox}/skills/bad`);
+    await symlink('SKILL.md', `${box.sandbox}/skills/bad/SKILL.md`);
+    const snapshot = await box.registry().refresh();
+    expect(ids(snapshot)).toEqual(['good']);
+    expect(snapshot.diagnostics).toContainEqual(expect.objectContaining({ severity: 'warning', code: 'file_unreadable', file: `${box.sandbox}/skills/bad/SKILL.md` }));
+  });
+
+  it('S22 notices a same-size same-mtime rewrite', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skillText({ description: 'Aaaa.' }) });
+    const file = `${box.sandbox}/skills/demo/SKILL.md`;
+    await utimes(file, 1_700_000_000, 1_700_000_000);
+    const registry = box.registry();
+    expect((await registry.refresh()).skills.get('demo')?.description).toBe('Aaaa.');
+    await box.write('sandbox/skills/demo/SKILL.md', skillText({ description: 'Bbbb.' }));
+    await utimes(file, 1_700_000_000, 1_700_000_000);
+    expect((await registry.refresh()).skills.get('demo')?.description).toBe('Bbbb.');
+  });
+
+  it('S22 notices a file that was renamed over another of the same size and time', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skillText({ description: 'Aaaa.' }), 'new.md': skillText({ description: 'Bbbb.' }) });
+    for (const file of ['sandbox/skills/demo/SKILL.md', 'new.md']) await utimes(`${box.project}/${file}`, 1_700_000_000, 1_700_000_000);
+    const registry = box.registry();
+    await registry.refresh();
+    await rename(`${box.project}/new.md`, `${box.sandbox}/skills/demo/SKILL.md`);
+    expect((await registry.refresh()).skills.get('demo')?.description).toBe('Bbbb.');
+  });
+
+  it('S22 reads only what changed and keeps the snapshot when nothing did', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }), 'sandbox/skills/b/SKILL.md': skillText({ name: 'b' }) });
+    const registry = box.registry({ clock: { now: () => 0, sleep: async () => undefined, after: () => () => undefined } });
+    const first = await registry.refresh();
+    expect(await registry.refresh()).toBe(first);
+    await box.write('sandbox/skills/b/SKILL.md', skillText({ name: 'b', description: 'Changed now.' }));
+    const second = await registry.refresh();
+    expect(second.skills.get('a')).toBe(first.skills.get('a'));
+    expect([second.generation, second.skills.get('b')?.description]).toEqual([2, 'Changed now.']);
+    expect(first.skills.get('b')?.description).toBe('Does a thing. Use it for things.');
+  });
+
+  it('S21 yields while it scans many', async () => {
+    const box = await skillSandbox();
+    for (let index = 0; index < 600; index += 1) await box.write(`sandbox/skills/s${index}/SKILL.md`, skillText({ name: `s${index}` }));
+    const registry = box.registry();
+    let beats = 0;
+    let running = true;
+    const beat = () => void (running && (beats += 1, setImmediate(beat)));
+    setImmediate(beat);
+    const snapshot = await registry.refresh();
+    running = false;
+    expect(snapshot.skills.size).toBe(600);
+    expect(beats).toBeGreaterThanOrEqual(2);
+  });
+});

@@ -1,0 +1,94 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Clock, CommandContext, CommandIO, JsonValue, Logger } from 'pith';
+import { afterEach } from 'vitest';
+import { createRegistry, type RegistryOptions, type SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
+
+const opened: { release(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.release();
+});
+
+/** A project folder with a sandbox, removed after the test. */
+export interface SkillSandbox {
+  readonly project: string;
+  readonly sandbox: string;
+  write(file: string, content: string | Uint8Array): Promise<string>;
+  remove(file: string): Promise<void>;
+  registry(options?: Partial<RegistryOptions>): SkillRegistry;
+  readonly log: string[];
+}
+
+/** `files` are relative to the project. */
+export async function skillSandbox(files: Readonly<Record<string, string>> = {}): Promise<SkillSandbox> {
+  const project = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-skills-')));
+  opened.push({ release: () => rm(project, { recursive: true, force: true }) });
+  const sandbox = path.join(project, 'sandbox');
+  await mkdir(path.join(sandbox, 'skills'), { recursive: true });
+  const log: string[] = [];
+  const write = async (file: string, content: string | Uint8Array) => {
+    const target = path.join(project, file);
+    await mkdir(path.dirname(target), { recursive: true });
+    await writeFile(target, content);
+    return target;
+  };
+  for (const [file, content] of Object.entries(files)) await write(file, content);
+  return {
+    project, sandbox, write, log,
+    remove: (file) => rm(path.join(project, file), { recursive: true, force: true }),
+    registry(options = {}) {
+      const registry = createRegistry({
+        sandbox, project, bundled: null, dataDirectory: path.join(sandbox, 'data/skill_registry'), config: {}, clock: systemClock, logger: logTo(log), ...options,
+      });
+      opened.push({ release: () => registry.close() });
+      return registry;
+    },
+  };
+}
+
+/** The text of a SKILL.md; `head` replaces the whole frontmatter. */
+export function skillText({ name = 'demo', description = 'Does a thing. Use it for things.', more = '', body = 'Body.\n' } = {}): string {
+  return `---\nname: ${name}\ndescription: ${description}\n${more}---\n${body}`;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) => new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason as Error);
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener('abort', () => { clearTimeout(timer); reject(signal.reason as Error); }, { once: true });
+  }),
+  after(ms, run) {
+    const timer = setTimeout(run, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+export function logTo(lines: string[]): Logger {
+  const at = (level: string) => (message: string) => void lines.push(`${level} ${message}`);
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+export function commandContext({ sandbox, project, log }: SkillSandbox, config: Readonly<Record<string, unknown>> = {}): CommandContext {
+  return {
+    id: 'skill_registry', directory: path.join(project, 'pith/sandbox/extensions/skill_registry'), dataDirectory: path.join(sandbox, 'data/skill_registry'),
+    sandbox, config, clock: systemClock, logger: logTo(log),
+  };
+}
+
+/** What a command prints. */
+export function recordingIO({ json = false, columns = 100 } = {}): CommandIO & { readonly text: () => string; readonly values: JsonValue[] } {
+  const lines: string[] = [];
+  const values: JsonValue[] = [];
+  return {
+    print: (text) => void (json || lines.push(text)), error: (text) => void lines.push(text), json: (value) => void values.push(value),
+    ask: async () => null, input: (async function* () {})(), interactive: false, wantsJson: json, quiet: false, colour: false, columns,
+    text: () => lines.join('\n'), values,
+  };
+}
+
+/** Resolves once `check` holds; the test's own time limit ends it otherwise. */
+export async function until(check: () => boolean): Promise<void> {
+  while (!check()) await systemClock.sleep(5);
+}
