@@ -1,0 +1,52 @@
+import os from 'node:os';
+import path from 'node:path';
+import { PithError } from '../contract/errors.ts';
+import { configOf, enabledBy } from '../host/config-of.ts';
+import { discover } from '../host/discover.ts';
+import { ExtensionHost } from '../host/host.ts';
+import { openIndex } from '../host/index-file.ts';
+import { packageRoot } from '../host/package-version.ts';
+import { sandboxRoots } from '../host/roots.ts';
+import { loadSettings } from '../host/settings.ts';
+import { systemClock } from '../host/system-clock.ts';
+import type { Target } from './boot.ts';
+
+export interface LightHost {
+  readonly extensions: Pick<ExtensionHost, 'commands' | 'importCommandEntry' | 'commandContext'>;
+  stop(): Promise<void>;
+}
+
+/** What declarations and command entries need, without events, store, models and agents: a command that lists must start fast. */
+export async function openLightHost({ sandbox, env, flags }: Target): Promise<LightHost> {
+  const installation = packageRoot();
+  const index = openIndex(path.join(env['PITH_DATA_DIR'] ?? path.join(sandbox, 'data'), '.cache', 'index.json'));
+  const { settings } = await loadSettings({ sandbox, home: os.homedir(), env, flags, index });
+  const roots = sandboxRoots(sandbox, installation, true);
+  const extensions = await ExtensionHost.create({
+    sandbox,
+    dataDirectory: settings.data_dir,
+    packageRoot: installation,
+    discover: () => discover({ roots, agentPaths: settings.agents.paths, index, isEnabled: enabledBy(settings) }),
+    configOf: (declaration) => configOf(declaration, settings),
+    watched: [],
+    index,
+    clock: systemClock(),
+    events: { publish: () => undefined, handle: () => () => undefined },
+    env,
+    keyValue: absent,
+    database: absent,
+    agents: { list: absent, run: absent },
+  });
+  return {
+    extensions,
+    async stop() {
+      await extensions.stop();
+      await index.save();
+    },
+  };
+}
+
+/** A command that needs these says `needs: initialized`. */
+function absent(): never {
+  throw new PithError('internal', 'no kernel is running: this command was declared to need only the index');
+}
