@@ -1,5 +1,6 @@
 import { nearest, toolError, type JsonValue, type Message, type Retain, type ToolResult, type TurnEvent } from '../contract/index.ts';
 import type { CallRecord } from '../threads/thread.ts';
+import { needsApproval } from './approval.ts';
 import { decide, digestOf } from './gate.ts';
 import { resultPart } from './messages.ts';
 import type { RawCall } from './step.ts';
@@ -63,11 +64,11 @@ export function keyOf({ turnId, step, index }: Pick<CallRecord, 'turnId' | 'step
 
 /** Why a call does not run, or null when it may. */
 export async function refusal(turn: RunningTurn, record: CallRecord, callsBefore: number): Promise<ToolResult | null> {
-  const descriptor = turn.toolsByName.get(record.name)?.descriptor;
+  const tool = turn.toolsByName.get(record.name);
   const decision = decide({
     extensionId: record.extensionId,
     tool: record.tool,
-    needsApproval: descriptor?.needsApproval === 'always' || (descriptor?.needsApproval === 'maybe' && (await asksApproval(turn, record))),
+    needsApproval: tool !== undefined && (await needsApproval(turn.deps.extensions, tool, record.input)),
     callsBefore,
     limits: turn.prepared.limits,
     policy: turn.prepared.policy,
@@ -76,14 +77,6 @@ export async function refusal(turn: RunningTurn, record: CallRecord, callsBefore
   if (decision.kind === 'refuse') return toolError(decision.code, decision.message);
   const digest = digestOf(record.input).slice(0, 12);
   return toolError('approval_unavailable', `not run: ${decision.reason} (arguments ${digest}), and nobody can be asked here; tell the user what you wanted to do`);
-}
-
-async function asksApproval(turn: RunningTurn, record: CallRecord): Promise<boolean> {
-  try {
-    return await turn.deps.extensions.needsApproval(record.extensionId, record.tool, record.input);
-  } catch {
-    return true; // who cannot say gets asked about
-  }
 }
 
 async function callTool(turn: RunningTurn, record: CallRecord): Promise<ToolResult> {

@@ -2,6 +2,7 @@ import { PithError } from '../contract/index.ts';
 import { prepare } from './begin.ts';
 import { compactThread } from './compact-turn.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from './open-turn.ts';
+import { countTokens, textOf } from './tokens.ts';
 import type { TurnDependencies } from './turn-types.ts';
 
 /** Shortens a thread now, whatever its size, by its agent's model. Equal figures mean that there was nothing to shorten. Rejects `thread_unknown`. */
@@ -37,8 +38,12 @@ export async function compactByHand(
         },
         signal,
       );
-      const done = await compactThread(deps, prepared, threadId, true, signal);
-      return { tokensBefore: done?.tokensBefore ?? 0, tokensAfter: done?.tokensAfter ?? 0 };
+      const done = await compactThread(deps, prepared, threadId, { force: true }, signal);
+      if (done) return { tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter };
+      signal.throwIfAborted();
+      const counts = await countTokens(messages.map(({ message }) => textOf(message)));
+      const tokens = counts.reduce((total, count) => total + count, 0);
+      return { tokensBefore: tokens, tokensAfter: tokens };
     },
     signal,
   );

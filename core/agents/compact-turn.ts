@@ -9,15 +9,22 @@ import { extract } from './transcript.ts';
 import type { Prepared, RunningTurn, TurnDependencies } from './turn-types.ts';
 import { untilAborted } from './until-aborted.ts';
 
+/** How far a prompt must have grown before compaction is tried again that gained nothing. */
+const WORTH_ANOTHER_TRY = 1.1;
+
 /** Compacts the thread of a turn that has come too near to the model's window. True when the prompt is shorter now. */
 export async function compactIfNeeded(turn: RunningTurn, { force = false } = {}): Promise<boolean> {
   const { contextWindow } = turn.prepared.model;
   if (!force) {
     if (contextWindow === null || atMost(turn) < contextWindow * COMPACT_AT) return false;
-    if ((await measure(turn)) < contextWindow * COMPACT_AT) return false;
+    if ((await measure(turn)) < Math.max(contextWindow * COMPACT_AT, turn.meter.incompressible * WORTH_ANOTHER_TRY)) return false;
   }
-  const done = await compactThread(turn.deps, turn.prepared, turn.record.threadId, force, turn.signal);
-  if (done === null) return false;
+  const measured = turn.meter.tokens;
+  const done = await compactThread(turn.deps, turn.prepared, turn.record.threadId, { force, measured }, turn.signal);
+  if (done === null) {
+    turn.meter.incompressible = measured;
+    return false;
+  }
   const loaded = turn.deps.threads.load(turn.record.threadId);
   turn.prompt = assemble(turn.prepared.system, (loaded?.messages ?? []).map(({ message }) => message));
   turn.info = { ...turn.info, compactions: loaded?.thread.compactions ?? turn.info.compactions + 1 };
@@ -35,7 +42,7 @@ export async function compactThread(
   deps: TurnDependencies,
   prepared: Pick<Prepared, 'model' | 'system' | 'functionTools'>,
   threadId: string,
-  force: boolean,
+  { force, measured }: { readonly force: boolean; readonly measured?: number },
   signal: AbortSignal,
 ): Promise<Compacted | null> {
   const loaded = deps.threads.load(threadId);
@@ -46,6 +53,7 @@ export async function compactThread(
     contextWindow: prepared.model.contextWindow,
     fixedTokens: (await countTokens([prepared.system, JSON.stringify(prepared.functionTools)])).reduce((a, b) => a + b, 0),
     force,
+    measured,
     async summarise(transcript) {
       try {
         const summary = await untilAborted(ask(deps, prepared, transcript, signal), signal);

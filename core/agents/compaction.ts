@@ -19,6 +19,8 @@ export interface CompactionRequest {
   readonly contextWindow: number | null;
   /** Tokens of what stands before the messages: system text and tools. */
   readonly fixedTokens: number;
+  /** The whole prompt as the provider counts it, where that is known: estimates are scaled to it. */
+  readonly measured?: number;
   /** By hand, or because the provider refused: summarise even if cutting would do. */
   readonly force: boolean;
   summarise(transcript: string): Promise<string>;
@@ -35,19 +37,22 @@ export interface Compaction {
 
 /** Long results are cut first; then the oldest part is summarised. A call and its result stay together. null: nothing to gain. */
 export async function compact(request: CompactionRequest): Promise<Compaction | null> {
-  const { messages, fixedTokens, force } = request;
+  const { messages, force } = request;
   const window = request.contextWindow ?? ASSUMED_WINDOW;
-  const tokensBefore = sum(await tokensOf(messages));
+  const estimated = await tokensOf(messages);
+  const scale = Math.max(1, (request.measured ?? 0) / (request.fixedTokens + sum(estimated)));
+  const scaled = (sizes: readonly number[]) => sizes.map((size) => size * scale);
+  const total = (sizes: readonly number[]) => Math.round(sum(scaled(sizes)));
+  const tokensBefore = total(estimated);
   const cut = cutResults(messages, window);
-  const sizes = await tokensOf(cut);
-  const afterCut = sum(sizes);
-  if (!force && fixedTokens + afterCut <= window * ENOUGH) return cutOnly(messages, cut, tokensBefore, afterCut);
+  const sizes = scaled(await tokensOf(cut));
+  const afterCut = Math.round(sum(sizes));
+  if (!force && request.fixedTokens * scale + afterCut <= window * ENOUGH) return cutOnly(messages, cut, tokensBefore, afterCut);
   const split = splitAt(cut, sizes, force ? Math.min(window * TAIL, afterCut / 2) : window * TAIL);
-  if (split === 0) return cutOnly(messages, cut, tokensBefore, afterCut);
-
   const old = cut.slice(0, split);
-  const lastUser = cut.findLastIndex(({ message }) => message.role === 'user' && !isSummary(message));
-  const question = lastUser >= 0 && lastUser < split ? cut[lastUser] : undefined;
+  // The question that is being worked on stays, even when its answer has grown longer than the rest.
+  const question = old[cut.findLastIndex(({ message }) => message.role === 'user' && !isSummary(message))];
+  if (!old.some((stored) => stored !== question && !isSummary(stored.message))) return cutOnly(messages, cut, tokensBefore, afterCut);
   const summary = await request.summarise(transcriptOf(old.map(({ message }) => message)));
   const kept = keptOf(old);
   // What stays keeps its place in the store, unless it was shortened itself.
@@ -57,7 +62,7 @@ export async function compact(request: CompactionRequest): Promise<Compaction | 
     ...(question ? [{ message: question.message, retain: question.retain }] : []),
     ...cut.slice(split, through + 1).map(({ message, retain }) => ({ message, retain })),
   ];
-  const tokensAfter = sum(await tokensOf([...replacement, ...cut.slice(through + 1)]));
+  const tokensAfter = total(await tokensOf([...replacement, ...cut.slice(through + 1)]));
   if (tokensAfter >= tokensBefore) return null;
   return { throughSeq: (messages[through] as StoredMessage).seq, replacement, replaced: split, tokensBefore, tokensAfter };
 }
@@ -71,7 +76,7 @@ function cutOnly(messages: readonly StoredMessage[], cut: readonly StoredMessage
   return { throughSeq: (messages[last] as StoredMessage).seq, replacement, replaced: last + 1, tokensBefore, tokensAfter };
 }
 
-/** Where the part begins that stays: within `budget` tokens from the end, never between a call and its result. 0: nothing can go. */
+/** Where the part begins that stays: within `budget` tokens from the end, never between a call and its result. */
 function splitAt(messages: readonly StoredMessage[], sizes: readonly number[], budget: number): number {
   let split = messages.length;
   let kept = 0;
@@ -85,8 +90,7 @@ function splitAt(messages: readonly StoredMessage[], sizes: readonly number[], b
     split = Math.min(split, messages.length - 1);
     while (split > 0 && isTool(split)) split -= 1;
   }
-  // A lone summary or question before the split gains nothing.
-  return messages.slice(0, split).some(({ message }) => message.role !== 'user') ? split : 0;
+  return split;
 }
 
 interface Kept {

@@ -99,7 +99,7 @@ function running({ deps, noticer, pipe, signal }: Opening, prepared: Prepared, r
     calls: 0,
     called: new Map(),
     text: '',
-    meter: { tokens: 0, counted: 0 },
+    meter: { tokens: 0, counted: 0, incompressible: 0 },
   };
 }
 

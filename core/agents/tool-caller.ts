@@ -1,4 +1,5 @@
 import { PithError, nearest, toolError, type JsonValue, type ToolResult, type TurnInfo } from '../contract/index.ts';
+import { needsApproval } from './approval.ts';
 import { decide, digestOf } from './gate.ts';
 import { newId } from './new-id.ts';
 import { resolveTools, type OfferedTool } from './tools.ts';
@@ -35,10 +36,7 @@ export function createToolCaller({ registry, extensions, clock }: Dependencies):
         throw new PithError('tool_unknown', `the agent '${agentId}' has no tool '${name}'`, { where: name, cure });
       }
       const { extensionId, descriptor } = tool;
-      const needsApproval =
-        descriptor.needsApproval === 'always' ||
-        (descriptor.needsApproval === 'maybe' && (await extensions.needsApproval(extensionId, descriptor.name, input)));
-      const decision = decide({ extensionId, tool: descriptor.name, needsApproval, callsBefore: 0, limits: spec.limits, policy: {} });
+      const decision = decide({ extensionId, tool: descriptor.name, needsApproval: await needsApproval(extensions, tool, input), callsBefore: 0, limits: spec.limits, policy: {} });
       if (decision.kind === 'refuse') return toolError(decision.code, decision.message);
       if (decision.kind === 'ask') {
         return toolError(

@@ -84,6 +84,8 @@ export interface Meter {
   tokens: number;
   /** Messages of the prompt that `tokens` covers. */
   counted: number;
+  /** The size at which compaction last gained nothing; 0: it was not tried. */
+  incompressible: number;
 }
 
 export interface TurnEnd {

@@ -1,26 +1,13 @@
-import { PithError, type JsonValue, type ToolResult, type TurnEvent, type TurnRequest } from '../contract/index.ts';
-import { compactByHand } from './compact-by-hand.ts';
-import { callToolAs, toolsOf } from './direct-call.ts';
+import { PithError, type TurnEvent, type TurnRequest } from '../contract/index.ts';
 import { createNoticer } from './noticer.ts';
 import { createPipe } from './pipe.ts';
 import { plainFailure } from './plain-failure.ts';
-import { preview, type PreviewRequest, type PromptPreview } from './preview.ts';
 import { runTurn } from './run-turn.ts';
-import type { OfferedTool } from './tools.ts';
 import type { TurnDependencies } from './turn-types.ts';
 
-export type { PreviewRequest, PromptPreview } from './preview.ts';
-export type { OfferedTool } from './tools.ts';
 export type { TurnDependencies } from './turn-types.ts';
 
 export interface Turns {
-  /** What the model would be sent, offline. Rejects as `AgentRegistry.resolve` does. */
-  preview(request: PreviewRequest, signal?: AbortSignal): Promise<PromptPreview>;
-  toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
-  /** One tool as that agent would call it, through the gate. */
-  callTool(agentId: string, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
-  /** Compacts a thread on request. Rejects `thread_unknown`. */
-  compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
   /** Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
   run(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
 }
@@ -48,13 +35,7 @@ export function createTurns(deps: TurnDependencies): Turns {
     }
   }
 
-  return {
-    run,
-    preview: (request, signal) => preview(deps, request, signal),
-    toolsOf: (agentId) => toolsOf(deps, agentId),
-    callTool: (agentId, name, input, signal) => callToolAs(deps, agentId, name, input, signal),
-    compact: (threadId, signal) => compactByHand(deps, threadId, signal),
-  };
+  return { run };
 }
 
 /** The turn could not even begin, for instance because it was aborted while it waited for its place. */

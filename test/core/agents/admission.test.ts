@@ -38,8 +38,8 @@ describe('admission of agents', () => {
     const statuses = new Map((await world.registry.list()).map((status) => [status.id, status]));
     expect(statuses.get('main')).toMatchObject({ state: 'failed', notes: [{ code: 'tool_unknown' }] });
     expect(statuses.get('main')?.notes[0]?.message).toContain("did you mean 'read'");
-    expect((await world.turns.toolsOf('all')).map(({ modelName }) => modelName)).toEqual(['read']);
-    expect((await world.turns.toolsOf('named')).map(({ modelName }) => modelName)).toEqual(['secret']);
+    expect((await world.tools.toolsOf('all')).map(({ modelName }) => modelName)).toEqual(['read']);
+    expect((await world.tools.toolsOf('named')).map(({ modelName }) => modelName)).toEqual(['secret']);
   });
 
   it('K2 delegates_to names only agents that there are', async () => {

@@ -13,7 +13,7 @@ export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
 export interface FakeExtension {
   state?: ExtensionState;
   tools?: Record<string, FakeTool>;
-  context?: { readonly priority: number; readonly placement?: 'system' | 'turn'; get(prompt: string, turn: TurnInfo): Promise<string | ContextParts | null> | string | null };
+  context?: { readonly priority: number; readonly placement?: 'system' | 'turn'; get(prompt: string, turn: TurnInfo): Promise<string | ContextParts | null> | ContextParts | string | null };
 }
 
 /** Extensions in memory: what the host would offer, without loading anything. Everything may be changed while a test runs. */

@@ -5,7 +5,8 @@ import { onTestFinished } from 'vitest';
 import { createBoundSkills } from '../../../core/agents/bound-skills.ts';
 import type { AgentDeclaration } from '../../../core/agents/ports.ts';
 import { createAgentRegistry } from '../../../core/agents/registry.ts';
-import { createTurns } from '../../../core/agents/turn.ts';
+import { createToolCaller } from '../../../core/agents/tool-caller.ts';
+import { createTurns, type TurnDependencies } from '../../../core/agents/turn.ts';
 import { DEFAULT_LIMITS, type AgentSpec, type TurnEvent, type TurnRequest } from '../../../core/contract/index.ts';
 import { createEvents } from '../../../core/events/bus.ts';
 import { createLeases } from '../../../core/storage/leases.ts';
@@ -59,12 +60,14 @@ export async function createWorld(options: WorldOptions = {}) {
   const skills = createBoundSkills(extensions);
   const registry = createAgentRegistry({ declarations: () => declarations, extensions, skills, events });
   const threads = createThreads(store, clock);
-  const turns = createTurns({
+  const deps: TurnDependencies = {
     registry, skills, extensions, threads, events, clock,
     models: { resolve: async () => ({ ref: 'scripted/scripted', why: 'test', model: model.model, contextWindow: model.contextWindow }) },
     queue: createThreadQueue(createLeases(store, clock, 'test'), clock),
     sandboxDir: '/sandbox',
-  });
+  };
+  const turns = createTurns(deps);
+  const tools = createToolCaller(deps);
 
   async function collect(request: Partial<TurnRequest>, signal?: AbortSignal): Promise<{ events: TurnEvent[]; end: End; text: string }> {
     const seen: TurnEvent[] = [];
@@ -84,7 +87,7 @@ export async function createWorld(options: WorldOptions = {}) {
   onTestFinished(stop);
 
   return {
-    clock, file, store, events, recorded, extensions, declarations, model, registry, threads, turns, collect, stop,
+    clock, file, store, events, recorded, extensions, declarations, model, registry, threads, deps, turns, tools, collect, stop,
     run: (input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal) => collect({ input, ...request }, signal),
     history: (threadId = 'thread') => (threads.load(threadId)?.messages ?? []).map(({ message }) => message),
   };

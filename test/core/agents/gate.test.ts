@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { decide, digestOf, narrowed, permits, type GateQuestion } from '../../../core/agents/gate.ts';
+import { DEFAULT_LIMITS } from '../../../core/contract/index.ts';
+import { agent, createWorld } from './world.ts';
+
+const never = new AbortController().signal;
+const question: GateQuestion = { extensionId: 'ext', tool: 't', needsApproval: false, callsBefore: 0, limits: DEFAULT_LIMITS, policy: {} };
+
+describe('the gate', () => {
+  it('K50 decides limits, then policy, then approval', () => {
+    expect(decide(question)).toEqual({ kind: 'allow' });
+    expect(decide({ ...question, needsApproval: true })).toMatchObject({ kind: 'ask' });
+    expect(decide({ ...question, needsApproval: true, policy: { denyTools: ['ext'] } })).toMatchObject({ kind: 'refuse', code: 'not_allowed' });
+    expect(decide({ ...question, policy: { denyTools: ['ext'] }, callsBefore: 60 })).toMatchObject({ kind: 'refuse', code: 'limit_reached' });
+  });
+
+  it('K50 policy entries name an extension, a tool or everything; a denial wins', () => {
+    expect(permits({ allowTools: ['ext'] }, 'ext', 't')).toBe(true);
+    expect(permits({ allowTools: ['ext/t'] }, 'ext', 'u')).toBe(false);
+    expect(permits({ allowTools: [] }, 'ext', 't')).toBe(false);
+    expect(permits({ allowTools: ['*'], denyTools: ['ext/t'] }, 'ext', 't')).toBe(false);
+  });
+
+  it('K50 the digest names exact arguments, whatever the order of keys', () => {
+    expect(digestOf({ a: 1, b: [{ c: null, d: 'x' }] })).toBe(digestOf({ b: [{ d: 'x', c: null }], a: 1 }));
+    expect(digestOf({ a: 1 })).not.toBe(digestOf({ a: '1' }));
+    expect(digestOf([1, 2])).not.toBe(digestOf([2, 1]));
+  });
+
+  it('K42 limits only shrink', () => {
+    expect(narrowed(DEFAULT_LIMITS, { max_turns: 3, max_tool_calls: 1000 })).toEqual({ ...DEFAULT_LIMITS, max_turns: 3 });
+  });
+
+  it('K50 a tool that needs approval is refused where nobody can be asked, and the model is told why', async () => {
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: { ext: { tools: { always: { needsApproval: 'always' }, maybe: { needsApproval: 'maybe', asks: (input) => (input as { big: boolean }).big } } } },
+      script: [{ calls: [{ name: 'always', input: {} }, { name: 'maybe', input: { big: true } }, { name: 'maybe', input: { big: false } }] }, { text: 'ok' }],
+    });
+    const { events } = await world.run('go');
+    expect(events.flatMap((event) => (event.type === 'tool-result' ? [event.error?.code ?? 'ran'] : []))).toEqual(['approval_unavailable', 'approval_unavailable', 'ran']);
+    expect(world.extensions.calls).toHaveLength(1);
+    expect(JSON.stringify(world.model.requests[1]?.messages)).toContain("'ext/always' needs a person's approval");
+    expect(await world.tools.call('main', 'always', {}, never)).toMatchObject({ ok: false, error: { code: 'approval_unavailable' } });
+  });
+
+  it('K50 a policy takes tools away from the model and refuses them when they are called all the same', async () => {
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext', 'more'] })],
+      extensions: { ext: { tools: { a: {}, b: {} } }, more: { tools: { c: {} } } },
+      script: [{ calls: [{ name: 'b', input: {} }] }, { text: 'ok' }],
+    });
+    await world.run('go', { policy: { allowTools: ['ext', 'more'], denyTools: ['ext/b', 'more'] } });
+    expect(world.model.requests[0]?.tools.map(({ name }) => name)).toEqual(['a']);
+    expect(world.extensions.calls).toEqual([]);
+  });
+});
+
+describe('tools of an agent', () => {
+  it('DESIGN 3.2 names that clash get their extension in front, all of them; long ones are cut with a hash', async () => {
+    const long = 'x'.repeat(60);
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['one', 'two'] })],
+      extensions: { one: { tools: { read: {}, [long]: {}, mine: {} } }, two: { tools: { read: {}, [long]: {} } } },
+    });
+    const names = (await world.tools.toolsOf('main')).map(({ modelName }) => modelName);
+    expect(names.filter((name) => name.endsWith('read'))).toEqual(['one__read', 'two__read']);
+    expect(names).toContain('mine');
+    expect(new Set(names).size).toBe(5);
+    for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+  });
+
+  it('DESIGN 3.1 "*" is every tool of every extension that runs, opt-in ones left out unless named', async () => {
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['*', 'b/secret'] })],
+      extensions: { a: { tools: { x: {} } }, b: { state: 'idle', tools: { y: {}, secret: { optIn: true }, hidden: { optIn: true } } }, c: { state: 'failed', tools: { z: {} } } },
+    });
+    const { state } = await world.registry.resolve('main');
+    expect(state).toBe('active');
+    expect((await world.tools.toolsOf('main')).map(({ modelName }) => modelName).sort()).toEqual(['secret', 'x', 'y']);
+  });
+
+  it('K44 a tool called by hand goes through as that agent, by either name; an unknown one gets the nearest', async () => {
+    const world = await createWorld({ agents: [agent('main', { usesTools: ['ext'] })], extensions: { ext: { tools: { echo: { run: (input) => input } } } } });
+    expect(await world.tools.call('main', 'echo', { a: 1 }, never)).toMatchObject({ ok: true, output: { a: 1 } });
+    expect(await world.tools.call('main', 'ext/echo', {}, never)).toMatchObject({ ok: true });
+    await expect(world.tools.call('main', 'ecko', {}, never)).rejects.toMatchObject({ code: 'tool_unknown', cure: expect.stringContaining('echo') });
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentLimits } from '../../../core/contract/index.ts';
+import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import { agent, createWorld } from './world.ts';
+
+const call: ScriptedStep = { text: 'Step.', calls: [{ name: 't', input: {} }] };
+
+function limited(limits: Partial<AgentLimits>, script: readonly ScriptedStep[], run: () => unknown = () => 'ok') {
+  return createWorld({ agents: [agent('main', { usesTools: ['ext'], limits: limits as AgentLimits })], extensions: { ext: { tools: { t: { run } } } }, script });
+}
+
+describe('limits', () => {
+  it('K42 max_turns ends the turn with the reason and what was done so far', async () => {
+    const world = await limited({ max_turns: 2 }, [call, call, { text: 'on' }]);
+    const { end } = await world.run('go');
+    expect(end).toMatchObject({ reason: 'limit', text: 'Step.', error: { code: 'limit_reached' } });
+    expect(end.error?.message).toBe("stopped at max_turns (2); so far: 2 model steps, 2 tool calls (ext/t × 2), 30 tokens; send another message to go on, or raise limits.max_turns of 'main'");
+    expect(world.history().at(-1)?.role).toBe('tool');
+    expect((await world.run('go on')).text).toBe('on');
+  });
+
+  it('K42 max_tool_calls refuses the call beyond it, tells the model so in the history, and ends the turn', async () => {
+    const world = await limited({ max_tool_calls: 1 }, [{ calls: [{ name: 't', input: {} }, { name: 't', input: {} }] }]);
+    const { end, events } = await world.run('go');
+    expect(end).toMatchObject({ reason: 'limit', error: { message: expect.stringContaining('max_tool_calls (1)') } });
+    const codes = new Map(events.flatMap((event) => (event.type === 'tool-result' ? [[event.id, event.error?.code ?? 'ran']] : [])));
+    expect([codes.get('call-1-0'), codes.get('call-1-1')]).toEqual(['ran', 'limit_reached']);
+    expect(world.extensions.calls).toHaveLength(1);
+  });
+
+  it('K42 max_tokens counts what the provider reports', async () => {
+    const world = await limited({ max_tokens: 100 }, [{ ...call, usage: { inputTokens: 90, outputTokens: 20 } } as ScriptedStep]);
+    const { end } = await world.run('go');
+    expect(end).toMatchObject({ reason: 'limit', usage: { inputTokens: 90, outputTokens: 20 } });
+  });
+
+  it('K42 max_tokens counts an estimate where the provider reports nothing', async () => {
+    const world = await limited({ max_tokens: 50 }, [call, { text: 'never' }]);
+    const silent = world.model.model.doStream.bind(world.model.model);
+    world.model.model.doStream = async (options) => {
+      const { stream } = await silent(options);
+      return {
+        stream: (async function* () {
+          for await (const part of stream) yield part.type === 'finish' ? { ...part, usage: { inputTokens: { total: undefined }, outputTokens: { total: undefined } } as never } : part;
+        })(),
+      };
+    };
+    const { end } = await world.run('word '.repeat(100));
+    expect(end.reason).toBe('limit');
+    expect(end.usage.inputTokens).toBeGreaterThan(80);
+    expect(end.usage.outputTokens).toBeGreaterThan(0);
+  });
+
+  it('K42 time_budget_ms ends a model that does not stop, and keeps what it said', async () => {
+    const world = await limited({ time_budget_ms: 5000 }, [{ text: 'Thinking', hang: true }]);
+    let end: unknown;
+    for await (const event of world.turns.run({ agent: 'main', threadId: 'thread', input: 'go' })) {
+      if (event.type === 'text-delta') await world.clock.advance(5001);
+      end = event;
+    }
+    expect(end).toMatchObject({ reason: 'limit', text: 'Thinking', error: { message: expect.stringContaining('time_budget_ms (5000)') } });
+    expect(world.history().at(-1)).toMatchObject({ role: 'assistant' });
+    expect(world.threads.unfinished('thread')).toBeNull();
+  });
+
+  it('K42 a policy narrows the limits of an agent', async () => {
+    const world = await limited({}, [call]);
+    expect((await world.run('go', { policy: { limits: { max_turns: 1 } } })).end.reason).toBe('limit');
+  });
+});
