@@ -79,6 +79,7 @@ async function replace(lifecycle: Lifecycle, slot: Slot, old: Generation): Promi
     keepOld(lifecycle, slot, error);
     return;
   }
+  parts.failures.clear(slot.id); // what follows belongs to the switch
   slot.current = null;
   const pending = change(lifecycle, slot, old, candidate).finally(() => (slot.pending = null));
   slot.pending = pending;
@@ -91,7 +92,6 @@ async function change(lifecycle: Lifecycle, slot: Slot, old: Generation, candida
   await close(parts, old, DRAIN_MS);
   try {
     slot.current = await run(lifecycle, slot, candidate);
-    parts.failures.clear(slot.id);
     parts.options.events.publish('extension.reloaded', { extensionId: slot.id, generation: slot.current.number });
     lifecycle.remember(slot, slot.current);
     return slot.current;

@@ -1,0 +1,185 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SkillProvider } from '../../../core/contract/index.ts';
+import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import type { ExtensionHost } from '../../../core/host/host.ts';
+import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
+
+let sandbox: TestSandbox;
+beforeEach(async () => {
+  sandbox = await testSandbox();
+});
+afterEach(() => sandbox.close());
+
+const log = (): string[] => ((globalThis as { reloadLog?: string[] }).reloadLog ??= []);
+const work = (host: ExtensionHost, id = 'it') => host.callTool(id, 'work', {}, CALL, NEVER);
+
+describe('reload', () => {
+  it('K20 takes an edit of a helper file, fresh, without a restart', async () => {
+    await sandbox.write('extensions/it/value.ts', 'export const value = 1;');
+    await sandbox.extension('it', 'tool', `import { value } from './value.ts';\n${toolClass('return value;')}`);
+    const host = await sandbox.host();
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    await sandbox.write('extensions/it/value.ts', 'export const value = 2;');
+    expect([...(await host.refresh())]).toEqual(['it']);
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+    expect(host.show('it')).toMatchObject({ state: 'active', generation: 2 });
+    expect((await host.refresh()).size).toBe(0);
+  });
+
+  it.each([
+    ['a syntax error', 'export default class {{'],
+    ['a constructor that throws', toolClass('return 2;', 'constructor() { throw new Error("broke"); }')],
+    ['a method that is misspelt', 'export default class { getTool() { return []; } }'],
+  ])('K20 keeps the old version running over %s, which never stopped', async (_, broken) => {
+    log().length = 0;
+    await sandbox.extension('it', 'tool', toolClass('return 1;', 'stop() { globalThis.reloadLog.push("stopped"); }'));
+    const host = await sandbox.host();
+    await work(host);
+    await sandbox.extension('it', 'tool', broken);
+    await host.refresh();
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    expect(log()).toEqual([]);
+    expect(host.show('it')).toMatchObject({ state: 'active', phase: 'reload', message: expect.stringContaining('the last good version is in use') });
+    await sandbox.extension('it', 'tool', toolClass('return 3;'));
+    await host.refresh();
+    expect(await work(host)).toEqual({ ok: true, output: 3 });
+    expect(host.show('it')?.phase).toBeUndefined();
+  });
+
+  it('K20 keeps the old version over a broken manifest, and its dependents too', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    await sandbox.extension('user', 'tool', toolClass('return 2;'), 'depends_on: [it]');
+    const host = await sandbox.host();
+    await host.activateAll();
+    await sandbox.write('extensions/it/manifest.yaml', 'id: it\nentrypointt: main.ts\n');
+    await host.refresh();
+    expect(host.show('it')).toMatchObject({ state: 'active', phase: 'reload' });
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    expect(await work(host, 'user')).toEqual({ ok: true, output: 2 });
+  });
+
+  it('K20 brings the old version back when the new one fails to initialise', async () => {
+    log().length = 0;
+    const logged = (name: string, body = '') => `async initialize() { globalThis.reloadLog.push("init ${name}"); ${body} } stop() { globalThis.reloadLog.push("stop ${name}"); }`;
+    await sandbox.extension('it', 'tool', toolClass('return 1;', logged('old')));
+    const host = await sandbox.host();
+    await work(host);
+    await sandbox.extension('it', 'tool', toolClass('return 2;', logged('new', 'throw new Error("cannot");')));
+    await host.refresh();
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    expect(log()).toEqual(['init old', 'stop old', 'init new', 'stop new', 'init old']);
+    expect(host.show('it')).toMatchObject({ state: 'active', phase: 'reload', message: expect.stringContaining('cannot') });
+  });
+
+  it('K20 gives open calls five seconds, then ends them interrupted; later calls wait for the new version', async () => {
+    const clock = fakeClock();
+    const old = 'return new Promise((resolve) => { globalThis.aborted = null; call.signal.addEventListener("abort", () => (globalThis.aborted = call.signal.reason.code)); });';
+    await sandbox.extension('it', 'tool', toolClass(old));
+    const host = await sandbox.host({ clock });
+    await host.activate('it');
+    const open = work(host);
+    await sandbox.extension('it', 'tool', toolClass('return "new";'));
+    const refreshed = host.refresh();
+    while (host.show('it')?.state === 'active') await new Promise((resolve) => setTimeout(resolve, 5));
+    const later = work(host);
+    await clock.advance(4000);
+    expect(await Promise.race([open, Promise.resolve('open')])).toBe('open');
+    await clock.advance(1500);
+    expect(await open).toMatchObject({ ok: false, error: { code: 'interrupted' } });
+    expect((globalThis as { aborted?: string }).aborted).toBe('interrupted');
+    await refreshed;
+    expect(await later).toEqual({ ok: true, output: 'new' });
+  });
+
+  it('K20 keeps handles of dependents valid, and tells stopped when the provider is gone', async () => {
+    const skills = (name: string) => `export default class S { async getSkillContent() { throw new PithError('skill_not_found', '${name}'); } async listSkills() { return [{ id: '${name}' }]; } async validateSkill() { return []; } }`;
+    await sandbox.extension('it', 'skill', skills('one'));
+    const host = await sandbox.host();
+    const handle = await host.skills();
+    expect(await handle?.listSkills()).toEqual([{ id: 'one' }]);
+    await sandbox.extension('it', 'skill', skills('two'));
+    await host.refresh();
+    expect(await handle?.listSkills()).toEqual([{ id: 'two' }]);
+    expect(handle?.extensionId).toBe('it');
+    expect(SkillProvider.missing(handle ?? {})).toEqual([]);
+    await sandbox.remove('extensions/it');
+    await host.refresh();
+    await expect(handle?.listSkills()).rejects.toMatchObject({ code: 'stopped' });
+    expect(await host.skills()).toBeNull();
+  });
+
+  it('K20 takes added, removed and disabled extensions and tells who changed', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host();
+    const changes: string[][] = [];
+    const off = host.onChange((ids) => changes.push([...ids]));
+    await sandbox.extension('added', 'tool', toolClass('return 2;'));
+    await sandbox.write('agents/someone/manifest.yaml', 'id: someone\nagent: { description: A }\n');
+    await host.refresh();
+    expect(host.ids()).toEqual(['added', 'it']);
+    expect(host.agents().map(({ id, spec }) => [id, spec?.description])).toEqual([['someone', 'A']]);
+    expect(changes).toEqual([['added', 'someone']]);
+    await work(host, 'added');
+    off();
+    await sandbox.extension('added', 'tool', toolClass('return 2;'), 'enabled: false');
+    await host.refresh();
+    expect(host.show('added')).toMatchObject({ state: 'disabled', generation: 0 });
+    await sandbox.remove('extensions/added');
+    await host.refresh();
+    expect(host.show('added')).toBeNull();
+    expect(host.state('added')).toBeUndefined();
+  });
+
+  it('K20 sees an edit in a turn that starts a second later, and does not look sooner', async () => {
+    const clock = fakeClock();
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host({ clock });
+    await work(host);
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    await host.refreshIfOlderThan(1000);
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    await clock.advance(1000);
+    await host.refreshIfOlderThan(1000);
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+  });
+
+  it('K20 reloads when another process asks, by the poll alone', async () => {
+    const clock = fakeClock();
+    await sandbox.extension('it', 'tool', `globalThis.loadsK20 = (globalThis.loadsK20 ?? 0) + 1;\n${toolClass('return globalThis.loadsK20;')}`);
+    const running = await sandbox.host({ clock });
+    await work(running);
+    await running.watch();
+    const terminal = await sandbox.host();
+    expect(await terminal.reload('it')).toMatchObject({ state: 'active', generation: 1 });
+    for (let round = 0; round < 200 && running.show('it')?.generation === 1; round++) {
+      await clock.advance(5000);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(running.show('it')).toMatchObject({ state: 'active', generation: 2 });
+    expect(terminal.show('it')).toMatchObject({ generation: 1 });
+  });
+
+  it('K20 looks at once when a folder changes', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host();
+    await work(host);
+    await host.watch();
+    await new Promise((resolve) => setTimeout(resolve, 200)); // until the watcher stands
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    for (let round = 0; round < 100 && host.show('it')?.generation === 1; round++) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+  });
+
+  it('gives what failed another chance by hand, and says not_found for what nothing declares', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;', 'constructor() { if (globalThis.failIt) throw new Error("broke"); }'));
+    const state = globalThis as { failIt?: boolean };
+    state.failIt = true;
+    const host = await sandbox.host();
+    expect(await work(host)).toMatchObject({ error: { code: 'tool_gone', message: expect.stringContaining('broke') } });
+    state.failIt = false;
+    expect(await work(host)).toMatchObject({ error: { code: 'tool_gone' } });
+    expect(await host.reload('it')).toMatchObject({ state: 'active' });
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    await expect(host.reload('itt')).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining("'it'") });
+  });
+});

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { restartDelay } from '../../../core/host/breaker.ts';
+import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
+
+let sandbox: TestSandbox;
+let clock: ReturnType<typeof fakeClock>;
+const state = globalThis as { serviceRuns?: number; serviceMode?: string; serviceStopped?: string };
+
+beforeEach(async () => {
+  sandbox = await testSandbox();
+  clock = fakeClock();
+  state.serviceRuns = 0;
+  state.serviceMode = 'crash';
+  await sandbox.extension('worker', 'service, tool', toolClass('return globalThis.serviceRuns;', `
+    async runBackground(signal: AbortSignal) {
+      globalThis.serviceRuns++;
+      if (globalThis.serviceMode === 'crash') throw new Error('crashed');
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      globalThis.serviceStopped = signal.reason.name;
+    }`));
+});
+afterEach(() => sandbox.close());
+
+describe('services', () => {
+  it('K11 restarts later and later, and stops the extension after three crashes in five minutes', async () => {
+    const host = await sandbox.host({ clock });
+    await host.activate('worker');
+    expect(state.serviceRuns).toBe(0);
+    await host.startServices();
+    await clock.advance(0);
+    expect(state.serviceRuns).toBe(1);
+    await clock.advance(999);
+    expect(state.serviceRuns).toBe(1);
+    await clock.advance(1);
+    expect(state.serviceRuns).toBe(2);
+    expect(host.state('worker')).toBe('active');
+    await clock.advance(2000);
+    expect(state.serviceRuns).toBe(3);
+    expect(host.show('worker')).toMatchObject({ state: 'failed', code: 'breaker_open', phase: 'background', message: expect.stringContaining('crashed') });
+    await clock.advance(600_000);
+    expect(state.serviceRuns).toBe(3);
+    expect(await host.callTool('worker', 'work', {}, CALL, NEVER)).toMatchObject({ error: { code: 'tool_gone', message: expect.stringContaining('3 crashes') } });
+    expect(sandbox.failures.filter(({ code }) => code === 'background_failed')).toHaveLength(3);
+  });
+
+  it('K11 lets it run again when it changes or is reloaded by hand', async () => {
+    const host = await sandbox.host({ clock });
+    const trip = async () => {
+      state.serviceMode = 'crash';
+      await host.startServices();
+      for (let round = 0; round < 6 && host.state('worker') !== 'failed'; round++) await clock.advance(10_000);
+      expect(host.state('worker')).toBe('failed');
+      state.serviceMode = 'wait';
+    };
+    await trip();
+    expect(await host.reload('worker')).toMatchObject({ state: 'active' });
+    await host.stop();
+    expect(state.serviceStopped).toBe('AbortError');
+  });
+
+  it('K11 lets it run again when it changes', async () => {
+    const host = await sandbox.host({ clock });
+    await host.startServices();
+    for (let round = 0; round < 6 && host.state('worker') !== 'failed'; round++) await clock.advance(10_000);
+    state.serviceMode = 'wait';
+    await sandbox.write('extensions/worker/note.txt', 'mended');
+    await host.refresh();
+    expect(host.state('worker')).toBe('idle');
+    expect(await host.activate('worker')).toMatchObject({ state: 'active' });
+  });
+
+  it('K11 does not count crashes that lie further apart', async () => {
+    const host = await sandbox.host({ clock });
+    await host.startServices();
+    await clock.advance(1000);
+    expect(state.serviceRuns).toBe(2);
+    state.serviceMode = 'wait';
+    await clock.advance(2000);
+    expect(state.serviceRuns).toBe(3);
+    await clock.advance(300_000);
+    expect(host.state('worker')).toBe('active');
+    expect([0, 1, 2, 5, 6, 20].map(restartDelay)).toEqual([1000, 2000, 4000, 32_000, 60_000, 60_000]);
+  });
+
+  it('stops services before it is told to stop, dependents first', async () => {
+    const order: string[] = ((globalThis as { stopOrder?: string[] }).stopOrder = []);
+    const stops = (id: string) => toolClass('return 1;', `stop() { globalThis.stopOrder.push('${id}'); }`);
+    await sandbox.extension('base', 'tool', stops('base'));
+    await sandbox.extension('middle', 'tool', stops('middle'), 'depends_on: [base]');
+    await sandbox.extension('top', 'tool', stops('top'), 'depends_on: [middle]');
+    const host = await sandbox.host();
+    await host.activateAll();
+    await host.stop();
+    expect(order).toEqual(['top', 'middle', 'base']);
+    expect(await host.callTool('top', 'work', {}, CALL, NEVER)).toMatchObject({ ok: false, error: { code: 'tool_gone' } });
+  });
+});
