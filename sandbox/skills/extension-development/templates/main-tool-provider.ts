@@ -1,0 +1,21 @@
+import { defineTool, z, type ExtensionContext, type ToolProvider } from 'pith';
+
+const config = z.object({ greeting: z.string().min(1) });
+
+export default class MyTool implements ToolProvider {
+  static config = config;
+
+  constructor(private readonly context: ExtensionContext<z.infer<typeof config>>) {}
+
+  getTools() {
+    return [
+      defineTool({
+        name: 'greet_person',
+        description: 'Makes a greeting for a person. Use when asked to greet somebody.',
+        input: z.object({ name: z.string().min(1).describe('Whom to greet') }),
+        effect: 'read',
+        execute: ({ name }) => ({ text: `${this.context.config.greeting}, ${name}!` }),
+      }),
+    ];
+  }
+}
