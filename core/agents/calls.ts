@@ -22,21 +22,19 @@ export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonl
   });
 }
 
-/** Sends each call through the gate, in the order in which the model asked. */
-export async function decideCalls(turn: RunningTurn, step: number, asked: readonly AskedCall[]): Promise<readonly DecidedCall[]> {
+/** Sends each call through the gate, in the order in which the model asked. Waits only where a tool must be asked itself. */
+export function decideCalls(turn: RunningTurn, step: number, asked: readonly AskedCall[]): readonly DecidedCall[] | Promise<readonly DecidedCall[]> {
   const before = turn.calls;
   turn.calls += asked.length;
-  return Promise.all(
-    asked.map(async (call, index) => {
-      const { tool } = call;
-      const record: CallRecord = {
-        turnId: turn.record.id, step, index, callId: call.callId, name: call.name,
-        extensionId: tool?.extensionId ?? '', tool: tool?.descriptor.name ?? call.name,
-        input: call.input, effect: tool?.descriptor.effect ?? 'read', state: 'requested', result: null,
-      };
-      return { record, result: call.problem ?? (await refusal(turn, record, before + index)) };
-    }),
-  );
+  let waits = false;
+  const decided = asked.map((call, index) => {
+    const record = recordOf(turn.record.id, step, index, call);
+    const result = call.problem ?? refusal(turn, record, before + index);
+    if (!(result instanceof Promise)) return { record, result };
+    waits = true;
+    return result.then((settled) => ({ record, result: settled }));
+  });
+  return waits ? Promise.all(decided) : (decided as readonly DecidedCall[]);
 }
 
 /** Runs what the gate let through, side by side; the message has the results in the order of the calls. Never rejects for a tool's sake. */
@@ -63,20 +61,24 @@ export function keyOf({ turnId, step, index }: Pick<CallRecord, 'turnId' | 'step
 }
 
 /** Why a call does not run, or null when it may. */
-export async function refusal(turn: RunningTurn, record: CallRecord, callsBefore: number): Promise<ToolResult | null> {
+export function refusal(turn: RunningTurn, record: CallRecord, callsBefore: number): ToolResult | null | Promise<ToolResult | null> {
   const tool = turn.toolsByName.get(record.name);
-  const decision = decide({
-    extensionId: record.extensionId,
-    tool: record.tool,
-    needsApproval: tool !== undefined && (await needsApproval(turn.deps.extensions, tool, record.input)),
-    callsBefore,
-    limits: turn.prepared.limits,
-    policy: turn.prepared.policy,
-  });
+  if (tool === undefined || tool.descriptor.needsApproval !== 'maybe') return refuse(turn, record, callsBefore, tool?.descriptor.needsApproval === 'always');
+  return needsApproval(turn.deps.extensions, tool, record.input).then((needed) => refuse(turn, record, callsBefore, needed));
+}
+
+function refuse(turn: RunningTurn, record: CallRecord, callsBefore: number, needed: boolean): ToolResult | null {
+  const { limits, policy } = turn.prepared;
+  const decision = decide({ extensionId: record.extensionId, tool: record.tool, needsApproval: needed, callsBefore, limits, policy });
   if (decision.kind === 'allow') return null;
   if (decision.kind === 'refuse') return toolError(decision.code, decision.message);
   const digest = digestOf(record.input).slice(0, 12);
   return toolError('approval_unavailable', `not run: ${decision.reason} (arguments ${digest}), and nobody can be asked here; tell the user what you wanted to do`);
+}
+
+function recordOf(turnId: string, step: number, index: number, { callId, name, tool, input }: AskedCall): CallRecord {
+  const { effect, name: toolName } = tool?.descriptor ?? { effect: 'read' as const, name };
+  return { turnId, step, index, callId, name, extensionId: tool?.extensionId ?? '', tool: toolName, input, effect, state: 'requested', result: null };
 }
 
 async function callTool(turn: RunningTurn, record: CallRecord): Promise<ToolResult> {

@@ -12,12 +12,17 @@ import { untilAborted } from './until-aborted.ts';
 /** How far a prompt must have grown before compaction is tried again that gained nothing. */
 const WORTH_ANOTHER_TRY = 1.1;
 
+/** False when there is nothing to compact, without counting anything. */
+export function mayBeTooLong(turn: RunningTurn): boolean {
+  const { contextWindow } = turn.prepared.model;
+  return contextWindow !== null && atMost(turn) >= contextWindow * COMPACT_AT;
+}
+
 /** Compacts the thread of a turn that has come too near to the model's window. True when the prompt is shorter now. */
 export async function compactIfNeeded(turn: RunningTurn, { force = false } = {}): Promise<boolean> {
   const { contextWindow } = turn.prepared.model;
   if (!force) {
-    if (contextWindow === null || atMost(turn) < contextWindow * COMPACT_AT) return false;
-    if ((await measure(turn)) < Math.max(contextWindow * COMPACT_AT, turn.meter.incompressible * WORTH_ANOTHER_TRY)) return false;
+    if (contextWindow === null || (await measure(turn)) < Math.max(contextWindow * COMPACT_AT, turn.meter.incompressible * WORTH_ANOTHER_TRY)) return false;
   }
   const measured = turn.meter.tokens;
   const done = await compactThread(turn.deps, turn.prepared, turn.record.threadId, { force, measured }, turn.signal);

@@ -1,6 +1,6 @@
 import type { JsonValue, Message } from '../contract/index.ts';
 import { decideCalls, readCalls, runCalls, type DecidedCall } from './calls.ts';
-import { compactIfNeeded } from './compact-turn.ts';
+import { compactIfNeeded, mayBeTooLong } from './compact-turn.ts';
 import { limitEnd, limitReached } from './limits.ts';
 import type { AssistantMessage } from './messages.ts';
 import { addUsage } from './meter.ts';
@@ -14,7 +14,7 @@ export async function runLoop(turn: RunningTurn): Promise<TurnEnd> {
   for (;;) {
     const end = stopBefore(turn);
     if (end) return end;
-    await compactIfNeeded(turn);
+    if (mayBeTooLong(turn)) await compactIfNeeded(turn);
     const outcome = await streamStep(turn);
     if (!shortened && outcome.spoken.length === 0 && isTooLong(turn, outcome)) {
       shortened = true;
@@ -51,7 +51,8 @@ async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEn
   const message = assistantMessage(outcome, asked);
   if (outcome.text !== '') turn.text = outcome.text;
   const ending = outcome.cut || asked.length === 0 ? endOf(turn, outcome) : null;
-  await addUsage(turn, ...usageOf(outcome), outcome.text);
+  const estimating = addUsage(turn, ...usageOf(outcome), outcome.text);
+  if (estimating) await estimating;
   if (message.content.length === 0) return ending;
 
   turn.prompt.push(message);
@@ -63,7 +64,8 @@ async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEn
     turn.emit({ type: 'step-end', step, usage: turn.usage });
     return { ...ending, stored: true };
   }
-  const calls = await decideCalls(turn, step, asked);
+  const decided = decideCalls(turn, step, asked);
+  const calls = decided instanceof Promise ? await decided : decided;
   return answerCalls(turn, step, calls, [threads.recordStep(turn.record.id, step, message, calls.map(({ record }) => record), turn.usage)]);
 }
 

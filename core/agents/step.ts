@@ -3,7 +3,6 @@ import { modelFailure } from '../models/failure.ts';
 import { streamWithRetry } from '../models/retry.ts';
 import type { AssistantMessage } from './messages.ts';
 import type { RunningTurn } from './turn-types.ts';
-import { untilAborted } from './until-aborted.ts';
 
 /** A call as it came out of the model: its input still as text. */
 export interface RawCall {
@@ -35,7 +34,7 @@ type SpokenPart = Extract<AssistantPart, { type: 'text' | 'reasoning' }>;
 export async function streamStep(turn: RunningTurn): Promise<StepOutcome> {
   const gathered = new Gathering(turn);
   try {
-    await untilAborted(gathered.readAll(), turn.signal);
+    await gathered.readAll(); // ends at once when the turn is aborted, whatever the model does
     return gathered.outcome(gathered.failed);
   } catch (error) {
     return gathered.outcome(turn.signal.aborted ? { kind: 'aborted' } : { kind: 'failed', error });
@@ -73,7 +72,6 @@ class Gathering {
         emit({ type: 'notice', code: 'model_retry', message: `${messageOf(modelFailure(error, ref))}; trying again in ${Math.ceil(delayMs / 1000)} s` }),
     });
     for await (const part of stream) {
-      if (signal.aborted) return;
       this.take(part);
       const full = this.turn.ready();
       if (full) await full;
