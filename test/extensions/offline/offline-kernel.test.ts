@@ -1,0 +1,45 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { testKernel, type TestKernel, type TurnOutcome } from 'pith/testing';
+
+let kernel: TestKernel | undefined;
+afterEach(async () => {
+  await kernel?.stop();
+  kernel = undefined;
+});
+
+const calls = (turn: TurnOutcome) => turn.events.flatMap((event) => (event.type === 'tool-call' ? [[event.name, event.input]] : []));
+
+describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped sandbox (wire: $wire)', ({ wire }) => {
+  it('is the model that is chosen, and answers from the right skill, naming the place and how to connect a model', async () => {
+    kernel = await testKernel({ wire });
+    const turn = await kernel.run('review my extension for best practices');
+    expect(turn).toMatchObject({ reason: 'done', error: undefined });
+    expect(calls(turn)).toEqual([['list_skills', { query: 'review my extension for best practices' }], ['read_skill', { skill_id: 'code-review' }]]);
+    expect(turn.results.map((result) => result.ok)).toEqual([true, true]);
+    expect(turn.text).toContain('code-review › Best practices');
+    expect(turn.text).toContain('code-review');
+    expect(turn.text).toMatch(/PITH_MODEL/);
+  });
+
+  it('answers a follow-up in the same thread, although the skill is not sent twice', async () => {
+    kernel = await testKernel({ wire });
+    await kernel.run('review my extension for best practices');
+    const turn = await kernel.run('code-review: how do I write the report?');
+    expect(turn.results.at(-1)?.output).toMatch(/already loaded above/);
+    expect(turn.text).toContain('code-review › Form of the report');
+  });
+
+  it('finds a skill of the user, and says so when nothing fits', async () => {
+    const skill = '---\nname: sourdough\ndescription: Bake sourdough bread with wild yeast.\n---\n# Sourdough\n\n## Proofing\n\nLet the dough rest for twelve hours.\n';
+    kernel = await testKernel({ wire, files: { 'skills/sourdough/SKILL.md': skill } });
+    expect((await kernel.run('how long should sourdough dough rest?')).text).toContain('Let the dough rest for twelve hours.');
+    const turn = await kernel.run('zebra xylophone quantum', { threadId: 'other' });
+    expect(turn.text).toContain('No skill fits');
+    expect(turn.text).toContain('`code-review`');
+  });
+
+  it('lists the skills for a greeting', async () => {
+    kernel = await testKernel({ wire });
+    expect((await kernel.run('Hello!')).text).toContain('- `code-review`');
+  });
+});

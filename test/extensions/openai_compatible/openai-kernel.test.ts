@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { testKernel, type TestKernel } from 'pith/testing';
+import { CONTEXT_LENGTH_EXCEEDED, startOpenAiServer, type OpenAiServer } from '../../fixtures/openai-server.ts';
+
+const KEY = 'sk-canary-1234567890';
+let server: OpenAiServer;
+let kernel: TestKernel | undefined;
+beforeEach(async () => void (server = await startOpenAiServer()));
+afterEach(async () => {
+  await kernel?.stop();
+  kernel = undefined;
+  await server.close();
+});
+
+async function start(env: Record<string, string> = {}) {
+  kernel = await testKernel({ env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: server.url, ...env } });
+  return kernel;
+}
+
+describe('a turn with a model behind HTTP', () => {
+  it('uses the first model that the server lists, runs its parallel calls and sends their results back', async () => {
+    const { run } = await start();
+    server.script({ text: 'Looking. ', calls: [{ id: 'a', name: 'list_skills', input: {} }, { id: 'b', name: 'read_skill', input: { skill_id: 'code-review' } }] }, { text: 'All done.' });
+    const turn = await run('What is there?');
+    expect(turn).toMatchObject({ reason: 'done', error: undefined, text: expect.stringContaining('All done.') });
+    expect(turn.events.at(-1)).toMatchObject({ usage: { inputTokens: 20, outputTokens: 10 } });
+    const chats = server.requests.filter((request) => request.method === 'POST');
+    expect(chats.map((request) => request.body.model)).toEqual(['test-model', 'test-model']);
+    expect(chats[0]?.body.tools?.map((tool) => tool.function.name)).toEqual(expect.arrayContaining(['list_skills', 'read_skill']));
+    const results = chats[1]?.body.messages.filter((message) => message.role === 'tool') ?? [];
+    expect(results.map((message) => message.tool_call_id)).toEqual(['a', 'b']);
+    expect(String(results[1]?.content)).toContain('<skill id="code-review"');
+  });
+
+  it('takes the model that PITH_MODEL names at the address that is set', async () => {
+    const { run } = await start({ PITH_MODEL: 'openai/my-model' });
+    server.script({ text: 'Hi.' });
+    expect((await run('Hello')).text).toBe('Hi.');
+    expect(server.requests.map((request) => [request.method, request.body?.model])).toEqual([['POST', 'my-model']]);
+  });
+
+  it('K61 ends with a clear error, without the key, when the key is refused', async () => {
+    const { run } = await start({ PITH_MODEL: 'openai/m' });
+    server.script({ status: 401, error: { message: `Incorrect API key provided: ${KEY}` } });
+    const turn = await run('Hello');
+    expect(turn).toMatchObject({ reason: 'error', error: { code: 'model_auth' } });
+    expect(JSON.stringify(turn.events)).not.toContain(KEY);
+  });
+
+  it('tries again after 429, waiting as long as the server asks', async () => {
+    const { run } = await start({ PITH_MODEL: 'openai/m' });
+    server.script({ status: 429, headers: { 'retry-after': '0' } }, { text: 'Now.' });
+    expect(await run('Hello')).toMatchObject({ reason: 'done', text: 'Now.' });
+  });
+
+  it('says so when the conversation does not fit', async () => {
+    const { run } = await start({ PITH_MODEL: 'openai/m' });
+    server.script(CONTEXT_LENGTH_EXCEEDED, CONTEXT_LENGTH_EXCEEDED, CONTEXT_LENGTH_EXCEEDED);
+    expect(await run('Hello')).toMatchObject({ reason: 'error', error: { code: 'model_context_too_long' } });
+  });
+
+  it('keeps what was said when the connection breaks in the middle, and names the reason', async () => {
+    const { run } = await start({ PITH_MODEL: 'openai/m' });
+    const broken = { text: ['One ', 'two ', 'three'], resetAfter: 3 };
+    server.script(broken, broken, broken, broken, broken);
+    const turn = await run('Hello');
+    expect(turn.reason).toBe('error');
+    expect(turn.error?.code).toBe('model_unreachable');
+  });
+
+  it('aborts the request when the turn is aborted', async () => {
+    const { run } = await start({ PITH_MODEL: 'openai/m' });
+    server.script({ text: ['One ', 'two '], stallAfter: 2 });
+    const abort = new AbortController();
+    const turn = run('Hello', {}, abort.signal);
+    while (server.requests.length === 0) await new Promise((resolve) => void setImmediate(resolve));
+    abort.abort();
+    expect((await turn).reason).toBe('aborted');
+    expect(await server.requests[0]?.abandoned).toBe(true);
+  });
+});
