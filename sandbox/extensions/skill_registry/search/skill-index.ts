@@ -10,6 +10,9 @@ export interface RankAnswer {
   readonly ready: boolean;
 }
 
+/** So few bodies are read in less time than a person notices, so that a search waits for them. */
+const WAIT_FOR = 200;
+
 /** Keeps a ranker in step with the newest snapshot: first the metadata, then, in the background, each changed body once. */
 export class SkillIndex {
   readonly #ranker: SkillRanker;
@@ -37,6 +40,7 @@ export class SkillIndex {
 
   async rank(snapshot: Snapshot, query: string, options: RankOptions): Promise<RankAnswer> {
     await this.sync(snapshot);
+    if (this.#bodies.length <= WAIT_FOR) await this.settled();
     return { ranked: this.#ranker.rank(query, options), ready: this.#bodies.length === 0 && this.#reading === null };
   }
 

@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process';
+import { link, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readResource } from '../../../sandbox/extensions/skill_registry/reading/resource.ts';
+
+const SECRET = 'SECRET-OUTSIDE';
+let root = '';
+let skill = '';
+
+beforeAll(async () => {
+  root = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-traversal-')));
+  skill = path.join(root, 'skills/alpha');
+  await mkdir(path.join(skill, 'references/deep'), { recursive: true });
+  await mkdir(path.join(root, 'skills/alpha-twin'), { recursive: true });
+  await writeFile(path.join(skill, 'references/guide.md'), 'inside');
+  await writeFile(path.join(root, 'secret.txt'), SECRET);
+  await writeFile(path.join(root, 'skills/secret.txt'), SECRET);
+  await writeFile(path.join(root, 'skills/alpha-twin/secret.txt'), SECRET);
+  await symlink(path.join(root, 'secret.txt'), path.join(skill, 'out.txt'));
+  await symlink('../../../secret.txt', path.join(skill, 'references/relative.txt'));
+  await symlink(root, path.join(skill, 'folder'));
+  await symlink('/', path.join(skill, 'slash'));
+  await symlink('/proc/self', path.join(skill, 'proc'));
+  await symlink('/dev/zero', path.join(skill, 'zero'));
+  await symlink(path.join(root, 'nothing'), path.join(skill, 'dangling'));
+  await symlink('loop', path.join(skill, 'loop'));
+  await link(path.join(root, 'secret.txt'), path.join(skill, 'hard.txt'));
+  execFileSync('mkfifo', [path.join(skill, 'fifo')]);
+});
+
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+const UP = [
+  '..', '%2e%2e', '%252e%252e', '..%00', '%c0%ae%c0%ae', '%uff0e%uff0e', '．．', '‥', '..;', '.. ', ' ..', '...', '....', '.%2e', '%2e.', '..\u200b', '\u202e..', '..\\', '\\..', '%2e%2e%5c', '&#46;&#46;', '\\x2e\\x2e', '~', '$HOME', '..%09', '.\u0000.',
+];
+const SEPARATORS = ['/', '//', '\\', '%2f', '%252f', '%5c', '%c0%af', '∕', '／', '/./', '\\/', '%00/', ';/'];
+const TARGETS = ['secret.txt', 'etc/passwd', 'skills/secret.txt', 'alpha-twin/secret.txt', 'no-such-file'];
+const PREFIXES = ['', 'references/deep/'];
+const DEPTHS = [1, 3];
+
+function* payloads(): Iterable<string> {
+  for (const up of UP) for (const separator of SEPARATORS) for (const target of TARGETS) for (const prefix of PREFIXES) for (const depth of DEPTHS) {
+    yield prefix + `${up}${separator}`.repeat(depth) + target;
+  }
+}
+
+const SPECIAL = [
+  '', '.', '..', '/', './', '//', '../', 'references', 'references/', 'references/..', 'references/deep', '/etc/passwd', '//etc/passwd', 'file:///etc/passwd', 'C:\\Windows\\win.ini', '\\\\host\\share',
+  '/proc/self/environ', '/dev/stdin', '/dev/fd/0', 'out.txt', './out.txt', 'references/relative.txt', 'relative.txt', 'folder/secret.txt', 'folder', 'slash/etc/passwd', 'proc/environ', 'proc/fd/0', 'zero', 'dangling',
+  'loop', 'loop/loop', 'hard.txt', './hard.txt', 'fifo', 'guide.md/x', 'references/guide.md/', 'references/guide.md/..', 'references//guide.md', 'references/./guide.md', 'references/deep/../guide.md', 'guide.md\0.png', '\0',
+  'a'.repeat(300), 'a/'.repeat(3000), 'x'.repeat(100_000), 'ä'.repeat(200), 'missing.md',
+];
+
+describe('paths of resources', () => {
+  it('S44 refuses every payload of the traversal list alike, and reads nothing outside', async () => {
+    let count = 0;
+    for (const payload of payloads()) {
+      const answer = await readResource(skill, payload);
+      if (answer.kind !== 'refused') expect.fail(`${JSON.stringify(payload)} → ${JSON.stringify(answer)}`);
+      count += 1;
+    }
+    expect(count).toBeGreaterThan(5000);
+  }, 60_000);
+
+  it.each(SPECIAL.map((payload) => [payload.length > 60 ? `${payload.slice(0, 60)}…` : payload, payload]))('S44 refuses %j in the same words', async (_, payload) => {
+    expect(await readResource(skill, payload)).toEqual({ kind: 'refused' });
+  });
+
+  it('S44 reads an honest file beside all of that', async () => {
+    expect(await readResource(skill, 'references/guide.md')).toMatchObject({ kind: 'text', text: 'inside' });
+    expect(await readResource(skill, 'guide.md')).toMatchObject({ kind: 'text', text: 'inside' });
+  });
+
+  it('S44 refuses a folder that is no longer where it was found', async () => {
+    const moved = path.join(root, 'skills/moved');
+    await symlink(skill, moved);
+    expect(await readResource(moved, 'references/guide.md')).toEqual({ kind: 'refused' });
+    expect(await readResource(path.join(root, 'skills/gone'), 'references/guide.md')).toEqual({ kind: 'refused' });
+  });
+
+  it('S44 leaves no descriptor open', async () => {
+    const { readdir } = await import('node:fs/promises');
+    const before = (await readdir('/proc/self/fd')).length;
+    for (let round = 0; round < 50; round++) for (const payload of ['references/guide.md', 'out.txt', 'folder/secret.txt', 'hard.txt', 'fifo', 'references/deep', 'missing/missing']) await readResource(skill, payload);
+    expect((await readdir('/proc/self/fd')).length).toBeLessThanOrEqual(before + 1);
+  });
+});

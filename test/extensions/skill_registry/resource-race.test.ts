@@ -1,0 +1,76 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { listResources } from '../../../sandbox/extensions/skill_registry/reading/resource-list.ts';
+import { readResource } from '../../../sandbox/extensions/skill_registry/reading/resource.ts';
+
+/** Swaps honest and hostile things for one another as fast as it can, until it is killed. */
+const SWAPPER = `
+  const fs = require('node:fs'), path = require('node:path');
+  const [root] = process.argv.slice(1);
+  const skill = path.join(root, 'skills/alpha'), out = path.join(root, 'outside');
+  const attempt = (run) => { try { run(); } catch {} };
+  const swaps = [
+    () => { fs.rmSync(skill + '/file.txt', { force: true }); fs.writeFileSync(skill + '/file.txt', 'inside'); },
+    () => { fs.rmSync(skill + '/file.txt', { force: true }); fs.symlinkSync(out + '/file.txt', skill + '/file.txt'); },
+    () => { fs.rmSync(skill + '/file.txt', { force: true }); fs.linkSync(out + '/file.txt', skill + '/file.txt'); },
+    () => { fs.rmSync(skill + '/file.txt', { force: true }); },
+    () => { fs.renameSync(skill + '/references', skill + '/parked'); fs.symlinkSync(out, skill + '/references'); },
+    () => { fs.rmSync(skill + '/references', { force: true }); fs.renameSync(skill + '/parked', skill + '/references'); },
+    () => { fs.renameSync(skill, skill + '-parked'); fs.symlinkSync(out, skill); },
+    () => { fs.unlinkSync(skill); fs.renameSync(skill + '-parked', skill); },
+  ];
+  process.stdout.write('ready');
+  for (;;) for (const swap of [swaps[0], swaps[1], swaps[0], swaps[2], swaps[3], swaps[0], swaps[4], swaps[5], swaps[6], swaps[7]]) attempt(swap);
+`;
+
+const children: ChildProcess[] = [];
+const folders: string[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+});
+
+async function racing(): Promise<string> {
+  const root = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-race-')));
+  folders.push(root);
+  for (const folder of ['skills/alpha/references', 'outside/references']) await mkdir(path.join(root, folder), { recursive: true });
+  for (const [file, text] of [['skills/alpha/file.txt', 'inside'], ['skills/alpha/references/file.txt', 'inside'], ['outside/file.txt', 'SECRET'], ['outside/references/file.txt', 'SECRET'], ['outside/only.txt', 'SECRET']]) {
+    await writeFile(path.join(root, file!), text!);
+  }
+  const child = spawn(process.execPath, ['-e', SWAPPER, root], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  await once(child.stdout!, 'data');
+  return path.join(root, 'skills/alpha');
+}
+
+describe('while another process swaps files, links and folders', () => {
+  it('S44 never reads a byte from outside, and never hangs', async () => {
+    const skill = await racing();
+    const seen = new Map<string, number>();
+    for (let round = 0; round < 600; round++) {
+      const answers = await Promise.all(['file.txt', 'references/file.txt', 'only.txt', 'references/only.txt'].map((file) => readResource(skill, file)));
+      for (const answer of answers) {
+        const text = answer.kind === 'text' ? answer.text : answer.kind;
+        seen.set(text, (seen.get(text) ?? 0) + 1);
+      }
+    }
+    expect([...seen.keys()].filter((text) => !['inside', 'refused', ''].includes(text))).toEqual([]);
+    expect(seen.get('inside')).toBeGreaterThan(0); // the race was on: both kinds of answers came
+    expect(seen.get('refused')).toBeGreaterThan(0);
+  }, 60_000);
+
+  it('S41 S44 never lists a file from outside', async () => {
+    const skill = await racing();
+    for (let round = 0; round < 300; round++) {
+      const { entries } = await listResources(skill);
+      expect(entries.filter(({ path: file }) => file.endsWith('only.txt'))).toEqual([]);
+    }
+  }, 60_000);
+});
