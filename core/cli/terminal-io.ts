@@ -34,7 +34,7 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
     quiet: options.quiet,
     colour: isTerminal(stdio.output) && !options.noColour && !options.json,
     get columns() {
-      return (stdio.output as Partial<NodeJS.WriteStream>).columns ?? 80;
+      return (stdio.output as Partial<NodeJS.WriteStream>).columns || 80; // a terminal that does not know says 0
     },
   };
 }

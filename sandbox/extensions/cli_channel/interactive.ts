@@ -8,7 +8,7 @@ import { HistoryFile } from './history-file.ts';
 import { LineEditor } from './line-editor.ts';
 import type { Opening } from './opening.ts';
 import { SlashCommands } from './slash-commands.ts';
-import type { Terminal } from './terminal.ts';
+import { widthOf, type Terminal } from './terminal.ts';
 import type { Terminals } from './terminals.ts';
 import { TurnView } from './turn-view.ts';
 
@@ -63,7 +63,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     ...io,
     print: write,
     error: (text) => write(colour.red(text)),
-    columns: terminal.output.columns ?? 80,
+    columns: widthOf(terminal),
     ask: (question) => editor.next(`${question} `),
     session: { threadId: conversation.threadId, agentId: conversation.agentId },
   });

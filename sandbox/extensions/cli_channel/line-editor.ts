@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
-import type { Terminal } from './terminal.ts';
+import { widthOf, type Terminal } from './terminal.ts';
 
 export interface LineEditorOptions {
   readonly terminal: Terminal;
@@ -110,7 +110,7 @@ export class LineEditor {
         done();
       },
     });
-    Object.defineProperties(output, { columns: { get: () => terminal.output.columns ?? 80 }, isTTY: { value: true } });
+    Object.defineProperties(output, { columns: { get: () => widthOf(terminal) }, isTTY: { value: true } });
     terminal.output.on('resize', () => output.emit('resize'));
     return output;
   }

@@ -4,6 +4,7 @@ import { renderMarkdownTable } from './markdown-table.ts';
 import { cells, WordWrap } from './word-wrap.ts';
 
 const WIDEST = 100;
+const NARROWEST = 12;
 /** What a line may still turn out to be: a fence, heading, list, rule, quote or table. */
 const UNDECIDED = /^\s*(?:`{0,3}|~{0,3}|#{1,6}\s*|>|[-*+_][-*_\s]*|\d{1,9}[.)]?|(?:[-*+]|\d{1,9}[.)])\s+(?:\[(?:[ xX]\]?)?)?\s*)$/u;
 
@@ -27,7 +28,7 @@ export class MarkdownStream {
     private readonly options: { readonly colour: boolean; readonly columns: () => number },
   ) {
     const look = looks(options.colour);
-    this.#wrap = new WordWrap(write, (span) => look(this.#kind === 'heading' ? { ...span, looks: ['bold', ...span.looks] } : span), () => Math.min(WIDEST, options.columns() - 1));
+    this.#wrap = new WordWrap(write, (span) => look(this.#kind === 'heading' ? { ...span, looks: ['bold', ...span.looks] } : span), () => Math.max(NARROWEST, Math.min(WIDEST, options.columns() - 1)));
   }
 
   feed(delta: string): void {

@@ -8,3 +8,8 @@ export interface Terminal {
 export function processTerminal(): Terminal {
   return { input: process.stdin, output: process.stdout };
 }
+
+/** A terminal that does not know its width says nothing or 0. */
+export function widthOf({ output }: Terminal): number {
+  return output.columns || 80;
+}

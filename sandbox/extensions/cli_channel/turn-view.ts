@@ -3,7 +3,7 @@ import type { Clock, TurnEvent } from 'pith';
 import { clean, MarkdownStream } from './markdown-stream.ts';
 import { Spinner } from './spinner.ts';
 import { endingLine, stepLine, type StepTimes } from './step-line.ts';
-import type { Terminal } from './terminal.ts';
+import { widthOf, type Terminal } from './terminal.ts';
 
 export interface ViewOptions {
   readonly terminal: Terminal;
@@ -25,7 +25,7 @@ export class TurnView {
   constructor(private readonly options: ViewOptions) {
     const { terminal, clock, colour } = options;
     this.#colour = pc.createColors(colour);
-    this.#markdown = new MarkdownStream((text) => this.#write(text), { colour, columns: () => terminal.output.columns ?? 80 });
+    this.#markdown = new MarkdownStream((text) => this.#write(text), { colour, columns: () => widthOf(terminal) });
     this.#spinner = new Spinner((text) => terminal.output.write(text), clock, this.#colour.dim);
   }
 

@@ -131,7 +131,7 @@ export interface Person {
 }
 
 /** A person at a terminal that talks with `pith chat`. */
-export function person(chat: Chat, words: readonly string[] = [], signal = new AbortController().signal): Person {
+export function person(chat: Chat, words: readonly string[] = [], signal = new AbortController().signal, columns = 80): Person {
   let screen = '';
   let seen = 0;
   const watchers = new Set<() => void>();
@@ -144,7 +144,7 @@ export function person(chat: Chat, words: readonly string[] = [], signal = new A
         done();
       },
     }),
-    { isTTY: true, columns: 80 },
+    { isTTY: true, columns },
   );
   const io: CommandIO = {
     print: () => undefined, error: () => undefined, json: () => undefined, ask: async () => null, input: { async *[Symbol.asyncIterator]() {} },

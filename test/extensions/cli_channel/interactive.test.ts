@@ -25,6 +25,16 @@ describe('a conversation on a terminal', () => {
     expect(ada.screen()).not.toContain('No model is connected');
   });
 
+  it('takes a terminal that does not know its width for one of 80', async () => {
+    chat = await fakeChat([says('one two three four')]);
+    const ada = person(chat, [], undefined, 0);
+    await ada.sees('› ');
+    ada.type('hello\r');
+    await ada.sees('one two three four\n');
+    ada.end();
+    await ada.done;
+  });
+
   it('says how to connect a model when there is none', async () => {
     chat = await fakeChat([says('ok')], kernelCommands('offline/librarian'));
     const ada = person(chat);
