@@ -7,6 +7,8 @@ import { Problem } from './problem.ts';
 export interface BundleRequest extends ImportRules {
   /** Relative to the directory. */
   readonly entry: string;
+  /** Where the bundle will lie: its source map says where the sources are from there. */
+  readonly file: string;
 }
 
 /** One module of an extension's own files for one entry. Throws a `Problem` of phase `bundle` that names file and line. */
@@ -18,6 +20,7 @@ export async function bundle(request: BundleRequest): Promise<string> {
       entryPoints: [path.join(request.directory, request.entry)],
       bundle: true,
       write: false,
+      outfile: request.file,
       format: 'esm',
       platform: 'node',
       target: 'node20',

@@ -1,5 +1,6 @@
 import { codeOf, messageOf, PithError, type ErrorCode } from '../contract/errors.ts';
 import type { Phase } from '../contract/index.ts';
+import { placeOfError } from './source-place.ts';
 
 /** What stopped an extension, on its way to become a `Failure`. */
 export class Problem extends PithError {
@@ -25,20 +26,6 @@ export function problemOf(error: unknown, phase: Phase, code: ErrorCode): Proble
   if (error instanceof Problem) return error;
   const own = codeOf(error, code);
   const known = error instanceof PithError ? (own as ErrorCode) : code;
-  const at = placeOf(error);
+  const at = placeOfError(error);
   return new Problem(phase, known, messageOf(error), { cause: error, cure: error instanceof PithError ? error.cure : undefined, ...at });
-}
-
-/** The innermost place in a stack that lies in a bundle; source maps make it the author's file. */
-function placeOf(error: unknown): { file?: string; line?: number } {
-  const frame =
-    error instanceof Error
-      ? /\(?((?:file:\/\/)?\/[^\s():]+):(\d+):\d+\)?/.exec(
-          error.stack
-            ?.split('\n')
-            .slice(1)
-            .find((line) => line.includes('/bundles/')) ?? '',
-        )
-      : null;
-  return frame?.[1] && frame[2] ? { file: frame[1].replace(/^file:\/\//, ''), line: Number(frame[2]) } : {};
 }

@@ -14,10 +14,16 @@ export async function shipExtensions({ packageRoot }: { readonly packageRoot: st
   const folder = path.join(packageRoot, 'dist', 'ext');
   await mkdir(folder, { recursive: true });
   const roots = [{ directory: path.join(packageRoot, 'sandbox'), shipped: true }];
-  const { declarations } = await discover({ roots, agentPaths: [], index: openIndex(path.join(folder, 'none.json')), isEnabled: () => true });
+  const { declarations } = await discover({
+    roots,
+    agentPaths: [],
+    index: openIndex(path.join(folder, 'none.json')),
+    isEnabled: () => true,
+  });
   const shipped: Writable<ShippedIndex> = {};
   for (const declaration of declarations.values()) {
-    if (declaration.manifest?.entrypoint !== undefined) shipped[declaration.id] = await ship(declaration, declaration.manifest.entrypoint, folder, packageRoot);
+    if (declaration.manifest?.entrypoint !== undefined)
+      shipped[declaration.id] = await ship(declaration, declaration.manifest.entrypoint, folder, packageRoot);
   }
   await writeFile(path.join(folder, 'index.json'), `${JSON.stringify(shipped, null, 2)}\n`);
 }
@@ -25,12 +31,13 @@ export async function shipExtensions({ packageRoot }: { readonly packageRoot: st
 async function ship(declaration: Declaration, entrypoint: string, folder: string, packageRoot: string): Promise<ShippedIndex[string]> {
   const { id, directory, digest, manifest } = declaration;
   const write = async (entry: string): Promise<string> => {
-    const text = await bundle({ directory, entry, packageRoot, bundlePackages: true });
+    const text = await bundle({ directory, entry, packageRoot, bundlePackages: true, file: path.join(folder, `${id}.mjs`) });
     const file = `${id}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.mjs`;
     await writeFile(path.join(folder, file), text);
     return file;
   };
   const commands = new Map<string, string>();
-  for (const entry of new Set((manifest?.commands ?? []).flatMap((command) => command.entry ?? []))) commands.set(entry, await write(entry));
+  for (const entry of new Set((manifest?.commands ?? []).flatMap((command) => command.entry ?? [])))
+    commands.set(entry, await write(entry));
   return { digest, main: await write(entrypoint), commands: Object.fromEntries(commands) };
 }

@@ -16,10 +16,19 @@ afterEach(() => sandbox.close());
 const CANARY = 'canary/“7f3a”\\9d+c1&b';
 
 describe('secrets', () => {
-  const forms = () => [CANARY, JSON.stringify(CANARY).slice(1, -1), encodeURIComponent(CANARY), Buffer.from(CANARY).toString('base64'), Buffer.from(CANARY).toString('hex')];
+  const forms = () => [
+    CANARY,
+    JSON.stringify(CANARY).slice(1, -1),
+    encodeURIComponent(CANARY),
+    Buffer.from(CANARY).toString('base64'),
+    Buffer.from(CANARY).toString('hex'),
+  ];
 
   it('K61 gives declared secrets only, and keeps their values out of failures, logs, results, events and context', async () => {
-    await sandbox.extension('spy', 'tool, context', `import type { ExtensionContext } from 'pith';
+    await sandbox.extension(
+      'spy',
+      'tool, context',
+      `import type { ExtensionContext } from 'pith';
       const forms = (s: string) => [s, Buffer.from(s).toString('base64'), Buffer.from(s).toString('hex'), encodeURIComponent(s)].join(' ');
       export default class Spy {
         contextPriority = 1;
@@ -36,12 +45,18 @@ describe('secrets', () => {
             tool('unset', () => this.context.getSecret('UNSET_TOKEN')),
           ];
         }
-      }`, 'secrets: [SPY_TOKEN, UNSET_TOKEN]');
+      }`,
+      'secrets: [SPY_TOKEN, UNSET_TOKEN]',
+    );
     const host = await sandbox.host({ env: { SPY_TOKEN: CANARY, HOME_TOKEN: 'another-canary' } });
     const seen: unknown[] = [];
-    for (const tool of ['throws', 'returns', 'refuses', 'logs', 'other', 'unset']) seen.push(await host.callTool('spy', tool, {}, CALL, NEVER));
+    for (const tool of ['throws', 'returns', 'refuses', 'logs', 'other', 'unset'])
+      seen.push(await host.callTool('spy', tool, {}, CALL, NEVER));
     expect(seen[1]).toMatchObject({ ok: true, output: { list: ['[secret SPY_TOKEN]'] } });
-    expect(seen[4]).toMatchObject({ ok: false, error: { message: expect.stringContaining("secret 'HOME_TOKEN', which its manifest does not declare") } });
+    expect(seen[4]).toMatchObject({
+      ok: false,
+      error: { message: expect.stringContaining("secret 'HOME_TOKEN', which its manifest does not declare") },
+    });
     expect(seen[5]).toEqual({ ok: true, output: null });
     for (const source of await host.contexts()) seen.push(await source.getContext('p', TURN, NEVER));
     expect(seen.at(-1)).toContain('context [secret SPY_TOKEN]');
@@ -50,26 +65,40 @@ describe('secrets', () => {
     const log = await readFile(path.join(sandbox.directory, 'data/logs/pith.log'), 'utf8');
     expect(log).toContain('log [secret SPY_TOKEN]');
     for (const form of forms()) expect(`${JSON.stringify(seen)}\n${log}`).not.toContain(form);
-    for (const line of log.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ level: expect.any(Number), time: expect.any(Number), msg: expect.any(String) });
+    for (const line of log.trim().split('\n'))
+      expect(JSON.parse(line)).toMatchObject({ level: expect.any(Number), time: expect.any(Number), msg: expect.any(String) });
   });
 
   it('K61 keeps them out of the log also when pino writes it', async () => {
     const clock = fakeClock();
-    await sandbox.extension('spy', 'tool', `export default class Spy { constructor(context) { this.context = context; } getTools() { return [defineTool({ name: 'work', description: '', input: z.object({}), execute: () => { this.context.logger.info('it is ' + this.context.getSecret('SPY_TOKEN')); } })]; } }`, 'secrets: [SPY_TOKEN]');
+    await sandbox.extension(
+      'spy',
+      'tool',
+      `export default class Spy { constructor(context) { this.context = context; } getTools() { return [defineTool({ name: 'work', description: '', input: z.object({}), execute: () => { this.context.logger.info('it is ' + this.context.getSecret('SPY_TOKEN')); } })]; } }`,
+      'secrets: [SPY_TOKEN]',
+    );
     const host = await sandbox.host({ env: { SPY_TOKEN: CANARY }, clock });
     await host.callTool('spy', 'work', {}, CALL, NEVER);
     await clock.advance(1000);
     await host.callTool('spy', 'work', {}, CALL, NEVER);
     await host.stop();
     const log = await readFile(path.join(sandbox.directory, 'data/logs/pith.log'), 'utf8');
-    expect(log.trim().split('\n').map((line) => JSON.parse(line))).toMatchObject([{ name: 'spy', msg: 'it is [secret SPY_TOKEN]' }, { msg: 'it is [secret SPY_TOKEN]' }]);
+    expect(
+      log
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([{ name: 'spy', msg: 'it is [secret SPY_TOKEN]' }, { msg: 'it is [secret SPY_TOKEN]' }]);
   });
 });
 
 describe('context', () => {
   it('makes the data folder and opens the store on first use only, and releases what an extension owns newest first', async () => {
     const order: string[] = ((globalThis as { released?: string[] }).released = []);
-    await sandbox.extension('owner', 'tool', `import { writeFileSync } from 'node:fs';
+    await sandbox.extension(
+      'owner',
+      'tool',
+      `import { writeFileSync } from 'node:fs';
       export default class Owner {
         constructor(private readonly context) {
           context.own(() => globalThis.released.push('first'));
@@ -86,7 +115,8 @@ describe('context', () => {
             tool('keep', async () => { await kv.set('a', { b: 1 }); await database.write((run) => { run('CREATE TABLE owner_t (n INTEGER)'); run('INSERT INTO owner_t VALUES (?)', 7); }); return [await kv.get('a'), database.get('SELECT n FROM owner_t')]; }),
           ];
         }
-      }`);
+      }`,
+    );
     const host = await sandbox.host();
     const call = (tool: string) => host.callTool('owner', tool, {}, CALL, NEVER);
     await call('nothing');

@@ -9,7 +9,9 @@ let listeners: Map<string, ((...args: never[]) => void)[]>;
 
 /** The runner takes stray errors for failed tests; here they are the subject. */
 beforeEach(async () => {
-  listeners = new Map(['uncaughtException', 'unhandledRejection'].map((event) => [event, process.listeners(event as 'uncaughtException') as never]));
+  listeners = new Map(
+    ['uncaughtException', 'unhandledRejection'].map((event) => [event, process.listeners(event as 'uncaughtException') as never]),
+  );
   for (const event of listeners.keys()) process.removeAllListeners(event);
   clock = fakeClock();
   sandbox = await testSandbox();
@@ -84,22 +86,31 @@ async function settled(work: Promise<void>): Promise<void> {
 }
 
 describe.each(PHASES)('in %s', (phase) => {
-  it.each(Object.keys(FAULTS) as (keyof typeof FAULTS)[])('K10 survives %s, names extension, phase and reason, and other tools answer', async (fault) => {
-    await sandbox.extension('faulty', 'tool, context, service', faulty(phase, fault));
-    const host = await sandbox.host({ clock });
-    await settled(drive(host, phase, fault));
-    expect(await host.callTool('other', 'work', {}, CALL, NEVER)).toEqual({ ok: true, output: 'fine' });
-    const harmless = (phase === 'construct' || phase === 'reload') && (fault === 'reject' || fault === 'hang');
-    const waiting = phase === 'background' && fault === 'hang';
-    if (harmless && fault === 'hang') return; // a promise that a constructor forgets is nobody's fault
-    if (waiting) return expect(host.state('faulty')).toBe('active'); // work that never ends is what a service is
-    const told = host.failures().filter(({ extensionId }) => extensionId === 'faulty');
-    const named = harmless ? (phase === 'reload' ? ['construct', 'reload'] : [phase]) : phase === 'reload' ? ['reload', 'construct'] : [phase];
-    expect(told.map((failure) => failure.phase).filter((each) => named.includes(each))).not.toEqual([]);
-    const reason = fault === 'hang' ? /did not finish|longer than/ : fault.startsWith('process.') ? /refused/ : /FAULT/;
-    expect(told.map(({ message }) => message).join('\n')).toMatch(reason);
-    expect(host.show('faulty')).toMatchObject({ phase: expect.any(String), message: expect.any(String) });
-  });
+  it.each(Object.keys(FAULTS) as (keyof typeof FAULTS)[])(
+    'K10 survives %s, names extension, phase and reason, and other tools answer',
+    async (fault) => {
+      await sandbox.extension('faulty', 'tool, context, service', faulty(phase, fault));
+      const host = await sandbox.host({ clock });
+      await settled(drive(host, phase, fault));
+      expect(await host.callTool('other', 'work', {}, CALL, NEVER)).toEqual({ ok: true, output: 'fine' });
+      const harmless = (phase === 'construct' || phase === 'reload') && (fault === 'reject' || fault === 'hang');
+      const waiting = phase === 'background' && fault === 'hang';
+      if (harmless && fault === 'hang') return; // a promise that a constructor forgets is nobody's fault
+      if (waiting) return expect(host.state('faulty')).toBe('active'); // work that never ends is what a service is
+      const told = host.failures().filter(({ extensionId }) => extensionId === 'faulty');
+      const named = harmless
+        ? phase === 'reload'
+          ? ['construct', 'reload']
+          : [phase]
+        : phase === 'reload'
+          ? ['reload', 'construct']
+          : [phase];
+      expect(told.map((failure) => failure.phase).filter((each) => named.includes(each))).not.toEqual([]);
+      const reason = fault === 'hang' ? /did not finish|longer than/ : fault.startsWith('process.') ? /refused/ : /FAULT/;
+      expect(told.map(({ message }) => message).join('\n')).toMatch(reason);
+      expect(host.show('faulty')).toMatchObject({ phase: expect.any(String), message: expect.any(String) });
+    },
+  );
 });
 
 it('leaves errors that belong to no extension to the others who listen', async () => {

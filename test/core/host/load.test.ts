@@ -12,7 +12,11 @@ afterEach(() => sandbox.close());
 describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire }) => {
   it('K5 runs a tool with helper files, packages and the contract of the host', async () => {
     await sandbox.write('extensions/sum/add.ts', `export const add = (a: number, b: number): number => a + b;`);
-    await sandbox.extension('sum', 'tool', `import { add } from './add.ts';\nimport { ulid } from 'ulid';\n${toolClass('return { sum: add(input.n ?? 0, 1), id: ulid().length, turn: call.turn.id };')}`);
+    await sandbox.extension(
+      'sum',
+      'tool',
+      `import { add } from './add.ts';\nimport { ulid } from 'ulid';\n${toolClass('return { sum: add(input.n ?? 0, 1), id: ulid().length, turn: call.turn.id };')}`,
+    );
     const host = await sandbox.host({ wire });
     expect(host.state('sum')).toBe('idle');
     expect(await host.callTool('sum', 'work', { n: 2 }, CALL, NEVER)).toEqual({ ok: true, output: { sum: 3, id: 26, turn: 't1' } });
@@ -20,7 +24,10 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
   });
 
   it('K5 answers results as values: bad input, thrown, not JSON, undefined, toolError, toolResult', async () => {
-    await sandbox.extension('many', 'tool', toolClass(`
+    await sandbox.extension(
+      'many',
+      'tool',
+      toolClass(`
       switch (input.n) {
         case 1: throw new TypeError('broke');
         case 2: return { run() {} };
@@ -29,12 +36,16 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
         case 5: return toolResult('text', { title: 'T', metadata: { a: 1 }, retain: { key: 'k', digest: 'd' } });
         case 6: { const a: { self?: unknown } = {}; a.self = a; return a; }
         case 7: return 10n;
-      }`));
+      }`),
+    );
     const host = await sandbox.host({ wire });
     const call = (n: unknown) => host.callTool('many', 'work', { n } as never, CALL, NEVER);
     expect(await call('x')).toMatchObject({ ok: false, error: { code: 'tool_input_invalid', message: expect.stringContaining("'n'") } });
     expect(await call(1)).toEqual({ ok: false, error: { code: 'tool_failed', message: 'broke' } });
-    expect(await call(2)).toMatchObject({ ok: false, error: { code: 'not_serialisable', message: expect.stringContaining('the result.run') } });
+    expect(await call(2)).toMatchObject({
+      ok: false,
+      error: { code: 'not_serialisable', message: expect.stringContaining('the result.run') },
+    });
     expect(await call(3)).toEqual({ ok: true, output: null });
     expect(await call(4)).toEqual({ ok: false, error: { code: 'odd', message: 'is odd' } });
     expect(await call(5)).toEqual({ ok: true, output: 'text', title: 'T', metadata: { a: 1 }, retain: { key: 'k', digest: 'd' } });
@@ -46,12 +57,19 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
   });
 
   it('K5 reaches providers through handles: use, find, errors and functions that cannot cross', async () => {
-    await sandbox.extension('knowing', 'skill', `export default class Knowing {
+    await sandbox.extension(
+      'knowing',
+      'skill',
+      `export default class Knowing {
       async getSkillContent(id: string) { throw new PithError('skill_not_found', 'no ' + id, { cure: 'look again', statusCode: 404 }); }
       async listSkills(signal?: AbortSignal) { return [{ id: 'a', aborted: signal?.aborted }]; }
       async validateSkill(path: string) { throw new Error('broke ' + path); }
-    }`);
-    await sandbox.extension('asking', 'tool', `import { SkillProvider, ToolProvider, type ExtensionContext } from 'pith';
+    }`,
+    );
+    await sandbox.extension(
+      'asking',
+      'tool',
+      `import { SkillProvider, ToolProvider, type ExtensionContext } from 'pith';
       export default class Asking {
         skills;
         constructor(private readonly context: ExtensionContext) { this.skills = context.use(SkillProvider); }
@@ -62,7 +80,9 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
           }
           return { list: await this.skills.listSkills(), errors, found: this.context.find(SkillProvider).map((each) => each.extensionId) };
         } })]; }
-      }`, 'depends_on: [knowing]');
+      }`,
+      'depends_on: [knowing]',
+    );
     const host = await sandbox.host({ wire });
     const result = await host.callTool('asking', 'ask', {}, CALL, NEVER);
     expect(result).toMatchObject({
@@ -70,7 +90,11 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
       output: {
         list: [{ id: 'a', aborted: false }],
         found: ['knowing'],
-        errors: ['skill_not_found: no x / look again', 'provider_failed: broke p', expect.stringMatching(/^not_declared: 'asking' asks for a provider of 'tool'/)],
+        errors: [
+          'skill_not_found: no x / look again',
+          'provider_failed: broke p',
+          expect.stringMatching(/^not_declared: 'asking' asks for a provider of 'tool'/),
+        ],
       },
     });
     const skills = await host.skills();
@@ -87,11 +111,23 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
     await sandbox.extension('nonsense', 'context', context('return 5 as never;'));
     const host = await sandbox.host({ wire });
     const sources = await host.contexts();
-    expect(sources.map(({ extensionId, priority }) => [extensionId, priority])).toEqual([['good', 5], ['hanging', 5], ['nonsense', 5], ['throwing', 5]]);
+    expect(sources.map(({ extensionId, priority }) => [extensionId, priority])).toEqual([
+      ['good', 5],
+      ['hanging', 5],
+      ['nonsense', 5],
+      ['throwing', 5],
+    ]);
     const answers = await Promise.allSettled(sources.map((source) => source.getContext('p', TURN, NEVER)));
     expect(answers[0]).toEqual({ status: 'fulfilled', value: { system: 's p' } });
-    expect(answers.slice(1).map((answer) => answer.status === 'rejected' && answer.reason.code)).toEqual(['provider_timeout', 'provider_failed', 'provider_failed']);
-    const recorded = host.failures().filter(({ phase }) => phase === 'getContext').map(({ extensionId, code }) => `${extensionId} ${code}`);
+    expect(answers.slice(1).map((answer) => answer.status === 'rejected' && answer.reason.code)).toEqual([
+      'provider_timeout',
+      'provider_failed',
+      'provider_failed',
+    ]);
+    const recorded = host
+      .failures()
+      .filter(({ phase }) => phase === 'getContext')
+      .map(({ extensionId, code }) => `${extensionId} ${code}`);
     expect(recorded.sort()).toEqual(['hanging provider_timeout', 'nonsense provider_failed', 'throwing provider_failed']);
   });
 });
@@ -105,13 +141,22 @@ describe('what keeps an extension from loading', () => {
     const host = await sandbox.host();
     expect(host.list().map(({ id, state }) => `${id} ${state}`)).toEqual(['base idle', 'middle idle', 'other idle', 'top idle']);
     const status = await host.activateAll();
-    expect(status.map(({ id, state, phase }) => `${id} ${state} ${phase ?? ''}`.trim())).toEqual(['base failed construct', 'middle blocked order', 'other active', 'top blocked order']);
+    expect(status.map(({ id, state, phase }) => `${id} ${state} ${phase ?? ''}`.trim())).toEqual([
+      'base failed construct',
+      'middle blocked order',
+      'other active',
+      'top blocked order',
+    ]);
     expect(host.show('top')?.message).toContain("needs 'middle', which cannot run: it needs 'base', which cannot run: no base");
     await expect(host.tools('top')).rejects.toMatchObject({ code: 'provider_unavailable', message: expect.stringContaining('no base') });
   });
 
   it('K3 names the expected signature and the misspelt method', async () => {
-    await sandbox.extension('misspelt', 'context, tool', `export default class M { contextPriority = 1; async getContxt() { return null; } getTools() { return []; } }`);
+    await sandbox.extension(
+      'misspelt',
+      'context, tool',
+      `export default class M { contextPriority = 1; async getContxt() { return null; } getTools() { return []; } }`,
+    );
     const host = await sandbox.host();
     const status = await host.activate('misspelt');
     expect(status).toMatchObject({ state: 'failed', code: 'provides_mismatch' });
@@ -120,9 +165,16 @@ describe('what keeps an extension from loading', () => {
   });
 
   it('K3 warns of a protocol that is implemented and not declared', async () => {
-    await sandbox.extension('quiet', 'context', `export default class Q { contextPriority = 1; async getContext() { return null; } getTools() { return []; } }`);
+    await sandbox.extension(
+      'quiet',
+      'context',
+      `export default class Q { contextPriority = 1; async getContext() { return null; } getTools() { return []; } }`,
+    );
     const host = await sandbox.host();
-    expect(await host.activate('quiet')).toMatchObject({ state: 'active', notes: expect.arrayContaining([expect.objectContaining({ code: 'provides_mismatch' })]) });
+    expect(await host.activate('quiet')).toMatchObject({
+      state: 'active',
+      notes: expect.arrayContaining([expect.objectContaining({ code: 'provides_mismatch' })]),
+    });
   });
 
   it('K3 answers tools from the index without loading code, until sources or configuration change', async () => {
@@ -130,7 +182,9 @@ describe('what keeps an extension from loading', () => {
     const loads = () => (globalThis as { lazyLoads?: number }).lazyLoads ?? 0;
     const first = await sandbox.host();
     const tools = await first.tools('lazy');
-    expect(tools).toMatchObject([{ name: 'work', effect: 'read', needsApproval: 'never', timeoutMs: 20_000, inputSchema: { type: 'object' } }]);
+    expect(tools).toMatchObject([
+      { name: 'work', effect: 'read', needsApproval: 'never', timeoutMs: 20_000, inputSchema: { type: 'object' } },
+    ]);
     await first.stop();
     const before = loads();
     const second = await sandbox.host();
@@ -145,18 +199,31 @@ describe('what keeps an extension from loading', () => {
   });
 
   it('K3 refuses bad and doubled tool names and tells of properties without a schema', async () => {
-    const tools = (names: string[]) => `export default class T { getTools() { return [${names.map((name) => `defineTool({ name: '${name}', description: '', input: z.object({ any: z.unknown() }), execute: () => 1 })`).join()}]; } }`;
+    const tools = (names: string[]) =>
+      `export default class T { getTools() { return [${names.map((name) => `defineTool({ name: '${name}', description: '', input: z.object({ any: z.unknown() }), execute: () => 1 })`).join()}]; } }`;
     await sandbox.extension('bad', 'tool', tools(['has space']));
     await sandbox.extension('double', 'tool', tools(['one', 'one']));
     await sandbox.extension('vague', 'tool', tools(['one']));
     const host = await sandbox.host();
     await host.activateAll();
-    expect(host.list().map(({ id, state, code }) => `${id} ${state} ${code ?? ''}`.trim())).toEqual(['bad failed tool_name_invalid', 'double failed tool_name_invalid', 'vague active']);
-    expect(host.show('vague')?.notes.map(({ message }) => message).join()).toContain("'any'");
+    expect(host.list().map(({ id, state, code }) => `${id} ${state} ${code ?? ''}`.trim())).toEqual([
+      'bad failed tool_name_invalid',
+      'double failed tool_name_invalid',
+      'vague active',
+    ]);
+    expect(
+      host
+        .show('vague')
+        ?.notes.map(({ message }) => message)
+        .join(),
+    ).toContain("'any'");
   });
 
   it('K4 checks the configuration before construction and names the settings path', async () => {
-    const body = toolClass('return 1;', "static config = z.strictObject({ limit: z.number() }); constructor() { globalThis.constructedK4 = true; }");
+    const body = toolClass(
+      'return 1;',
+      'static config = z.strictObject({ limit: z.number() }); constructor() { globalThis.constructedK4 = true; }',
+    );
     await sandbox.extension('checked', 'tool', body, 'config: { limit: 3 }');
     await sandbox.write('pith.yaml', 'extensions:\n  checked:\n    limit: many\n    limitt: 4\n');
     const host = await sandbox.host();
@@ -168,23 +235,44 @@ describe('what keeps an extension from loading', () => {
   });
 
   it('checks agent keys with the schema of their owner and names the nearest key', async () => {
-    await sandbox.extension('owner', 'tool', toolClass('return 1;', "static agentKeys = { style: z.strictObject({ mode: z.string() }) };"), 'agent_keys: [style]');
+    await sandbox.extension(
+      'owner',
+      'tool',
+      toolClass('return 1;', 'static agentKeys = { style: z.strictObject({ mode: z.string() }) };'),
+      'agent_keys: [style]',
+    );
     const host = await sandbox.host();
     const keys = { style: { modee: 'x' }, stile: 1 };
     const found = await host.checkAgentKeys({ ...TURN.agent, keys });
     expect(found.map(({ code, message }) => `${code} ${message}`)).toEqual(
-      expect.arrayContaining([expect.stringMatching(/^unknown_key 'agent\.style\.modee'.*did you mean 'mode'/), expect.stringMatching(/^agent_key_unowned .*'style'/)]),
+      expect.arrayContaining([
+        expect.stringMatching(/^unknown_key 'agent\.style\.modee'.*did you mean 'mode'/),
+        expect.stringMatching(/^agent_key_unowned .*'style'/),
+      ]),
     );
   });
 
   it('refuses imports from elsewhere, naming file and line', async () => {
     await sandbox.write('secret.ts', 'export const a = 1;');
-    for (const [id, line] of Object.entries({ outside: "import { a } from '../../secret.ts';", data: "import a from 'data:text/javascript,export default 1';", http: "import a from 'https://example.org/a.js';", inside: "import a from 'pith/testing';", absolute: `import { a } from '${sandbox.directory}/secret.ts';` })) {
+    for (const [id, line] of Object.entries({
+      outside: "import { a } from '../../secret.ts';",
+      data: "import a from 'data:text/javascript,export default 1';",
+      http: "import a from 'https://example.org/a.js';",
+      inside: "import a from 'pith/testing';",
+      absolute: `import { a } from '${sandbox.directory}/secret.ts';`,
+    })) {
       await sandbox.extension(id, 'tool', `${line}\nexport const b = a;\n${toolClass('return 1;')}`);
     }
     const host = await sandbox.host();
     await host.activateAll();
-    for (const status of host.list()) expect(status).toMatchObject({ state: 'failed', code: 'import_forbidden', phase: 'bundle', line: 2, file: path.join(status.directory, 'main.ts') });
+    for (const status of host.list())
+      expect(status).toMatchObject({
+        state: 'failed',
+        code: 'import_forbidden',
+        phase: 'bundle',
+        line: 2,
+        file: path.join(status.directory, 'main.ts'),
+      });
   });
 
   it('names file and line of a syntax error and of a package that is not there', async () => {
@@ -192,7 +280,10 @@ describe('what keeps an extension from loading', () => {
     await sandbox.extension('absent', 'tool', "import x from 'no-such-package-here';\nexport default x;");
     const host = await sandbox.host();
     expect(await host.activate('syntax')).toMatchObject({ code: 'bundle_failed', phase: 'bundle', line: 2 });
-    expect(await host.activate('absent')).toMatchObject({ code: 'bundle_failed', message: expect.stringContaining('no-such-package-here') });
+    expect(await host.activate('absent')).toMatchObject({
+      code: 'bundle_failed',
+      message: expect.stringContaining('no-such-package-here'),
+    });
   });
 
   it('keeps five bundles of an extension', async () => {
@@ -208,11 +299,21 @@ describe('what keeps an extension from loading', () => {
   });
 
   it('imports a command entry without activating its extension and without opening the store', async () => {
-    await sandbox.extension('talker', 'tool', toolClass('return 1;'), 'commands: [{ path: hello, needs: index, entry: commands.ts, description: Greets }]');
-    await sandbox.write('extensions/talker/commands.ts', `import type { CommandContext } from 'pith';
-      export default (context: CommandContext) => [{ path: 'hello', description: 'Greets', async run(input, io) { io.print(context.id); return 3; } }];`);
+    await sandbox.extension(
+      'talker',
+      'tool',
+      toolClass('return 1;'),
+      'commands: [{ path: hello, needs: index, entry: commands.ts, description: Greets }]',
+    );
+    await sandbox.write(
+      'extensions/talker/commands.ts',
+      `import type { CommandContext } from 'pith';
+      export default (context: CommandContext) => [{ path: 'hello', description: 'Greets', async run(input, io) { io.print(context.id); return 3; } }];`,
+    );
     const host = await sandbox.host();
-    expect(host.commands()).toEqual([{ extensionId: 'talker', path: 'hello', needs: 'index', entry: 'commands.ts', description: 'Greets' }]);
+    expect(host.commands()).toEqual([
+      { extensionId: 'talker', path: 'hello', needs: 'index', entry: 'commands.ts', description: 'Greets' },
+    ]);
     const [command] = await (await host.importCommandEntry('talker', 'commands.ts'))(host.commandContext('talker'));
     const printed: string[] = [];
     expect(await command?.run({ arguments: {}, options: {} }, { print: (text: string) => printed.push(text) } as never, NEVER)).toBe(3);

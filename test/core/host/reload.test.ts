@@ -39,7 +39,11 @@ describe('reload', () => {
     await host.refresh();
     expect(await work(host)).toEqual({ ok: true, output: 1 });
     expect(log()).toEqual([]);
-    expect(host.show('it')).toMatchObject({ state: 'active', phase: 'reload', message: expect.stringContaining('the last good version is in use') });
+    expect(host.show('it')).toMatchObject({
+      state: 'active',
+      phase: 'reload',
+      message: expect.stringContaining('the last good version is in use'),
+    });
     await sandbox.extension('it', 'tool', toolClass('return 3;'));
     await host.refresh();
     expect(await work(host)).toEqual({ ok: true, output: 3 });
@@ -60,7 +64,8 @@ describe('reload', () => {
 
   it('K20 brings the old version back when the new one fails to initialise', async () => {
     log().length = 0;
-    const logged = (name: string, body = '') => `async initialize() { globalThis.reloadLog.push("init ${name}"); ${body} } stop() { globalThis.reloadLog.push("stop ${name}"); }`;
+    const logged = (name: string, body = '') =>
+      `async initialize() { globalThis.reloadLog.push("init ${name}"); ${body} } stop() { globalThis.reloadLog.push("stop ${name}"); }`;
     await sandbox.extension('it', 'tool', toolClass('return 1;', logged('old')));
     const host = await sandbox.host();
     await work(host);
@@ -73,7 +78,8 @@ describe('reload', () => {
 
   it('K20 gives open calls five seconds, then ends them interrupted; later calls wait for the new version', async () => {
     const clock = fakeClock();
-    const old = 'return new Promise((resolve) => { globalThis.aborted = null; call.signal.addEventListener("abort", () => (globalThis.aborted = call.signal.reason.code)); });';
+    const old =
+      'return new Promise((resolve) => { globalThis.aborted = null; call.signal.addEventListener("abort", () => (globalThis.aborted = call.signal.reason.code)); });';
     await sandbox.extension('it', 'tool', toolClass(old));
     const host = await sandbox.host({ clock });
     await host.activate('it');
@@ -92,7 +98,8 @@ describe('reload', () => {
   });
 
   it('K20 keeps handles of dependents valid, and tells stopped when the provider is gone', async () => {
-    const skills = (name: string) => `export default class S { async getSkillContent() { throw new PithError('skill_not_found', '${name}'); } async listSkills() { return [{ id: '${name}' }]; } async validateSkill() { return []; } }`;
+    const skills = (name: string) =>
+      `export default class S { async getSkillContent() { throw new PithError('skill_not_found', '${name}'); } async listSkills() { return [{ id: '${name}' }]; } async validateSkill() { return []; } }`;
     await sandbox.extension('it', 'skill', skills('one'));
     const host = await sandbox.host();
     const handle = await host.skills();
@@ -145,7 +152,11 @@ describe('reload', () => {
 
   it('K20 reloads when another process asks, by the poll alone', async () => {
     const clock = fakeClock();
-    await sandbox.extension('it', 'tool', `globalThis.loadsK20 = (globalThis.loadsK20 ?? 0) + 1;\n${toolClass('return globalThis.loadsK20;')}`);
+    await sandbox.extension(
+      'it',
+      'tool',
+      `globalThis.loadsK20 = (globalThis.loadsK20 ?? 0) + 1;\n${toolClass('return globalThis.loadsK20;')}`,
+    );
     const running = await sandbox.host({ clock });
     await work(running);
     await running.watch();

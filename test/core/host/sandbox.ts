@@ -67,13 +67,25 @@ export async function testSandbox(): Promise<TestSandbox> {
         return store;
       };
       const host = await ExtensionHost.create({
-        sandbox: directory, dataDirectory, packageRoot: packageRoot(), index, clock, events, env, wire,
+        sandbox: directory,
+        dataDirectory,
+        packageRoot: packageRoot(),
+        index,
+        clock,
+        events,
+        env,
+        wire,
         discover: () => discover({ roots: [{ directory, shipped: false }], agentPaths: [], index, isEnabled: enabledBy(settings) }),
         configOf: (declaration) => configOf(declaration, settings),
         watched: [path.join(directory, 'extensions'), path.join(directory, 'agents')],
         keyValue: (id) => createKeyValue(open(), id),
         database: (id) => createDatabase(open(), id),
-        agents: { list: () => Promise.resolve([]), run: () => { throw new Error('no agents here'); } },
+        agents: {
+          list: () => Promise.resolve([]),
+          run: () => {
+            throw new Error('no agents here');
+          },
+        },
       });
       const stop = host.stop.bind(host);
       host.stop = async () => {
@@ -93,11 +105,31 @@ export async function testSandbox(): Promise<TestSandbox> {
 }
 
 export const TURN: TurnInfo = {
-  id: 't1', threadId: 'thread', channelId: 'test', userId: 'tester', tools: [], model: { ref: 'test/model', contextWindow: null },
-  userTexts: [], compactions: 0, correlationId: 'c1', depth: 0,
+  id: 't1',
+  threadId: 'thread',
+  channelId: 'test',
+  userId: 'tester',
+  tools: [],
+  model: { ref: 'test/model', contextWindow: null },
+  userTexts: [],
+  compactions: 0,
+  correlationId: 'c1',
+  depth: 0,
   agent: {
-    id: 'agent', name: 'agent', description: '', model: 'default', integrationMode: 'none', instructions: '', prompt: null, promptFile: null,
-    usesTools: [], usesSkills: [], delegatesTo: [], limits: DEFAULT_LIMITS, keys: {}, origin: null,
+    id: 'agent',
+    name: 'agent',
+    description: '',
+    model: 'default',
+    integrationMode: 'none',
+    instructions: '',
+    prompt: null,
+    promptFile: null,
+    usesTools: [],
+    usesSkills: [],
+    delegatesTo: [],
+    limits: DEFAULT_LIMITS,
+    keys: {},
+    origin: null,
   },
 };
 

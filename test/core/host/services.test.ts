@@ -12,13 +12,20 @@ beforeEach(async () => {
   clock = fakeClock();
   state.serviceRuns = 0;
   state.serviceMode = 'crash';
-  await sandbox.extension('worker', 'service, tool', toolClass('return globalThis.serviceRuns;', `
+  await sandbox.extension(
+    'worker',
+    'service, tool',
+    toolClass(
+      'return globalThis.serviceRuns;',
+      `
     async runBackground(signal: AbortSignal) {
       globalThis.serviceRuns++;
       if (globalThis.serviceMode === 'crash') throw new Error('crashed');
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       globalThis.serviceStopped = signal.reason.name;
-    }`));
+    }`,
+    ),
+  );
 });
 afterEach(() => sandbox.close());
 
@@ -37,10 +44,17 @@ describe('services', () => {
     expect(host.state('worker')).toBe('active');
     await clock.advance(2000);
     expect(state.serviceRuns).toBe(3);
-    expect(host.show('worker')).toMatchObject({ state: 'failed', code: 'breaker_open', phase: 'background', message: expect.stringContaining('crashed') });
+    expect(host.show('worker')).toMatchObject({
+      state: 'failed',
+      code: 'breaker_open',
+      phase: 'background',
+      message: expect.stringContaining('crashed'),
+    });
     await clock.advance(600_000);
     expect(state.serviceRuns).toBe(3);
-    expect(await host.callTool('worker', 'work', {}, CALL, NEVER)).toMatchObject({ error: { code: 'tool_gone', message: expect.stringContaining('3 crashes') } });
+    expect(await host.callTool('worker', 'work', {}, CALL, NEVER)).toMatchObject({
+      error: { code: 'tool_gone', message: expect.stringContaining('3 crashes') },
+    });
     expect(sandbox.failures.filter(({ code }) => code === 'background_failed')).toHaveLength(3);
   });
 
