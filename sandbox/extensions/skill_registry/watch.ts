@@ -14,8 +14,8 @@ export interface WatchOptions {
 
 /** Something that may say early that a folder changed. */
 export interface Hint {
-  /** Watches exactly these folders from now on. */
-  cover(folders: readonly string[]): void;
+  /** Watches exactly these folders from now on. True when some are new. */
+  cover(folders: readonly string[]): boolean;
   close(): Promise<void>;
 }
 
@@ -23,6 +23,8 @@ export type StartHint = (onChange: () => void, onFailure: (error: unknown) => vo
 
 /** No more folders than this are watched; the rest is left to the poll. */
 const FOLDER_LIMIT = 2000;
+/** What changes in a folder before its watch has begun is seen by one more rescan after this time. */
+const SETTLE_MS = 250;
 /** The least time between two rescans that hints bring forward. */
 const PAUSE_MS = 50;
 
@@ -38,10 +40,16 @@ export async function watchSources(options: WatchOptions, signal: AbortSignal): 
     if (failed !== null || error !== null) logger.warn(`folders of skills cannot be watched (${String(error)}); ${pollSeconds > 0 ? `changes are seen every ${pollSeconds} s` : 'changes are seen before a turn'}`);
     void failed?.close().catch((cause: unknown) => logger.debug('closing the watcher failed', { cause: String(cause) }));
   };
+  let cancel = noop;
+  const cover = (covering: Hint | null) => {
+    if (covering?.cover(folders().slice(0, FOLDER_LIMIT)) !== true) return;
+    cancel();
+    cancel = clock.after(SETTLE_MS, () => wake.now());
+  };
   await refresh(options);
   try {
     hint = await (options.startHint ?? startChokidar)(() => wake.now(), once(giveUp));
-    hint.cover(folders().slice(0, FOLDER_LIMIT));
+    cover(hint);
   } catch (error) {
     giveUp(error);
   }
@@ -54,9 +62,10 @@ export async function watchSources(options: WatchOptions, signal: AbortSignal): 
     if (signal.aborted) break;
     const hinted = wake.reset();
     await refresh(options);
-    (hint as Hint | null)?.cover(folders().slice(0, FOLDER_LIMIT));
+    cover(hint);
     if (hinted) await clock.sleep(PAUSE_MS, signal).catch(noop);
   }
+  cancel();
   await (hint as Hint | null)?.close();
 }
 
@@ -106,6 +115,7 @@ const startChokidar: StartHint = async (onChange, onFailure) => {
       covered = wanted;
       if (added.length > 0) watcher.add(added);
       if (gone.length > 0) watcher.unwatch(gone);
+      return added.length > 0;
     },
     close: () => watcher.close(),
   };

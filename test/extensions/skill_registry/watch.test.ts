@@ -3,7 +3,7 @@ import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { watchSources, type Hint, type StartHint, type WatchOptions } from '../../../sandbox/extensions/skill_registry/watch.ts';
 import { logTo, skillSandbox, skillText, systemClock, until } from './skill-sandbox.ts';
 
-const silent: StartHint = async () => ({ cover() {}, close: async () => undefined });
+const silent: StartHint = async () => ({ cover: () => false, close: async () => undefined });
 
 /** A watch under a clock that stands still; `scans` counts rescans. */
 function watching(options: Partial<WatchOptions> = {}) {
@@ -41,7 +41,7 @@ describe('the watch', () => {
 
   it('S22 a hint brings the rescan forward, many hints bring one', async () => {
     let hint = () => {};
-    const { clock, state, stop } = watching({ startHint: async (onChange) => { hint = onChange; return { cover() {}, close: async () => undefined }; } });
+    const { clock, state, stop } = watching({ startHint: async (onChange) => { hint = onChange; return { cover: () => false, close: async () => undefined }; } });
     await clock.advance(0);
     for (let index = 0; index < 100; index += 1) hint();
     await clock.advance(0);
@@ -54,6 +54,20 @@ describe('the watch', () => {
     await stop();
   });
 
+  it('S22 what changed before the watch of a new folder began is seen soon after', async () => {
+    let covered: readonly string[] = [];
+    const { clock, state, stop } = watching({
+      folders: () => ['/a', '/b'], startHint: async () => ({ cover: (folders) => { const fresh = folders.length > covered.length; covered = folders; return fresh; }, close: async () => undefined }),
+    });
+    await clock.advance(249);
+    expect([state.scans, covered]).toEqual([1, ['/a', '/b']]);
+    await clock.advance(1);
+    expect(state.scans).toBe(2);
+    await clock.advance(1000);
+    expect(state.scans).toBe(2);
+    await stop();
+  });
+
   it('S22 a watcher that fails at the start or later is said once, and polling goes on', async () => {
     const refused = watching({ startHint: async () => { throw new Error('EMFILE: too many open files'); } });
     await refused.clock.advance(10_000);
@@ -63,7 +77,7 @@ describe('the watch', () => {
 
     let fail: (error: unknown) => void = () => {};
     let closed = 0;
-    const hint: Hint = { cover() {}, close: async () => void (closed += 1) };
+    const hint: Hint = { cover: () => false, close: async () => void (closed += 1) };
     const later = watching({ startHint: async (_change, onFailure) => { fail = onFailure; return hint; } });
     await later.clock.advance(0);
     fail(new Error('ENOSPC'));
@@ -88,13 +102,16 @@ describe('the watch', () => {
     const stop = new AbortController();
     const done = registry.watch(stop.signal);
     await until(() => registry.current().generation > 0);
-    await systemClock.sleep(200); // until the watcher has taken its first look
-    await box.write('sandbox/skills/a/SKILL.md', skillText({ name: 'a', description: 'Edited.' }));
-    await until(() => registry.current().skills.get('a')?.description === 'Edited.');
-    await box.write('sandbox/skills/b/SKILL.md', skillText({ name: 'b' }));
-    await until(() => registry.current().skills.has('b'));
-    await box.write('sandbox/skills/b/SKILL.md', skillText({ name: 'b', description: 'Edited too.' }));
-    await until(() => registry.current().skills.get('b')?.description === 'Edited too.');
+    const edit = async (id: string, description: string) => {
+      // Again and again: the watcher takes its time to begin with a folder, and only the poll is promised before.
+      while (registry.current().skills.get(id)?.description !== description) {
+        await box.write(`sandbox/skills/${id}/SKILL.md`, skillText({ name: id, description }));
+        await systemClock.sleep(100);
+      }
+    };
+    await edit('a', 'Edited.');
+    await edit('b', 'New.');
+    await edit('b', 'Edited too.');
     await box.remove('sandbox/skills/a');
     await until(() => !registry.current().skills.has('a'));
     stop.abort();
