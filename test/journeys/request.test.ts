@@ -1,0 +1,242 @@
+import { encode } from 'gpt-tokenizer';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startOpenAiServer, type ChatBody, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { agentFile, contextExtension, skillFile, toolExtension } from './sandbox-files.ts';
+
+const READ_TOOLS = ['list_skills', 'read_skill', 'read_skill_resource'];
+
+describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $wire)', ({ wire }) => {
+  let server: OpenAiServer;
+  let pith: TestKernel | undefined;
+
+  beforeEach(async () => {
+    server = await startOpenAiServer();
+  });
+  afterEach(async () => {
+    await pith?.stop();
+    pith = undefined;
+    await server.close();
+  });
+
+  async function start(options: TestKernelOptions = {}): Promise<TestKernel> {
+    const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test', ...options.env };
+    return (pith = await testKernel({ wire, ...options, env }));
+  }
+
+  /** One turn that answers `ok`, and the request that it made. */
+  async function sent(input: string, request: Parameters<TestKernel['run']>[1] = {}): Promise<ChatBody> {
+    server.script({ text: 'ok' });
+    const turn = await (pith as TestKernel).run(input, { channelId: 'cli', ...request });
+    expect(turn, JSON.stringify(turn.error)).toMatchObject({ reason: 'done', text: 'ok' });
+    return (server.requests.at(-1) as { body: ChatBody }).body;
+  }
+
+  const REVIEWER = {
+    'agents/reviewer/manifest.yaml': agentFile('reviewer', { uses_tools: ['skill_registry'], uses_skills: ['beta', 'alpha'], instructions: 'INLINE-INSTRUCTIONS' }),
+    'agents/reviewer/prompt.jinja2': 'PROMPT-OF {{ agent.name }}\n',
+    'skills/alpha/SKILL.md': skillFile('alpha', 'Alpha things.', 'BODY-OF-ALPHA {{ untouched }} $&'),
+    'skills/beta/SKILL.md': skillFile('beta', 'Beta things.', 'BODY-OF-BETA'),
+    'skills/gamma/SKILL.md': skillFile('gamma', 'Gamma things.', 'BODY-OF-GAMMA'),
+    ...contextExtension('late', 90, 'CONTEXT-90'),
+    ...contextExtension('early', 10, 'CONTEXT-10'),
+  };
+
+  it('S50 S24 K63 holds skill bodies, prompt, inline instructions, then contexts by priority with the catalog at 60', async () => {
+    await start({ files: REVIEWER });
+    const body = await sent('hello', { agent: 'reviewer' });
+    expect(body.model).toBe('test');
+    const system = systemOf(body);
+    expectInOrder(system, [
+      '<skill id="beta"', 'BODY-OF-BETA', '<skill id="alpha"', 'BODY-OF-ALPHA {{ untouched }} $&',
+      'PROMPT-OF reviewer', 'INLINE-INSTRUCTIONS',
+      '[Channel]', '`tester`', 'CONTEXT-10', '[Available Skills]', '• `gamma` — Gamma things.', 'Use read_skill(skill_id) to load full instructions.', 'CONTEXT-90',
+    ]);
+    expect(system).not.toContain('BODY-OF-GAMMA');
+    expect(body.messages.slice(1)).toEqual([{ role: 'user', content: 'hello' }]);
+  });
+
+  it('S25 sends exactly the three read tools, each with a JSON schema', async () => {
+    await start({ files: REVIEWER });
+    const { tools = [] } = await sent('hello', { agent: 'reviewer' });
+    expect(tools.map((tool) => tool.function.name).sort()).toEqual(READ_TOOLS);
+    for (const tool of tools) expect(tool).toMatchObject({ type: 'function', function: { parameters: { type: 'object', properties: expect.any(Object) } } });
+    const parameters = (name: string) => tools.find((tool) => tool.function.name === name)?.function.parameters;
+    expect(parameters('read_skill')).toMatchObject({ properties: { skill_id: { type: 'string' } }, required: ['skill_id'] });
+    expect(parameters('read_skill_resource')).toMatchObject({ properties: { skill_id: { type: 'string' }, path: { type: 'string' } }, required: ['skill_id', 'path'] });
+    expect(parameters('list_skills')).toMatchObject({ properties: { query: { type: 'string' }, limit: { type: 'integer' }, offset: { type: 'integer' } } });
+  });
+
+  it('S24 sends the same bytes of system text when nothing changed: next turn, other thread, after a restart', async () => {
+    await start({ files: REVIEWER });
+    const first = systemOf(await sent('review my extension for best practices', { agent: 'reviewer' }));
+    const second = await sent('something else entirely, about gamma', { agent: 'reviewer' });
+    expect(second.messages).toHaveLength(4);
+    expect(systemOf(second)).toBe(first);
+    expect(systemOf(await sent('hello', { agent: 'reviewer', threadId: 'another' }))).toBe(first);
+    await pith?.restart();
+    expect(systemOf(await sent('third', { agent: 'reviewer' }))).toBe(first);
+  });
+
+  it('K80 S30 shows the orchestrator every skill on a line of about 20 and at most 40 tokens, and tells it to look at them first', async () => {
+    await start({ files: { 'skills/gamma/SKILL.md': skillFile('gamma', 'Turns gamma readings into a table with totals and outliers. Long tail.', 'x') } });
+    expect(pith?.kernel.settings.default_agent).toBe('orchestrator');
+    const system = systemOf(await sent('hello'));
+    expect(system).toMatch(/always check the available skills before starting a complex task/iu);
+    const lines = system.split('\n').filter((line) => line.startsWith('• `'));
+    expect(lines.map((line) => line.split('`')[1])).toEqual(expect.arrayContaining(['code-review', 'gamma', 'skill-creator', 'task-decomposition']));
+    expect(lines.find((line) => line.includes('gamma'))).toBe('• `gamma` — Turns gamma readings into a table with totals and outliers.');
+    const tokens = lines.map((line) => encode(`${line}\n`).length);
+    expect(Math.max(...tokens), lines.join('\n')).toBeLessThanOrEqual(40);
+    expect(tokens.reduce((sum, count) => sum + count, 0) / tokens.length, lines.join('\n')).toBeGreaterThanOrEqual(16);
+  });
+
+  it('K80 runs a whole conversation over HTTP: list, read, resource, answer', async () => {
+    await start({ files: { 'skills/gamma/SKILL.md': skillFile('gamma', 'Reads gamma logs.', 'BODY-OF-GAMMA: see references/units.md'), 'skills/gamma/references/units.md': 'UNITS-IN-SIEVERT' } });
+    server.script(
+      { calls: [{ name: 'list_skills', input: { query: 'gamma logs' } }] },
+      { calls: [{ name: 'read_skill', input: { skill_id: 'gamma' } }, { id: 'second', name: 'read_skill_resource', input: { skill_id: 'gamma', path: 'references/units.md' } }] },
+      { text: 'Sievert.' },
+    );
+    const turn = await pith!.run('in which unit are gamma logs?');
+    expect(turn).toMatchObject({ reason: 'done', text: 'Sievert.' });
+    expect(turn.results.map(({ name, ok }) => `${name} ${ok}`).sort()).toEqual(['list_skills true', 'read_skill true', 'read_skill_resource true']);
+    const results = server.requests.at(-1)!.body.messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content));
+    expect(results[0]).toContain('gamma');
+    expect(results[1]).toContain('BODY-OF-GAMMA');
+    expect(results[1]).toContain('references/units.md');
+    expect(results[2]).toContain('UNITS-IN-SIEVERT');
+  });
+
+  it('S20 chats without skill_registry where it is switched off', async () => {
+    await start({ files: { 'pith.yaml': 'extensions:\n  skill_registry: { enabled: false }\n', ...toolExtension('clock_tool', 'what_time', "'noon'") } });
+    const off = await sent('hello');
+    expect(systemOf(off)).not.toContain('[Available Skills]');
+    const names = off.tools?.map((tool) => tool.function.name) ?? [];
+    expect(names).toContain('what_time');
+    expect(names.filter((name) => READ_TOOLS.includes(name))).toEqual([]);
+  });
+
+  it('S20 chats without skill_registry where it is not there at all', async () => {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'pith-without-'));
+    const sandbox = path.join(folder, 'sandbox');
+    const left = new Set(['data', 'skill_registry']);
+    await cp(path.resolve('sandbox'), sandbox, { recursive: true, filter: (source) => !left.has(path.basename(source)) });
+    await start({ sandbox, shipped: false });
+    const body = await sent('hello');
+    expect(systemOf(body)).toContain('You are the orchestrator');
+    expect(body.tools?.map((tool) => tool.function.name)).toContain('file');
+    await pith!.stop();
+    pith = undefined;
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('S15 --no-skills removes catalog, tools and bodies; the agent is degraded and says so once', async () => {
+    await start({ files: REVIEWER, flags: { skills: { enabled: false } } });
+    const body = await sent('hello', { agent: 'reviewer' });
+    expect(body.tools ?? []).toEqual([]);
+    expect(systemOf(body)).toContain('PROMPT-OF reviewer');
+    expect(systemOf(body)).not.toMatch(/BODY-OF|Available Skills|<skill/u);
+    expect((await pith!.kernel.agents.resolve('reviewer')).state).toBe('degraded');
+    server.script({ text: 'a' }, { text: 'b' });
+    const said = [await pith!.run('x', { agent: 'reviewer', threadId: 'fresh' }), await pith!.run('y', { agent: 'reviewer', threadId: 'fresh' })]
+      .map(({ events }) => events.filter((event) => event.type === 'notice').length);
+    expect(said[1]).toBe(0);
+  });
+
+  it('S31 shows an agent what its allow, deny and scope leave, without what it carries, only if it holds read_skill', async () => {
+    const skills = Object.fromEntries(['alpha', 'beta', 'gamma', 'delta'].map((id) => [`skills/${id}/SKILL.md`, skillFile(id, `The ${id} skill.`, `BODY-OF-${id}`)]));
+    await start({
+      files: {
+        ...skills,
+        'agents/allowed/manifest.yaml': agentFile('allowed', { uses_tools: ['skill_registry'], skills: { allow: ['alpha', 'beta', 'gamma'], deny: ['beta'] } }),
+        'agents/declared/manifest.yaml': agentFile('declared', { uses_tools: ['skill_registry'], uses_skills: ['alpha'], skills: { scope: 'declared', allow: ['gamma'] } }),
+        'agents/toolless/manifest.yaml': agentFile('toolless', { uses_skills: ['alpha'] }),
+      },
+    });
+    const catalog = async (agent: string) => [...systemOf(await sent('hello', { agent, threadId: agent })).matchAll(/^• `([^`]+)`/gmu)].map((match) => match[1]);
+    expect(await catalog('allowed')).toEqual(['alpha', 'gamma']);
+    expect(await catalog('declared')).toEqual(['gamma']);
+    expect(await catalog('toolless')).toEqual([]);
+    const read = (agent: string, skill_id: string) => pith!.kernel.callTool(agent, 'read_skill', { skill_id });
+    expect(await read('declared', 'alpha')).toMatchObject({ ok: true });
+    expect(await read('declared', 'delta')).toMatchObject({ ok: false, error: { code: 'skill_not_found' } });
+    expect(await read('allowed', 'beta')).toMatchObject({ ok: false, error: { code: 'skill_not_found' } });
+  });
+
+  it('S50 fails an agent whose skill is unknown with state and cure, and admits it by itself when the skill appears', async () => {
+    await start({
+      files: {
+        'agents/writer/manifest.yaml': agentFile('writer', { uses_skills: ['alhpa'], instructions: 'WRITER' }),
+        'skills/alpha/SKILL.md': skillFile('alpha', 'Alpha.', 'BODY-OF-ALPHA'),
+        'skills/shut/SKILL.md': skillFile('shut', 'Shut.', 'BODY-OF-SHUT'),
+        'agents/closed/manifest.yaml': agentFile('closed', { uses_skills: ['shut'] }),
+        'pith.yaml': 'skills:\n  disabled: [shut]\n  poll_seconds: 0\n',
+      },
+    });
+    const failed = await pith!.run('hello', { agent: 'writer' });
+    expect(failed).toMatchObject({ reason: 'error', error: { code: 'agent_failed' } });
+    expect(failed.error?.message).toMatch(/no skill is called 'alhpa'; the nearest are alpha .*agents\/writer\/manifest\.yaml.*; .*add the skill/su);
+    expect((await pith!.run('hello', { agent: 'closed' })).error?.message).toMatch(/shut.*(?:disabled|switched off)/su);
+    expect(server.requests).toEqual([]);
+    await pith!.write('skills/alhpa/SKILL.md', skillFile('alhpa', 'The misspelt one.', 'BODY-OF-ALHPA'));
+    await pause(260); // S22: a look at the disk holds for a quarter of a second
+    expect(systemOf(await sent('hello', { agent: 'writer' }))).toContain('BODY-OF-ALHPA');
+  });
+
+  it('S51 uses a changed bound skill in the next turn; a removed one stays as it was, with one warning', async () => {
+    await start({ files: { 'agents/writer/manifest.yaml': agentFile('writer', { uses_skills: ['alpha'] }), 'skills/alpha/SKILL.md': skillFile('alpha', 'Alpha.', 'BODY-ONE') } });
+    expect(systemOf(await sent('hello', { agent: 'writer' }))).toContain('BODY-ONE');
+    await pith!.write('skills/alpha/SKILL.md', skillFile('alpha', 'Alpha.', 'BODY-TWO'));
+    const changed = systemOf(await sent('again', { agent: 'writer' }));
+    expect(changed).toContain('BODY-TWO');
+    expect(changed).not.toContain('BODY-ONE');
+    await pith!.remove('skills/alpha');
+    await pause(260);
+    server.script({ text: 'ok' }, { text: 'ok' });
+    const removed = await pith!.run('third', { agent: 'writer' });
+    expect(systemOf(server.requests.at(-1)!.body)).toContain('BODY-TWO');
+    expect(removed.events).toContainEqual(expect.objectContaining({ type: 'notice', message: expect.stringContaining('alpha') }));
+    expect((await pith!.run('fourth', { agent: 'writer' })).events.filter(({ type }) => type === 'notice')).toEqual([]);
+    expect(systemOf(server.requests.at(-1)!.body)).toContain('BODY-TWO');
+    expect((await pith!.kernel.agents.resolve('writer')).state).toBe('degraded');
+  });
+
+  it('K5 skips a context that throws, that hangs and that is no text, and answers', async () => {
+    await start({
+      files: {
+        ...contextExtension('good', 50, 'CONTEXT-GOOD'),
+        ...context('throws', "throw new Error('boom-of-context')"),
+        ...context('hangs', 'return new Promise(() => {})'),
+        ...context('odd', 'return { system: 42 }'),
+      },
+    });
+    const body = await sent('hello');
+    expect(systemOf(body)).toContain('CONTEXT-GOOD');
+    expect(JSON.stringify(body)).not.toContain('boom-of-context');
+    const failures = pith!.kernel.extensions.failures().map(({ extensionId, phase }) => `${extensionId} ${phase}`);
+    expect(failures).toEqual(expect.arrayContaining(['throws getContext', 'hangs getContext', 'odd getContext']));
+  });
+});
+
+function context(id: string, statement: string): Record<string, string> {
+  const files = contextExtension(id, 40, '');
+  return { ...files, [`extensions/${id}/main.ts`]: `export default class {\n  contextPriority = 40;\n  async getContext() { ${statement}; }\n}\n` };
+}
+
+function systemOf(body: ChatBody): string {
+  return body.messages.filter(({ role }) => role === 'system').map(({ content }) => String(content)).join('\n\n');
+}
+
+function expectInOrder(text: string, parts: readonly string[]): void {
+  const places = parts.map((part) => text.indexOf(part));
+  expect(places, text).not.toContain(-1);
+  expect(places, text).toEqual([...places].sort((a, b) => a - b));
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
