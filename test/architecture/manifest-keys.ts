@@ -1,0 +1,19 @@
+import { manifestSchema, z } from 'pith';
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
+/** Every key of a manifest, dotted; `[]` stands for an item of a list. */
+export function manifestKeys(): readonly string[] {
+  return keysOf(z.toJSONSchema(manifestSchema(), { io: 'input', unrepresentable: 'any' }) as Schema, '');
+}
+
+function keysOf(schema: Schema, above: string): readonly string[] {
+  if (schema.items !== undefined) return keysOf(schema.items, `${above}[]`);
+  return Object.entries(schema.properties ?? {}).flatMap(([name, below]) => {
+    const key = above === '' ? name : `${above}.${name}`;
+    return [key, ...keysOf(below, key)];
+  });
+}

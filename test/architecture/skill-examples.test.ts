@@ -1,0 +1,67 @@
+import path from 'node:path';
+import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
+import { PROTOCOL_IDS } from 'pith';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { read } from './repository.ts';
+import { exampleOf, SKILL_FILE, TEMPLATES } from './skill-text.ts';
+
+const folder = path.dirname(SKILL_FILE);
+const template = (name: string) => read(`${folder}/templates/${name}`);
+const KINDS = TEMPLATES.flatMap((file) => /main-([a-z]+)-provider\.ts$/.exec(file)?.[1] ?? []);
+
+interface Sample {
+  readonly id: string;
+  readonly manifest: string;
+  readonly main: string;
+}
+
+const sample = (manifest: string, main: string): Sample => ({ id: (parse(manifest) as { id: string }).id, manifest, main });
+const SAMPLES: readonly Sample[] = [
+  ...PROTOCOL_IDS.map((id) => exampleOf(`${folder}/references/${id}.md`)).map(({ manifest, main }) => sample(manifest, main)),
+  ...KINDS.map((kind) => sample(template(`manifest-${kind}-provider.yaml`), template(`main-${kind}-provider.ts`))),
+];
+
+describe('the examples and templates of extension-development', () => {
+  let test: TestKernel;
+  const model = scriptedModel();
+
+  beforeAll(async () => {
+    const files = SAMPLES.flatMap(({ id, manifest, main }) => [
+      [`extensions/${id}/manifest.yaml`, manifest],
+      [`extensions/${id}/main.ts`, main],
+    ]);
+    test = await testKernel({
+      model,
+      shipped: false,
+      files: {
+        ...Object.fromEntries(files),
+        'agents/my_agent/manifest.yaml': template('manifest-agent.yaml').replace('core_tools, skill_registry', '"*"'),
+        'agents/my_agent/prompt.jinja2': template('prompt.jinja2'),
+      },
+      flags: { default_agent: 'my_agent' },
+    });
+  }, 60_000);
+  afterAll(() => test.stop());
+
+  it('K71 K74 each loads, and so does the agent', async () => {
+    const report = await test.kernel.doctor();
+    expect(report.extensions.filter(({ state }) => state !== 'active')).toEqual([]);
+    expect(report.extensions.length).toBe(SAMPLES.length);
+    expect(report.agents).toMatchObject([{ id: 'my_agent', state: 'active' }]);
+  }, 60_000);
+
+  it('K71 K74 the tools answer a model, and the context reaches it', async () => {
+    model.add(
+      { calls: [{ name: 'greet_person', input: { name: 'Ada' } }, { name: 'get_city_time', input: { city: 'Tokio' } }] },
+      { text: 'Done.' },
+    );
+    const turn = await test.run('greet Ada');
+    expect(turn.results).toMatchObject([
+      { name: 'greet_person', ok: true, output: { text: 'Hello, Ada!' } },
+      { name: 'get_city_time', ok: false, error: { code: 'unknown_city', message: expect.stringContaining("did you mean 'tokyo'") } },
+    ]);
+    expect(turn.requests[0]?.system).toContain('The team works in British English.');
+    expect(turn.requests[0]?.system).toContain('You are My agent.');
+  }, 60_000);
+});
