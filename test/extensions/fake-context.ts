@@ -68,6 +68,16 @@ export async function callTool(tools: readonly ToolDefinition[], name: string, i
   return isToolResult(result) ? result : toolResult(result as JsonValue);
 }
 
+export function outputOf(result: ToolResult): JsonValue {
+  if (!result.ok) throw new Error(`expected a result, got ${result.error.code}: ${result.error.message}`);
+  return result.output;
+}
+
+export function errorOf(result: ToolResult): { readonly code: string; readonly message: string } {
+  if (result.ok) throw new Error(`expected an error, got ${JSON.stringify(result.output)}`);
+  return result.error;
+}
+
 /** All parts of one call of a model. */
 export async function partsOf(model: LanguageModel, options: Partial<ModelCallOptions> & Pick<ModelCallOptions, 'prompt'>): Promise<ModelPart[]> {
   const { stream } = await model.doStream(options);

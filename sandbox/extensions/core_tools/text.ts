@@ -20,7 +20,7 @@ export async function readPart(handle: FileHandle, size: number, part: number): 
   const start = (part - 1) * PART_BYTES;
   const bytes = await readRange(handle, start, Math.min(PART_BYTES + 3, size - start));
   let from = 0;
-  while (part > 1 && from < 3 && isContinuation(bytes[from])) from += 1;
+  if (part > 1) while (from < 3 && isContinuation(bytes[from])) from += 1;
   let to = Math.min(PART_BYTES, bytes.length);
   while (to < bytes.length && isContinuation(bytes[to])) to += 1;
   return decodeText(bytes.subarray(from, to));

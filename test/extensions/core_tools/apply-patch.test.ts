@@ -2,6 +2,7 @@ import { chmod, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Jail } from '../../../sandbox/extensions/core_tools/jail.ts';
+import { errorOf } from '../fake-context.ts';
 import { workbench, type Workbench } from './workbench.ts';
 
 let bench: Workbench;
@@ -42,7 +43,7 @@ describe('apply_patch', () => {
     const second = `--- a/b.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n@@ -5,2 +5,2 @@\n-five\n+V\n 6\n`;
     const result = await bench.patch(change('a.txt', 'two', 'TWO') + second);
     expect(result).toMatchObject({ ok: false, error: { code: 'patch_failed' } });
-    if (!result.ok) expect(result.error.message).toMatch(/Hunk 2 of 2 does not fit 'b\.txt' at line 5: expected `five`, line 5 is `5`.*Nothing was changed/);
+    expect(errorOf(result).message).toMatch(/Hunk 2 of 2 does not fit 'b\.txt' at line 5: expected `five`, line 5 is `5`.*Nothing was changed/);
     expect([await bench.get('a.txt'), await readdir(bench.sandbox)]).toEqual([THREE, ['a.txt', 'b.txt']]);
   });
 
@@ -103,10 +104,11 @@ describe('apply_patch', () => {
       [add('a.txt', 'x'), 'target_exists'], [remove('a.txt', 'one'), 'patch_failed'], [change('none', 'two', '2'), 'file_unavailable'],
     ];
     for (const [text, code] of cases) {
-      expect(await bench.patch(change('a.txt', 'two', '2').replaceAll('a.txt', 'b.txt').concat(text)), text).toMatchObject({ ok: false });
-      expect(await bench.patch(text), text).toMatchObject({ ok: false, error: { code } });
+      expect({ text, result: await bench.patch(add('new.txt', 'x') + text) }).toMatchObject({ text, result: { ok: false, error: { code } } });
+      expect({ text, result: await bench.patch(text) }).toMatchObject({ text, result: { ok: false, error: { code } } });
     }
     expect(await readdir(bench.outside)).toEqual(['secret.txt']);
+    expect(await readdir(bench.sandbox)).not.toContain('new.txt');
     expect(await bench.get('a.txt')).toBe(THREE);
   });
 

@@ -2,6 +2,7 @@ import { chmod, readdir, readFile, stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { outputOf } from '../fake-context.ts';
 import { workbench, type Workbench } from './workbench.ts';
 
 let bench: Workbench;
@@ -82,7 +83,7 @@ describe('file', () => {
     for (let index = 0; index < 503; index += 1) await bench.put(`many/${String(index).padStart(4, '0')}`, '');
     const result = await bench.file({ action: 'list', path: 'many' });
     expect(result).toMatchObject({ output: { more: 3 } });
-    if (result.ok) expect((result.output as { entries: unknown[] }).entries).toHaveLength(500);
+    expect(outputOf(result)).toHaveProperty('entries.length', 500);
   });
 
   it('K60 says what an action lacks', async () => {
@@ -103,10 +104,9 @@ describe('what needs a person', () => {
   it('K60 asks before changes under extensions and agents, not for reading or for notes', async () => {
     await bench.put('extensions/kv/main.ts', 'code');
     for (const path of ['extensions/kv/main.ts', 'extensions/new/a.ts', 'agents/x/manifest.yaml', './agents//y/AGENT.md', 'Extensions/x/a', 'more/AGENT.md', 'node_modules/a/b.js']) {
-      expect(await asks({ action: 'write', path, content: '' }), path).toBe(true);
-      expect(await asks({ action: 'delete', path }), path).toBe(true);
-      expect(await asks({ action: 'move', path: 'note.md', to: path }), path).toBe(true);
-      expect(await asks({ action: 'copy', path: 'note.md', to: path }), path).toBe(true);
+      for (const call of [{ action: 'write', path, content: '' }, { action: 'delete', path }, { action: 'move', path: 'note.md', to: path }, { action: 'copy', path: 'note.md', to: path }]) {
+        expect({ call, asks: await asks(call) }).toEqual({ call, asks: true });
+      }
     }
     expect(await asks({ action: 'move', path: 'extensions/kv/main.ts', to: 'note.md' })).toBe(true);
     expect(await asks({ action: 'read', path: 'extensions/kv/main.ts' })).toBe(false);
@@ -137,8 +137,7 @@ describe('what needs a person', () => {
       { action: 'copy', path: 'note.md', to: 'skills/old/note.md' },
     ]) {
       const result = await bench.file(call);
-      expect(result, JSON.stringify(call)).toMatchObject(refused('use_proposal'));
-      if (!result.ok) expect(result.error.message).toContain('propose_skill_update');
+      expect({ call, result }).toMatchObject({ call, result: { ok: false, error: { code: 'use_proposal', message: expect.stringContaining('propose_skill_update') } } });
       expect(await asks(call)).toBe(false);
     }
     expect(await bench.get('skills/old/skill.md')).toBe('body');
@@ -150,7 +149,7 @@ describe('what needs a person', () => {
       await bench.put(path, 'CANARY');
       for (const call of [{ action: 'read', path }, { action: 'stat', path }, { action: 'write', path, content: 'x' }, { action: 'delete', path }, { action: 'copy', path, to: 'a' }, { action: 'move', path, to: 'a' }]) {
         const result = await bench.file(call);
-        expect(result, `${call.action} ${path}`).toMatchObject(refused('protected'));
+        expect({ call, result }).toMatchObject({ call, result: refused('protected') });
         expect(JSON.stringify(result)).not.toContain('CANARY');
       }
       expect(await bench.get(path)).toBe('CANARY');

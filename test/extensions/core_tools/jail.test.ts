@@ -4,6 +4,7 @@ import { link, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/prom
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { errorOf } from '../fake-context.ts';
 import { SECRET, workbench, type Workbench } from './workbench.ts';
 
 let bench: Workbench;
@@ -37,17 +38,16 @@ describe('the jail of the file tools', () => {
     for (const path of [...up, ...absolute, ...encoded, ...odd]) {
       for (const call of reads(path)) {
         const result = await bench.file(call);
-        expect(result, JSON.stringify(call)).toMatchObject({ ok: false, error: { code: 'file_unavailable' } });
-        if (!result.ok) expect(result.error.message.replace(/'[^']*'/s, '')).not.toMatch(/outside\/|secret|ENOENT|\/proc/);
+        expect({ call, result }).toMatchObject({ call, result: { ok: false, error: { code: 'file_unavailable' } } });
+        expect(errorOf(result).message.replace(/'[^']*'/s, '')).not.toMatch(/outside\/|secret|ENOENT|\/proc/);
       }
     }
     for (const path of [...up, ...absolute.filter((name) => !name.startsWith('file:'))]) {
-      for (const call of changes(path)) expect(await bench.file(call), JSON.stringify(call)).toMatchObject({ ok: false });
+      for (const call of changes(path)) expect({ call, result: await bench.file(call) }).toMatchObject({ call, result: { ok: false } });
     }
     const missing = await bench.file({ action: 'read', path: 'no-such' });
     const existing = await bench.file({ action: 'read', path: '../outside/secret.txt' });
-    if (missing.ok || existing.ok) throw new Error('must be refused');
-    expect(missing.error.message.replace('no-such', '')).toBe(existing.error.message.replace('../outside/secret.txt', ''));
+    expect(errorOf(missing).message.replace('no-such', '')).toBe(errorOf(existing).message.replace('../outside/secret.txt', ''));
     await expectUntouched();
   });
 
@@ -64,7 +64,7 @@ describe('the jail of the file tools', () => {
     await once(socket, 'listening');
     try {
       for (const path of ['link', 'folder-link', 'folder-link/secret.txt', 'inner-link', 'dangling', 'loop', 'loop/x', 'hard', 'pipe', 'socket', 'inside.txt/x']) {
-        for (const call of [...reads(path), ...changes(path)]) expect(await bench.file(call), JSON.stringify(call)).toMatchObject({ ok: false });
+        for (const call of [...reads(path), ...changes(path)]) expect({ call, result: await bench.file(call) }).toMatchObject({ call, result: { ok: false } });
       }
       expect(await bench.file({ action: 'list', path: '.' })).toMatchObject({ output: { entries: [{ name: 'inside.txt' }] } });
       expect(await bench.get('inside.txt')).toBe('inside');
@@ -96,10 +96,8 @@ describe('the jail of the file tools', () => {
       for (let round = 0; round < 150; round += 1) {
         for (const path of ['play/now/secret.txt', 'play/file']) {
           const result = await bench.file({ action: 'read', path });
-          if (result.ok) {
-            succeeded += 1;
-            expect(result.output).toMatchObject({ text: expect.not.stringContaining(SECRET) });
-          }
+          if (result.ok) succeeded += 1;
+          expect(JSON.stringify(result)).not.toContain(SECRET);
         }
         await bench.file({ action: 'write', path: 'play/now/secret.txt', content: 'inside' });
         await bench.file({ action: 'write', path: `play/now/new-${round % 5}.txt`, content: 'inside' });
