@@ -1,4 +1,5 @@
-import { messageOf, type Diagnostic } from './contract/index.ts';
+import { messageOf } from './contract/errors.ts';
+import type { Diagnostic } from './contract/index.ts';
 import type { AgentRegistry, AgentStatus } from './agents/registry.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
 import type { ExtensionHost } from './host/host.ts';
@@ -39,7 +40,7 @@ export async function examine({ host, agents, router, findings }: DoctorDependen
   const skills = await examineSkills(host);
   const notes = [...findings(), ...skills.notes];
   const failed =
-    extensions.some(({ state }) => state === 'failed' || state === 'blocked') ||
+    extensions.some(({ state, phase }) => state === 'failed' || state === 'blocked' || phase === 'reload') || // an edit failed, the version before it runs
     checked.some(({ state }) => state === 'failed') ||
     notes.some(({ severity }) => severity === 'error') ||
     model.ref === 'none';

@@ -9,16 +9,7 @@ import { createAgentRegistry, type AgentRegistry } from './agents/registry.ts';
 import { createToolCaller, type ToolCaller } from './agents/tool-caller.ts';
 import type { OfferedTool } from './agents/tools.ts';
 import { createTurns, type TurnDependencies, type Turns } from './agents/turn.ts';
-import {
-  type Clock,
-  type Diagnostic,
-  type Events,
-  type JsonValue,
-  type LanguageModel,
-  type ToolResult,
-  type TurnEvent,
-  type TurnRequest,
-} from './contract/index.ts';
+import type { Clock, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
 import { examine, type DoctorReport } from './doctor.ts';
 import { createEvents } from './events/bus.ts';
 import { configOf, enabledBy, unknownExtensionSettings } from './host/config-of.ts';

@@ -1,4 +1,6 @@
-import { didYouMean, messageOf, type AgentSpec, type Diagnostic } from '../contract/index.ts';
+import { messageOf } from '../contract/errors.ts';
+import { didYouMean } from '../contract/nearest.ts';
+import type { AgentSpec, Diagnostic } from '../contract/index.ts';
 import type { BoundSkills } from './bound-skills.ts';
 import type { AgentDeclaration, ExtensionsPort } from './ports.ts';
 import { checkPrompt } from './prompt.ts';
@@ -41,8 +43,23 @@ function checkDelegates(spec: AgentSpec, declarations: readonly AgentDeclaration
   return spec.delegatesTo.flatMap((name): readonly Diagnostic[] => {
     const target = declarations.find(({ id }) => id === name);
     if (target?.spec) return [];
-    if (target) return [{ severity: 'warning', code: 'agent_failed', message: `cannot delegate to '${name}': that agent's declaration is broken`, cure: `see 'pith doctor' for ${name}` }];
-    return [{ severity: 'error', code: 'name_unknown', message: `delegates_to '${name}': there is no such agent${didYouMean(name, ids)}`, cure: `correct the name, or add the agent '${name}'` }];
+    if (target)
+      return [
+        {
+          severity: 'warning',
+          code: 'agent_failed',
+          message: `cannot delegate to '${name}': that agent's declaration is broken`,
+          cure: `see 'pith doctor' for ${name}`,
+        },
+      ];
+    return [
+      {
+        severity: 'error',
+        code: 'name_unknown',
+        message: `delegates_to '${name}': there is no such agent${didYouMean(name, ids)}`,
+        cure: `correct the name, or add the agent '${name}'`,
+      },
+    ];
   });
 }
 

@@ -1,4 +1,5 @@
-import { messageOf, PithError, type AgentSpec, type Diagnostic, type TurnInfo, type TurnPolicy } from '../contract/index.ts';
+import { messageOf, PithError } from '../contract/errors.ts';
+import type { AgentSpec, Diagnostic, TurnInfo, TurnPolicy } from '../contract/index.ts';
 import type { StoredMessage } from '../threads/thread.ts';
 import type { BoundSkill } from './bound-skills.ts';
 import { gatherContext } from './context-pipeline.ts';
@@ -57,7 +58,10 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
   ]);
   const systemParts = [...instructions, ...context.system.map(({ extensionId, text }) => ({ name: extensionId, text }))];
   const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
-  const skipped = context.skipped.map(({ extensionId, code, message }): Notice => ({ code, message: `'${extensionId}' adds nothing to this turn: ${message}` }));
+  const skipped = context.skipped.map(({ extensionId, code, message }): Notice => ({
+    code,
+    message: `'${extensionId}' adds nothing to this turn: ${message}`,
+  }));
   return {
     spec,
     info,
@@ -86,11 +90,20 @@ async function contextSources(deps: TurnDependencies): Promise<{ sources: readon
 /** A skill may have become unusable after the agent was admitted. */
 function refuseUnusable(spec: AgentSpec, skills: readonly BoundSkill[]): void {
   const broken = skills.find(({ note }) => note?.severity === 'error')?.note;
-  if (broken) throw new PithError('agent_failed', `the agent '${spec.id}' cannot run: ${broken.message}`, { cure: broken.cure, where: spec.origin ?? undefined });
+  if (broken)
+    throw new PithError('agent_failed', `the agent '${spec.id}' cannot run: ${broken.message}`, {
+      cure: broken.cure,
+      where: spec.origin ?? undefined,
+    });
 }
 
 function functionTool({ modelName, descriptor }: OfferedTool): FunctionTool {
-  return { type: 'function', name: modelName, description: descriptor.description, inputSchema: descriptor.inputSchema as FunctionTool['inputSchema'] };
+  return {
+    type: 'function',
+    name: modelName,
+    description: descriptor.description,
+    inputSchema: descriptor.inputSchema as FunctionTool['inputSchema'],
+  };
 }
 
 function noticeOf({ severity, code, message, cure }: Diagnostic): readonly Notice[] {

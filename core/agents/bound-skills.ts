@@ -1,4 +1,5 @@
-import { codeOf, messageOf, type Diagnostic, type Remote, type SkillContent, type SkillProvider } from '../contract/index.ts';
+import { codeOf, messageOf } from '../contract/errors.ts';
+import type { Diagnostic, Remote, SkillContent, SkillProvider } from '../contract/index.ts';
 import type { ExtensionsPort } from './ports.ts';
 
 /** One entry of `uses_skills` as it is now: its content, or why there is none. */

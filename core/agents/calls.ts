@@ -1,4 +1,6 @@
-import { nearest, toolError, type JsonValue, type Message, type Retain, type ToolResult, type TurnEvent } from '../contract/index.ts';
+import { nearest } from '../contract/nearest.ts';
+import { toolError } from '../contract/tool.ts';
+import type { JsonValue, Message, Retain, ToolResult, TurnEvent } from '../contract/index.ts';
 import type { CallRecord } from '../threads/thread.ts';
 import { needsApproval } from './approval.ts';
 import { decide, digestOf } from './gate.ts';
@@ -14,7 +16,11 @@ export interface DecidedCall {
 
 /** Finds the tool and reads the input of each call. What cannot run carries its answer. */
 export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonly AskedCall[] {
-  return calls.map(({ callId, name, input: text }) => {
+  const taken = new Set<string>();
+  return calls.map(({ callId: given, name, input: text }, index) => {
+    // Some servers give parallel calls the same id, or none: results could not be told apart.
+    const callId = given === '' || taken.has(given) ? `${given || 'call'}-${turn.steps}-${index}` : given;
+    taken.add(callId);
     const tool = turn.toolsByName.get(name) ?? null;
     const input = parseInput(text);
     const problem = tool === null ? unknownTool(name, turn) : input === null ? invalidInput(name, text) : null;
@@ -23,7 +29,11 @@ export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonl
 }
 
 /** Sends each call through the gate, in the order in which the model asked. Waits only where a tool must be asked itself. */
-export function decideCalls(turn: RunningTurn, step: number, asked: readonly AskedCall[]): readonly DecidedCall[] | Promise<readonly DecidedCall[]> {
+export function decideCalls(
+  turn: RunningTurn,
+  step: number,
+  asked: readonly AskedCall[],
+): readonly DecidedCall[] | Promise<readonly DecidedCall[]> {
   const before = turn.calls;
   turn.calls += asked.length;
   let waits = false;
@@ -38,13 +48,20 @@ export function decideCalls(turn: RunningTurn, step: number, asked: readonly Ask
 }
 
 /** Runs what the gate let through, side by side; the message has the results in the order of the calls. Never rejects for a tool's sake. */
-export async function runCalls(turn: RunningTurn, calls: readonly DecidedCall[]): Promise<{ readonly message: Message; readonly retain: Readonly<Record<string, Retain>>; readonly stored: Promise<unknown> }> {
+export async function runCalls(
+  turn: RunningTurn,
+  calls: readonly DecidedCall[],
+): Promise<{ readonly message: Message; readonly retain: Readonly<Record<string, Retain>>; readonly stored: Promise<unknown> }> {
   const { threads } = turn.deps;
   const stored: Promise<void>[] = [];
   const finished = await Promise.all(
     calls.map(async ({ record, result: given }) => {
       const result = given ?? (await callTool(turn, record));
-      if (record.state !== 'finished') stored.push(threads.finishCall(record.turnId, record.step, record.index, result));
+      if (record.state !== 'finished') {
+        const write = threads.finishCall(record.turnId, record.step, record.index, result);
+        write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
+        stored.push(write);
+      }
       turn.emit(await resultEvent(turn, record, result));
       return { record, result };
     }),
@@ -63,7 +80,8 @@ export function keyOf({ turnId, step, index }: Pick<CallRecord, 'turnId' | 'step
 /** Why a call does not run, or null when it may. */
 export function refusal(turn: RunningTurn, record: CallRecord, callsBefore: number): ToolResult | null | Promise<ToolResult | null> {
   const tool = turn.toolsByName.get(record.name);
-  if (tool === undefined || tool.descriptor.needsApproval !== 'maybe') return refuse(turn, record, callsBefore, tool?.descriptor.needsApproval === 'always');
+  if (tool === undefined || tool.descriptor.needsApproval !== 'maybe')
+    return refuse(turn, record, callsBefore, tool?.descriptor.needsApproval === 'always');
   return needsApproval(turn.deps.extensions, tool, record.input).then((needed) => refuse(turn, record, callsBefore, needed));
 }
 
@@ -73,12 +91,27 @@ function refuse(turn: RunningTurn, record: CallRecord, callsBefore: number, need
   if (decision.kind === 'allow') return null;
   if (decision.kind === 'refuse') return toolError(decision.code, decision.message);
   const digest = digestOf(record.input).slice(0, 12);
-  return toolError('approval_unavailable', `not run: ${decision.reason} (arguments ${digest}), and nobody can be asked here; tell the user what you wanted to do`);
+  return toolError(
+    'approval_unavailable',
+    `not run: ${decision.reason} (arguments ${digest}), and nobody can be asked here; tell the user what you wanted to do`,
+  );
 }
 
 function recordOf(turnId: string, step: number, index: number, { callId, name, tool, input }: AskedCall): CallRecord {
   const { effect, name: toolName } = tool?.descriptor ?? { effect: 'read' as const, name };
-  return { turnId, step, index, callId, name, extensionId: tool?.extensionId ?? '', tool: toolName, input, effect, state: 'requested', result: null };
+  return {
+    turnId,
+    step,
+    index,
+    callId,
+    name,
+    extensionId: tool?.extensionId ?? '',
+    tool: toolName,
+    input,
+    effect,
+    state: 'requested',
+    result: null,
+  };
 }
 
 async function callTool(turn: RunningTurn, record: CallRecord): Promise<ToolResult> {
@@ -87,9 +120,20 @@ async function callTool(turn: RunningTurn, record: CallRecord): Promise<ToolResu
   const name = `${record.extensionId}/${record.tool}`;
   turn.called.set(name, (turn.called.get(name) ?? 0) + 1);
   const startedAt = clock.now();
-  const result = await extensions.callTool(record.extensionId, record.tool, record.input, { turn: turn.info, idempotencyKey: keyOf(record) }, turn.signal);
+  const result = await extensions.callTool(
+    record.extensionId,
+    record.tool,
+    record.input,
+    { turn: turn.info, idempotencyKey: keyOf(record) },
+    turn.signal,
+  );
   events.publish('tool.called', {
-    turnId: record.turnId, extensionId: record.extensionId, tool: record.tool, ok: result.ok, ms: clock.now() - startedAt, correlationId: turn.info.correlationId,
+    turnId: record.turnId,
+    extensionId: record.extensionId,
+    tool: record.tool,
+    ok: result.ok,
+    ms: clock.now() - startedAt,
+    correlationId: turn.info.correlationId,
   });
   return result;
 }
@@ -122,6 +166,11 @@ function invalidInput(name: string, text: string): ToolResult {
 function unknownTool(name: string, turn: RunningTurn): ToolResult {
   const names = [...turn.toolsByName.keys()];
   const close = nearest(name, names);
-  const hint = close.length > 0 ? `; the nearest are ${close.join(', ')}` : names.length > 0 ? `; there are ${names.slice(0, 20).join(', ')}` : '; this agent has no tools';
+  const hint =
+    close.length > 0
+      ? `; the nearest are ${close.join(', ')}`
+      : names.length > 0
+        ? `; there are ${names.slice(0, 20).join(', ')}`
+        : '; this agent has no tools';
   return toolError('tool_unknown', `there is no tool '${name}'${hint}`);
 }

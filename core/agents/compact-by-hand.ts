@@ -1,4 +1,4 @@
-import { PithError } from '../contract/index.ts';
+import { PithError } from '../contract/errors.ts';
 import { prepare } from './begin.ts';
 import { compactThread } from './compact-turn.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from './open-turn.ts';

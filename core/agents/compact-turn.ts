@@ -22,7 +22,11 @@ export function mayBeTooLong(turn: RunningTurn): boolean {
 export async function compactIfNeeded(turn: RunningTurn, { force = false } = {}): Promise<boolean> {
   const { contextWindow } = turn.prepared.model;
   if (!force) {
-    if (contextWindow === null || (await measure(turn)) < Math.max(contextWindow * COMPACT_AT, turn.meter.incompressible * WORTH_ANOTHER_TRY)) return false;
+    if (
+      contextWindow === null ||
+      (await measure(turn)) < Math.max(contextWindow * COMPACT_AT, turn.meter.incompressible * WORTH_ANOTHER_TRY)
+    )
+      return false;
   }
   const measured = turn.meter.tokens;
   const done = await compactThread(turn.deps, turn.prepared, turn.record.threadId, { force, measured }, turn.signal);
@@ -31,16 +35,28 @@ export async function compactIfNeeded(turn: RunningTurn, { force = false } = {})
     return false;
   }
   const loaded = turn.deps.threads.load(turn.record.threadId);
-  turn.prompt = assemble(turn.prepared.system, (loaded?.messages ?? []).map(({ message }) => message));
+  turn.prompt = assemble(
+    turn.prepared.system,
+    (loaded?.messages ?? []).map(({ message }) => message),
+  );
   turn.info = { ...turn.info, compactions: loaded?.thread.compactions ?? turn.info.compactions + 1 };
   turn.meter.tokens = 0;
   turn.meter.counted = 0;
-  turn.usage = { inputTokens: turn.usage.inputTokens + done.usage.inputTokens, outputTokens: turn.usage.outputTokens + done.usage.outputTokens };
-  turn.emit({ type: 'notice', code: 'thread_compacted', message: `the conversation was shortened to fit the model: ${done.tokensBefore} to ${done.tokensAfter} tokens` });
+  turn.usage = {
+    inputTokens: turn.usage.inputTokens + done.usage.inputTokens,
+    outputTokens: turn.usage.outputTokens + done.usage.outputTokens,
+  };
+  turn.emit({
+    type: 'notice',
+    code: 'thread_compacted',
+    message: `the conversation was shortened to fit the model: ${done.tokensBefore} to ${done.tokensAfter} tokens`,
+  });
   return true;
 }
 
-export type Compacted = Pick<Compaction, 'tokensBefore' | 'tokensAfter'> & { readonly usage: { readonly inputTokens: number; readonly outputTokens: number } };
+export type Compacted = Pick<Compaction, 'tokensBefore' | 'tokensAfter'> & {
+  readonly usage: { readonly inputTokens: number; readonly outputTokens: number };
+};
 
 /** Compacts a stored thread. null when there was nothing to gain. The caller holds the thread's queue. */
 export async function compactThread(
@@ -91,14 +107,27 @@ async function ask(deps: TurnDependencies, { model }: Pick<Prepared, 'model'>, t
   const room = Math.floor((model.contextWindow ?? 32_000) * 1.2);
   const prompt: Message[] = [
     { role: 'system', content: SUMMARISER },
-    { role: 'user', content: [{ type: 'text', text: `<conversation>\n${headAndTail(transcript, Math.floor(room / 3), Math.floor((room * 2) / 3))}\n</conversation>` }] },
+    {
+      role: 'user',
+      content: [
+        {
+          type: 'text',
+          text: `<conversation>\n${headAndTail(transcript, Math.floor(room / 3), Math.floor((room * 2) / 3))}\n</conversation>`,
+        },
+      ],
+    },
   ];
-  const stream = streamWithRetry(model.model, { prompt, maxOutputTokens: SUMMARY_TOKENS, abortSignal: signal }, { clock: deps.clock, signal, maxRetries: 1 });
+  const stream = streamWithRetry(
+    model.model,
+    { prompt, maxOutputTokens: SUMMARY_TOKENS, abortSignal: signal },
+    { clock: deps.clock, signal, maxRetries: 1 },
+  );
   let text = '';
   let usage = { inputTokens: 0, outputTokens: 0 };
   for await (const part of stream) {
     if (part.type === 'text-delta') text += part.delta;
-    if (part.type === 'finish') usage = { inputTokens: part.usage?.inputTokens?.total ?? 0, outputTokens: part.usage?.outputTokens?.total ?? 0 };
+    if (part.type === 'finish')
+      usage = { inputTokens: part.usage?.inputTokens?.total ?? 0, outputTokens: part.usage?.outputTokens?.total ?? 0 };
   }
   return { text, usage };
 }

@@ -56,9 +56,15 @@ export async function compact(request: CompactionRequest): Promise<Compaction | 
   const summary = await request.summarise(transcriptOf(old.map(({ message }) => message)));
   const kept = keptOf(old);
   // What stays keeps its place in the store, unless it was shortened itself.
-  const through = Math.max(split - 1, cut.findLastIndex((message, index) => message !== messages[index]));
+  const through = Math.max(
+    split - 1,
+    cut.findLastIndex((message, index) => message !== messages[index]),
+  );
   const replacement = [
-    { message: summaryMessage([SUMMARY_HEAD, summary.trim(), keptText(kept)].filter(Boolean).join('\n\n')), retain: Object.fromEntries(kept.map(({ tool, retain }) => [`${tool}#${retain.key}`, retain])) },
+    {
+      message: summaryMessage([SUMMARY_HEAD, summary.trim(), keptText(kept)].filter(Boolean).join('\n\n')),
+      retain: Object.fromEntries(kept.map(({ tool, retain }) => [`${tool}#${retain.key}`, retain])),
+    },
     ...(question ? [{ message: question.message, retain: question.retain }] : []),
     ...cut.slice(split, through + 1).map(({ message, retain }) => ({ message, retain })),
   ];
@@ -69,7 +75,12 @@ export async function compact(request: CompactionRequest): Promise<Compaction | 
 
 const SUMMARY_HEAD = '[What was said before, in short: the conversation had become too long to be kept word for word.]';
 
-function cutOnly(messages: readonly StoredMessage[], cut: readonly StoredMessage[], tokensBefore: number, tokensAfter: number): Compaction | null {
+function cutOnly(
+  messages: readonly StoredMessage[],
+  cut: readonly StoredMessage[],
+  tokensBefore: number,
+  tokensAfter: number,
+): Compaction | null {
   const last = cut.findLastIndex((message, index) => message !== messages[index]);
   if (last < 0) return null;
   const replacement = cut.slice(0, last + 1).map(({ message, retain }) => ({ message, retain }));
@@ -107,7 +118,8 @@ function keptOf(messages: readonly StoredMessage[]): readonly Kept[] {
   const found = new Map<string, Kept>();
   for (const { message, retain } of messages) {
     for (const [callId, wanted] of Object.entries(retain)) {
-      const part = message.role === 'tool' ? message.content.find((each) => each.type === 'tool-result' && each.toolCallId === callId) : undefined;
+      const part =
+        message.role === 'tool' ? message.content.find((each) => each.type === 'tool-result' && each.toolCallId === callId) : undefined;
       const tool = part?.type === 'tool-result' ? part.toolName : (callId.split('#', 1)[0] as string);
       const text = part?.type === 'tool-result' && part.output.type === 'text' ? part.output.value : null;
       found.set(wanted.key, { tool, retain: wanted, text: text !== null && text.length <= SMALL_RESULT ? text : null });
@@ -118,7 +130,9 @@ function keptOf(messages: readonly StoredMessage[]): readonly Kept[] {
 
 function keptText(kept: readonly Kept[]): string {
   const whole = kept.flatMap(({ tool, retain, text }) => (text === null ? [] : [`${retain.key} ${retain.digest}, from ${tool}:\n${text}`]));
-  const listed = kept.flatMap(({ tool, retain, text }) => (text === null ? [`- ${retain.key} ${retain.digest}: read it again with ${tool}`] : []));
+  const listed = kept.flatMap(({ tool, retain, text }) =>
+    text === null ? [`- ${retain.key} ${retain.digest}: read it again with ${tool}`] : [],
+  );
   const list = listed.length > 0 ? [`Loaded before, its text no longer above:\n${listed.join('\n')}`] : [];
   return [...whole, ...list].join('\n\n');
 }

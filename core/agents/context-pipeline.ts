@@ -1,4 +1,5 @@
-import { codeOf, messageOf, type ContextParts, type TurnInfo } from '../contract/index.ts';
+import { codeOf, messageOf } from '../contract/errors.ts';
+import type { ContextParts, TurnInfo } from '../contract/index.ts';
 import type { ContextSource } from './ports.ts';
 import { cutToTokens } from './tokens.ts';
 
@@ -19,7 +20,12 @@ export interface GatheredContext {
 }
 
 /** Asks all providers side by side. One that fails is left out of this turn; nothing here rejects. */
-export async function gatherContext(sources: readonly ContextSource[], prompt: string, turn: TurnInfo, signal: AbortSignal): Promise<GatheredContext> {
+export async function gatherContext(
+  sources: readonly ContextSource[],
+  prompt: string,
+  turn: TurnInfo,
+  signal: AbortSignal,
+): Promise<GatheredContext> {
   const ordered = [...sources].sort((a, b) => a.priority - b.priority || (a.extensionId < b.extensionId ? -1 : 1));
   const answers = await Promise.all(ordered.map((source) => ask(source, prompt, turn, signal)));
   return {

@@ -21,7 +21,11 @@ export interface GateQuestion {
 export function decide(question: GateQuestion): Decision {
   const { extensionId, tool, limits, policy, callsBefore } = question;
   if (callsBefore >= limits.max_tool_calls) {
-    return { kind: 'refuse', code: 'limit_reached', message: `not run: this turn may make ${limits.max_tool_calls} tool calls (max_tool_calls), and has made them` };
+    return {
+      kind: 'refuse',
+      code: 'limit_reached',
+      message: `not run: this turn may make ${limits.max_tool_calls} tool calls (max_tool_calls), and has made them`,
+    };
   }
   if (!permits(policy, extensionId, tool)) {
     return { kind: 'refuse', code: 'not_allowed', message: `not run: '${extensionId}/${tool}' is not allowed in this turn` };
@@ -41,7 +45,12 @@ export function permits(policy: TurnPolicy, extensionId: string, tool: string): 
 export function narrowed(limits: AgentLimits, by: Partial<AgentLimits> | undefined): AgentLimits {
   if (by === undefined) return limits;
   const least = (key: keyof AgentLimits) => Math.min(limits[key], by[key] ?? Infinity);
-  return { max_turns: least('max_turns'), max_tool_calls: least('max_tool_calls'), max_tokens: least('max_tokens'), time_budget_ms: least('time_budget_ms') };
+  return {
+    max_turns: least('max_turns'),
+    max_tool_calls: least('max_tool_calls'),
+    max_tokens: least('max_tokens'),
+    time_budget_ms: least('time_budget_ms'),
+  };
 }
 
 /** Names exact arguments: the same for equal values whatever the order of their keys. */

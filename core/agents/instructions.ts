@@ -22,7 +22,15 @@ export async function instructionsOf(
   const onTop = placed.filter(({ token }) => token !== '' && !rendered.includes(token));
   const sections = {
     skills: onTop.map(({ name, text }) => ({ name: `skill ${name}`, text })),
-    prompt: [{ name: 'prompt', text: withBodies(trimmed(rendered), placed.filter(({ token }) => token !== '')) }],
+    prompt: [
+      {
+        name: 'prompt',
+        text: withBodies(
+          trimmed(rendered),
+          placed.filter(({ token }) => token !== ''),
+        ),
+      },
+    ],
     instructions: [{ name: 'instructions', text: trimmed(spec.instructions) }],
   };
   return INSTRUCTION_ORDER.flatMap((section) => sections[section]).filter(({ text }) => text !== '');
@@ -46,7 +54,10 @@ async function render(spec: AgentSpec, placed: readonly Placed[], variables: Omi
 function withBodies(text: string, placed: readonly Placed[]): string {
   const [first, ...rest] = placed;
   if (first === undefined) return text;
-  return text.split(first.token).map((piece) => withBodies(piece, rest)).join(first.text);
+  return text
+    .split(first.token)
+    .map((piece) => withBodies(piece, rest))
+    .join(first.text);
 }
 
 const secret = randomBytes(32);

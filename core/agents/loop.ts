@@ -26,7 +26,12 @@ export async function runLoop(turn: RunningTurn): Promise<TurnEnd> {
 }
 
 /** Runs the calls of a step that is being recorded, and adds their results. Returns the turn's end when it must not go on. */
-export async function answerCalls(turn: RunningTurn, step: number, calls: readonly DecidedCall[], writes: readonly Promise<void>[] = []): Promise<TurnEnd | null> {
+export async function answerCalls(
+  turn: RunningTurn,
+  step: number,
+  calls: readonly DecidedCall[],
+  writes: readonly Promise<void>[] = [],
+): Promise<TurnEnd | null> {
   // Only what must not be repeated has to be known as started. In the same tick as the step itself it costs no commit of its own.
   const starts = calls.filter(({ record, result }) => result === null && record.effect === 'write');
   await Promise.all([...writes, ...starts.map(({ record }) => turn.deps.threads.startCall(record.turnId, record.step, record.index))]);
@@ -60,25 +65,40 @@ async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEn
   turn.steps += 1;
   if (ending) {
     // One commit for the answer and the end of its turn.
-    await Promise.all([threads.recordStep(turn.record.id, step, message, [], turn.usage), threads.setState(turn.record.id, ending.reason, turn.usage)]);
+    await Promise.all([
+      threads.recordStep(turn.record.id, step, message, [], turn.usage),
+      threads.setState(turn.record.id, ending.reason, turn.usage),
+    ]);
     turn.emit({ type: 'step-end', step, usage: turn.usage });
     return { ...ending, stored: true };
   }
   const decided = decideCalls(turn, step, asked);
   const calls = decided instanceof Promise ? await decided : decided;
-  return answerCalls(turn, step, calls, [threads.recordStep(turn.record.id, step, message, calls.map(({ record }) => record), turn.usage)]);
+  return answerCalls(turn, step, calls, [
+    threads.recordStep(
+      turn.record.id,
+      step,
+      message,
+      calls.map(({ record }) => record),
+      turn.usage,
+    ),
+  ]);
 }
 
 function endOf(turn: RunningTurn, { cut, finish, text }: StepOutcome): TurnEnd {
   const { ref } = turn.prepared.model;
   if (cut?.kind === 'aborted') return stopBefore(turn) ?? { reason: 'aborted' };
   if (cut) return { reason: 'error', error: plainModelFailure(cut.error, ref) };
-  if (finish === 'error') return { reason: 'error', error: plainModelFailure(new Error('the model ended with an error and gave no reason'), ref) };
-  if (finish === 'length') turn.emit({ type: 'notice', code: 'answer_cut', message: `the answer was cut: ${ref} reached its output limit; ask it to go on` });
-  if (finish === 'content-filter') turn.emit({ type: 'notice', code: 'answer_filtered', message: `the answer was withheld by the content filter of ${ref}` });
+  if (finish === 'error')
+    return { reason: 'error', error: plainModelFailure(new Error('the model ended with an error and gave no reason'), ref) };
+  if (finish === 'length')
+    turn.emit({ type: 'notice', code: 'answer_cut', message: `the answer was cut: ${ref} reached its output limit; ask it to go on` });
+  if (finish === 'content-filter')
+    turn.emit({ type: 'notice', code: 'answer_filtered', message: `the answer was withheld by the content filter of ${ref}` });
   if (text !== '' || finish === 'content-filter') return { reason: 'done' };
   const message = `${ref} gave an empty answer`;
-  if (turn.text === '') return { reason: 'error', error: { code: 'model_failed', message: `${message}; ask again, or choose another model` } };
+  if (turn.text === '')
+    return { reason: 'error', error: { code: 'model_failed', message: `${message}; ask again, or choose another model` } };
   turn.emit({ type: 'notice', code: 'answer_empty', message: `${message} after its last tool call` });
   return { reason: 'done' };
 }

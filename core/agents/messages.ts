@@ -24,7 +24,8 @@ export function assemble(system: string, messages: readonly Message[]): Message[
   const prompt: Message[] = system === '' ? [] : [{ role: 'system', content: system }];
   for (const message of messages) {
     const last = prompt.at(-1);
-    if (message.role === 'user' && last?.role === 'user') prompt[prompt.length - 1] = { role: 'user', content: [...last.content, ...message.content] };
+    if (message.role === 'user' && last?.role === 'user')
+      prompt[prompt.length - 1] = { role: 'user', content: [...last.content, ...message.content] };
     else prompt.push(message);
   }
   return prompt;

@@ -19,7 +19,12 @@ export function atMost(turn: RunningTurn): number {
 }
 
 /** Adds one answer's use; what the provider does not report is estimated. Call before the answer joins the prompt. */
-export function addUsage(turn: RunningTurn, inputTokens: number | undefined, outputTokens: number | undefined, text: string): Promise<void> | undefined {
+export function addUsage(
+  turn: RunningTurn,
+  inputTokens: number | undefined,
+  outputTokens: number | undefined,
+  text: string,
+): Promise<void> | undefined {
   if (inputTokens === undefined || outputTokens === undefined) return addEstimate(turn, inputTokens, outputTokens, text);
   turn.usage = { inputTokens: turn.usage.inputTokens + inputTokens, outputTokens: turn.usage.outputTokens + outputTokens };
   turn.meter.tokens = inputTokens + outputTokens;
@@ -28,7 +33,12 @@ export function addUsage(turn: RunningTurn, inputTokens: number | undefined, out
   return undefined;
 }
 
-async function addEstimate(turn: RunningTurn, inputTokens: number | undefined, outputTokens: number | undefined, text: string): Promise<void> {
+async function addEstimate(
+  turn: RunningTurn,
+  inputTokens: number | undefined,
+  outputTokens: number | undefined,
+  text: string,
+): Promise<void> {
   await addUsage(turn, inputTokens ?? (await measure(turn)), outputTokens ?? (await countTokens([text]))[0] ?? 0, text);
 }
 

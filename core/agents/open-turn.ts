@@ -1,4 +1,5 @@
-import { PithError, type TurnEvent, type TurnRequest } from '../contract/index.ts';
+import { PithError } from '../contract/errors.ts';
+import type { TurnEvent, TurnRequest } from '../contract/index.ts';
 import type { CallRecord, StoredMessage, TurnRecord } from '../threads/thread.ts';
 import { prepare, type Beginning } from './begin.ts';
 import { assemble, callIdsOf, textOfAnswer, userMessage } from './messages.ts';
@@ -51,15 +52,28 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
   const loaded = deps.threads.load(threadId);
   const history = loaded?.messages ?? [];
   const record: TurnRecord = {
-    id: newId(deps.clock), threadId, agent: spec, channelId, userId, policy,
-    correlationId: newId(deps.clock), depth: 0, state: 'running', steps: 0, usage: { inputTokens: 0, outputTokens: 0 }, startedAt: deps.clock.now(),
+    id: newId(deps.clock),
+    threadId,
+    agent: spec,
+    channelId,
+    userId,
+    policy,
+    correlationId: newId(deps.clock),
+    depth: 0,
+    state: 'running',
+    steps: 0,
+    usage: { inputTokens: 0, outputTokens: 0 },
+    startedAt: deps.clock.now(),
   };
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());
   const prepared = await untilAborted(
     prepare(deps, { ...shared(record), spec, notes, date, text: input, history, compactions: loaded?.thread.compactions ?? 0 }, signal),
     signal,
   );
-  const message = userMessage(prepared.turnParts.map(({ text }) => text), input);
+  const message = userMessage(
+    prepared.turnParts.map(({ text }) => text),
+    input,
+  );
   await deps.threads.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message]);
   const turn = running(opening, prepared, record, [...history.map((stored) => stored.message), message]);
   return { turn, open: [], answered: false };
@@ -67,28 +81,52 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
 
 async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<OpenedTurn> {
   const { deps, request, pipe, signal } = opening;
-  if (request.input) pipe.push({ type: 'notice', code: 'input_not_sent', message: 'the unfinished turn is continued first; send the message again afterwards' });
+  if (request.input)
+    pipe.push({
+      type: 'notice',
+      code: 'input_not_sent',
+      message: 'the unfinished turn is continued first; send the message again afterwards',
+    });
   const loaded = deps.threads.load(request.threadId);
   const history = loaded?.messages ?? [];
   const { turn: record, calls } = unfinished;
   const { agent: spec } = record;
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());
-  const prepared = await untilAborted(prepare(deps, { ...shared(record), spec, notes: [], date, text: null, history, compactions: loaded?.thread.compactions ?? 0 }, signal), signal);
-  const turn = running(opening, prepared, record, history.map(({ message }) => message));
+  const prepared = await untilAborted(
+    prepare(deps, { ...shared(record), spec, notes: [], date, text: null, history, compactions: loaded?.thread.compactions ?? 0 }, signal),
+    signal,
+  );
+  const turn = running(
+    opening,
+    prepared,
+    record,
+    history.map(({ message }) => message),
+  );
   turn.calls = calls.length;
   const own = history.filter(({ turnId, message }) => turnId === record.id && message.role === 'assistant');
   turn.text = own.map(({ message }) => textOfAnswer(message)).findLast((text) => text !== '') ?? '';
   return { turn, open: openCalls(unfinished, history), answered: isAnswered(history.at(-1), record) };
 }
 
-function shared(record: TurnRecord): Pick<Beginning, 'turnId' | 'threadId' | 'policy' | 'channelId' | 'userId' | 'correlationId' | 'depth'> {
+function shared(
+  record: TurnRecord,
+): Pick<Beginning, 'turnId' | 'threadId' | 'policy' | 'channelId' | 'userId' | 'correlationId' | 'depth'> {
   const { id: turnId, threadId, policy, channelId, userId, correlationId, depth } = record;
   return { turnId, threadId, policy, channelId, userId, correlationId, depth };
 }
 
-function running({ deps, noticer, pipe, signal }: Opening, prepared: Prepared, record: TurnRecord, messages: Parameters<typeof assemble>[1]): RunningTurn {
+function running(
+  { deps, noticer, pipe, signal }: Opening,
+  prepared: Prepared,
+  record: TurnRecord,
+  messages: Parameters<typeof assemble>[1],
+): RunningTurn {
   return {
-    deps, prepared, record, noticer, signal,
+    deps,
+    prepared,
+    record,
+    noticer,
+    signal,
     emit: pipe.push,
     ready: pipe.ready,
     toolsByName: new Map(prepared.tools.map((tool) => [tool.modelName, tool])),

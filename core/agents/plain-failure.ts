@@ -1,4 +1,4 @@
-import { codeOf, messageOf, PithError } from '../contract/index.ts';
+import { codeOf, messageOf, PithError } from '../contract/errors.ts';
 import { modelFailure } from '../models/failure.ts';
 
 export interface PlainFailure {

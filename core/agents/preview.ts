@@ -22,7 +22,11 @@ export interface PromptPreview {
 }
 
 /** Exactly what a turn would send first, made by the same path. Nothing is written and no model is asked. */
-export async function preview(deps: TurnDependencies, request: PreviewRequest, signal: AbortSignal = new AbortController().signal): Promise<PromptPreview> {
+export async function preview(
+  deps: TurnDependencies,
+  request: PreviewRequest,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<PromptPreview> {
   const { threadId = 'preview', channelId = UNKNOWN_CHANNEL, userId = LOCAL_USER, input } = request;
   const { spec, notes } = await deps.registry.resolve(request.agent);
   const loaded = request.threadId === undefined ? null : deps.threads.load(threadId);
@@ -30,13 +34,27 @@ export async function preview(deps: TurnDependencies, request: PreviewRequest, s
   const prepared = await prepare(
     deps,
     {
-      turnId: 'preview', threadId, spec, notes, policy: {}, channelId, userId, date: loaded?.thread.date ?? dayOf(deps.clock.now()),
-      text: input, history, compactions: loaded?.thread.compactions ?? 0, correlationId: 'preview', depth: 0,
+      turnId: 'preview',
+      threadId,
+      spec,
+      notes,
+      policy: {},
+      channelId,
+      userId,
+      date: loaded?.thread.date ?? dayOf(deps.clock.now()),
+      text: input,
+      history,
+      compactions: loaded?.thread.compactions ?? 0,
+      correlationId: 'preview',
+      depth: 0,
     },
     signal,
   );
   const past = history.map(({ message }) => message);
-  const message = userMessage(prepared.turnParts.map(({ text }) => text), input);
+  const message = userMessage(
+    prepared.turnParts.map(({ text }) => text),
+    input,
+  );
   const tools = prepared.functionTools.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
   const parts: readonly NamedText[] = [
     ...prepared.systemParts,
@@ -50,6 +68,9 @@ export async function preview(deps: TurnDependencies, request: PreviewRequest, s
     system: prepared.system,
     messages: assemble('', [...past, message]),
     tools,
-    tokens: { total: counts.reduce((total, tokens) => total + tokens, 0), parts: parts.map(({ name }, index) => ({ name, tokens: counts[index] ?? 0 })) },
+    tokens: {
+      total: counts.reduce((total, tokens) => total + tokens, 0),
+      parts: parts.map(({ name }, index) => ({ name, tokens: counts[index] ?? 0 })),
+    },
   };
 }

@@ -1,4 +1,5 @@
-import { didYouMean, type Diagnostic } from '../contract/index.ts';
+import { didYouMean } from '../contract/nearest.ts';
+import type { Diagnostic } from '../contract/index.ts';
 
 /** The variables of a prompt template. */
 export const PROMPT_VARIABLES = ['agent', 'skills', 'sandbox_dir', 'date', 'channel', 'user'] as const;
@@ -18,7 +19,15 @@ export function findSymbols(root: unknown, rules: SymbolRules): readonly Diagnos
   collect(root as Node, set);
 
   function report(node: Node, code: 'prompt_symbol_unknown' | 'prompt_invalid', message: string, cure: string): void {
-    found.push({ severity: 'error', code, message, file: rules.file ?? undefined, line: (node.lineno ?? 0) + 1, column: (node.colno ?? 0) + 1, cure });
+    found.push({
+      severity: 'error',
+      code,
+      message,
+      file: rules.file ?? undefined,
+      line: (node.lineno ?? 0) + 1,
+      column: (node.colno ?? 0) + 1,
+      cure,
+    });
   }
 
   function each(nodes: readonly (Node | null | undefined)[], scope: ReadonlySet<string>): void {
@@ -30,7 +39,13 @@ export function findSymbols(root: unknown, rules: SymbolRules): readonly Diagnos
     switch (node.typename) {
       case 'Symbol': {
         const name = String(node.value);
-        if (!scope.has(name)) report(node, 'prompt_symbol_unknown', `'${name}' is not known to the prompt${didYouMean(name, scope)}`, `use one of ${PROMPT_VARIABLES.join(', ')}, or set it in the template`);
+        if (!scope.has(name))
+          report(
+            node,
+            'prompt_symbol_unknown',
+            `'${name}' is not known to the prompt${didYouMean(name, scope)}`,
+            `use one of ${PROMPT_VARIABLES.join(', ')}, or set it in the template`,
+          );
         return;
       }
       case 'LookupVal':
@@ -67,7 +82,12 @@ export function findSymbols(root: unknown, rules: SymbolRules): readonly Diagnos
       case 'Import':
       case 'FromImport':
       case 'Extends':
-        return report(node, 'prompt_invalid', 'a prompt cannot include, import or extend other files', 'write the text into this template, or bind a skill with uses_skills');
+        return report(
+          node,
+          'prompt_invalid',
+          'a prompt cannot include, import or extend other files',
+          'write the text into this template, or bind a skill with uses_skills',
+        );
       default:
         return each(childrenOf(node), scope);
     }
@@ -79,11 +99,17 @@ export function findSymbols(root: unknown, rules: SymbolRules): readonly Diagnos
     if (target.typename !== 'Symbol' || target.value !== 'skills' || key.typename !== 'Literal') return;
     const name = String(key.value);
     if (rules.skills.includes(name)) return;
-    report(node, 'prompt_symbol_unknown', `skills['${name}'] is not bound${didYouMean(name, rules.skills)}`, `add '${name}' to uses_skills`);
+    report(
+      node,
+      'prompt_symbol_unknown',
+      `skills['${name}'] is not bound${didYouMean(name, rules.skills)}`,
+      `add '${name}' to uses_skills`,
+    );
   }
 
   function checkName(node: Node, kind: string, name: string, known: readonly string[]): void {
-    if (!known.includes(name)) report(node, 'prompt_invalid', `there is no ${kind} '${name}'${didYouMean(name, known)}`, `use another ${kind}`);
+    if (!known.includes(name))
+      report(node, 'prompt_invalid', `there is no ${kind} '${name}'${didYouMean(name, known)}`, `use another ${kind}`);
   }
 
   visit(root as Node, set);

@@ -1,4 +1,5 @@
-import { PithError, type Diagnostic } from '../contract/index.ts';
+import { PithError } from '../contract/errors.ts';
+import type { Diagnostic } from '../contract/index.ts';
 
 /** The six variables of a prompt template. */
 export interface PromptVariables {
@@ -25,7 +26,17 @@ export async function checkPrompt(text: string, file: string | null, skills: rea
     return findSymbols(parse(text), { file, skills, filters: Object.keys(environment.filters), tests: Object.keys(environment.tests) });
   } catch (error) {
     const { message, line, column } = located(error);
-    return [{ severity: 'error', code: 'prompt_invalid', message: `the prompt cannot be parsed: ${message}`, file: file ?? undefined, line, column, cure: 'mend the template' }];
+    return [
+      {
+        severity: 'error',
+        code: 'prompt_invalid',
+        message: `the prompt cannot be parsed: ${message}`,
+        file: file ?? undefined,
+        line,
+        column,
+        cure: 'mend the template',
+      },
+    ];
   }
 }
 
@@ -77,7 +88,15 @@ interface Nunjucks {
   readonly Environment: new (loaders: [], options: { autoescape: boolean; throwOnUndefined: boolean }) => Environment;
 }
 
-const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype', '__defineGetter__', '__defineSetter__', '__lookupGetter__', '__lookupSetter__']);
+const FORBIDDEN = new Set([
+  '__proto__',
+  'constructor',
+  'prototype',
+  '__defineGetter__',
+  '__defineSetter__',
+  '__lookupGetter__',
+  '__lookupSetter__',
+]);
 
 /** Templates reach data only: neither prototypes nor what lies behind functions. */
 function guardMembers(runtime: Runtime): void {
@@ -93,7 +112,10 @@ function guardMembers(runtime: Runtime): void {
 function located(error: unknown): { message: string; line?: number; column?: number } {
   const text = error instanceof Error ? error.message : String(error);
   const place = /\[Line (\d+), Column (\d+)\]/.exec(text);
-  const message = text.replace(/^\s*\(.*?\)(?: \[Line \d+, Column \d+\])?\s*/, '').replace(/\s+/g, ' ').trim();
+  const message = text
+    .replace(/^\s*\(.*?\)(?: \[Line \d+, Column \d+\])?\s*/, '')
+    .replace(/\s+/g, ' ')
+    .trim();
   if (place) return { message, line: Number(place[1]), column: Number(place[2]) };
   // The parser alone keeps the place beside the message, also counted from 1.
   const { lineno, colno } = error as { readonly lineno?: number; readonly colno?: number };

@@ -1,4 +1,6 @@
-import { didYouMean, PithError, type AgentSpec, type Diagnostic, type Events, type Off } from '../contract/index.ts';
+import { PithError } from '../contract/errors.ts';
+import { didYouMean } from '../contract/nearest.ts';
+import type { AgentSpec, Diagnostic, Events, Off } from '../contract/index.ts';
 import { admit, stateOf, type AgentStatus } from './admission.ts';
 import type { BoundSkills } from './bound-skills.ts';
 import type { AgentDeclaration, ExtensionsPort } from './ports.ts';
@@ -70,7 +72,7 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
   function current(): ReadonlyMap<string, AgentDeclaration> {
     const found = new Map<string, AgentDeclaration>();
     for (const declaration of options.declarations()) if (!found.has(declaration.id)) found.set(declaration.id, declaration);
-    for (const id of [...published.keys()]) {
+    for (const id of published.keys()) {
       if (found.has(id)) continue;
       published.delete(id);
       admissions.delete(id);
@@ -90,7 +92,10 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     const declarations = current();
     const declaration = declarations.get(agent);
     if (declaration) return statusOf(declaration);
-    throw new PithError('agent_unknown', `there is no agent '${agent}'${didYouMean(agent, declarations.keys())}`, { where: agent, cure: "see 'pith agents list'" });
+    throw new PithError('agent_unknown', `there is no agent '${agent}'${didYouMean(agent, declarations.keys())}`, {
+      where: agent,
+      cure: "see 'pith agents list'",
+    });
   }
 
   return {
@@ -99,7 +104,13 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
       return Promise.all(sorted.map(statusOf));
     },
     async resolve(agent) {
-      const status = await statusFor(agent);
+      let status = await statusFor(agent);
+      if (status.state === 'failed') {
+        // Whatever failed it may have been mended since, with nobody there to say so.
+        if (typeof agent === 'string') admissions.delete(agent);
+        else passing.delete(agent);
+        status = await statusFor(agent);
+      }
       if (status.state === 'failed' || status.spec === null) throw failure(status);
       return status as ResolvedAgent;
     },
@@ -112,7 +123,10 @@ function failure({ id, notes }: AgentStatus): PithError {
   const errors = notes.filter(({ severity }) => severity === 'error');
   const reasons = errors.map(({ message }) => message).join('; ') || 'its declaration is broken';
   const first = errors[0];
-  return new PithError('agent_failed', `the agent '${id}' cannot run: ${reasons}`, { where: first && placeOf(first), cure: first?.cure ?? `see 'pith doctor' for ${id}` });
+  return new PithError('agent_failed', `the agent '${id}' cannot run: ${reasons}`, {
+    where: first && placeOf(first),
+    cure: first?.cure ?? `see 'pith doctor' for ${id}`,
+  });
 }
 
 function placeOf({ file, line }: Diagnostic): string | undefined {

@@ -1,4 +1,5 @@
-import { toolError, type ToolResult } from '../contract/index.ts';
+import { toolError } from '../contract/tool.ts';
+import type { ToolResult } from '../contract/index.ts';
 import type { CallRecord, StoredMessage, Threads, TurnRecord } from '../threads/thread.ts';
 import { keyOf, refusal, type DecidedCall } from './calls.ts';
 import { callIdsOf, resultPart } from './messages.ts';
@@ -40,11 +41,16 @@ export async function closeUnfinished(threads: Threads, unfinished: Unfinished, 
   const open = openCalls(unfinished, messages);
   const writes: Promise<void>[] = [];
   if (open.length > 0) {
-    const answers = open.map((record) => ({ record, result: record.state === 'finished' && record.result ? record.result : interrupted(record) }));
+    const answers = open.map((record) => ({
+      record,
+      result: record.state === 'finished' && record.result ? record.result : interrupted(record),
+    }));
     for (const { record, result } of answers) {
       if (record.state !== 'finished') writes.push(threads.finishCall(turn.id, record.step, record.index, result));
     }
-    const retain = Object.fromEntries(answers.flatMap(({ record, result }) => (result.ok && result.retain ? [[record.callId, result.retain]] : [])));
+    const retain = Object.fromEntries(
+      answers.flatMap(({ record, result }) => (result.ok && result.retain ? [[record.callId, result.retain]] : [])),
+    );
     const content = answers.map(({ record, result }) => resultPart(record.callId, record.name, result));
     writes.push(threads.recordResults(turn.id, (open[0] as CallRecord).step, { role: 'tool', content }, retain));
   }
@@ -54,5 +60,8 @@ export async function closeUnfinished(threads: Threads, unfinished: Unfinished, 
 
 function interrupted(record: CallRecord): ToolResult {
   const key = keyOf(record);
-  return toolError('interrupted', `the program ended while '${record.name}' ran, so its outcome is not known; check before calling it again (key ${key})`);
+  return toolError(
+    'interrupted',
+    `the program ended while '${record.name}' ran, so its outcome is not known; check before calling it again (key ${key})`,
+  );
 }

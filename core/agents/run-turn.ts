@@ -9,7 +9,14 @@ import { resumeCalls } from './resume.ts';
 import type { RunningTurn, TurnDependencies, TurnEnd } from './turn-types.ts';
 
 /** One turn from request to `turn-end`, which it always sends. The caller holds the thread; `lost` aborts when it no longer does. */
-export async function runTurn(deps: TurnDependencies, noticer: Noticer, request: TurnRequest, pipe: Pipe<TurnEvent>, stop: AbortController, lost: AbortSignal): Promise<void> {
+export async function runTurn(
+  deps: TurnDependencies,
+  noticer: Noticer,
+  request: TurnRequest,
+  pipe: Pipe<TurnEvent>,
+  stop: AbortController,
+  lost: AbortSignal,
+): Promise<void> {
   const { signal } = stop;
   const onLost = () => stop.abort(lost.reason);
   lost.addEventListener('abort', onLost, { once: true });
@@ -67,7 +74,14 @@ async function close(deps: TurnDependencies, turn: RunningTurn | null, asked: Tu
   }
   const { reason, error } = end;
   const usage = turn?.usage ?? { inputTokens: 0, outputTokens: 0 };
-  if (turn) deps.events.publish('turn.ended', { turnId: turn.record.id, threadId: turn.record.threadId, reason, usage, correlationId: turn.record.correlationId });
+  if (turn)
+    deps.events.publish('turn.ended', {
+      turnId: turn.record.id,
+      threadId: turn.record.threadId,
+      reason,
+      usage,
+      correlationId: turn.record.correlationId,
+    });
   const event: TurnEvent = { type: 'turn-end', reason, text: turn?.text ?? '', usage };
   return error === undefined ? event : { ...event, error };
 }

@@ -1,4 +1,5 @@
-import { messageOf, type ModelPart } from '../contract/index.ts';
+import { messageOf } from '../contract/errors.ts';
+import type { ModelPart } from '../contract/index.ts';
 import { modelFailure } from '../models/failure.ts';
 import { streamWithRetry } from '../models/retry.ts';
 import type { AssistantMessage } from './messages.ts';
@@ -65,12 +66,20 @@ class Gathering {
     const { deps, prepared, prompt, signal, emit } = this.turn;
     const tools = prepared.functionTools;
     const { ref, model } = prepared.model;
-    const stream = streamWithRetry(model, { prompt, tools: tools.length === 0 ? undefined : tools, abortSignal: signal }, {
-      clock: deps.clock,
-      signal,
-      onRetry: ({ delayMs, error }) =>
-        emit({ type: 'notice', code: 'model_retry', message: `${messageOf(modelFailure(error, ref))}; trying again in ${Math.ceil(delayMs / 1000)} s` }),
-    });
+    const stream = streamWithRetry(
+      model,
+      { prompt, tools: tools.length === 0 ? undefined : tools, abortSignal: signal },
+      {
+        clock: deps.clock,
+        signal,
+        onRetry: ({ delayMs, error }) =>
+          emit({
+            type: 'notice',
+            code: 'model_retry',
+            message: `${messageOf(modelFailure(error, ref))}; trying again in ${Math.ceil(delayMs / 1000)} s`,
+          }),
+      },
+    );
     for await (const part of stream) {
       this.take(part);
       const full = this.turn.ready();
@@ -110,7 +119,8 @@ class Gathering {
         return;
       case 'tool-call':
         // What a provider ran itself needs no answer from here.
-        if (!part.providerExecuted) this.calls.push({ callId: part.toolCallId, name: part.toolName, input: part.input, providerOptions: part.providerMetadata });
+        if (!part.providerExecuted)
+          this.calls.push({ callId: part.toolCallId, name: part.toolName, input: part.input, providerOptions: part.providerMetadata });
         return;
       case 'finish':
         this.inputTokens = part.usage?.inputTokens?.total;

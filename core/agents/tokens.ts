@@ -1,11 +1,10 @@
+import type * as tokenxModule from 'tokenx';
 import type { Message } from '../contract/index.ts';
 
-type Tokenx = typeof import('tokenx');
-
-let loading: Promise<Tokenx> | undefined;
+let loading: Promise<typeof tokenxModule> | undefined;
 
 /** Loaded when a text is long enough to matter. */
-function tokenx(): Promise<Tokenx> {
+function tokenx(): Promise<typeof tokenxModule> {
   return (loading ??= import('tokenx'));
 }
 

@@ -1,4 +1,7 @@
-import { PithError, nearest, toolError, type JsonValue, type ToolResult, type TurnInfo } from '../contract/index.ts';
+import { PithError } from '../contract/errors.ts';
+import { nearest } from '../contract/nearest.ts';
+import { toolError } from '../contract/tool.ts';
+import type { JsonValue, ToolResult, TurnInfo } from '../contract/index.ts';
 import { needsApproval } from './approval.ts';
 import { decide, digestOf } from './gate.ts';
 import { newId } from './new-id.ts';
@@ -36,7 +39,14 @@ export function createToolCaller({ registry, extensions, clock }: Dependencies):
         throw new PithError('tool_unknown', `the agent '${agentId}' has no tool '${name}'`, { where: name, cure });
       }
       const { extensionId, descriptor } = tool;
-      const decision = decide({ extensionId, tool: descriptor.name, needsApproval: await needsApproval(extensions, tool, input), callsBefore: 0, limits: spec.limits, policy: {} });
+      const decision = decide({
+        extensionId,
+        tool: descriptor.name,
+        needsApproval: await needsApproval(extensions, tool, input),
+        callsBefore: 0,
+        limits: spec.limits,
+        policy: {},
+      });
       if (decision.kind === 'refuse') return toolError(decision.code, decision.message);
       if (decision.kind === 'ask') {
         return toolError(

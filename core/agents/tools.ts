@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { codeOf, didYouMean, messageOf, type AgentSpec, type Diagnostic, type ToolDescriptor, type TurnPolicy } from '../contract/index.ts';
+import { codeOf, messageOf } from '../contract/errors.ts';
+import { didYouMean } from '../contract/nearest.ts';
+import type { AgentSpec, Diagnostic, ToolDescriptor, TurnPolicy } from '../contract/index.ts';
 import { permits } from './gate.ts';
 import type { ExtensionsPort } from './ports.ts';
 
@@ -44,9 +46,14 @@ async function resolveEntry(entry: string, extensions: ExtensionsPort): Promise<
   const toolName = slash < 0 ? null : entry.slice(slash + 1);
   const state = extensions.state(extensionId);
   if (state === undefined) {
-    return failed('name_unknown', `uses_tools '${entry}': nothing declares the extension '${extensionId}'${didYouMean(extensionId, extensions.ids())}`, `correct the name, or add the extension '${extensionId}'`);
+    return failed(
+      'name_unknown',
+      `uses_tools '${entry}': nothing declares the extension '${extensionId}'${didYouMean(extensionId, extensions.ids())}`,
+      `correct the name, or add the extension '${extensionId}'`,
+    );
   }
-  if (state !== 'active' && state !== 'idle') return degraded(`the tools of '${entry}' are missing: the extension is ${state}`, extensionId);
+  if (state !== 'active' && state !== 'idle')
+    return degraded(`the tools of '${entry}' are missing: the extension is ${state}`, extensionId);
   let offered: readonly ToolDescriptor[];
   try {
     offered = await extensions.tools(extensionId);
@@ -60,7 +67,11 @@ async function resolveEntry(entry: string, extensions: ExtensionsPort): Promise<
   if (descriptor) return { tools: [{ extensionId, descriptor }], notes: [] };
   if (offered.length === 0) return degraded(`the tool '${entry}' is missing: '${extensionId}' offers no tools at present`, extensionId);
   const names = offered.map(({ name }) => name);
-  return failed('tool_unknown', `uses_tools '${entry}': '${extensionId}' has no tool '${toolName}'${didYouMean(toolName, names)}`, `use one of ${names.map((name) => `${extensionId}/${name}`).join(', ')}`);
+  return failed(
+    'tool_unknown',
+    `uses_tools '${entry}': '${extensionId}' has no tool '${toolName}'${didYouMean(toolName, names)}`,
+    `use one of ${names.map((name) => `${extensionId}/${name}`).join(', ')}`,
+  );
 }
 
 function runs(extensions: ExtensionsPort, id: string): boolean {

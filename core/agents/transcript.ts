@@ -23,7 +23,9 @@ function linesOf(message: Message): readonly string[] {
       case 'tool-call':
         return [`Assistant called ${part.toolName}(${shown(JSON.stringify(part.input))})`];
       case 'tool-result':
-        return [`${part.toolName} answered: ${shown('value' in part.output ? (typeof part.output.value === 'string' ? part.output.value : JSON.stringify(part.output.value)) : part.output.type)}`];
+        return [
+          `${part.toolName} answered: ${shown('value' in part.output ? (typeof part.output.value === 'string' ? part.output.value : JSON.stringify(part.output.value)) : part.output.type)}`,
+        ];
       default:
         return [];
     }

@@ -1,5 +1,17 @@
 import type {
-  AgentLimits, AgentSpec, Clock, Events, JsonValue, Message, ModelCallOptions, ToolResult, TurnEndReason, TurnEvent, TurnInfo, TurnPolicy, Usage,
+  AgentLimits,
+  AgentSpec,
+  Clock,
+  Events,
+  JsonValue,
+  Message,
+  ModelCallOptions,
+  ToolResult,
+  TurnEndReason,
+  TurnEvent,
+  TurnInfo,
+  TurnPolicy,
+  Usage,
 } from '../contract/index.ts';
 import type { ModelRouter, ResolvedModel } from '../models/router.ts';
 import type { ThreadQueue } from '../threads/queue.ts';

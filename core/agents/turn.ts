@@ -1,4 +1,5 @@
-import { PithError, type TurnEvent, type TurnRequest } from '../contract/index.ts';
+import { PithError } from '../contract/errors.ts';
+import type { TurnEvent, TurnRequest } from '../contract/index.ts';
 import { createNoticer } from './noticer.ts';
 import { createPipe } from './pipe.ts';
 import { plainFailure } from './plain-failure.ts';

@@ -7,7 +7,8 @@ import { AGENT_FILE } from './file-names.ts';
 import { keptPositions, type FolderReading } from './folder-record.ts';
 import { isError, readOr } from './manifest-file.ts';
 import { issuesToDiagnostics } from './schema-issues.ts';
-import { parseYaml, type Positions } from './yaml-document.ts';
+import type { Positions } from './positions.ts';
+import { parseYaml } from './yaml-document.ts';
 
 const MAX_FRONTMATTER_BYTES = 16 * 1024;
 
@@ -37,14 +38,23 @@ export function readAgentFile(directory: string): FolderReading {
   if (typeof text !== 'string') return broken(file, [text], {});
   const parts = split(text);
   if (parts === null) {
-    return broken(file, [failure(file, 1, "has no frontmatter between two lines '---'", "Begin the file with '---', 'name: …' and '---'")], {});
+    return broken(
+      file,
+      [failure(file, 1, "has no frontmatter between two lines '---'", "Begin the file with '---', 'name: …' and '---'")],
+      {},
+    );
   }
   const document = parseYaml(parts.frontmatter, { file, code: 'manifest_invalid', firstLine: 2, maxBytes: MAX_FRONTMATTER_BYTES });
   if (document.diagnostics.some(isError)) return broken(file, document.diagnostics, document.positions);
 
   const parsed = agentFileSchema.safeParse(document.value ?? {});
   const source = { file, positions: document.positions, line: 2, code: 'manifest_invalid', value: document.value };
-  if (!parsed.success) return broken(file, [...document.diagnostics, ...issuesToDiagnostics(parsed.error.issues, agentFileSchema, source)], document.positions);
+  if (!parsed.success)
+    return broken(
+      file,
+      [...document.diagnostics, ...issuesToDiagnostics(parsed.error.issues, agentFileSchema, source)],
+      document.positions,
+    );
 
   const problems = problemsOf(directory, file, parsed.data, document.positions);
   if (problems.length > 0) return broken(file, [...document.diagnostics, ...problems], document.positions);
@@ -74,7 +84,14 @@ function problemsOf(directory: string, file: string, data: Frontmatter, position
   const line = (key: string) => positions[key]?.[0] ?? 1;
   const found: Diagnostic[] = [];
   if (!/^[a-z][a-z0-9_-]{0,62}$/.test(id)) {
-    found.push(failure(file, 1, `the folder's name '${id}' cannot be an id`, 'Rename the folder: lower-case letters, digits, _ and -, a letter first'));
+    found.push(
+      failure(
+        file,
+        1,
+        `the folder's name '${id}' cannot be an id`,
+        'Rename the folder: lower-case letters, digits, _ and -, a letter first',
+      ),
+    );
   }
   if (data.provider !== undefined && data.model === undefined) {
     found.push(failure(file, line('provider'), "'provider' needs a model", "Add 'model: …' or remove 'provider'"));
@@ -110,6 +127,8 @@ function failure(file: string, line: number, message: string, cure: string): Dia
 function broken(file: string, diagnostics: readonly Diagnostic[], positions: Positions): FolderReading {
   return {
     declaration: { file, manifest: null, diagnostics, positions: keptPositions(underAgent(positions)) },
-    extraAgentKeys: [], ownedAgentKeys: [], agentFile: null,
+    extraAgentKeys: [],
+    ownedAgentKeys: [],
+    agentFile: null,
   };
 }

@@ -5,7 +5,7 @@ import { describeIssues, isSchema } from './config-check.ts';
 import type { Declaration } from './declaration.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Slot } from './slot.ts';
-import { positionOf } from './yaml-document.ts';
+import { positionOf } from './positions.ts';
 
 /** Checks what stands under `agent:` with the extensions that own the keys. `declaration` gives the places, for a declared agent. */
 export async function checkAgentKeys(

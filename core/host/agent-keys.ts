@@ -36,14 +36,20 @@ function checked({ declaration, record }: Entry, owned: ReadonlySet<string>, unr
 function unknown(declaration: Declaration, key: string, owned: ReadonlySet<string>): Diagnostic {
   const known = [...KERNEL_AGENT_KEYS, ...[...owned].sort()];
   return {
-    severity: 'error', code: 'unknown_key', message: `unknown key '${key}' in 'agent'${didYouMean(key, known)}`, ...placeOf(declaration, key),
+    severity: 'error',
+    code: 'unknown_key',
+    message: `unknown key '${key}' in 'agent'${didYouMean(key, known)}`,
+    ...placeOf(declaration, key),
     cure: `Use one of: ${known.join(', ')}`,
   };
 }
 
 function doubt(declaration: Declaration, key: string, unreadable: readonly string[]): Diagnostic {
   return {
-    severity: 'warning', code: 'agent_key_unowned', ...placeOf(declaration, key), cure: 'Mend the broken manifest',
+    severity: 'warning',
+    code: 'agent_key_unowned',
+    ...placeOf(declaration, key),
+    cure: 'Mend the broken manifest',
     message: `nothing that could be read owns the key '${key}' in 'agent' (broken: ${unreadable.join(', ')})`,
   };
 }

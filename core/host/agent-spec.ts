@@ -5,7 +5,14 @@ import type { Declaration } from './declaration.ts';
 
 /** Keys under `agent:` that the kernel reads; every other key must be owned by an extension's `agent_keys`. */
 export const KERNEL_AGENT_KEYS = [
-  'description', 'model', 'integration_mode', 'instructions', 'uses_tools', 'uses_skills', 'delegates_to', 'limits',
+  'description',
+  'model',
+  'integration_mode',
+  'instructions',
+  'uses_tools',
+  'uses_skills',
+  'delegates_to',
+  'limits',
 ] as const;
 
 const specs = new WeakMap<Declaration, AgentSpec>();
@@ -22,7 +29,8 @@ export function agentSpecOf(declaration: Declaration): AgentSpec {
 
 function make(declaration: Declaration): AgentSpec {
   const { manifest, prompt } = declaration;
-  if (manifest?.agent === undefined) throw new PithError('agent_unknown', `'${declaration.id}' declares no agent`, { where: declaration.file });
+  if (manifest?.agent === undefined)
+    throw new PithError('agent_unknown', `'${declaration.id}' declares no agent`, { where: declaration.file });
   const { agent } = manifest;
   return structuredClone({
     id: declaration.id,

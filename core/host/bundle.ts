@@ -41,8 +41,13 @@ export async function bundle(request: BundleRequest): Promise<string> {
   }
 }
 
-/** Packages in the old module format call `require` for what Node brings. */
-const REQUIRE = "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);";
+/** Packages in the old module format use what such modules have. */
+const REQUIRE = [
+  "import { createRequire as __createRequire } from 'node:module';",
+  "import { fileURLToPath as __fileURLToPath } from 'node:url';",
+  'const require = __createRequire(import.meta.url);',
+  "const __filename = __fileURLToPath(import.meta.url), __dirname = __fileURLToPath(new URL('.', import.meta.url));",
+].join('');
 
 function problemOfBuild(message: Message | undefined, { directory, entry }: BundleRequest): Problem {
   const place = message?.location;

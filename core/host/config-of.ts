@@ -51,7 +51,9 @@ export function unknownExtensionSettings(settings: Settings, ids: Iterable<strin
   return Object.keys(settings.extensions)
     .filter((id) => !known.has(id))
     .map((id) => ({
-      severity: 'warning', code: 'unknown_key', cure: 'Correct the id or remove the block',
+      severity: 'warning',
+      code: 'unknown_key',
+      cure: 'Correct the id or remove the block',
       message: `${settingName(settings, `extensions.${id}`)}: nothing declares '${id}'${didYouMean(id, known)}`,
     }));
 }

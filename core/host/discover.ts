@@ -82,7 +82,13 @@ function ofAgentPath(directory: string, diagnostics: Diagnostic[]): Place {
   const isAgent = [MANIFEST_FILE, AGENT_FILE].some((name) => fs.existsSync(path.join(directory, name)));
   const found = isAgent ? [directory] : foldersIn(directory, diagnostics);
   if (found === null) {
-    diagnostics.push({ severity: 'warning', code: 'settings_invalid', message: `agents.paths: there is no folder ${directory}`, cure: 'Correct agents.paths', file: directory });
+    diagnostics.push({
+      severity: 'warning',
+      code: 'settings_invalid',
+      message: `agents.paths: there is no folder ${directory}`,
+      cure: 'Correct agents.paths',
+      file: directory,
+    });
   }
   return { shipped: false, folders: (found ?? []).map((each) => ({ directory: each, kind: 'agents' })) };
 }
@@ -98,7 +104,13 @@ function foldersIn(directory: string, diagnostics: Diagnostic[]): readonly strin
       .sort();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    diagnostics.push({ severity: 'error', code: 'manifest_invalid', message: `the folder cannot be read: ${messageOf(error)}`, file: directory, cure: 'Make it readable' });
+    diagnostics.push({
+      severity: 'error',
+      code: 'manifest_invalid',
+      message: `the folder cannot be read: ${messageOf(error)}`,
+      file: directory,
+      cure: 'Make it readable',
+    });
     return [];
   }
 }
@@ -115,14 +127,29 @@ function duplicate(same: readonly Entry[]): Entry {
   const [first] = same as readonly [Entry, ...Entry[]];
   const files = same.map(({ declaration }) => declaration.file);
   const found = same.map(({ declaration }): Diagnostic => ({
-    severity: 'error', code: 'duplicate_id', file: declaration.file, line: declaration.positions?.['id']?.[0] ?? 1, column: 1,
-    message: `the id '${declaration.id}' is declared more than once: ${files.join(' and ')}`, cure: 'Rename one of the folders',
+    severity: 'error',
+    code: 'duplicate_id',
+    file: declaration.file,
+    line: declaration.positions?.['id']?.[0] ?? 1,
+    column: 1,
+    message: `the id '${declaration.id}' is declared more than once: ${files.join(' and ')}`,
+    cure: 'Rename one of the folders',
   }));
-  const declaration: Declaration = { ...first.declaration, manifest: null, diagnostics: [...found, ...same.flatMap((each) => each.declaration.diagnostics)] };
+  const declaration: Declaration = {
+    ...first.declaration,
+    manifest: null,
+    diagnostics: [...found, ...same.flatMap((each) => each.declaration.diagnostics)],
+  };
   const ownedAgentKeys = same.flatMap(({ record }) => record.ownedAgentKeys ?? []);
   return { declaration, record: { ...first.record, ownedAgentKeys } };
 }
 
 function shadowed(id: string, loser: Declaration, winner: Declaration): Diagnostic {
-  return { severity: 'info', code: 'duplicate_id', file: loser.file, message: `the agent '${id}' is not used, because ${winner.file} declares the same id`, cure: 'Rename one of the folders' };
+  return {
+    severity: 'info',
+    code: 'duplicate_id',
+    file: loser.file,
+    message: `the agent '${id}' is not used, because ${winner.file} declares the same id`,
+    cure: 'Rename one of the folders',
+  };
 }

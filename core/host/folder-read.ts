@@ -17,15 +17,21 @@ export async function readFolder(directory: string, kind: 'extensions' | 'agents
     const stamp = stampFolder(directory);
     const known = index.folder(directory);
     if (known !== undefined && known.stamps === stamp.stamps && !known.fresh) return known;
-    const name = stamp.files.includes(MANIFEST_FILE) ? MANIFEST_FILE : kind === 'agents' && stamp.files.includes(AGENT_FILE) ? AGENT_FILE : null;
+    const name = stamp.files.includes(MANIFEST_FILE)
+      ? MANIFEST_FILE
+      : kind === 'agents' && stamp.files.includes(AGENT_FILE)
+        ? AGENT_FILE
+        : null;
     if (name === null) return nothingDeclared(directory, kind, stamp.files);
 
     const { digestOf } = await import('./source-digest.ts');
     const digest = digestOf(directory, stamp.files);
-    const record = known?.declaration.digest === digest && known.stamps === stamp.stamps
-      ? { ...known, fresh: stamp.fresh }
-      : await read(directory, name, digest, stamp);
-    if (record.fresh !== known?.fresh || record.stamps !== known.stamps || record.declaration !== known.declaration) index.putFolder(directory, record);
+    const record =
+      known?.declaration.digest === digest && known.stamps === stamp.stamps
+        ? { ...known, fresh: stamp.fresh }
+        : await read(directory, name, digest, stamp);
+    if (record.fresh !== known?.fresh || record.stamps !== known.stamps || record.declaration !== known.declaration)
+      index.putFolder(directory, record);
     return record;
   } catch (error) {
     return unreadable(directory, kind, error);
@@ -33,16 +39,31 @@ export async function readFolder(directory: string, kind: 'extensions' | 'agents
 }
 
 async function read(directory: string, name: string, digest: string, stamp: FolderStamp): Promise<FolderRecord> {
-  const reading: FolderReading = name === MANIFEST_FILE
-    ? (await import('./manifest-file.ts')).readManifestFile(directory)
-    : (await import('./agent-file.ts')).readAgentFile(directory);
+  const reading: FolderReading =
+    name === MANIFEST_FILE
+      ? (await import('./manifest-file.ts')).readManifestFile(directory)
+      : (await import('./agent-file.ts')).readAgentFile(directory);
   const found = [...reading.declaration.diagnostics];
   const prompt = promptOf(directory, stamp.files, found);
-  if (name === MANIFEST_FILE && stamp.files.includes(AGENT_FILE)) found.push(warning(directory, AGENT_FILE, `is not read, because there is a ${MANIFEST_FILE}`, 'Remove one of them'));
-  if (stamp.truncated) found.push(warning(directory, name, `the folder has more than ${MAX_FILES} files; changes in the rest are not seen`, 'Move what is not source elsewhere'));
+  if (name === MANIFEST_FILE && stamp.files.includes(AGENT_FILE))
+    found.push(warning(directory, AGENT_FILE, `is not read, because there is a ${MANIFEST_FILE}`, 'Remove one of them'));
+  if (stamp.truncated)
+    found.push(
+      warning(
+        directory,
+        name,
+        `the folder has more than ${MAX_FILES} files; changes in the rest are not seen`,
+        'Move what is not source elsewhere',
+      ),
+    );
   const isBroken = found.some(({ severity }) => severity === 'error');
   const declaration: Omit<Declaration, 'shipped'> = {
-    ...reading.declaration, id: path.basename(directory), directory, prompt, digest, diagnostics: found,
+    ...reading.declaration,
+    id: path.basename(directory),
+    directory,
+    prompt,
+    digest,
+    diagnostics: found,
     manifest: isBroken ? null : reading.declaration.manifest,
   };
   return { ...reading, stamps: stamp.stamps, fresh: stamp.fresh, declaration };
@@ -67,8 +88,14 @@ function nothingDeclared(directory: string, kind: 'extensions' | 'agents', files
   const slip = files.find((file) => SLIPS.includes(file));
   const wanted = kind === 'agents' ? `${MANIFEST_FILE} or ${AGENT_FILE}` : MANIFEST_FILE;
   return {
-    severity: 'warning', code: 'manifest_missing', file: directory, message: `the folder has no ${wanted}${slip === undefined ? '' : `, but a ${slip}`}`,
-    cure: slip === undefined ? `Add a ${MANIFEST_FILE}, or move the folder elsewhere` : `Rename ${slip} to ${slip === 'agent.md' ? AGENT_FILE : MANIFEST_FILE}`,
+    severity: 'warning',
+    code: 'manifest_missing',
+    file: directory,
+    message: `the folder has no ${wanted}${slip === undefined ? '' : `, but a ${slip}`}`,
+    cure:
+      slip === undefined
+        ? `Add a ${MANIFEST_FILE}, or move the folder elsewhere`
+        : `Rename ${slip} to ${slip === 'agent.md' ? AGENT_FILE : MANIFEST_FILE}`,
   };
 }
 
@@ -76,10 +103,23 @@ function nothingDeclared(directory: string, kind: 'extensions' | 'agents', files
 function unreadable(directory: string, kind: 'extensions' | 'agents', error: unknown): FolderRecord {
   const file = path.join(directory, MANIFEST_FILE);
   const diagnostic: Diagnostic = {
-    severity: 'error', code: 'manifest_invalid', file, line: 1, column: 1, message: `the folder cannot be read: ${messageOf(error)}`,
+    severity: 'error',
+    code: 'manifest_invalid',
+    file,
+    line: 1,
+    column: 1,
+    message: `the folder cannot be read: ${messageOf(error)}`,
     cure: `Make it readable, or move it out of ${kind}`,
   };
-  const declaration = { id: path.basename(directory), directory, file, manifest: null, prompt: null, digest: '', diagnostics: [diagnostic] };
+  const declaration = {
+    id: path.basename(directory),
+    directory,
+    file,
+    manifest: null,
+    prompt: null,
+    digest: '',
+    diagnostics: [diagnostic],
+  };
   return { stamps: '', fresh: true, declaration, extraAgentKeys: [], ownedAgentKeys: null, agentFile: null };
 }
 

@@ -25,4 +25,17 @@ export function keptPositions(positions: NonNullable<Declaration['positions']>):
   return Object.fromEntries(Object.entries(positions).filter(([path]) => KEPT.has(path.split('.', 1)[0]!)));
 }
 
-const KEPT = new Set(['id', 'agent', 'config', 'provides', 'depends_on', 'entrypoint', 'commands', 'isolation', 'enabled', 'secrets', 'agent_keys', 'models']);
+const KEPT = new Set([
+  'id',
+  'agent',
+  'config',
+  'provides',
+  'depends_on',
+  'entrypoint',
+  'commands',
+  'isolation',
+  'enabled',
+  'secrets',
+  'agent_keys',
+  'models',
+]);

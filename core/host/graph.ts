@@ -15,7 +15,9 @@ export function groupsOf(edges: Edges): readonly (readonly string[])[] {
 export function sortedBy(ids: readonly string[], hard: Edges, soft: Edges): readonly string[] {
   const present = new Set(ids);
   const edges = new Map(ids.map((id) => [id, (hard.get(id) ?? []).filter((other) => present.has(other))]));
-  const wished = new Map(ids.map((id) => [id, [...edges.get(id)!, ...(soft.get(id) ?? []).filter((other) => present.has(other) && other !== id)]]));
+  const wished = new Map(
+    ids.map((id) => [id, [...edges.get(id)!, ...(soft.get(id) ?? []).filter((other) => present.has(other) && other !== id)]]),
+  );
   const component = new Map<string, number>();
   componentsOf(wished).forEach((members, number) => members.forEach((id) => component.set(id, number)));
   for (const id of ids) {

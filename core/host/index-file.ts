@@ -47,7 +47,10 @@ export function openIndex(file: string): IndexFile {
     if (!dirty) return null;
     dirty = false;
     const text = JSON.stringify({
-      version: versionOf(), folders: Object.fromEntries(folders), settings: Object.fromEntries(settings), surfaces: Object.fromEntries(surfaces),
+      version: versionOf(),
+      folders: Object.fromEntries(folders),
+      settings: Object.fromEntries(settings),
+      surfaces: Object.fromEntries(surfaces),
     });
     try {
       await mkdir(path.dirname(file), { recursive: true });
@@ -58,7 +61,13 @@ export function openIndex(file: string): IndexFile {
       await rm(draft, { force: true }).catch(() => undefined); // the first error is the one to tell
       dirty = true;
       const message = `the index cannot be written: ${(error as Error).message}`;
-      return { severity: 'warning', code: 'internal', message, file, cure: 'Make the folder writable; until then every start reads all manifests' };
+      return {
+        severity: 'warning',
+        code: 'internal',
+        message,
+        file,
+        cure: 'Make the folder writable; until then every start reads all manifests',
+      };
     }
   };
 
@@ -108,7 +117,8 @@ function load(file: string): { readonly content: Content; readonly diagnostics: 
   try {
     const content: unknown = JSON.parse(text);
     if (!isContent(content)) return rebuilt(file, 'it is not an index');
-    if (content.version !== versionOf()) return rebuilt(file, `it was written by another version (${String(content.version).slice(0, 40)})`);
+    if (content.version !== versionOf())
+      return rebuilt(file, `it was written by another version (${String(content.version).slice(0, 40)})`);
     return { content, diagnostics: [] };
   } catch {
     return rebuilt(file, 'it is not JSON'); // torn or edited; nothing in it is worth saving
@@ -118,13 +128,22 @@ function load(file: string): { readonly content: Content; readonly diagnostics: 
 function isContent(value: unknown): value is Content & { readonly version: unknown } {
   if (!isPlainMap(value)) return false;
   const { folders, settings, surfaces } = value;
-  return isMapOf(folders, isFolderRecord) && isMapOf(settings, (part) => typeof part['stamp'] === 'string') && isMapOf(surfaces, (part) => typeof part['key'] === 'string');
+  return (
+    isMapOf(folders, isFolderRecord) &&
+    isMapOf(settings, (part) => typeof part['stamp'] === 'string') &&
+    isMapOf(surfaces, (part) => typeof part['key'] === 'string')
+  );
 }
 
 function isFolderRecord(part: Readonly<Record<string, unknown>>): boolean {
   const { declaration } = part;
   if (typeof part['stamps'] !== 'string' || !Array.isArray(part['extraAgentKeys']) || !isPlainMap(declaration)) return false;
-  return typeof declaration['id'] === 'string' && typeof declaration['digest'] === 'string' && Array.isArray(declaration['diagnostics']) && typeof declaration['manifest'] === 'object';
+  return (
+    typeof declaration['id'] === 'string' &&
+    typeof declaration['digest'] === 'string' &&
+    Array.isArray(declaration['diagnostics']) &&
+    typeof declaration['manifest'] === 'object'
+  );
 }
 
 function isMapOf(value: unknown, check: (part: Readonly<Record<string, unknown>>) => boolean): boolean {

@@ -8,7 +8,8 @@ import { keptPositions, type FolderReading } from './folder-record.ts';
 import { isPlainMap } from './plain-data.ts';
 import { issuesToDiagnostics } from './schema-issues.ts';
 import { readTextFile } from './text-file.ts';
-import { MAX_YAML_BYTES, parseYaml, positionOf, type Positions } from './yaml-document.ts';
+import { positionOf, type Positions } from './positions.ts';
+import { MAX_YAML_BYTES, parseYaml } from './yaml-document.ts';
 
 /** Reads `directory/manifest.yaml`. Never throws: whatever is wrong is in the diagnostics, and then the manifest is null. */
 export function readManifestFile(directory: string): FolderReading {
@@ -56,9 +57,20 @@ function checksOf(directory: string, file: string, manifest: Manifest, positions
     found.push({ severity: 'error', code, message, file, line: place.line, column: place.column, cure });
   };
   const folder = path.basename(directory);
-  if (manifest.id !== folder) add('id', 'id_mismatch', `the id '${manifest.id}' differs from the folder's name '${folder}'`, `Write 'id: ${folder}' or rename the folder`);
+  if (manifest.id !== folder)
+    add(
+      'id',
+      'id_mismatch',
+      `the id '${manifest.id}' differs from the folder's name '${folder}'`,
+      `Write 'id: ${folder}' or rename the folder`,
+    );
   if (manifest.entrypoint !== undefined && manifest.provides.length === 0) {
-    add('entrypoint', 'manifest_invalid', "'provides' is missing although there is an entrypoint", "Name what the class implements, such as 'provides: [tool]'");
+    add(
+      'entrypoint',
+      'manifest_invalid',
+      "'provides' is missing although there is an entrypoint",
+      "Name what the class implements, such as 'provides: [tool]'",
+    );
   }
   if (manifest.entrypoint === undefined && manifest.provides.length > 0) {
     add('provides', 'manifest_invalid', "'provides' needs an entrypoint", "Add 'entrypoint: main.ts' or remove 'provides'");
@@ -90,9 +102,18 @@ function ownedKeysOf(value: unknown): readonly string[] | null {
 }
 
 function reading(
-  file: string, manifest: Manifest | null, diagnostics: readonly Diagnostic[], positions: Positions, owned: readonly string[] | null,
+  file: string,
+  manifest: Manifest | null,
+  diagnostics: readonly Diagnostic[],
+  positions: Positions,
+  owned: readonly string[] | null,
 ): FolderReading {
   const agent = manifest?.agent ?? {};
   const extraAgentKeys = Object.keys(agent).filter((key) => !(KERNEL_AGENT_KEYS as readonly string[]).includes(key));
-  return { declaration: { file, manifest, diagnostics, positions: keptPositions(positions) }, extraAgentKeys, ownedAgentKeys: owned, agentFile: null };
+  return {
+    declaration: { file, manifest, diagnostics, positions: keptPositions(positions) },
+    extraAgentKeys,
+    ownedAgentKeys: owned,
+    agentFile: null,
+  };
 }

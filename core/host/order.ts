@@ -30,16 +30,31 @@ export function orderOf(declarations: ReadonlyMap<string, Declaration>, isEnable
   const hard = new Map(sound.map(({ id, manifest }) => [id, manifest!.depends_on]));
   for (const declaration of sound) {
     const missing = hard.get(declaration.id)!.filter((id) => !declarations.has(id));
-    if (missing.length > 0) fail(declaration, 'dependency_missing', missingMessage(missing, declarations), { cure: 'Add it, or correct depends_on', ...placeOf(declaration, missing[0]!) });
+    if (missing.length > 0)
+      fail(declaration, 'dependency_missing', missingMessage(missing, declarations), {
+        cure: 'Add it, or correct depends_on',
+        ...placeOf(declaration, missing[0]!),
+      });
   }
   for (const group of groupsOf(hard)) {
     const shown = [...group, group[0]!].join(' → ');
-    for (const id of group) fail(declarations.get(id)!, 'dependency_cycle', `depends on itself: ${shown}`, { cure: 'Remove one of these from depends_on', ...placeOf(declarations.get(id)!, null) });
+    for (const id of group)
+      fail(declarations.get(id)!, 'dependency_cycle', `depends on itself: ${shown}`, {
+        cure: 'Remove one of these from depends_on',
+        ...placeOf(declarations.get(id)!, null),
+      });
   }
   cascade(sound, hard, declarations, isEnabled, failures, fail);
 
   const starting = sound.filter(({ id }) => !failures.has(id));
-  return { order: sortedBy(starting.map(({ id }) => id), hard, new Map(starting.map((each) => [each.id, softEdges(each)]))), failures };
+  return {
+    order: sortedBy(
+      starting.map(({ id }) => id),
+      hard,
+      new Map(starting.map((each) => [each.id, softEdges(each)])),
+    ),
+    failures,
+  };
 }
 
 /** True for what waits for something else: its own declaration is sound. */
@@ -51,8 +66,12 @@ type Fail = (declaration: Declaration, code: string, message: string, more?: Par
 
 /** Blocks what depends on something that cannot run, from the cause outwards, so that each names the chain to it. */
 function cascade(
-  sound: readonly Declaration[], hard: ReadonlyMap<string, readonly string[]>, declarations: ReadonlyMap<string, Declaration>,
-  isEnabled: IsEnabled, failures: ReadonlyMap<string, Failure>, fail: Fail,
+  sound: readonly Declaration[],
+  hard: ReadonlyMap<string, readonly string[]>,
+  declarations: ReadonlyMap<string, Declaration>,
+  isEnabled: IsEnabled,
+  failures: ReadonlyMap<string, Failure>,
+  fail: Fail,
 ): void {
   const dependents = new Map<string, Declaration[]>();
   for (const declaration of sound) {
@@ -79,8 +98,21 @@ function cascade(
 }
 
 function brokenManifest({ id, file, diagnostics }: Declaration, at: number): Failure {
-  const first: Diagnostic = diagnostics.find(({ severity }) => severity === 'error') ?? { severity: 'error', code: 'manifest_invalid', message: 'cannot be read' };
-  return { extensionId: id, phase: 'validate', code: first.code, message: first.message, at, file: first.file ?? file, line: first.line, cure: first.cure };
+  const first: Diagnostic = diagnostics.find(({ severity }) => severity === 'error') ?? {
+    severity: 'error',
+    code: 'manifest_invalid',
+    message: 'cannot be read',
+  };
+  return {
+    extensionId: id,
+    phase: 'validate',
+    code: first.code,
+    message: first.message,
+    at,
+    file: first.file ?? file,
+    line: first.line,
+    cure: first.cure,
+  };
 }
 
 function missingMessage(missing: readonly string[], declarations: ReadonlyMap<string, Declaration>): string {
@@ -99,7 +131,11 @@ function placeOf({ manifest, positions }: Declaration, dependency: string | null
 
 function softEdges({ manifest }: Declaration): readonly string[] {
   const agent = manifest!.agent;
-  return [...manifest!.optional_depends_on, ...(agent?.uses_tools ?? []).map((tool) => tool.split('/', 1)[0]!), ...(agent?.delegates_to ?? [])];
+  return [
+    ...manifest!.optional_depends_on,
+    ...(agent?.uses_tools ?? []).map((tool) => tool.split('/', 1)[0]!),
+    ...(agent?.delegates_to ?? []),
+  ];
 }
 
 function byId(a: Declaration, b: Declaration): number {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Diagnostic } from '../contract/index.ts';
 import { didYouMean } from '../contract/nearest.ts';
-import { positionOf, type Positions } from './yaml-document.ts';
+import { positionOf, type Positions } from './positions.ts';
 
 export interface IssueSource {
   readonly file: string;
@@ -23,11 +23,18 @@ export function issuesToDiagnostics(issues: readonly z.core.$ZodIssue[], schema:
 }
 
 /** The finding for a key that nothing knows. */
-export function unknownKey(path: readonly PropertyKey[], known: readonly string[], source: Pick<IssueSource, 'file' | 'positions' | 'line'>): Diagnostic {
+export function unknownKey(
+  path: readonly PropertyKey[],
+  known: readonly string[],
+  source: Pick<IssueSource, 'file' | 'positions' | 'line'>,
+): Diagnostic {
   const key = String(path.at(-1));
   const parent = path.slice(0, -1).map(String).join('.');
   const message = `unknown key '${key}'${parent === '' ? '' : ` in '${parent}'`}${didYouMean(key, known)}`;
-  return { ...diagnostic(path, 'unknown_key', message, source), cure: known.length === 0 ? 'Remove it' : `Use one of: ${known.join(', ')}` };
+  return {
+    ...diagnostic(path, 'unknown_key', message, source),
+    cure: known.length === 0 ? 'Remove it' : `Use one of: ${known.join(', ')}`,
+  };
 }
 
 /** Keys of the strict object at `path`; empty where anything goes. */
@@ -97,7 +104,12 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return current;
 }
 
-function diagnostic(path: readonly PropertyKey[], code: string, message: string, source: Pick<IssueSource, 'file' | 'positions' | 'line'>): Diagnostic {
+function diagnostic(
+  path: readonly PropertyKey[],
+  code: string,
+  message: string,
+  source: Pick<IssueSource, 'file' | 'positions' | 'line'>,
+): Diagnostic {
   const place = positionOf(source.positions, path) ?? { line: source.line ?? 1, column: 1 };
   return { severity: 'error', code, message, file: source.file, line: place.line, column: place.column };
 }

@@ -32,14 +32,32 @@ export function settingsFromEnvironment(env: Readonly<Record<string, string | un
     const known = Object.hasOwn(ENVIRONMENT_SETTINGS, name) ? ENVIRONMENT_SETTINGS[name] : undefined;
     const skillKey = /^PITH_SKILLS_([A-Z0-9_]+)$/.exec(name)?.[1]?.toLowerCase();
     if (known !== undefined) {
-      put(values, known[0], known[1] === 'list' ? text.split(',').map((part) => part.trim()).filter(Boolean) : text);
+      put(
+        values,
+        known[0],
+        known[1] === 'list'
+          ? text
+              .split(',')
+              .map((part) => part.trim())
+              .filter(Boolean)
+          : text,
+      );
       names.set(known[0], name);
     } else if (skillKey !== undefined) {
       put(values, `skills.${skillKey}`, jsonOr(text));
       names.set(`skills.${skillKey}`, name);
     } else if (!ELSEWHERE.has(name)) {
-      const hint = didYouMean(name, [...Object.keys(ENVIRONMENT_SETTINGS), ...ELSEWHERE].filter((other) => sharesStart(name, other)));
-      if (hint !== '') diagnostics.push({ severity: 'warning', code: 'unknown_key', message: `unknown environment variable ${name}${hint}`, cure: 'Correct its name or unset it' });
+      const hint = didYouMean(
+        name,
+        [...Object.keys(ENVIRONMENT_SETTINGS), ...ELSEWHERE].filter((other) => sharesStart(name, other)),
+      );
+      if (hint !== '')
+        diagnostics.push({
+          severity: 'warning',
+          code: 'unknown_key',
+          message: `unknown environment variable ${name}${hint}`,
+          cure: 'Correct its name or unset it',
+        });
     }
   }
   return { values, names, diagnostics };

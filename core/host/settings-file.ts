@@ -3,7 +3,7 @@ import type { IndexFile } from './index-file.ts';
 import { isPlainMap, type PlainMap } from './plain-data.ts';
 import { stampFile } from './source-stamp.ts';
 import { readTextFile } from './text-file.ts';
-import type { Positions } from './yaml-document.ts';
+import type { Positions } from './positions.ts';
 
 /** A settings file as it was read: the values that are good, and what is wrong with the others. The persisted index keeps it. */
 export interface SettingsRecord {
@@ -28,7 +28,15 @@ export async function readSettingsFile(file: string, index: IndexFile): Promise<
     return record;
   } catch (error) {
     const message = `cannot be read: ${(error as Error).message}`;
-    const diagnostic: Diagnostic = { severity: 'error', code: 'settings_invalid', message, file, line: 1, column: 1, cure: 'Mend the file; until then its settings are left out' };
+    const diagnostic: Diagnostic = {
+      severity: 'error',
+      code: 'settings_invalid',
+      message,
+      file,
+      line: 1,
+      column: 1,
+      cure: 'Mend the file; until then its settings are left out',
+    };
     return { stamp: '', fresh: true, values: {}, positions: {}, diagnostics: [diagnostic] };
   }
 }
@@ -47,7 +55,9 @@ async function parse(text: string, file: string): Promise<Omit<SettingsRecord, '
     const parsed = schema.safeParse(rest);
     if (parsed.success) return { values: isPlainMap(rest) ? rest : {}, positions: document.positions, diagnostics };
     const { issues } = parsed.error;
-    diagnostics.push(...issuesToDiagnostics(issues, schema, { file, positions: document.positions, code: 'settings_invalid', value: rest }));
+    diagnostics.push(
+      ...issuesToDiagnostics(issues, schema, { file, positions: document.positions, code: 'settings_invalid', value: rest }),
+    );
     for (const issue of issues) {
       const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
       for (const path of paths) rest = without(rest, path);
@@ -59,7 +69,11 @@ async function parse(text: string, file: string): Promise<Omit<SettingsRecord, '
 /** A key with nothing behind it, as a sample whose values are comments has, says nothing. */
 function withoutEmpty(value: unknown): unknown {
   if (!isPlainMap(value)) return value;
-  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== null).map(([key, part]) => [key, withoutEmpty(part)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, part]) => part !== null)
+      .map(([key, part]) => [key, withoutEmpty(part)]),
+  );
 }
 
 /** Each round takes out all that zod names; a further one is needed only where that uncovers more. */

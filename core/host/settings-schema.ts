@@ -10,7 +10,9 @@ export const settingsSchema = once(() => {
     default_agent: z.string().min(1).default('orchestrator').describe('The agent that answers when none is named.'),
     models: z
       .strictObject({
-        default: modelRef.optional().describe('The model of agents that name none, as provider/model. Without it Pith takes the best it can reach.'),
+        default: modelRef
+          .optional()
+          .describe('The model of agents that name none, as provider/model. Without it Pith takes the best it can reach.'),
         fast: modelRef.optional().describe('What the alias `fast` stands for; without it, `default`.'),
         standard: modelRef.optional().describe('What the alias `standard` stands for; without it, `default`.'),
         thinking: modelRef.optional().describe('What the alias `thinking` stands for; without it, `default`.'),
@@ -22,27 +24,41 @@ export const settingsSchema = once(() => {
         z.string(),
         z.looseObject({
           base_url: z.string().min(1).optional().describe('The address of the API, such as http://127.0.0.1:11434/v1.'),
-          api_key_env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, not a key').optional()
+          api_key_env: z
+            .string()
+            .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, not a key')
+            .optional()
             .describe('The name of the environment variable that holds the key. Keys themselves never stand in settings.'),
         }),
       )
       .default({})
-      .describe('Settings of model providers, by the prefix in front of the slash. Further keys are checked by the extension that offers the prefix.'),
+      .describe(
+        'Settings of model providers, by the prefix in front of the slash. Further keys are checked by the extension that offers the prefix.',
+      ),
     agents: z
       .strictObject({
-        paths: z.array(z.string().min(1)).default([])
+        paths: z
+          .array(z.string().min(1))
+          .default([])
           .describe('More folders that hold agents. Relative to the folder of the settings file; ~/ is the home folder.'),
       })
       .default({ paths: [] })
       .describe('Where agents are found beside the sandbox.'),
-    data_dir: z.string().min(1).optional().describe('Where state is kept; `data` in the sandbox without it. Relative to the folder of the settings file.'),
+    data_dir: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Where state is kept; `data` in the sandbox without it. Relative to the folder of the settings file.'),
     admins: z.array(z.string().min(1)).default([]).describe('Ids of the users who may do what is kept for administrators.'),
     extensions: z
       .record(
         z.string(),
         z.looseObject({
           enabled: z.boolean().optional().describe('false switches the extension or agent off.'),
-          isolation: z.enum(['in_process', 'process']).optional().describe('in_process lets an extension that did not come with Pith run inside the kernel.'),
+          isolation: z
+            .enum(['in_process', 'process'])
+            .optional()
+            .describe('in_process lets an extension that did not come with Pith run inside the kernel.'),
         }),
       )
       .default({})

@@ -20,7 +20,13 @@ export type Settings = Readonly<Omit<SettingsValues, 'data_dir'>> & {
 
 /** The schema's defaults, so that a start from a valid index needs no schema; a test keeps both equal. */
 export const DEFAULT_SETTINGS = deepFreeze({
-  default_agent: 'orchestrator', models: {}, providers: {}, agents: { paths: [] as string[] }, admins: [] as string[], extensions: {}, skills: {},
+  default_agent: 'orchestrator',
+  models: {},
+  providers: {},
+  agents: { paths: [] as string[] },
+  admins: [] as string[],
+  extensions: {},
+  skills: {},
 }) satisfies Omit<SettingsValues, 'data_dir'>;
 
 export interface SettingsOptions {
@@ -36,7 +42,9 @@ export interface SettingsOptions {
 }
 
 /** Defaults < `~/.pith/config.yaml` < `sandbox/pith.yaml` < `PITH_*` < flags. Never rejects: what is wrong is left out and reported. */
-export async function loadSettings(options: SettingsOptions): Promise<{ readonly settings: Settings; readonly diagnostics: readonly Diagnostic[] }> {
+export async function loadSettings(
+  options: SettingsOptions,
+): Promise<{ readonly settings: Settings; readonly diagnostics: readonly Diagnostic[] }> {
   const here = options.workingDirectory ?? process.cwd();
   const diagnostics: Diagnostic[] = [];
   const origins: Record<string, string> = {};
@@ -46,7 +54,9 @@ export async function loadSettings(options: SettingsOptions): Promise<{ readonly
     for (const dotted of pathsOf(layer)) origins[dotted] = originOf(dotted);
   };
 
-  const files: [file: string, shown: string][] = [[path.join(options.sandbox, 'pith.yaml'), path.join(path.basename(options.sandbox), 'pith.yaml')]];
+  const files: [file: string, shown: string][] = [
+    [path.join(options.sandbox, 'pith.yaml'), path.join(path.basename(options.sandbox), 'pith.yaml')],
+  ];
   if (options.home !== undefined) files.unshift([path.join(options.home, '.pith', 'config.yaml'), '~/.pith/config.yaml']);
   for (const [file, shown] of files) {
     const record = await readSettingsFile(file, options.index);
@@ -84,7 +94,8 @@ function pathsOf(value: PlainMap, prefix = ''): string[] {
 
 function absolute(layer: PlainMap, base: string, home: string | undefined): PlainMap {
   const { data_dir, agents } = layer as SettingsInput;
-  const resolve = (given: string) => (home !== undefined && /^~(?=$|[/\\])/.test(given) ? path.join(home, given.slice(1)) : path.resolve(base, given));
+  const resolve = (given: string) =>
+    home !== undefined && /^~(?=$|[/\\])/.test(given) ? path.join(home, given.slice(1)) : path.resolve(base, given);
   return {
     ...layer,
     ...(data_dir === undefined ? {} : { data_dir: resolve(data_dir) }),

@@ -1,13 +1,6 @@
 import { isMap, isSeq, LineCounter, parseDocument, type Alias, type Document, type Node, type Pair, type Scalar } from 'yaml';
 import type { Diagnostic } from '../contract/index.ts';
-
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
-
-/** `[line, column]` of every key and item, by its path joined with dots. Plain data. */
-export type Positions = Readonly<Record<string, readonly [number, number]>>;
+import type { Position, Positions } from './positions.ts';
 
 /** What a YAML text says and where it says it. */
 export interface YamlDocument {
@@ -40,21 +33,17 @@ export function parseYaml(text: string, options: YamlOptions): YamlDocument {
   const lines = new LineCounter();
   try {
     const document = parseDocument(text, {
-      version: '1.2', schema: 'core', uniqueKeys: false, prettyErrors: false, logLevel: 'silent', lineCounter: lines,
+      version: '1.2',
+      schema: 'core',
+      uniqueKeys: false,
+      prettyErrors: false,
+      logLevel: 'silent',
+      lineCounter: lines,
     });
     return read(document, (offset) => at(lines.linePos(offset), options.firstLine ?? 1), options);
   } catch (error) {
     return unusable(finding(options, null, `cannot be read as YAML: ${error instanceof Error ? error.message : 'too deep'}`));
   }
-}
-
-/** Where `path` stands, or the nearest thing above it; null for the document itself. */
-export function positionOf(positions: Positions, path: readonly PropertyKey[]): Position | null {
-  for (let length = path.length; length > 0; length -= 1) {
-    const found = positions[path.slice(0, length).map(String).join('.')];
-    if (found !== undefined) return { line: found[0], column: found[1] };
-  }
-  return null;
 }
 
 type Locate = (offset: number) => Position;
@@ -115,8 +104,13 @@ function firstLine(message: string): string {
 
 function finding(options: YamlOptions, place: Position | null, message: string, cure?: string): Diagnostic {
   return {
-    severity: 'error', code: options.code, message, file: options.file,
-    line: place?.line ?? options.firstLine ?? 1, column: place?.column ?? 1, ...(cure === undefined ? {} : { cure }),
+    severity: 'error',
+    code: options.code,
+    message,
+    file: options.file,
+    line: place?.line ?? options.firstLine ?? 1,
+    column: place?.column ?? 1,
+    ...(cure === undefined ? {} : { cure }),
   };
 }
 

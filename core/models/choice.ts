@@ -29,7 +29,10 @@ export async function chooseModel(dependencies: RouterDependencies, { complete, 
   const entries = byRank(dependencies.declared());
   const byVariables = entries.find((entry) => hasVariables(entry, env));
   if (byVariables !== undefined) {
-    return { ref: await completeEntry(byVariables), why: `${byVariables.when_env.join(' and ')} ${byVariables.when_env.length > 1 ? 'are' : 'is'} set` };
+    return {
+      ref: await completeEntry(byVariables),
+      why: `${byVariables.when_env.join(' and ')} ${byVariables.when_env.length > 1 ? 'are' : 'is'} set`,
+    };
   }
 
   const tried: string[] = [];
@@ -44,7 +47,9 @@ export async function chooseModel(dependencies: RouterDependencies, { complete, 
 
   const last = entries.findLast(({ when_env, when_port }) => when_env.length === 0 && when_port === undefined);
   if (last === undefined) {
-    throw new PithError('model_unknown', ['no model is set up', ...tried].join('; '), { cure: 'set models.default in the settings, or PITH_MODEL, to provider/model' });
+    throw new PithError('model_unknown', ['no model is set up', ...tried].join('; '), {
+      cure: 'set models.default in the settings, or PITH_MODEL, to provider/model',
+    });
   }
   return { ref: await completeEntry(last), why: ['no model is set up', ...tried].join('; ') };
 }

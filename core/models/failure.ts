@@ -8,7 +8,8 @@ const MAX_MESSAGE = 300;
 
 const CONTEXT_TOO_LONG =
   /context[ _-]?length|context[ _-]?window|maximum context|prompt is too long|input is too long|too many (?:input )?tokens|exceeds? the (?:maximum|model'?s?)[^.]*(?:tokens|context)|reduce the length/i;
-const MODEL_UNKNOWN = /model[_ ]not[_ ]found|no such model|model\b[^.\n]{0,120}\b(?:does not exist|not found|is not available|not supported)|unknown model/i;
+const MODEL_UNKNOWN =
+  /model[_ ]not[_ ]found|no such model|model\b[^.\n]{0,120}\b(?:does not exist|not found|is not available|not supported)|unknown model/i;
 const RATE_LIMITED = /rate[ _-]?limit|too many requests|overloaded|insufficient[_ ]quota|exceeded your current quota/i;
 
 /** What a model call failed with, as text for people: what, where, why, cure. Holds no secret and not the provider's error itself. */
@@ -34,19 +35,41 @@ function explain(fault: ModelFault, ref: string): Explanation {
   // The provider's own words are left out here: they tend to repeat the key.
   if (statusCode === 401 || statusCode === 403) {
     const variable = `${prefix.toUpperCase().replace(/\W/g, '_')}_API_KEY`;
-    return { code: 'model_auth', why: `the provider refused the key (${statusCode})`, cure: `set a valid key in the provider's variable, such as ${variable}` };
+    return {
+      code: 'model_auth',
+      why: `the provider refused the key (${statusCode})`,
+      cure: `set a valid key in the provider's variable, such as ${variable}`,
+    };
   }
   if (statusCode === 413 || (isRefusedInput(statusCode) && (fault.codes.has('context_length_exceeded') || CONTEXT_TOO_LONG.test(text)))) {
-    return { code: 'model_context_too_long', why: 'the conversation is longer than the model can take', cure: 'compact the thread (/compact), begin a new one, or use a model with a larger context' };
+    return {
+      code: 'model_context_too_long',
+      why: 'the conversation is longer than the model can take',
+      cure: 'compact the thread (/compact), begin a new one, or use a model with a larger context',
+    };
   }
   if (statusCode === 429 || statusCode === 529 || (statusCode === null && RATE_LIMITED.test(text))) {
-    return { code: 'model_rate_limited', why: `the provider limits requests${status(statusCode)}: ${short(fault.message)}`, cure: 'wait a little, check the quota, or use another model', retryable: true };
+    return {
+      code: 'model_rate_limited',
+      why: `the provider limits requests${status(statusCode)}: ${short(fault.message)}`,
+      cure: 'wait a little, check the quota, or use another model',
+      retryable: true,
+    };
   }
   if (fault.codes.has('model_not_found') || (isRefusedInput(statusCode) && MODEL_UNKNOWN.test(text)) || statusCode === 404) {
-    return { code: 'model_unknown', why: `the provider does not know this model${status(statusCode)}: ${short(fault.message)}`, cure: `check its name and the provider's address; list what there is, then set ${prefix}/MODEL` };
+    return {
+      code: 'model_unknown',
+      why: `the provider does not know this model${status(statusCode)}: ${short(fault.message)}`,
+      cure: `check its name and the provider's address; list what there is, then set ${prefix}/MODEL`,
+    };
   }
   if (statusCode === null && isConnectionLoss(fault)) {
-    return { code: 'model_unreachable', why: `no connection${fault.address === null ? '' : ` to ${fault.address}`} (${reasonOf(fault)})`, cure: 'start the server or check its address and the network', retryable: true };
+    return {
+      code: 'model_unreachable',
+      why: `no connection${fault.address === null ? '' : ` to ${fault.address}`} (${reasonOf(fault)})`,
+      cure: 'start the server or check its address and the network',
+      retryable: true,
+    };
   }
   return { code: 'model_failed', why: `${short(fault.message)}${status(statusCode)}`, retryable: statusCode !== null && statusCode >= 500 };
 }

@@ -27,7 +27,11 @@ export function readFault(error: unknown): ModelFault {
     isRetryable: first(fields, ({ isRetryable, retryable }) => booleanOf(isRetryable) ?? booleanOf(retryable)),
     headers: headersOf(fields),
     codes,
-    text: fields.flatMap(({ message, responseBody }) => [message, responseBody]).filter((text) => typeof text === 'string').join('\n').slice(0, MAX_TEXT),
+    text: fields
+      .flatMap(({ message, responseBody }) => [message, responseBody])
+      .filter((text) => typeof text === 'string')
+      .join('\n')
+      .slice(0, MAX_TEXT),
     message: first(fields, ({ message }) => (typeof message === 'string' && message !== '' ? message : null)) ?? 'no reason given',
     address: first(fields, addressOf),
     isAbort: fields.some(({ name }) => name === 'AbortError' || name === 'ResponseAborted'),
@@ -35,10 +39,24 @@ export function readFault(error: unknown): ModelFault {
 }
 
 interface Fields {
-  readonly name?: unknown; readonly message?: unknown; readonly code?: unknown; readonly type?: unknown; readonly cause?: unknown; readonly errors?: unknown;
-  readonly statusCode?: unknown; readonly status?: unknown; readonly isRetryable?: unknown; readonly retryable?: unknown;
-  readonly responseHeaders?: unknown; readonly headers?: unknown; readonly responseBody?: unknown; readonly url?: unknown;
-  readonly address?: unknown; readonly port?: unknown; readonly data?: unknown; readonly error?: unknown;
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly code?: unknown;
+  readonly type?: unknown;
+  readonly cause?: unknown;
+  readonly errors?: unknown;
+  readonly statusCode?: unknown;
+  readonly status?: unknown;
+  readonly isRetryable?: unknown;
+  readonly retryable?: unknown;
+  readonly responseHeaders?: unknown;
+  readonly headers?: unknown;
+  readonly responseBody?: unknown;
+  readonly url?: unknown;
+  readonly address?: unknown;
+  readonly port?: unknown;
+  readonly data?: unknown;
+  readonly error?: unknown;
 }
 
 /** The error first, then what it carries, nearest first. */

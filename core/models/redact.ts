@@ -6,7 +6,10 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/\b(?:sk|pk|rk|ak|gh[pousr]|gsk|xai|hf|glpat|xox[abprs]|r8|nvapi|pplx)[-_][\w*.-]{4,}/gi, HIDDEN],
   [/\bAIza[\w-]{10,}/g, HIDDEN],
   [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, HIDDEN],
-  [/\b((?:x-)?(?:api[-_ ]?key|access[-_ ]?token|token|secret|password|authorization)(?:\s+provided)?["']?\s*[:=]\s*["']?)[^\s"',;&]+/gi, `$1${HIDDEN}`],
+  [
+    /\b((?:x-)?(?:api[-_ ]?key|access[-_ ]?token|token|secret|password|authorization)(?:\s+provided)?["']?\s*[:=]\s*["']?)[^\s"',;&]+/gi,
+    `$1${HIDDEN}`,
+  ],
   [/(:\/\/)[^/\s@]+@/g, `$1${HIDDEN}@`],
   [/([?&](?:key|token|api_key|access_token|sig|signature)=)[^&\s"']+/gi, `$1${HIDDEN}`],
 ];

@@ -27,7 +27,7 @@ type Aliases = Readonly<Record<string, string | undefined>>;
 /** Follows aliases of the settings to their end, or to `default`. Throws `settings_invalid` when they go in a circle. */
 export function followAlias(name: string, models: Aliases): Followed {
   const path = [name];
-  for (let target = name; target !== 'default'; ) {
+  for (let target = name; target !== 'default';) {
     const next = nextOf(target, models);
     if (next === undefined) return { target, path };
     path.push(next);

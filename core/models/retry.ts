@@ -20,7 +20,11 @@ const MAX_DELAY_MS = 60_000;
  * The model's parts. A rate limit, a server error or a lost connection is tried again, but only before the first part of content has been
  * given out. Throws what failed at last, also when the provider reports it as an error part; the signal's reason when it aborts.
  */
-export async function* streamWithRetry(model: LanguageModel, options: ModelCallOptions, retry: RetryOptions): AsyncGenerator<ModelPart, void, undefined> {
+export async function* streamWithRetry(
+  model: LanguageModel,
+  options: ModelCallOptions,
+  retry: RetryOptions,
+): AsyncGenerator<ModelPart, void, undefined> {
   const { clock, signal, maxRetries = 3, random = Math.random, onRetry } = retry;
   for (let attempt = 1; ; attempt += 1) {
     signal?.throwIfAborted();
@@ -70,7 +74,11 @@ function askedDelay(headers: Readonly<Record<string, string>>, now: number): num
 }
 
 /** One attempt. What comes before content is held back, so that a failure at once leaves no trace. */
-async function* attemptOf(model: LanguageModel, options: ModelCallOptions, signal: AbortSignal | undefined): AsyncGenerator<ModelPart, void, undefined> {
+async function* attemptOf(
+  model: LanguageModel,
+  options: ModelCallOptions,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ModelPart, void, undefined> {
   const guard = abortGuard(signal);
   let iterator: AsyncIterator<ModelPart> | undefined;
   let finished = false;

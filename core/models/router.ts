@@ -23,7 +23,9 @@ export interface RouterDependencies {
   readonly settings: { readonly models: Readonly<Record<string, string | undefined>> };
   readonly env: Readonly<Record<string, string | undefined>>;
   declared(): readonly DeclaredModel[];
-  provider(extensionId: string): Promise<Pick<ModelProvider, 'models'> & { getModel(name: string, prefix: string): ResolvedParts | Promise<ResolvedParts> }>;
+  provider(
+    extensionId: string,
+  ): Promise<Pick<ModelProvider, 'models'> & { getModel(name: string, prefix: string): ResolvedParts | Promise<ResolvedParts> }>;
   /** True when something listens on the port of the loopback address. */
   probePort(port: number): Promise<boolean>;
   readonly clock: Clock;
@@ -90,7 +92,9 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
   async function firstModel(extensionId: string, prefix: string): Promise<string> {
     const [first] = await (await dependencies.provider(extensionId)).models(prefix);
     if (first !== undefined) return first.name;
-    throw new PithError('model_unknown', `model provider '${prefix}' lists no model`, { cure: `install one, or name it as ${prefix}/MODEL` });
+    throw new PithError('model_unknown', `model provider '${prefix}' lists no model`, {
+      cure: `install one, or name it as ${prefix}/MODEL`,
+    });
   }
 
   function load(ref: string, why: string): Promise<ResolvedModel> {
