@@ -8,7 +8,10 @@ describe('admission of agents', () => {
     const [status] = await world.registry.list();
     expect(status).toMatchObject({ state: 'failed', notes: [{ code: 'name_unknown', file: '/sandbox/agents/main/manifest.yaml' }] });
     expect(status?.notes[0]?.message).toContain("did you mean 'core_tools'");
-    await expect(world.registry.resolve('main')).rejects.toMatchObject({ code: 'agent_failed', cure: expect.stringContaining('correct the name') });
+    await expect(world.registry.resolve('main')).rejects.toMatchObject({
+      code: 'agent_failed',
+      cure: expect.stringContaining('correct the name'),
+    });
   });
 
   it('K2 a declared provider that has failed, is blocked or switched off leaves the agent degraded, in one line', async () => {
@@ -32,7 +35,11 @@ describe('admission of agents', () => {
 
   it('K2 an unknown tool of a known extension fails with the nearest; opt-in tools come only by name', async () => {
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext/reed'] }), agent('all', { usesTools: ['ext'] }), agent('named', { usesTools: ['ext/secret'] })],
+      agents: [
+        agent('main', { usesTools: ['ext/reed'] }),
+        agent('all', { usesTools: ['ext'] }),
+        agent('named', { usesTools: ['ext/secret'] }),
+      ],
       extensions: { ext: { tools: { read: {}, secret: { optIn: true } } } },
     });
     const statuses = new Map((await world.registry.list()).map((status) => [status.id, status]));
@@ -58,7 +65,12 @@ describe('admission of agents', () => {
 
   it('K1 a broken declaration is failed with its findings; the others run', async () => {
     const world = await createWorld({ agents: [agent('main')], script: [{ text: 'fine' }] });
-    world.declarations.push({ id: 'bad', spec: null, file: '/bad/manifest.yaml', diagnostics: [{ severity: 'error', code: 'manifest_invalid', message: 'no', file: '/bad/manifest.yaml', line: 3 }] });
+    world.declarations.push({
+      id: 'bad',
+      spec: null,
+      file: '/bad/manifest.yaml',
+      diagnostics: [{ severity: 'error', code: 'manifest_invalid', message: 'no', file: '/bad/manifest.yaml', line: 3 }],
+    });
     await expect(world.registry.resolve('bad')).rejects.toMatchObject({ code: 'agent_failed', where: '/bad/manifest.yaml:3' });
     expect((await world.run('hi')).end.reason).toBe('done');
   });
@@ -104,9 +116,15 @@ describe('admission of agents', () => {
 
 describe('bound skills', () => {
   it('S50 bodies stand in the declared order, with their digest', async () => {
-    const world = await createWorld({ agents: [agent('main', { usesSkills: ['b', 'a'] })], skills: { a: 'A', b: 'B' }, script: [{ text: 'ok' }] });
+    const world = await createWorld({
+      agents: [agent('main', { usesSkills: ['b', 'a'] })],
+      skills: { a: 'A', b: 'B' },
+      script: [{ text: 'ok' }],
+    });
     await world.run('hi');
-    expect(world.model.requests[0]?.system).toBe('<skill id="b" sha256="sha-b-1">\nB\n</skill>\n\n<skill id="a" sha256="sha-a-1">\nA\n</skill>');
+    expect(world.model.requests[0]?.system).toBe(
+      '<skill id="b" sha256="sha-b-1">\nB\n</skill>\n\n<skill id="a" sha256="sha-a-1">\nA\n</skill>',
+    );
   });
 
   it('S50 an unknown skill fails the agent, which is admitted again by itself when the skill appears', async () => {
@@ -120,15 +138,30 @@ describe('bound skills', () => {
     expect(world.model.requests[0]?.system).toContain('LATE');
   });
 
+  it('S50 a mended skill is found although nobody announced it', async () => {
+    const world = await createWorld({ agents: [agent('main', { usesSkills: ['late'] })] });
+    await expect(world.registry.resolve('main')).rejects.toMatchObject({ code: 'agent_failed' });
+    world.extensions.skillBodies.set('late', 'LATE');
+    expect(await world.registry.resolve('main')).toMatchObject({ state: 'active' });
+  });
+
   it('S50 a skill that is not offered fails the agent with that state and the cure', async () => {
     const world = await createWorld({ agents: [agent('main', { usesSkills: ['x'] })], skills: { x: 'X' } });
     world.extensions.refused.set('x', new PithError('skill_not_offered', "skill 'x' is untrusted", { cure: "run 'pith skills trust x'" }));
-    await expect(world.registry.resolve('main')).rejects.toMatchObject({ code: 'agent_failed', message: expect.stringContaining("'x' is untrusted"), cure: "run 'pith skills trust x'" });
+    await expect(world.registry.resolve('main')).rejects.toMatchObject({
+      code: 'agent_failed',
+      message: expect.stringContaining("'x' is untrusted"),
+      cure: "run 'pith skills trust x'",
+    });
   });
 
   it('S15 with skills switched off the agent is degraded, said once, and works without the bodies', async () => {
     for (const skillsState of ['off', 'disabled'] as const) {
-      const world = await createWorld({ agents: [agent('main', { usesSkills: ['a'], prompt: "Role{{ skills['a'] }}." })], skills: { a: 'BODY' }, script: [{ text: 'one' }, { text: 'two' }] });
+      const world = await createWorld({
+        agents: [agent('main', { usesSkills: ['a'], prompt: "Role{{ skills['a'] }}." })],
+        skills: { a: 'BODY' },
+        script: [{ text: 'one' }, { text: 'two' }],
+      });
       world.extensions.skillsState = skillsState;
       const first = await world.run('hi');
       expect(first.end.reason).toBe('done');
@@ -140,7 +173,11 @@ describe('bound skills', () => {
   });
 
   it('S51 a changed skill is used by the next turn', async () => {
-    const world = await createWorld({ agents: [agent('main', { usesSkills: ['a'] })], skills: { a: 'old' }, script: [{ text: '1' }, { text: '2' }] });
+    const world = await createWorld({
+      agents: [agent('main', { usesSkills: ['a'] })],
+      skills: { a: 'old' },
+      script: [{ text: '1' }, { text: '2' }],
+    });
     await world.run('hi');
     world.extensions.skillBodies.set('a', 'new');
     await world.run('hi');
@@ -148,11 +185,18 @@ describe('bound skills', () => {
   });
 
   it('S51 removal keeps the last good body, marks the agent degraded and warns once', async () => {
-    const world = await createWorld({ agents: [agent('main', { usesSkills: ['a'] })], skills: { a: 'KEPT' }, script: [{ text: '1' }, { text: '2' }, { text: '3' }] });
+    const world = await createWorld({
+      agents: [agent('main', { usesSkills: ['a'] })],
+      skills: { a: 'KEPT' },
+      script: [{ text: '1' }, { text: '2' }, { text: '3' }],
+    });
     expect(noticesOf((await world.run('hi')).events)).toEqual([]);
     world.extensions.skillBodies.delete('a');
     world.events.publish('skills.changed', { added: [], changed: [], removed: ['a'] });
-    expect(await world.registry.resolve('main')).toMatchObject({ state: 'degraded', notes: [{ severity: 'warning', code: 'skill_not_found' }] });
+    expect(await world.registry.resolve('main')).toMatchObject({
+      state: 'degraded',
+      notes: [{ severity: 'warning', code: 'skill_not_found' }],
+    });
     expect(noticesOf((await world.run('hi')).events)).toEqual(['skill_not_found']);
     expect(world.model.requests[1]?.system).toContain('KEPT');
     expect(noticesOf((await world.run('hi')).events)).toEqual([]);

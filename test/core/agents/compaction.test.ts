@@ -1,15 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { compactByHand } from '../../../core/agents/compact-by-hand.ts';
 import { compact } from '../../../core/agents/compaction.ts';
-import { toolResult, type Message, type Retain } from '../../../core/contract/index.ts';
+import type { Message, Retain } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
 import type { StoredMessage } from '../../../core/threads/thread.ts';
 import { agent, createWorld, noticesOf } from './world.ts';
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
 const says = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] });
-const calls = (id: string, tool = 't'): Message => ({ role: 'assistant', content: [{ type: 'tool-call', toolCallId: id, toolName: tool, input: {} }] });
-const answers = (id: string, value: string, tool = 't'): Message => ({ role: 'tool', content: [{ type: 'tool-result', toolCallId: id, toolName: tool, output: { type: 'text', value } }] });
+const calls = (id: string, tool = 't'): Message => ({
+  role: 'assistant',
+  content: [{ type: 'tool-call', toolCallId: id, toolName: tool, input: {} }],
+});
+const answers = (id: string, value: string, tool = 't'): Message => ({
+  role: 'tool',
+  content: [{ type: 'tool-result', toolCallId: id, toolName: tool, output: { type: 'text', value } }],
+});
 
 function stored(messages: readonly Message[], retain: Record<number, Record<string, Retain>> = {}): StoredMessage[] {
   return messages.map((message, index) => ({ seq: index + 1, turnId: 'T', message, retain: retain[index] ?? {} }));
@@ -44,27 +50,60 @@ describe('compaction of messages', () => {
 
   it('K46 a call and its result stay together, wherever the budget ends', async () => {
     for (const size of [10, 100, 200, 300, 400, 500, 600, 900]) {
-      const messages = stored([user('go'), says(words(1500)), calls('1'), answers('1', words(size)), calls('2'), answers('2', words(size)), calls('3'), answers('3', words(size))]);
+      const messages = stored([
+        user('go'),
+        says(words(1500)),
+        calls('1'),
+        answers('1', words(size)),
+        calls('2'),
+        answers('2', words(size)),
+        calls('3'),
+        answers('3', words(size)),
+      ]);
       const result = await compact({ ...request, messages });
-      const rest = [...(result?.replacement ?? []).map(({ message }) => message), ...messages.filter(({ seq }) => seq > (result?.throughSeq ?? 0)).map(({ message }) => message)];
-      const asked = new Set<string>();
-      for (const message of rest) {
-        if (message.role === 'assistant') for (const part of message.content) if (part.type === 'tool-call') asked.add(part.toolCallId);
-        if (message.role === 'tool') for (const part of message.content) if (part.type === 'tool-result') expect(asked.delete(part.toolCallId)).toBe(true);
-      }
-      expect([...asked]).toEqual([]);
+      const rest = [
+        ...(result?.replacement ?? []).map(({ message }) => message),
+        ...messages.filter(({ seq }) => seq > (result?.throughSeq ?? 0)).map(({ message }) => message),
+      ];
+      // Each call is followed by its answer, and no answer stands alone.
+      const ids = rest.flatMap((message) => {
+        if (message.role === 'assistant')
+          return message.content.flatMap((part) => (part.type === 'tool-call' ? [`call ${part.toolCallId}`] : []));
+        return message.role === 'tool'
+          ? message.content.flatMap((part) => (part.type === 'tool-result' ? [`answer ${part.toolCallId}`] : []))
+          : [];
+      });
+      const paired = ids.filter((id) => id.startsWith('call')).flatMap((id) => [id, id.replace('call', 'answer')]);
+      expect(ids).toEqual(paired);
+      expect(ids).toContain('answer 3');
       expect(rest.some((message) => message.role === 'user' && JSON.stringify(message).includes('"go"'))).toBe(true);
     }
   });
 
   it('S46 results that asked to be kept are kept when small, else listed with their digest and tool, also through a second compaction', async () => {
     const keep = { 2: { '1': { key: 'code-review', digest: 'abc123' } }, 4: { '2': { key: 'tiny', digest: 'def456' } } };
-    const messages = stored([user('go'), calls('1', 'read_skill'), answers('1', words(400), 'read_skill'), calls('2', 'read_skill'), answers('2', 'TINY BODY', 'read_skill'), says(words(1500)), user('next')], keep);
+    const messages = stored(
+      [
+        user('go'),
+        calls('1', 'read_skill'),
+        answers('1', words(400), 'read_skill'),
+        calls('2', 'read_skill'),
+        answers('2', 'TINY BODY', 'read_skill'),
+        says(words(1500)),
+        user('next'),
+      ],
+      keep,
+    );
     const first = await compact({ ...request, messages });
     const text = JSON.stringify(first?.replacement[0]?.message);
     expect(text).toContain('- code-review abc123: read it again with read_skill');
     expect(text).toContain('TINY BODY');
-    const again = await compact({ ...request, messages: stored([first!.replacement[0]!.message, says(words(2000)), user('more')], { 0: first!.replacement[0]!.retain as Record<string, Retain> }) });
+    const again = await compact({
+      ...request,
+      messages: stored([first!.replacement[0]!.message, says(words(2000)), user('more')], {
+        0: first!.replacement[0]!.retain as Record<string, Retain>,
+      }),
+    });
     expect(JSON.stringify(again?.replacement[0]?.message)).toContain('- code-review abc123: read it again with read_skill');
   });
 });
@@ -73,7 +112,10 @@ describe('compaction of a thread', () => {
   const talk = (text: string): ScriptedStep => ({ text, usage: { inputTokens: 100, outputTokens: 50 } });
 
   it('K46 happens at 80 % of the window, counts, is announced, and the turn goes on', async () => {
-    const world = await createWorld({ contextWindow: 1000, script: [talk('one'), talk('two'), { text: 'SHORT', usage: { inputTokens: 30, outputTokens: 4 } }, talk('three')] });
+    const world = await createWorld({
+      contextWindow: 1000,
+      script: [talk('one'), talk('two'), { text: 'SHORT', usage: { inputTokens: 30, outputTokens: 4 } }, talk('three')],
+    });
     await world.run(`first ${words(250)}`);
     expect(noticesOf((await world.run(`second ${words(250)}`)).events)).toEqual([]);
     const third = await world.run(`third ${words(350)}`);
@@ -91,7 +133,10 @@ describe('compaction of a thread', () => {
   });
 
   it('K46 falls back to an extract when the model cannot summarise', async () => {
-    const world = await createWorld({ contextWindow: 1000, script: [talk('one'), talk('two'), { error: Object.assign(new Error('no'), { statusCode: 400 }) }, talk('three')] });
+    const world = await createWorld({
+      contextWindow: 1000,
+      script: [talk('one'), talk('two'), { error: Object.assign(new Error('no'), { statusCode: 400 }) }, talk('three')],
+    });
     await world.run(`first ${words(250)}`);
     await world.run(`second ${words(250)}`);
     const { end } = await world.run(`third ${words(350)}`);

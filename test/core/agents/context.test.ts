@@ -7,7 +7,14 @@ describe('context of a turn', () => {
   it('K5 a provider that throws is left out of the turn, and the user still gets an answer', async () => {
     const world = await createWorld({
       extensions: {
-        bad: { context: { priority: 1, get: () => { throw new PithError('provider_failed', 'bad broke'); } } },
+        bad: {
+          context: {
+            priority: 1,
+            get: () => {
+              throw new PithError('provider_failed', 'bad broke');
+            },
+          },
+        },
         good: { context: { priority: 2, get: () => 'GOOD' } },
       },
       script: [{ text: 'an answer' }],
@@ -30,7 +37,11 @@ describe('context of a turn', () => {
     const later = (text: string) => () => new Promise<string>((resolve) => setImmediate(() => resolve(text)));
     const world = await createWorld({
       agents: [agent('main', { instructions: 'ROLE' })],
-      extensions: { z: { context: { priority: 60, get: () => 'Z' } }, b: { context: { priority: 60, get: () => 'B' } }, a: { context: { priority: 0, get: later('A') } } },
+      extensions: {
+        z: { context: { priority: 60, get: () => 'Z' } },
+        b: { context: { priority: 60, get: () => 'B' } },
+        a: { context: { priority: 0, get: later('A') } },
+      },
       script: [{ text: 'ok' }],
     });
     await world.run('hi');
@@ -39,7 +50,10 @@ describe('context of a turn', () => {
 
   it('DESIGN 3.4 turn parts stand before the text of the same message, are stored with it and never rewritten', async () => {
     const world = await createWorld({
-      extensions: { both: { context: { priority: 60, get: (prompt) => ({ system: 'STABLE', turn: `for ${prompt}` }) } }, late: { context: { priority: 100, placement: 'turn', get: () => 'M' } } },
+      extensions: {
+        both: { context: { priority: 60, get: (prompt) => ({ system: 'STABLE', turn: `for ${prompt}` }) } },
+        late: { context: { priority: 100, placement: 'turn', get: () => 'M' } },
+      },
       script: [{ text: 'a' }, { text: 'b' }],
     });
     await world.run('one');
@@ -54,7 +68,10 @@ describe('context of a turn', () => {
   });
 
   it('DESIGN 3.4 a turn part is cut at 400 tokens, and says so', async () => {
-    const world = await createWorld({ extensions: { long: { context: { priority: 1, placement: 'turn', get: () => 'word '.repeat(2000) } } }, script: [{ text: 'ok' }] });
+    const world = await createWorld({
+      extensions: { long: { context: { priority: 1, placement: 'turn', get: () => 'word '.repeat(2000) } } },
+      script: [{ text: 'ok' }],
+    });
     await world.run('hi');
     const content = world.model.requests[0]?.messages[0]?.content;
     const text = Array.isArray(content) && content[0]?.type === 'text' ? content[0].text : '';
@@ -62,10 +79,12 @@ describe('context of a turn', () => {
     expect(text.length).toBeLessThan(400 * 7);
   });
 
-  it('R13 providers see the user\'s last five texts, without what stood beside them', async () => {
+  it("R13 providers see the user's last five texts, without what stood beside them", async () => {
     const seen: (readonly string[])[] = [];
     const world = await createWorld({
-      extensions: { c: { context: { priority: 1, placement: 'turn', get: (_prompt: string, turn: TurnInfo) => (seen.push(turn.userTexts), 'BESIDE') } } },
+      extensions: {
+        c: { context: { priority: 1, placement: 'turn', get: (_prompt: string, turn: TurnInfo) => (seen.push(turn.userTexts), 'BESIDE') } },
+      },
       script: Array.from({ length: 6 }, () => ({ text: 'ok' })),
     });
     for (const text of ['1', '2', '3', '4', '5', '6']) await world.run(text);

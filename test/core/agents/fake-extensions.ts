@@ -1,7 +1,20 @@
 import type { ContextSource, ExtensionsPort, ExtensionState } from '../../../core/agents/ports.ts';
 import {
-  messageOf, nearest, PithError, toolError, toolResult, isToolResult,
-  type ContextParts, type Diagnostic, type JsonValue, type Remote, type SkillContent, type SkillProvider, type ToolCall, type ToolDescriptor, type TurnInfo,
+  messageOf,
+  nearest,
+  PithError,
+  toolError,
+  toolResult,
+  isToolResult,
+  type ContextParts,
+  type Diagnostic,
+  type JsonValue,
+  type Remote,
+  type SkillContent,
+  type SkillProvider,
+  type ToolCall,
+  type ToolDescriptor,
+  type TurnInfo,
 } from '../../../core/contract/index.ts';
 
 export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
@@ -13,7 +26,11 @@ export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
 export interface FakeExtension {
   state?: ExtensionState;
   tools?: Record<string, FakeTool>;
-  context?: { readonly priority: number; readonly placement?: 'system' | 'turn'; get(prompt: string, turn: TurnInfo): Promise<string | ContextParts | null> | ContextParts | string | null };
+  context?: {
+    readonly priority: number;
+    readonly placement?: 'system' | 'turn';
+    get(prompt: string, turn: TurnInfo): Promise<string | ContextParts | null> | ContextParts | string | null;
+  };
 }
 
 /** Extensions in memory: what the host would offer, without loading anything. Everything may be changed while a test runs. */
@@ -32,7 +49,12 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
   const skillBodies = new Map(Object.entries(skills));
   const refused = new Map<string, PithError>();
   const port: FakeExtensions = {
-    declared, skillBodies, refused, skillsState: 'on', calls: [], keyFindings: [],
+    declared,
+    skillBodies,
+    refused,
+    skillsState: 'on',
+    calls: [],
+    keyFindings: [],
     ids: () => [...declared.keys()].sort(),
     state: (id) => (declared.has(id) ? (declared.get(id)?.state ?? 'active') : undefined),
     async tools(id) {
@@ -53,7 +75,16 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     presentTool: async () => undefined,
     async contexts() {
       return [...declared].flatMap(([extensionId, { context }]): ContextSource[] =>
-        context ? [{ extensionId, priority: context.priority, placement: context.placement ?? 'system', getContext: async (prompt, turn) => context.get(prompt, turn) }] : [],
+        context
+          ? [
+              {
+                extensionId,
+                priority: context.priority,
+                placement: context.placement ?? 'system',
+                getContext: async (prompt, turn) => context.get(prompt, turn),
+              },
+            ]
+          : [],
       );
     },
     async skills() {
@@ -72,7 +103,8 @@ function provider(port: FakeExtensions): Remote<SkillProvider> {
       const refusal = port.refused.get(id);
       if (refusal) throw refusal;
       const body = port.skillBodies.get(id);
-      if (body === undefined) throw new PithError('skill_not_found', `no skill '${id}'; nearest: ${nearest(id, port.skillBodies.keys()).join(', ')}`);
+      if (body === undefined)
+        throw new PithError('skill_not_found', `no skill '${id}'; nearest: ${nearest(id, port.skillBodies.keys()).join(', ')}`);
       return { id, name: id, version: null, sha256: `sha-${id}-${body.length}`, body };
     },
     listSkills: async () => [],
@@ -81,6 +113,14 @@ function provider(port: FakeExtensions): Remote<SkillProvider> {
 }
 
 function descriptorOf(name: string, tool: FakeTool): ToolDescriptor {
-  const { description = `The tool ${name}.`, inputSchema = { type: 'object' }, effect = 'read', needsApproval = 'never', timeoutMs = 20_000, optIn = false, permission = {} } = tool;
+  const {
+    description = `The tool ${name}.`,
+    inputSchema = { type: 'object' },
+    effect = 'read',
+    needsApproval = 'never',
+    timeoutMs = 20_000,
+    optIn = false,
+    permission = {},
+  } = tool;
   return { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, permission };
 }

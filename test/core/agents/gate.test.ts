@@ -10,8 +10,14 @@ describe('the gate', () => {
   it('K50 decides limits, then policy, then approval', () => {
     expect(decide(question)).toEqual({ kind: 'allow' });
     expect(decide({ ...question, needsApproval: true })).toMatchObject({ kind: 'ask' });
-    expect(decide({ ...question, needsApproval: true, policy: { denyTools: ['ext'] } })).toMatchObject({ kind: 'refuse', code: 'not_allowed' });
-    expect(decide({ ...question, policy: { denyTools: ['ext'] }, callsBefore: 60 })).toMatchObject({ kind: 'refuse', code: 'limit_reached' });
+    expect(decide({ ...question, needsApproval: true, policy: { denyTools: ['ext'] } })).toMatchObject({
+      kind: 'refuse',
+      code: 'not_allowed',
+    });
+    expect(decide({ ...question, policy: { denyTools: ['ext'] }, callsBefore: 60 })).toMatchObject({
+      kind: 'refuse',
+      code: 'limit_reached',
+    });
   });
 
   it('K50 policy entries name an extension, a tool or everything; a denial wins', () => {
@@ -34,11 +40,31 @@ describe('the gate', () => {
   it('K50 a tool that needs approval is refused where nobody can be asked, and the model is told why', async () => {
     const world = await createWorld({
       agents: [agent('main', { usesTools: ['ext'] })],
-      extensions: { ext: { tools: { always: { needsApproval: 'always' }, maybe: { needsApproval: 'maybe', asks: (input) => (input as { big: boolean }).big } } } },
-      script: [{ calls: [{ name: 'always', input: {} }, { name: 'maybe', input: { big: true } }, { name: 'maybe', input: { big: false } }] }, { text: 'ok' }],
+      extensions: {
+        ext: {
+          tools: {
+            always: { needsApproval: 'always' },
+            maybe: { needsApproval: 'maybe', asks: (input) => (input as { big: boolean }).big },
+          },
+        },
+      },
+      script: [
+        {
+          calls: [
+            { name: 'always', input: {} },
+            { name: 'maybe', input: { big: true } },
+            { name: 'maybe', input: { big: false } },
+          ],
+        },
+        { text: 'ok' },
+      ],
     });
     const { events } = await world.run('go');
-    expect(events.flatMap((event) => (event.type === 'tool-result' ? [event.error?.code ?? 'ran'] : []))).toEqual(['approval_unavailable', 'approval_unavailable', 'ran']);
+    expect(events.flatMap((event) => (event.type === 'tool-result' ? [event.error?.code ?? 'ran'] : []))).toEqual([
+      'approval_unavailable',
+      'approval_unavailable',
+      'ran',
+    ]);
     expect(world.extensions.calls).toHaveLength(1);
     expect(JSON.stringify(world.model.requests[1]?.messages)).toContain("'ext/always' needs a person's approval");
     expect(await world.tools.call('main', 'always', {}, never)).toMatchObject({ ok: false, error: { code: 'approval_unavailable' } });
@@ -73,7 +99,11 @@ describe('tools of an agent', () => {
   it('DESIGN 3.1 "*" is every tool of every extension that runs, opt-in ones left out unless named', async () => {
     const world = await createWorld({
       agents: [agent('main', { usesTools: ['*', 'b/secret'] })],
-      extensions: { a: { tools: { x: {} } }, b: { state: 'idle', tools: { y: {}, secret: { optIn: true }, hidden: { optIn: true } } }, c: { state: 'failed', tools: { z: {} } } },
+      extensions: {
+        a: { tools: { x: {} } },
+        b: { state: 'idle', tools: { y: {}, secret: { optIn: true }, hidden: { optIn: true } } },
+        c: { state: 'failed', tools: { z: {} } },
+      },
     });
     const { state } = await world.registry.resolve('main');
     expect(state).toBe('active');
@@ -81,9 +111,15 @@ describe('tools of an agent', () => {
   });
 
   it('K44 a tool called by hand goes through as that agent, by either name; an unknown one gets the nearest', async () => {
-    const world = await createWorld({ agents: [agent('main', { usesTools: ['ext'] })], extensions: { ext: { tools: { echo: { run: (input) => input } } } } });
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: { ext: { tools: { echo: { run: (input) => input } } } },
+    });
     expect(await world.tools.call('main', 'echo', { a: 1 }, never)).toMatchObject({ ok: true, output: { a: 1 } });
     expect(await world.tools.call('main', 'ext/echo', {}, never)).toMatchObject({ ok: true });
-    await expect(world.tools.call('main', 'ecko', {}, never)).rejects.toMatchObject({ code: 'tool_unknown', cure: expect.stringContaining('echo') });
+    await expect(world.tools.call('main', 'ecko', {}, never)).rejects.toMatchObject({
+      code: 'tool_unknown',
+      cure: expect.stringContaining('echo'),
+    });
   });
 });

@@ -17,7 +17,9 @@ describe('the order of instructions', () => {
   it('DESIGN 3.4 is skills, prompt, inline instructions', async () => {
     expect(INSTRUCTION_ORDER).toEqual(['skills', 'prompt', 'instructions']);
     const all = await text('PROMPT {{ date }}', [skill('one', 'ONE'), skill('two', 'TWO')], 'INLINE');
-    expect(all).toBe('<skill id="one" sha256="abc">\nONE\n</skill>\n\n<skill id="two" sha256="abc">\nTWO\n</skill>\n\nPROMPT 2026-01-01\n\nINLINE');
+    expect(all).toBe(
+      '<skill id="one" sha256="abc">\nONE\n</skill>\n\n<skill id="two" sha256="abc">\nTWO\n</skill>\n\nPROMPT 2026-01-01\n\nINLINE',
+    );
   });
 
   it('DESIGN 3.4 a template places a body where it prints it, and it is not repeated on top', async () => {
@@ -39,7 +41,7 @@ describe('the order of instructions', () => {
 
   it('DESIGN 3.4 a body cannot bring another body along', async () => {
     const guess = '{{ skills.two }}';
-    const all = await text("{{ skills.one }}{{ skills.two }}", [skill('one', guess), skill('two', 'SECRET')]);
+    const all = await text('{{ skills.one }}{{ skills.two }}', [skill('one', guess), skill('two', 'SECRET')]);
     expect(all.split('SECRET')).toHaveLength(2);
     expect(all).toContain(guess);
   });

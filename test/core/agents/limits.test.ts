@@ -6,7 +6,11 @@ import { agent, createWorld } from './world.ts';
 const call: ScriptedStep = { text: 'Step.', calls: [{ name: 't', input: {} }] };
 
 function limited(limits: Partial<AgentLimits>, script: readonly ScriptedStep[], run: () => unknown = () => 'ok') {
-  return createWorld({ agents: [agent('main', { usesTools: ['ext'], limits: limits as AgentLimits })], extensions: { ext: { tools: { t: { run } } } }, script });
+  return createWorld({
+    agents: [agent('main', { usesTools: ['ext'], limits: limits as AgentLimits })],
+    extensions: { ext: { tools: { t: { run } } } },
+    script,
+  });
 }
 
 describe('limits', () => {
@@ -14,13 +18,22 @@ describe('limits', () => {
     const world = await limited({ max_turns: 2 }, [call, call, { text: 'on' }]);
     const { end } = await world.run('go');
     expect(end).toMatchObject({ reason: 'limit', text: 'Step.', error: { code: 'limit_reached' } });
-    expect(end.error?.message).toBe("stopped at max_turns (2); so far: 2 model steps, 2 tool calls (ext/t × 2), 30 tokens; send another message to go on, or raise limits.max_turns of 'main'");
+    expect(end.error?.message).toBe(
+      "stopped at max_turns (2); so far: 2 model steps, 2 tool calls (ext/t × 2), 30 tokens; send another message to go on, or raise limits.max_turns of 'main'",
+    );
     expect(world.history().at(-1)?.role).toBe('tool');
     expect((await world.run('go on')).text).toBe('on');
   });
 
   it('K42 max_tool_calls refuses the call beyond it, tells the model so in the history, and ends the turn', async () => {
-    const world = await limited({ max_tool_calls: 1 }, [{ calls: [{ name: 't', input: {} }, { name: 't', input: {} }] }]);
+    const world = await limited({ max_tool_calls: 1 }, [
+      {
+        calls: [
+          { name: 't', input: {} },
+          { name: 't', input: {} },
+        ],
+      },
+    ]);
     const { end, events } = await world.run('go');
     expect(end).toMatchObject({ reason: 'limit', error: { message: expect.stringContaining('max_tool_calls (1)') } });
     const codes = new Map(events.flatMap((event) => (event.type === 'tool-result' ? [[event.id, event.error?.code ?? 'ran']] : [])));
@@ -41,7 +54,10 @@ describe('limits', () => {
       const { stream } = await silent(options);
       return {
         stream: (async function* () {
-          for await (const part of stream) yield part.type === 'finish' ? { ...part, usage: { inputTokens: { total: undefined }, outputTokens: { total: undefined } } as never } : part;
+          for await (const part of stream)
+            yield part.type === 'finish'
+              ? { ...part, usage: { inputTokens: { total: undefined }, outputTokens: { total: undefined } } as never }
+              : part;
         })(),
       };
     };

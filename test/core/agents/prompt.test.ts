@@ -4,7 +4,11 @@ import { agent, createWorld } from './world.ts';
 
 const variables = {
   agent: { id: 'a', name: 'A', description: 'd', model: 'default' },
-  skills: {}, sandbox_dir: '/sandbox', date: '2026-01-01', channel: 'cli', user: 'local',
+  skills: {},
+  sandbox_dir: '/sandbox',
+  date: '2026-01-01',
+  channel: 'cli',
+  user: 'local',
 };
 
 describe('prompt templates', () => {
@@ -31,8 +35,15 @@ describe('prompt templates', () => {
   });
 
   it('K41 finds a name outside the loop or macro that binds it', async () => {
-    const found = await checkPrompt('{% for s in skills %}{{ s }}{% endfor %}{{ s }}\n{% macro m(x) %}{{ x }}{% endmacro %}{{ x }}', null, []);
-    expect(found.map(({ line, code }) => [line, code])).toEqual([[1, 'prompt_symbol_unknown'], [2, 'prompt_symbol_unknown']]);
+    const found = await checkPrompt(
+      '{% for s in skills %}{{ s }}{% endfor %}{{ s }}\n{% macro m(x) %}{{ x }}{% endmacro %}{{ x }}',
+      null,
+      [],
+    );
+    expect(found.map(({ line, code }) => [line, code])).toEqual([
+      [1, 'prompt_symbol_unknown'],
+      [2, 'prompt_symbol_unknown'],
+    ]);
   });
 
   it('K41 finds an unbound skill and says how to bind it', async () => {
@@ -50,7 +61,9 @@ describe('prompt templates', () => {
   });
 
   it('K41 an agent with such a prompt fails when it starts, not when it answers', async () => {
-    const world = await createWorld({ agents: [agent('main', { prompt: 'You are {{ agnt.name }}', promptFile: '/sandbox/agents/main/prompt.jinja2' })] });
+    const world = await createWorld({
+      agents: [agent('main', { prompt: 'You are {{ agnt.name }}', promptFile: '/sandbox/agents/main/prompt.jinja2' })],
+    });
     const { end } = await world.run('hi');
     expect(end).toMatchObject({ reason: 'error', error: { code: 'agent_failed' } });
     expect(end.error?.message).toContain("'agnt' is not known");
@@ -63,7 +76,7 @@ describe('prompt templates', () => {
       "{{ agent.constructor.constructor('return process')() }}",
       "{{ agent['__proto__'] }}",
       "{{ agent.name.replace.constructor('return 1')() }}",
-      "{{ range.prototype }}",
+      '{{ range.prototype }}',
       "{{ agent[['constructor']].name }}",
     ]) {
       await expect(renderPrompt(text, 'p.jinja2', variables)).rejects.toMatchObject({ code: 'prompt_invalid' });
@@ -71,6 +84,9 @@ describe('prompt templates', () => {
   });
 
   it('K41 says file and line when rendering fails', async () => {
-    await expect(renderPrompt('a\n{{ agent.nothing }}', 'p.jinja2', variables)).rejects.toMatchObject({ code: 'prompt_invalid', where: 'p.jinja2:2' });
+    await expect(renderPrompt('a\n{{ agent.nothing }}', 'p.jinja2', variables)).rejects.toMatchObject({
+      code: 'prompt_invalid',
+      where: 'p.jinja2:2',
+    });
   });
 });

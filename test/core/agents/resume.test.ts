@@ -5,7 +5,15 @@ import { agent, createWorld, noticesOf, type World } from './world.ts';
 
 const NOTHING = { inputTokens: 0, outputTokens: 0 };
 const spec = agent('main', { usesTools: ['ext'], instructions: 'AS IT WAS' });
-const extensions = { ext: { tools: { read: { run: () => 'read again' }, put: { effect: 'write' as const, run: () => 'put again' }, same: { effect: 'idempotent' as const, run: () => 'same again' } } } };
+const extensions = {
+  ext: {
+    tools: {
+      read: { run: () => 'read again' },
+      put: { effect: 'write' as const, run: () => 'put again' },
+      same: { effect: 'idempotent' as const, run: () => 'same again' },
+    },
+  },
+};
 
 interface Planned {
   readonly tool: string;
@@ -15,17 +23,46 @@ interface Planned {
 }
 
 /** A store as a process leaves it that was killed in the middle of a turn. */
-async function killed(planned: readonly Planned[] | null, script: Parameters<typeof createWorld>[0] extends infer O ? O extends { script?: infer S } ? S : never : never): Promise<World> {
+async function killed(
+  planned: readonly Planned[] | null,
+  script: Parameters<typeof createWorld>[0] extends infer O ? (O extends { script?: infer S } ? S : never) : never,
+): Promise<World> {
   const world = await createWorld({ agents: [agent('main', { usesTools: ['ext'], instructions: 'EDITED SINCE' })], extensions, script });
   const turn: TurnRecord = {
-    id: 'T', threadId: 'thread', agent: spec, channelId: 'cli', userId: 'local', policy: {}, correlationId: 'C', depth: 0, state: 'running', steps: 0, usage: NOTHING, startedAt: 1,
+    id: 'T',
+    threadId: 'thread',
+    agent: spec,
+    channelId: 'cli',
+    userId: 'local',
+    policy: {},
+    correlationId: 'C',
+    depth: 0,
+    state: 'running',
+    steps: 0,
+    usage: NOTHING,
+    startedAt: 1,
   };
-  await world.threads.beginTurn({ id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, [{ role: 'user', content: [{ type: 'text', text: 'do it' }] }]);
+  await world.threads.beginTurn({ id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, [
+    { role: 'user', content: [{ type: 'text', text: 'do it' }] },
+  ]);
   if (planned === null) return world;
   const calls: CallRecord[] = planned.map(({ tool, effect }, index) => ({
-    turnId: 'T', step: 0, index, callId: `c${index}`, name: tool, extensionId: 'ext', tool, input: { n: index }, effect, state: 'requested', result: null,
+    turnId: 'T',
+    step: 0,
+    index,
+    callId: `c${index}`,
+    name: tool,
+    extensionId: 'ext',
+    tool,
+    input: { n: index },
+    effect,
+    state: 'requested',
+    result: null,
   }));
-  const message: Message = { role: 'assistant', content: calls.map(({ callId, name, input }) => ({ type: 'tool-call', toolCallId: callId, toolName: name, input: input as JsonValue })) };
+  const message: Message = {
+    role: 'assistant',
+    content: calls.map(({ callId, name, input }) => ({ type: 'tool-call', toolCallId: callId, toolName: name, input: input as JsonValue })),
+  };
   await world.threads.recordStep('T', 0, message, calls, { inputTokens: 7, outputTokens: 3 });
   for (const [index, { state, result }] of planned.entries()) {
     if (state !== 'requested') await world.threads.startCall('T', 0, index);
@@ -47,10 +84,17 @@ describe('a turn that a killed process left', () => {
     const world = await killed(plan, [{ text: 'All done.' }]);
     const { end, events } = await world.collect({ resume: true });
     expect(end).toMatchObject({ reason: 'done', text: 'All done.', usage: { inputTokens: 17, outputTokens: 8 } });
-    expect(world.extensions.calls.map(({ tool, key }) => [tool, key])).toEqual([['ext/put', 'T/0/1'], ['ext/read', 'T/0/2'], ['ext/same', 'T/0/3']]);
+    expect(world.extensions.calls.map(({ tool, key }) => [tool, key])).toEqual([
+      ['ext/put', 'T/0/1'],
+      ['ext/read', 'T/0/2'],
+      ['ext/same', 'T/0/3'],
+    ]);
     const results = world.model.requests[0]?.messages.at(-1);
     expect(results?.role === 'tool' && results.content.map((part) => part.type === 'tool-result' && part.output)).toMatchObject([
-      { value: 'put once' }, { value: 'put again' }, { value: 'read again' }, { value: 'same again' },
+      { value: 'put once' },
+      { value: 'put again' },
+      { value: 'read again' },
+      { value: 'same again' },
       { type: 'error-json', value: { error: { code: 'interrupted', message: expect.stringContaining('T/0/4') } } },
     ]);
     expect(world.threads.load('thread')?.messages[2]?.retain).toEqual({ c0: { key: 'k', digest: 'd' } });
@@ -67,7 +111,12 @@ describe('a turn that a killed process left', () => {
 
   it('K45 that died while the model spoke repeats that step only', async () => {
     const world = await killed([{ tool: 'read', effect: 'read', state: 'finished', result: { ok: true, output: 'r' } }], [{ text: 'ok' }]);
-    await world.threads.recordResults('T', 0, { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c0', toolName: 'read', output: { type: 'text', value: 'r' } }] }, {});
+    await world.threads.recordResults(
+      'T',
+      0,
+      { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c0', toolName: 'read', output: { type: 'text', value: 'r' } }] },
+      {},
+    );
     await world.collect({ resume: true });
     expect(world.extensions.calls).toEqual([]);
     expect(world.model.requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
@@ -88,7 +137,13 @@ describe('a turn that a killed process left', () => {
     const sent = world.model.requests[0]?.messages ?? [];
     expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
     const answers = sent[2];
-    expect(answers?.role === 'tool' && answers.content.map((part) => part.type === 'tool-result' && part.output.type)).toEqual(['text', 'error-json', 'error-json', 'error-json', 'error-json']);
+    expect(answers?.role === 'tool' && answers.content.map((part) => part.type === 'tool-result' && part.output.type)).toEqual([
+      'text',
+      'error-json',
+      'error-json',
+      'error-json',
+      'error-json',
+    ]);
     expect(world.threads.unfinished('thread')).toBeNull();
   });
 
@@ -104,7 +159,10 @@ describe('a turn that a killed process left', () => {
   it('K45 a call has the same key on every attempt, and a write is known as started before it runs', async () => {
     const world = await createWorld({ agents: [spec], extensions, script: [{ calls: [{ name: 'put', input: {} }] }, { text: 'ok' }] });
     let state: unknown;
-    world.extensions.declared.get('ext')!.tools!.put = { effect: 'write', run: () => void (state = world.threads.unfinished('thread')?.calls[0]?.state) };
+    world.extensions.declared.get('ext')!.tools!.put = {
+      effect: 'write',
+      run: () => void (state = world.threads.unfinished('thread')?.calls[0]?.state),
+    };
     const { events } = await world.run('go');
     expect(state).toBe('started');
     const turn = events[0]?.type === 'turn-start' ? events[0].turn : '';

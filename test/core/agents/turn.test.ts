@@ -12,13 +12,31 @@ describe('one turn', () => {
       script: [{ text: 'Looking.', calls: [{ name: 'look', input: { at: 'x' } }] }, { text: 'Three.' }],
     });
     const { events, end } = await world.run('How many?');
-    expect(events.map(({ type }) => type)).toEqual(['turn-start', 'text-delta', 'tool-call', 'tool-result', 'step-end', 'text-delta', 'step-end', 'turn-end']);
+    expect(events.map(({ type }) => type)).toEqual([
+      'turn-start',
+      'text-delta',
+      'tool-call',
+      'tool-result',
+      'step-end',
+      'text-delta',
+      'step-end',
+      'turn-end',
+    ]);
     expect(end).toEqual({ type: 'turn-end', reason: 'done', text: 'Three.', usage: { inputTokens: 20, outputTokens: 10 } });
     expect(events[3]).toMatchObject({ name: 'look', ok: true, output: { found: 3 } });
     expect(world.history()).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'How many?' }] },
-      { role: 'assistant', content: [{ type: 'text', text: 'Looking.' }, { type: 'tool-call', toolCallId: 'call-1-0', toolName: 'look', input: { at: 'x' } }] },
-      { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'call-1-0', toolName: 'look', output: { type: 'text', value: '{"found":3}' } }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'Looking.' },
+          { type: 'tool-call', toolCallId: 'call-1-0', toolName: 'look', input: { at: 'x' } },
+        ],
+      },
+      {
+        role: 'tool',
+        content: [{ type: 'tool-result', toolCallId: 'call-1-0', toolName: 'look', output: { type: 'text', value: '{"found":3}' } }],
+      },
       { role: 'assistant', content: [{ type: 'text', text: 'Three.' }] },
     ]);
     expect(world.model.requests[1]?.messages).toEqual(world.history().slice(0, 3));
@@ -34,31 +52,94 @@ describe('one turn', () => {
     const world = await createWorld({
       agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({
-        slow: { async run() { arrived.push('slow'); await both; return 'slow'; } },
-        quick: { run() { arrived.push('quick'); setImmediate(release); return 'quick'; } },
+        slow: {
+          async run() {
+            arrived.push('slow');
+            await both;
+            return 'slow';
+          },
+        },
+        quick: {
+          run() {
+            arrived.push('quick');
+            setImmediate(release);
+            return 'quick';
+          },
+        },
       }),
-      script: [{ calls: [{ name: 'slow', input: {} }, { name: 'quick', input: {} }] }, { text: 'done' }],
+      script: [
+        {
+          calls: [
+            { name: 'slow', input: {} },
+            { name: 'quick', input: {} },
+          ],
+        },
+        { text: 'done' },
+      ],
     });
     const { events } = await world.run('go');
     expect(arrived).toEqual(['slow', 'quick']);
     expect(events.flatMap((event) => (event.type === 'tool-result' ? [event.name] : []))).toEqual(['quick', 'slow']);
     const message = world.history()[2];
-    expect(message?.role === 'tool' && message.content.map((part) => part.type === 'tool-result' && part.toolName)).toEqual(['slow', 'quick']);
+    expect(message?.role === 'tool' && message.content.map((part) => part.type === 'tool-result' && part.toolName)).toEqual([
+      'slow',
+      'quick',
+    ]);
   });
 
   it('K44 an unknown tool and input that is no object are answered, with the nearest names', async () => {
     const world = await createWorld({
       agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ read_skill: {}, other: {} }),
-      script: [{ calls: [{ name: 'raed_skill', input: {} }, { name: 'other', input: '{"a":' }, { name: 'other', input: '[1]' }, { name: 'other', input: '' }] }, { text: 'sorry' }],
+      script: [
+        {
+          calls: [
+            { name: 'raed_skill', input: {} },
+            { name: 'other', input: '{"a":' },
+            { name: 'other', input: '[1]' },
+            { name: 'other', input: '' },
+          ],
+        },
+        { text: 'sorry' },
+      ],
     });
     const { events } = await world.run('go');
     const results = events.flatMap((event) => (event.type === 'tool-result' ? [event] : []));
-    expect(results.map(({ ok, error }) => [ok, error?.code])).toEqual([[false, 'tool_unknown'], [false, 'tool_input_invalid'], [false, 'tool_input_invalid'], [true, undefined]]);
+    expect(results.map(({ ok, error }) => [ok, error?.code])).toEqual([
+      [false, 'tool_unknown'],
+      [false, 'tool_input_invalid'],
+      [false, 'tool_input_invalid'],
+      [true, undefined],
+    ]);
     expect(results[0]?.error?.message).toContain('read_skill');
     const sent = world.model.requests[1]?.messages.at(-1);
-    expect(sent?.role === 'tool' && sent.content[1]).toMatchObject({ output: { type: 'error-json', value: { error: { code: 'tool_input_invalid' } } } });
+    expect(sent?.role === 'tool' && sent.content[1]).toMatchObject({
+      output: { type: 'error-json', value: { error: { code: 'tool_input_invalid' } } },
+    });
     expect(world.extensions.calls).toMatchObject([{ tool: 'ext/other', input: {} }]);
+  });
+
+  it('DESIGN 3.4 calls that share an id, or have none, keep their own results', async () => {
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ echo: { run: (input: { n: string }) => input.n } }),
+      script: [
+        { calls: ['a', 'b', 'c'].map((n, index) => ({ name: 'echo', input: { n }, id: index === 2 ? '' : 'same' })) },
+        { text: 'ok' },
+      ],
+    });
+    await world.run('go');
+    const [, asked, answered] = world.history();
+    const ids = asked?.role === 'assistant' ? asked.content.map((part) => part.type === 'tool-call' && part.toolCallId) : [];
+    expect(new Set(ids).size).toBe(3);
+    expect(
+      answered?.role === 'tool' &&
+        answered.content.map((part) => part.type === 'tool-result' && [part.toolCallId, 'value' in part.output && part.output.value]),
+    ).toEqual([
+      [ids[0], 'a'],
+      [ids[1], 'b'],
+      [ids[2], 'c'],
+    ]);
   });
 
   it('DESIGN 3.4 a failed tool is told to the model as an error', async () => {
@@ -68,7 +149,9 @@ describe('one turn', () => {
       script: [{ calls: [{ name: 'bad', input: {} }] }, { text: 'ok' }],
     });
     await world.run('go');
-    expect(world.model.requests[1]?.messages.at(-1)).toMatchObject({ content: [{ output: { type: 'error-json', value: { error: { code: 'no_luck', message: 'not today' } } } }] });
+    expect(world.model.requests[1]?.messages.at(-1)).toMatchObject({
+      content: [{ output: { type: 'error-json', value: { error: { code: 'no_luck', message: 'not today' } } } }],
+    });
   });
 
   it('DESIGN 3.4 metadata is for channels, retain for compaction; neither reaches the model', async () => {
@@ -84,7 +167,9 @@ describe('one turn', () => {
   });
 
   it('K5 a model error ends the turn with reason error and never as the answer', async () => {
-    const world = await createWorld({ script: [{ text: 'Half', breakWith: Object.assign(new Error('boom'), { statusCode: 400 }) }, { text: 'fine' }] });
+    const world = await createWorld({
+      script: [{ text: 'Half', breakWith: Object.assign(new Error('boom'), { statusCode: 400 }) }, { text: 'fine' }],
+    });
     const { end, events } = await world.run('hi');
     expect(end).toMatchObject({ reason: 'error', text: 'Half', error: { code: 'model_failed' } });
     expect(end.error?.message).toContain('model scripted/scripted: boom');
@@ -96,7 +181,13 @@ describe('one turn', () => {
     const world = await createWorld({
       agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ t: {} }),
-      script: [{}, { text: 'long', finish: 'length' }, { finish: 'content-filter' }, { text: 'Saving.', calls: [{ name: 't', input: {} }] }, {}],
+      script: [
+        {},
+        { text: 'long', finish: 'length' },
+        { finish: 'content-filter' },
+        { text: 'Saving.', calls: [{ name: 't', input: {} }] },
+        {},
+      ],
     });
     expect((await world.run('1')).end).toMatchObject({ reason: 'error', error: { code: 'model_failed' } });
     expect(noticesOf((await world.run('2')).events)).toEqual(['answer_cut']);
@@ -119,7 +210,10 @@ describe('one turn', () => {
     await world.run('three');
     expect(world.model.requests.map(({ system }) => system)).toEqual(Array(3).fill('Today is 2026-01-01.\n\nCATALOG'));
     expect(world.model.requests[2]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
-    expect(world.model.requests[2]?.messages[2]?.content).toEqual([{ type: 'text', text: 'two' }, { type: 'text', text: 'three' }]);
+    expect(world.model.requests[2]?.messages[2]?.content).toEqual([
+      { type: 'text', text: 'two' },
+      { type: 'text', text: 'three' },
+    ]);
   });
 
   it('DESIGN 3.4 an empty message is refused, and a store that fails ends the turn without a throw', async () => {
@@ -127,6 +221,29 @@ describe('one turn', () => {
     expect((await world.run('  ')).end).toMatchObject({ reason: 'error', error: { code: 'usage' } });
     world.threads.recordStep = () => Promise.reject(new Error('disk full'));
     expect((await world.run('hi')).end).toMatchObject({ reason: 'error', error: { message: 'disk full' } });
+  });
+
+  it('DESIGN 3.4 a result that cannot be stored ends the turn, after its sibling calls, without a stray rejection', async () => {
+    const done: string[] = [];
+    const slow = async () => {
+      for (let round = 0; round < 5; round += 1) await new Promise((resolve) => setImmediate(resolve));
+      done.push('slow');
+    };
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ quick: {}, slow: { run: slow } }),
+      script: [
+        {
+          calls: [
+            { name: 'quick', input: {} },
+            { name: 'slow', input: {} },
+          ],
+        },
+      ],
+    });
+    world.threads.finishCall = () => Promise.reject(new Error('disk full'));
+    expect((await world.run('hi')).end).toMatchObject({ reason: 'error', error: { message: 'disk full' } });
+    expect(done).toEqual(['slow']);
   });
 });
 
@@ -147,16 +264,30 @@ describe('ending a turn early', () => {
 
   it('DESIGN 3.4 an abort while a tool runs answers every call, so that the history stays valid', async () => {
     const stop = new AbortController();
-    const hang = { run: (_: unknown, call: { signal: AbortSignal }) => new Promise((_resolve, reject) => call.signal.addEventListener('abort', () => reject(call.signal.reason))) };
+    const hang = {
+      run: (_: unknown, call: { signal: AbortSignal }) =>
+        new Promise((_resolve, reject) => call.signal.addEventListener('abort', () => reject(call.signal.reason))),
+    };
     const world = await createWorld({
       agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ hang, quick: { run: () => setImmediate(() => stop.abort()) && 'q' } }),
-      script: [{ calls: [{ name: 'hang', input: {} }, { name: 'quick', input: {} }] }, { text: 'next' }],
+      script: [
+        {
+          calls: [
+            { name: 'hang', input: {} },
+            { name: 'quick', input: {} },
+          ],
+        },
+        { text: 'next' },
+      ],
     });
     const { end } = await world.run('go', {}, stop.signal);
     expect(end.reason).toBe('aborted');
     const answer = world.history()[2];
-    expect(answer?.role === 'tool' && answer.content.map((part) => part.type === 'tool-result' && part.output.type)).toEqual(['error-json', 'text']);
+    expect(answer?.role === 'tool' && answer.content.map((part) => part.type === 'tool-result' && part.output.type)).toEqual([
+      'error-json',
+      'text',
+    ]);
     expect((await world.run('on')).end.reason).toBe('done');
   });
 

@@ -20,9 +20,21 @@ import { fakeExtensions, type FakeExtension } from './fake-extensions.ts';
 
 export function agent(id: string, parts: Partial<AgentSpec> = {}): AgentSpec {
   return {
-    id, name: id, description: '', model: 'default', integrationMode: 'none', instructions: '', prompt: null, promptFile: null,
-    usesTools: [], usesSkills: [], delegatesTo: [], keys: {}, origin: `/sandbox/agents/${id}/manifest.yaml`,
-    ...parts, limits: { ...DEFAULT_LIMITS, ...parts.limits },
+    id,
+    name: id,
+    description: '',
+    model: 'default',
+    integrationMode: 'none',
+    instructions: '',
+    prompt: null,
+    promptFile: null,
+    usesTools: [],
+    usesSkills: [],
+    delegatesTo: [],
+    keys: {},
+    origin: `/sandbox/agents/${id}/manifest.yaml`,
+    ...parts,
+    limits: { ...DEFAULT_LIMITS, ...parts.limits },
   };
 }
 
@@ -61,7 +73,12 @@ export async function createWorld(options: WorldOptions = {}) {
   const registry = createAgentRegistry({ declarations: () => declarations, extensions, skills, events });
   const threads = createThreads(store, clock);
   const deps: TurnDependencies = {
-    registry, skills, extensions, threads, events, clock,
+    registry,
+    skills,
+    extensions,
+    threads,
+    events,
+    clock,
     models: { resolve: async () => ({ ref: 'scripted/scripted', why: 'test', model: model.model, contextWindow: model.contextWindow }) },
     queue: createThreadQueue(createLeases(store, clock, 'test'), clock),
     sandboxDir: '/sandbox',
@@ -87,7 +104,21 @@ export async function createWorld(options: WorldOptions = {}) {
   onTestFinished(stop);
 
   return {
-    clock, file, store, events, recorded, extensions, declarations, model, registry, threads, deps, turns, tools, collect, stop,
+    clock,
+    file,
+    store,
+    events,
+    recorded,
+    extensions,
+    declarations,
+    model,
+    registry,
+    threads,
+    deps,
+    turns,
+    tools,
+    collect,
+    stop,
     run: (input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal) => collect({ input, ...request }, signal),
     history: (threadId = 'thread') => (threads.load(threadId)?.messages ?? []).map(({ message }) => message),
   };
