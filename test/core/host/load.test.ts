@@ -98,9 +98,8 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
       },
     });
     const skills = await host.skills();
-    await (wire
-      ? expect(skills?.getSkillContent((() => 1) as never)).rejects.toMatchObject({ code: 'not_serialisable' })
-      : expect(skills?.getSkillContent('z')).rejects.toMatchObject({ code: 'skill_not_found' }));
+    const refused = await skills?.getSkillContent((() => 1) as never).catch((error: { code: string }) => error.code);
+    expect(refused).toBe(wire ? 'not_serialisable' : 'skill_not_found');
   });
 
   it('K5 skips a context provider that throws, hangs or answers nonsense, and records it', async () => {
