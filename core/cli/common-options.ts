@@ -61,6 +61,7 @@ export function takeCommonOptions(argv: readonly string[]): CommonOptions {
 }
 
 function valueOf(value: string | undefined): string {
-  if (value === undefined || value === '') throw new PithError('usage', 'wrong use of --sandbox: it needs a folder', { cure: 'write: --sandbox <folder>' });
+  if (value === undefined || value === '')
+    throw new PithError('usage', 'wrong use of --sandbox: it needs a folder', { cure: 'write: --sandbox <folder>' });
   return value;
 }

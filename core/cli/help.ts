@@ -38,7 +38,14 @@ export function groupHelp(group: string, commands: readonly Entry[], style: Help
 export function commandHelp(command: Entry, style: HelpStyle = PLAIN): string {
   const lines = [command.description, '', `${style.bold('Usage:')} pith ${commandUsage(command)}`];
   if (command.arguments?.length) {
-    lines.push('', style.bold('Arguments:'), ...columns(command.arguments.map(({ name, description }) => [name, description]), style));
+    lines.push(
+      '',
+      style.bold('Arguments:'),
+      ...columns(
+        command.arguments.map(({ name, description }) => [name, description]),
+        style,
+      ),
+    );
   }
   if (command.options?.length) lines.push('', style.bold('Options:'), ...options(command.options, style));
   lines.push('', style.bold('Options of every command:'), ...options(COMMON_OPTIONS, style));
@@ -47,11 +54,16 @@ export function commandHelp(command: Entry, style: HelpStyle = PLAIN): string {
 
 function listed(commands: readonly Entry[], style: HelpStyle): readonly string[] {
   const sorted = [...commands].sort((a, b) => (a.path < b.path ? -1 : 1));
-  return columns(sorted.map((command) => [command.path + argumentsOf(command), command.description]), style);
+  return columns(
+    sorted.map((command) => [command.path + argumentsOf(command), command.description]),
+    style,
+  );
 }
 
 function argumentsOf(command: Entry): string {
-  return (command.arguments ?? []).map(({ name, required, variadic }) => ` ${required ? `<${name}${variadic ? '…' : ''}>` : `[${name}${variadic ? '…' : ''}]`}`).join('');
+  return (command.arguments ?? [])
+    .map(({ name, required, variadic }) => ` ${required ? `<${name}${variadic ? '…' : ''}>` : `[${name}${variadic ? '…' : ''}]`}`)
+    .join('');
 }
 
 function options(list: readonly CommandOption[], style: HelpStyle): readonly string[] {

@@ -14,8 +14,15 @@ export interface KernelPort {
   readonly agents: Pick<AgentRegistry, 'list'>;
   readonly router: { choose(): Promise<Choice>; resolve(reference: string): Promise<Choice> };
   runTurn(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
-  preview(request: { readonly agent: string; readonly input: string; readonly threadId?: string; readonly channelId?: string }): Promise<Preview>;
-  toolsOf(agentId: string): Promise<readonly { readonly modelName: string; readonly extensionId: string; readonly descriptor: ToolDescriptor }[]>;
+  preview(request: {
+    readonly agent: string;
+    readonly input: string;
+    readonly threadId?: string;
+    readonly channelId?: string;
+  }): Promise<Preview>;
+  toolsOf(
+    agentId: string,
+  ): Promise<readonly { readonly modelName: string; readonly extensionId: string; readonly descriptor: ToolDescriptor }[]>;
   callTool(agentId: string, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
   doctor(): Promise<Doctor>;
@@ -41,8 +48,17 @@ export interface Preview {
 export interface Doctor {
   readonly ok: boolean;
   readonly model: Choice;
-  readonly extensions: readonly (Pick<ExtensionStatus, 'id' | 'state' | 'phase' | 'code' | 'message' | 'file' | 'line' | 'cure'> & Partial<Pick<ExtensionStatus, 'notes'>>)[];
-  readonly agents: readonly { readonly id: string; readonly state: AgentStatus['state']; readonly code?: string; readonly message?: string; readonly file?: string; readonly line?: number; readonly cure?: string }[];
+  readonly extensions: readonly (Pick<ExtensionStatus, 'id' | 'state' | 'phase' | 'code' | 'message' | 'file' | 'line' | 'cure'> &
+    Partial<Pick<ExtensionStatus, 'notes'>>)[];
+  readonly agents: readonly {
+    readonly id: string;
+    readonly state: AgentStatus['state'];
+    readonly code?: string;
+    readonly message?: string;
+    readonly file?: string;
+    readonly line?: number;
+    readonly cure?: string;
+  }[];
   readonly skills: { readonly [state: string]: number | undefined };
   readonly notes?: readonly Diagnostic[];
 }

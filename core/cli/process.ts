@@ -25,7 +25,13 @@ export async function runProcess(boot: Boot): Promise<void> {
     });
   }
   const code = await runCli(
-    { argv: process.argv.slice(2), cwd: process.cwd(), env: process.env, stdio: { input: process.stdin, output: process.stdout, error: process.stderr }, boot },
+    {
+      argv: process.argv.slice(2),
+      cwd: process.cwd(),
+      env: process.env,
+      stdio: { input: process.stdin, output: process.stdout, error: process.stderr },
+      boot,
+    },
     abort.signal,
   );
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);

@@ -8,19 +8,29 @@ import type { LightHost } from './light-host.ts';
 export function realBoot(): Boot {
   let kernel: Promise<Kernel> | undefined;
   let host: Promise<LightHost> | undefined;
-  const full = (target: Target) => (kernel ??= import('../kernel.ts').then(({ createKernel }) => createKernel({ ...target, flags: { ...target.flags } })));
+  const full = (target: Target) =>
+    (kernel ??= import('../kernel.ts').then(({ createKernel }) => createKernel({ ...target, flags: { ...target.flags } })));
   const light = (target: Target) => (host ??= import('./light-host.ts').then(({ openLightHost }) => openLightHost(target)));
   return {
     kernel: full,
     declared: async (target) => (await light(target)).extensions.commands(),
     async entry(target, { extensionId, entry, path }): Promise<readonly Command[]> {
-      if (entry === undefined) throw new PithError('manifest_invalid', `the command '${path}' of ${extensionId} cannot be run: it needs only the index but names no entry`, { cure: 'add `entry:` to it in the manifest' });
+      if (entry === undefined)
+        throw new PithError(
+          'manifest_invalid',
+          `the command '${path}' of ${extensionId} cannot be run: it needs only the index but names no entry`,
+          { cure: 'add `entry:` to it in the manifest' },
+        );
       const { extensions } = await light(target);
       return (await extensions.importCommandEntry(extensionId, entry))(extensions.commandContext(extensionId));
     },
     commandsOf: async (target, extensionId) => (await full(target)).extensions.commandsOf(extensionId),
     close: async () => {
-      for (const made of [kernel, host]) await made?.then((part) => part.stop(), () => undefined); // one that could not be made has been told already
+      for (const made of [kernel, host])
+        await made?.then(
+          (part) => part.stop(),
+          () => undefined,
+        ); // one that could not be made has been told already
     },
   };
 }

@@ -1,4 +1,4 @@
-import { messageOf, PithError } from '../contract/errors.ts';
+import { messageOf, type PithError } from '../contract/errors.ts';
 
 export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 

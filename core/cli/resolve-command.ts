@@ -22,7 +22,10 @@ export async function resolveCommand(words: readonly string[], declared: () => P
 }
 
 /** The command among those that an extension's code has; a declared path may be only the first word of several. */
-export async function resolveLoaded(words: readonly string[], commands: readonly Command[]): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
+export async function resolveLoaded(
+  words: readonly string[],
+  commands: readonly Command[],
+): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
   return matchCommand(commands, words) ?? unknownCommand(words, commands);
 }
 
@@ -38,18 +41,27 @@ async function unknownCommand(words: readonly string[], commands: readonly { rea
   const group = groupOf(typed, commands);
   const below = commandsBelow(group, commands).map(({ path }) => path);
   if (group.length === typed.length && below.length > 0) {
-    throw new PithError('usage', `'${group.join(' ')}' needs another word: ${below.map((path) => path.slice(group.join(' ').length + 1)).join(', ')}`, { cure: `see: pith ${group.join(' ')} --help` });
+    throw new PithError(
+      'usage',
+      `'${group.join(' ')}' needs another word: ${below.map((path) => path.slice(group.join(' ').length + 1)).join(', ')}`,
+      { cure: `see: pith ${group.join(' ')} --help` },
+    );
   }
   const word = typed[group.length] ?? '';
-  const siblings = new Set((group.length > 0 ? below : commands.map(({ path }) => path)).map((path) => path.split(' ')[group.length] ?? path));
+  const siblings = new Set(
+    (group.length > 0 ? below : commands.map(({ path }) => path)).map((path) => path.split(' ')[group.length] ?? path),
+  );
   const guess = didYouMean(word, siblings).replaceAll(/'(\S+)'/gu, `'${[...group, '$1'].join(' ')}'`);
-  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}': no extension or part of Pith has it`, { cure: guess === '' ? 'see: pith --help' : guess.replace(/^; /u, '') });
+  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}': no extension or part of Pith has it`, {
+    cure: guess === '' ? 'see: pith --help' : guess.replace(/^; /u, ''),
+  });
 }
 
 /** As many words as begin some command's path. */
 function groupOf(words: readonly string[], commands: readonly { readonly path: string }[]): readonly string[] {
   let group: readonly string[] = [];
-  while (group.length < words.length && commandsBelow(words.slice(0, group.length + 1), commands).length > 0) group = words.slice(0, group.length + 1);
+  while (group.length < words.length && commandsBelow(words.slice(0, group.length + 1), commands).length > 0)
+    group = words.slice(0, group.length + 1);
   return group;
 }
 

@@ -25,7 +25,11 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     const common = takeCommonOptions(options.argv);
     const io = terminalIO(stdio, { json: common.json, quiet: common.quiet, noColour: Boolean(env['NO_COLOR']) });
     if (common.version) return await printVersion(stdio);
-    const target = (): Target => ({ sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, options.cwd), env, flags: common.flags });
+    const target = (): Target => ({
+      sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, options.cwd),
+      env,
+      flags: common.flags,
+    });
     if (common.help || common.words.length === 0) {
       const { showHelp } = await import('./show-help.ts');
       return await showHelp(common.words, options.boot, target, io, stdio);
@@ -39,20 +43,41 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
   }
 }
 
-async function runWords(words: readonly string[], { boot, cwd }: CliOptions, target: () => Target, io: CommandIO, signal: AbortSignal): Promise<number> {
+async function runWords(
+  words: readonly string[],
+  { boot, cwd }: CliOptions,
+  target: () => Target,
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<number> {
   const found = await resolveCommand(words, () => boot.declared(target()));
   if (found.kind === 'core') return runCore(found.command, found.rest, boot, cwd, target, io, signal);
   return runDeclared(found.command, words, boot, target(), io, signal);
 }
 
-async function runCore(command: CoreCommand, rest: readonly string[], boot: Boot, cwd: string, target: () => Target, io: CommandIO, signal: AbortSignal): Promise<number> {
+async function runCore(
+  command: CoreCommand,
+  rest: readonly string[],
+  boot: Boot,
+  cwd: string,
+  target: () => Target,
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<number> {
   const input = parseCommandInput(command, rest); // before anything is booted: wrong use is told at once
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
   const [run, kernel] = await Promise.all([command.load(), boot.kernel(target())]);
   return (await run(kernel, input, io, signal)) ?? EXIT.done;
 }
 
-async function runDeclared(declared: DeclaredCommand, words: readonly string[], boot: Boot, target: Target, io: CommandIO, signal: AbortSignal): Promise<number> {
+async function runDeclared(
+  declared: DeclaredCommand,
+  words: readonly string[],
+  boot: Boot,
+  target: Target,
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<number> {
   const { command, rest } = await resolveLoaded(words, await loadCommands(boot, target, declared));
   const input = parseCommandInput(command, rest);
   if (declared.needs === 'started') await (await boot.kernel(target)).start(); // last: wrong use starts no service

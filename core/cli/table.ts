@@ -7,7 +7,12 @@ export interface Column<Row> {
 }
 
 /** Aligned columns; the last one is cut to what is left of `width` (0: never). Empty when there are no rows. */
-export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], width: number, heading: (text: string) => string = (text) => text): string {
+export function renderTable<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  width: number,
+  heading: (text: string) => string = (text) => text,
+): string {
   if (rows.length === 0) return '';
   const cells = rows.map((row) => columns.map((column) => flat(column.value(row))));
   const used = columns.map((_, index) => cells.some((line) => line[index] !== '')); // a column that says nothing is left out
@@ -20,12 +25,20 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
     texts
       .map((text, index) => ({ text, index }))
       .filter(({ index }) => used[index])
-      .map(({ text, index }) => paint(index === last && columns[index]?.align !== 'right' ? cut(text, room) : pad(text, widths[index] ?? 0, columns[index]?.align), index))
+      .map(({ text, index }) =>
+        paint(
+          index === last && columns[index]?.align !== 'right' ? cut(text, room) : pad(text, widths[index] ?? 0, columns[index]?.align),
+          index,
+        ),
+      )
       .join('  ')
       .trimEnd();
 
   return [
-    line(columns.map((column) => column.title), (text) => heading(text)),
+    line(
+      columns.map((column) => column.title),
+      (text) => heading(text),
+    ),
     ...rows.map((row, number) => line(cells[number] ?? [], (text, index) => columns[index]?.paint?.(text, row) ?? text)),
   ].join('\n');
 }
@@ -33,11 +46,13 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
 /** Cells that a terminal gives to a text: wide letters and most emoji take two, combining marks none. */
 export function displayWidth(text: string): number {
   let width = 0;
-  for (const character of text) width += /^[\p{Mn}\p{Me}\u200b-\u200f\ufe00-\ufe0f]$/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+  for (const character of text)
+    width += /^(?:\p{Mn}|\p{Me}|[\u{200b}-\u{200f}]|[\u{fe00}-\u{fe0f}])$/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
   return width;
 }
 
-const WIDE = /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]$/u;
+const WIDE =
+  /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]$/u;
 
 export function cut(text: string, room: number): string {
   if (displayWidth(text) <= room) return text;

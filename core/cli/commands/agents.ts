@@ -9,13 +9,21 @@ export async function listAgents(kernel: KernelPort, _input: CommandInput, io: C
   const agents = await kernel.agents.list();
   const chosen = kernel.settings.default_agent;
   io.json(agents.map((agent) => jsonOf(agent, chosen)));
-  const rows = agents.map((agent) => ({ ...agent, reason: agent.state === 'active' ? '' : agent.notes.map((finding) => finding.message).join('; ') }));
-  printTable(io, rows, [
-    { title: 'AGENT', value: ({ id }) => (id === chosen ? `${id} *` : id) },
-    { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
-    { title: 'MODEL', value: ({ spec }) => spec?.model ?? '' },
-    { title: 'DESCRIPTION', value: ({ spec, reason }) => reason || (spec?.description ?? '') },
-  ], 'No agents: add one as sandbox/agents/<id>/manifest.yaml');
+  const rows = agents.map((agent) => ({
+    ...agent,
+    reason: agent.state === 'active' ? '' : agent.notes.map((finding) => finding.message).join('; '),
+  }));
+  printTable(
+    io,
+    rows,
+    [
+      { title: 'AGENT', value: ({ id }) => (id === chosen ? `${id} *` : id) },
+      { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
+      { title: 'MODEL', value: ({ spec }) => spec?.model ?? '' },
+      { title: 'DESCRIPTION', value: ({ spec, reason }) => reason || (spec?.description ?? '') },
+    ],
+    'No agents: add one as sandbox/agents/<id>/manifest.yaml',
+  );
   if (agents.some(({ id }) => id === chosen) && !io.quiet) io.print('\n* answers when no agent is named');
 }
 
@@ -32,7 +40,14 @@ export async function showAgent(kernel: KernelPort, input: CommandInput, io: Com
     ['tools', spec?.usesTools.join(', ')],
     ['skills', spec?.usesSkills.join(', ')],
     ['delegates to', spec?.delegatesTo.join(', ')],
-    ['limits', spec ? Object.entries(spec.limits).map(([name, value]) => `${name} ${value}`).join(', ') : undefined],
+    [
+      'limits',
+      spec
+        ? Object.entries(spec.limits)
+            .map(([name, value]) => `${name} ${value}`)
+            .join(', ')
+        : undefined,
+    ],
     ['prompt', spec?.promptFile ?? undefined],
     ['declared in', spec?.origin ?? undefined],
     ['findings', agent.notes.map(findingLine).join('\n')],
@@ -45,7 +60,14 @@ export async function findAgent(kernel: KernelPort, id: string): Promise<AgentSt
   const agents = await kernel.agents.list();
   const found = agents.find((agent) => agent.id === id);
   if (found) return found;
-  throw new PithError('agent_unknown', `no agent '${id}': nothing declares it${didYouMean(id, agents.map((agent) => agent.id))}`, { cure: 'see: pith agents list' });
+  throw new PithError(
+    'agent_unknown',
+    `no agent '${id}': nothing declares it${didYouMean(
+      id,
+      agents.map((agent) => agent.id),
+    )}`,
+    { cure: 'see: pith agents list' },
+  );
 }
 
 function jsonOf({ id, state, spec, notes }: AgentStatus, chosen: string) {

@@ -8,14 +8,19 @@ import { findingLine, paintState, printFields, printTable } from './text.ts';
 export async function listExtensions(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<void> {
   const extensions = kernel.extensions.list();
   io.json(extensions.map(jsonOf));
-  printTable(io, extensions, [
-    { title: 'EXTENSION', value: ({ id }) => id },
-    { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
-    { title: 'VERSION', value: ({ version }) => version },
-    { title: 'PROVIDES', value: ({ provides }) => provides.join(', ') },
-    { title: 'FROM', value: ({ shipped }) => (shipped ? 'pith' : 'sandbox') },
-    { title: 'REASON', value: (extension) => (extension.message === undefined ? '' : findingLine(extension)) },
-  ], 'No extensions');
+  printTable(
+    io,
+    extensions,
+    [
+      { title: 'EXTENSION', value: ({ id }) => id },
+      { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
+      { title: 'VERSION', value: ({ version }) => version },
+      { title: 'PROVIDES', value: ({ provides }) => provides.join(', ') },
+      { title: 'FROM', value: ({ shipped }) => (shipped ? 'pith' : 'sandbox') },
+      { title: 'REASON', value: (extension) => (extension.message === undefined ? '' : findingLine(extension)) },
+    ],
+    'No extensions',
+  );
 }
 
 export async function showExtension(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
@@ -50,7 +55,14 @@ function findExtension(kernel: KernelPort, id: string): ExtensionStatus {
   const found = kernel.extensions.show(id);
   if (found) return found;
   const extensions = kernel.extensions.list();
-  throw new PithError('not_found', `no extension '${id}': nothing declares it${didYouMean(id, extensions.map((extension) => extension.id))}`, { cure: 'see: pith extensions list' });
+  throw new PithError(
+    'not_found',
+    `no extension '${id}': nothing declares it${didYouMean(
+      id,
+      extensions.map((extension) => extension.id),
+    )}`,
+    { cure: 'see: pith extensions list' },
+  );
 }
 
 function jsonOf(extension: ExtensionStatus) {

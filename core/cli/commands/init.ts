@@ -14,7 +14,11 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
   const files = new Map([...NEW_SANDBOX, ...(await sampleSettings())]);
   const inTheWay = [...files.keys()].filter((path) => existsSync(join(sandbox, path)));
   if (inTheWay.length > 0) {
-    throw new PithError('usage', `no sandbox was made in ${sandbox}: ${inTheWay.slice(0, 3).join(', ')} ${inTheWay.length === 1 ? 'exists' : 'exist'} already`, { cure: 'name another folder: pith init <dir>' });
+    throw new PithError(
+      'usage',
+      `no sandbox was made in ${sandbox}: ${inTheWay.slice(0, 3).join(', ')} ${inTheWay.length === 1 ? 'exists' : 'exist'} already`,
+      { cure: 'name another folder: pith init <dir>' },
+    );
   }
   for (const [path, text] of files) await write(join(sandbox, path), text);
 
@@ -26,7 +30,14 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
   for (const path of [...files.keys()].sort()) io.print(colour.dim(`  ${path}`));
   const folder = relative(cwd, dirname(sandbox));
   io.print(
-    ['', 'Next:', ...(folder === '' ? [] : [`  cd ${folder}`]), '  pith chat                         talk to the assistant', '  pith doctor                       see what loaded', `  ${join('sandbox', 'pith.yaml').padEnd(32)}  connect a model, change settings`].join('\n'),
+    [
+      '',
+      'Next:',
+      ...(folder === '' ? [] : [`  cd ${folder}`]),
+      '  pith chat                         talk to the assistant',
+      '  pith doctor                       see what loaded',
+      `  ${join('sandbox', 'pith.yaml').padEnd(32)}  connect a model, change settings`,
+    ].join('\n'),
   );
 }
 

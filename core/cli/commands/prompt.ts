@@ -18,7 +18,10 @@ export async function showPrompt(kernel: KernelPort, input: CommandInput, io: Co
 
 /** The same for the conversation that goes on. */
 export async function showContext(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
-  if (!io.session) throw new PithError('usage', 'context needs a conversation: it shows what the next message would be sent with', { cure: 'use it in pith chat' });
+  if (!io.session)
+    throw new PithError('usage', 'context needs a conversation: it shows what the next message would be sent with', {
+      cure: 'use it in pith chat',
+    });
   const { agentId: agent, threadId } = io.session;
   const preview = await kernel.preview({ agent, input: String(input.options['text'] ?? ''), threadId, channelId: CHANNEL });
   io.json(jsonOf(preview));
@@ -42,17 +45,24 @@ function printParts(io: CommandIO, preview: Preview): void {
 function printTokens(io: CommandIO, preview: Preview): void {
   io.print('');
   const rows = [...preview.tokens.parts, { name: 'total', tokens: preview.tokens.total }];
-  printTable(io, rows, [
-    { title: 'PART', value: (row) => row.name },
-    { title: 'TOKENS', value: (row) => String(row.tokens), align: 'right' },
-  ], '');
+  printTable(
+    io,
+    rows,
+    [
+      { title: 'PART', value: (row) => row.name },
+      { title: 'TOKENS', value: (row) => String(row.tokens), align: 'right' },
+    ],
+    '',
+  );
 }
 
 /** Text parts as they are, others as JSON. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return JSON.stringify(content);
-  return content.map((part: { readonly type?: string; readonly text?: string }) => (part.type === 'text' ? (part.text ?? '') : JSON.stringify(part))).join('\n');
+  return content
+    .map((part: { readonly type?: string; readonly text?: string }) => (part.type === 'text' ? (part.text ?? '') : JSON.stringify(part)))
+    .join('\n');
 }
 
 function jsonOf(preview: Preview) {

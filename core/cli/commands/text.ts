@@ -19,10 +19,19 @@ export function printFields(io: CommandIO, fields: readonly (readonly [string, s
   const colour = colours(io);
   const shown = fields.filter(([, value]) => value !== undefined && value !== '');
   const width = Math.max(0, ...shown.map(([name]) => name.length));
-  for (const [name, value = ''] of shown) io.print(`${colour.dim(name.padEnd(width))}  ${value.split('\n').join(`\n${' '.repeat(width + 2)}`)}`);
+  for (const [name, value = ''] of shown)
+    io.print(`${colour.dim(name.padEnd(width))}  ${value.split('\n').join(`\n${' '.repeat(width + 2)}`)}`);
 }
 
-const STATE_COLOURS = { active: 'green', idle: 'green', offered: 'green', degraded: 'yellow', blocked: 'yellow', failed: 'red', disabled: 'dim' } as const;
+const STATE_COLOURS = {
+  active: 'green',
+  idle: 'green',
+  offered: 'green',
+  degraded: 'yellow',
+  blocked: 'yellow',
+  failed: 'red',
+  disabled: 'dim',
+} as const;
 
 export function paintState(io: CommandIO, state: string, text: string = state): string {
   const colour = (STATE_COLOURS as Readonly<Record<string, 'green' | 'yellow' | 'red' | 'dim' | undefined>>)[state];
@@ -30,7 +39,12 @@ export function paintState(io: CommandIO, state: string, text: string = state): 
 }
 
 /** `file:line: message; cure`, as far as it is known. */
-export function findingLine(finding: { readonly message?: string; readonly file?: string; readonly line?: number; readonly cure?: string }): string {
+export function findingLine(finding: {
+  readonly message?: string;
+  readonly file?: string;
+  readonly line?: number;
+  readonly cure?: string;
+}): string {
   const { message = '', file, line, cure } = finding;
   const where = file === undefined || message.includes(file) ? '' : `${file}${line === undefined ? '' : `:${line}`}: `;
   return `${where}${message}${cure === undefined || message.includes(cure) ? '' : `; ${cure}`}`;

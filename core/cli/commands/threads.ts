@@ -8,19 +8,27 @@ import { colours, printTable } from './text.ts';
 export async function listThreads(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
   const threads = kernel.threads.list(Number(input.options['limit'] ?? 20));
   io.json(threads.map((thread) => ({ ...thread })));
-  printTable(io, threads, [
-    { title: 'THREAD', value: ({ id }) => (id === io.session?.threadId ? `${id} *` : id) },
-    { title: 'AGENT', value: ({ agentId }) => agentId },
-    { title: 'LAST', value: ({ updatedAt }) => new Date(updatedAt).toISOString().slice(0, 16).replace('T', ' ') },
-    { title: 'BEGINS', value: ({ title }) => title },
-  ], 'No conversations yet: pith chat begins one');
+  printTable(
+    io,
+    threads,
+    [
+      { title: 'THREAD', value: ({ id }) => (id === io.session?.threadId ? `${id} *` : id) },
+      { title: 'AGENT', value: ({ agentId }) => agentId },
+      { title: 'LAST', value: ({ updatedAt }) => new Date(updatedAt).toISOString().slice(0, 16).replace('T', ' ') },
+      { title: 'BEGINS', value: ({ title }) => title },
+    ],
+    'No conversations yet: pith chat begins one',
+  );
 }
 
 export async function showThread(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
   const id = String(input.arguments['id']);
   const { thread, messages } = loadThread(kernel, id);
   const last = Math.max(0, Number(input.options['last'] ?? 20));
-  const shown = messages.map(({ message }) => ({ role: message.role, text: textOf(message) })).filter(({ text }) => text !== '').slice(-last || messages.length);
+  const shown = messages
+    .map(({ message }) => ({ role: message.role, text: textOf(message) }))
+    .filter(({ text }) => text !== '')
+    .slice(-last || messages.length);
   io.json({ ...thread, messages: shown });
   const colour = colours(io);
   for (const { role, text } of shown) io.print(`${colour.dim(`${role}:`)} ${text}`);
@@ -32,19 +40,28 @@ export async function compactThread(kernel: KernelPort, input: CommandInput, io:
   loadThread(kernel, id);
   const { tokensBefore, tokensAfter } = await kernel.compact(id, signal);
   io.json({ thread: id, tokensBefore, tokensAfter });
-  io.print(tokensAfter < tokensBefore ? `Compacted ${id}: ${tokensBefore} → ${tokensAfter} tokens` : `Nothing to compact in ${id} (${tokensBefore} tokens)`);
+  io.print(
+    tokensAfter < tokensBefore
+      ? `Compacted ${id}: ${tokensBefore} → ${tokensAfter} tokens`
+      : `Nothing to compact in ${id} (${tokensBefore} tokens)`,
+  );
 }
 
 function loadThread(kernel: KernelPort, id: string) {
   const found = kernel.threads.load(id);
   if (found) return found;
   const known = kernel.threads.list(100).map((thread) => thread.id);
-  throw new PithError('thread_unknown', `no thread '${id}': nothing was said in it yet${didYouMean(id, known)}`, { cure: 'see: pith threads list' });
+  throw new PithError('thread_unknown', `no thread '${id}': nothing was said in it yet${didYouMean(id, known)}`, {
+    cure: 'see: pith threads list',
+  });
 }
 
 /** What a person would read of a message: tool calls and results are left out. */
 function textOf(message: Message): string {
   if (message.role === 'tool' || message.role === 'system') return '';
   if (typeof message.content === 'string') return message.content;
-  return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n').trim();
+  return message.content
+    .flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    .join('\n')
+    .trim();
 }

@@ -18,12 +18,17 @@ export async function listTools(kernel: KernelPort, input: CommandInput, io: Com
       inputSchema: descriptor.inputSchema as { readonly [key: string]: JsonValue },
     })),
   );
-  printTable(io, tools, [
-    { title: 'TOOL', value: (tool) => tool.modelName },
-    { title: 'EXTENSION', value: (tool) => tool.extensionId },
-    { title: 'EFFECT', value: (tool) => tool.descriptor.effect },
-    { title: 'DESCRIPTION', value: (tool) => tool.descriptor.description },
-  ], `${agent} has no tools: add extension ids to uses_tools in its manifest`);
+  printTable(
+    io,
+    tools,
+    [
+      { title: 'TOOL', value: (tool) => tool.modelName },
+      { title: 'EXTENSION', value: (tool) => tool.extensionId },
+      { title: 'EFFECT', value: (tool) => tool.descriptor.effect },
+      { title: 'DESCRIPTION', value: (tool) => tool.descriptor.description },
+    ],
+    `${agent} has no tools: add extension ids to uses_tools in its manifest`,
+  );
 }
 
 /** Through the same gate as a turn. Exit code 1 when the tool answers with an error. */
@@ -50,6 +55,9 @@ function parseJson(text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
   } catch (error) {
-    throw new PithError('usage', `--input is not JSON: ${error instanceof Error ? error.message : String(error)}`, { cure: `write it as: --input '{"name": "value"}'`, cause: error });
+    throw new PithError('usage', `--input is not JSON: ${error instanceof Error ? error.message : String(error)}`, {
+      cure: `write it as: --input '{"name": "value"}'`,
+      cause: error,
+    });
   }
 }

@@ -23,12 +23,17 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     ],
     async run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
       const prompt = input.options['prompt'];
-      if (typeof prompt === 'string' && prompt.trim() === '') throw new PithError('usage', 'wrong use of -p: the message is empty', { cure: 'write: pith chat -p "your message"' });
+      if (typeof prompt === 'string' && prompt.trim() === '')
+        throw new PithError('usage', 'wrong use of -p: the message is empty', { cure: 'write: pith chat -p "your message"' });
       const commands = await findCommands(context);
       const opening = await openConversation(context, commands, input, signal);
       const resume = input.options['resume'] === true;
-      if (io.interactive && prompt === undefined) return chatInteractively({ context, opening, resume, terminal: terminal(), terminals, io }, signal);
-      return chatThroughPipe({ context, opening, resume, messages: typeof prompt === 'string' ? [prompt] : resume ? [] : io.input, terminal: terminal(), io }, signal);
+      if (io.interactive && prompt === undefined)
+        return chatInteractively({ context, opening, resume, terminal: terminal(), terminals, io }, signal);
+      return chatThroughPipe(
+        { context, opening, resume, messages: typeof prompt === 'string' ? [prompt] : resume ? [] : io.input, terminal: terminal(), io },
+        signal,
+      );
     },
   };
 }

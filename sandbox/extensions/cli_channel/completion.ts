@@ -2,7 +2,11 @@ import type { Command } from 'pith';
 import { fields, list, query, text } from './query.ts';
 
 /** Commands after a slash, and ids after those that take one. The second value is the part that is completed. */
-export async function completeLine(line: string, commands: readonly Command[], signal: AbortSignal): Promise<readonly [readonly string[], string]> {
+export async function completeLine(
+  line: string,
+  commands: readonly Command[],
+  signal: AbortSignal,
+): Promise<readonly [readonly string[], string]> {
   if (!line.startsWith('/')) return [[], line];
   const argument = /^\/(agent|thread) (\S*)$/u.exec(line);
   if (argument) {

@@ -11,14 +11,29 @@ export function eventLine(event: TurnEvent): JsonValue {
       return { type: event.type, id: event.id, name: event.name, input: event.input };
     case 'tool-result': {
       const { type, id, name, ok, at, output, error, title, metadata } = event;
-      return { type, id, name, ok, at, ...(ok ? { output: output ?? null } : { error: error ? { code: error.code, message: error.message } : undefined }), title, metadata };
+      return {
+        type,
+        id,
+        name,
+        ok,
+        at,
+        ...(ok ? { output: output ?? null } : { error: error ? { code: error.code, message: error.message } : undefined }),
+        title,
+        metadata,
+      };
     }
     case 'approval-request':
       return { type: event.type, id: event.id, tool: event.tool, input: event.input, digest: event.digest };
     case 'turn-end': {
       const { type, reason, text, usage, error } = event;
       const { inputTokens, outputTokens } = usage;
-      return { type, reason, text, usage: { inputTokens, outputTokens }, error: error ? { code: error.code, message: error.message } : undefined };
+      return {
+        type,
+        reason,
+        text,
+        usage: { inputTokens, outputTokens },
+        error: error ? { code: error.code, message: error.message } : undefined,
+      };
     }
     case 'notice':
     case 'step-end':

@@ -10,7 +10,12 @@ type Colours = ReturnType<typeof pc.createColors>;
 const LONGEST = 600;
 
 /** Who answers, by which model, how to leave; and how to connect a model where none is. */
-export async function firstScreen(conversation: Conversation, commands: readonly Command[], colour: Colours, signal: AbortSignal): Promise<string> {
+export async function firstScreen(
+  conversation: Conversation,
+  commands: readonly Command[],
+  colour: Colours,
+  signal: AbortSignal,
+): Promise<string> {
   const model = await modelOf(conversation, commands, signal);
   const line = `${colour.bold(conversation.agentId)} ${colour.dim(`· ${model.text} · /help lists commands, Ctrl-D leaves`)}`;
   return model.offline ? `${line}\n${colour.dim(CONNECT)}\n` : `${line}\n`;
@@ -28,11 +33,24 @@ export function pastLines(past: readonly PastMessage[], colour: Colours): readon
   });
 }
 
-async function modelOf({ model, agentId }: Conversation, commands: readonly Command[], signal: AbortSignal): Promise<{ readonly text: string; readonly offline: boolean }> {
+async function modelOf(
+  { model, agentId }: Conversation,
+  commands: readonly Command[],
+  signal: AbortSignal,
+): Promise<{ readonly text: string; readonly offline: boolean }> {
   try {
     const own = model ?? text(fields(await query(commands, ['agents', 'show', agentId], signal))['model']) ?? 'default';
     // 'default' needs no model to be loaded
-    const ref = text(fields(await query(commands.filter(({ path }) => path === 'model'), own === 'default' ? ['model'] : ['model', own], signal))['ref']) ?? own;
+    const ref =
+      text(
+        fields(
+          await query(
+            commands.filter(({ path }) => path === 'model'),
+            own === 'default' ? ['model'] : ['model', own],
+            signal,
+          ),
+        )['ref'],
+      ) ?? own;
     return { text: ref, offline: ref.startsWith('offline/') };
   } catch (error) {
     return { text: messageOf(error), offline: false }; // the first turn says it in full

@@ -17,7 +17,15 @@ export class HistoryFile {
   async load(): Promise<string[]> {
     try {
       const lines = (await readFile(this.file, 'utf8')).split('\n').flatMap(parse);
-      if (lines.length > 2 * MOST) await writeFile(this.file, lines.slice(-MOST).map((line) => `${JSON.stringify(line)}\n`).join(''), { mode: 0o600 });
+      if (lines.length > 2 * MOST)
+        await writeFile(
+          this.file,
+          lines
+            .slice(-MOST)
+            .map((line) => `${JSON.stringify(line)}\n`)
+            .join(''),
+          { mode: 0o600 },
+        );
       return lines.slice(-MOST).reverse();
     } catch (error) {
       if (codeOf(error, '') !== 'ENOENT') this.onError(error);

@@ -7,7 +7,12 @@ export interface Span {
 }
 
 /** Spans of the part of `source` whose look is certain, and how much of it that is. With `final` all of it is. `before` is the character before. */
-export function inlineSpans(source: string, final: boolean, before = ' ', looks: readonly Look[] = []): { readonly spans: readonly Span[]; readonly used: number } {
+export function inlineSpans(
+  source: string,
+  final: boolean,
+  before = ' ',
+  looks: readonly Look[] = [],
+): { readonly spans: readonly Span[]; readonly used: number } {
   const spans: Span[] = [];
   let plain = '';
   let at = 0;
@@ -62,7 +67,7 @@ function markAt(source: string, at: number, final: boolean, before: string): Mar
 
 function codeAt(source: string, at: number, final: boolean): Mark | 'open' {
   const ticks = /^`+/u.exec(source.slice(at))?.[0] ?? '`';
-  for (let from = at + ticks.length; ; ) {
+  for (let from = at + ticks.length; ;) {
     const close = source.indexOf(ticks, from);
     if (close < 0) return final ? { text: ticks, look: null, length: ticks.length } : 'open';
     const run = /^`+/u.exec(source.slice(close))?.[0].length ?? 0;
@@ -79,7 +84,8 @@ function emphasisAt(source: string, at: number, final: boolean, character: strin
   const run = source[at + 1] === character ? 2 : 1;
   const next = source[at + run];
   if (next === undefined) return final ? literal(character, run) : 'open';
-  if (/\s/u.test(next) || (character === '_' && /[\p{L}\p{N}]/u.test(before)) || (character === '~' && run === 1)) return literal(character, run);
+  if (/\s/u.test(next) || (character === '_' && /[\p{L}\p{N}]/u.test(before)) || (character === '~' && run === 1))
+    return literal(character, run);
   const mark = character.repeat(run);
   for (let close = source.indexOf(mark, at + run); close >= 0; close = source.indexOf(mark, close + 1)) {
     const after = source[close + run];
@@ -87,7 +93,11 @@ function emphasisAt(source: string, at: number, final: boolean, character: strin
     const longer = run === 1 && (after === character || source[close - 1] === character);
     if (/\s/u.test(source[close - 1] ?? ' ') || inWord || longer) continue;
     if (after === undefined && !final && run === 2) return 'open'; // `***` may still come
-    return { text: source.slice(at + run, close), look: run === 1 ? 'italic' : character === '~' ? 'strike' : 'bold', length: close + run - at };
+    return {
+      text: source.slice(at + run, close),
+      look: run === 1 ? 'italic' : character === '~' ? 'strike' : 'bold',
+      length: close + run - at,
+    };
   }
   return final ? literal(character, run) : 'open';
 }
@@ -97,7 +107,12 @@ function linkAt(source: string, at: number, final: boolean, lead: number): Mark 
   const link = /^\[((?:\\.|[^[\]\\])*)\]\(\s*<?([^\s)>]*)>?(?:\s+"[^"]*")?\s*\)/u.exec(rest);
   if (link) {
     const [whole, text = '', address = ''] = link;
-    return { text: text === '' ? address : text, look: 'link', length: whole.length + lead, ...(address === text || text === '' ? {} : { after: ` (${address})` }) };
+    return {
+      text: text === '' ? address : text,
+      look: 'link',
+      length: whole.length + lead,
+      ...(address === text || text === '' ? {} : { after: ` (${address})` }),
+    };
   }
   const mayBecome = /^\[(?:\\.|[^[\]\\])*(?:\](?:\([^)]*)?)?$/u.test(rest);
   return mayBecome && !final ? 'open' : null;

@@ -28,7 +28,9 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const colour = pc.createColors(io.colour);
   const write = (text: string) => void terminal.output.write(`${text}\n`);
   const slash = new SlashCommands(context, conversation);
-  const history = new HistoryFile(join(context.dataDirectory, 'history'), (error) => context.logger.warn('history not kept', { reason: messageOf(error) }));
+  const history = new HistoryFile(join(context.dataDirectory, 'history'), (error) =>
+    context.logger.warn('history not kept', { reason: messageOf(error) }),
+  );
   const view = new TurnView({ terminal, clock: context.clock, colour: io.colour, quiet: io.quiet });
   let turn: AbortController | null = null;
   let warned = false;
@@ -64,7 +66,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     print: write,
     error: (text) => write(colour.red(text)),
     columns: widthOf(terminal),
-    ask: (question) => editor.next(`${question} `),
+    ask: (question, { choices, secret } = {}) => (secret ? Promise.resolve(null) : askAgain(editor, question, choices)), // a secret would be seen here
     session: { threadId: conversation.threadId, agentId: conversation.agentId },
   });
   const run = async (work: (abort: AbortSignal) => Promise<unknown>): Promise<void> => {
@@ -101,4 +103,12 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   }
   if (conversation.begun) write(colour.dim(`\nGo on later with: pith chat --thread ${conversation.threadId}`));
   return signal.aborted ? 130 : 0;
+}
+
+/** Until the answer is one of the choices; null when the input ends. */
+async function askAgain(editor: LineEditor, question: string, choices?: readonly string[]): Promise<string | null> {
+  for (;;) {
+    const answer = await editor.next(choices ? `${question} [${choices.join('/')}] ` : `${question} `);
+    if (answer === null || !choices || choices.includes(answer.trim())) return answer?.trim() ?? null;
+  }
 }

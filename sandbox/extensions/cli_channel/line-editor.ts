@@ -34,7 +34,10 @@ export class LineEditor {
       historySize: 1000,
       removeHistoryDuplicates: true,
       completer: (line: string, done: (error: null, result: [string[], string]) => void) => {
-        void complete(line).then(([hits, part]) => done(null, [[...hits], part]), () => done(null, [[], line])); // no completion is no failure
+        void complete(line).then(
+          ([hits, part]) => done(null, [[...hits], part]),
+          () => done(null, [[], line]),
+        ); // no completion is no failure
       },
     });
     terminal.output.write(PASTE_ON);

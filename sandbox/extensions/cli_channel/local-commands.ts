@@ -20,7 +20,13 @@ export function localCommands({ conversation, found, all, leave }: LocalScope): 
       async run(_input, io) {
         const commands = await all();
         io.json(commands.map(({ path, description }) => ({ path, description })));
-        const rows = commands.map((command) => [`/${command.path}${(command.arguments ?? []).map(({ name, required }) => (required ? ` <${name}>` : ` [${name}]`)).join('')}`, command.description] as const);
+        const rows = commands.map(
+          (command) =>
+            [
+              `/${command.path}${(command.arguments ?? []).map(({ name, required }) => (required ? ` <${name}>` : ` [${name}]`)).join('')}`,
+              command.description,
+            ] as const,
+        );
         const width = Math.max(...rows.map(([left]) => left.length));
         for (const [left, right] of rows) io.print(`  ${left.padEnd(width)}  ${right}`);
       },

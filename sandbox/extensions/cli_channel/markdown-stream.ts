@@ -28,7 +28,11 @@ export class MarkdownStream {
     private readonly options: { readonly colour: boolean; readonly columns: () => number },
   ) {
     const look = looks(options.colour);
-    this.#wrap = new WordWrap(write, (span) => look(this.#kind === 'heading' ? { ...span, looks: ['bold', ...span.looks] } : span), () => Math.max(NARROWEST, Math.min(WIDEST, options.columns() - 1)));
+    this.#wrap = new WordWrap(
+      write,
+      (span) => look(this.#kind === 'heading' ? { ...span, looks: ['bold', ...span.looks] } : span),
+      () => Math.max(NARROWEST, Math.min(WIDEST, options.columns() - 1)),
+    );
   }
 
   feed(delta: string): void {
@@ -167,11 +171,18 @@ export class MarkdownStream {
 
 function looks(colour: boolean): (span: Span) => string {
   const paint = pc.createColors(colour);
-  const by: Readonly<Record<Look, (text: string) => string>> = { bold: paint.bold, italic: paint.italic, code: paint.cyan, strike: paint.strikethrough, dim: paint.dim, link: paint.underline };
+  const by: Readonly<Record<Look, (text: string) => string>> = {
+    bold: paint.bold,
+    italic: paint.italic,
+    code: paint.cyan,
+    strike: paint.strikethrough,
+    dim: paint.dim,
+    link: paint.underline,
+  };
   return ({ text, looks: all }) => all.reduce((painted, look) => by[look](painted), text);
 }
 
 /** What is shown must not steer the terminal: control characters are left out. */
 export function clean(text: string): string {
-  return text.replaceAll('\t', '    ').replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/gu, '');
+  return text.replaceAll('\t', '    ').replace(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '');
 }

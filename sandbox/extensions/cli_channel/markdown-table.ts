@@ -24,7 +24,10 @@ export function renderMarkdownTable(lines: readonly string[], paint: (span: Span
 }
 
 function cellsOf(line: string): readonly string[] {
-  const inner = line.trim().replace(/^\|/u, '').replace(/(?<!\\)\|$/u, '');
+  const inner = line
+    .trim()
+    .replace(/^\|/u, '')
+    .replace(/(?<!\\)\|$/u, '');
   return inner.split(/(?<!\\)\|/u).map((cell) => cell.replaceAll('\\|', '|').trim());
 }
 

@@ -16,7 +16,12 @@ export interface Opening {
 const SHOWN = 6;
 
 /** Who talks with whom where: from the options, the thread's own agent, the default agent. */
-export async function openConversation(context: ChatContext, commands: readonly Command[], input: CommandInput, signal: AbortSignal): Promise<Opening> {
+export async function openConversation(
+  context: ChatContext,
+  commands: readonly Command[],
+  input: CommandInput,
+  signal: AbortSignal,
+): Promise<Opening> {
   const named = input.options['thread'];
   const threadId = typeof named === 'string' ? named : input.options['resume'] === true ? await latestThread(commands, signal) : undefined;
   const thread = threadId === undefined ? null : await readThread(commands, threadId, signal);
@@ -29,11 +34,18 @@ export async function openConversation(context: ChatContext, commands: readonly 
 }
 
 /** null: nothing was said in it yet. */
-export async function readThread(commands: readonly Command[], threadId: string, signal: AbortSignal): Promise<{ readonly agentId: string | undefined; readonly past: readonly PastMessage[] } | null> {
+export async function readThread(
+  commands: readonly Command[],
+  threadId: string,
+  signal: AbortSignal,
+): Promise<{ readonly agentId: string | undefined; readonly past: readonly PastMessage[] } | null> {
   try {
     const thread = await query(commands, ['threads', 'show', threadId, '--last', String(SHOWN)], signal);
     if (thread === null) return null;
-    const past = list(fields(thread)['messages']).map((message) => ({ role: text(fields(message)['role']) ?? '', text: text(fields(message)['text']) ?? '' }));
+    const past = list(fields(thread)['messages']).map((message) => ({
+      role: text(fields(message)['role']) ?? '',
+      text: text(fields(message)['text']) ?? '',
+    }));
     return { agentId: text(fields(thread)['agentId']), past };
   } catch (error) {
     if (codeOf(error, '') === 'thread_unknown') return null;
@@ -44,13 +56,17 @@ export async function readThread(commands: readonly Command[], threadId: string,
 async function latestThread(commands: readonly Command[], signal: AbortSignal): Promise<string> {
   const [latest] = list(await query(commands, ['threads', 'list', '--limit', '1'], signal));
   const id = latest === undefined ? undefined : text(fields(latest)['id']);
-  if (id === undefined) throw new PithError('thread_unknown', 'nothing to resume: there is no conversation yet', { cure: 'begin one with pith chat' });
+  if (id === undefined)
+    throw new PithError('thread_unknown', 'nothing to resume: there is no conversation yet', { cure: 'begin one with pith chat' });
   return id;
 }
 
 async function defaultAgent(context: ChatContext, commands: readonly Command[], signal: AbortSignal): Promise<string> {
   const agents = list(await query(commands, ['agents', 'list'], signal)).map(fields);
   const id = text((agents.find((agent) => agent['default'] === true) ?? agents[0])?.['id']) ?? (await context.agents.list())[0]?.id;
-  if (id === undefined) throw new PithError('agent_unknown', 'there is no agent to talk with', { cure: 'add one as sandbox/agents/<id>/manifest.yaml, or make a sandbox with pith init' });
+  if (id === undefined)
+    throw new PithError('agent_unknown', 'there is no agent to talk with', {
+      cure: 'add one as sandbox/agents/<id>/manifest.yaml, or make a sandbox with pith init',
+    });
   return id;
 }

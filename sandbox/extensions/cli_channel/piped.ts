@@ -29,14 +29,21 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   if (chat.resume) code = await turn(conversation, null, view, signal);
   for await (const line of untilAborted(chat.messages, signal)) {
     if (line.trim() === '') continue;
-    const done = slash.covers(line) ? await slash.run(line, { ...io, session: { threadId: conversation.threadId, agentId: conversation.agentId } }, signal) : await turn(conversation, line, view, signal);
+    const done = slash.covers(line)
+      ? await slash.run(line, { ...io, session: { threadId: conversation.threadId, agentId: conversation.agentId } }, signal)
+      : await turn(conversation, line, view, signal);
     code = Math.max(code, done);
     if (slash.left || done === INTERRUPTED) break;
   }
   return signal.aborted ? INTERRUPTED : code;
 }
 
-async function turn(conversation: Conversation, text: string | null, view: { show(event: TurnEvent): void }, signal: AbortSignal): Promise<number> {
+async function turn(
+  conversation: Conversation,
+  text: string | null,
+  view: { show(event: TurnEvent): void },
+  signal: AbortSignal,
+): Promise<number> {
   let code = 1; // a turn that ends without saying how has failed
   for await (const event of conversation.say(text, signal)) {
     view.show(event);

@@ -5,13 +5,19 @@ export async function query(commands: readonly Command[], words: readonly string
   const found = matchCommand(commands, words);
   if (found === null) return null;
   let answer: JsonValue = null;
-  await found.command.run(parseCommandInput(found.command, found.rest), silentIO((value) => (answer = value)), signal);
+  await found.command.run(
+    parseCommandInput(found.command, found.rest),
+    silentIO((value) => (answer = value)),
+    signal,
+  );
   return answer;
 }
 
 /** The answer's fields; empty when it is no object. */
 export function fields(value: JsonValue): { readonly [key: string]: JsonValue | undefined } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as { readonly [key: string]: JsonValue | undefined }) : {};
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as { readonly [key: string]: JsonValue | undefined })
+    : {};
 }
 
 export function list(value: JsonValue | undefined): readonly JsonValue[] {

@@ -11,7 +11,8 @@ export function stepLine(event: ToolResultEvent, times: StepTimes, now: number):
   const call = times.get(event.id);
   times.delete(event.id);
   const own = event.line ?? event.title;
-  const text = own ?? (event.ok ? `${event.name}${brief(call?.input)}` : `${event.name}${brief(call?.input)}: ${event.error?.message ?? 'failed'}`);
+  const text =
+    own ?? (event.ok ? `${event.name}${brief(call?.input)}` : `${event.name}${brief(call?.input)}: ${event.error?.message ?? 'failed'}`);
   return { text: oneLine(text, 160), time: call ? duration(now - call.at) : '' };
 }
 

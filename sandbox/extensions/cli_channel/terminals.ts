@@ -22,7 +22,8 @@ export class Terminals {
     const all = [...this.#open];
     const named = all.filter(({ threadId }) => threadId === target);
     const reached = named.length > 0 ? named : all;
-    if (reached.length === 0) throw new PithError('provider_unavailable', 'no terminal is open: nobody could be reached', { cure: 'start one with pith chat' });
+    if (reached.length === 0)
+      throw new PithError('provider_unavailable', 'no terminal is open: nobody could be reached', { cure: 'start one with pith chat' });
     for (const terminal of reached) terminal.show(message);
     this.#delivered += 1;
     return `terminal-${this.#delivered}`;

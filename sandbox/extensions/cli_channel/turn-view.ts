@@ -20,7 +20,6 @@ export class TurnView {
   readonly #colour: ReturnType<typeof pc.createColors>;
   readonly #told = new Set<string>();
   readonly #times: StepTimes = new Map();
-  #wrote = false;
 
   constructor(private readonly options: ViewOptions) {
     const { terminal, clock, colour } = options;
@@ -33,7 +32,6 @@ export class TurnView {
     const { clock, quiet } = this.options;
     switch (event.type) {
       case 'turn-start':
-        this.#wrote = false;
         this.#spinner.start('thinking');
         return;
       case 'text-delta':
@@ -47,7 +45,8 @@ export class TurnView {
         return;
       case 'tool-result': {
         const line = stepLine(event, this.#times, clock.now());
-        if (!quiet) this.#line(`${event.ok ? this.#colour.green('✓') : this.#colour.red('✗')} ${clean(line.text)} ${this.#colour.dim(line.time)}`);
+        if (!quiet)
+          this.#line(`${event.ok ? this.#colour.green('✓') : this.#colour.red('✗')} ${clean(line.text)} ${this.#colour.dim(line.time)}`);
         this.#spinner.start('thinking');
         return;
       }
@@ -83,8 +82,7 @@ export class TurnView {
   }
 
   #write(text: string): void {
-    if (!this.#wrote) this.#spinner.stop();
-    this.#wrote = true;
+    this.#spinner.stop();
     this.options.terminal.output.write(text);
   }
 }

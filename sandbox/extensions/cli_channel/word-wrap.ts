@@ -73,8 +73,10 @@ export class WordWrap {
 export function cells(text: string): number {
   let width = 0;
   for (const character of text) {
-    if (/^[\p{Mn}\p{Me}\u200b-\u200f\ufe00-\ufe0f]$/u.test(character)) continue;
-    width += /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]$/u.test(character) ? 2 : 1;
+    if (/^(?:\p{Mn}|\p{Me}|[\u{200b}-\u{200f}]|[\u{fe00}-\u{fe0f}])$/u.test(character)) continue;
+    width += /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]$/u.test(character)
+      ? 2
+      : 1;
   }
   return width;
 }

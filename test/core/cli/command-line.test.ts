@@ -3,7 +3,10 @@ import { commandUsage, matchCommand, parseCommandInput, splitWords, type Command
 
 const SHOW: CommandShape = {
   path: 'skills show',
-  arguments: [{ name: 'id', description: 'The skill', required: true }, { name: 'paths', description: 'Files', variadic: true }],
+  arguments: [
+    { name: 'id', description: 'The skill', required: true },
+    { name: 'paths', description: 'Files', variadic: true },
+  ],
   options: [
     { name: 'all', type: 'boolean', description: 'All' },
     { name: 'count', short: 'k', type: 'number', description: 'How many', default: 5 },
@@ -26,7 +29,10 @@ describe('command lines', () => {
       options: { all: true, count: 3, text: '--x', tag: ['a', 'b'] },
     });
     expect(parseCommandInput(SHOW, ['pdf'])).toEqual({ arguments: { id: 'pdf' }, options: { count: 5 } });
-    expect(parseCommandInput(SHOW, ['pdf', '--count', '-3', '--', '--file'])).toEqual({ arguments: { id: 'pdf', paths: ['--file'] }, options: { count: -3 } });
+    expect(parseCommandInput(SHOW, ['pdf', '--count', '-3', '--', '--file'])).toEqual({
+      arguments: { id: 'pdf', paths: ['--file'] },
+      options: { count: -3 },
+    });
   });
 
   it.each([
@@ -36,7 +42,9 @@ describe('command lines', () => {
     [['x', '--all=1'], "wrong use of 'skills show': --all takes no value"],
     [['x', '--count', 'many'], "wrong use of 'skills show': --count must be a number, not 'many'"],
   ])('says what is wrong with %j', (words, message) => {
-    expect(() => parseCommandInput(SHOW, words)).toThrow(expect.objectContaining({ code: 'usage', message, cure: `write: ${commandUsage(SHOW)}` }));
+    expect(() => parseCommandInput(SHOW, words)).toThrow(
+      expect.objectContaining({ code: 'usage', message, cure: `write: ${commandUsage(SHOW)}` }),
+    );
   });
 
   it('refuses an argument too many', () => {
@@ -48,7 +56,14 @@ describe('command lines', () => {
   });
 
   it('splits a typed line into words, quotes and escapes included', () => {
-    expect(splitWords(`show  "two words" 'it is' a\\ b --x="q \\"r\\"" it"s"`)).toEqual(['show', 'two words', 'it is', 'a b', '--x=q "r"', 'its']);
+    expect(splitWords(`show  "two words" 'it is' a\\ b --x="q \\"r\\"" it"s"`)).toEqual([
+      'show',
+      'two words',
+      'it is',
+      'a b',
+      '--x=q "r"',
+      'its',
+    ]);
     expect(splitWords('')).toEqual([]);
     expect(splitWords('an "open quote')).toEqual(['an', 'open quote']);
   });

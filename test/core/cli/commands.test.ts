@@ -17,26 +17,59 @@ describe("JSON of the kernel's commands", () => {
       system: 'You are main on cli.',
       messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
       tools: [{ name: 'kv_get', description: 'Gets', inputSchema: { type: 'object' } }],
-      tokens: { total: 12, parts: [{ name: 'instructions', tokens: 7 }, { name: 'tools', tokens: 5 }] },
+      tokens: {
+        total: 12,
+        parts: [
+          { name: 'instructions', tokens: 7 },
+          { name: 'tools', tokens: 5 },
+        ],
+      },
     });
   });
 
   it('tools list', async () => {
-    expect(await json('tools', 'list')).toEqual([{ name: 'kv_get', extension: 'kv', description: 'Gets a value', effect: 'read', needsApproval: 'never', inputSchema: { type: 'object' } }]);
+    expect(await json('tools', 'list')).toEqual([
+      {
+        name: 'kv_get',
+        extension: 'kv',
+        description: 'Gets a value',
+        effect: 'read',
+        needsApproval: 'never',
+        inputSchema: { type: 'object' },
+      },
+    ]);
   });
 
   it('tools call: {ok, output} or {ok, error: {code, message}}', async () => {
-    expect(await cli(['tools', 'call', 'echo', '--input', '{"a":[1]}', '--json'])).toEqual({ code: 0, out: '{"ok":true,"output":{"a":[1]}}\n', err: '' });
-    expect(await cli(['tools', 'call', 'other', '--json'])).toEqual({ code: 1, out: `{"ok":false,"error":{"code":"tool_unknown","message":"no tool 'other'"}}\n`, err: '' });
+    expect(await cli(['tools', 'call', 'echo', '--input', '{"a":[1]}', '--json'])).toEqual({
+      code: 0,
+      out: '{"ok":true,"output":{"a":[1]}}\n',
+      err: '',
+    });
+    expect(await cli(['tools', 'call', 'other', '--json'])).toEqual({
+      code: 1,
+      out: `{"ok":false,"error":{"code":"tool_unknown","message":"no tool 'other'"}}\n`,
+      err: '',
+    });
     expect(await cli(['tools', 'call', 'other'])).toEqual({ code: 1, out: '', err: "pith: other: no tool 'other' (tool_unknown)\n" });
-    expect(await cli(['tools', 'call', 'echo', '--input', '{a}'])).toMatchObject({ code: 2, err: expect.stringMatching(/^pith: --input is not JSON: .*; write it as: --input/u) });
+    expect(await cli(['tools', 'call', 'echo', '--input', '{a}'])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^pith: --input is not JSON: .*; write it as: --input/u),
+    });
   });
 
   it('extensions list, show and reload', async () => {
-    expect(await json('extensions', 'list')).toMatchObject([{ id: 'kv', state: 'idle', provides: ['tool'] }, { id: 'broken', state: 'failed', phase: 'import', code: 'import_failed', file: '/s/broken/main.ts', line: 3 }]);
+    expect(await json('extensions', 'list')).toMatchObject([
+      { id: 'kv', state: 'idle', provides: ['tool'] },
+      { id: 'broken', state: 'failed', phase: 'import', code: 'import_failed', file: '/s/broken/main.ts', line: 3 },
+    ]);
     expect((await cli(['extensions', 'show', 'broken'])).code).toBe(1);
     expect(await cli(['extensions', 'reload', 'kv'])).toEqual({ code: 0, out: 'Reloaded kv\n', err: '' });
-    expect(await cli(['extensions', 'reload', 'broken'])).toEqual({ code: 1, out: '', err: 'pith: broken was not reloaded: /s/broken/main.ts:3: no default export; Export the class\n' });
+    expect(await cli(['extensions', 'reload', 'broken'])).toEqual({
+      code: 1,
+      out: '',
+      err: 'pith: broken was not reloaded: /s/broken/main.ts:3: no default export; Export the class\n',
+    });
   });
 
   it('doctor: exit code 1 when something failed', async () => {
@@ -45,16 +78,35 @@ describe("JSON of the kernel's commands", () => {
     expect(JSON.parse(ran.out)).toEqual({
       ok: false,
       model: { ref: 'offline/librarian', why: 'no model is set up' },
-      extensions: [{ id: 'kv', state: 'active' }, { id: 'broken', state: 'failed', phase: 'import', code: 'import_failed', message: 'no default export', file: '/s/broken/main.ts', line: 3, cure: 'Export the class' }],
+      extensions: [
+        { id: 'kv', state: 'active' },
+        {
+          id: 'broken',
+          state: 'failed',
+          phase: 'import',
+          code: 'import_failed',
+          message: 'no default export',
+          file: '/s/broken/main.ts',
+          line: 3,
+          cure: 'Export the class',
+        },
+      ],
       agents: [{ id: 'main', state: 'active' }],
       skills: { offered: 3, invalid: 1 },
     });
-    expect((await cli(['doctor'], { boot: fakeBoot({ kernel: { doctor: async () => ({ ...(await fakeKernel().doctor()), ok: true }) } }) })).code).toBe(0);
+    expect(
+      (await cli(['doctor'], { boot: fakeBoot({ kernel: { doctor: async () => ({ ...(await fakeKernel().doctor()), ok: true }) } }) }))
+        .code,
+    ).toBe(0);
   });
 
   it('threads list, show and compact; approvals list', async () => {
     expect(await json('threads', 'list')).toMatchObject([{ id: 't1', agentId: 'main', title: 'Hello there' }]);
-    expect(await json('threads', 'show', 't1', '--last', '1')).toMatchObject({ id: 't1', agentId: 'main', messages: [{ role: 'assistant', text: 'Hi' }] });
+    expect(await json('threads', 'show', 't1', '--last', '1')).toMatchObject({
+      id: 't1',
+      agentId: 'main',
+      messages: [{ role: 'assistant', text: 'Hi' }],
+    });
     expect(await json('threads', 'compact', 't1')).toEqual({ thread: 't1', tokensBefore: 100, tokensAfter: 40 });
     expect(await json('approvals', 'list')).toEqual([]);
   });
@@ -63,12 +115,27 @@ describe("JSON of the kernel's commands", () => {
 describe('what a person reads', () => {
   it('is aligned tables that leave empty columns out', async () => {
     expect((await cli(['agents', 'list'])).out).toBe(
-      ['AGENT   STATE   MODEL    DESCRIPTION', 'main *  active  default  Answers', "odd     failed           unknown key 'tols'", '', '* answers when no agent is named', ''].join('\n'),
+      [
+        'AGENT   STATE   MODEL    DESCRIPTION',
+        'main *  active  default  Answers',
+        "odd     failed           unknown key 'tols'",
+        '',
+        '* answers when no agent is named',
+        '',
+      ].join('\n'),
     );
   });
 
   it('is cut to the terminal, and in a pipe to nothing', async () => {
-    const wide = fakeBoot({ kernel: { toolsOf: async () => (await fakeKernel().toolsOf('main')).map((tool) => ({ ...tool, descriptor: { ...tool.descriptor, description: 'word '.repeat(40) } })) } });
+    const wide = fakeBoot({
+      kernel: {
+        toolsOf: async () =>
+          (await fakeKernel().toolsOf('main')).map((tool) => ({
+            ...tool,
+            descriptor: { ...tool.descriptor, description: 'word '.repeat(40) },
+          })),
+      },
+    });
     const [, row = ''] = (await cli(['tools', 'list'], { boot: wide, terminal: true, env: { NO_COLOR: '1' } })).out.split('\n');
     expect(row).toHaveLength(80);
     expect(row).toMatch(/…$/u);
@@ -76,24 +143,41 @@ describe('what a person reads', () => {
   });
 
   it('is the exact prompt for agents prompt', async () => {
-    expect((await cli(['agents', 'prompt', 'main', '--text', 'Hi', '--quiet'])).out).toBe('── system ──\nYou are main on cli.\n── user ──\nHi\n── tools ──\nkv_get: Gets\n{"type":"object"}\n');
+    expect((await cli(['agents', 'prompt', 'main', '--text', 'Hi', '--quiet'])).out).toBe(
+      '── system ──\nYou are main on cli.\n── user ──\nHi\n── tools ──\nkv_get: Gets\n{"type":"object"}\n',
+    );
   });
 });
 
 describe('the same commands in chat', () => {
   it('K47 has agents, tools, context, compact, threads, approvals, doctor and model, and none that only make files', () => {
     const paths = kernelCommands(fakeKernel()).map(({ path }) => path);
-    for (const path of ['agents list', 'tools list', 'context', 'compact', 'threads list', 'approvals list', 'doctor', 'model']) expect(paths).toContain(path);
+    for (const path of ['agents list', 'tools list', 'context', 'compact', 'threads list', 'approvals list', 'doctor', 'model'])
+      expect(paths).toContain(path);
     expect(paths).not.toContain('init');
   });
 
   it('K47 context shows what the conversation would send, with tokens per part', async () => {
     const printed: string[] = [];
     const context = kernelCommands(fakeKernel()).find(({ path }) => path === 'context');
-    const io = { print: (text: string) => void printed.push(text), error: () => undefined, json: () => undefined, ask: async () => null, input: { async *[Symbol.asyncIterator]() {} }, interactive: false, wantsJson: false, quiet: false, colour: false, columns: 80, session: { threadId: 't1', agentId: 'main' } };
+    const io = {
+      print: (text: string) => void printed.push(text),
+      error: () => undefined,
+      json: () => undefined,
+      ask: async () => null,
+      input: { async *[Symbol.asyncIterator]() {} },
+      interactive: false,
+      wantsJson: false,
+      quiet: false,
+      colour: false,
+      columns: 80,
+      session: { threadId: 't1', agentId: 'main' },
+    };
     await context?.run({ arguments: {}, options: {} }, io, new AbortController().signal);
     expect(printed.join('\n')).toContain('You are main on cli.');
     expect(printed.join('\n')).toMatch(/instructions +7\n.*tools +5\n.*total +12/u);
-    await expect(context?.run({ arguments: {}, options: {} }, { ...io, session: undefined }, new AbortController().signal)).rejects.toMatchObject({ code: 'usage' });
+    await expect(
+      context?.run({ arguments: {}, options: {} }, { ...io, session: undefined }, new AbortController().signal),
+    ).rejects.toMatchObject({ code: 'usage' });
   });
 });

@@ -28,7 +28,13 @@ export async function cli(argv: readonly string[], options: RunOptions = {}): Pr
   const out = sink(terminal);
   const err = sink(terminal);
   const code = await runCli(
-    { argv, cwd: options.cwd ?? '/', env: options.env ?? {}, stdio: { input, output: out.stream, error: err.stream }, boot: options.boot ?? fakeBoot() },
+    {
+      argv,
+      cwd: options.cwd ?? '/',
+      env: options.env ?? {},
+      stdio: { input, output: out.stream, error: err.stream },
+      boot: options.boot ?? fakeBoot(),
+    },
     options.signal ?? new AbortController().signal,
   );
   return { code, out: out.text(), err: err.text() };
@@ -36,7 +42,10 @@ export async function cli(argv: readonly string[], options: RunOptions = {}): Pr
 
 export function sink(isTTY = false): { readonly stream: Writable; text(): string } {
   let text = '';
-  const stream = Object.assign(new Writable({ write: (chunk, _encoding, done) => ((text += String(chunk)), done()) }), { isTTY, columns: 80 });
+  const stream = Object.assign(new Writable({ write: (chunk, _encoding, done) => ((text += String(chunk)), done()) }), {
+    isTTY,
+    columns: 80,
+  });
   return { stream, text: () => text };
 }
 
@@ -70,8 +79,20 @@ const LIMITS = { max_turns: 20, max_tool_calls: 60, max_tokens: 200_000, time_bu
 
 export function fakeKernel(): KernelPort {
   const spec = (id: string, description: string) => ({
-    id, name: id, description, model: 'default', integrationMode: 'none' as const, instructions: '', prompt: null, promptFile: null,
-    usesTools: ['kv'], usesSkills: [], delegatesTo: [], limits: LIMITS, keys: {}, origin: `/s/agents/${id}/manifest.yaml`,
+    id,
+    name: id,
+    description,
+    model: 'default',
+    integrationMode: 'none' as const,
+    instructions: '',
+    prompt: null,
+    promptFile: null,
+    usesTools: ['kv'],
+    usesSkills: [],
+    delegatesTo: [],
+    limits: LIMITS,
+    keys: {},
+    origin: `/s/agents/${id}/manifest.yaml`,
   });
   const call = async (_agent: string, name: string, input: JsonValue): Promise<ToolResult> =>
     name === 'echo' ? { ok: true, output: input } : { ok: false, error: { code: 'tool_unknown', message: `no tool '${name}'` } };
@@ -80,7 +101,17 @@ export function fakeKernel(): KernelPort {
     settings: { default_agent: 'main' },
     events: { handle: () => () => undefined },
     threads: {
-      list: () => [{ id: 't1', agentId: 'main', date: '2026-01-02', title: 'Hello there', createdAt: 0, updatedAt: Date.UTC(2026, 0, 2, 3, 4), compactions: 0 }],
+      list: () => [
+        {
+          id: 't1',
+          agentId: 'main',
+          date: '2026-01-02',
+          title: 'Hello there',
+          createdAt: 0,
+          updatedAt: Date.UTC(2026, 0, 2, 3, 4),
+          compactions: 0,
+        },
+      ],
       load: (id) =>
         id !== 't1'
           ? null
@@ -95,7 +126,22 @@ export function fakeKernel(): KernelPort {
     extensions: {
       list: () => [
         { id: 'kv', state: 'idle', provides: ['tool'], shipped: true, directory: '/p/kv', version: '1.0.0', generation: 0, notes: [] },
-        { id: 'broken', state: 'failed', provides: ['tool'], shipped: false, directory: '/s/broken', version: '0.0.0', generation: 0, phase: 'import', code: 'import_failed', message: 'no default export', file: '/s/broken/main.ts', line: 3, cure: 'Export the class', notes: [] },
+        {
+          id: 'broken',
+          state: 'failed',
+          provides: ['tool'],
+          shipped: false,
+          directory: '/s/broken',
+          version: '0.0.0',
+          generation: 0,
+          phase: 'import',
+          code: 'import_failed',
+          message: 'no default export',
+          file: '/s/broken/main.ts',
+          line: 3,
+          cure: 'Export the class',
+          notes: [],
+        },
       ],
       show(id) {
         return this.list().find((status) => status.id === id) ?? null;
@@ -107,26 +153,65 @@ export function fakeKernel(): KernelPort {
     agents: {
       list: async () => [
         { id: 'main', state: 'active', spec: spec('main', 'Answers'), notes: [] },
-        { id: 'odd', state: 'failed', spec: null, notes: [{ severity: 'error', code: 'unknown_key', message: "unknown key 'tols'", file: '/s/agents/odd/manifest.yaml', line: 4 }] },
+        {
+          id: 'odd',
+          state: 'failed',
+          spec: null,
+          notes: [{ severity: 'error', code: 'unknown_key', message: "unknown key 'tols'", file: '/s/agents/odd/manifest.yaml', line: 4 }],
+        },
       ],
     },
-    router: { choose: async () => ({ ref: 'offline/librarian', why: 'no model is set up' }), resolve: async (ref) => ({ ref, why: 'asked for' }) },
+    router: {
+      choose: async () => ({ ref: 'offline/librarian', why: 'no model is set up' }),
+      resolve: async (ref) => ({ ref, why: 'asked for' }),
+    },
     async *runTurn() {},
     preview: async ({ agent, input, channelId }) => ({
       system: `You are ${agent} on ${channelId}.`,
       messages: [{ role: 'user', content: [{ type: 'text', text: input }] }],
       tools: [{ name: 'kv_get', description: 'Gets', inputSchema: { type: 'object' } }],
-      tokens: { total: 12, parts: [{ name: 'instructions', tokens: 7 }, { name: 'tools', tokens: 5 }] },
+      tokens: {
+        total: 12,
+        parts: [
+          { name: 'instructions', tokens: 7 },
+          { name: 'tools', tokens: 5 },
+        ],
+      },
     }),
     toolsOf: async () => [
-      { modelName: 'kv_get', extensionId: 'kv', descriptor: { name: 'kv_get', description: 'Gets a value', inputSchema: { type: 'object' }, effect: 'read', needsApproval: 'never', timeoutMs: 1, optIn: false, permission: {} } },
+      {
+        modelName: 'kv_get',
+        extensionId: 'kv',
+        descriptor: {
+          name: 'kv_get',
+          description: 'Gets a value',
+          inputSchema: { type: 'object' },
+          effect: 'read',
+          needsApproval: 'never',
+          timeoutMs: 1,
+          optIn: false,
+          permission: {},
+        },
+      },
     ],
     callTool: call,
     compact: async () => ({ tokensBefore: 100, tokensAfter: 40 }),
     doctor: async () => ({
       ok: false,
       model: { ref: 'offline/librarian', why: 'no model is set up' },
-      extensions: [{ id: 'kv', state: 'active' }, { id: 'broken', state: 'failed', phase: 'import', code: 'import_failed', message: 'no default export', file: '/s/broken/main.ts', line: 3, cure: 'Export the class' }],
+      extensions: [
+        { id: 'kv', state: 'active' },
+        {
+          id: 'broken',
+          state: 'failed',
+          phase: 'import',
+          code: 'import_failed',
+          message: 'no default export',
+          file: '/s/broken/main.ts',
+          line: 3,
+          cure: 'Export the class',
+        },
+      ],
       agents: [{ id: 'main', state: 'active' }],
       skills: { offered: 3, invalid: 1 },
     }),

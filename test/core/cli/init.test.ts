@@ -20,7 +20,15 @@ describe('pith init', () => {
     expect(ran).toMatchObject({ code: 0, err: '' });
     for (const text of ['Made a sandbox in mine/sandbox', 'cd mine', 'pith chat', 'pith doctor']) expect(ran.out).toContain(text);
     const files = await readdir(path.join(folder, 'mine/sandbox'), { recursive: true });
-    for (const file of ['pith.yaml', 'agents/assistant/manifest.yaml', 'agents/assistant/prompt.jinja2', 'skills/hello/SKILL.md', 'extensions/hello_tool/manifest.yaml', 'extensions/hello_tool/main.ts']) expect(files).toContain(file);
+    for (const file of [
+      'pith.yaml',
+      'agents/assistant/manifest.yaml',
+      'agents/assistant/prompt.jinja2',
+      'skills/hello/SKILL.md',
+      'extensions/hello_tool/manifest.yaml',
+      'extensions/hello_tool/main.ts',
+    ])
+      expect(files).toContain(file);
     expect(parse(await read('mine/sandbox/pith.yaml'))).toEqual({ default_agent: 'assistant' });
   });
 
@@ -37,13 +45,22 @@ describe('pith init', () => {
     expect(await readdir(folder)).toEqual(['sandbox']); // a folder of that name is the sandbox itself
     await writeFile(path.join(folder, 'sandbox/pith.yaml'), '# mine\n');
     await rm(path.join(folder, 'sandbox/skills'), { recursive: true });
-    expect(await cli(['init'], { cwd: folder })).toMatchObject({ code: 2, err: expect.stringMatching(/^pith: no sandbox was made in .*: pith\.yaml, .* exist already; name another folder: pith init <dir>\n$/u) });
+    expect(await cli(['init'], { cwd: folder })).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(
+        /^pith: no sandbox was made in .*: pith\.yaml, .* exist already; name another folder: pith init <dir>\n$/u,
+      ),
+    });
     expect(await read('sandbox/pith.yaml')).toBe('# mine\n');
     expect(await readdir(path.join(folder, 'sandbox'))).not.toContain('skills');
   });
 
   it('lists its files under --json', async () => {
     const ran = await cli(['init', '--json'], { cwd: folder });
-    expect(JSON.parse(ran.out)).toMatchObject({ ok: true, sandbox: path.join(folder, 'sandbox'), files: expect.arrayContaining(['pith.yaml']) as unknown });
+    expect(JSON.parse(ran.out)).toMatchObject({
+      ok: true,
+      sandbox: path.join(folder, 'sandbox'),
+      files: expect.arrayContaining(['pith.yaml']) as unknown,
+    });
   });
 });

@@ -13,8 +13,14 @@ beforeAll(async () => {
   await mkdir(path.join(folder, 'dist'));
   program = path.join(folder, 'dist', 'program.mjs');
   await build({
-    entryPoints: [path.resolve('test/core/cli/fixtures/process.ts')], outfile: program, bundle: true, format: 'esm', platform: 'node', target: 'node20',
-    banner: { js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);" }, logLevel: 'silent',
+    entryPoints: [path.resolve('test/core/cli/fixtures/process.ts')],
+    outfile: program,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    banner: { js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);" },
+    logLevel: 'silent',
   });
   await mkdir(path.join(folder, 'bin'));
   for (const file of ['bin/pith', 'bin/package.json', 'package.json']) await copyFile(path.resolve(file), path.join(folder, file));
@@ -35,7 +41,9 @@ function start(file: string, ...argv: string[]) {
   child.stdout.on('data', (chunk) => (out += String(chunk)));
   child.stderr.on('data', (chunk) => (err += String(chunk)));
   const ended = new Promise<Ended>((resolve) => child.on('close', (code, killedBy) => resolve({ code, killedBy, out, err })));
-  const prints = (text: string) => expect.poll(() => out, { timeout: 10_000 }).toContain(text);
+  const prints = async (text: string) => {
+    await expect.poll(() => out, { timeout: 10_000 }).toContain(text);
+  };
   return { child, ended, prints };
 }
 
@@ -72,16 +80,24 @@ describe('bin/pith', () => {
   it('K6 answers --version and -V from package.json before it imports anything', async () => {
     await writeFile(path.join(folder, 'dist', 'main.js'), "throw new Error('imported');");
     const pith = path.join(folder, 'bin', 'pith');
-    for (const argument of ['--version', '-V']) expect(await start(pith, argument).ended).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/u), err: '' });
+    for (const argument of ['--version', '-V'])
+      expect(await start(pith, argument).ended).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/u), err: '' });
     await rm(path.join(folder, 'dist', 'main.js'));
   });
 
   it('says how to build it when dist is missing', async () => {
-    expect(await start(path.join(folder, 'bin', 'pith'), 'doctor').ended).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^pith: the command is not built: .*main\.js is missing; run `npm run build` in /u) });
+    expect(await start(path.join(folder, 'bin', 'pith'), 'doctor').ended).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/^pith: the command is not built: .*main\.js is missing; run `npm run build` in /u),
+    });
   });
 
   it('hands over to dist/main.js', async () => {
-    await writeFile(path.join(folder, 'dist', 'main.js'), "export function main() { process.stdout.write(process.argv.slice(2).join(' ')); }");
+    await writeFile(
+      path.join(folder, 'dist', 'main.js'),
+      "export function main() { process.stdout.write(process.argv.slice(2).join(' ')); }",
+    );
     await writeFile(path.join(folder, 'dist', 'package.json'), '{ "type": "module" }');
     expect(await start(path.join(folder, 'bin', 'pith'), 'doctor', '--version').ended).toMatchObject({ code: 0, out: 'doctor --version' });
   });

@@ -8,10 +8,24 @@ import { cli, declare, fakeBoot, type BootLog } from './fakes.ts';
 
 const ran: { input?: CommandInput; io?: CommandIO } = {};
 const COMMANDS: readonly Command[] = [
-  { path: 'things list', description: 'List things', options: [{ name: 'all', type: 'boolean', description: 'All of them' }], run: async (input, io) => ((ran.input = input), (ran.io = io), io.print('a thing'), io.json(['a thing'])) },
-  { path: 'things show', description: 'Show a thing', arguments: [{ name: 'id', description: 'Which', required: true }], run: async () => 0 },
+  {
+    path: 'things list',
+    description: 'List things',
+    options: [{ name: 'all', type: 'boolean', description: 'All of them' }],
+    run: async (input, io) => ((ran.input = input), (ran.io = io), io.print('a thing'), io.json(['a thing'])),
+  },
+  {
+    path: 'things show',
+    description: 'Show a thing',
+    arguments: [{ name: 'id', description: 'Which', required: true }],
+    run: async () => 0,
+  },
   { path: 'talk', description: 'Talks', run: async () => 130 },
-  { path: 'fail', description: 'Fails', run: async () => Promise.reject(new PithError('not_found', 'thing x: it is gone', { where: 'things.yaml:3', cure: 'make it anew' })) },
+  {
+    path: 'fail',
+    description: 'Fails',
+    run: async () => Promise.reject(new PithError('not_found', 'thing x: it is gone', { where: 'things.yaml:3', cure: 'make it anew' })),
+  },
 ];
 
 let folder: string;
@@ -21,7 +35,12 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const boot = (log: BootLog = [], targets: Target[] = []) =>
-  fakeBoot({ declared: [declare('things', 'index'), declare('talk', 'started'), declare('fail', 'initialized')], commands: COMMANDS, log, targets });
+  fakeBoot({
+    declared: [declare('things', 'index'), declare('talk', 'started'), declare('fail', 'initialized')],
+    commands: COMMANDS,
+    log,
+    targets,
+  });
 
 describe('running a command line', () => {
   it('boots for a command that needs the index its entry only, and no kernel', async () => {
@@ -50,7 +69,11 @@ describe('running a command line', () => {
   });
 
   it('prints what, where, why and cure of an error, and exits 1', async () => {
-    expect(await cli(['fail'], { boot: boot() })).toEqual({ code: 1, out: '', err: 'pith: thing x things.yaml:3: it is gone; make it anew\n' });
+    expect(await cli(['fail'], { boot: boot() })).toEqual({
+      code: 1,
+      out: '',
+      err: 'pith: thing x things.yaml:3: it is gone; make it anew\n',
+    });
   });
 
   it.each([
@@ -67,7 +90,11 @@ describe('running a command line', () => {
   });
 
   it('K44 names the nearest agent, tool and extension for an unknown one', async () => {
-    expect(await cli(['agents', 'show', 'mian'])).toEqual({ code: 1, out: '', err: "pith: no agent 'mian': nothing declares it; did you mean 'main'?; see: pith agents list\n" });
+    expect(await cli(['agents', 'show', 'mian'])).toEqual({
+      code: 1,
+      out: '',
+      err: "pith: no agent 'mian': nothing declares it; did you mean 'main'?; see: pith agents list\n",
+    });
     expect((await cli(['extensions', 'show', 'vk'])).err).toContain("did you mean 'kv'?");
     expect((await cli(['threads', 'show', 't2'])).err).toContain("did you mean 't1'?");
   });
@@ -77,14 +104,23 @@ describe('running a command line', () => {
     await mkdir(path.join(folder, 'project/src/sandbox'), { recursive: true });
     await mkdir(path.join(folder, 'empty'));
     const targets: Target[] = [];
-    for (const cwd of ['project', 'project/src', 'project/sandbox', 'project/sandbox/agents']) await cli(['doctor'], { boot: boot([], targets), cwd: path.join(folder, cwd) });
+    for (const cwd of ['project', 'project/src', 'project/sandbox', 'project/sandbox/agents'])
+      await cli(['doctor'], { boot: boot([], targets), cwd: path.join(folder, cwd) });
     expect(new Set(targets.map(({ sandbox }) => sandbox))).toEqual(new Set([path.join(folder, 'project/sandbox')]));
 
     targets.length = 0;
     await cli(['--sandbox', '../empty', 'doctor'], { boot: boot([], targets), cwd: path.join(folder, 'project') });
-    await cli(['doctor'], { boot: boot([], targets), cwd: path.join(folder, 'project'), env: { PITH_SANDBOX: path.join(folder, 'empty') } });
+    await cli(['doctor'], {
+      boot: boot([], targets),
+      cwd: path.join(folder, 'project'),
+      env: { PITH_SANDBOX: path.join(folder, 'empty') },
+    });
     await cli(['doctor'], { boot: boot([], targets), cwd: folder });
-    expect(targets.map(({ sandbox }) => sandbox)).toEqual([path.join(folder, 'empty'), path.join(folder, 'empty'), path.resolve('sandbox')]);
+    expect(targets.map(({ sandbox }) => sandbox)).toEqual([
+      path.join(folder, 'empty'),
+      path.join(folder, 'empty'),
+      path.resolve('sandbox'),
+    ]);
   });
 
   it('S15 turns --no-skills into a setting before the kernel is made', async () => {
@@ -94,7 +130,10 @@ describe('running a command line', () => {
   });
 
   it('prints only JSON on the output under --json, wherever it stands', async () => {
-    for (const argv of [['things', 'list', '--json'], ['--json', 'things', 'list']]) {
+    for (const argv of [
+      ['things', 'list', '--json'],
+      ['--json', 'things', 'list'],
+    ]) {
       expect(await cli(argv, { boot: boot() })).toEqual({ code: 0, out: '["a thing"]\n', err: '' });
     }
   });
@@ -116,7 +155,13 @@ describe('help', () => {
   it('comes from the definitions: all, a group, a command of the kernel, one of an extension', async () => {
     const all = await cli([], { boot: boot() });
     expect(all.code).toBe(0);
-    for (const line of [/^ {2}agents list +List the agents$/mu, /^ {2}things +Does things$/mu, /^ {2}init \[dir\] +Make a new sandbox/mu, /--sandbox <sandbox>/u]) expect(all.out).toMatch(line);
+    for (const line of [
+      /^ {2}agents list +List the agents$/mu,
+      /^ {2}things +Does things$/mu,
+      /^ {2}init \[dir\] +Make a new sandbox/mu,
+      /--sandbox <sandbox>/u,
+    ])
+      expect(all.out).toMatch(line);
     expect((await cli(['--help'], { boot: boot() })).out).toBe(all.out);
 
     expect((await cli(['agents', '--help'], { boot: boot() })).out).toMatch(/^ {2}agents prompt <id>/mu);

@@ -2,7 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
-import { parseCommandInput, PithError, type Clock, type Command, type CommandIO, type JsonValue, type TurnEvent, type TurnRequest } from 'pith';
+import { stripVTControlCharacters } from 'node:util';
+import {
+  parseCommandInput,
+  PithError,
+  type Clock,
+  type Command,
+  type CommandIO,
+  type JsonValue,
+  type TurnEvent,
+  type TurnRequest,
+} from 'pith';
 import { chatCommand } from '../../../sandbox/extensions/cli_channel/chat-command.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { Terminals } from '../../../sandbox/extensions/cli_channel/terminals.ts';
@@ -33,11 +43,23 @@ export const fails: Answer = async function* () {
   yield { type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'model_auth', message: 'the key was refused' } };
 };
 
-const PAST: Readonly<Record<string, JsonValue>> = { 'old-1': { id: 'old-1', agentId: 'other', messages: [{ role: 'user', text: 'What was it?' }, { role: 'assistant', text: 'It was **this**.' }] } };
+const PAST: Readonly<Record<string, JsonValue>> = {
+  'old-1': {
+    id: 'old-1',
+    agentId: 'other',
+    messages: [
+      { role: 'user', text: 'What was it?' },
+      { role: 'assistant', text: 'It was **this**.' },
+    ],
+  },
+};
 
 export function kernelCommands(model = 'test/model'): readonly Command[] {
   const answer = (path: string, value: JsonValue, args: Command['arguments'] = [], options: Command['options'] = []): Command => ({
-    path, description: `About ${path}`, arguments: args, options,
+    path,
+    description: `About ${path}`,
+    arguments: args,
+    options,
     run: async (_input, io) => (io.json(value), io.print(`printed ${path}`)),
   });
   const id = [{ name: 'id', description: 'Which', required: true }];
@@ -46,11 +68,15 @@ export function kernelCommands(model = 'test/model'): readonly Command[] {
     {
       ...answer('agents show', {}, id),
       run: async (input, io) => {
-        if (input.arguments['id'] === 'main' || input.arguments['id'] === 'other') return io.json({ id: String(input.arguments['id']), model: 'default' });
+        if (input.arguments['id'] === 'main' || input.arguments['id'] === 'other')
+          return io.json({ id: String(input.arguments['id']), model: 'default' });
         throw new PithError('agent_unknown', "no agent 'mian'; did you mean 'main'?", { cure: 'see: pith agents list' });
       },
     },
-    { ...answer('model', null, [{ name: 'ref', description: 'Which' }]), run: async (input, io) => io.json({ ref: String(input.arguments['ref'] ?? model), why: 'because' }) },
+    {
+      ...answer('model', null, [{ name: 'ref', description: 'Which' }]),
+      run: async (input, io) => io.json({ ref: String(input.arguments['ref'] ?? model), why: 'because' }),
+    },
     answer('threads list', [{ id: 'old-1' }], [], [{ name: 'limit', type: 'number', description: 'How many' }]),
     {
       ...answer('threads show', null, id, [{ name: 'last', type: 'number', description: 'How many' }]),
@@ -103,7 +129,15 @@ export interface PipeRun {
 }
 
 /** Runs `pith chat` with streams that are no terminal. */
-export async function pipe(chat: Chat, words: readonly string[], { lines = [], json = false, signal = new AbortController().signal }: { readonly lines?: Iterable<string> | AsyncIterable<string>; readonly json?: boolean; readonly signal?: AbortSignal } = {}): Promise<PipeRun> {
+export async function pipe(
+  chat: Chat,
+  words: readonly string[],
+  {
+    lines = [],
+    json = false,
+    signal = new AbortController().signal,
+  }: { readonly lines?: Iterable<string> | AsyncIterable<string>; readonly json?: boolean; readonly signal?: AbortSignal } = {},
+): Promise<PipeRun> {
   let out = '';
   let err = '';
   const end = (text: string) => (text.endsWith('\n') ? text : `${text}\n`);
@@ -112,8 +146,16 @@ export async function pipe(chat: Chat, words: readonly string[], { lines = [], j
     error: (text) => void (err += end(text)),
     json: (value) => void (json && (out += `${JSON.stringify(value)}\n`)),
     ask: async () => null,
-    input: { async *[Symbol.asyncIterator]() { yield* lines; } },
-    interactive: false, wantsJson: json, quiet: false, colour: false, columns: 80,
+    input: {
+      async *[Symbol.asyncIterator]() {
+        yield* lines;
+      },
+    },
+    interactive: false,
+    wantsJson: json,
+    quiet: false,
+    colour: false,
+    columns: 80,
   };
   const command = chatCommand(chat.context, chat.terminals, () => ({ input: new PassThrough(), output: new PassThrough() }));
   const code = (await command.run(parseCommandInput(command, words), io, signal)) ?? 0;
@@ -139,7 +181,7 @@ export function person(chat: Chat, words: readonly string[] = [], signal = new A
   const output = Object.assign(
     new Writable({
       write(chunk, _encoding, done) {
-        screen += String(chunk).replaceAll(/\u001b\[[\d;?]*[A-Za-z]/gu, '');
+        screen += stripVTControlCharacters(String(chunk));
         for (const look of watchers) look();
         done();
       },
@@ -147,8 +189,16 @@ export function person(chat: Chat, words: readonly string[] = [], signal = new A
     { isTTY: true, columns },
   );
   const io: CommandIO = {
-    print: () => undefined, error: () => undefined, json: () => undefined, ask: async () => null, input: { async *[Symbol.asyncIterator]() {} },
-    interactive: true, wantsJson: false, quiet: false, colour: false, columns: 80,
+    print: () => undefined,
+    error: () => undefined,
+    json: () => undefined,
+    ask: async () => null,
+    input: { async *[Symbol.asyncIterator]() {} },
+    interactive: true,
+    wantsJson: false,
+    quiet: false,
+    colour: false,
+    columns: 80,
   };
   const command = chatCommand(chat.context, chat.terminals, () => ({ input, output }));
   const done = command.run(parseCommandInput(command, words), io, signal).then((code) => code ?? 0);

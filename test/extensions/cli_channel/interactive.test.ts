@@ -11,7 +11,11 @@ afterEach(() => chat?.dispose());
 describe('a conversation on a terminal', () => {
   it('opens with who, which model and how to leave; shows answers and steps; says how to go on', async () => {
     chat = await fakeChat([
-      says('The **answer**', { type: 'tool-call', id: 'c', name: 'read_skill', input: {} }, { type: 'tool-result', id: 'c', name: 'read_skill', ok: true, at: 1, output: '', line: 'Skill pdf loaded' }),
+      says(
+        'The **answer**',
+        { type: 'tool-call', id: 'c', name: 'read_skill', input: {} },
+        { type: 'tool-result', id: 'c', name: 'read_skill', ok: true, at: 1, output: '', line: 'Skill pdf loaded' },
+      ),
     ]);
     const ada = person(chat);
     await ada.sees('main · test/model · /help lists commands, Ctrl-D leaves');
@@ -32,7 +36,7 @@ describe('a conversation on a terminal', () => {
     ada.type('hello\r');
     await ada.sees('one two three four\n');
     ada.end();
-    await ada.done;
+    expect(await ada.done).toBe(0);
   });
 
   it('says how to connect a model when there is none', async () => {
@@ -49,7 +53,11 @@ describe('a conversation on a terminal', () => {
     const notice = { type: 'notice', code: 'degraded', message: 'kv is off' } as const;
     chat = await fakeChat([says('one', notice), says('two', notice), fails]);
     const ada = person(chat);
-    for (const [said, seen] of [['a', 'one'], ['b', 'two'], ['c', 'pith: the key was refused']] as const) {
+    for (const [said, seen] of [
+      ['a', 'one'],
+      ['b', 'two'],
+      ['c', 'pith: the key was refused'],
+    ] as const) {
       await ada.sees('› ');
       ada.type(`${said}\r`);
       await ada.sees(seen);
@@ -144,7 +152,7 @@ describe('a conversation on a terminal', () => {
     await ada.sees('› What was it?');
     await ada.sees('It was **this**.');
     ada.end();
-    await ada.done;
+    expect(await ada.done).toBe(0);
   });
 
   it('is where notices of others are delivered while it is open', async () => {

@@ -85,7 +85,9 @@ Last *line*
   });
 
   it('never writes a carriage return or a cursor movement', () => {
-    expect(render(SAMPLE, { size: 1, colour: true }).replaceAll(/\u001b\[\d+m/gu, '')).not.toMatch(/[\r\u001b]/u);
+    const commands = render(SAMPLE, { size: 1, colour: true }).split('\u001b').slice(1);
+    expect(commands.filter((command) => !/^\[\d+m/u.test(command))).toEqual([]);
+    expect(commands.join('')).not.toContain('\r');
   });
 
   it('takes control characters out of what a model says', () => {

@@ -9,7 +9,17 @@ afterEach(() => chat?.dispose());
 const STEPS: readonly TurnEvent[] = [
   { type: 'notice', code: 'degraded', message: 'kv is off' },
   { type: 'tool-call', id: 'c1', name: 'read_skill', input: { skill_id: 'pdf' } },
-  { type: 'tool-result', id: 'c1', name: 'read_skill', ok: true, at: 5, output: 'body', title: 'Skill pdf', metadata: { skill_id: 'pdf' }, line: 'Skill pdf loaded' },
+  {
+    type: 'tool-result',
+    id: 'c1',
+    name: 'read_skill',
+    ok: true,
+    at: 5,
+    output: 'body',
+    title: 'Skill pdf',
+    metadata: { skill_id: 'pdf' },
+    line: 'Skill pdf loaded',
+  },
   { type: 'tool-call', id: 'c2', name: 'kv_get', input: { key: 'a' } },
   { type: 'tool-result', id: 'c2', name: 'kv_get', ok: false, at: 6, error: { code: 'tool_failed', message: 'no such key' } },
 ];
@@ -17,18 +27,38 @@ const STEPS: readonly TurnEvent[] = [
 describe('pith chat -p', () => {
   it('prints the answer as the model wrote it, steps and notices on the error stream', async () => {
     chat = await fakeChat([says('**Hello**\nthere', ...STEPS)]);
-    expect(await pipe(chat, ['-p', 'hi'])).toEqual({ code: 0, out: '**Hello**\nthere\n', err: 'kv is off\n✓ Skill pdf loaded 0 ms\n✗ kv_get (key: a): no such key 0 ms\n' });
-    expect(chat.requests).toMatchObject([{ agent: 'main', input: 'hi', channelId: 'cli', threadId: expect.stringMatching(/^[0-9a-z]{8}-[0-9a-z]{4}$/u) }]);
+    expect(await pipe(chat, ['-p', 'hi'])).toEqual({
+      code: 0,
+      out: '**Hello**\nthere\n',
+      err: 'kv is off\n✓ Skill pdf loaded 0 ms\n✗ kv_get (key: a): no such key 0 ms\n',
+    });
+    expect(chat.requests).toMatchObject([
+      { agent: 'main', input: 'hi', channelId: 'cli', threadId: expect.stringMatching(/^[0-9a-z]{8}-[0-9a-z]{4}$/u) },
+    ]);
   });
 
   it('prints with --json exactly the lines of the format', async () => {
     chat = await fakeChat([says('Hi you', ...STEPS)]);
     const { out, code } = await pipe(chat, ['-p', 'hi', '--thread', 't-9'], { json: true });
     expect(code).toBe(0);
-    expect(out.trim().split('\n').map((line) => JSON.parse(line) as unknown)).toEqual([
+    expect(
+      out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([
       { type: 'turn-start', agent: 'main', thread: 't-9', model: 'test/model' },
       { type: 'tool-call', id: 'c1', name: 'read_skill', input: { skill_id: 'pdf' } },
-      { type: 'tool-result', id: 'c1', name: 'read_skill', ok: true, at: 5, output: 'body', title: 'Skill pdf', metadata: { skill_id: 'pdf' } },
+      {
+        type: 'tool-result',
+        id: 'c1',
+        name: 'read_skill',
+        ok: true,
+        at: 5,
+        output: 'body',
+        title: 'Skill pdf',
+        metadata: { skill_id: 'pdf' },
+      },
       { type: 'tool-call', id: 'c2', name: 'kv_get', input: { key: 'a' } },
       { type: 'tool-result', id: 'c2', name: 'kv_get', ok: false, at: 6, error: { code: 'tool_failed', message: 'no such key' } },
       { type: 'text-delta', text: 'Hi ' },
@@ -40,7 +70,9 @@ describe('pith chat -p', () => {
   it('exits 1 for a turn that fails and 130 for one that is aborted', async () => {
     chat = await fakeChat([fails]);
     expect(await pipe(chat, ['-p', 'hi'])).toEqual({ code: 1, out: '', err: 'pith: the key was refused\n' });
-    expect((await pipe(chat, ['-p', 'hi'], { json: true })).out).toBe(`${JSON.stringify({ type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'model_auth', message: 'the key was refused' } })}\n`);
+    expect((await pipe(chat, ['-p', 'hi'], { json: true })).out).toBe(
+      `${JSON.stringify({ type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'model_auth', message: 'the key was refused' } })}\n`,
+    );
 
     const abort = new AbortController();
     const slow = await fakeChat([hangs]);
@@ -54,7 +86,10 @@ describe('pith chat -p', () => {
     chat = await fakeChat([says('ok')]);
     await pipe(chat, ['-p', 'hi', '-a', 'other', '--model', 'x/y', '--thread', 'new-1']);
     await pipe(chat, ['-p', 'hi', '--thread', 'old-1']);
-    expect(chat.requests).toMatchObject([{ agent: 'other', threadId: 'new-1', policy: { model: 'x/y' } }, { agent: 'other', threadId: 'old-1' }]);
+    expect(chat.requests).toMatchObject([
+      { agent: 'other', threadId: 'new-1', policy: { model: 'x/y' } },
+      { agent: 'other', threadId: 'old-1' },
+    ]);
   });
 
   it('K45 continues an interrupted turn with --resume, in the named thread or the last one', async () => {
@@ -91,7 +126,7 @@ describe('a pipe', () => {
   it('ends when it is aborted while it waits for a line', async () => {
     chat = await fakeChat([says('one')]);
     const abort = new AbortController();
-    const never: AsyncIterable<string> = { async *[Symbol.asyncIterator]() { await new Promise(() => undefined); } };
+    const never: AsyncIterable<string> = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }) };
     const running = pipe(chat, [], { lines: never, signal: abort.signal });
     abort.abort();
     expect((await running).code).toBe(130);
@@ -99,7 +134,9 @@ describe('a pipe', () => {
 
   it('K47 takes slash commands, and paths as messages', async () => {
     chat = await fakeChat([says('ok')]);
-    const { out, err, code } = await pipe(chat, [], { lines: ['/skills', '/agent other', '/context', '/etc/hosts is what?', '/skils', '/quit', 'never'] });
+    const { out, err, code } = await pipe(chat, [], {
+      lines: ['/skills', '/agent other', '/context', '/etc/hosts is what?', '/skils', '/quit', 'never'],
+    });
     expect(out).toMatch(/^printed skills list\nTalking with other\ncontext of other in \S+\nok\n$/u);
     expect(err).toBe("pith: unknown command '/skils': nothing here has it; did you mean '/skills' or '/tools'?\n");
     expect(code).toBe(1);
@@ -111,7 +148,22 @@ describe('slash commands', () => {
   it('K47 are all there, listed by /help from their definitions', async () => {
     chat = await fakeChat([says('ok')]);
     const { out } = await pipe(chat, ['-p', '/help']);
-    for (const name of ['help', 'agents list', 'agent [id]', 'skills list', 'tools list', 'context', 'compact', 'new', 'threads list', 'thread [id]', 'approvals list', 'doctor', 'model [ref]', 'quit']) {
+    for (const name of [
+      'help',
+      'agents list',
+      'agent [id]',
+      'skills list',
+      'tools list',
+      'context',
+      'compact',
+      'new',
+      'threads list',
+      'thread [id]',
+      'approvals list',
+      'doctor',
+      'model [ref]',
+      'quit',
+    ]) {
       expect(out).toMatch(new RegExp(`^  /${name.replaceAll(/[[\]]/gu, '\\$&')} `, 'mu'));
     }
     expect(out).not.toContain('/chat');
@@ -119,7 +171,9 @@ describe('slash commands', () => {
 
   it('K47 /new begins another thread, /thread goes back, /model takes another model', async () => {
     chat = await fakeChat([says('ok')]);
-    await pipe(chat, ['--thread', 'a-1'], { lines: ['one', '/new', 'two', '/thread old-1', 'three', '/model x/y', 'four', '/model default', 'five'] });
+    await pipe(chat, ['--thread', 'a-1'], {
+      lines: ['one', '/new', 'two', '/thread old-1', 'three', '/model x/y', 'four', '/model default', 'five'],
+    });
     const [one, two, three, four, five] = chat.requests;
     expect(one?.threadId).toBe('a-1');
     expect(two?.threadId).not.toBe('a-1');
@@ -154,4 +208,3 @@ describe('what the model is told of the channel', () => {
     expect(describeChannel({ channelId: 'web', userId: 'ada' })).toBeNull();
   });
 });
-
