@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROOT } from './repository.ts';
+
+interface Report {
+  readonly summary: {
+    readonly totalCruised: number;
+    readonly violations: readonly { readonly from: string; readonly to: string; readonly rule: { readonly name: string } }[];
+  };
+}
+
+const CRUISE = path.join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
+
+/** What the rules say of `core` and `sandbox/extensions` below `root`. */
+async function cruise(root: string): Promise<Report['summary']> {
+  const line = [CRUISE, '--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'core', 'sandbox/extensions'];
+  const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 };
+  return (JSON.parse((await promisify(execFile)(process.execPath, line, options)).stdout) as Report).summary;
+}
+
+/** One file for each rule that breaks it. */
+const PLANTED: Readonly<Record<string, readonly [file: string, text: string]>> = {
+  'no-cycles': ['core/events/bus.ts', "import { b } from './other.ts';\nexport const a = () => b;\n"],
+  'core-without-sandbox': ['core/agents/turn.ts', "export * from '../../sandbox/extensions/one/main.ts';\n"],
+  'contract-knows-nothing-above': ['core/contract/agent.ts', "export * from '../threads/thread.ts';\n"],
+  'events-knows-nothing-above': ['core/events/topics.ts', "export * from '../agents/gate.ts';\n"],
+  'storage-knows-nothing-above': ['core/storage/store.ts', "export * from '../host/host.ts';\n"],
+  'models-knows-nothing-above': ['core/models/router.ts', "export * from '../host/host.ts';\n"],
+  'threads-knows-nothing-above': ['core/threads/store.ts', "export * from '../agents/gate.ts';\n"],
+  'agents-knows-nothing-above': ['core/agents/loop.ts', "export * from '../host/host.ts';\n"],
+  'host-knows-nothing-above': ['core/host/load.ts', "export * from '../kernel.ts';\n"],
+  'extensions-only-know-the-contract': ['sandbox/extensions/one/reach.ts', "export * from '../../../core/host/host.ts';\n"],
+  'extensions-keep-to-their-folder': ['sandbox/extensions/one/neighbour.ts', "export * from '../two/main.ts';\n"],
+  'container-only-in-the-kernel': ['core/host/container.ts', "export { container } from 'tsyringe';\n"],
+  'production-packages-only': ['core/host/property.ts', "export { assert } from 'fast-check';\n"],
+};
+
+const INNOCENT: readonly (readonly [file: string, text: string])[] = [
+  ['core/events/other.ts', "import { a } from './bus.ts';\nexport const b = () => a;\n"],
+  ...['core/threads/thread.ts', 'core/agents/gate.ts', 'core/host/host.ts', 'core/kernel.ts', 'sandbox/extensions/one/main.ts', 'sandbox/extensions/two/main.ts'].map(
+    (file) => [file, 'export const here = true;\n'] as const,
+  ),
+];
+
+describe('boundaries', () => {
+  it('no module reaches where it must not; mend by taking an argument instead of importing', async () => {
+    const { violations, totalCruised } = await cruise(ROOT);
+    expect(violations.map(({ from, to, rule }) => `${rule.name}: ${from} → ${to}`)).toEqual([]);
+    expect(totalCruised, 'the tool saw almost nothing: its TypeScript support is broken').toBeGreaterThan(100);
+  }, 120_000);
+
+  describe('of a copy with one offence for each rule', () => {
+    let copy: string;
+    beforeAll(async () => {
+      copy = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-boundaries-')));
+      for (const file of ['package.json', 'tsconfig.json', '.dependency-cruiser.cjs']) await cp(path.join(ROOT, file), path.join(copy, file));
+      await symlink(path.join(ROOT, 'node_modules'), path.join(copy, 'node_modules'));
+      for (const [file, text] of [...INNOCENT, ...Object.values(PLANTED)]) {
+        await mkdir(path.dirname(path.join(copy, file)), { recursive: true });
+        await writeFile(path.join(copy, file), text);
+      }
+    });
+    afterAll(() => rm(copy, { recursive: true, force: true }));
+
+    it('each rule finds its offence', async () => {
+      const found = new Set((await cruise(copy)).violations.map(({ from, rule }) => `${rule.name} in ${from}`));
+      expect(Object.entries(PLANTED).map(([rule, [file]]) => `${rule} in ${file}`).filter((offence) => !found.has(offence))).toEqual([]);
+    }, 60_000);
+  });
+});

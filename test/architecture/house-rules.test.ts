@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { filesBelow, codeOnly, places, read, ROOT, withoutComments } from './repository.ts';
+
+const SOURCES = ['core', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
+const EXTENSIONS = readdirSync(path.join(ROOT, 'sandbox/extensions'));
+
+/** Where `pattern` occurs in code, outside of the files that may use it. */
+function uses(pattern: RegExp, allowed: RegExp): readonly string[] {
+  return SOURCES.filter((file) => !allowed.test(file)).flatMap((file) => places(file, codeOnly(read(file)), pattern));
+}
+
+describe('house rules', () => {
+  it('time comes from the clock', () => {
+    expect(uses(/\bDate\.now\(|new Date\(\)|(?<![.\w])set(?:Timeout|Interval)\(/, /^core\/(?:host\/system-clock\.ts|testing\/leak-check\.ts|cli\/)/)).toEqual([]);
+  });
+
+  it('the environment is read by the kernel and the command line only', () => {
+    expect(uses(/\bprocess\.env\b/, /^core\/(?:kernel\.ts|cli\/process\.ts)$/)).toEqual([]);
+  });
+
+  it('nobody writes to the console; the command line and the terminal have their streams', () => {
+    expect(uses(/\bconsole\.\w/, /^$/)).toEqual([]);
+    expect(uses(/\bprocess\.std(?:out|err)\.write/, /^core\/(?:cli\/|host\/logger\.ts)|^sandbox\/extensions\/cli_channel\//)).toEqual([]);
+  });
+
+  it('no error is swallowed: a catch without a name says why in a comment', () => {
+    const silent = SOURCES.flatMap((file) => {
+      const text = read(file);
+      return [...text.matchAll(/\bcatch(?:\s*\([^)]*\))?\s*\{([^}]*)\}/g)]
+        .filter(([whole, body = '']) => body.trim() === '' || (!/^catch\s*\(/.test(whole) && !body.includes('//')))
+        .map(({ index }) => `${file}:${text.slice(0, index).split('\n').length}`);
+    });
+    expect(silent).toEqual([]);
+  });
+
+  it('core names no extension', () => {
+    const pattern = new RegExp(`['"\`](?:${EXTENSIONS.join('|')})(?:/[a-z_]+)?['"\`]`);
+    const found = filesBelow('core', '.ts').flatMap((file) => places(file, withoutComments(read(file)), pattern).map((place) => place.replace(/:\d+$/, '')));
+    expect(EXTENSIONS.length).toBeGreaterThan(3);
+    expect([...new Set(found)]).toEqual([
+      'core/host/agent-keys.ts', // the documented default of an AGENT.md (K40)
+      'core/storage/key-value.ts', // the name of a table, not of an extension
+    ]);
+  });
+
+  it('an extension imports only pith, node, packages and its own files', () => {
+    const found = EXTENSIONS.flatMap((id) =>
+      filesBelow(`sandbox/extensions/${id}`, '.ts').flatMap((file) =>
+        [...read(file).matchAll(/(?:from|import\()\s*'([^']+)'/g)].flatMap(([, wanted = '']) => {
+          if (!wanted.startsWith('.')) return wanted.startsWith('pith/') ? [`${file}: ${wanted}`] : [];
+          return path.posix.join(path.posix.dirname(file), wanted).startsWith(`sandbox/extensions/${id}/`) ? [] : [`${file}: ${wanted}`];
+        }),
+      ),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('no file names a machine or a package registry', () => {
+    const homes = ['home', 'Users'].map((folder) => `/${folder}/(?!(?:ada|someone|user|you|me)\\b)[a-z]+/`);
+    const pattern = new RegExp([...homes, `/${'work'}/(?:main|shared)`, `/${'root'}/`, `registry\\.(?:npm|yarn)[a-z]*\\.`, `"${'resolved'}":`].join('|'));
+    const root = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isFile() && entry.name !== '.env').map(({ name }) => name);
+    const files = [...root, '.ci/run', ...['core', 'sandbox', 'scripts', 'bin', 'test', 'docs'].flatMap((folder) => filesBelow(folder))];
+    const found = files.flatMap((file) => {
+      const bytes = readFileSync(path.join(ROOT, file));
+      return bytes.includes(0) ? [] : places(file, bytes.toString('utf8'), pattern);
+    });
+    expect(found).toEqual([]);
+  });
+});

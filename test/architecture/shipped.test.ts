@@ -1,0 +1,62 @@
+import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { testKernel } from 'pith/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { discover } from '../../core/host/discover.ts';
+import { openIndex } from '../../core/host/index-file.ts';
+import { lintSkill } from '../../sandbox/extensions/skill_registry/lint.ts';
+import { read, ROOT } from './repository.ts';
+
+const SANDBOX = path.join(ROOT, 'sandbox');
+const names = (folder: string) => readdir(path.join(SANDBOX, folder));
+
+describe('what ships', () => {
+  let data: string;
+  beforeAll(async () => {
+    data = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-shipped-')));
+  });
+  afterAll(() => rm(data, { recursive: true, force: true }));
+
+  it('K1 every manifest loads without a finding', async () => {
+    const found = await discover({
+      roots: [{ directory: SANDBOX, shipped: true }],
+      agentPaths: [],
+      index: openIndex(path.join(data, 'index.json')),
+      isEnabled: () => true,
+    });
+    expect(found.diagnostics).toEqual([]);
+    expect([...found.declarations.values()].flatMap(({ diagnostics }) => diagnostics)).toEqual([]);
+    expect([...found.declarations.keys()].sort()).toEqual([...(await names('extensions')), ...(await names('agents'))].sort());
+  });
+
+  it('S81 every skill passes validation', async () => {
+    const results = await Promise.all((await names('skills')).map((id) => lintSkill(path.join(SANDBOX, 'skills', id))));
+    expect(results.length).toBeGreaterThanOrEqual(4);
+    expect(results.flatMap(({ diagnostics }) => diagnostics.filter(({ severity }) => severity === 'error'))).toEqual([]);
+  });
+
+  it('S30 every skill has a catalog line of at most 80 characters, and says when to use it', async () => {
+    for (const id of await names('skills')) {
+      const text = read(`sandbox/skills/${id}/SKILL.md`);
+      const brief = /^brief_description: (.+)$/m.exec(text)?.[1] ?? '';
+      expect(brief.length, id).toBeGreaterThan(0);
+      expect(brief.length, id).toBeLessThanOrEqual(80);
+      expect(/^description: (.+)$/m.exec(text)?.[1], id).toMatch(/Use (?:when|before|for)/);
+    }
+  });
+
+  it('K70 K71 K80 everything is well, and the agents are made as the guide says', async () => {
+    await using test = await testKernel({ sandbox: SANDBOX, flags: { data_dir: data }, env: { PITH_MODEL: 'offline/librarian' } });
+    const report = await test.kernel.doctor();
+    expect([...report.extensions, ...report.agents].filter(({ state }) => state !== 'active')).toEqual([]);
+    expect(report.ok).toBe(true);
+    const agents = new Map((await test.kernel.agents.list()).map(({ id, spec }) => [id, spec]));
+    expect(agents.get('builder_agent')).toMatchObject({ usesSkills: ['extension-development'] });
+    expect(agents.get('builder_agent')?.usesTools).toEqual(expect.arrayContaining(['core_tools', 'skill_registry']));
+    expect(agents.get('builder_agent')?.prompt?.trim().split('\n').length).toBeLessThanOrEqual(30);
+    expect(agents.get('orchestrator')).toMatchObject({ usesTools: ['*'], delegatesTo: expect.arrayContaining(['builder_agent']) });
+    expect(agents.get('orchestrator')?.prompt).toContain('Always check the available skills before starting a complex task');
+    expect(test.kernel.settings.default_agent).toBe('orchestrator');
+  }, 60_000);
+});
