@@ -1,0 +1,84 @@
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { bundle } from '../../../core/host/bundle.ts';
+import { createBundleStore } from '../../../core/host/bundle-store.ts';
+import type { Declaration } from '../../../core/host/declaration.ts';
+import { packageRoot } from '../../../core/host/package-version.ts';
+import { shipExtensions } from '../../../core/host/ship-extensions.ts';
+import { sourceDigest } from '../../../core/host/source-digest.ts';
+
+let root: string;
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-bundles-')));
+  await mkdir(path.join(root, 'sandbox/extensions/mine'), { recursive: true });
+  await writeFile(
+    path.join(root, 'sandbox/extensions/mine/manifest.yaml'),
+    'id: mine\nentrypoint: main.ts\nprovides: [tool]\ncommands: [{ path: mine, entry: commands.ts }]\n',
+  );
+  await source(
+    'main.ts',
+    "import { z } from 'pith';\nimport { ulid } from 'ulid';\nexport default class Mine { getTools() { return [ulid, z.string()]; } }",
+  );
+  await source(
+    'commands.ts',
+    "import { PithError, didYouMean } from 'pith';\nexport default () => [new PithError('usage', didYouMean('a', ['b']))];",
+  );
+  await symlink(path.join(packageRoot(), 'node_modules'), path.join(root, 'node_modules'));
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const directory = (): string => path.join(root, 'sandbox/extensions/mine');
+const source = (name: string, text: string) => writeFile(path.join(directory(), name), text);
+const declaration = (): Declaration => ({
+  id: 'mine',
+  directory: directory(),
+  file: path.join(directory(), 'manifest.yaml'),
+  prompt: null,
+  shipped: true,
+  diagnostics: [],
+  digest: sourceDigest(directory()),
+  manifest: { entrypoint: 'main.ts' } as Declaration['manifest'],
+});
+const store = () => createBundleStore({ dataDirectory: path.join(root, 'data'), packageRoot: root });
+
+describe('bundles', () => {
+  it('K6 uses what the build shipped while the sources are the same, and bundles them when they are not', async () => {
+    await shipExtensions({ packageRoot: root });
+    const shipped = await store().bundle(declaration(), 'main.ts');
+    expect(shipped).toMatchObject({ shipped: true, file: expect.stringContaining(path.join('dist', 'ext', 'mine-')) });
+    expect(await readFile(shipped.file, 'utf8')).not.toContain('node_modules');
+    expect(await store().bundle(declaration(), 'commands.ts')).toMatchObject({ shipped: true });
+    await source('main.ts', 'export default class Changed {}');
+    const own = await store().bundle(declaration(), 'main.ts');
+    expect(own).toMatchObject({ shipped: false, file: expect.stringContaining(path.join('data', '.cache', 'bundles')) });
+    expect(await readFile(own.file, 'utf8')).toContain('Changed');
+  });
+
+  it('K6 leaves zod out of an entry that does not use it', async () => {
+    const request = { directory: directory(), packageRoot: root, bundlePackages: true, file: path.join(root, 'out.mjs') };
+    expect(await bundle({ ...request, entry: 'commands.ts' })).not.toContain('full()');
+    expect(await bundle({ ...request, entry: 'main.ts' })).toContain('full()');
+  });
+
+  it('K20 does not keep new sources under an old digest', async () => {
+    const old = declaration();
+    await source('main.ts', 'export default class Newer {}');
+    const made = await store().bundle(old, 'main.ts');
+    expect(await readFile(made.file, 'utf8')).toContain('Newer');
+    await source(
+      'main.ts',
+      "import { z } from 'pith';\nimport { ulid } from 'ulid';\nexport default class Mine { getTools() { return [ulid, z.string()]; } }",
+    );
+    expect(declaration().digest).toBe(old.digest);
+    expect(await readFile((await store().bundle(declaration(), 'main.ts')).file, 'utf8')).toContain('Mine');
+  });
+
+  it('shares one bundling among callers at the same time and leaves no temporary file', async () => {
+    const shared = store();
+    const [one, two] = await Promise.all([shared.bundle(declaration(), 'main.ts'), shared.bundle(declaration(), 'main.ts')]);
+    expect(one).toBe(two);
+    expect(await readdir(path.join(root, 'data/.cache/bundles'))).toEqual([path.basename(one.file)]);
+  });
+});
