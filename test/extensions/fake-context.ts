@@ -1,4 +1,16 @@
-import type { Clock, ExtensionContext, JsonValue, KeyValue, Logger, ModelCallOptions, ModelPart, LanguageModel, ToolCall, ToolDefinition, ToolResult } from 'pith';
+import type {
+  Clock,
+  ExtensionContext,
+  JsonValue,
+  KeyValue,
+  Logger,
+  ModelCallOptions,
+  ModelPart,
+  LanguageModel,
+  ToolCall,
+  ToolDefinition,
+  ToolResult,
+} from 'pith';
 import { isToolResult, toolResult } from 'pith';
 
 /** Lines that were logged, for assertions. */
@@ -19,7 +31,8 @@ export interface FakeContextOptions<Config> {
 /** As much of an extension's context as these extensions use; the rest throws when it is touched. */
 export function fakeContext<Config>(options: FakeContextOptions<Config>): ExtensionContext<Config> {
   const lines = options.lines ?? [];
-  const log = (level: string) => (message: string, fields?: Readonly<Record<string, unknown>>) => void lines.push({ level, message, fields });
+  const log = (level: string) => (message: string, fields?: Readonly<Record<string, unknown>>) =>
+    void lines.push({ level, message, fields });
   const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
   const parts: Partial<ExtensionContext<Config>> = {
     config: options.config,
@@ -59,7 +72,12 @@ export function memoryStore(): KeyValue {
 }
 
 /** Runs a tool as the host does: parses the input, calls, makes a ToolResult. */
-export async function callTool(tools: readonly ToolDefinition[], name: string, input: unknown, signal = new AbortController().signal): Promise<ToolResult> {
+export async function callTool(
+  tools: readonly ToolDefinition[],
+  name: string,
+  input: unknown,
+  signal = new AbortController().signal,
+): Promise<ToolResult> {
   const tool = tools.find((candidate) => candidate.name === name);
   if (tool === undefined) throw new Error(`no tool '${name}'`);
   const parsed = tool.input.safeParse(input);
@@ -79,7 +97,10 @@ export function errorOf(result: ToolResult): { readonly code: string; readonly m
 }
 
 /** All parts of one call of a model. */
-export async function partsOf(model: LanguageModel, options: Partial<ModelCallOptions> & Pick<ModelCallOptions, 'prompt'>): Promise<ModelPart[]> {
+export async function partsOf(
+  model: LanguageModel,
+  options: Partial<ModelCallOptions> & Pick<ModelCallOptions, 'prompt'>,
+): Promise<ModelPart[]> {
   const { stream } = await model.doStream(options);
   const parts: ModelPart[] = [];
   for await (const part of stream) parts.push(part);

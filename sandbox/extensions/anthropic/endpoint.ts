@@ -18,7 +18,9 @@ export function endpointOf(config: Config, getSecret: (name: string) => string |
   if (apiKey === null || apiKey === '') throw new PithError('model_auth', 'no key is set for Anthropic', { cure: `set ${keyName}` });
   const address = own.base_url ?? config.base_url ?? (getSecret('ANTHROPIC_BASE_URL')?.trim() || DEFAULT_ADDRESS);
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
-    throw new PithError('model_unreachable', 'ANTHROPIC_BASE_URL is not an http address', { cure: `unset it, or set it to something like ${DEFAULT_ADDRESS}` });
+    throw new PithError('model_unreachable', 'ANTHROPIC_BASE_URL is not an http address', {
+      cure: `unset it, or set it to something like ${DEFAULT_ADDRESS}`,
+    });
   }
   return { baseUrl: versioned(address), apiKey, headers: { ...config.headers, ...own.headers } };
 }

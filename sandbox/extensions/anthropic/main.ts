@@ -14,7 +14,8 @@ export default class Anthropic implements ModelProvider {
   }
 
   getModel(name: string) {
-    if (name === '') throw new PithError('model_unknown', 'a model of Anthropic needs a name', { cure: `name one, such as anthropic/${MODELS[0]}` });
+    if (name === '')
+      throw new PithError('model_unknown', 'a model of Anthropic needs a name', { cure: `name one, such as anthropic/${MODELS[0]}` });
     const endpoint = endpointOf(this.context.config, (secret) => this.context.getSecret(secret));
     return { model: messagesModel(endpoint, name), contextWindow: contextWindowOf(name, this.context.config.context_windows) };
   }

@@ -56,7 +56,10 @@ async function openRoot(root: string): Promise<FileHandle> {
   } catch (error) {
     await handle.close();
     if (!isAbsence(error)) throw error;
-    throw new FileRefused('jail_unavailable', 'Files cannot be kept inside the sandbox on this system, because it has no /proc; the file tools are off');
+    throw new FileRefused(
+      'jail_unavailable',
+      'Files cannot be kept inside the sandbox on this system, because it has no /proc; the file tools are off',
+    );
   }
 }
 

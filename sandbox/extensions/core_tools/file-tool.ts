@@ -77,7 +77,8 @@ async function run(jail: Jail, policy: Policy, call: Input, signal: AbortSignal)
     case 'write': {
       if (call.content === undefined) return toolError('content_missing', 'write needs `content`');
       const bytes = Buffer.from(call.content);
-      if (bytes.length > MAX_WRITE_BYTES) return toolError('file_too_large', `'${path}' would have ${bytes.length} bytes; at most ${MAX_WRITE_BYTES} are written`);
+      if (bytes.length > MAX_WRITE_BYTES)
+        return toolError('file_too_large', `'${path}' would have ${bytes.length} bytes; at most ${MAX_WRITE_BYTES} are written`);
       await (await jail.stage(segments, bytes)).commit();
       return toolResult({ path, bytes: bytes.length }, { title: `Wrote ${path}` });
     }
@@ -100,7 +101,10 @@ async function read(jail: Jail, segments: readonly string[], part: number, signa
       const sha256 = await digestOf(handle, signal);
       return toolResult({ path, binary: true, type: binaryType(path), size, sha256 }, { title: `${path}: binary, ${size} bytes` });
     }
-    return toolResult({ path, size, ...(parts > 1 ? { part, parts } : {}), text }, { title: `Read ${path}${parts > 1 ? ` (${part}/${parts})` : ''}` });
+    return toolResult(
+      { path, size, ...(parts > 1 ? { part, parts } : {}), text },
+      { title: `Read ${path}${parts > 1 ? ` (${part}/${parts})` : ''}` },
+    );
   });
 }
 
@@ -108,19 +112,24 @@ async function list(jail: Jail, policy: Policy, segments: readonly string[]): Pr
   const path = segments.join('/') || '.';
   const { entries, total } = await jail.list(segments, MAX_ENTRIES);
   const shown = entries.filter((entry) => entry.type !== 'other' && isReadable(policy, [...segments, entry.name]));
-  return toolResult({ path, entries: shown.map(lineOf), ...(total > MAX_ENTRIES ? { more: total - MAX_ENTRIES } : {}) }, { title: `Listed ${path}` });
+  return toolResult(
+    { path, entries: shown.map(lineOf), ...(total > MAX_ENTRIES ? { more: total - MAX_ENTRIES } : {}) },
+    { title: `Listed ${path}` },
+  );
 }
 
 async function transfer(jail: Jail, call: Input, from: readonly string[]): Promise<ToolResult> {
   if (call.to === undefined) return toolError('target_missing', `${call.action} needs \`to\``);
   const to = segmentsOf(call.to, jail.root);
   const paths = { path: from.join('/'), to: to.join('/') };
-  if (!call.overwrite && (await jail.stat(to)) !== null) return toolError('target_exists', `'${paths.to}' exists; set overwrite to replace it`);
+  if (!call.overwrite && (await jail.stat(to)) !== null)
+    return toolError('target_exists', `'${paths.to}' exists; set overwrite to replace it`);
   if (call.action === 'move') {
     await jail.move(from, to);
   } else {
     const bytes = await jail.read(from, async (handle, size) => {
-      if (size > MAX_COPY_BYTES) throw new FileRefused('file_too_large', `'${paths.path}' has ${size} bytes; at most ${MAX_COPY_BYTES} are copied`);
+      if (size > MAX_COPY_BYTES)
+        throw new FileRefused('file_too_large', `'${paths.path}' has ${size} bytes; at most ${MAX_COPY_BYTES} are copied`);
       return handle.readFile();
     });
     await (await jail.stage(to, bytes)).commit();

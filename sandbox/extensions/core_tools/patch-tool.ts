@@ -55,7 +55,12 @@ async function run(jail: Jail, policy: Policy, text: string, signal: AbortSignal
   await apply(jail, changes);
   const paths = changes.map((change) => change.segments.join('/'));
   return toolResult(
-    { changed: changes.map((change) => ({ path: change.segments.join('/'), how: change.before === null ? 'added' : change.after === null ? 'removed' : 'changed' })) },
+    {
+      changed: changes.map((change) => ({
+        path: change.segments.join('/'),
+        how: change.before === null ? 'added' : change.after === null ? 'removed' : 'changed',
+      })),
+    },
     { title: `Patched ${paths.length === 1 ? paths[0] : `${paths.length} files`}` },
   );
 }
@@ -67,9 +72,14 @@ async function changesOf(jail: Jail, file: FilePatch): Promise<readonly Change[]
   const text = before === null ? '' : decodeText(before);
   if (text === null) throw new FileRefused('file_binary', `'${file.from}' is a binary file; nothing was changed`);
   const after = Buffer.from(applyTo(text, file));
-  if (after.length > MAX_BYTES) throw new FileRefused('file_too_large', `'${file.to}' would have more than ${MAX_BYTES} bytes; nothing was changed`);
+  if (after.length > MAX_BYTES)
+    throw new FileRefused('file_too_large', `'${file.to}' would have more than ${MAX_BYTES} bytes; nothing was changed`);
   if (to === null) {
-    if (after.length > 0) throw new FileRefused('patch_failed', `The patch removes '${file.from}' but leaves text in it. Nothing was changed; read the file and try again`);
+    if (after.length > 0)
+      throw new FileRefused(
+        'patch_failed',
+        `The patch removes '${file.from}' but leaves text in it. Nothing was changed; read the file and try again`,
+      );
     return from === null ? [] : [{ segments: from, before, after: null }];
   }
   const moved = from === null || from.join('/') !== to.join('/');
@@ -115,12 +125,17 @@ async function undo(jail: Jail, { segments, before }: Change): Promise<void> {
 
 async function requireUnchanged(jail: Jail, { segments, before }: Change): Promise<void> {
   const same = before === null ? (await jail.stat(segments)) === null : before.equals(await readWhole(jail, segments));
-  if (!same) throw new FileRefused('file_changed', `'${segments.join('/')}' was changed by another meanwhile; nothing was changed, read it and try again`);
+  if (!same)
+    throw new FileRefused(
+      'file_changed',
+      `'${segments.join('/')}' was changed by another meanwhile; nothing was changed, read it and try again`,
+    );
 }
 
 function readWhole(jail: Jail, segments: readonly string[]): Promise<Buffer> {
   return jail.read(segments, async (handle, size) => {
-    if (size > MAX_BYTES) throw new FileRefused('file_too_large', `'${segments.join('/')}' has more than ${MAX_BYTES} bytes and cannot be patched`);
+    if (size > MAX_BYTES)
+      throw new FileRefused('file_too_large', `'${segments.join('/')}' has more than ${MAX_BYTES} bytes and cannot be patched`);
     return handle.readFile();
   });
 }

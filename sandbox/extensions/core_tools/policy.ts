@@ -19,7 +19,10 @@ export class Policy {
     const inData = first === 'data' || this.isInData(segments);
     const settings = segments.length === 1 && /^pith(?:\..*)?\.ya?ml$/.test(first);
     if (inData || settings || segments.some((segment) => /^\.(?:env(?:\..*)?|git)$/i.test(segment))) {
-      throw new FileRefused('protected', `'${segments.join('/')}' holds state or settings, which agents neither read nor change; ask the person`);
+      throw new FileRefused(
+        'protected',
+        `'${segments.join('/')}' holds state or settings, which agents neither read nor change; ask the person`,
+      );
     }
   }
 
@@ -32,7 +35,10 @@ export class Policy {
     if (['extensions', 'agents', 'node_modules'].includes(path[0] ?? '') || name === 'agent.md' || name === 'manifest.yaml') return 'ask';
     const skill = await this.skillAround(segments);
     if (skill !== null) {
-      throw new FileRefused('use_proposal', `'${segments.join('/')}' belongs to the skill '${skill}', which exists: use propose_skill_update. (A new skill of several files is made by one apply_patch)`);
+      throw new FileRefused(
+        'use_proposal',
+        `'${segments.join('/')}' belongs to the skill '${skill}', which exists: use propose_skill_update. (A new skill of several files is made by one apply_patch)`,
+      );
     }
     if (path[0] === 'skills' || name === 'skill.md') return this.config.new_skills === 'auto' ? 'free' : 'ask';
     return 'free';

@@ -2,14 +2,20 @@ import { codeOf, toolError, type ToolResult } from 'pith';
 
 /** Why a file operation is not done. Its message is for the model: no path outside the sandbox, no content. */
 export class FileRefused extends Error {
-  constructor(readonly code: string, message: string) {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
     super(message);
   }
 }
 
 /** One text for all that cannot be used, so that an answer never tells whether something exists outside. */
 export function unavailable(path: string): FileRefused {
-  return new FileRefused('file_unavailable', `There is no usable file or folder '${path}' in the sandbox (links, special files and outside paths are never used)`);
+  return new FileRefused(
+    'file_unavailable',
+    `There is no usable file or folder '${path}' in the sandbox (links, special files and outside paths are never used)`,
+  );
 }
 
 /** What a tool answers for anything thrown by a file operation. An abort is thrown on. */
@@ -19,7 +25,8 @@ export function refusalOf(error: unknown, path: string, signal: AbortSignal): To
   const code = codeOf(error, '');
   const reason = REASONS.get(code);
   // The system's own message names descriptors and absolute paths.
-  if (/^E[A-Z]+$/.test(code)) return toolError('file_failed', `'${path}' could not be used: ${reason ?? 'the system refused it'} (${code})`);
+  if (/^E[A-Z]+$/.test(code))
+    return toolError('file_failed', `'${path}' could not be used: ${reason ?? 'the system refused it'} (${code})`);
   throw error;
 }
 

@@ -41,7 +41,7 @@ export async function readRange(handle: FileHandle, start: number, length: numbe
 export async function digestOf(handle: FileHandle, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(256 * 1024);
-  for (let position = 0; ; ) {
+  for (let position = 0; ;) {
     signal.throwIfAborted();
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
     if (bytesRead === 0) return hash.digest('hex');
@@ -56,9 +56,20 @@ export function binaryType(name: string): string {
 }
 
 const BINARY_TYPES: ReadonlyMap<string, string> = new Map([
-  ['.png', 'image/png'], ['.jpg', 'image/jpeg'], ['.jpeg', 'image/jpeg'], ['.gif', 'image/gif'], ['.webp', 'image/webp'],
-  ['.pdf', 'application/pdf'], ['.zip', 'application/zip'], ['.gz', 'application/gzip'], ['.wasm', 'application/wasm'],
-  ['.mp3', 'audio/mpeg'], ['.mp4', 'video/mp4'], ['.woff2', 'font/woff2'], ['.sqlite', 'application/vnd.sqlite3'], ['.db', 'application/vnd.sqlite3'],
+  ['.png', 'image/png'],
+  ['.jpg', 'image/jpeg'],
+  ['.jpeg', 'image/jpeg'],
+  ['.gif', 'image/gif'],
+  ['.webp', 'image/webp'],
+  ['.pdf', 'application/pdf'],
+  ['.zip', 'application/zip'],
+  ['.gz', 'application/gzip'],
+  ['.wasm', 'application/wasm'],
+  ['.mp3', 'audio/mpeg'],
+  ['.mp4', 'video/mp4'],
+  ['.woff2', 'font/woff2'],
+  ['.sqlite', 'application/vnd.sqlite3'],
+  ['.db', 'application/vnd.sqlite3'],
 ]);
 
 function isContinuation(byte: number | undefined): boolean {

@@ -20,7 +20,8 @@ export function kvTools(store: KeyValue): readonly Tool[] {
       effect: 'idempotent', // the same call twice leaves the same value
       async execute({ key, value }) {
         const bytes = Buffer.byteLength(JSON.stringify(value));
-        if (bytes > MAX_VALUE_BYTES) return toolError('value_too_large', `The value for '${key}' has ${bytes} bytes; at most ${MAX_VALUE_BYTES} can be kept`);
+        if (bytes > MAX_VALUE_BYTES)
+          return toolError('value_too_large', `The value for '${key}' has ${bytes} bytes; at most ${MAX_VALUE_BYTES} can be kept`);
         await store.set(key, value);
         return toolResult({ key, stored: true }, { title: `Kept ${key}` });
       },

@@ -15,7 +15,10 @@ export function answerFrom(id: string, text: SkillText, question: string): strin
   const passages = fittingPassages(question, text.body);
   const place = text.place === null ? '' : ` (${text.place})`;
   if (passages.length > 0) return finish([`From the skill \`${id}\`${place}:`, ...passages.map((passage) => quote(id, passage))]);
-  return finish([`The skill \`${id}\`${place} fits by its description, though no passage shares your words. It begins:`, ...opening(id, text.body)]);
+  return finish([
+    `The skill \`${id}\`${place} fits by its description, though no passage shares your words. It begins:`,
+    ...opening(id, text.body),
+  ]);
 }
 
 export function answerFromNothing(ids: readonly string[], found: readonly string[]): string {
@@ -26,20 +29,27 @@ export function answerFromNothing(ids: readonly string[], found: readonly string
 
 export function answerGreeting(skills: readonly ListedSkill[]): string {
   if (skills.length === 0) return finish(['Hello. I answer from skills, and there are none yet.', ADD]);
-  const lines = skills.slice(0, MAX_NAMED).map((skill) => `- \`${skill.id}\`${skill.description === '' ? '' : `: ${shorten(skill.description)}`}`);
+  const lines = skills
+    .slice(0, MAX_NAMED)
+    .map((skill) => `- \`${skill.id}\`${skill.description === '' ? '' : `: ${shorten(skill.description)}`}`);
   return finish(['Hello. I answer questions from the skills here:', lines.join('\n')]);
 }
 
 export function answerWithoutTools(missing: readonly string[]): string {
   const tools = missing.map((tool) => `\`${tool}\``).join(' and ');
-  return finish([`I answer from skills only, and this agent does not offer ${tools}. Add the extension that provides skills to its \`uses_tools\`, or check with \`pith doctor\` why it is missing.`]);
+  return finish([
+    `I answer from skills only, and this agent does not offer ${tools}. Add the extension that provides skills to its \`uses_tools\`, or check with \`pith doctor\` why it is missing.`,
+  ]);
 }
 
 export function answerToolError(tool: string, output: JsonValue): string {
-  return finish([`I could not answer from the skills: \`${tool}\` failed (${shorten(typeof output === 'string' ? output : JSON.stringify(output), 300)}).`]);
+  return finish([
+    `I could not answer from the skills: \`${tool}\` failed (${shorten(typeof output === 'string' ? output : JSON.stringify(output), 300)}).`,
+  ]);
 }
 
-const ADD = 'To add one, write `sandbox/skills/<id>/SKILL.md` with a `name` and a `description` at its top; it can be used by the next message.';
+const ADD =
+  'To add one, write `sandbox/skills/<id>/SKILL.md` with a `name` and a `description` at its top; it can be used by the next message.';
 
 function quote(id: string, passage: Passage): string {
   // The outermost heading is the title of the file, which the id already says.
@@ -68,7 +78,10 @@ function joinBlocks(blocks: readonly string[]): string {
 }
 
 function names(ids: readonly string[]): string {
-  return ids.slice(0, MAX_NAMED).map((id) => `\`${id}\``).join(', ');
+  return ids
+    .slice(0, MAX_NAMED)
+    .map((id) => `\`${id}\``)
+    .join(', ');
 }
 
 function shorten(text: string, limit = MAX_DESCRIPTION): string {

@@ -30,7 +30,12 @@ export function decide(conversation: Conversation): Decision {
   if (greeting) return answer(answerGreeting(skills));
 
   const match = bestMatch(question, skills);
-  if (match === null) return answerWithoutMatch(conversation, list, skills.map((skill) => skill.id));
+  if (match === null)
+    return answerWithoutMatch(
+      conversation,
+      list,
+      skills.map((skill) => skill.id),
+    );
   const result = calls.findLast((call) => call.tool === READ && idOf(call) === match.id);
   if (result === undefined) return { kind: 'call', tool: read, input: { skill_id: match.id } };
   if (!result.ok) return answer(answerToolError(READ, result.output));
@@ -49,7 +54,12 @@ function answerWithoutMatch(conversation: Conversation, list: string, found: rea
   }
   const everything = conversation.calls.findLast((call) => call.tool === LIST && call.ok && queryOf(call) === '');
   if (everything === undefined) return { kind: 'call', tool: list, input: {} };
-  return answer(answerFromNothing(parseSkillList(everything.output).map((skill) => skill.id), found));
+  return answer(
+    answerFromNothing(
+      parseSkillList(everything.output).map((skill) => skill.id),
+      found,
+    ),
+  );
 }
 
 function loadedBefore(conversation: Conversation, id: string): SkillText | null {
@@ -62,9 +72,16 @@ function loadedBefore(conversation: Conversation, id: string): SkillText | null 
 }
 
 function asksForOverview(question: string): boolean {
-  const text = question.toLowerCase().replace(/[^\p{L}\p{N}\s']/gu, ' ').replace(/\s+/g, ' ').trim();
-  if (text === '' || /^(?:hi|hello|hey|hallo|servus|good (?:morning|day|afternoon|evening)|thanks|thank you|help)(?: \S+){0,2}$/.test(text)) return true;
-  return /^(?:so |and |please )?(?:what can (?:you|i) do(?: here)?|who are you|what are you|(?:list|show)(?: me)?(?: all| your| the)*(?: available)? skills|(?:what|which) skills (?:do you have|are there|can you use|exist))$/.test(text);
+  const text = question
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s']/gu, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+  if (text === '' || /^(?:hi|hello|hey|hallo|servus|good (?:morning|day|afternoon|evening)|thanks|thank you|help)(?: \S+){0,2}$/.test(text))
+    return true;
+  return /^(?:so |and |please )?(?:what can (?:you|i) do(?: here)?|who are you|what are you|(?:list|show)(?: me)?(?: all| your| the)*(?: available)? skills|(?:what|which) skills (?:do you have|are there|can you use|exist))$/.test(
+    text,
+  );
 }
 
 function idOf(call: PastCall): string | null {

@@ -8,7 +8,9 @@ export default class Offline implements ModelProvider {
 
   getModel(name: string) {
     if (name !== LIBRARIAN) {
-      throw new PithError('model_unknown', `there is no model 'offline/${name}'${didYouMean(name, [LIBRARIAN])}`, { cure: `use offline/${LIBRARIAN}` });
+      throw new PithError('model_unknown', `there is no model 'offline/${name}'${didYouMean(name, [LIBRARIAN])}`, {
+        cure: `use offline/${LIBRARIAN}`,
+      });
     }
     return { model: librarian, contextWindow: null };
   }

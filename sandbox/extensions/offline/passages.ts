@@ -71,7 +71,9 @@ type Weights = ReadonlyMap<string, number>;
 /** A word that stands in every section tells them apart least. */
 function weigh(wanted: ReadonlySet<string>, sections: readonly Passage[]): Weights {
   const found = sections.map((section) => termsOf([...section.headings, ...section.blocks].join('\n')));
-  return new Map([...wanted].map((term) => [term, Math.log(1 + sections.length / Math.max(1, found.filter((terms) => terms.has(term)).length))]));
+  return new Map(
+    [...wanted].map((term) => [term, Math.log(1 + sections.length / Math.max(1, found.filter((terms) => terms.has(term)).length))]),
+  );
 }
 
 function scoreOf(section: Passage, weights: Weights): number {

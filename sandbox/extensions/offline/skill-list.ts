@@ -56,11 +56,13 @@ function skillOf(item: JsonValue): readonly ListedSkill[] {
   const id = textOf(item['id']) ?? textOf(item['skill_id']);
   if (id === null) return [];
   const why = item['why'] ?? item['matched'];
-  return [{
-    id,
-    description: textOf(item['description']) ?? textOf(item['brief']) ?? '',
-    why: Array.isArray(why) ? why.filter((term: JsonValue): term is string => typeof term === 'string') : [],
-  }];
+  return [
+    {
+      id,
+      description: textOf(item['description']) ?? textOf(item['brief']) ?? '',
+      why: Array.isArray(why) ? why.filter((term: JsonValue): term is string => typeof term === 'string') : [],
+    },
+  ];
 }
 
 function textOf(value: JsonValue | undefined): string | null {

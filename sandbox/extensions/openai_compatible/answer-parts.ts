@@ -45,7 +45,8 @@ export class AnswerParts {
   end(parts: ModelPart[]): void {
     this.close(parts);
     if (!this.failed) {
-      if (this.finishReason === null) this.fail(new PithError('model_failed', 'the answer ended in the middle', { retryable: true }), parts);
+      if (this.finishReason === null)
+        this.fail(new PithError('model_failed', 'the answer ended in the middle', { retryable: true }), parts);
       else for (const call of this.calls) parts.push(partOf(call));
     }
     parts.push({ type: 'finish', finishReason: this.reason(), usage: usageOf(this.usage) });

@@ -30,7 +30,9 @@ export function endpointOf(prefix: string, config: Config, getSecret: (name: str
   const apiKey = keyName === null ? null : getSecret(keyName) || null;
   // Only OpenAI's own service is known to want a key; servers at other addresses often want none, and say so when they do.
   if (official && apiKey === null) {
-    throw new PithError('model_auth', 'no key is set for OpenAI', { cure: `set ${keyName ?? 'OPENAI_API_KEY'}, or OPENAI_BASE_URL for another server` });
+    throw new PithError('model_auth', 'no key is set for OpenAI', {
+      cure: `set ${keyName ?? 'OPENAI_API_KEY'}, or OPENAI_BASE_URL for another server`,
+    });
   }
   return { prefix, baseUrl, apiKey, official, headers: { ...shared.headers, ...own.headers } };
 }
@@ -44,7 +46,9 @@ function validAddress(text: string | null): string | null {
   const trimmed = text?.trim() ?? '';
   if (trimmed === '') return null;
   if (!URL.canParse(trimmed) || !/^https?:$/.test(new URL(trimmed).protocol)) {
-    throw new PithError('model_unreachable', 'OPENAI_BASE_URL is not an http address', { cure: 'set it to something like http://127.0.0.1:1234/v1' });
+    throw new PithError('model_unreachable', 'OPENAI_BASE_URL is not an http address', {
+      cure: 'set it to something like http://127.0.0.1:1234/v1',
+    });
   }
   return trimmed;
 }

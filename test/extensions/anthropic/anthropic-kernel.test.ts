@@ -6,7 +6,9 @@ let server: AnthropicServer;
 let kernel: TestKernel;
 beforeEach(async () => {
   server = await startAnthropicServer();
-  kernel = await testKernel({ env: { ANTHROPIC_API_KEY: 'key-canary-123456', ANTHROPIC_BASE_URL: server.url, OPENAI_API_KEY: 'sk-other-123456' } });
+  kernel = await testKernel({
+    env: { ANTHROPIC_API_KEY: 'key-canary-123456', ANTHROPIC_BASE_URL: server.url, OPENAI_API_KEY: 'sk-other-123456' },
+  });
 });
 afterEach(async () => {
   await kernel.stop();
@@ -15,7 +17,17 @@ afterEach(async () => {
 
 describe('a turn with a Claude model behind HTTP', () => {
   it('is chosen first among keys, runs parallel calls, and sends a system part whose bytes stay the same', async () => {
-    server.script({ text: 'Looking. ', calls: [{ id: 'a', name: 'list_skills', input: {} }, { id: 'b', name: 'read_skill', input: { skill_id: 'code-review' } }] }, { text: 'Done.' }, { text: 'Again.' });
+    server.script(
+      {
+        text: 'Looking. ',
+        calls: [
+          { id: 'a', name: 'list_skills', input: {} },
+          { id: 'b', name: 'read_skill', input: { skill_id: 'code-review' } },
+        ],
+      },
+      { text: 'Done.' },
+      { text: 'Again.' },
+    );
     expect(await kernel.run('What is there?')).toMatchObject({ reason: 'done', text: expect.stringContaining('Done.') });
     expect(await kernel.run('And now?')).toMatchObject({ reason: 'done', text: 'Again.' });
     const bodies = server.requests.map((request) => request.body);
@@ -23,7 +35,10 @@ describe('a turn with a Claude model behind HTTP', () => {
     expect(new Set(bodies.map((body) => JSON.stringify([body.system, body.tools]))).size).toBe(1);
     expect(bodies[0]?.system?.at(-1)).toMatchObject({ cache_control: { type: 'ephemeral' } });
     const results = bodies[1]?.messages.at(-1)?.content ?? [];
-    expect(results.map((part) => [part['type'], part['tool_use_id']])).toEqual([['tool_result', 'a'], ['tool_result', 'b']]);
+    expect(results.map((part) => [part['type'], part['tool_use_id']])).toEqual([
+      ['tool_result', 'a'],
+      ['tool_result', 'b'],
+    ]);
   });
 
   it('K61 ends with a clear error, without the key, when the key is refused', async () => {

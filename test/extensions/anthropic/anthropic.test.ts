@@ -10,19 +10,31 @@ beforeEach(async () => void (server = await startAnthropicServer()));
 afterEach(() => server.close());
 
 function provider(settings: Record<string, unknown> = {}, secrets: Record<string, string> = {}) {
-  return new Anthropic(fakeContext({ config: config.parse(settings), secrets: { ANTHROPIC_API_KEY: 'key-test', ANTHROPIC_BASE_URL: server.url, ...secrets } }));
+  return new Anthropic(
+    fakeContext({ config: config.parse(settings), secrets: { ANTHROPIC_API_KEY: 'key-test', ANTHROPIC_BASE_URL: server.url, ...secrets } }),
+  );
 }
 
 const model = () => provider().getModel('claude-test').model;
-const prompt: ModelCallOptions['prompt'] = [{ role: 'system', content: 'Role.' }, { role: 'system', content: 'Context.' }, userText('Hello')];
-const tools: ModelCallOptions['tools'] = [{ type: 'function', name: 'look_up', description: 'Looks up.', inputSchema: { type: 'object', properties: {} } }];
+const prompt: ModelCallOptions['prompt'] = [
+  { role: 'system', content: 'Role.' },
+  { role: 'system', content: 'Context.' },
+  userText('Hello'),
+];
+const tools: ModelCallOptions['tools'] = [
+  { type: 'function', name: 'look_up', description: 'Looks up.', inputSchema: { type: 'object', properties: {} } },
+];
 
 describe('anthropic over HTTP', () => {
   it('streams text and reports the usage of the server', async () => {
     server.script({ text: ['Hel', 'lo'], usage: { input: 12, output: 7 } });
     const parts = await partsOf(model(), { prompt });
     expect(parts.filter((part) => part.type === 'text-delta').map((part) => part.delta)).toEqual(['Hel', 'lo']);
-    expect(parts.at(-1)).toMatchObject({ type: 'finish', finishReason: { unified: 'stop' }, usage: { inputTokens: { total: 12 }, outputTokens: { total: 7 } } });
+    expect(parts.at(-1)).toMatchObject({
+      type: 'finish',
+      finishReason: { unified: 'stop' },
+      usage: { inputTokens: { total: 12 }, outputTokens: { total: 7 } },
+    });
     expect(server.requests[0]?.path).toBe('/v1/messages');
     expect(server.requests[0]?.headers['x-api-key']).toBe('key-test');
   });
@@ -31,15 +43,27 @@ describe('anthropic over HTTP', () => {
     server.script({ text: 'a' });
     await partsOf(model(), { prompt });
     const body = server.requests[0]?.body;
-    expect(body?.system?.map((block) => [block.text, block.cache_control])).toEqual([['Role.', undefined], ['Context.', { type: 'ephemeral' }]]);
+    expect(body?.system?.map((block) => [block.text, block.cache_control])).toEqual([
+      ['Role.', undefined],
+      ['Context.', { type: 'ephemeral' }],
+    ]);
     expect(body).not.toHaveProperty('thinking');
     expect(JSON.stringify(body?.messages)).not.toContain('cache_control');
   });
 
   it('assembles parallel calls from their pieces', async () => {
-    server.script({ text: 'Two.', calls: [{ id: 'a', name: 'look_up', input: { word: 'x' } }, { id: 'b', name: 'look_up', input: { word: 'y' } }] });
+    server.script({
+      text: 'Two.',
+      calls: [
+        { id: 'a', name: 'look_up', input: { word: 'x' } },
+        { id: 'b', name: 'look_up', input: { word: 'y' } },
+      ],
+    });
     const parts = await partsOf(model(), { prompt, tools });
-    expect(parts.filter((part) => part.type === 'tool-call').map((part) => [part.toolCallId, JSON.parse(part.input)])).toEqual([['a', { word: 'x' }], ['b', { word: 'y' }]]);
+    expect(parts.filter((part) => part.type === 'tool-call').map((part) => [part.toolCallId, JSON.parse(part.input)])).toEqual([
+      ['a', { word: 'x' }],
+      ['b', { word: 'y' }],
+    ]);
     expect(parts.at(-1)).toMatchObject({ finishReason: { unified: 'tool-calls' } });
   });
 
@@ -54,9 +78,20 @@ describe('anthropic over HTTP', () => {
     expect(await server.requests[0]?.abandoned).toBe(true);
   });
 
-  it.each([[401, false], [404, false], [429, true], [500, true], [529, true]])('rejects status %i with its code and whether it may be tried again', async (status, retryable) => {
+  it.each([
+    [401, false],
+    [404, false],
+    [429, true],
+    [500, true],
+    [529, true],
+  ])('rejects status %i with its code and whether it may be tried again', async (status, retryable) => {
     server.script({ status, headers: { 'retry-after': '3' }, error: { message: `no: ${status}` } });
-    const failure: unknown = await model().doStream({ prompt }).then(() => null, (error: unknown) => error);
+    const failure: unknown = await model()
+      .doStream({ prompt })
+      .then(
+        () => null,
+        (error: unknown) => error,
+      );
     expect(failure).toMatchObject({ statusCode: status, isRetryable: retryable, message: `no: ${status}` });
     expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure as object))).not.toContain('key-test');
   });
@@ -73,7 +108,9 @@ describe('anthropic over HTTP', () => {
   });
 
   it('names the cure when there is no key', () => {
-    expect(() => provider({}, { ANTHROPIC_API_KEY: '' }).getModel('claude-test')).toThrow(expect.objectContaining({ code: 'model_auth', cure: 'set ANTHROPIC_API_KEY' }));
+    expect(() => provider({}, { ANTHROPIC_API_KEY: '' }).getModel('claude-test')).toThrow(
+      expect.objectContaining({ code: 'model_auth', cure: 'set ANTHROPIC_API_KEY' }),
+    );
   });
 
   it('knows the context window of its models, and takes another from the settings', async () => {

@@ -9,7 +9,8 @@ let bench: Workbench;
 beforeEach(async () => void (bench = await workbench()));
 afterEach(() => bench.remove());
 
-const change = (path: string, before: string, after: string) => `--- a/${path}\n+++ b/${path}\n@@ -1,3 +1,3 @@\n one\n-${before}\n+${after}\n three\n`;
+const change = (path: string, before: string, after: string) =>
+  `--- a/${path}\n+++ b/${path}\n@@ -1,3 +1,3 @@\n one\n-${before}\n+${after}\n three\n`;
 const add = (path: string, text: string) => `--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+${text}\n`;
 const remove = (path: string, text: string) => `--- a/${path}\n+++ /dev/null\n@@ -1 +0,0 @@\n-${text}\n`;
 const THREE = 'one\ntwo\nthree\n';
@@ -23,9 +24,21 @@ describe('apply_patch', () => {
     const result = await bench.patch(change('a.txt', 'two', 'TWO') + add('more/new.txt', 'hi') + remove('gone.txt', 'bye') + rename);
     expect(result).toMatchObject({
       ok: true,
-      output: { changed: [{ path: 'a.txt', how: 'changed' }, { path: 'more/new.txt', how: 'added' }, { path: 'gone.txt', how: 'removed' }, { path: 'deep/new.txt', how: 'added' }, { path: 'old.txt', how: 'removed' }] },
+      output: {
+        changed: [
+          { path: 'a.txt', how: 'changed' },
+          { path: 'more/new.txt', how: 'added' },
+          { path: 'gone.txt', how: 'removed' },
+          { path: 'deep/new.txt', how: 'added' },
+          { path: 'old.txt', how: 'removed' },
+        ],
+      },
     });
-    expect([await bench.get('a.txt'), await bench.get('more/new.txt'), await bench.get('deep/new.txt')]).toEqual(['one\nTWO\nthree\n', 'hi\n', 'one\n2\nthree\n']);
+    expect([await bench.get('a.txt'), await bench.get('more/new.txt'), await bench.get('deep/new.txt')]).toEqual([
+      'one\nTWO\nthree\n',
+      'hi\n',
+      'one\n2\nthree\n',
+    ]);
     expect((await readdir(bench.sandbox)).sort()).toEqual(['a.txt', 'deep', 'more']);
   });
 
@@ -43,7 +56,9 @@ describe('apply_patch', () => {
     const second = `--- a/b.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n@@ -5,2 +5,2 @@\n-five\n+V\n 6\n`;
     const result = await bench.patch(change('a.txt', 'two', 'TWO') + second);
     expect(result).toMatchObject({ ok: false, error: { code: 'patch_failed' } });
-    expect(errorOf(result).message).toMatch(/Hunk 2 of 2 does not fit 'b\.txt' at line 5: expected `five`, line 5 is `5`.*Nothing was changed/);
+    expect(errorOf(result).message).toMatch(
+      /Hunk 2 of 2 does not fit 'b\.txt' at line 5: expected `five`, line 5 is `5`.*Nothing was changed/,
+    );
     expect([await bench.get('a.txt'), await readdir(bench.sandbox)]).toEqual([THREE, ['a.txt', 'b.txt']]);
   });
 
@@ -56,7 +71,9 @@ describe('apply_patch', () => {
       return segments[0] === 'gone.txt' ? Promise.reject(Object.assign(new Error('x'), { code: 'ENOSPC' })) : original.call(this, segments);
     };
     try {
-      const result = await bench.patch(change('a.txt', 'two', '2') + add('new.txt', 'hi') + change('b.txt', 'two', '2') + remove('gone.txt', 'bye'));
+      const result = await bench.patch(
+        change('a.txt', 'two', '2') + add('new.txt', 'hi') + change('b.txt', 'two', '2') + remove('gone.txt', 'bye'),
+      );
       expect(result).toMatchObject({ ok: false, error: { code: 'file_failed', message: expect.stringContaining('no space is left') } });
     } finally {
       Jail.prototype.remove = original;
@@ -88,7 +105,10 @@ describe('apply_patch', () => {
     ['no hunk', '--- a/a.txt\n+++ b/a.txt\n'],
   ])('K60 says that %s is no usable patch', async (_what, text) => {
     await bench.put('a.txt', THREE);
-    expect(await bench.patch(text)).toMatchObject({ ok: false, error: { code: 'patch_invalid', message: expect.stringMatching(/^The patch cannot be used: ./) } });
+    expect(await bench.patch(text)).toMatchObject({
+      ok: false,
+      error: { code: 'patch_invalid', message: expect.stringMatching(/^The patch cannot be used: ./) },
+    });
     expect(await bench.needsApproval('apply_patch', { patch: text })).toBe(false);
     expect(await bench.get('a.txt')).toBe(THREE);
   });
@@ -99,12 +119,21 @@ describe('apply_patch', () => {
     await bench.put('skills/old/SKILL.md', THREE);
     await symlink(join(bench.outside, 'secret.txt'), join(bench.sandbox, 'link'));
     const cases: readonly (readonly [string, string])[] = [
-      [add('../outside/new.txt', 'x'), 'file_unavailable'], [add('/tmp/x', 'x'), 'file_unavailable'], [change('link', 'two', '2'), 'file_unavailable'],
-      [add('data/x', 'x'), 'protected'], [change('skills/old/SKILL.md', 'two', '2'), 'use_proposal'], [remove('bin', 'x'), 'file_binary'],
-      [add('a.txt', 'x'), 'target_exists'], [remove('a.txt', 'one'), 'patch_failed'], [change('none', 'two', '2'), 'file_unavailable'],
+      [add('../outside/new.txt', 'x'), 'file_unavailable'],
+      [add('/tmp/x', 'x'), 'file_unavailable'],
+      [change('link', 'two', '2'), 'file_unavailable'],
+      [add('data/x', 'x'), 'protected'],
+      [change('skills/old/SKILL.md', 'two', '2'), 'use_proposal'],
+      [remove('bin', 'x'), 'file_binary'],
+      [add('a.txt', 'x'), 'target_exists'],
+      [remove('a.txt', 'one'), 'patch_failed'],
+      [change('none', 'two', '2'), 'file_unavailable'],
     ];
     for (const [text, code] of cases) {
-      expect({ text, result: await bench.patch(add('new.txt', 'x') + text) }).toMatchObject({ text, result: { ok: false, error: { code } } });
+      expect({ text, result: await bench.patch(add('new.txt', 'x') + text) }).toMatchObject({
+        text,
+        result: { ok: false, error: { code } },
+      });
       expect({ text, result: await bench.patch(text) }).toMatchObject({ text, result: { ok: false, error: { code } } });
     }
     expect(await readdir(bench.outside)).toEqual(['secret.txt']);

@@ -13,9 +13,17 @@ const refused = (code: string) => ({ ok: false, error: { code } });
 
 describe('file', () => {
   it('K60 writes, reads, lists and describes files, making folders on the way', async () => {
-    expect(await bench.file({ action: 'write', path: 'notes/a/b.md', content: 'Grüß Gott\n' })).toMatchObject({ ok: true, output: { path: 'notes/a/b.md', bytes: 12 } });
-    expect(await bench.file({ action: 'read', path: './notes//a/b.md' })).toMatchObject({ ok: true, output: { path: 'notes/a/b.md', text: 'Grüß Gott\n' } });
-    expect(await bench.file({ action: 'list', path: 'notes/a' })).toMatchObject({ output: { entries: [{ name: 'b.md', type: 'file', size: 12 }] } });
+    expect(await bench.file({ action: 'write', path: 'notes/a/b.md', content: 'Grüß Gott\n' })).toMatchObject({
+      ok: true,
+      output: { path: 'notes/a/b.md', bytes: 12 },
+    });
+    expect(await bench.file({ action: 'read', path: './notes//a/b.md' })).toMatchObject({
+      ok: true,
+      output: { path: 'notes/a/b.md', text: 'Grüß Gott\n' },
+    });
+    expect(await bench.file({ action: 'list', path: 'notes/a' })).toMatchObject({
+      output: { entries: [{ name: 'b.md', type: 'file', size: 12 }] },
+    });
     expect(await bench.file({ action: 'list', path: '.' })).toMatchObject({ output: { entries: [{ name: 'notes', type: 'directory' }] } });
     expect(await bench.file({ action: 'stat', path: 'notes' })).toMatchObject({ output: { type: 'directory' } });
     expect(await bench.file({ action: 'read', path: join(bench.sandbox, 'notes/a/b.md') })).toMatchObject({ ok: true });
@@ -66,7 +74,9 @@ describe('file', () => {
     await bench.put('a.png', bytes);
     await bench.put('latin1.txt', Buffer.from([0x47, 0xfc, 0x6e]));
     const result = await bench.file({ action: 'read', path: 'a.png' });
-    expect(result).toMatchObject({ output: { binary: true, type: 'image/png', size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') } });
+    expect(result).toMatchObject({
+      output: { binary: true, type: 'image/png', size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') },
+    });
     expect(JSON.stringify(result)).not.toContain('CANARY');
     expect(await bench.file({ action: 'read', path: 'latin1.txt' })).toMatchObject({ output: { binary: true } });
     await bench.file({ action: 'copy', path: 'a.png', to: 'b.png' });
@@ -75,7 +85,9 @@ describe('file', () => {
 
   it('K60 refuses to write more than its cap and leaves the old file', async () => {
     await bench.put('a.txt', 'old');
-    expect(await bench.file({ action: 'write', path: 'a.txt', content: 'x'.repeat(1024 * 1024 + 1) })).toMatchObject(refused('file_too_large'));
+    expect(await bench.file({ action: 'write', path: 'a.txt', content: 'x'.repeat(1024 * 1024 + 1) })).toMatchObject(
+      refused('file_too_large'),
+    );
     expect(await bench.get('a.txt')).toBe('old');
   });
 
@@ -103,8 +115,21 @@ describe('what needs a person', () => {
 
   it('K60 asks before changes under extensions and agents, not for reading or for notes', async () => {
     await bench.put('extensions/kv/main.ts', 'code');
-    for (const path of ['extensions/kv/main.ts', 'extensions/new/a.ts', 'agents/x/manifest.yaml', './agents//y/AGENT.md', 'Extensions/x/a', 'more/AGENT.md', 'node_modules/a/b.js']) {
-      for (const call of [{ action: 'write', path, content: '' }, { action: 'delete', path }, { action: 'move', path: 'note.md', to: path }, { action: 'copy', path: 'note.md', to: path }]) {
+    for (const path of [
+      'extensions/kv/main.ts',
+      'extensions/new/a.ts',
+      'agents/x/manifest.yaml',
+      './agents//y/AGENT.md',
+      'Extensions/x/a',
+      'more/AGENT.md',
+      'node_modules/a/b.js',
+    ]) {
+      for (const call of [
+        { action: 'write', path, content: '' },
+        { action: 'delete', path },
+        { action: 'move', path: 'note.md', to: path },
+        { action: 'copy', path: 'note.md', to: path },
+      ]) {
         expect({ call, asks: await asks(call) }).toEqual({ call, asks: true });
       }
     }
@@ -137,7 +162,10 @@ describe('what needs a person', () => {
       { action: 'copy', path: 'note.md', to: 'skills/old/note.md' },
     ]) {
       const result = await bench.file(call);
-      expect({ call, result }).toMatchObject({ call, result: { ok: false, error: { code: 'use_proposal', message: expect.stringContaining('propose_skill_update') } } });
+      expect({ call, result }).toMatchObject({
+        call,
+        result: { ok: false, error: { code: 'use_proposal', message: expect.stringContaining('propose_skill_update') } },
+      });
       expect(await asks(call)).toBe(false);
     }
     expect(await bench.get('skills/old/skill.md')).toBe('body');
@@ -147,7 +175,14 @@ describe('what needs a person', () => {
   it('K60 K61 neither reads nor changes state, settings and keys', async () => {
     for (const path of ['data/kv/x.json', 'data/pith.db', 'pith.yaml', '.env', 'extensions/a/.env.local', '.git/config', 'DATA/x']) {
       await bench.put(path, 'CANARY');
-      for (const call of [{ action: 'read', path }, { action: 'stat', path }, { action: 'write', path, content: 'x' }, { action: 'delete', path }, { action: 'copy', path, to: 'a' }, { action: 'move', path, to: 'a' }]) {
+      for (const call of [
+        { action: 'read', path },
+        { action: 'stat', path },
+        { action: 'write', path, content: 'x' },
+        { action: 'delete', path },
+        { action: 'copy', path, to: 'a' },
+        { action: 'move', path, to: 'a' },
+      ]) {
         const result = await bench.file(call);
         expect({ call, result }).toMatchObject({ call, result: refused('protected') });
         expect(JSON.stringify(result)).not.toContain('CANARY');

@@ -18,8 +18,11 @@ const changes = (path: string) => [
   { action: 'move', path: 'inside.txt', to: path, overwrite: true },
 ];
 const reads = (path: string) => [
-  { action: 'read', path }, { action: 'list', path }, { action: 'stat', path },
-  { action: 'copy', path, to: 'stolen' }, { action: 'move', path, to: 'stolen' },
+  { action: 'read', path },
+  { action: 'list', path },
+  { action: 'stat', path },
+  { action: 'copy', path, to: 'stolen' },
+  { action: 'move', path, to: 'stolen' },
 ];
 
 async function expectUntouched(): Promise<void> {
@@ -31,9 +34,38 @@ async function expectUntouched(): Promise<void> {
 describe('the jail of the file tools', () => {
   it('K60 refuses every way out, with one error that does not tell what exists', async () => {
     await bench.put('inside.txt', 'inside');
-    const up = ['../outside/secret.txt', 'a/../../outside/secret.txt', './../outside/secret.txt', '..', '../..', '.././/outside/secret.txt', `${bench.sandbox}/../outside/secret.txt`];
-    const absolute = [join(bench.outside, 'secret.txt'), '/etc/passwd', '//etc/passwd', 'file:///etc/passwd', '~/secret', 'C:\\secret', 'c:/secret', `${bench.sandbox}x/y`, '/proc/self/environ'];
-    const encoded = ['..\\outside\\secret.txt', '%2e%2e/outside/secret.txt', '..%2foutside%2fsecret.txt', '%2e%2e%2foutside', '..%c0%afoutside', '．．/outside', '\u2025/outside', 'a\0/../../outside/secret.txt', 'inside.txt\0', '..;/outside'];
+    const up = [
+      '../outside/secret.txt',
+      'a/../../outside/secret.txt',
+      './../outside/secret.txt',
+      '..',
+      '../..',
+      '.././/outside/secret.txt',
+      `${bench.sandbox}/../outside/secret.txt`,
+    ];
+    const absolute = [
+      join(bench.outside, 'secret.txt'),
+      '/etc/passwd',
+      '//etc/passwd',
+      'file:///etc/passwd',
+      '~/secret',
+      'C:\\secret',
+      'c:/secret',
+      `${bench.sandbox}x/y`,
+      '/proc/self/environ',
+    ];
+    const encoded = [
+      '..\\outside\\secret.txt',
+      '%2e%2e/outside/secret.txt',
+      '..%2foutside%2fsecret.txt',
+      '%2e%2e%2foutside',
+      '..%c0%afoutside',
+      '．．/outside',
+      '\u2025/outside',
+      'a\0/../../outside/secret.txt',
+      'inside.txt\0',
+      '..;/outside',
+    ];
     const odd = ['a\n../b', 'x'.repeat(300), 'y/'.repeat(600), '....//outside/secret.txt', '..../outside'];
     for (const path of [...up, ...absolute, ...encoded, ...odd]) {
       for (const call of reads(path)) {
@@ -63,8 +95,21 @@ describe('the jail of the file tools', () => {
     const socket = createServer().listen(join(bench.sandbox, 'socket'));
     await once(socket, 'listening');
     try {
-      for (const path of ['link', 'folder-link', 'folder-link/secret.txt', 'inner-link', 'dangling', 'loop', 'loop/x', 'hard', 'pipe', 'socket', 'inside.txt/x']) {
-        for (const call of [...reads(path), ...changes(path)]) expect({ call, result: await bench.file(call) }).toMatchObject({ call, result: { ok: false } });
+      for (const path of [
+        'link',
+        'folder-link',
+        'folder-link/secret.txt',
+        'inner-link',
+        'dangling',
+        'loop',
+        'loop/x',
+        'hard',
+        'pipe',
+        'socket',
+        'inside.txt/x',
+      ]) {
+        for (const call of [...reads(path), ...changes(path)])
+          expect({ call, result: await bench.file(call) }).toMatchObject({ call, result: { ok: false } });
       }
       expect(await bench.file({ action: 'list', path: '.' })).toMatchObject({ output: { entries: [{ name: 'inside.txt' }] } });
       expect(await bench.get('inside.txt')).toBe('inside');
@@ -88,7 +133,9 @@ describe('the jail of the file tools', () => {
         put('file', () => fs.symlinkSync(outside + '/secret.txt', at('next')));
         put('file', () => fs.writeFileSync(at('next'), 'inside'));
       }`;
-    const swapper = spawn(process.execPath, ['-e', script, join(bench.sandbox, 'play'), bench.outside], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const swapper = spawn(process.execPath, ['-e', script, join(bench.sandbox, 'play'), bench.outside], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const closed = once(swapper, 'close');
     try {
       await Promise.race([once(swapper.stdout, 'data'), closed]);
@@ -117,6 +164,9 @@ describe('the jail of the file tools', () => {
     expect(result).toMatchObject({ ok: false, error: { code: 'file_unavailable' } });
     expect(JSON.stringify(result)).not.toMatch(/CANARY|\/proc|\/tmp/);
     await writeFile(join(bench.sandbox, 'plain'), '');
-    expect(await bench.file({ action: 'write', path: 'plain/x', content: 'x' })).toMatchObject({ ok: false, error: { code: 'file_unavailable' } });
+    expect(await bench.file({ action: 'write', path: 'plain/x', content: 'x' })).toMatchObject({
+      ok: false,
+      error: { code: 'file_unavailable' },
+    });
   });
 });

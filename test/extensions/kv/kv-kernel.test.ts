@@ -5,7 +5,12 @@ const agent = 'id: keeper\nversion: 1.0.0\nagent:\n  description: Keeps values.\
 
 describe.each([{ wire: false }, { wire: true }])('kv in the kernel (wire: $wire)', ({ wire }) => {
   it('K95 keeps a value across turns and restarts, through the tools that an agent lists', async () => {
-    const model = scriptedModel([{ calls: [{ name: 'kv_set', input: { key: 'city', value: ['Graz'] } }] }, { text: 'Kept.' }, { calls: [{ name: 'kv_get', input: { key: 'city' } }] }, { text: 'Graz.' }]);
+    const model = scriptedModel([
+      { calls: [{ name: 'kv_set', input: { key: 'city', value: ['Graz'] } }] },
+      { text: 'Kept.' },
+      { calls: [{ name: 'kv_get', input: { key: 'city' } }] },
+      { text: 'Graz.' },
+    ]);
     const kernel = await testKernel({ wire, model, files: { 'agents/keeper/manifest.yaml': agent } });
     const first = await kernel.run('keep it', { agent: 'keeper' });
     expect(first.requests[0]?.tools.map((tool) => tool.name).sort()).toEqual(['kv_delete', 'kv_get', 'kv_list', 'kv_set']);

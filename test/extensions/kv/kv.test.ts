@@ -11,7 +11,10 @@ const call = (name: string, input: unknown) => callTool(tools, name, input);
 describe('kv', () => {
   it('K95 keeps, reads, lists and forgets values', async () => {
     expect(await call('kv_set', { key: 'city', value: { name: 'Graz', rain: [1, null] } })).toMatchObject({ ok: true });
-    expect(await call('kv_get', { key: 'city' })).toMatchObject({ ok: true, output: { key: 'city', value: { name: 'Graz', rain: [1, null] } } });
+    expect(await call('kv_get', { key: 'city' })).toMatchObject({
+      ok: true,
+      output: { key: 'city', value: { name: 'Graz', rain: [1, null] } },
+    });
     await call('kv_set', { key: 'city', value: 'Linz' });
     await call('kv_set', { key: 'colour', value: 3 });
     expect(await call('kv_get', { key: 'city' })).toMatchObject({ output: { value: 'Linz' } });
@@ -44,11 +47,19 @@ describe('kv', () => {
   it('K95 refuses an empty or over-long key and a value that is too large', async () => {
     expect(await call('kv_set', { key: '  ', value: 1 })).toMatchObject({ ok: false, error: { code: 'tool_input_invalid' } });
     expect(await call('kv_set', { key: 'é'.repeat(257), value: 1 })).toMatchObject({ ok: false, error: { code: 'tool_input_invalid' } });
-    expect(await call('kv_set', { key: 'big', value: 'x'.repeat(65_536) })).toMatchObject({ ok: false, error: { code: 'value_too_large' } });
+    expect(await call('kv_set', { key: 'big', value: 'x'.repeat(65_536) })).toMatchObject({
+      ok: false,
+      error: { code: 'value_too_large' },
+    });
     expect(await call('kv_list', {})).toMatchObject({ output: { total: 0 } });
   });
 
   it('K95 says of each tool what a resumed turn may repeat', () => {
-    expect(tools.map((tool) => [tool.name, tool.effect])).toEqual([['kv_set', 'idempotent'], ['kv_get', 'read'], ['kv_list', 'read'], ['kv_delete', 'idempotent']]);
+    expect(tools.map((tool) => [tool.name, tool.effect])).toEqual([
+      ['kv_set', 'idempotent'],
+      ['kv_get', 'read'],
+      ['kv_list', 'read'],
+      ['kv_delete', 'idempotent'],
+    ]);
   });
 });

@@ -30,10 +30,14 @@ Read the whole change before you comment.
 
 const shelf: Outputs = {
   list_skills: () => ({ skills: SKILLS }),
-  read_skill: ({ skill_id }) => (skill_id === 'code-review' ? `<skill id="code-review" directory="sandbox/skills/code-review">\n${BODY}</skill>` : { error: 'skill_not_found' }),
+  read_skill: ({ skill_id }) =>
+    skill_id === 'code-review'
+      ? `<skill id="code-review" directory="sandbox/skills/code-review">\n${BODY}</skill>`
+      : { error: 'skill_not_found' },
 };
 
-const toolsOf = (names: readonly string[]): ModelCallOptions['tools'] => names.map((name) => ({ type: 'function', name, inputSchema: { type: 'object' } }));
+const toolsOf = (names: readonly string[]): ModelCallOptions['tools'] =>
+  names.map((name) => ({ type: 'function', name, inputSchema: { type: 'object' } }));
 
 /** Runs the steps of one turn as a loop does, and keeps what happened in `history`. */
 async function ask(question: string, outputs: Outputs = shelf, history: Message[] = [{ role: 'system', content: 'Prompt.' }]) {
@@ -54,10 +58,18 @@ async function ask(question: string, outputs: Outputs = shelf, history: Message[
     history.push({ role: 'assistant', content: [{ type: 'tool-call', toolCallId: call.toolCallId, toolName: call.toolName, input }] });
     history.push({
       role: 'tool',
-      content: [{
-        type: 'tool-result', toolCallId: call.toolCallId, toolName: call.toolName,
-        output: failed ? { type: 'error-json', value: output as never } : typeof output === 'string' ? { type: 'text', value: output } : { type: 'json', value: output as never },
-      }],
+      content: [
+        {
+          type: 'tool-result',
+          toolCallId: call.toolCallId,
+          toolName: call.toolName,
+          output: failed
+            ? { type: 'error-json', value: output as never }
+            : typeof output === 'string'
+              ? { type: 'text', value: output }
+              : { type: 'json', value: output as never },
+        },
+      ],
     });
   }
   throw new Error('the librarian did not come to an answer');
@@ -96,12 +108,15 @@ describe('offline/librarian', () => {
     expect(text).toContain(CONNECT);
   });
 
-  it.each(['Hi!', 'hello there', 'What can you do?', 'list skills', 'Which skills are there?'])('lists the skills for %j', async (question) => {
-    const { text, calls } = await ask(question);
-    expect(calls).toEqual([{ name: 'list_skills', input: {} }]);
-    expect(text).toContain('- `code-review`: Review code');
-    expect(text).toContain('- `extension-development`');
-  });
+  it.each(['Hi!', 'hello there', 'What can you do?', 'list skills', 'Which skills are there?'])(
+    'lists the skills for %j',
+    async (question) => {
+      const { text, calls } = await ask(question);
+      expect(calls).toEqual([{ name: 'list_skills', input: {} }]);
+      expect(text).toContain('- `code-review`: Review code');
+      expect(text).toContain('- `extension-development`');
+    },
+  );
 
   it('says which tools are missing instead of guessing', async () => {
     const { text, calls } = await ask('review my code', { kv_get: () => null });
@@ -126,7 +141,10 @@ describe('offline/librarian', () => {
 
   it('works with lists given as text, with ids in backticks', async () => {
     const lines: Outputs = { ...shelf, list_skills: () => SKILLS.map((skill) => `• \`${skill.id}\` — ${skill.description}`).join('\n') };
-    expect((await ask('split my goal into tasks', lines)).calls[1]).toEqual({ name: 'read_skill', input: { skill_id: 'task-decomposition' } });
+    expect((await ask('split my goal into tasks', lines)).calls[1]).toEqual({
+      name: 'read_skill',
+      input: { skill_id: 'task-decomposition' },
+    });
   });
 
   it('streams small deltas, gives the same bytes again and makes ids that differ between calls of a thread', async () => {
@@ -136,7 +154,9 @@ describe('offline/librarian', () => {
     expect(first.parts.filter((part) => part.type === 'text-delta').length).toBeGreaterThan(20);
     expect(first.parts.at(-1)).toMatchObject({ type: 'finish', finishReason: { unified: 'stop' } });
     await ask('review my extension for best practices', shelf, first.history);
-    const ids = first.history.flatMap((message) => (message.role === 'assistant' ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : [])) : []));
+    const ids = first.history.flatMap((message) =>
+      message.role === 'assistant' ? message.content.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : [])) : [],
+    );
     expect(ids).toHaveLength(4);
     expect(new Set(ids).size).toBe(4);
   });
@@ -154,7 +174,9 @@ describe('offline/librarian', () => {
   });
 
   it('K44 names the nearest model for another name', async () => {
-    expect(() => new Offline().getModel('libarian')).toThrow(expect.objectContaining({ code: 'model_unknown', message: expect.stringContaining("did you mean 'librarian'") }));
+    expect(() => new Offline().getModel('libarian')).toThrow(
+      expect.objectContaining({ code: 'model_unknown', message: expect.stringContaining("did you mean 'librarian'") }),
+    );
     expect(await new Offline().models()).toEqual([{ name: 'librarian', contextWindow: null }]);
   });
 });

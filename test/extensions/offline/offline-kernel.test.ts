@@ -14,7 +14,10 @@ describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped 
     kernel = await testKernel({ wire });
     const turn = await kernel.run('review my extension for best practices');
     expect(turn).toMatchObject({ reason: 'done', error: undefined });
-    expect(calls(turn)).toEqual([['list_skills', { query: 'review my extension for best practices' }], ['read_skill', { skill_id: 'code-review' }]]);
+    expect(calls(turn)).toEqual([
+      ['list_skills', { query: 'review my extension for best practices' }],
+      ['read_skill', { skill_id: 'code-review' }],
+    ]);
     expect(turn.results.map((result) => result.ok)).toEqual([true, true]);
     expect(turn.text).toContain('code-review › Best practices');
     expect(turn.text).toContain('code-review');
@@ -30,7 +33,8 @@ describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped 
   });
 
   it('finds a skill of the user, and says so when nothing fits', async () => {
-    const skill = '---\nname: sourdough\ndescription: Bake sourdough bread with wild yeast.\n---\n# Sourdough\n\n## Proofing\n\nLet the dough rest for twelve hours.\n';
+    const skill =
+      '---\nname: sourdough\ndescription: Bake sourdough bread with wild yeast.\n---\n# Sourdough\n\n## Proofing\n\nLet the dough rest for twelve hours.\n';
     kernel = await testKernel({ wire, files: { 'skills/sourdough/SKILL.md': skill } });
     expect((await kernel.run('how long should sourdough dough rest?')).text).toContain('Let the dough rest for twelve hours.');
     const turn = await kernel.run('zebra xylophone quantum', { threadId: 'other' });

@@ -10,14 +10,19 @@ describe('the librarian reads lists', () => {
     expect(parseSkillList({ total: 1, skills: [{ id: 'a', description: 'First.' }] })).toEqual(expected);
     expect(parseSkillList('[{"id":"a","description":"First."}]')).toEqual(expected);
     expect(parseSkillList('Found 1:\n- `a`: First.\nUse read_skill.')).toEqual(expected);
-    expect(parseSkillList('Skills for "x", 1–1 of 1, best first:\n• `a` — First. [matches: one, two]\nUse read_skill(skill_id) to load full instructions.')).toEqual([
-      { id: 'a', description: 'First.', why: ['one', 'two'] },
-    ]);
+    expect(
+      parseSkillList(
+        'Skills for "x", 1–1 of 1, best first:\n• `a` — First. [matches: one, two]\nUse read_skill(skill_id) to load full instructions.',
+      ),
+    ).toEqual([{ id: 'a', description: 'First.', why: ['one', 'two'] }]);
     for (const nonsense of [null, 3, '', '{broken', {}, [1, 2]]) expect(parseSkillList(nonsense)).toEqual([]);
   });
 
   it('and takes the best fit, not a chance word', () => {
-    const skills = parseSkillList([{ id: 'writing', description: 'Write letters in capital style.' }, { id: 'pdf', description: 'Extract tables from PDF files.' }]);
+    const skills = parseSkillList([
+      { id: 'writing', description: 'Write letters in capital style.' },
+      { id: 'pdf', description: 'Extract tables from PDF files.' },
+    ]);
     expect(bestMatch('extract the tables of a pdf', skills)?.id).toBe('pdf');
     expect(bestMatch('capital city population of France', skills)).toBeNull();
     expect(bestMatch('use pdf', skills)?.id).toBe('pdf');
@@ -32,9 +37,15 @@ describe('the librarian reads lists', () => {
 
 describe('the librarian reads skills', () => {
   it('from an envelope of tags or of lines', () => {
-    expect(parseSkillText('<skill id="a" file="/s/a/SKILL.md" sha256="0">\n# A\n\nText.\n</skill>')).toEqual({ body: '# A\n\nText.', place: '/s/a/SKILL.md' });
-    expect(parseSkillText('Skill: a\nVersion: 1.0\nBase directory: /s/a\nApprox. tokens: 5\n\n# A\n\nText.\n\n--- end of skill a ---')).toEqual({ body: '# A\n\nText.', place: '/s/a' });
-    const envelope = '[Skill: a]\nversion: none\nsha256: 0\nsource: sandbox/skills\nbase directory: /s/a\nsize: approx. 5 tokens\n\n<skill id="a" sha256="0">\n# A\n\nSay </skill> never.\n</skill>\n\n[End of skill: a, sha256 0]';
+    expect(parseSkillText('<skill id="a" file="/s/a/SKILL.md" sha256="0">\n# A\n\nText.\n</skill>')).toEqual({
+      body: '# A\n\nText.',
+      place: '/s/a/SKILL.md',
+    });
+    expect(
+      parseSkillText('Skill: a\nVersion: 1.0\nBase directory: /s/a\nApprox. tokens: 5\n\n# A\n\nText.\n\n--- end of skill a ---'),
+    ).toEqual({ body: '# A\n\nText.', place: '/s/a' });
+    const envelope =
+      '[Skill: a]\nversion: none\nsha256: 0\nsource: sandbox/skills\nbase directory: /s/a\nsize: approx. 5 tokens\n\n<skill id="a" sha256="0">\n# A\n\nSay </skill> never.\n</skill>\n\n[End of skill: a, sha256 0]';
     expect(parseSkillText(envelope)).toEqual({ body: '# A\n\nSay </skill> never.', place: '/s/a' });
     expect(parseSkillText('Only a body.')).toEqual({ body: 'Only a body.', place: null });
     expect(parseSkillText({ id: 'a', directory: '/s/a', body: '# A' })).toEqual({ body: '# A', place: '/s/a' });

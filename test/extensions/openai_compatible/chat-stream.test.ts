@@ -14,8 +14,14 @@ async function events(text: string, size = 1_000): Promise<string[]> {
   return found;
 }
 
-const sse = (chunks: readonly unknown[]) => chunks.map((chunk) => `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`).join('');
-const delta = (value: unknown, finish: string | null = null) => ({ id: 'i', model: 'm', created: 1, choices: [{ delta: value, finish_reason: finish }] });
+const sse = (chunks: readonly unknown[]) =>
+  chunks.map((chunk) => `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`).join('');
+const delta = (value: unknown, finish: string | null = null) => ({
+  id: 'i',
+  model: 'm',
+  created: 1,
+  choices: [{ delta: value, finish_reason: finish }],
+});
 
 async function parts(chunks: readonly unknown[]): Promise<ModelPart[]> {
   const found: ModelPart[] = [];
@@ -23,7 +29,8 @@ async function parts(chunks: readonly unknown[]): Promise<ModelPart[]> {
   return found;
 }
 
-const calls = (found: readonly ModelPart[]) => found.flatMap((part) => (part.type === 'tool-call' ? [[part.toolCallId, part.toolName, part.input]] : []));
+const calls = (found: readonly ModelPart[]) =>
+  found.flatMap((part) => (part.type === 'tool-call' ? [[part.toolCallId, part.toolName, part.input]] : []));
 
 describe('server-sent events', () => {
   it('come out the same wherever the network cuts them', async () => {
@@ -38,36 +45,89 @@ describe('server-sent events', () => {
 
 describe('a streamed answer', () => {
   it('sets reasoning and text apart', async () => {
-    const found = await parts([delta({ reasoning_content: 'hm' }), delta({ content: 'A' }), delta({ content: [{ type: 'text', text: 'B' }] }), delta({ reasoning: 'so' }), delta({}, 'stop'), '[DONE]']);
+    const found = await parts([
+      delta({ reasoning_content: 'hm' }),
+      delta({ content: 'A' }),
+      delta({ content: [{ type: 'text', text: 'B' }] }),
+      delta({ reasoning: 'so' }),
+      delta({}, 'stop'),
+      '[DONE]',
+    ]);
     expect(found.map((part) => part.type)).toEqual([
-      'stream-start', 'response-metadata', 'reasoning-start', 'reasoning-delta', 'reasoning-end', 'text-start', 'text-delta', 'text-delta', 'text-end',
-      'reasoning-start', 'reasoning-delta', 'reasoning-end', 'finish',
+      'stream-start',
+      'response-metadata',
+      'reasoning-start',
+      'reasoning-delta',
+      'reasoning-end',
+      'text-start',
+      'text-delta',
+      'text-delta',
+      'text-end',
+      'reasoning-start',
+      'reasoning-delta',
+      'reasoning-end',
+      'finish',
     ]);
   });
 
   it('puts calls together that come without index, without id or all at once, and says that tools are wanted', async () => {
     const found = await parts([
-      delta({ tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{"x":' } }] }), delta({ tool_calls: [{ function: { arguments: '1}' } }] }),
-      delta({ tool_calls: [{ id: 'b', function: { name: 'g', arguments: '{}' } }] }), delta({}, 'stop'),
+      delta({ tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{"x":' } }] }),
+      delta({ tool_calls: [{ function: { arguments: '1}' } }] }),
+      delta({ tool_calls: [{ id: 'b', function: { name: 'g', arguments: '{}' } }] }),
+      delta({}, 'stop'),
     ]);
-    expect(calls(found)).toEqual([['a', 'f', '{"x":1}'], ['b', 'g', '{}']]);
+    expect(calls(found)).toEqual([
+      ['a', 'f', '{"x":1}'],
+      ['b', 'g', '{}'],
+    ]);
     expect(found.at(-1)).toMatchObject({ finishReason: { unified: 'tool-calls', raw: 'stop' } });
-    const anonymous = calls(await parts([delta({ tool_calls: [{ index: 0, function: { name: 'f' } }, { index: 1, function: { name: 'f' } }] }, 'tool_calls')]));
-    expect(anonymous.map(([, name, input]) => [name, input])).toEqual([['f', '{}'], ['f', '{}']]);
+    const anonymous = calls(
+      await parts([
+        delta(
+          {
+            tool_calls: [
+              { index: 0, function: { name: 'f' } },
+              { index: 1, function: { name: 'f' } },
+            ],
+          },
+          'tool_calls',
+        ),
+      ]),
+    );
+    expect(anonymous.map(([, name, input]) => [name, input])).toEqual([
+      ['f', '{}'],
+      ['f', '{}'],
+    ]);
     expect(new Set(anonymous.map(([id]) => id)).size).toBe(2);
   });
 
   it('keeps what a server wants back with a call, in the place from which it is sent', async () => {
-    const found = await parts([delta({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f' }, extra_content: { google: { thought_signature: 's' } } }] }, 'tool_calls')]);
+    const found = await parts([
+      delta(
+        { tool_calls: [{ index: 0, id: 'a', function: { name: 'f' }, extra_content: { google: { thought_signature: 's' } } }] },
+        'tool_calls',
+      ),
+    ]);
     expect(found.find((part) => part.type === 'tool-call')).toMatchObject({ providerMetadata: { google: { thoughtSignature: 's' } } });
   });
 
-  it.each([['length', 'length'], ['content_filter', 'content-filter'], ['function_call', 'other'], ['odd', 'other']])('tells why it ended: %s', async (raw, unified) => {
+  it.each([
+    ['length', 'length'],
+    ['content_filter', 'content-filter'],
+    ['function_call', 'other'],
+    ['odd', 'other'],
+  ])('tells why it ended: %s', async (raw, unified) => {
     expect((await parts([delta({ content: 'a' }, raw)])).at(-1)).toMatchObject({ type: 'finish', finishReason: { unified, raw } });
   });
 
   it('reports cached and reasoning tokens, and none where the server counts none', async () => {
-    const usage = { prompt_tokens: 10, completion_tokens: 8, prompt_tokens_details: { cached_tokens: 4 }, completion_tokens_details: { reasoning_tokens: 3 } };
+    const usage = {
+      prompt_tokens: 10,
+      completion_tokens: 8,
+      prompt_tokens_details: { cached_tokens: 4 },
+      completion_tokens_details: { reasoning_tokens: 3 },
+    };
     expect((await parts([delta({}, 'stop'), { choices: [], usage }])).at(-1)).toMatchObject({
       usage: { inputTokens: { total: 10, noCache: 6, cacheRead: 4 }, outputTokens: { total: 8, text: 5, reasoning: 3 } },
     });
@@ -76,9 +136,16 @@ describe('a streamed answer', () => {
 
   it('is an error, and offers no half-read call, when it ends in the middle, holds no JSON or an error', async () => {
     const half = delta({ content: 'a', tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }] });
-    for (const [rest, message] of [[[], 'in the middle'], [['{broken'], 'no JSON'], [['3'], 'no JSON'], [[{ error: { message: 'overloaded', code: 'x' } }, delta({}, 'stop')], 'overloaded']] as const) {
+    for (const [rest, message] of [
+      [[], 'in the middle'],
+      [['{broken'], 'no JSON'],
+      [['3'], 'no JSON'],
+      [[{ error: { message: 'overloaded', code: 'x' } }, delta({}, 'stop')], 'overloaded'],
+    ] as const) {
       const found = await parts([half, ...rest]);
-      expect(found.filter((part) => part.type === 'error')).toEqual([{ type: 'error', error: expect.objectContaining({ message: expect.stringContaining(message) }) }]);
+      expect(found.filter((part) => part.type === 'error')).toEqual([
+        { type: 'error', error: expect.objectContaining({ message: expect.stringContaining(message) }) },
+      ]);
       expect(calls(found)).toEqual([]);
       expect(found.at(-1)).toMatchObject({ type: 'finish', finishReason: { unified: 'error' } });
     }

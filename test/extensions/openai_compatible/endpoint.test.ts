@@ -15,28 +15,48 @@ afterEach(async () => {
 
 describe('openai_compatible addresses', () => {
   it('uses OpenAI itself with a key alone, and names the cure without one', () => {
-    expect(endpointOf('openai', config.parse({}), secret({ OPENAI_API_KEY: 'k' }))).toMatchObject({ baseUrl: 'https://api.openai.com/v1', apiKey: 'k', official: true });
-    expect(() => endpointOf('openai', config.parse({}), secret({}))).toThrow(expect.objectContaining({ code: 'model_auth', cure: expect.stringContaining('OPENAI_API_KEY') }));
+    expect(endpointOf('openai', config.parse({}), secret({ OPENAI_API_KEY: 'k' }))).toMatchObject({
+      baseUrl: 'https://api.openai.com/v1',
+      apiKey: 'k',
+      official: true,
+    });
+    expect(() => endpointOf('openai', config.parse({}), secret({}))).toThrow(
+      expect.objectContaining({ code: 'model_auth', cure: expect.stringContaining('OPENAI_API_KEY') }),
+    );
   });
 
   it('needs no key at another address and forgives a trailing slash', () => {
-    expect(endpointOf('openai', config.parse({}), secret({ OPENAI_BASE_URL: 'http://localhost:1234/v1/' }))).toMatchObject({ baseUrl: 'http://localhost:1234/v1', apiKey: null, official: false });
+    expect(endpointOf('openai', config.parse({}), secret({ OPENAI_BASE_URL: 'http://localhost:1234/v1/' }))).toMatchObject({
+      baseUrl: 'http://localhost:1234/v1',
+      apiKey: null,
+      official: false,
+    });
   });
 
   it('prefers providers.<prefix>, then its own settings, then the environment', () => {
     const env = secret({ OPENAI_BASE_URL: 'http://env/v1' });
     expect(endpointOf('openai', config.parse({}), env).baseUrl).toBe('http://env/v1');
     expect(endpointOf('openai', config.parse({ base_url: 'http://own/v1' }), env).baseUrl).toBe('http://own/v1');
-    expect(endpointOf('openai', config.parse({ base_url: 'http://own/v1', providers: { openai: { base_url: 'http://settings/v1' } } }), env).baseUrl).toBe('http://settings/v1');
+    expect(
+      endpointOf('openai', config.parse({ base_url: 'http://own/v1', providers: { openai: { base_url: 'http://settings/v1' } } }), env)
+        .baseUrl,
+    ).toBe('http://settings/v1');
   });
 
   it('never sends the OpenAI key to Ollama', () => {
-    expect(endpointOf('ollama', config.parse({}), secret({ OPENAI_API_KEY: 'k' }))).toMatchObject({ baseUrl: 'http://127.0.0.1:11434/v1', apiKey: null });
+    expect(endpointOf('ollama', config.parse({}), secret({ OPENAI_API_KEY: 'k' }))).toMatchObject({
+      baseUrl: 'http://127.0.0.1:11434/v1',
+      apiKey: null,
+    });
   });
 
   it('refuses a prefix without an address and an address that is none', () => {
-    expect(() => endpointOf('vllm', config.parse({}), secret({}))).toThrow(expect.objectContaining({ code: 'model_unknown', cure: 'set providers.vllm.base_url' }));
-    expect(() => endpointOf('openai', config.parse({}), secret({ OPENAI_BASE_URL: 'localhost:1234' }))).toThrow(expect.objectContaining({ code: 'model_unreachable' }));
+    expect(() => endpointOf('vllm', config.parse({}), secret({}))).toThrow(
+      expect.objectContaining({ code: 'model_unknown', cure: 'set providers.vllm.base_url' }),
+    );
+    expect(() => endpointOf('openai', config.parse({}), secret({ OPENAI_BASE_URL: 'localhost:1234' }))).toThrow(
+      expect.objectContaining({ code: 'model_unreachable' }),
+    );
     expect(config.safeParse({ base_url: 'file:///etc/passwd' }).success).toBe(false);
   });
 
@@ -52,14 +72,21 @@ describe('openai_compatible addresses', () => {
 describe('openai_compatible models()', () => {
   it('lists what the server offers, in its order', async () => {
     server = await startOpenAiServer({ models: ['zeta', 'alpha'] });
-    const provider = new OpenAiCompatible(fakeContext({ config: config.parse({ context_windows: { alpha: 1000 } }), secrets: { OPENAI_BASE_URL: server.url } }));
-    expect(await provider.models('openai')).toEqual([{ name: 'zeta', contextWindow: null }, { name: 'alpha', contextWindow: 1000 }]);
+    const provider = new OpenAiCompatible(
+      fakeContext({ config: config.parse({ context_windows: { alpha: 1000 } }), secrets: { OPENAI_BASE_URL: server.url } }),
+    );
+    expect(await provider.models('openai')).toEqual([
+      { name: 'zeta', contextWindow: null },
+      { name: 'alpha', contextWindow: 1000 },
+    ]);
     expect(server.requests[0]).toMatchObject({ method: 'GET', path: '/v1/models' });
   });
 
   it('is empty, with a reason in the log and no secret in it, when the server cannot be asked', async () => {
     const lines: LoggedLine[] = [];
-    const provider = new OpenAiCompatible(fakeContext({ config: config.parse({ base_url: 'http://127.0.0.1:1/v1' }), secrets: { OPENAI_API_KEY: 'sk-canary' }, lines }));
+    const provider = new OpenAiCompatible(
+      fakeContext({ config: config.parse({ base_url: 'http://127.0.0.1:1/v1' }), secrets: { OPENAI_API_KEY: 'sk-canary' }, lines }),
+    );
     expect(await provider.models('openai')).toEqual([]);
     expect(lines).toHaveLength(1);
     expect(JSON.stringify(lines)).not.toContain('sk-canary');

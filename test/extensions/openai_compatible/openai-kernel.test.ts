@@ -20,7 +20,16 @@ async function start(env: Record<string, string> = {}) {
 describe('a turn with a model behind HTTP', () => {
   it('uses the first model that the server lists, runs its parallel calls and sends their results back', async () => {
     const { run } = await start();
-    server.script({ text: 'Looking. ', calls: [{ id: 'a', name: 'list_skills', input: {} }, { id: 'b', name: 'read_skill', input: { skill_id: 'code-review' } }] }, { text: 'All done.' });
+    server.script(
+      {
+        text: 'Looking. ',
+        calls: [
+          { id: 'a', name: 'list_skills', input: {} },
+          { id: 'b', name: 'read_skill', input: { skill_id: 'code-review' } },
+        ],
+      },
+      { text: 'All done.' },
+    );
     const turn = await run('What is there?');
     expect(turn).toMatchObject({ reason: 'done', error: undefined, text: expect.stringContaining('All done.') });
     expect(turn.events.at(-1)).toMatchObject({ usage: { inputTokens: 20, outputTokens: 10 } });

@@ -16,7 +16,12 @@ function model(settings: Record<string, unknown> = {}, secrets: Record<string, s
 
 const prompt: ModelCallOptions['prompt'] = [{ role: 'system', content: 'Be brief.' }, userText('Hello')];
 const tools: ModelCallOptions['tools'] = [
-  { type: 'function', name: 'look_up', description: 'Looks up.', inputSchema: { type: 'object', properties: { word: { type: 'string' } } } },
+  {
+    type: 'function',
+    name: 'look_up',
+    description: 'Looks up.',
+    inputSchema: { type: 'object', properties: { word: { type: 'string' } } },
+  },
 ];
 
 describe('openai_compatible over HTTP', () => {
@@ -25,10 +30,19 @@ describe('openai_compatible over HTTP', () => {
     const parts = await partsOf(model(), { prompt });
     expect(parts.filter((part) => part.type === 'text-delta').map((part) => part.delta)).toEqual(['Hel', 'lo ', '👋 wörld']);
     const finish = parts.at(-1);
-    expect(finish).toMatchObject({ type: 'finish', finishReason: { unified: 'stop' }, usage: { inputTokens: { total: 12 }, outputTokens: { total: 7 } } });
+    expect(finish).toMatchObject({
+      type: 'finish',
+      finishReason: { unified: 'stop' },
+      usage: { inputTokens: { total: 12 }, outputTokens: { total: 7 } },
+    });
     expect(server.requests[0]?.body).toMatchObject({
-      model: 'test-model', stream: true, stream_options: { include_usage: true },
-      messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Hello' }],
+      model: 'test-model',
+      stream: true,
+      stream_options: { include_usage: true },
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Hello' },
+      ],
     });
     expect(server.requests[0]?.path).toBe('/v1/chat/completions');
     expect(server.requests[0]?.headers['authorization']).toBe('Bearer sk-test');
@@ -37,16 +51,33 @@ describe('openai_compatible over HTTP', () => {
   it('sends tool schemas and assembles a call from its pieces', async () => {
     server.script({ text: 'Looking.', calls: [{ id: 'c1', name: 'look_up', input: { word: 'x'.repeat(100) } }] });
     const parts = await partsOf(model(), { prompt, tools });
-    expect(parts.find((part) => part.type === 'tool-call')).toMatchObject({ toolCallId: 'c1', toolName: 'look_up', input: JSON.stringify({ word: 'x'.repeat(100) }) });
+    expect(parts.find((part) => part.type === 'tool-call')).toMatchObject({
+      toolCallId: 'c1',
+      toolName: 'look_up',
+      input: JSON.stringify({ word: 'x'.repeat(100) }),
+    });
     expect(parts.at(-1)).toMatchObject({ finishReason: { unified: 'tool-calls' } });
-    expect(server.requests[0]?.body.tools?.[0]).toMatchObject({ type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } });
+    expect(server.requests[0]?.body.tools?.[0]).toMatchObject({
+      type: 'function',
+      function: { name: 'look_up', parameters: { type: 'object' } },
+    });
   });
 
   it('keeps parallel calls of one answer apart and in order', async () => {
-    server.script({ calls: [{ name: 'look_up', input: { word: 'a' } }, { name: 'look_up', input: { word: 'b' } }, { name: 'look_up', input: {} }] });
+    server.script({
+      calls: [
+        { name: 'look_up', input: { word: 'a' } },
+        { name: 'look_up', input: { word: 'b' } },
+        { name: 'look_up', input: {} },
+      ],
+    });
     const parts = await partsOf(model(), { prompt, tools });
     const calls = parts.filter((part) => part.type === 'tool-call');
-    expect(calls.map((call) => [call.toolCallId, call.input])).toEqual([['call_1', '{"word":"a"}'], ['call_2', '{"word":"b"}'], ['call_3', '{}']]);
+    expect(calls.map((call) => [call.toolCallId, call.input])).toEqual([
+      ['call_1', '{"word":"a"}'],
+      ['call_2', '{"word":"b"}'],
+      ['call_3', '{}'],
+    ]);
   });
 
   it('sends earlier calls and their results back in the form of the API', async () => {
@@ -55,7 +86,10 @@ describe('openai_compatible over HTTP', () => {
       prompt: [
         ...prompt,
         { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'look_up', input: { word: 'a' } }] },
-        { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c1', toolName: 'look_up', output: { type: 'text', value: 'found it' } }] },
+        {
+          role: 'tool',
+          content: [{ type: 'tool-result', toolCallId: 'c1', toolName: 'look_up', output: { type: 'text', value: 'found it' } }],
+        },
       ],
     });
     const messages = server.requests[0]?.body.messages ?? [];
@@ -82,16 +116,35 @@ describe('openai_compatible over HTTP', () => {
   });
 
   it.each([
-    [401, false], [404, false], [429, true], [500, true], [503, true],
+    [401, false],
+    [404, false],
+    [429, true],
+    [500, true],
+    [503, true],
   ])('rejects status %i with its code and whether it may be tried again', async (status, retryable) => {
     server.script({ status, headers: { 'retry-after': '7' }, error: { message: `no: ${status}` } });
-    const failure: unknown = await model().doStream({ prompt }).then(() => null, (error: unknown) => error);
-    expect(failure).toMatchObject({ statusCode: status, isRetryable: retryable, message: `no: ${status}`, responseHeaders: { 'retry-after': '7' } });
+    const failure: unknown = await model()
+      .doStream({ prompt })
+      .then(
+        () => null,
+        (error: unknown) => error,
+      );
+    expect(failure).toMatchObject({
+      statusCode: status,
+      isRetryable: retryable,
+      message: `no: ${status}`,
+      responseHeaders: { 'retry-after': '7' },
+    });
   });
 
   it('lets the reason of a prompt that does not fit be told from the error', async () => {
     server.script(CONTEXT_LENGTH_EXCEEDED);
-    const failure: unknown = await model().doStream({ prompt }).then(() => null, (error: unknown) => error);
+    const failure: unknown = await model()
+      .doStream({ prompt })
+      .then(
+        () => null,
+        (error: unknown) => error,
+      );
     expect(failure).toMatchObject({ statusCode: 400, isRetryable: false, data: { error: { code: 'context_length_exceeded' } } });
   });
 
@@ -108,13 +161,21 @@ describe('openai_compatible over HTTP', () => {
 
   it('marks a server that cannot be reached as worth another try', async () => {
     const unreachable = model({ base_url: 'http://127.0.0.1:1/v1' });
-    const failure: unknown = await unreachable.doStream({ prompt }).then(() => null, (error: unknown) => error);
+    const failure: unknown = await unreachable.doStream({ prompt }).then(
+      () => null,
+      (error: unknown) => error,
+    );
     expect(failure).toMatchObject({ isRetryable: true });
   });
 
   it('K61 keeps the key out of errors', async () => {
     server.script({ status: 401 });
-    const failure: unknown = await model().doStream({ prompt }).then(() => null, (error: unknown) => error);
+    const failure: unknown = await model()
+      .doStream({ prompt })
+      .then(
+        () => null,
+        (error: unknown) => error,
+      );
     expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure as object)) + String(failure)).not.toContain('sk-test');
   });
 
