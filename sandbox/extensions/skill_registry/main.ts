@@ -61,9 +61,9 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   async getContext(_prompt: string, turn: TurnInfo): Promise<ContextParts | null> {
     if (!this.#enabled) return null;
-    const { pinned, rank } = this.#ports();
+    const { rank } = this.#ports();
     const ports = { cache: this.#cache, readTool: `${this.#context.id}/read_skill`, rank, recent: (threadId: string) => this.#memory.recent(threadId) };
-    return catalogParts(ports, await pinned(turn), turn);
+    return catalogParts(ports, await this.#turns.begin(turn.id), turn);
   }
 
   async runBackground(signal: AbortSignal): Promise<void> {
@@ -98,7 +98,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   #ports(): ToolPorts {
     return {
       memory: this.#memory,
-      pinned: (turn) => this.#turns.pin(turn.id),
+      pinned: (turn) => this.#turns.of(turn.id),
       scope: (snapshot, agent) => this.#cache.scope(snapshot, agent),
       rank: (snapshot, query, options) => this.#index.rank(snapshot, query, options),
       readBody: (skill) => this.#registry.readBody(skill),

@@ -53,7 +53,7 @@ describe('the form', () => {
     expect(long).toMatch(/word…$/);
     const emoji = briefOf({ brief: null, description: '🦀'.repeat(300) });
     expect([...emoji]).toHaveLength(160);
-    expect(emoji.isWellFormed?.() ?? !/\p{Cs}/u.test(emoji)).toBe(true);
+    expect(emoji).not.toMatch(/\p{Cs}/u);
   });
 
   it('S30 removes newlines, control, bidirectional and zero-width characters', () => {

@@ -122,6 +122,7 @@ describe('changes', () => {
     const clock = { now: () => now, sleep: () => Promise.resolve(), after: () => () => undefined };
     const pith = await registryExtension(skill('alpha', { body: 'Old body.\n' }), {}, clock);
     const listed = (id: string) => pith.read('list_skills', {}, callOf({ id }));
+    await contextOf(pith, { id: 'turn-a' });
     expect(await listed('turn-a')).toContain('of 1, by id');
     await pith.write('sandbox/skills/beta/SKILL.md', skillText({ name: 'beta' }));
     await pith.write('sandbox/skills/alpha/SKILL.md', skillText({ name: 'alpha', description: 'Another thing.', body: 'New body.\n' }));
@@ -133,6 +134,16 @@ describe('changes', () => {
     expect(pith.published).toEqual([{ topic: 'skills.changed', payload: { added: ['beta'], changed: ['alpha'], removed: [] } }]);
     pith.emit('turn.ended', ended('turn-a'));
     expect(await listed('turn-a')).toContain('of 2, by id');
+  });
+
+  it('S23 begins a preview anew each time, though it never ends', async () => {
+    let now = 1_000_000;
+    const clock = { now: () => now, sleep: () => Promise.resolve(), after: () => () => undefined };
+    const pith = await registryExtension(skill('alpha'), {}, clock);
+    await contextOf(pith, { id: 'preview' });
+    await pith.write('sandbox/skills/beta/SKILL.md', skillText({ name: 'beta' }));
+    now += 251;
+    expect((await contextOf(pith, { id: 'preview' }))!.system).toContain('`beta`');
   });
 
   it('S21 searches bodies, and patches the index when one changes or goes', async () => {

@@ -56,11 +56,12 @@ const SPECIAL = [
 describe('paths of resources', () => {
   it('S44 refuses every payload of the traversal list alike, and reads nothing outside', async () => {
     let count = 0;
+    const letThrough: string[] = [];
     for (const payload of payloads()) {
-      const answer = await readResource(skill, payload);
-      if (answer.kind !== 'refused') expect.fail(`${JSON.stringify(payload)} → ${JSON.stringify(answer)}`);
+      if ((await readResource(skill, payload)).kind !== 'refused') letThrough.push(payload);
       count += 1;
     }
+    expect(letThrough).toEqual([]);
     expect(count).toBeGreaterThan(5000);
   }, 60_000);
 

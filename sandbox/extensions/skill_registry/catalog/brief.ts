@@ -21,7 +21,7 @@ export function clean(text: string): string {
 }
 
 const SPACE = /[\t\n\v\f\r\u0085\u2028\u2029\p{Zs}]+/gu;
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u{fe00}-\u{fe0f}\u{e0100}-\u{e01ef}]/gu;
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 const SENTENCE_END = /[.!?](?=\s+["'“(`]?\p{Lu}|$)|[。！？]/gu;
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|incl|approx|resp|no|dr|mr|ms|mrs|prof|st|inc|ltd)$/i;
 

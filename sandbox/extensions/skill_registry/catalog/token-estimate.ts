@@ -26,7 +26,7 @@ export function catalogBudget(contextWindow: number | null): number {
   return contextWindow === null ? 2000 : Math.min(2000, Math.max(600, Math.floor(contextWindow / 100)));
 }
 
-const UNUSUAL = /[^\x00-\x7f]/gu;
+const UNUSUAL = /\P{ASCII}/gu;
 const RUNS = /[a-z0-9]{4,}|[!-/:-@[-`{-~]{4,}/gi;
 
 function isCode(run: string): boolean {

@@ -1,6 +1,6 @@
 import { stemmer } from 'stemmer';
 import { STOP_WORDS } from './stop-words.ts';
-import { eachWord } from './words.ts';
+import { eachWord, isAscii } from './words.ts';
 
 /** A word of a query: what to look up, and as it was written. `prefix`: any posting that begins with the term counts. */
 export interface QueryTerm {
@@ -83,7 +83,7 @@ function runsOf(word: string): readonly string[] {
 
 function fold(text: string): string {
   const lower = text.toLowerCase();
-  return /^[\x00-\x7f]*$/.test(lower) ? lower : lower.normalize('NFD').replace(/(\p{Script=Latin})\p{M}+/gu, '$1').normalize('NFC');
+  return isAscii(lower) ? lower : lower.normalize('NFD').replace(/(\p{Script=Latin})\p{M}+/gu, '$1').normalize('NFC');
 }
 
 function stemOf(word: string): string {

@@ -17,6 +17,7 @@ export function eachWord(text: string, add: (word: string) => void): void {
 }
 
 const WORD = /^[\p{L}\p{M}\p{N}]/u;
+const BEYOND_ASCII = /[\u0080-\uffff]/;
 const UNKNOWN = 0;
 const YES = 1;
 const NO = 2;
@@ -27,6 +28,6 @@ function isWordUnit(unit: number): boolean {
   return units[unit] === YES;
 }
 
-function isAscii(text: string): boolean {
-  return !/[^\x00-\x7f]/.test(text);
+export function isAscii(text: string): boolean {
+  return !BEYOND_ASCII.test(text);
 }
