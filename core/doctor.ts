@@ -67,12 +67,16 @@ async function examineSkills(
     const skills = await provider.listSkills();
     for (const { state } of skills) counts[state] = (counts[state] ?? 0) + 1;
     const notes = skills
-      .filter(({ state }) => state === 'invalid')
-      .flatMap(({ id, path, reason, diagnostics }) => {
+      .filter(
+        ({ state, diagnostics }) =>
+          state === 'invalid' || (state === 'offered' && diagnostics.some(({ severity }) => severity === 'error')),
+      )
+      .flatMap(({ id, path, state, reason, diagnostics }) => {
         const errors = diagnostics.filter(({ severity }) => severity === 'error');
+        const instead = state === 'invalid' ? '' : ' (an earlier version stays in use)';
         const stated: readonly Diagnostic[] =
           errors.length > 0 ? errors : [{ severity: 'error', code: 'skill_invalid', message: reason ?? 'invalid', file: path }];
-        return stated.map((diagnostic) => ({ ...diagnostic, message: `skill '${id}': ${diagnostic.message}` }));
+        return stated.map((diagnostic) => ({ ...diagnostic, message: `skill '${id}': ${diagnostic.message}${instead}` }));
       });
     return { counts, notes };
   } catch (error) {

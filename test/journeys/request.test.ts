@@ -36,7 +36,11 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
   }
 
   const REVIEWER = {
-    'agents/reviewer/manifest.yaml': agentFile('reviewer', { uses_tools: ['skill_registry'], uses_skills: ['beta', 'alpha'], instructions: 'INLINE-INSTRUCTIONS' }),
+    'agents/reviewer/manifest.yaml': agentFile('reviewer', {
+      uses_tools: ['skill_registry'],
+      uses_skills: ['beta', 'alpha'],
+      instructions: 'INLINE-INSTRUCTIONS',
+    }),
     'agents/reviewer/prompt.jinja2': 'PROMPT-OF {{ agent.name }}\n',
     'skills/alpha/SKILL.md': skillFile('alpha', 'Alpha things.', 'BODY-OF-ALPHA {{ untouched }} $&'),
     'skills/beta/SKILL.md': skillFile('beta', 'Beta things.', 'BODY-OF-BETA'),
@@ -51,9 +55,19 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     expect(body.model).toBe('test');
     const system = systemOf(body);
     expectInOrder(system, [
-      '<skill id="beta"', 'BODY-OF-BETA', '<skill id="alpha"', 'BODY-OF-ALPHA {{ untouched }} $&',
-      'PROMPT-OF reviewer', 'INLINE-INSTRUCTIONS',
-      '[Channel]', '`tester`', 'CONTEXT-10', '[Available Skills]', '• `gamma` — Gamma things.', 'Use read_skill(skill_id) to load full instructions.', 'CONTEXT-90',
+      '<skill id="beta"',
+      'BODY-OF-BETA',
+      '<skill id="alpha"',
+      'BODY-OF-ALPHA {{ untouched }} $&',
+      'PROMPT-OF reviewer',
+      'INLINE-INSTRUCTIONS',
+      '[Channel]',
+      '`tester`',
+      'CONTEXT-10',
+      '[Available Skills]',
+      '• `gamma` — Gamma things.',
+      'Use read_skill(skill_id) to load full instructions.',
+      'CONTEXT-90',
     ]);
     expect(system).not.toContain('BODY-OF-GAMMA');
     expect(body.messages.slice(1)).toEqual([{ role: 'user', content: 'hello' }]);
@@ -63,11 +77,17 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     await start({ files: REVIEWER });
     const { tools = [] } = await sent('hello', { agent: 'reviewer' });
     expect(tools.map((tool) => tool.function.name).sort()).toEqual(READ_TOOLS);
-    for (const tool of tools) expect(tool).toMatchObject({ type: 'function', function: { parameters: { type: 'object', properties: expect.any(Object) } } });
+    for (const tool of tools)
+      expect(tool).toMatchObject({ type: 'function', function: { parameters: { type: 'object', properties: expect.any(Object) } } });
     const parameters = (name: string) => tools.find((tool) => tool.function.name === name)?.function.parameters;
     expect(parameters('read_skill')).toMatchObject({ properties: { skill_id: { type: 'string' } }, required: ['skill_id'] });
-    expect(parameters('read_skill_resource')).toMatchObject({ properties: { skill_id: { type: 'string' }, path: { type: 'string' } }, required: ['skill_id', 'path'] });
-    expect(parameters('list_skills')).toMatchObject({ properties: { query: { type: 'string' }, limit: { type: 'integer' }, offset: { type: 'integer' } } });
+    expect(parameters('read_skill_resource')).toMatchObject({
+      properties: { skill_id: { type: 'string' }, path: { type: 'string' } },
+      required: ['skill_id', 'path'],
+    });
+    expect(parameters('list_skills')).toMatchObject({
+      properties: { query: { type: 'string' }, limit: { type: 'integer' }, offset: { type: 'integer' } },
+    });
   });
 
   it('S24 sends the same bytes of system text when nothing changed: next turn, other thread, after a restart', async () => {
@@ -82,12 +102,16 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
   });
 
   it('K80 S30 shows the orchestrator every skill on a line of about 20 and at most 40 tokens, and tells it to look at them first', async () => {
-    await start({ files: { 'skills/gamma/SKILL.md': skillFile('gamma', 'Turns gamma readings into a table with totals and outliers. Long tail.', 'x') } });
+    await start({
+      files: { 'skills/gamma/SKILL.md': skillFile('gamma', 'Turns gamma readings into a table with totals and outliers. Long tail.', 'x') },
+    });
     expect(pith?.kernel.settings.default_agent).toBe('orchestrator');
     const system = systemOf(await sent('hello'));
     expect(system).toMatch(/always check the available skills before starting a complex task/iu);
     const lines = system.split('\n').filter((line) => line.startsWith('• `'));
-    expect(lines.map((line) => line.split('`')[1])).toEqual(expect.arrayContaining(['code-review', 'gamma', 'skill-creator', 'task-decomposition']));
+    expect(lines.map((line) => line.split('`')[1])).toEqual(
+      expect.arrayContaining(['code-review', 'gamma', 'skill-creator', 'task-decomposition']),
+    );
     expect(lines.find((line) => line.includes('gamma'))).toBe('• `gamma` — Turns gamma readings into a table with totals and outliers.');
     const tokens = lines.map((line) => encode(`${line}\n`).length);
     expect(Math.max(...tokens), lines.join('\n')).toBeLessThanOrEqual(40);
@@ -95,16 +119,33 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
   });
 
   it('K80 runs a whole conversation over HTTP: list, read, resource, answer', async () => {
-    await start({ files: { 'skills/gamma/SKILL.md': skillFile('gamma', 'Reads gamma logs.', 'BODY-OF-GAMMA: see references/units.md'), 'skills/gamma/references/units.md': 'UNITS-IN-SIEVERT' } });
+    await start({
+      files: {
+        'skills/gamma/SKILL.md': skillFile('gamma', 'Reads gamma logs.', 'BODY-OF-GAMMA: see references/units.md'),
+        'skills/gamma/references/units.md': 'UNITS-IN-SIEVERT',
+      },
+    });
     server.script(
       { calls: [{ name: 'list_skills', input: { query: 'gamma logs' } }] },
-      { calls: [{ name: 'read_skill', input: { skill_id: 'gamma' } }, { id: 'second', name: 'read_skill_resource', input: { skill_id: 'gamma', path: 'references/units.md' } }] },
+      {
+        calls: [
+          { name: 'read_skill', input: { skill_id: 'gamma' } },
+          { id: 'second', name: 'read_skill_resource', input: { skill_id: 'gamma', path: 'references/units.md' } },
+        ],
+      },
       { text: 'Sievert.' },
     );
     const turn = await pith!.run('in which unit are gamma logs?');
     expect(turn).toMatchObject({ reason: 'done', text: 'Sievert.' });
-    expect(turn.results.map(({ name, ok }) => `${name} ${ok}`).sort()).toEqual(['list_skills true', 'read_skill true', 'read_skill_resource true']);
-    const results = server.requests.at(-1)!.body.messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content));
+    expect(turn.results.map(({ name, ok }) => `${name} ${ok}`).sort()).toEqual([
+      'list_skills true',
+      'read_skill true',
+      'read_skill_resource true',
+    ]);
+    const results = server.requests
+      .at(-1)!
+      .body.messages.filter(({ role }) => role === 'tool')
+      .map(({ content }) => String(content));
     expect(results[0]).toContain('gamma');
     expect(results[1]).toContain('BODY-OF-GAMMA');
     expect(results[1]).toContain('references/units.md');
@@ -112,7 +153,9 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
   });
 
   it('S20 chats without skill_registry where it is switched off', async () => {
-    await start({ files: { 'pith.yaml': 'extensions:\n  skill_registry: { enabled: false }\n', ...toolExtension('clock_tool', 'what_time', "'noon'") } });
+    await start({
+      files: { 'pith.yaml': 'extensions:\n  skill_registry: { enabled: false }\n', ...toolExtension('clock_tool', 'what_time', "'noon'") },
+    });
     const off = await sent('hello');
     expect(systemOf(off)).not.toContain('[Available Skills]');
     const names = off.tools?.map((tool) => tool.function.name) ?? [];
@@ -142,22 +185,34 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     expect(systemOf(body)).not.toMatch(/BODY-OF|Available Skills|<skill/u);
     expect((await pith!.kernel.agents.resolve('reviewer')).state).toBe('degraded');
     server.script({ text: 'a' }, { text: 'b' });
-    const said = [await pith!.run('x', { agent: 'reviewer', threadId: 'fresh' }), await pith!.run('y', { agent: 'reviewer', threadId: 'fresh' })]
-      .map(({ events }) => events.filter((event) => event.type === 'notice').length);
+    const said = [
+      await pith!.run('x', { agent: 'reviewer', threadId: 'fresh' }),
+      await pith!.run('y', { agent: 'reviewer', threadId: 'fresh' }),
+    ].map(({ events }) => events.filter((event) => event.type === 'notice').length);
     expect(said[1]).toBe(0);
   });
 
   it('S31 shows an agent what its allow, deny and scope leave, without what it carries, only if it holds read_skill', async () => {
-    const skills = Object.fromEntries(['alpha', 'beta', 'gamma', 'delta'].map((id) => [`skills/${id}/SKILL.md`, skillFile(id, `The ${id} skill.`, `BODY-OF-${id}`)]));
+    const skills = Object.fromEntries(
+      ['alpha', 'beta', 'gamma', 'delta'].map((id) => [`skills/${id}/SKILL.md`, skillFile(id, `The ${id} skill.`, `BODY-OF-${id}`)]),
+    );
     await start({
       files: {
         ...skills,
-        'agents/allowed/manifest.yaml': agentFile('allowed', { uses_tools: ['skill_registry'], skills: { allow: ['alpha', 'beta', 'gamma'], deny: ['beta'] } }),
-        'agents/declared/manifest.yaml': agentFile('declared', { uses_tools: ['skill_registry'], uses_skills: ['alpha'], skills: { scope: 'declared', allow: ['gamma'] } }),
+        'agents/allowed/manifest.yaml': agentFile('allowed', {
+          uses_tools: ['skill_registry'],
+          skills: { allow: ['alpha', 'beta', 'gamma'], deny: ['beta'] },
+        }),
+        'agents/declared/manifest.yaml': agentFile('declared', {
+          uses_tools: ['skill_registry'],
+          uses_skills: ['alpha'],
+          skills: { scope: 'declared', allow: ['gamma'] },
+        }),
         'agents/toolless/manifest.yaml': agentFile('toolless', { uses_skills: ['alpha'] }),
       },
     });
-    const catalog = async (agent: string) => [...systemOf(await sent('hello', { agent, threadId: agent })).matchAll(/^• `([^`]+)`/gmu)].map((match) => match[1]);
+    const catalog = async (agent: string) =>
+      [...systemOf(await sent('hello', { agent, threadId: agent })).matchAll(/^• `([^`]+)`/gmu)].map((match) => match[1]);
     expect(await catalog('allowed')).toEqual(['alpha', 'gamma']);
     expect(await catalog('declared')).toEqual(['gamma']);
     expect(await catalog('toolless')).toEqual([]);
@@ -179,7 +234,9 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     });
     const failed = await pith!.run('hello', { agent: 'writer' });
     expect(failed).toMatchObject({ reason: 'error', error: { code: 'agent_failed' } });
-    expect(failed.error?.message).toMatch(/no skill is called 'alhpa'; the nearest are alpha .*agents\/writer\/manifest\.yaml.*; .*add the skill/su);
+    expect(failed.error?.message).toMatch(
+      /no skill is called 'alhpa'; the nearest are alpha .*agents\/writer\/manifest\.yaml.*; .*add the skill/su,
+    );
     expect((await pith!.run('hello', { agent: 'closed' })).error?.message).toMatch(/shut.*(?:disabled|switched off)/su);
     expect(server.requests).toEqual([]);
     await pith!.write('skills/alhpa/SKILL.md', skillFile('alhpa', 'The misspelt one.', 'BODY-OF-ALHPA'));
@@ -188,7 +245,12 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
   });
 
   it('S51 uses a changed bound skill in the next turn; a removed one stays as it was, with one warning', async () => {
-    await start({ files: { 'agents/writer/manifest.yaml': agentFile('writer', { uses_skills: ['alpha'] }), 'skills/alpha/SKILL.md': skillFile('alpha', 'Alpha.', 'BODY-ONE') } });
+    await start({
+      files: {
+        'agents/writer/manifest.yaml': agentFile('writer', { uses_skills: ['alpha'] }),
+        'skills/alpha/SKILL.md': skillFile('alpha', 'Alpha.', 'BODY-ONE'),
+      },
+    });
     expect(systemOf(await sent('hello', { agent: 'writer' }))).toContain('BODY-ONE');
     await pith!.write('skills/alpha/SKILL.md', skillFile('alpha', 'Alpha.', 'BODY-TWO'));
     const changed = systemOf(await sent('again', { agent: 'writer' }));
@@ -224,11 +286,17 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
 
 function context(id: string, statement: string): Record<string, string> {
   const files = contextExtension(id, 40, '');
-  return { ...files, [`extensions/${id}/main.ts`]: `export default class {\n  contextPriority = 40;\n  async getContext() { ${statement}; }\n}\n` };
+  return {
+    ...files,
+    [`extensions/${id}/main.ts`]: `export default class {\n  contextPriority = 40;\n  async getContext() { ${statement}; }\n}\n`,
+  };
 }
 
 function systemOf(body: ChatBody): string {
-  return body.messages.filter(({ role }) => role === 'system').map(({ content }) => String(content)).join('\n\n');
+  return body.messages
+    .filter(({ role }) => role === 'system')
+    .map(({ content }) => String(content))
+    .join('\n\n');
 }
 
 function expectInOrder(text: string, parts: readonly string[]): void {
