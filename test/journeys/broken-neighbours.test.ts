@@ -1,0 +1,154 @@
+import path from 'node:path';
+import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Diagnostic } from '../../core/contract/index.ts';
+import { addOddFiles, BROKEN_SANDBOX, NEIGHBOURS, type Neighbour } from './broken-sandbox.ts';
+import { projectFolder, runPith, type Ended, type Folder } from './pith-process.ts';
+import { extensionFiles } from './sandbox-files.ts';
+
+interface Report {
+  readonly ok: boolean;
+  readonly extensions: readonly Found[];
+  readonly agents: readonly Found[];
+  readonly notes: readonly Diagnostic[];
+}
+type Found = { readonly id: string; readonly state: string; readonly notes: readonly Diagnostic[] } & Partial<Diagnostic>;
+
+let folder: Folder;
+beforeAll(async () => {
+  folder = await projectFolder(BROKEN_SANDBOX);
+  await addOddFiles(folder.sandbox);
+});
+afterAll(() => folder.remove());
+
+describe('a sandbox with thirty broken neighbours', () => {
+  it('K1 K2 K5 S6 chats: the good tools, contexts and skills work, what throws or hangs is left out', async () => {
+    const model = scriptedModel([
+      {
+        calls: ['kind_tool', 'throwing_tool', 'odd_tool']
+          .map((name) => ({ name, input: {} }))
+          .concat([{ name: 'read_skill', input: { skill_id: 'good' } as never }]),
+      },
+      { text: 'still here' },
+    ]);
+    const pith = await testKernel({ sandbox: folder.sandbox, model });
+    const turn = await pith.run('hello');
+    expect(turn, JSON.stringify(turn.error)).toMatchObject({ reason: 'done', text: 'still here' });
+    const [first] = turn.requests;
+    expect(first!.system).toContain('KIND-CONTEXT');
+    expect(first!.system).toContain('• `good` — A good skill.');
+    expect(first!.system).toContain('• `crlf` — ');
+    expect(first!.system).not.toMatch(/boom|no-frontmatter|bad-yaml|no-description|pipe|way-out/u);
+    const result = (name: string) => turn.results.find((found) => found.name === name);
+    expect(result('kind_tool')).toMatchObject({ ok: true, output: 'kindness' });
+    expect(result('throwing_tool')).toMatchObject({
+      ok: false,
+      error: { code: 'tool_failed', message: expect.stringContaining('boom-tool') },
+    });
+    expect(result('odd_tool')).toMatchObject({ ok: false, error: { code: 'not_serialisable' } });
+    expect(JSON.stringify(result('read_skill'))).toContain('GOOD-BODY');
+
+    const report = (await pith.kernel.doctor()) as Report;
+    const seen = new Map(report.extensions.map((found) => [found.id, found]));
+    expect(seen.get('kind')).toMatchObject({ state: 'active' });
+    expect(seen.get('context_throws')).toMatchObject({ message: expect.stringContaining('boom-context') });
+    expect(seen.get('context_hangs')?.message).toMatch(/getContext|1 s|time/u);
+    await pith.stop();
+  });
+
+  it('K44 a turn with a broken or unknown agent or model ends with the reason, file and nearest names', async () => {
+    const pith = await testKernel({
+      sandbox: folder.sandbox,
+      env: { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' },
+    });
+    expect((await pith.run('x', { agent: 'odd_symbol', threadId: 'a' })).error).toMatchObject({
+      code: 'agent_failed',
+      message: expect.stringMatching(/agnet.*prompt\.jinja2:2/su),
+    });
+    expect((await pith.run('x', { agent: 'orchestrater', threadId: 'b' })).error).toMatchObject({
+      code: 'agent_unknown',
+      message: expect.stringContaining("did you mean 'orchestrator'"),
+    });
+    expect((await pith.run('x', { policy: { model: 'opnai/test' }, threadId: 'c' })).error).toMatchObject({
+      code: 'model_unknown',
+      message: expect.stringContaining('openai'),
+    });
+    expect(await pith.kernel.callTool('orchestrator', 'kind_tol', {})).toMatchObject({
+      ok: false,
+      error: { code: 'tool_unknown', message: expect.stringContaining('kind_tool') },
+    });
+    await pith.stop();
+  });
+
+  it('K5 an extension that hangs while it starts is cut, named, and does not keep the chat', async () => {
+    const clock = fakeClock();
+    const pith = await testKernel({
+      clock,
+      model: scriptedModel([{ text: 'here' }]),
+      files: extensionFiles('sleeper', {
+        provides: ['context'],
+        main: 'export default class {\n  contextPriority = 1;\n  initialize() { return new Promise(() => {}); }\n  async getContext() { return null; }\n}\n',
+      }),
+    });
+    let ended = false;
+    const turn = pith.run('hello').finally(() => (ended = true));
+    for (let second = 0; second < 200 && !ended; second += 1) await clock.advance(100 * Math.min(second, 10));
+    expect(await turn).toMatchObject({ reason: 'done', text: 'here' });
+    const sleeper = (await pith.kernel.doctor()).extensions.find(({ id }) => id === 'sleeper');
+    expect(sleeper).toMatchObject({ state: 'failed', phase: 'initialize', code: 'phase_timeout' });
+    await pith.stop();
+  });
+});
+
+describe('pith doctor in that sandbox', () => {
+  let ended: Ended;
+  let report: Report;
+  let text: Ended;
+  beforeAll(async () => {
+    ended = await runPith(['doctor', '--json'], { cwd: folder.path });
+    text = await runPith(['doctor'], { cwd: folder.path });
+    report = JSON.parse(ended.out) as Report;
+  }, 60_000);
+
+  it('K1 exits 1, with one JSON value on the output', () => {
+    expect(ended.code, ended.err).toBe(1);
+    expect(text.code).toBe(1);
+    expect(report.ok).toBe(false);
+  });
+
+  it('K1 leaves the good ones alone', () => {
+    const states = new Map([...report.extensions, ...report.agents].map(({ id, state }) => [id, state]));
+    for (const id of ['kind', 'kind_context', 'core_tools', 'skill_registry', 'orchestrator'])
+      expect([id, states.get(id)]).toEqual([id, 'active']);
+  });
+
+  it.each(NEIGHBOURS.map((neighbour) => [neighbour.id, neighbour] as const))(
+    'K1 K2 K3 K44 names %s with file, line, reason and cure',
+    (_id, neighbour) => {
+      const found = findingsOf(report, neighbour);
+      const all = JSON.stringify(found, null, 1);
+      expect(
+        found.map(({ code }) => code),
+        all,
+      ).toContain(neighbour.code);
+      const finding = found.find(({ code }) => code === neighbour.code) as Diagnostic & { state?: string };
+      if (neighbour.state) expect(finding.state ?? neighbour.state, all).toBe(neighbour.state);
+      expect(`${finding.message}; ${finding.cure}`, all).toMatch(neighbour.says);
+      expect(finding.cure, all).toBeTruthy();
+      const [file, line] = neighbour.at.split(':');
+      expect(finding.file, all).toBe(path.join(folder.sandbox, file as string));
+      if (line !== undefined) expect(finding.line, all).toBe(Number(line));
+      expect(text.out).toContain(neighbour.kind === 'settings' || neighbour.kind === 'skill' ? neighbour.at : neighbour.id);
+    },
+  );
+});
+
+function findingsOf(report: Report, { id, kind, at }: Neighbour): readonly Diagnostic[] {
+  if (kind === 'extension' || kind === 'agent') {
+    return (kind === 'agent' ? report.agents : report.extensions)
+      .filter((found) => found.id === id)
+      .flatMap((found) => [found as unknown as Diagnostic, ...found.notes]);
+  }
+  const file = at.split(':')[0] as string;
+  return report.notes.filter((note) => note.file?.endsWith(file));
+}
