@@ -1,6 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -321,5 +322,52 @@ describe('what keeps an extension from loading', () => {
     expect(sandbox.storeOpened()).toBe(false);
     const [bundle] = await readdir(path.join(sandbox.directory, 'data/.cache/bundles'));
     expect(await readFile(path.join(sandbox.directory, 'data/.cache/bundles', bundle ?? ''), 'utf8')).not.toContain('full()');
+  });
+
+  it('K10 says what the tier in process cannot contain, unless a person granted it', async () => {
+    await sandbox.extension('mine', 'tool', toolClass('return 1;'));
+    await sandbox.extension('granted', 'tool', toolClass('return 1;'));
+    await sandbox.write('pith.yaml', 'extensions:\n  granted: { isolation: in_process }\n');
+    const host = await sandbox.host();
+    expect(host.show('mine')?.notes).toMatchObject([{ code: 'isolation_in_process', message: expect.stringContaining('not contained') }]);
+    expect(host.show('granted')?.notes).toEqual([]);
+  });
+
+  it('K10 warns of a phase at two seconds and cuts it at ten', async () => {
+    const clock = fakeClock();
+    await sandbox.extension(
+      'slow',
+      'tool',
+      toolClass('return 1;', 'initialize() { globalThis.slowBegan = true; return new Promise(() => {}); }'),
+    );
+    const host = await sandbox.host({ clock });
+    const activated = host.activate('slow');
+    while (!(globalThis as { slowBegan?: boolean }).slowBegan) await new Promise((resolve) => setTimeout(resolve, 5));
+    await clock.advance(2000);
+    expect(host.show('slow')?.notes).toContainEqual({ code: 'phase_slow', message: 'initialize takes longer than 2 s' });
+    await clock.advance(8000);
+    expect(await activated).toMatchObject({
+      state: 'failed',
+      phase: 'initialize',
+      code: 'phase_timeout',
+      message: expect.stringContaining('10 s'),
+    });
+  });
+
+  it('cuts a tool at its time, aborts it with its caller, and tells each from the other', async () => {
+    const clock = fakeClock();
+    await sandbox.extension('long', 'tool', toolClass('return new Promise(() => {});'));
+    const host = await sandbox.host({ clock });
+    await host.activate('long');
+    const late = host.callTool('long', 'work', {}, CALL, NEVER);
+    await clock.advance(20_000);
+    expect(await late).toMatchObject({ ok: false, error: { code: 'tool_timeout', message: expect.stringContaining('20000 ms') } });
+    const controller = new AbortController();
+    const aborted = host.callTool('long', 'work', {}, CALL, controller.signal);
+    await clock.advance(0);
+    controller.abort();
+    expect(await aborted).toMatchObject({ ok: false, error: { code: 'aborted' } });
+    expect(host.failures().map(({ code }) => code)).toEqual(['tool_timeout']);
+    expect(clock.pending()).toBe(1); // the log's
   });
 });
