@@ -79,7 +79,10 @@ export async function readSkillBody(skill: Skill, { bodies, broken, roots }: Rea
   const live = await readLive(skill.file, roots);
   if (typeof live === 'string') {
     if (kept !== null) return { ...kept, stale: `the file cannot be read (${live}); this is the last good version` };
-    throw new PithError('skill_not_found', `skill '${skill.id}' cannot be read: ${live}`, { where: skill.file, cure: 'restore the file, or choose another skill' });
+    throw new PithError('skill_not_found', `skill '${skill.id}' cannot be read: ${live}`, {
+      where: skill.file,
+      cure: 'restore the file, or choose another skill',
+    });
   }
   const split = splitFrontmatter(live.text, true);
   const closed = !('code' in split);
@@ -101,6 +104,8 @@ async function readLive(file: string, roots: readonly string[]): Promise<{ text:
     if (!allowed.some((root) => isInside(real, root))) return 'it leads out of its skill source';
     const handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     try {
+      const opened = await realpath(`/proc/self/fd/${handle.fd}`).catch(() => real); // where there is no /proc, the check before stands
+      if (!allowed.some((root) => isInside(opened, root))) return 'it leads out of its skill source';
       const stats = await handle.stat();
       if (!stats.isFile()) return 'it is no regular file';
       if (stats.size > FILE_LIMIT) return `it is larger than ${FILE_LIMIT} bytes`;

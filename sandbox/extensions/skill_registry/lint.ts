@@ -22,7 +22,11 @@ export async function lintSkill(given: string): Promise<LintResult> {
     return { path: given, valid, diagnostics };
   } catch (error) {
     const rule = RULE.get('file_unreadable');
-    return { path: given, valid: false, diagnostics: [{ severity: 'error', code: 'file_unreadable', message: rule?.message(reasonOf(error)) ?? '', file, cure: rule?.cure }] };
+    return {
+      path: given,
+      valid: false,
+      diagnostics: [{ severity: 'error', code: 'file_unreadable', message: rule?.message(reasonOf(error)) ?? '', file, cure: rule?.cure }],
+    };
   }
 }
 

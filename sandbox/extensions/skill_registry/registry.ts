@@ -1,6 +1,6 @@
 import type { Clock, Diagnostic, Logger } from 'pith';
 import { BodyStore, readSkillBody, type SkillBody } from './body.ts';
-import type { FoundSkill, SourceScan } from './found.ts';
+import type { SourceScan } from './found.ts';
 import { scanSource } from './scan.ts';
 import { loadSnapshot, SnapshotWriter } from './snapshot-file.ts';
 import { buildSnapshot, changeBetween, type SourcedScan } from './snapshot.ts';
@@ -74,7 +74,12 @@ class Registry implements SkillRegistry {
     this.options = options;
     this.sources = resolveSources(options, options.config);
     this.trustedLinks = (options.config.trusted_links ?? []).map((path) => locate(path, options.project));
-    this.writer = new SnapshotWriter({ dataDirectory: options.dataDirectory, sources: this.sources, clock: options.clock, logger: options.logger });
+    this.writer = new SnapshotWriter({
+      dataDirectory: options.dataDirectory,
+      sources: this.sources,
+      clock: options.clock,
+      logger: options.logger,
+    });
   }
 
   current(): Snapshot {
@@ -82,7 +87,10 @@ class Registry implements SkillRegistry {
   }
 
   refresh(): Promise<Snapshot> {
-    if (this.running === null) return (this.running = this.scan().finally(() => { this.running = null; }));
+    if (this.running === null)
+      return (this.running = this.scan().finally(() => {
+        this.running = null;
+      }));
     this.following ??= this.running.then(noop, noop).then(() => {
       this.following = null;
       return this.refresh();
@@ -130,7 +138,11 @@ class Registry implements SkillRegistry {
     let changed = first;
     for (const source of this.sources) {
       const previous = this.scans.get(source.directory) ?? null;
-      const scan = await scanSource(source, previous, { trustedLinks: this.trustedLinks, now: () => clock.now(), goodBody: (file) => this.bodies.get(file) });
+      const scan = await scanSource(source, previous, {
+        trustedLinks: this.trustedLinks,
+        now: () => clock.now(),
+        goodBody: (file) => this.bodies.get(file),
+      });
       scans.set(source.directory, scan);
       changed ||= scan !== previous;
     }
@@ -168,7 +180,9 @@ class Registry implements SkillRegistry {
     for (const skill of snapshot.all) {
       if (signal?.aborted || this.bodies.isFull) return;
       if (skill.state !== 'offered' || this.bodies.holds(skill.file, skill.stamp) || this.isBroken(skill)) continue;
-      await this.readBody(skill).catch((error: unknown) => this.options.logger.debug('body not kept', { file: skill.file, error: String(error) }));
+      await this.readBody(skill).catch((error: unknown) =>
+        this.options.logger.debug('body not kept', { file: skill.file, error: String(error) }),
+      );
     }
   }
 

@@ -2,6 +2,16 @@ import { setImmediate } from 'node:timers/promises';
 import type { Diagnostic } from 'pith';
 import { emptyFolders, readFolder, realOf } from './folder.ts';
 import { loadRepairing, parseHead, unreadable, type ParsedSkill, type Repairing } from './format/skill-file.ts';
+import {
+  folderUnreadable,
+  linkBroken,
+  linkRefused,
+  noSkillFile,
+  skillAtRoot,
+  skillUnreadable,
+  sourceMissing,
+  sourceTooLarge,
+} from './scan-findings.ts';
 import type { FoundDirectory, FoundSkill, GoodVersion, ScanOptions, SourceScan } from './found.ts';
 import { readHead } from './skill-head.ts';
 import { isInside, type Source } from './sources.ts';
@@ -51,14 +61,14 @@ class Scan {
     const root = this.source.directory;
     const stats = statOf(root);
     if (stats === undefined || !stats.isDirectory()) {
-      if (this.source.configured) this.diagnose('warning', 'source_missing', root, `the skill source '${this.source.label}' ${stats ? 'is no directory' : 'does not exist'}`, 'create the directory or correct the setting');
+      if (this.source.configured) this.diagnostics.push(sourceMissing(this.source, stats !== undefined));
     } else {
       const real = realOf(root) ?? root;
       this.roots = [real, ...this.options.trustedLinks.map((path) => realOf(path) ?? path)];
       await this.descend([{ path: root, real, depth: 0 }]);
       for (let link = this.links.shift(); link !== undefined; link = this.links.shift()) await this.follow(link);
       for (const path of emptyFolders(this.skills, this.directories)) {
-        if (path !== root) this.diagnose('info', 'no_skill_file', path, 'a folder among the skills has files but no SKILL.md', 'add a SKILL.md, or move the folder away');
+        if (path !== root) this.diagnostics.push(noSkillFile(path));
       }
     }
     return this.result();
@@ -66,8 +76,12 @@ class Scan {
 
   private result(): SourceScan {
     const { previous } = this;
-    const same = previous !== null && !this.changed && previous.skills.size === this.skills.size && previous.directories.size === this.directories.size
-      && sameDiagnostics(previous.diagnostics, this.diagnostics);
+    const same =
+      previous !== null &&
+      !this.changed &&
+      previous.skills.size === this.skills.size &&
+      previous.directories.size === this.directories.size &&
+      sameDiagnostics(previous.diagnostics, this.diagnostics);
     if (same) return previous;
     return { skills: this.skills, directories: this.directories, diagnostics: this.diagnostics, read: this.read };
   }
@@ -79,7 +93,7 @@ class Scan {
         await setImmediate();
       }
       if (this.visited >= DIRECTORY_LIMIT) {
-        this.diagnose('warning', 'source_too_large', this.source.directory, `the skill source '${this.source.label}' has more than ${DIRECTORY_LIMIT} directories; the rest is left out`, 'move skills into a smaller folder');
+        this.diagnostics.push(sourceTooLarge(this.source, DIRECTORY_LIMIT));
         return;
       }
       this.visited += 1;
@@ -103,13 +117,14 @@ class Scan {
     if (folder.oddFile !== null && visit.depth > 0 && (await this.takeSkill(visit, folder.oddFile))) return;
     this.directories.set(visit.path, folder);
     if (visit.depth > 0 && folder.oddFile !== null) {
-      this.diagnose('warning', 'file_unreadable', `${visit.path}/${folder.oddFile}`, 'a SKILL.md cannot be read; perhaps it is a link that leads nowhere', 'restore or remove it');
+      this.diagnostics.push(skillUnreadable(`${visit.path}/${folder.oddFile}`));
     }
     if (visit.depth === 0 && folder.oddFile !== null) {
-      this.diagnose('warning', 'skill_at_root', `${visit.path}/${folder.oddFile}`, 'a SKILL.md stands in the source itself, where it is no skill', 'move it into a folder of its own');
+      this.diagnostics.push(skillAtRoot(`${visit.path}/${folder.oddFile}`));
     }
     if (visit.depth >= DEPTH_LIMIT) return;
-    for (const name of folder.children) stack.push({ path: `${visit.path}/${name}`, real: `${visit.real}/${name}`, depth: visit.depth + 1 });
+    for (const name of folder.children)
+      stack.push({ path: `${visit.path}/${name}`, real: `${visit.real}/${name}`, depth: visit.depth + 1 });
     for (const name of folder.links) this.links.push({ path: `${visit.path}/${name}`, real: '', depth: visit.depth + 1 });
   }
 
@@ -118,9 +133,9 @@ class Scan {
     if (stats !== undefined && !stats.isDirectory()) return;
     const real = realOf(link.path);
     if (real === null) {
-      this.diagnose('warning', 'link_broken', link.path, 'a link leads nowhere', 'remove or correct it');
+      this.diagnostics.push(linkBroken(link.path));
     } else if (!this.roots.some((root) => isInside(real, root))) {
-      this.diagnose('warning', 'link_refused', link.path, `a link leads out of the skill source '${this.source.label}'`, 'copy the skill here, or list the target under skills.trusted_links');
+      this.diagnostics.push(linkRefused(link.path, this.source));
     } else if (!this.seen.has(real)) {
       await this.descend([{ path: link.path, real, depth: link.depth }]);
     }
@@ -145,7 +160,17 @@ class Scan {
       return this.keep(before);
     }
     const good = parsed.valid ? null : this.goodVersion(before, file);
-    const found: FoundSkill = { id, directory: path, realDirectory: real, file, stamp, settled, parsed, good, digest: null };
+    const found: FoundSkill = {
+      id,
+      directory: path,
+      realDirectory: real === path ? path : real,
+      file,
+      stamp,
+      settled,
+      parsed,
+      good,
+      digest: null,
+    };
     this.skills.set(path, found);
     this.read.push(found);
     this.changed = true;
@@ -193,13 +218,9 @@ class Scan {
       return { stamp: stampOf(stats), settled, ...folder };
     } catch (error) {
       this.changed ||= !same;
-      this.diagnose('warning', 'source_unreadable', path, `a folder of the skill source '${this.source.label}' cannot be read: ${String(error)}`, 'check its permissions');
+      this.diagnostics.push(folderUnreadable(path, this.source, String(error)));
       return { stamp: stampOf(stats), settled: false, children: [], links: [], oddFile: null, hasFiles: false };
     }
-  }
-
-  private diagnose(severity: Diagnostic['severity'], code: string, file: string, message: string, cure: string): void {
-    this.diagnostics.push({ severity, code, message, file, cure });
   }
 }
 

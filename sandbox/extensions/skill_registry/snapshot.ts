@@ -87,7 +87,9 @@ function judge(candidates: readonly Candidate[], filters: Filters): Skill[] {
     if (refusal !== null) return toSkill(candidate, refusal.state, refusal.reason);
     if (winner === null) {
       winner = candidate;
-      const loser = candidates.find((other) => other !== candidate && refusalOf(other, filters) === null && !isSameContent(candidate.found, other.found));
+      const loser = candidates.find(
+        (other) => other !== candidate && refusalOf(other, filters) === null && !isSameContent(candidate.found, other.found),
+      );
       return toSkill(candidate, 'offered', null, loser && differs(candidate, loser));
     }
     const extra = isSameContent(winner.found, candidate.found) ? undefined : differs(winner, candidate);
@@ -100,9 +102,12 @@ function refusalOf({ source, found, fields }: Candidate, filters: Filters): { st
   if (!found.parsed.valid && found.good === null) return { state: 'invalid', reason: invalidReason(found) };
   const listed = filters.allowed.has(found.id) || filters.allowed.has(fields.name);
   if (filters.off) return { state: 'disabled', reason: 'skills are switched off (skills.enabled)' };
-  if (filters.disabled.has(found.id) || filters.disabled.has(fields.name)) return { state: 'disabled', reason: 'it is listed under skills.disabled' };
-  if (filters.allowed.size > 0 && !listed && !filters.allowed.has('*')) return { state: 'disabled', reason: 'it is not listed under skills.allowed' };
-  if (!fields.defaultEnabled && !listed) return { state: 'disabled', reason: 'it is off by default (default_enabled: false) and not listed under skills.allowed' };
+  if (filters.disabled.has(found.id) || filters.disabled.has(fields.name))
+    return { state: 'disabled', reason: 'it is listed under skills.disabled' };
+  if (filters.allowed.size > 0 && !listed && !filters.allowed.has('*'))
+    return { state: 'disabled', reason: 'it is not listed under skills.allowed' };
+  if (!fields.defaultEnabled && !listed)
+    return { state: 'disabled', reason: 'it is off by default (default_enabled: false) and not listed under skills.allowed' };
   if (!source.trusted) return { state: 'untrusted', reason: `its source ${source.label} is not trusted` };
   return null;
 }
@@ -110,11 +115,21 @@ function refusalOf({ source, found, fields }: Candidate, filters: Filters): { st
 function toSkill({ source, found, fields }: Candidate, state: SkillState, reason: string | null, extra?: Diagnostic): Skill {
   const earlier = made.get(found);
   const count = found.parsed.diagnostics.length + (found.good ? 1 : 0) + (extra ? 1 : 0);
-  if (earlier?.state === state && earlier.reason === reason && earlier.source === source.label && earlier.diagnostics.length === count) return earlier;
+  if (earlier?.state === state && earlier.reason === reason && earlier.source === source.label && earlier.diagnostics.length === count)
+    return earlier;
   const own = found.good === null ? found.parsed.diagnostics : [lastGoodUsed(found), ...found.parsed.diagnostics];
   const skill: Skill = {
-    id: found.id, ...fields, source: source.label, directory: found.directory, realDirectory: found.realDirectory, file: found.file, stamp: toFileStamp(found.stamp),
-    tokens: found.good?.tokens ?? found.parsed.tokens, state, reason, diagnostics: extra === undefined ? own : [...own, extra],
+    id: found.id,
+    ...fields,
+    source: source.label,
+    directory: found.directory,
+    realDirectory: found.realDirectory,
+    file: found.file,
+    stamp: toFileStamp(found.stamp),
+    tokens: found.good?.tokens ?? found.parsed.tokens,
+    state,
+    reason,
+    diagnostics: extra === undefined ? own : [...own, extra],
   };
   made.set(found, skill);
   return skill;
@@ -123,16 +138,24 @@ function toSkill({ source, found, fields }: Candidate, state: SkillState, reason
 function lastGoodUsed({ file, parsed }: FoundSkill): Diagnostic {
   const error = parsed.diagnostics.find(({ severity }) => severity === 'error');
   return {
-    severity: 'warning', code: 'last_good_used', message: 'is broken; its last good version stays in use', file,
-    line: error?.line ?? 1, column: error?.column ?? 1, cure: error?.cure ?? 'correct the file',
+    severity: 'warning',
+    code: 'last_good_used',
+    message: 'is broken; its last good version stays in use',
+    file,
+    line: error?.line ?? 1,
+    column: error?.column ?? 1,
+    cure: error?.cure ?? 'correct the file',
   };
 }
 
 function differs(winner: Candidate, loser: Candidate): Diagnostic {
   return {
-    severity: 'warning', code: 'shadowed_differs',
+    severity: 'warning',
+    code: 'shadowed_differs',
     message: `'${loser.found.id}' is in ${winner.source.label} and, with another text, in ${loser.source.label}; the first is used`,
-    file: loser.found.file, line: 1, column: 1,
+    file: loser.found.file,
+    line: 1,
+    column: 1,
     cure: `remove one, or name '${loser.source.label}/${loser.found.id}' to use the other`,
   };
 }
@@ -174,7 +197,12 @@ function unknownIds(config: RegistryConfig, skills: ReadonlyMap<string, Skill>, 
     for (const id of config[setting] ?? []) {
       if (id === '*' || skills.has(id) || aliases.has(id)) continue;
       const hint = didYouMean(id, skills.keys());
-      found.push({ severity: 'warning', code: 'setting_unknown_skill', message: `skills.${setting} names '${id}', which no source has${hint}`, cure: 'correct the id or remove it' });
+      found.push({
+        severity: 'warning',
+        code: 'setting_unknown_skill',
+        message: `skills.${setting} names '${id}', which no source has${hint}`,
+        cure: 'correct the id or remove it',
+      });
     }
   }
   return found;

@@ -53,8 +53,20 @@ const PROJECTS = ['.cursor', '.codex', '.agent', '.kodelet', '.claude', '.agents
 /** Every default source, lowest precedence first. What the settings add stands before the last, which always wins. */
 export const DEFAULT_SOURCES: readonly DefaultSource[] = [
   { label: 'bundled', base: 'bundled', path: '', trusted: true, active: true },
-  ...HOMES.map((name): DefaultSource => ({ label: `~/${name}/skills`, base: 'home', path: `${name}/skills`, trusted: true, active: false })),
-  ...PROJECTS.map((name): DefaultSource => ({ label: `${name}/skills`, base: 'project', path: `${name}/skills`, trusted: false, active: false })),
+  ...HOMES.map((name): DefaultSource => ({
+    label: `~/${name}/skills`,
+    base: 'home',
+    path: `${name}/skills`,
+    trusted: true,
+    active: false,
+  })),
+  ...PROJECTS.map((name): DefaultSource => ({
+    label: `${name}/skills`,
+    base: 'project',
+    path: `${name}/skills`,
+    trusted: false,
+    active: false,
+  })),
   { label: 'skills', base: 'project', path: 'skills', trusted: false, active: false },
   { label: 'sandbox/skills', base: 'sandbox', path: 'skills', trusted: true, active: true },
 ];
@@ -63,7 +75,9 @@ export const DEFAULT_SOURCES: readonly DefaultSource[] = [
 export function resolveSources(places: Places, config: RegistryConfig): readonly Source[] {
   const { sources = [], skills_path: skillsPath } = config;
   const replace = 'replace' in sources ? sources.replace : null;
-  const named = [...(replace ?? (sources as readonly SourceSetting[])), ...(skillsPath ? [skillsPath] : [])].map((setting) => configured(setting, places));
+  const named = [...(replace ?? (sources as readonly SourceSetting[])), ...(skillsPath ? [skillsPath] : [])].map((setting) =>
+    configured(setting, places),
+  );
   const defaults = replace === null ? DEFAULT_SOURCES.flatMap((source) => located(source, places)) : [];
   const last = defaults.length > 0 ? defaults.slice(-1) : [];
   return unique([...defaults.slice(0, -1), ...named, ...last]);

@@ -37,7 +37,10 @@ export async function watchSources(options: WatchOptions, signal: AbortSignal): 
     if (hint === null && signal.aborted) return;
     const failed = hint;
     hint = null;
-    if (failed !== null || error !== null) logger.warn(`folders of skills cannot be watched (${String(error)}); ${pollSeconds > 0 ? `changes are seen every ${pollSeconds} s` : 'changes are seen before a turn'}`);
+    if (failed !== null || error !== null)
+      logger.warn(
+        `folders of skills cannot be watched (${String(error)}); ${pollSeconds > 0 ? `changes are seen every ${pollSeconds} s` : 'changes are seen before a turn'}`,
+      );
     void failed?.close().catch((cause: unknown) => logger.debug('closing the watcher failed', { cause: String(cause) }));
   };
   let cancel = noop;
@@ -88,7 +91,11 @@ class Wake {
   }
 
   wait(): Promise<void> {
-    return this.set ? Promise.resolve() : new Promise((resolve) => { this.resolve = resolve; });
+    return this.set
+      ? Promise.resolve()
+      : new Promise((resolve) => {
+          this.resolve = resolve;
+        });
   }
 
   reset(): boolean {
@@ -102,7 +109,11 @@ class Wake {
 const startChokidar: StartHint = async (onChange, onFailure) => {
   const { FSWatcher } = await import('chokidar');
   const watcher = new FSWatcher({
-    followSymlinks: false, depth: 0, ignoreInitial: true, ignorePermissionErrors: true, persistent: true,
+    followSymlinks: false,
+    depth: 0,
+    ignoreInitial: true,
+    ignorePermissionErrors: true,
+    persistent: true,
     ignored: (path, stats) => stats?.isFile() === true && !path.toLowerCase().endsWith('/skill.md'),
   });
   watcher.on('all', onChange).on('error', onFailure);

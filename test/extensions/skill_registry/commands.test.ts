@@ -21,7 +21,11 @@ async function run(box: SkillSandbox, name: string, { arguments: args = {}, opti
 }
 
 const files = {
-  'sandbox/skills/writing/SKILL.md': skillText({ name: 'writing', description: 'Writes clear letters. Use when someone wants a letter.', more: 'version: 1.2.0\n' }),
+  'sandbox/skills/writing/SKILL.md': skillText({
+    name: 'writing',
+    description: 'Writes clear letters. Use when someone wants a letter.',
+    more: 'version: 1.2.0\n',
+  }),
   'sandbox/skills/bad/SKILL.md': '---\nname: bad\n---\n',
   'team/writing/SKILL.md': skillText({ name: 'writing', description: 'Another one.' }),
   'team/quiet/SKILL.md': skillText({ name: 'quiet', more: 'default_enabled: false\n' }),
@@ -51,20 +55,43 @@ describe('the commands', () => {
 
   it('S80 list --json has the pinned shape', async () => {
     const box = await skillSandbox(files);
-    expect((await run(box, 'skills list', { config, json: true })).json).toEqual([{
-      id: 'writing', name: 'writing', description: 'Writes clear letters. Use when someone wants a letter.', source: 'sandbox/skills', path: `${box.sandbox}/skills/writing/SKILL.md`,
-      state: 'offered', tokens: 2, version: '1.2.0', diagnostics: [expect.objectContaining({ severity: 'warning', code: 'shadowed_differs', file: `${box.project}/team/writing/SKILL.md`, line: 1, column: 1 })],
-    }]);
+    expect((await run(box, 'skills list', { config, json: true })).json).toEqual([
+      {
+        id: 'writing',
+        name: 'writing',
+        description: 'Writes clear letters. Use when someone wants a letter.',
+        source: 'sandbox/skills',
+        path: `${box.sandbox}/skills/writing/SKILL.md`,
+        state: 'offered',
+        tokens: 2,
+        version: '1.2.0',
+        diagnostics: [
+          expect.objectContaining({
+            severity: 'warning',
+            code: 'shadowed_differs',
+            file: `${box.project}/team/writing/SKILL.md`,
+            line: 1,
+            column: 1,
+          }),
+        ],
+      },
+    ]);
     const { json, text } = await run(box, 'skills list', { config, json: true, options: { all: true } });
     expect((json as { id: string; state: string; reason?: string }[]).map(({ id, state, reason }) => [id, state, reason])).toEqual([
-      ['bad', 'invalid', 'has no description (line 1)'], ['quiet', 'disabled', expect.any(String)], ['writing', 'offered', undefined], ['writing', 'shadowed', expect.any(String)],
+      ['bad', 'invalid', 'has no description (line 1)'],
+      ['quiet', 'disabled', expect.any(String)],
+      ['writing', 'offered', undefined],
+      ['writing', 'shadowed', expect.any(String)],
     ]);
     expect(text).toBe('');
   });
 
   it('S80 list says where to write the first skill', async () => {
     const box = await skillSandbox();
-    expect(await run(box, 'skills list')).toMatchObject({ code: 0, text: `No skills were found. Write one to ${box.sandbox}/skills/<id>/SKILL.md.` });
+    expect(await run(box, 'skills list')).toMatchObject({
+      code: 0,
+      text: `No skills were found. Write one to ${box.sandbox}/skills/<id>/SKILL.md.`,
+    });
     expect((await run(box, 'skills list', { json: true })).json).toEqual([]);
   });
 
@@ -88,8 +115,12 @@ describe('the commands', () => {
     visit(path.join(folder, 'commands.ts'));
     expect(seen.size).toBeGreaterThan(15);
     expect([...packages]).toEqual(['pith']); // what it takes of it loads nothing: see the next
-    const names = [...seen].flatMap((file) => [...readFileSync(file, 'utf8').matchAll(/^import (?!type)\{([^}]*)\} from 'pith'/gm)].flatMap(([, list = '']) => list.split(',')));
-    expect(new Set(names.map((name) => name.trim()).filter((name) => name !== '' && !name.startsWith('type ')))).toEqual(new Set(['didYouMean', 'PithError']));
+    const names = [...seen].flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/^import (?!type)\{([^}]*)\} from 'pith'/gm)].flatMap(([, list = '']) => list.split(',')),
+    );
+    expect(new Set(names.map((name) => name.trim()).filter((name) => name !== '' && !name.startsWith('type ')))).toEqual(
+      new Set(['didYouMean', 'PithError']),
+    );
   });
 
   it('S80 show prints what is known and the body as it is; a wrong id names the nearest', async () => {
@@ -97,13 +128,30 @@ describe('the commands', () => {
     const { text } = await run(box, 'skills show', { arguments: { id: 'raw' } });
     expect(text).toContain(`${box.sandbox}/skills/raw/SKILL.md`);
     expect(text.endsWith('\n{{ a }} $&\n')).toBe(true);
-    expect((await run(box, 'skills show', { arguments: { id: 'raw' }, json: true })).json).toMatchObject({ id: 'raw', state: 'offered', body: '{{ a }} $&\n', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
-    expect((await run(box, 'skills show', { arguments: { id: 'team/writing' }, json: true, config })).json).toMatchObject({ source: 'team', description: 'Another one.' });
-    await expect(run(box, 'skills show', { arguments: { id: 'writting' } })).rejects.toMatchObject({ code: 'skill_not_found', message: expect.stringContaining("did you mean 'writing'"), cure: 'see pith skills list --all' });
+    expect((await run(box, 'skills show', { arguments: { id: 'raw' }, json: true })).json).toMatchObject({
+      id: 'raw',
+      state: 'offered',
+      body: '{{ a }} $&\n',
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect((await run(box, 'skills show', { arguments: { id: 'team/writing' }, json: true, config })).json).toMatchObject({
+      source: 'team',
+      description: 'Another one.',
+    });
+    await expect(run(box, 'skills show', { arguments: { id: 'writting' } })).rejects.toMatchObject({
+      code: 'skill_not_found',
+      message: expect.stringContaining("did you mean 'writing'"),
+      cure: 'see pith skills list --all',
+    });
   });
 
   it('S81 validate holds to the specification and fails on errors, with file:line:column', async () => {
-    const box = await skillSandbox({ 'ok/SKILL.md': skillText({ name: 'ok' }), 'Wrong/SKILL.md': skillText({ name: 'Wrong' }), 'a-file': 'x', 'empty/readme.md': 'x' });
+    const box = await skillSandbox({
+      'ok/SKILL.md': skillText({ name: 'ok' }),
+      'Wrong/SKILL.md': skillText({ name: 'Wrong' }),
+      'a-file': 'x',
+      'empty/readme.md': 'x',
+    });
     const at = (name: string) => path.join(box.project, name);
     const validate = (...names: string[]) => run(box, 'skills validate', { arguments: { path: names.map(at) } });
     expect(await validate('ok')).toMatchObject({ code: 0, text: `${at('ok')}: valid` });
@@ -118,7 +166,21 @@ describe('the commands', () => {
     expect(code).toBe(1);
     expect(json).toEqual([
       { path: at('ok'), valid: true, diagnostics: [] },
-      { path: at('absent'), valid: false, diagnostics: [{ severity: 'error', code: 'path_missing', message: 'does not exist', file: at('absent'), line: null, column: null, cure: 'correct the path' }] },
+      {
+        path: at('absent'),
+        valid: false,
+        diagnostics: [
+          {
+            severity: 'error',
+            code: 'path_missing',
+            message: 'does not exist',
+            file: at('absent'),
+            line: null,
+            column: null,
+            cure: 'correct the path',
+          },
+        ],
+      },
     ]);
   });
 
@@ -127,14 +189,26 @@ describe('the commands', () => {
     const options = { text: 'write a letter' };
     const { json } = await run(box, 'skills explain', { arguments: { id: 'writing' }, options, config, json: true });
     expect(json).toMatchObject({
-      id: 'writing', source: 'sandbox/skills', state: 'offered', reason: null, shadows: [`${box.project}/team/writing/SKILL.md`], shadowedBy: null,
-      catalog: { agent: null, line: '• `writing` — Writes clear letters.', offered: true, withinBudget: true }, ranking: { text: 'write a letter', rank: 1, why: expect.arrayContaining(['letter']) },
+      id: 'writing',
+      source: 'sandbox/skills',
+      state: 'offered',
+      reason: null,
+      shadows: [`${box.project}/team/writing/SKILL.md`],
+      shadowedBy: null,
+      catalog: { agent: null, line: '• `writing` — Writes clear letters.', offered: true, withinBudget: true },
+      ranking: { text: 'write a letter', rank: 1, why: expect.arrayContaining(['letter']) },
     });
     const { text } = await run(box, 'skills explain', { arguments: { id: 'writing' }, options, config });
     expect(text).toContain(`shadows ${box.project}/team/writing/SKILL.md`);
     expect(text).toContain("ranks 1 of 1 for 'write a letter'");
-    expect((await run(box, 'skills explain', { arguments: { id: 'team/writing' }, config, json: true })).json).toMatchObject({ state: 'shadowed', shadowedBy: `${box.sandbox}/skills/writing/SKILL.md`, catalog: { offered: false } });
-    expect((await run(box, 'skills explain', { arguments: { id: 'bad' }, options, config })).text).toContain('catalog: no, it is invalid: has no description (line 1)');
+    expect((await run(box, 'skills explain', { arguments: { id: 'team/writing' }, config, json: true })).json).toMatchObject({
+      state: 'shadowed',
+      shadowedBy: `${box.sandbox}/skills/writing/SKILL.md`,
+      catalog: { offered: false },
+    });
+    expect((await run(box, 'skills explain', { arguments: { id: 'bad' }, options, config })).text).toContain(
+      'catalog: no, it is invalid: has no description (line 1)',
+    );
   });
 
   it('S82 explain --agent sees with its eyes, offline', async () => {
@@ -146,23 +220,42 @@ describe('the commands', () => {
       'sandbox/agents/narrow/manifest.yaml': manifest('narrow', '  uses_tools: ["*"]\n  skills: { deny: ["wri*"] }\n'),
       'sandbox/agents/bare/manifest.yaml': manifest('bare', '  uses_tools: [core_tools]\n'),
     });
-    const catalog = async (agent: string) => ((await run(box, 'skills explain', { arguments: { id: 'writing' }, options: { agent }, json: true })).json as { catalog: { offered: boolean; why: string } }).catalog;
+    const catalog = async (agent: string) =>
+      (
+        (await run(box, 'skills explain', { arguments: { id: 'writing' }, options: { agent }, json: true })).json as {
+          catalog: { offered: boolean; why: string };
+        }
+      ).catalog;
     expect(await catalog('reader')).toMatchObject({ offered: true });
     expect(await catalog('bound')).toMatchObject({ offered: false, why: 'the agent carries its text already (uses_skills)' });
     expect(await catalog('narrow')).toMatchObject({ offered: false, why: expect.stringContaining('deny') });
     expect(await catalog('bare')).toMatchObject({ offered: false, why: expect.stringContaining('skill_registry/read_skill') });
-    await expect(catalog('raeder')).rejects.toMatchObject({ code: 'agent_unknown', message: expect.stringContaining("did you mean 'reader'") });
+    await expect(catalog('raeder')).rejects.toMatchObject({
+      code: 'agent_unknown',
+      message: expect.stringContaining("did you mean 'reader'"),
+    });
   });
 
   it('S82 explain says when there is no room for its line', async () => {
-    const many = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`sandbox/skills/skill-${index}/SKILL.md`, skillText({ name: `skill-${index}`, description: `Does the thing with the number ${index} for people who need exactly that.` })]));
+    const many = Object.fromEntries(
+      Array.from({ length: 200 }, (_, index) => [
+        `sandbox/skills/skill-${index}/SKILL.md`,
+        skillText({ name: `skill-${index}`, description: `Does the thing with the number ${index} for people who need exactly that.` }),
+      ]),
+    );
     const box = await skillSandbox(many);
-    expect((await run(box, 'skills explain', { arguments: { id: 'skill-7' }, json: true })).json).toMatchObject({ catalog: { offered: true, withinBudget: false } });
+    expect((await run(box, 'skills explain', { arguments: { id: 'skill-7' }, json: true })).json).toMatchObject({
+      catalog: { offered: true, withinBudget: false },
+    });
   });
 
   it('S80 search ranks and --json has the pinned shape', async () => {
     const box = await skillSandbox(files);
-    expect((await run(box, 'skills search', { arguments: { query: ['letter'] }, options: { limit: 1 }, json: true })).json).toEqual([{ id: 'writing', score: expect.any(Number), why: ['letter'] }]);
-    expect((await run(box, 'skills search', { arguments: { query: ['zebra'] } })).text).toBe("No skill matches 'zebra'. See pith skills list.");
+    expect((await run(box, 'skills search', { arguments: { query: ['letter'] }, options: { limit: 1 }, json: true })).json).toEqual([
+      { id: 'writing', score: expect.any(Number), why: ['letter'] },
+    ]);
+    expect((await run(box, 'skills search', { arguments: { query: ['zebra'] } })).text).toBe(
+      "No skill matches 'zebra'. See pith skills list.",
+    );
   });
 });

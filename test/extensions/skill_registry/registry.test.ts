@@ -1,10 +1,12 @@
+import { symlink } from 'node:fs/promises';
 import type { SnapshotChange } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { describe, expect, it } from 'vitest';
 import { findSkill } from '../../../sandbox/extensions/skill_registry/snapshot.ts';
 import { skillSandbox, skillText, systemClock, type SkillSandbox } from './skill-sandbox.ts';
 
 const skill = (name: string, more = '', body = `Body of ${name}.\n`) => skillText({ name, more, body });
-const offered = (snapshot: { all: readonly { id: string; state: string; source: string }[] }) => snapshot.all.filter(({ state }) => state === 'offered').map(({ id, source }) => `${source}/${id}`);
+const offered = (snapshot: { all: readonly { id: string; state: string; source: string }[] }) =>
+  snapshot.all.filter(({ state }) => state === 'offered').map(({ id, source }) => `${source}/${id}`);
 const recorded = (box: SkillSandbox) => {
   const changes: SnapshotChange[] = [];
   return { changes, registry: box.registry({ onChange: (change) => void changes.push(change) }) };
@@ -12,13 +14,28 @@ const recorded = (box: SkillSandbox) => {
 
 describe('the registry', () => {
   it('S6 an invalid skill hides nobody and says file, line, column and cure', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/bad/SKILL.md': '---\nname: bad\n---\n', 'sandbox/skills/good/SKILL.md': skill('good'), 'team/bad/SKILL.md': skill('bad') });
+    const box = await skillSandbox({
+      'sandbox/skills/bad/SKILL.md': '---\nname: bad\n---\n',
+      'sandbox/skills/good/SKILL.md': skill('good'),
+      'team/bad/SKILL.md': skill('bad'),
+    });
     const snapshot = await box.registry({ config: { sources: ['team'] } }).refresh();
     expect(offered(snapshot)).toEqual(['team/bad', 'sandbox/skills/good']);
     expect(snapshot.skills.get('bad')?.source).toBe('team');
     expect(snapshot.all.find(({ state }) => state === 'invalid')).toMatchObject({
-      id: 'bad', source: 'sandbox/skills', reason: 'has no description (line 1)',
-      diagnostics: [{ severity: 'error', code: 'description_missing', file: `${box.sandbox}/skills/bad/SKILL.md`, line: 1, column: 1, cure: expect.stringContaining('description:') }],
+      id: 'bad',
+      source: 'sandbox/skills',
+      reason: 'has no description (line 1)',
+      diagnostics: [
+        {
+          severity: 'error',
+          code: 'description_missing',
+          file: `${box.sandbox}/skills/bad/SKILL.md`,
+          line: 1,
+          column: 1,
+          cure: expect.stringContaining('description:'),
+        },
+      ],
     });
   });
 
@@ -28,8 +45,18 @@ describe('the registry', () => {
     await registry.refresh();
     await box.write('sandbox/skills/demo/SKILL.md', '---\nname: demo\n---\nBad body.\n');
     const broken = (await registry.refresh()).skills.get('demo')!;
-    expect(broken).toMatchObject({ state: 'offered', description: 'Good one.', diagnostics: [{ severity: 'warning', code: 'last_good_used' }, { severity: 'error', code: 'description_missing' }] });
-    expect(await registry.readBody(broken)).toMatchObject({ body: 'Good body.\n', stale: 'the file is broken now; this is the last good version' });
+    expect(broken).toMatchObject({
+      state: 'offered',
+      description: 'Good one.',
+      diagnostics: [
+        { severity: 'warning', code: 'last_good_used' },
+        { severity: 'error', code: 'description_missing' },
+      ],
+    });
+    expect(await registry.readBody(broken)).toMatchObject({
+      body: 'Good body.\n',
+      stale: 'the file is broken now; this is the last good version',
+    });
     expect(changes).toEqual([{ added: [], changed: ['demo'], removed: [] }]);
 
     await box.write('sandbox/skills/demo/SKILL.md', '---\n');
@@ -73,16 +100,36 @@ describe('the registry', () => {
     expect(second.bytes).toBe(Buffer.byteLength(skill('demo', '', 'Other {{ x }} $&.\r\n')));
   });
 
+  it('S12 the body of a skill whose folder became a link out is not read', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/demo/SKILL.md': skill('demo'),
+      'outside/demo/SKILL.md': skill('demo', '', 'Outside.\n'),
+    });
+    const registry = box.registry();
+    const demo = (await registry.refresh()).skills.get('demo')!;
+    await box.remove('sandbox/skills/demo');
+    await symlink('../../outside/demo', `${box.sandbox}/skills/demo`);
+    expect(await registry.readBody(demo)).toMatchObject({ body: 'Body of demo.\n', stale: expect.stringContaining('leads out') });
+    const fresh = box.registry({ dataDirectory: `${box.sandbox}/data/fresh` });
+    await expect(fresh.readBody(demo)).rejects.toMatchObject({ code: 'skill_not_found', message: expect.stringContaining('leads out') });
+  });
+
   it('S13 the higher source wins; the same bytes bring no warning, others do, and both stay addressable', async () => {
     const box = await skillSandbox({
-      'team/same/SKILL.md': skill('same'), 'sandbox/skills/same/SKILL.md': skill('same'),
-      'team/differs/SKILL.md': skill('differs', '', 'Low.\n'), 'sandbox/skills/differs/SKILL.md': skill('differs', '', 'High\n'),
+      'team/same/SKILL.md': skill('same'),
+      'sandbox/skills/same/SKILL.md': skill('same'),
+      'team/differs/SKILL.md': skill('differs', '', 'Low.\n'),
+      'sandbox/skills/differs/SKILL.md': skill('differs', '', 'High\n'),
     });
     const registry = box.registry({ config: { sources: ['team'] } });
     const snapshot = await registry.refresh();
-    expect(snapshot.all.map(({ source, id, state, diagnostics }) => [`${source}/${id}`, state, diagnostics.map(({ code }) => code)])).toEqual([
-      ['sandbox/skills/differs', 'offered', ['shadowed_differs']], ['team/differs', 'shadowed', ['shadowed_differs']],
-      ['sandbox/skills/same', 'offered', []], ['team/same', 'shadowed', []],
+    expect(
+      snapshot.all.map(({ source, id, state, diagnostics }) => [`${source}/${id}`, state, diagnostics.map(({ code }) => code)]),
+    ).toEqual([
+      ['sandbox/skills/differs', 'offered', ['shadowed_differs']],
+      ['team/differs', 'shadowed', ['shadowed_differs']],
+      ['sandbox/skills/same', 'offered', []],
+      ['team/same', 'shadowed', []],
     ]);
     const low = findSkill(snapshot, 'team/differs')!;
     expect((await registry.readBody(low)).body).toBe('Low.\n');
@@ -95,7 +142,10 @@ describe('the registry', () => {
 
   it('S3 a unique display name is an alias, a shared one or another id is not', async () => {
     const box = await skillSandbox({
-      'sandbox/skills/a/SKILL.md': skill('Nice Name'), 'sandbox/skills/b/SKILL.md': skill('Shared'), 'sandbox/skills/c/SKILL.md': skill('Shared'), 'sandbox/skills/d/SKILL.md': skill('a'),
+      'sandbox/skills/a/SKILL.md': skill('Nice Name'),
+      'sandbox/skills/b/SKILL.md': skill('Shared'),
+      'sandbox/skills/c/SKILL.md': skill('Shared'),
+      'sandbox/skills/d/SKILL.md': skill('a'),
     });
     const snapshot = await box.registry().refresh();
     expect([...snapshot.aliases]).toEqual([['Nice Name', 'a']]);
@@ -108,17 +158,27 @@ describe('the registry', () => {
     const { buildSnapshot } = await import('../../../sandbox/extensions/skill_registry/snapshot.ts');
     const { scanSource } = await import('../../../sandbox/extensions/skill_registry/scan.ts');
     const box = await skillSandbox({ 'low/demo/SKILL.md': skill('demo'), 'high/demo/SKILL.md': skill('demo') });
-    const scans = await Promise.all(['low', 'high'].map(async (label) => {
-      const source = { label, directory: `${box.project}/${label}`, trusted: label === 'low', configured: false };
-      return { source, scan: await scanSource(source, null, { trustedLinks: [], now: () => 0, goodBody: () => null }) };
-    }));
+    const scans = await Promise.all(
+      ['low', 'high'].map(async (label) => {
+        const source = { label, directory: `${box.project}/${label}`, trusted: label === 'low', configured: false };
+        return { source, scan: await scanSource(source, null, { trustedLinks: [], now: () => 0, goodBody: () => null }) };
+      }),
+    );
     const snapshot = buildSnapshot(scans, {}, { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] });
-    expect(snapshot.all.map(({ source, state }) => [source, state])).toEqual([['high', 'untrusted'], ['low', 'offered']]);
+    expect(snapshot.all.map(({ source, state }) => [source, state])).toEqual([
+      ['high', 'untrusted'],
+      ['low', 'offered'],
+    ]);
     expect(snapshot.skills.get('demo')?.source).toBe('low');
   });
 
   it('S15 filters come before precedence, so a disabled winner does not hide the loser', async () => {
-    const files = { 'team/a/SKILL.md': skill('a'), 'sandbox/skills/a/SKILL.md': skill('a', 'default_enabled: false\n'), 'sandbox/skills/b/SKILL.md': skill('b'), 'sandbox/skills/c/SKILL.md': skill('Cee') };
+    const files = {
+      'team/a/SKILL.md': skill('a'),
+      'sandbox/skills/a/SKILL.md': skill('a', 'default_enabled: false\n'),
+      'sandbox/skills/b/SKILL.md': skill('b'),
+      'sandbox/skills/c/SKILL.md': skill('Cee'),
+    };
     const box = await skillSandbox(files);
     const under = async (config: object) => offered(await box.registry({ config: { sources: ['team'], ...config } }).refresh());
     expect(await under({})).toEqual(['team/a', 'sandbox/skills/b', 'sandbox/skills/c']);
@@ -130,15 +190,27 @@ describe('the registry', () => {
   });
 
   it('S15 says why a skill is off, and names the nearest id for one that no source has', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/writing/SKILL.md': skill('writing'), 'sandbox/skills/quiet/SKILL.md': skill('quiet', 'default_enabled: false\n') });
+    const box = await skillSandbox({
+      'sandbox/skills/writing/SKILL.md': skill('writing'),
+      'sandbox/skills/quiet/SKILL.md': skill('quiet', 'default_enabled: false\n'),
+    });
     const snapshot = await box.registry({ config: { disabled: ['writing', 'wriitng'] } }).refresh();
     expect(snapshot.skills.get('writing')).toMatchObject({ state: 'disabled', reason: 'it is listed under skills.disabled' });
     expect(snapshot.skills.get('quiet')).toMatchObject({ state: 'disabled', reason: expect.stringContaining('default_enabled: false') });
-    expect(snapshot.diagnostics).toMatchObject([{ severity: 'warning', code: 'setting_unknown_skill', message: expect.stringContaining("'wriitng', which no source has; did you mean 'writing'") }]);
+    expect(snapshot.diagnostics).toMatchObject([
+      {
+        severity: 'warning',
+        code: 'setting_unknown_skill',
+        message: expect.stringContaining("'wriitng', which no source has; did you mean 'writing'"),
+      },
+    ]);
   });
 
   it('S5 __proto__ and constructor are ordinary ids', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/__proto__/SKILL.md': skill('__proto__'), 'sandbox/skills/constructor/SKILL.md': skill('constructor') });
+    const box = await skillSandbox({
+      'sandbox/skills/__proto__/SKILL.md': skill('__proto__'),
+      'sandbox/skills/constructor/SKILL.md': skill('constructor'),
+    });
     const first = box.registry();
     expect(offered(await first.refresh())).toEqual(['sandbox/skills/__proto__', 'sandbox/skills/constructor']);
     await first.close();
@@ -146,7 +218,11 @@ describe('the registry', () => {
   });
 
   it('S22 swaps once and tells what was added, changed and removed', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/a/SKILL.md': skill('a'), 'sandbox/skills/b/SKILL.md': skill('b'), 'sandbox/skills/c/SKILL.md': skill('c') });
+    const box = await skillSandbox({
+      'sandbox/skills/a/SKILL.md': skill('a'),
+      'sandbox/skills/b/SKILL.md': skill('b'),
+      'sandbox/skills/c/SKILL.md': skill('c'),
+    });
     const { registry, changes } = recorded(box);
     const first = await registry.refresh();
     expect(changes).toEqual([]);
@@ -190,7 +266,11 @@ describe('the registry', () => {
     const box = await skillSandbox();
     const registry = box.registry();
     for (let round = 0; round < 20; round += 1) {
-      await Promise.all(Array.from({ length: 50 }, (_, index) => box.write(`sandbox/skills/s${index}/SKILL.md`, skill(`s${index}`, `version: ${round}.0.0\n`))));
+      await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          box.write(`sandbox/skills/s${index}/SKILL.md`, skill(`s${index}`, `version: ${round}.0.0\n`)),
+        ),
+      );
       void registry.refresh();
     }
     const last = await registry.refresh();

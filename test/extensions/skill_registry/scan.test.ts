@@ -5,11 +5,15 @@ import { describe, expect, it } from 'vitest';
 import { scanSource } from '../../../sandbox/extensions/skill_registry/scan.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 
-const ids = (snapshot: { skills: ReadonlyMap<string, { state: string }> }) => [...snapshot.skills].filter(([, skill]) => skill.state === 'offered').map(([id]) => id);
+const ids = (snapshot: { skills: ReadonlyMap<string, { state: string }> }) =>
+  [...snapshot.skills].filter(([, skill]) => skill.state === 'offered').map(([id]) => id);
 
 describe('the scan', () => {
   it('S1 takes the directory name as id and a file of another case with a warning', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/one/SKILL.md': skillText({ name: 'Anything' }), 'sandbox/skills/two/skill.md': skillText({ name: 'two' }) });
+    const box = await skillSandbox({
+      'sandbox/skills/one/SKILL.md': skillText({ name: 'Anything' }),
+      'sandbox/skills/two/skill.md': skillText({ name: 'two' }),
+    });
     const { skills } = await box.registry().refresh();
     expect([...skills.keys()]).toEqual(['one', 'two']);
     expect(skills.get('two')?.diagnostics).toMatchObject([{ severity: 'warning', code: 'file_name_case' }]);
@@ -25,7 +29,18 @@ describe('the scan', () => {
 
   it('S11 finds grouped skills to depth 5, skips hidden folders and node_modules, and ends at a SKILL.md', async () => {
     const box = await skillSandbox();
-    const folders = ['a', 'g/b', 'g/h/c', 'g/h/i/d', 'g/h/i/j/e', 'g/h/i/j/k/too-deep', '.hidden/x', 'node_modules/y', '.git/z', 'a/nested'];
+    const folders = [
+      'a',
+      'g/b',
+      'g/h/c',
+      'g/h/i/d',
+      'g/h/i/j/e',
+      'g/h/i/j/k/too-deep',
+      '.hidden/x',
+      'node_modules/y',
+      '.git/z',
+      'a/nested',
+    ];
     for (const folder of folders) await box.write(`sandbox/skills/${folder}/SKILL.md`, skillText({ name: path.basename(folder) }));
     expect(ids(await box.registry().refresh())).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
@@ -47,7 +62,10 @@ describe('the scan', () => {
   });
 
   it('S12 follows a link inside its source once, ends loops and finds nothing twice', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/real/SKILL.md': skillText({ name: 'real' }), 'sandbox/skills/.store/kept/SKILL.md': skillText({ name: 'kept' }) });
+    const box = await skillSandbox({
+      'sandbox/skills/real/SKILL.md': skillText({ name: 'real' }),
+      'sandbox/skills/.store/kept/SKILL.md': skillText({ name: 'kept' }),
+    });
     await symlink('real', `${box.sandbox}/skills/again`);
     await symlink('.store/kept', `${box.sandbox}/skills/kept`);
     await symlink('.store/kept', `${box.sandbox}/skills/kept-too`);
@@ -55,7 +73,10 @@ describe('the scan', () => {
     await symlink('round', `${box.sandbox}/skills/round`);
     const snapshot = await box.registry().refresh();
     expect(ids(snapshot)).toEqual(['kept', 'real']);
-    expect(snapshot.skills.get('kept')).toMatchObject({ directory: `${box.sandbox}/skills/kept`, realDirectory: `${box.sandbox}/skills/.store/kept` });
+    expect(snapshot.skills.get('kept')).toMatchObject({
+      directory: `${box.sandbox}/skills/kept`,
+      realDirectory: `${box.sandbox}/skills/.store/kept`,
+    });
     expect(snapshot.diagnostics.map(({ code }) => code)).toEqual(['link_broken']);
   });
 
@@ -65,7 +86,14 @@ describe('the scan', () => {
     await symlink('../../../outside/skill/SKILL.md', `${box.sandbox}/skills/filed/SKILL.md`);
     const refused = await box.registry().refresh();
     expect(ids(refused)).toEqual([]);
-    expect(refused.diagnostics).toMatchObject([{ severity: 'warning', code: 'link_refused', file: `${box.sandbox}/skills/skill`, cure: 'copy the skill here, or list the target under skills.trusted_links' }]);
+    expect(refused.diagnostics).toMatchObject([
+      {
+        severity: 'warning',
+        code: 'link_refused',
+        file: `${box.sandbox}/skills/skill`,
+        cure: 'copy the skill here, or list the target under skills.trusted_links',
+      },
+    ]);
     expect(refused.skills.get('filed')).toMatchObject({ state: 'invalid', reason: expect.stringContaining('a link that leads out') });
     const trusted = await box.registry({ config: { trusted_links: ['outside'] }, dataDirectory: `${box.sandbox}/data/other` }).refresh();
     expect(ids(trusted)).toEqual(['filed', 'skill']);
@@ -88,7 +116,9 @@ describe('the scan', () => {
     await symlink('SKILL.md', `${box.sandbox}/skills/bad/SKILL.md`);
     const snapshot = await box.registry().refresh();
     expect(ids(snapshot)).toEqual(['good']);
-    expect(snapshot.diagnostics).toContainEqual(expect.objectContaining({ severity: 'warning', code: 'file_unreadable', file: `${box.sandbox}/skills/bad/SKILL.md` }));
+    expect(snapshot.diagnostics).toContainEqual(
+      expect.objectContaining({ severity: 'warning', code: 'file_unreadable', file: `${box.sandbox}/skills/bad/SKILL.md` }),
+    );
   });
 
   it('S22 notices a same-size same-mtime rewrite', async () => {
@@ -103,7 +133,10 @@ describe('the scan', () => {
   });
 
   it('S22 notices a file that was renamed over another of the same size and time', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skillText({ description: 'Aaaa.' }), 'new.md': skillText({ description: 'Bbbb.' }) });
+    const box = await skillSandbox({
+      'sandbox/skills/demo/SKILL.md': skillText({ description: 'Aaaa.' }),
+      'new.md': skillText({ description: 'Bbbb.' }),
+    });
     for (const file of ['sandbox/skills/demo/SKILL.md', 'new.md']) await utimes(`${box.project}/${file}`, 1_700_000_000, 1_700_000_000);
     const registry = box.registry();
     await registry.refresh();
@@ -112,7 +145,10 @@ describe('the scan', () => {
   });
 
   it('S22 reads only what changed and keeps the snapshot when nothing did', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }), 'sandbox/skills/b/SKILL.md': skillText({ name: 'b' }) });
+    const box = await skillSandbox({
+      'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }),
+      'sandbox/skills/b/SKILL.md': skillText({ name: 'b' }),
+    });
     const registry = box.registry({ clock: { now: () => 0, sleep: async () => undefined, after: () => () => undefined } });
     const first = await registry.refresh();
     expect(await registry.refresh()).toBe(first);
@@ -129,7 +165,7 @@ describe('the scan', () => {
     const registry = box.registry();
     let beats = 0;
     let running = true;
-    const beat = () => void (running && (beats += 1, setImmediate(beat)));
+    const beat = () => void (running && ((beats += 1), setImmediate(beat)));
     setImmediate(beat);
     const snapshot = await registry.refresh();
     running = false;

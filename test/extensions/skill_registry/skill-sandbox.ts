@@ -35,11 +35,21 @@ export async function skillSandbox(files: Readonly<Record<string, string>> = {})
   };
   for (const [file, content] of Object.entries(files)) await write(file, content);
   return {
-    project, sandbox, write, log,
+    project,
+    sandbox,
+    write,
+    log,
     remove: (file) => rm(path.join(project, file), { recursive: true, force: true }),
     registry(options = {}) {
       const registry = createRegistry({
-        sandbox, project, bundled: null, dataDirectory: path.join(sandbox, 'data/skill_registry'), config: {}, clock: systemClock, logger: logTo(log), ...options,
+        sandbox,
+        project,
+        bundled: null,
+        dataDirectory: path.join(sandbox, 'data/skill_registry'),
+        config: {},
+        clock: systemClock,
+        logger: logTo(log),
+        ...options,
       });
       opened.push({ release: () => registry.close() });
       return registry;
@@ -54,11 +64,19 @@ export function skillText({ name = 'demo', description = 'Does a thing. Use it f
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  sleep: (ms, signal) => new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason as Error);
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener('abort', () => { clearTimeout(timer); reject(signal.reason as Error); }, { once: true });
-  }),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error);
+      const timer = setTimeout(resolve, ms);
+      signal?.addEventListener(
+        'abort',
+        () => {
+          clearTimeout(timer);
+          reject(signal.reason as Error);
+        },
+        { once: true },
+      );
+    }),
   after(ms, run) {
     const timer = setTimeout(run, ms).unref();
     return () => clearTimeout(timer);
@@ -72,19 +90,36 @@ export function logTo(lines: string[]): Logger {
 
 export function commandContext({ sandbox, project, log }: SkillSandbox, config: Readonly<Record<string, unknown>> = {}): CommandContext {
   return {
-    id: 'skill_registry', directory: path.join(project, 'pith/sandbox/extensions/skill_registry'), dataDirectory: path.join(sandbox, 'data/skill_registry'),
-    sandbox, config, clock: systemClock, logger: logTo(log),
+    id: 'skill_registry',
+    directory: path.join(project, 'pith/sandbox/extensions/skill_registry'),
+    dataDirectory: path.join(sandbox, 'data/skill_registry'),
+    sandbox,
+    config,
+    clock: systemClock,
+    logger: logTo(log),
   };
 }
 
 /** What a command prints. */
-export function recordingIO({ json = false, columns = 100 } = {}): CommandIO & { readonly text: () => string; readonly values: JsonValue[] } {
+export function recordingIO({ json = false, columns = 100 } = {}): CommandIO & {
+  readonly text: () => string;
+  readonly values: JsonValue[];
+} {
   const lines: string[] = [];
   const values: JsonValue[] = [];
   return {
-    print: (text) => void (json || lines.push(text)), error: (text) => void lines.push(text), json: (value) => void values.push(value),
-    ask: async () => null, input: (async function* () {})(), interactive: false, wantsJson: json, quiet: false, colour: false, columns,
-    text: () => lines.join('\n'), values,
+    print: (text) => void (json || lines.push(text)),
+    error: (text) => void lines.push(text),
+    json: (value) => void values.push(value),
+    ask: async () => null,
+    input: (async function* () {})(),
+    interactive: false,
+    wantsJson: json,
+    quiet: false,
+    colour: false,
+    columns,
+    text: () => lines.join('\n'),
+    values,
   };
 }
 

@@ -8,12 +8,19 @@ import { skillSandbox, skillText, systemClock } from './skill-sandbox.ts';
 /** A time so far from the files' that all of them count as settled. */
 const settled = { ...systemClock, now: () => 0 };
 const rich = skillText({
-  name: 'Display Name', description: '"Does: it"', more: 'version: 1.0.0\ntags: [a]\nrequires: [b]\nallowed-tools: Read Write\nmetadata:\n  __proto__: x\n  level: 1.0\nhomepage: y\ndefault_enabled: false\nbrief_description: Short.\n',
+  name: 'Display Name',
+  description: '"Does: it"',
+  more: 'version: 1.0.0\ntags: [a]\nrequires: [b]\nallowed-tools: Read Write\nmetadata:\n  __proto__: x\n  level: 1.0\nhomepage: y\ndefault_enabled: false\nbrief_description: Short.\n',
 });
 
 describe('the persisted index', () => {
   it('S21 brings back exactly what was known, and reads no file that is unchanged', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/a/SKILL.md': rich, 'sandbox/skills/g/b/skill.md': skillText({ name: 'b' }), 'sandbox/skills/bad/SKILL.md': 'x', 'sandbox/skills/notes/x.txt': 'x' });
+    const box = await skillSandbox({
+      'sandbox/skills/a/SKILL.md': rich,
+      'sandbox/skills/g/b/skill.md': skillText({ name: 'b' }),
+      'sandbox/skills/bad/SKILL.md': 'x',
+      'sandbox/skills/notes/x.txt': 'x',
+    });
     const first = box.registry({ clock: settled });
     const before = await first.refresh();
     await first.close();
@@ -28,7 +35,10 @@ describe('the persisted index', () => {
   });
 
   it('S21 what changed while nobody ran is seen by the next start', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }), 'sandbox/skills/b/SKILL.md': skillText({ name: 'b' }) });
+    const box = await skillSandbox({
+      'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }),
+      'sandbox/skills/b/SKILL.md': skillText({ name: 'b' }),
+    });
     const first = box.registry();
     await first.refresh();
     await first.close();
@@ -36,7 +46,10 @@ describe('the persisted index', () => {
     await box.write('sandbox/skills/c/SKILL.md', skillText({ name: 'c' }));
     await box.remove('sandbox/skills/b');
     const snapshot = await box.registry().refresh();
-    expect([...snapshot.skills.values()].map(({ id, description }) => [id, description])).toEqual([['a', 'Changed.'], ['c', 'Does a thing. Use it for things.']]);
+    expect([...snapshot.skills.values()].map(({ id, description }) => [id, description])).toEqual([
+      ['a', 'Changed.'],
+      ['c', 'Does a thing. Use it for things.'],
+    ]);
   });
 
   it('S15 other settings over the same index take effect', async () => {
@@ -45,11 +58,17 @@ describe('the persisted index', () => {
     await first.refresh();
     await first.close();
     const snapshot = await box.registry({ config: { disabled: ['a'], sources: ['team'] } }).refresh();
-    expect([...snapshot.skills.values()].map(({ id, state }) => [id, state])).toEqual([['a', 'disabled'], ['t', 'offered']]);
+    expect([...snapshot.skills.values()].map(({ id, state }) => [id, state])).toEqual([
+      ['a', 'disabled'],
+      ['t', 'offered'],
+    ]);
   });
 
   for (const [title, damage] of [
-    ['cut short', (text: string) => text.slice(0, text.length / 2)], ['empty', () => ''], ['of another shape', () => '[1,[["x"]]]'], ['with a broken stamp', (text: string) => text.replace(/"\d{10,}"/, '"soon"')],
+    ['cut short', (text: string) => text.slice(0, text.length / 2)],
+    ['empty', () => ''],
+    ['of another shape', () => '[1,7]'],
+    ['with a broken stamp', (text: string) => text.replace(/"\d{10,}"/, '"soon"')],
   ] as const) {
     it(`S21 an index that is ${title} is made anew, with a line`, async () => {
       const box = await skillSandbox({ 'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }) });
@@ -61,14 +80,17 @@ describe('the persisted index', () => {
       await writeFile(file, damage(text));
       const second = box.registry({ clock: settled });
       expect([...(await second.refresh()).skills.keys()]).toEqual(['a']);
-      if (title !== 'of another shape') expect(box.log.filter((line) => line.startsWith('warn'))).toEqual([expect.stringContaining('is damaged and is made anew')]);
+      expect(box.log.filter((line) => line.startsWith('warn'))).toEqual([expect.stringContaining('is damaged and is made anew')]);
       await second.close();
       expect(await readFile(file, 'utf8')).toBe(text);
     });
   }
 
   it('S21 an index of another format is made anew without a word', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }), 'sandbox/data/skill_registry/index': '[0,[]]' });
+    const box = await skillSandbox({
+      'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }),
+      'sandbox/data/skill_registry/index': '[0,[]]',
+    });
     expect([...(await box.registry().refresh()).skills.keys()]).toEqual(['a']);
     expect(box.log.filter((line) => line.startsWith('warn'))).toEqual([]);
   });
@@ -99,10 +121,19 @@ describe('the persisted index', () => {
     expect((await first.refresh()).skills.get('a')?.description).toBe('folded text');
     await first.close();
     vi.resetModules();
-    vi.doMock('yaml', () => { throw new Error('yaml was imported'); });
+    vi.doMock('yaml', () => {
+      throw new Error('yaml was imported');
+    });
     const { createRegistry } = await import('../../../sandbox/extensions/skill_registry/registry.ts');
     await mkdir(path.join(box.sandbox, 'data'), { recursive: true });
-    const again = createRegistry({ sandbox: box.sandbox, project: box.project, dataDirectory: path.join(box.sandbox, 'data/skill_registry'), config: {}, clock: settled, logger: { debug() {}, info() {}, warn() {}, error() {} } });
+    const again = createRegistry({
+      sandbox: box.sandbox,
+      project: box.project,
+      dataDirectory: path.join(box.sandbox, 'data/skill_registry'),
+      config: {},
+      clock: settled,
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+    });
     expect((await again.refresh()).skills.get('a')?.description).toBe('folded text');
     vi.doUnmock('yaml');
   });

@@ -11,10 +11,30 @@ function watching(options: Partial<WatchOptions> = {}) {
   const log: string[] = [];
   const stop = new AbortController();
   const state = { scans: 0 };
-  const done = watchSources({
-    folders: () => ['/a'], refresh: async () => { state.scans += 1; }, pollSeconds: 5, clock, logger: logTo(log), startHint: silent, ...options,
-  }, stop.signal);
-  return { clock, log, state, done, stop: async () => { stop.abort(new Error('stopped')); await done; } };
+  const done = watchSources(
+    {
+      folders: () => ['/a'],
+      refresh: async () => {
+        state.scans += 1;
+      },
+      pollSeconds: 5,
+      clock,
+      logger: logTo(log),
+      startHint: silent,
+      ...options,
+    },
+    stop.signal,
+  );
+  return {
+    clock,
+    log,
+    state,
+    done,
+    stop: async () => {
+      stop.abort(new Error('stopped'));
+      await done;
+    },
+  };
 }
 
 describe('the watch', () => {
@@ -41,7 +61,12 @@ describe('the watch', () => {
 
   it('S22 a hint brings the rescan forward, many hints bring one', async () => {
     let hint = () => {};
-    const { clock, state, stop } = watching({ startHint: async (onChange) => { hint = onChange; return { cover: () => false, close: async () => undefined }; } });
+    const { clock, state, stop } = watching({
+      startHint: async (onChange) => {
+        hint = onChange;
+        return { cover: () => false, close: async () => undefined };
+      },
+    });
     await clock.advance(0);
     for (let index = 0; index < 100; index += 1) hint();
     await clock.advance(0);
@@ -57,7 +82,15 @@ describe('the watch', () => {
   it('S22 what changed before the watch of a new folder began is seen soon after', async () => {
     let covered: readonly string[] = [];
     const { clock, state, stop } = watching({
-      folders: () => ['/a', '/b'], startHint: async () => ({ cover: (folders) => { const fresh = folders.length > covered.length; covered = folders; return fresh; }, close: async () => undefined }),
+      folders: () => ['/a', '/b'],
+      startHint: async () => ({
+        cover: (folders) => {
+          const fresh = folders.length > covered.length;
+          covered = folders;
+          return fresh;
+        },
+        close: async () => undefined,
+      }),
     });
     await clock.advance(249);
     expect([state.scans, covered]).toEqual([1, ['/a', '/b']]);
@@ -69,16 +102,27 @@ describe('the watch', () => {
   });
 
   it('S22 a watcher that fails at the start or later is said once, and polling goes on', async () => {
-    const refused = watching({ startHint: async () => { throw new Error('EMFILE: too many open files'); } });
+    const refused = watching({
+      startHint: async () => {
+        throw new Error('EMFILE: too many open files');
+      },
+    });
     await refused.clock.advance(10_000);
     expect(refused.state.scans).toBe(3);
-    expect(refused.log).toEqual(['warn folders of skills cannot be watched (Error: EMFILE: too many open files); changes are seen every 5 s']);
+    expect(refused.log).toEqual([
+      'warn folders of skills cannot be watched (Error: EMFILE: too many open files); changes are seen every 5 s',
+    ]);
     await refused.stop();
 
     let fail: (error: unknown) => void = () => {};
     let closed = 0;
     const hint: Hint = { cover: () => false, close: async () => void (closed += 1) };
-    const later = watching({ startHint: async (_change, onFailure) => { fail = onFailure; return hint; } });
+    const later = watching({
+      startHint: async (_change, onFailure) => {
+        fail = onFailure;
+        return hint;
+      },
+    });
     await later.clock.advance(0);
     fail(new Error('ENOSPC'));
     fail(new Error('ENOSPC'));
@@ -90,7 +134,12 @@ describe('the watch', () => {
 
   it('S22 a rescan that fails is said and the next one comes', async () => {
     let calls = 0;
-    const { clock, log, stop } = watching({ refresh: async () => { calls += 1; if (calls === 2) throw new Error('EIO'); } });
+    const { clock, log, stop } = watching({
+      refresh: async () => {
+        calls += 1;
+        if (calls === 2) throw new Error('EIO');
+      },
+    });
     await clock.advance(10_000);
     expect([calls, log]).toEqual([3, ['warn skills could not be rescanned: Error: EIO']]);
     await stop();

@@ -9,7 +9,13 @@ export type SkillAgent = Pick<AgentSpec, 'id' | 'keys' | 'usesSkills' | 'usesToo
 export async function findAgent(context: CommandContext & { readonly agents?: AgentsApi }, id: string): Promise<SkillAgent> {
   if (context.agents !== undefined) {
     const agents = await context.agents.list();
-    return agents.find((agent) => agent.id === id) ?? unknown(id, agents.map((agent) => agent.id));
+    return (
+      agents.find((agent) => agent.id === id) ??
+      unknown(
+        id,
+        agents.map((agent) => agent.id),
+      )
+    );
   }
   const roots = [path.join(context.sandbox, 'agents'), path.resolve(context.directory, '../../agents')];
   const ids: string[] = [];

@@ -17,34 +17,52 @@ export function explain(context: CommandContext): Command {
       { name: 'agent', short: 'a', type: 'string', description: 'as this agent sees it' },
       { name: 'text', type: 'string', description: 'a request to rank it for' },
     ],
-    run: (input, io) => withRegistry(context, async (_registry, snapshot) => {
-      const skill = wantedSkill(snapshot, String(input.arguments['id']));
-      const agentId = input.options['agent'];
-      const agent = typeof agentId === 'string' ? await (await import('./agent.ts')).findAgent(context, agentId) : null;
-      const text = input.options['text'];
-      const report = {
-        ...placeOf(skill, snapshot),
-        catalog: await catalogOf(skill, snapshot, agent, context.id),
-        ...(typeof text === 'string' ? { ranking: await rankingOf(skill, snapshot, text) } : {}),
-      };
-      if (io.wantsJson) io.json(report);
-      else for (const line of linesOf(skill, report)) io.print(line);
-    }),
+    run: (input, io) =>
+      withRegistry(context, async (_registry, snapshot) => {
+        const skill = wantedSkill(snapshot, String(input.arguments['id']));
+        const agentId = input.options['agent'];
+        const agent = typeof agentId === 'string' ? await (await import('./agent.ts')).findAgent(context, agentId) : null;
+        const text = input.options['text'];
+        const report = {
+          ...placeOf(skill, snapshot),
+          catalog: await catalogOf(skill, snapshot, agent, context.id),
+          ...(typeof text === 'string' ? { ranking: await rankingOf(skill, snapshot, text) } : {}),
+        };
+        if (io.wantsJson) io.json(report);
+        else for (const line of linesOf(skill, report)) io.print(line);
+      }),
   };
 }
 
 interface Report {
   readonly [key: string]: JsonValue | undefined;
   readonly shadows: readonly string[];
-  readonly catalog: { readonly agent: string | null; readonly line: string; readonly offered: boolean; readonly why: string; readonly withinBudget: boolean | null };
-  readonly ranking?: { readonly text: string; readonly rank: number | null; readonly of: number; readonly score: number | null; readonly why: readonly string[] };
+  readonly catalog: {
+    readonly agent: string | null;
+    readonly line: string;
+    readonly offered: boolean;
+    readonly why: string;
+    readonly withinBudget: boolean | null;
+  };
+  readonly ranking?: {
+    readonly text: string;
+    readonly rank: number | null;
+    readonly of: number;
+    readonly score: number | null;
+    readonly why: readonly string[];
+  };
 }
 
 function placeOf(skill: Skill, snapshot: Snapshot) {
   const others = snapshot.all.filter((other) => other.id === skill.id && other !== skill);
   const { id, source, file, state, reason, tokens, diagnostics } = skill;
   return {
-    id, source, path: file, state, reason, tokens,
+    id,
+    source,
+    path: file,
+    state,
+    reason,
+    tokens,
     shadows: others.filter((other) => other.state === 'shadowed').map((other) => other.file),
     shadowedBy: state === 'shadowed' ? (snapshot.skills.get(id)?.file ?? null) : null,
     diagnostics: diagnostics.map(diagnosticJson),
@@ -61,7 +79,10 @@ async function catalogOf(skill: Skill, snapshot: Snapshot, agent: SkillAgent | n
   const line = catalogLine(skill);
   const why = whyNot(skill, agent, scope.catalog.includes(skill), scope.readable.get(skill.id) === skill, extensionId);
   const offered = why === null;
-  const { text, complete } = renderCatalog(scope.catalog, { budget: scope.settings.budget_tokens ?? catalogBudget(null), pinned: scope.settings.pinned });
+  const { text, complete } = renderCatalog(scope.catalog, {
+    budget: scope.settings.budget_tokens ?? catalogBudget(null),
+    pinned: scope.settings.pinned,
+  });
   const withinBudget = offered ? complete || (text ?? '').split('\n').includes(line) : null;
   return { agent: agent?.id ?? null, line, offered, why: why ?? 'it is offered and in scope', withinBudget };
 }
@@ -69,7 +90,8 @@ async function catalogOf(skill: Skill, snapshot: Snapshot, agent: SkillAgent | n
 function whyNot(skill: Skill, agent: SkillAgent | null, inCatalog: boolean, readable: boolean, extensionId: string): string | null {
   if (skill.state !== 'offered') return `it is ${skill.state}: ${skill.reason ?? 'no reason is known'}`;
   if (agent === null) return null;
-  if (!inCatalog) return readable ? 'the agent carries its text already (uses_skills)' : "the agent's skills.mode, scope, allow or deny leaves it out";
+  if (!inCatalog)
+    return readable ? 'the agent carries its text already (uses_skills)' : "the agent's skills.mode, scope, allow or deny leaves it out";
   const reads = agent.usesTools.some((tool) => tool === '*' || tool === extensionId || tool === `${extensionId}/read_skill`);
   return reads ? null : `the agent does not hold ${extensionId}/read_skill (uses_tools)`;
 }
@@ -89,7 +111,10 @@ function* linesOf(skill: Skill, { shadows, catalog, ranking }: Report): Iterable
   yield `about ${skill.tokens} tokens`;
   yield `catalog${catalog.agent === null ? '' : ` of ${catalog.agent}`}: ${catalog.offered ? 'yes' : 'no'}, ${catalog.why}`;
   yield `line: ${catalog.line}`;
-  if (catalog.withinBudget !== null) yield catalog.withinBudget ? 'it has its line within the budget' : 'not all lines fit: it is found by list_skills, or pin it (skills.pinned)';
+  if (catalog.withinBudget !== null)
+    yield catalog.withinBudget
+      ? 'it has its line within the budget'
+      : 'not all lines fit: it is found by list_skills, or pin it (skills.pinned)';
   if (ranking !== undefined) {
     yield ranking.rank === null
       ? `does not rank for '${ranking.text}'; ${ranking.of} other skills do`

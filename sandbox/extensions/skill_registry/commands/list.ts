@@ -8,19 +8,29 @@ export function list(context: CommandContext): Command {
   return {
     path: 'skills list',
     description: 'List the skills that are offered',
-    options: [{ name: 'all', type: 'boolean', description: 'also those that are shadowed, disabled, untrusted or invalid, with the reason' }],
-    run: (input, io) => withRegistry(context, (registry, snapshot) => {
-      const all = input.options['all'] === true;
-      const shown = all ? snapshot.all : snapshot.all.filter((skill) => skill.state === 'offered');
-      if (io.wantsJson) io.json(shown.map(skillJson));
-      else print(shown, snapshot, registry, all, io);
-    }),
+    options: [
+      { name: 'all', type: 'boolean', description: 'also those that are shadowed, disabled, untrusted or invalid, with the reason' },
+    ],
+    run: (input, io) =>
+      withRegistry(context, (registry, snapshot) => {
+        const all = input.options['all'] === true;
+        const shown = all ? snapshot.all : snapshot.all.filter((skill) => skill.state === 'offered');
+        if (io.wantsJson) io.json(shown.map(skillJson));
+        else print(shown, snapshot, registry, all, io);
+      }),
   };
 }
 
 function print(shown: readonly Skill[], snapshot: Snapshot, registry: SkillRegistry, all: boolean, io: CommandIO): void {
   if (shown.length > 0) {
-    const rows = shown.map((skill) => [skill.id, skill.state, skill.source, `~${skill.tokens}`, ...(all ? [skill.version ?? ''] : []), skill.reason ?? skill.description]);
+    const rows = shown.map((skill) => [
+      skill.id,
+      skill.state,
+      skill.source,
+      `~${skill.tokens}`,
+      ...(all ? [skill.version ?? ''] : []),
+      skill.reason ?? skill.description,
+    ]);
     const heading = ['ID', 'STATE', 'SOURCE', 'TOKENS', ...(all ? ['VERSION'] : []), all ? 'DESCRIPTION OR REASON' : 'DESCRIPTION'];
     io.print(table([heading, ...rows], io.columns || 120));
   } else {

@@ -9,14 +9,21 @@ export function registryOptions(context: CommandContext): RegistryOptions {
   const { sandbox, dataDirectory, clock, logger } = context;
   const shipped = path.resolve(context.directory, '../../skills');
   return {
-    sandbox, dataDirectory, clock, logger, config: registryConfig(context.config),
+    sandbox,
+    dataDirectory,
+    clock,
+    logger,
+    config: registryConfig(context.config),
     project: path.dirname(sandbox),
     bundled: shipped === path.join(sandbox, 'skills') ? null : shipped,
   };
 }
 
 /** The skills as they are now. `run` may read bodies; what was learnt is written down when it ends. */
-export async function withRegistry<T>(context: CommandContext, run: (registry: SkillRegistry, snapshot: Snapshot) => Promise<T> | T): Promise<T> {
+export async function withRegistry<T>(
+  context: CommandContext,
+  run: (registry: SkillRegistry, snapshot: Snapshot) => Promise<T> | T,
+): Promise<T> {
   const registry = createRegistry(registryOptions(context));
   try {
     return await run(registry, await registry.refresh());
@@ -46,5 +53,8 @@ function texts(value: unknown): readonly string[] {
 
 function settings(value: unknown): readonly SourceSetting[] {
   if (!Array.isArray(value)) return [];
-  return value.filter((item: unknown): item is SourceSetting => typeof item === 'string' || (typeof item === 'object' && item !== null && 'path' in item && typeof item.path === 'string'));
+  return value.filter(
+    (item: unknown): item is SourceSetting =>
+      typeof item === 'string' || (typeof item === 'object' && item !== null && 'path' in item && typeof item.path === 'string'),
+  );
 }

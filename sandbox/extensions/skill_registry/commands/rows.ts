@@ -5,7 +5,13 @@ import type { Skill } from '../skill.ts';
 export function skillJson(skill: Skill): { [key: string]: JsonValue } {
   const { id, name, description, source, file, state, tokens, version, reason, diagnostics } = skill;
   return {
-    id, name, description, source, path: file, state, tokens,
+    id,
+    name,
+    description,
+    source,
+    path: file,
+    state,
+    tokens,
     ...(version === null ? {} : { version }),
     ...(reason === null ? {} : { reason }),
     diagnostics: diagnostics.map(diagnosticJson),
@@ -13,7 +19,15 @@ export function skillJson(skill: Skill): { [key: string]: JsonValue } {
 }
 
 export function diagnosticJson({ severity, code, message, file, line, column, cure }: Diagnostic): { [key: string]: JsonValue } {
-  return { severity, code, message, file: file ?? null, line: line ?? null, column: column ?? null, ...(cure === undefined ? {} : { cure }) };
+  return {
+    severity,
+    code,
+    message,
+    file: file ?? null,
+    line: line ?? null,
+    column: column ?? null,
+    ...(cure === undefined ? {} : { cure }),
+  };
 }
 
 /** `file:line:column: severity: message; cure`, the place as far as it is known. */
@@ -29,13 +43,23 @@ export function table(rows: readonly (readonly string[])[], width: number): stri
   const last = widths.length - 1;
   const room = Math.max(20, width - widths.slice(0, last).reduce((sum, each) => sum + each + 2, 0));
   return cells
-    .map((row) => row.map((cell, column) => (column === last ? cut(cell, room) : cell.padEnd(widths[column] ?? 0))).join('  ').trimEnd())
+    .map((row) =>
+      row
+        .map((cell, column) => (column === last ? cut(cell, room) : cell.padEnd(widths[column] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
     .join('\n');
 }
 
 function cut(text: string, room: number): string {
   const characters = text.length <= room ? null : [...text];
-  return characters === null || characters.length <= room ? text : `${characters.slice(0, room - 1).join('').trimEnd()}…`;
+  return characters === null || characters.length <= room
+    ? text
+    : `${characters
+        .slice(0, room - 1)
+        .join('')
+        .trimEnd()}…`;
 }
 
 /** Nothing that a file holds may move the cursor or hide text. */

@@ -10,14 +10,15 @@ export function search(context: CommandContext): Command {
     description: 'Find skills by what they are for',
     arguments: [{ name: 'query', description: 'words of the request', required: true, variadic: true }],
     options: [{ name: 'limit', short: 'k', type: 'number', default: 8, description: 'how many at most' }],
-    run: (input, io) => withRegistry(context, async (_registry, snapshot) => {
-      const query = [input.arguments['query'] ?? []].flat().join(' ');
-      const k = Math.max(1, Math.trunc(Number(input.options['limit'] ?? 8)));
-      const ranked = (await rankerOf(snapshot)).rank(query, { k });
-      if (io.wantsJson) io.json(ranked.map(({ id, score, why }) => ({ id, score, why })));
-      else if (ranked.length === 0) io.print(`No skill matches '${query}'. See pith skills list.`);
-      else io.print(table([['ID', 'SCORE', 'MATCHED', 'DESCRIPTION'], ...ranked.map((one) => rowOf(one, snapshot))], io.columns || 120));
-    }),
+    run: (input, io) =>
+      withRegistry(context, async (_registry, snapshot) => {
+        const query = [input.arguments['query'] ?? []].flat().join(' ');
+        const k = Math.max(1, Math.trunc(Number(input.options['limit'] ?? 8)));
+        const ranked = (await rankerOf(snapshot)).rank(query, { k });
+        if (io.wantsJson) io.json(ranked.map(({ id, score, why }) => ({ id, score, why })));
+        else if (ranked.length === 0) io.print(`No skill matches '${query}'. See pith skills list.`);
+        else io.print(table([['ID', 'SCORE', 'MATCHED', 'DESCRIPTION'], ...ranked.map((one) => rowOf(one, snapshot))], io.columns || 120));
+      }),
   };
 }
 

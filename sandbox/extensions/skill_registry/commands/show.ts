@@ -9,31 +9,52 @@ export function show(context: CommandContext): Command {
     path: 'skills show',
     description: 'Show what is known of a skill, and its text',
     arguments: [{ name: 'id', description: 'id, display name or source/id', required: true }],
-    run: (input, io) => withRegistry(context, async (registry, snapshot) => {
-      const skill = wantedSkill(snapshot, String(input.arguments['id']));
-      const { body, sha256, stale } = await registry.readBody(skill);
-      if (io.wantsJson) {
-        io.json({ ...skillJson(skill), ...fieldsOf(skill), sha256, body, ...(stale === undefined ? {} : { stale }) });
-        return;
-      }
-      const facts = Object.entries({ ...factsOf(skill), ...fieldsOf(skill), sha256 }).filter(([, value]) => !isEmpty(value));
-      io.print(table(facts.map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]), Infinity));
-      for (const diagnostic of skill.diagnostics) io.print(diagnosticText(diagnostic));
-      if (stale !== undefined) io.print(`note: ${stale}`);
-      io.print(`\n${body}`);
-    }),
+    run: (input, io) =>
+      withRegistry(context, async (registry, snapshot) => {
+        const skill = wantedSkill(snapshot, String(input.arguments['id']));
+        const { body, sha256, stale } = await registry.readBody(skill);
+        if (io.wantsJson) {
+          io.json({ ...skillJson(skill), ...fieldsOf(skill), sha256, body, ...(stale === undefined ? {} : { stale }) });
+          return;
+        }
+        const facts = Object.entries({ ...factsOf(skill), ...fieldsOf(skill), sha256 }).filter(([, value]) => !isEmpty(value));
+        io.print(
+          table(
+            facts.map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
+            Infinity,
+          ),
+        );
+        for (const diagnostic of skill.diagnostics) io.print(diagnosticText(diagnostic));
+        if (stale !== undefined) io.print(`note: ${stale}`);
+        io.print(`\n${body}`);
+      }),
   };
 }
 
 function factsOf({ id, name, state, reason, source, file, tokens, version, description }: Skill): Record<string, JsonValue> {
-  return { id, name: name === id ? null : name, state: reason === null ? state : `${state}: ${reason}`, source, path: file, tokens: `about ${tokens}`, version, description };
+  return {
+    id,
+    name: name === id ? null : name,
+    state: reason === null ? state : `${state}: ${reason}`,
+    source,
+    path: file,
+    tokens: `about ${tokens}`,
+    version,
+    description,
+  };
 }
 
 function fieldsOf(skill: Skill): { [key: string]: JsonValue } {
   const { tags, requires, examples, allowedTools, toolsets, scripts, brief, extra } = skill;
   return {
     ...(brief === null ? {} : { brief }),
-    tags, requires, examples, allowedTools, toolsets, scripts, extra: extra as JsonValue,
+    tags,
+    requires,
+    examples,
+    allowedTools,
+    toolsets,
+    scripts,
+    extra: extra as JsonValue,
   };
 }
 

@@ -10,7 +10,8 @@ export function validate(_context: CommandContext): Command {
       const { lintSkill } = await import('../lint.ts');
       const paths = [input.arguments['path'] ?? []].flat();
       const results = await Promise.all(paths.map(lintSkill));
-      if (io.wantsJson) io.json(results.map(({ path, valid, diagnostics }) => ({ path, valid, diagnostics: diagnostics.map(diagnosticJson) })));
+      if (io.wantsJson)
+        io.json(results.map(({ path, valid, diagnostics }) => ({ path, valid, diagnostics: diagnostics.map(diagnosticJson) })));
       for (const { path, valid, diagnostics } of results) {
         for (const diagnostic of diagnostics) io.print(diagnosticText(diagnostic));
         io.print(`${path}: ${valid ? 'valid' : 'invalid'}${valid && diagnostics.length > 0 ? `, ${diagnostics.length} to look at` : ''}`);

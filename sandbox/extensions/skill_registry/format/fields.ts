@@ -1,5 +1,5 @@
 import { textOf, type Fields } from './finding.ts';
-import { isMapping, isTexts } from './rules.ts';
+import { isMapping, isTexts } from './checks.ts';
 
 /** What the registry keeps of a frontmatter. */
 export interface SkillFields {
@@ -20,14 +20,34 @@ export interface SkillFields {
 const NONE: readonly string[] = Object.freeze([]);
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 const TAKEN = new Set([
-  'name', 'description', 'brief_description', 'version', 'tags', 'requires', 'examples', 'allowed-tools', 'toolsets', 'scripts', 'default_enabled',
+  'name',
+  'description',
+  'brief_description',
+  'version',
+  'tags',
+  'requires',
+  'examples',
+  'allowed-tools',
+  'toolsets',
+  'scripts',
+  'default_enabled',
 ]);
 
 /** The fields of a skill that has none. */
 export function emptyFields(id: string): SkillFields {
   return {
-    name: id, description: '', brief: null, version: null, tags: NONE, requires: NONE, examples: NONE, allowedTools: NONE, toolsets: NONE,
-    scripts: NONE, defaultEnabled: true, extra: NOTHING,
+    name: id,
+    description: '',
+    brief: null,
+    version: null,
+    tags: NONE,
+    requires: NONE,
+    examples: NONE,
+    allowedTools: NONE,
+    toolsets: NONE,
+    scripts: NONE,
+    defaultEnabled: true,
+    extra: NOTHING,
   };
 }
 

@@ -66,7 +66,12 @@ function quoteNear(text: string, failure: Finding, firstLine: number): Better | 
     const next = quoted.lines.join('\n');
     const reading = readYaml(next, firstLine);
     const moved = !('failure' in reading) || (reading.failure.line ?? 0) > (failure.line ?? 0) || reading.failure.code !== 'yaml_invalid';
-    if (moved) return { text: next, reading, finding: { code: 'repaired_quote', detail: quoted.key, line: firstLine + index, column: quoted.column } };
+    if (moved)
+      return {
+        text: next,
+        reading,
+        finding: { code: 'repaired_quote', detail: quoted.key, line: firstLine + index, column: quoted.column },
+      };
   }
   return null;
 }

@@ -96,7 +96,11 @@ function readFlowList(text: string): Scalar | null {
 }
 
 /** A list of `- item` or a map of `key: value`, every line equally indented, until the next line at the margin. */
-function readBlock(head: string, from: number, asText: boolean): { readonly value: unknown; readonly end: number; readonly lines: number } | null {
+function readBlock(
+  head: string,
+  from: number,
+  asText: boolean,
+): { readonly value: unknown; readonly end: number; readonly lines: number } | null {
   let index = from;
   let lines = 0;
   let indent = -1;

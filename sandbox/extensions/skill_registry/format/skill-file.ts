@@ -35,7 +35,10 @@ export type Repairing = typeof readRepaired;
 export async function parseSkillFile(content: Uint8Array | string, file: SkillFile): Promise<ParsedSkill> {
   const { text, findings } = decode(content);
   const size = file.size ?? (typeof content === 'string' ? Buffer.byteLength(content) : content.length);
-  return parseHead(text, { ...file, size }, null, findings) ?? (parseHead(text, { ...file, size }, await loadRepairing(), findings) as ParsedSkill);
+  return (
+    parseHead(text, { ...file, size }, null, findings) ??
+    (parseHead(text, { ...file, size }, await loadRepairing(), findings) as ParsedSkill)
+  );
 }
 
 export async function loadRepairing(): Promise<Repairing> {
@@ -44,7 +47,10 @@ export async function loadRepairing(): Promise<Repairing> {
 
 /** Reads from the beginning of a file. Returns null when YAML is needed and `repairing` was not given. */
 export function parseHead(
-  text: string, file: SkillFile & { readonly size: number }, repairing: Repairing | null, findings: readonly Finding[] = NONE,
+  text: string,
+  file: SkillFile & { readonly size: number },
+  repairing: Repairing | null,
+  findings: readonly Finding[] = NONE,
 ): ParsedSkill | null {
   const split = splitFrontmatter(text, Buffer.byteLength(text) >= file.size);
   if ('code' in split) return invalid(file, [...findings, split]);
@@ -67,7 +73,12 @@ export function unreadable(file: SkillFile, why: string): ParsedSkill {
 
 const NONE: readonly never[] = Object.freeze([]);
 
-function judge(fields: Map<string, Field>, file: SkillFile & { readonly size: number }, findings: readonly Finding[], bodyOffset: number): ParsedSkill {
+function judge(
+  fields: Map<string, Field>,
+  file: SkillFile & { readonly size: number },
+  findings: readonly Finding[],
+  bodyOffset: number,
+): ParsedSkill {
   const fileName = file.file.slice(file.file.lastIndexOf('/') + 1);
   const tokens = Math.ceil(Math.max(0, file.size - bodyOffset) / 4);
   const facts = { id: file.id, fileName, fields, size: file.size, bodyTokens: tokens };
@@ -91,7 +102,13 @@ function add(diagnostics: Diagnostic[] | null, { code, detail, line, column }: F
   const severity = rule === undefined ? 'error' : rule[mode];
   if (severity === null) return diagnostics;
   const diagnostic: Diagnostic = {
-    severity, code, message: rule?.message(detail) ?? detail, file, line: line ?? 1, column: column ?? 1, cure: rule?.cure,
+    severity,
+    code,
+    message: rule?.message(detail) ?? detail,
+    file,
+    line: line ?? 1,
+    column: column ?? 1,
+    cure: rule?.cure,
   };
   if (diagnostics === null) return [diagnostic];
   diagnostics.push(diagnostic);

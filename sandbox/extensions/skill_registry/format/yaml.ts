@@ -21,7 +21,12 @@ export function readYaml(head: string, firstLine: number): YamlReading | YamlFai
   const place = (offset: number) => placeOf(head, offset, firstLine);
   try {
     const document = parseDocument(head, {
-      version: '1.2', schema: 'core', uniqueKeys: false, resolveKnownTags: false, logLevel: 'silent', prettyErrors: false,
+      version: '1.2',
+      schema: 'core',
+      uniqueKeys: false,
+      resolveKnownTags: false,
+      logLevel: 'silent',
+      prettyErrors: false,
     });
     const error = document.errors[0];
     if (error) return { failure: { code: 'yaml_invalid', detail: error.message, ...place(error.pos[0]) } };

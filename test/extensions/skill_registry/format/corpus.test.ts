@@ -13,18 +13,32 @@ interface Sample {
 }
 
 describe.skipIf(!present)('real skills (skipped where the corpus is not there)', () => {
-  const samples = present ? readFileSync(FILE, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Sample) : [];
+  const samples = present
+    ? readFileSync(FILE, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Sample)
+    : [];
 
   it('S4 every one loads, with its own words', async () => {
     expect(samples).toHaveLength(56);
     for (const { repo, path: file, text } of samples) {
-      const id = path.basename(path.dirname(file));
-      const parsed = await parseSkillFile(text, { id, file: `/${repo}/${file}`, mode: 'load' });
-      expect(parsed.valid, `${repo} ${file}: ${JSON.stringify(parsed.diagnostics)}`).toBe(true);
-      expect(parsed.fields.description.length, file).toBeGreaterThan(10);
+      const { valid, fields, diagnostics } = await parseSkillFile(text, {
+        id: path.basename(path.dirname(file)),
+        file: `/${repo}/${file}`,
+        mode: 'load',
+      });
       const body = readBody(text);
-      expect(text.slice(text.length - body.length), file).toBe(body);
-      expect(text.slice(0, text.length - body.length), file).toMatch(/^---\n(?:(?!---).*\n)+---\r?\n$/);
+      const head = text.slice(0, text.length - body.length);
+      expect({ repo, file, valid, errors: diagnostics.filter(({ severity }) => severity === 'error') }).toEqual({
+        repo,
+        file,
+        valid: true,
+        errors: [],
+      });
+      expect(fields.description.length).toBeGreaterThan(10);
+      expect(head + body).toBe(text);
+      expect(head).toMatch(/^---\n(?:(?!---).*\n)+---\r?\n$/);
     }
   });
 });

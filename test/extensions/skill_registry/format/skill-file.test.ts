@@ -5,42 +5,82 @@ import { RULES } from '../../../../sandbox/extensions/skill_registry/format/rule
 import { parseSkillFile, type Mode } from '../../../../sandbox/extensions/skill_registry/format/skill-file.ts';
 import { skillText } from '../skill-sandbox.ts';
 
-const parse = (text: string | Uint8Array, mode: Mode = 'load', id = 'demo', file = `/skills/${id}/SKILL.md`) => parseSkillFile(text, { id, file, mode });
-const codes = async (text: string, mode: Mode = 'load', id = 'demo') => (await parse(text, mode, id)).diagnostics.map(({ severity, code }) => `${severity} ${code}`);
+const parse = (text: string | Uint8Array, mode: Mode = 'load', id = 'demo', file = `/skills/${id}/SKILL.md`) =>
+  parseSkillFile(text, { id, file, mode });
+const codes = async (text: string, mode: Mode = 'load', id = 'demo') =>
+  (await parse(text, mode, id)).diagnostics.map(({ severity, code }) => `${severity} ${code}`);
 const raw = (head: string, body = 'Body.\n') => `---\n${head}\n---\n${body}`;
 
 describe('the format', () => {
   it('S1 the id is the directory name and another case of SKILL.md is a warning', async () => {
     const parsed = await parse(skillText({ name: 'demo' }), 'load', 'demo', '/skills/demo/skill.md');
     expect(parsed.valid).toBe(true);
-    expect(parsed.diagnostics).toMatchObject([{ severity: 'warning', code: 'file_name_case', file: '/skills/demo/skill.md', cure: 'rename it to SKILL.md' }]);
+    expect(parsed.diagnostics).toMatchObject([
+      { severity: 'warning', code: 'file_name_case', file: '/skills/demo/skill.md', cure: 'rename it to SKILL.md' },
+    ]);
   });
 
   it('S2 takes every field and keeps the unknown ones', async () => {
-    const text = raw([
-      'name: demo', 'description: Does it.', 'license: MIT', 'compatibility: any', 'metadata: { author: me, level: 1.0 }', 'allowed-tools: Read, Bash(git add:*)',
-      'tags: [a, b]', 'requires: [other]', 'examples: ["do it, please"]', 'version: 1.2.3', 'brief_description: Short.', 'triggers: { keywords: [x] }',
-      'toolsets: ["tools/index:Hello"]', 'scripts: [scripts/a.sh, { path: scripts/b.py, timeout_s: 5 }]', 'default_enabled: false', 'homepage: https://example.org',
-    ].join('\n'));
+    const text = raw(
+      [
+        'name: demo',
+        'description: Does it.',
+        'license: MIT',
+        'compatibility: any',
+        'metadata: { author: me, level: 1.0 }',
+        'allowed-tools: Read, Bash(git add:*)',
+        'tags: [a, b]',
+        'requires: [other]',
+        'examples: ["do it, please"]',
+        'version: 1.2.3',
+        'brief_description: Short.',
+        'triggers: { keywords: [x] }',
+        'toolsets: ["tools/index:Hello"]',
+        'scripts: [scripts/a.sh, { path: scripts/b.py, timeout_s: 5 }]',
+        'default_enabled: false',
+        'homepage: https://example.org',
+      ].join('\n'),
+    );
     const { valid, fields } = await parse(text);
     expect(valid).toBe(true);
     expect(fields).toEqual({
-      name: 'demo', description: 'Does it.', brief: 'Short.', version: '1.2.3', tags: ['a', 'b'], requires: ['other'], examples: ['do it, please'],
-      allowedTools: ['Read', 'Bash(git add:*)'], toolsets: ['tools/index:Hello'], scripts: ['scripts/a.sh', 'scripts/b.py'], defaultEnabled: false,
-      extra: { license: 'MIT', compatibility: 'any', metadata: { author: 'me', level: '1.0' }, triggers: { keywords: ['x'] }, homepage: 'https://example.org' },
+      name: 'demo',
+      description: 'Does it.',
+      brief: 'Short.',
+      version: '1.2.3',
+      tags: ['a', 'b'],
+      requires: ['other'],
+      examples: ['do it, please'],
+      allowedTools: ['Read', 'Bash(git add:*)'],
+      toolsets: ['tools/index:Hello'],
+      scripts: ['scripts/a.sh', 'scripts/b.py'],
+      defaultEnabled: false,
+      extra: {
+        license: 'MIT',
+        compatibility: 'any',
+        metadata: { author: 'me', level: '1.0' },
+        triggers: { keywords: ['x'] },
+        homepage: 'https://example.org',
+      },
     });
   });
 
   it('S3 every rule has both modes, a message and a cure, and no code twice', () => {
     expect(new Set(RULES.map(({ code }) => code)).size).toBe(RULES.length);
-    for (const rule of RULES) {
-      expect(rule.message('x'), rule.code).not.toBe('');
-      expect(rule.cure, rule.code).not.toBe('');
-      expect(rule.lint ?? rule.load, rule.code).not.toBeNull();
-    }
-    const invalidating = RULES.filter(({ load }) => load === 'error').map(({ code }) => code).sort();
+    expect(RULES.filter((rule) => rule.message('x') === '' || rule.cure === '' || (rule.lint ?? rule.load) === null)).toEqual([]);
+    const invalidating = RULES.filter(({ load }) => load === 'error')
+      .map(({ code }) => code)
+      .sort();
     expect(invalidating).toEqual([
-      'description_missing', 'file_too_large', 'file_unreadable', 'frontmatter_missing', 'frontmatter_no_map', 'frontmatter_too_large', 'frontmatter_unclosed', 'yaml_invalid', 'yaml_too_large',
+      'description_missing',
+      'file_too_large',
+      'file_unreadable',
+      'frontmatter_missing',
+      'frontmatter_no_map',
+      'frontmatter_too_large',
+      'frontmatter_unclosed',
+      'yaml_invalid',
+      'yaml_too_large',
     ]);
   });
 
@@ -64,7 +104,13 @@ describe('the format', () => {
     ['Cyrillic upper case', skillText({ name: 'НАВЫК' }), 'НАВЫК', ['name_case'], true],
     ['decomposed in YAML, composed as directory', skillText({ name: 'cafe\u0301' }), 'caf\u00e9', [], true],
     ['unknown field', skillText({ more: 'homepage: x\n' }), 'demo', ['field_unknown'], true],
-    ['all six of the specification', skillText({ more: 'license: MIT\ncompatibility: any\nmetadata:\n  a: b\nallowed-tools: Read Write\n' }), 'demo', [], true],
+    [
+      'all six of the specification',
+      skillText({ more: 'license: MIT\ncompatibility: any\nmetadata:\n  a: b\nallowed-tools: Read Write\n' }),
+      'demo',
+      [],
+      true,
+    ],
     ['description of 1,024', skillText({ description: 'd'.repeat(1024) }), 'demo', ['description_long'], true],
     ['description of 1,025', skillText({ description: 'd'.repeat(1025) }), 'demo', ['description_length'], true],
     ['compatibility of 500', skillText({ more: `compatibility: ${'c'.repeat(500)}\n` }), 'demo', [], true],
@@ -81,8 +127,9 @@ describe('the format', () => {
       expect(linted.valid).toBe(lint.every((code) => tolerated.has(code)));
       const loaded = await parse(text, 'load', id);
       expect(loaded.valid).toBe(loads);
-      if (loads) expect(loaded.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
-      for (const { file, line, column, cure } of linted.diagnostics) expect([file, typeof line, typeof column, cure]).toEqual([`/skills/${id}/SKILL.md`, 'number', 'number', expect.any(String)]);
+      expect(loaded.diagnostics.some(({ severity }) => severity === 'error')).toBe(!loads);
+      for (const { file, line, column, cure } of linted.diagnostics)
+        expect([file, typeof line, typeof column, cure]).toEqual([`/skills/${id}/SKILL.md`, 'number', 'number', expect.any(String)]);
     });
   }
 
@@ -94,21 +141,75 @@ describe('the format', () => {
 
   const repairs: readonly [title: string, text: string, code: string, at: [number, number], fields: object][] = [
     ['a byte order mark', `\uFEFF${skillText()}`, 'repaired_bom', [1, 1], { name: 'demo' }],
-    ['CRLF', skillText().replaceAll('\n', '\r\n'), 'repaired_crlf', [1, 4], { name: 'demo', description: 'Does a thing. Use it for things.' }],
+    [
+      'CRLF',
+      skillText().replaceAll('\n', '\r\n'),
+      'repaired_crlf',
+      [1, 4],
+      { name: 'demo', description: 'Does a thing. Use it for things.' },
+    ],
     ['a leading blank line', `\n${skillText()}`, 'repaired_leading_blank', [1, 1], { name: 'demo' }],
-    ['a tab in the indentation', skillText({ more: 'metadata:\n\tauthor: me\n' }), 'repaired_tab', [5, 1], { extra: { metadata: { author: 'me' } } }],
-    ['an unquoted colon', skillText({ description: 'Use when: something (e.g. a: b)' }), 'repaired_quote', [3, 14], { description: 'Use when: something (e.g. a: b)' }],
-    ['an unquoted colon and quotes', skillText({ description: `It's "this": that` }), 'repaired_quote', [3, 14], { description: `It's "this": that` }],
-    ['a reserved first character', skillText({ description: '@mention people' }), 'repaired_quote', [3, 14], { description: '@mention people' }],
+    [
+      'a tab in the indentation',
+      skillText({ more: 'metadata:\n\tauthor: me\n' }),
+      'repaired_tab',
+      [5, 1],
+      { extra: { metadata: { author: 'me' } } },
+    ],
+    [
+      'an unquoted colon',
+      skillText({ description: 'Use when: something (e.g. a: b)' }),
+      'repaired_quote',
+      [3, 14],
+      { description: 'Use when: something (e.g. a: b)' },
+    ],
+    [
+      'an unquoted colon and quotes',
+      skillText({ description: `It's "this": that` }),
+      'repaired_quote',
+      [3, 14],
+      { description: `It's "this": that` },
+    ],
+    [
+      'a reserved first character',
+      skillText({ description: '@mention people' }),
+      'repaired_quote',
+      [3, 14],
+      { description: '@mention people' },
+    ],
     ['a backtick', skillText({ description: '`code` first' }), 'repaired_quote', [3, 14], { description: '`code` first' }],
-    ['text after a quoted part', skillText({ description: '"one" and "two"' }), 'repaired_quote', [3, 14], { description: '"one" and "two"' }],
-    ['brackets that are text', skillText({ more: 'argument-hint: [file] [--all]\n' }), 'repaired_quote', [4, 16], { extra: { 'argument-hint': '[file] [--all]' } }],
-    ['a colon in a continued value', raw('name: demo\ndescription: Does a\n  thing: well'), 'repaired_quote', [3, 14], { description: 'Does a thing: well' }],
+    [
+      'text after a quoted part',
+      skillText({ description: '"one" and "two"' }),
+      'repaired_quote',
+      [3, 14],
+      { description: '"one" and "two"' },
+    ],
+    [
+      'brackets that are text',
+      skillText({ more: 'argument-hint: [file] [--all]\n' }),
+      'repaired_quote',
+      [4, 16],
+      { extra: { 'argument-hint': '[file] [--all]' } },
+    ],
+    [
+      'a colon in a continued value',
+      raw('name: demo\ndescription: Does a\n  thing: well'),
+      'repaired_quote',
+      [3, 14],
+      { description: 'Does a thing: well' },
+    ],
     ['a directive', raw('%YAML 1.1\nname: demo\ndescription: yes'), 'repaired_directive', [2, 1], { description: 'yes' }],
     ['a number as name', skillText({ name: '123' }), 'text_expected', [2, 1], { name: '123' }],
     ['a version that YAML takes for a number', skillText({ more: 'version: 1.0\n' }), 'text_expected', [4, 1], { version: '1.0' }],
     ['a truth value as description', skillText({ description: 'true' }), 'text_expected', [3, 1], { description: 'true' }],
-    ['brackets as description', skillText({ description: '[TODO: write it]' }), 'text_expected', [3, 1], { description: '[TODO: write it]' }],
+    [
+      'brackets as description',
+      skillText({ description: '[TODO: write it]' }),
+      'text_expected',
+      [3, 1],
+      { description: '[TODO: write it]' },
+    ],
   ];
   for (const [title, text, code, [line, column], fields] of repairs) {
     it(`S4 repairs ${title} and says where`, async () => {
@@ -129,16 +230,22 @@ describe('the format', () => {
   });
 
   it('S4 yes, no and dates are text in the core schema', async () => {
-    expect((await parse(skillText({ description: 'yes', more: 'version: 2024-01-01\n' }))).fields).toMatchObject({ description: 'yes', version: '2024-01-01' });
+    expect((await parse(skillText({ description: 'yes', more: 'version: 2024-01-01\n' }))).fields).toMatchObject({
+      description: 'yes',
+      version: '2024-01-01',
+    });
   });
 
   it('S5 tags and directives do not change what a value means', async () => {
-    const text = raw('%YAML 1.1\n%TAG !e! tag:example.org:\nname: demo\ndescription: !!str Does it.\nwhen: !!timestamp 2001-01-01\nbytes: !!binary aGk=\ncount: !!int "12"\noctal: 010\nanswer: yes');
+    const text = raw(
+      '%YAML 1.1\n%TAG !e! tag:example.org:\nname: demo\ndescription: !!str Does it.\nwhen: !!timestamp 2001-01-01\nbytes: !!binary aGk=\ncount: !!int "12"\noctal: 010\nanswer: yes',
+    );
     expect((await parse(text)).fields.extra).toEqual({ when: '2001-01-01', bytes: 'aGk=', count: '12', octal: 10, answer: 'yes' });
   });
 
   it('S5 refuses more than 16 KiB of frontmatter before parsing and takes just as much', async () => {
-    const head = (size: number) => `name: demo\ndescription: Does it.\nnote: ${'n'.repeat(size - 'name: demo\ndescription: Does it.\nnote: \n'.length)}`;
+    const head = (size: number) =>
+      `name: demo\ndescription: Does it.\nnote: ${'n'.repeat(size - 'name: demo\ndescription: Does it.\nnote: \n'.length)}`;
     expect((await parse(raw(head(16 * 1024)))).valid).toBe(true);
     expect(await codes(raw(head(16 * 1024 + 1)))).toEqual(['error frontmatter_too_large']);
     expect(await codes(`---\nname: demo\n${'x'.repeat(20_000)}`)).toEqual(['error frontmatter_unclosed']);
@@ -149,13 +256,22 @@ describe('the format', () => {
     expect((await parse(many(100))).valid).toBe(true);
     expect(await codes(many(101))).toEqual(['error yaml_too_large']);
     const bomb = ['a: &a0 [x, x, x, x, x, x, x, x, x, x]'];
-    for (let level = 1; level < 9; level += 1) bomb.push(`a${level}: &a${level} [${Array(10).fill(`*a${level - 1}`).join(', ')}]`);
+    for (let level = 1; level < 9; level += 1)
+      bomb.push(
+        `a${level}: &a${level} [${Array(10)
+          .fill(`*a${level - 1}`)
+          .join(', ')}]`,
+      );
     expect(await codes(raw(`name: demo\ndescription: Does it.\n${bomb.join('\n')}`))).toEqual(['error yaml_too_large']);
     expect((await parse(raw('name: demo\ndescription: Does it.\nloop: &a [*a]'))).fields.extra).toEqual({ loop: '&a [*a]' });
   });
 
   it('S5 __proto__ and constructor are ordinary ids and keys', async () => {
-    const parsed = await parse(skillText({ name: '__proto__', more: '__proto__:\n  polluted: yes\nconstructor: x\n' }), 'load', '__proto__');
+    const parsed = await parse(
+      skillText({ name: '__proto__', more: '__proto__:\n  polluted: yes\nconstructor: x\n' }),
+      'load',
+      '__proto__',
+    );
     expect(Object.keys(parsed.fields.extra)).toEqual(['__proto__', 'constructor']);
     expect(Object.getPrototypeOf(parsed.fields.extra)).toBe(Object.prototype);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
@@ -169,10 +285,15 @@ describe('the format', () => {
 
   it('S8 a large body is a warning, a file above 256 KiB invalid', async () => {
     const large = await parse(skillText({ body: 'word '.repeat(8000) }));
-    expect([large.valid, large.diagnostics.map(({ code, cure }) => [code, cure])]).toEqual([true, [['body_large', 'move detail into files under references/']]]);
+    expect([large.valid, large.diagnostics.map(({ code, cure }) => [code, cure])]).toEqual([
+      true,
+      [['body_large', 'move detail into files under references/']],
+    ]);
     const exact = 256 * 1024 - Buffer.byteLength(skillText({ body: '' }));
     expect((await parse(skillText({ body: 'x'.repeat(exact) }))).valid).toBe(true);
-    expect((await parse(skillText({ body: 'x'.repeat(exact + 1) }))).diagnostics).toContainEqual(expect.objectContaining({ severity: 'error', code: 'file_too_large' }));
+    expect((await parse(skillText({ body: 'x'.repeat(exact + 1) }))).diagnostics).toContainEqual(
+      expect.objectContaining({ severity: 'error', code: 'file_too_large' }),
+    );
   });
 
   it('S9 lint calls a description above 500 characters over-long, because others cut it there', async () => {
@@ -182,15 +303,26 @@ describe('the format', () => {
   });
 
   it('S6 names invalid UTF-8', async () => {
-    const bytes = Buffer.concat([Buffer.from('---\nname: demo\ndescription: Does '), Buffer.from([0xff, 0xfe]), Buffer.from(' it.\n---\n')]);
+    const bytes = Buffer.concat([
+      Buffer.from('---\nname: demo\ndescription: Does '),
+      Buffer.from([0xff, 0xfe]),
+      Buffer.from(' it.\n---\n'),
+    ]);
     expect((await parse(bytes)).diagnostics).toMatchObject([{ severity: 'warning', code: 'encoding_invalid' }]);
   });
 
   it('S6 no text and no bytes make it throw, and what is invalid says why', async () => {
-    const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.string({ unit: 'binary', maxLength: 200 }).map((head) => raw(head)), fc.uint8Array({ maxLength: 300 }));
-    await fc.assert(fc.asyncProperty(text, fc.constantFrom<Mode>('lint', 'load'), async (content, mode) => {
-      const parsed = await parse(content, mode);
-      expect(parsed.valid).toBe(!parsed.diagnostics.some(({ severity }) => severity === 'error'));
-    }), { numRuns: 2000 });
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 300 }),
+      fc.string({ unit: 'binary', maxLength: 200 }).map((head) => raw(head)),
+      fc.uint8Array({ maxLength: 300 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(text, fc.constantFrom<Mode>('lint', 'load'), async (content, mode) => {
+        const parsed = await parse(content, mode);
+        expect(parsed.valid).toBe(!parsed.diagnostics.some(({ severity }) => severity === 'error'));
+      }),
+      { numRuns: 2000 },
+    );
   });
 });

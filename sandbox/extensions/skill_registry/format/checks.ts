@@ -1,0 +1,115 @@
+import { textOf, type Fields, type Finding } from './finding.ts';
+
+/** What checks look at. */
+export interface Facts {
+  readonly id: string;
+  readonly fileName: string;
+  readonly fields: Fields;
+  /** Bytes of the whole SKILL.md. */
+  readonly size: number;
+  /** Estimated from the size. */
+  readonly bodyTokens: number;
+}
+
+/** What a check noticed, where, and what the message names. */
+export type Hit = Omit<Finding, 'code'>;
+export type Check = (facts: Facts) => Iterable<Hit>;
+
+const LISTS = ['tags', 'requires', 'examples', 'toolsets'];
+const MAPS = ['metadata', 'triggers'];
+const TEXTS = ['name', 'description', 'version', 'license', 'compatibility', 'brief_description'];
+const SEMVER = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/;
+
+export function largerThan(limit: number): Check {
+  return ({ size }) => (size > limit ? [{ detail: String(size), line: 1, column: 1 }] : []);
+}
+
+export function bodyAbove(limit: number): Check {
+  return ({ bodyTokens }) => (bodyTokens > limit ? [{ detail: String(bodyTokens) }] : []);
+}
+
+export function fileNameIsNot(name: string): Check {
+  return ({ fileName }) => (fileName === name ? [] : [{ detail: fileName }]);
+}
+
+export function missing(key: string): Check {
+  return ({ fields }) => (textOf(fields.get(key))?.trim() ? [] : [{ detail: '', ...placeOf(fields, key) }]);
+}
+
+/** Looks at the name as it is compared: trimmed, NFKC. A missing one is another rule's. */
+export function nameIs(broken: (name: string, id: string) => boolean): Check {
+  return ({ fields, id }) => {
+    const name = textOf(fields.get('name'))?.trim().normalize('NFKC');
+    return name && broken(name, id) ? [{ detail: name, ...placeOf(fields, 'name') }] : [];
+  };
+}
+
+/** Counts characters, not code units. Above `below` it is another rule's. */
+export function longerThan(key: string, limit: number, below = Infinity): Check {
+  return ({ fields }) => {
+    const text = textOf(fields.get(key));
+    if (text === null || text.length <= limit) return [];
+    const count = [...text].length;
+    return count > limit && count <= below ? [{ detail: String(count), ...placeOf(fields, key) }] : [];
+  };
+}
+
+export function unknownTo(known: ReadonlySet<string>): Check {
+  return ({ fields }) => {
+    const unknown = [...fields.keys()].filter((key) => !known.has(key));
+    return unknown.length === 0 ? [] : [{ detail: unknown.join(', '), ...placeOf(fields, unknown[0]!) }];
+  };
+}
+
+export const wrongType: Check = function* ({ fields }) {
+  const wrong = (key: string, wanted: string): Hit => ({ detail: `a '${key}' that is not ${wanted}`, ...placeOf(fields, key) });
+  const value = (key: string) => fields.get(key)?.value ?? undefined;
+  for (const key of LISTS) if (value(key) !== undefined && !isTexts(value(key))) yield wrong(key, 'a list of texts');
+  for (const key of MAPS) if (value(key) !== undefined && !isMapping(value(key))) yield wrong(key, 'a map');
+  const tools = fields.get('allowed-tools');
+  if (value('allowed-tools') !== undefined && !isTexts(tools?.value) && textOf(tools) === null)
+    yield wrong('allowed-tools', 'text or a list of texts');
+  if (value('default_enabled') !== undefined && typeof value('default_enabled') !== 'boolean')
+    yield wrong('default_enabled', 'true or false');
+  if (value('scripts') !== undefined && !isScripts(value('scripts'))) yield wrong('scripts', 'a list of paths');
+};
+
+export const noText: Check = function* ({ fields }) {
+  for (const key of TEXTS) {
+    const field = fields.get(key);
+    if (field && typeof field.value !== 'string' && field.source !== undefined) yield { detail: key, ...placeOf(fields, key) };
+  }
+};
+
+export const noSemver: Check = ({ fields }) => {
+  const version = textOf(fields.get('version'));
+  return version === null || SEMVER.test(version) ? [] : [{ detail: version, ...placeOf(fields, 'version') }];
+};
+
+export const noToolset: Check = function* ({ fields }) {
+  const toolsets = fields.get('toolsets')?.value;
+  for (const toolset of isTexts(toolsets) ? toolsets : []) {
+    if (!/^[^:]+:[A-Za-z_$][\w$]*$/.test(toolset)) yield { detail: toolset, ...placeOf(fields, 'toolsets') };
+  }
+};
+
+export const flowStyle: Check = function* ({ fields }) {
+  for (const [key, { flow, line, column }] of fields) if (flow) yield { detail: key, line, column };
+};
+
+export function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isScripts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string' || (isMapping(item) && typeof item['path'] === 'string'));
+}
+
+function placeOf(fields: Fields, key: string): { line: number; column: number } {
+  const { line, column } = fields.get(key) ?? { line: 1, column: 1 };
+  return { line, column };
+}

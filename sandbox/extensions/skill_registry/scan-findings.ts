@@ -1,0 +1,42 @@
+import type { Diagnostic } from 'pith';
+import type { Source } from './sources.ts';
+
+export function sourceMissing({ label, directory }: Source, exists: boolean): Diagnostic {
+  const what = exists ? 'is no directory' : 'does not exist';
+  return warning('source_missing', directory, `the skill source '${label}' ${what}`, 'create the directory or correct the setting');
+}
+
+export function sourceTooLarge({ label, directory }: Source, limit: number): Diagnostic {
+  const message = `the skill source '${label}' has more than ${limit} directories; the rest is left out`;
+  return warning('source_too_large', directory, message, 'move skills into a smaller folder');
+}
+
+export function folderUnreadable(path: string, { label }: Source, why: string): Diagnostic {
+  return warning('source_unreadable', path, `a folder of the skill source '${label}' cannot be read: ${why}`, 'check its permissions');
+}
+
+export function noSkillFile(path: string): Diagnostic {
+  const message = 'a folder among the skills has files but no SKILL.md';
+  return { severity: 'info', code: 'no_skill_file', message, file: path, cure: 'add a SKILL.md, or move the folder away' };
+}
+
+export function skillUnreadable(file: string): Diagnostic {
+  return warning('file_unreadable', file, 'a SKILL.md cannot be read; perhaps it is a link that leads nowhere', 'restore or remove it');
+}
+
+export function skillAtRoot(file: string): Diagnostic {
+  return warning('skill_at_root', file, 'a SKILL.md stands in the source itself, where it is no skill', 'move it into a folder of its own');
+}
+
+export function linkBroken(path: string): Diagnostic {
+  return warning('link_broken', path, 'a link leads nowhere', 'remove or correct it');
+}
+
+export function linkRefused(path: string, { label }: Source): Diagnostic {
+  const cure = 'copy the skill here, or list the target under skills.trusted_links';
+  return warning('link_refused', path, `a link leads out of the skill source '${label}'`, cure);
+}
+
+function warning(code: string, file: string, message: string, cure: string): Diagnostic {
+  return { severity: 'warning', code, message, file, cure };
+}
