@@ -8,8 +8,8 @@ import { eachTerm, queryTerms, type QueryTerm } from './tokens.ts';
 export const FIELDS = [
   { name: 'name', weight: 3, b: 0.5 },
   { name: 'tags', weight: 2, b: 0.5 },
-  { name: 'description', weight: 2, b: 0.75 },
-  { name: 'examples', weight: 1, b: 0.3 },
+  { name: 'description', weight: 2.5, b: 0.75 },
+  { name: 'examples', weight: 1, b: 0.2 },
   { name: 'body', weight: 0.35, b: 0.75 },
 ] as const;
 
