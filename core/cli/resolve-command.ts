@@ -2,6 +2,7 @@ import { matchCommand } from '../contract/command-line.ts';
 import { PithError } from '../contract/errors.ts';
 import type { Command } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
+import { COMMON_OPTIONS } from './common-options.ts';
 import { CORE_COMMANDS, type CoreCommand } from './core-commands.ts';
 
 /** What a line of words stands for before any code of an extension has been loaded. */
@@ -36,8 +37,19 @@ export function commandsBelow<T extends { readonly path: string }>(words: readon
 }
 
 async function unknownCommand(words: readonly string[], commands: readonly { readonly path: string }[]): Promise<never> {
-  const { didYouMean } = await import('../contract/nearest.ts');
+  const { didYouMean, nearest } = await import('../contract/nearest.ts');
   const typed = leading(words);
+  if (typed.length === 0) {
+    const [option = ''] = words;
+    const [close] = nearest(
+      option.replace(/^-+/u, ''),
+      COMMON_OPTIONS.map(({ name }) => name),
+      1,
+    );
+    throw new PithError('usage', `unknown option '${option}': it stands before any command`, {
+      cure: close === undefined ? 'see: pith --help' : `did you mean '--${close}'?`,
+    });
+  }
   const group = groupOf(typed, commands);
   const below = commandsBelow(group, commands).map(({ path }) => path);
   if (group.length === typed.length && below.length > 0) {

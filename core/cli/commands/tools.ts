@@ -1,6 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { JsonValue } from '../../contract/tool.ts';
+import type { JsonValue, ToolResult } from '../../contract/tool.ts';
 import type { KernelPort } from '../kernel-port.ts';
 import { findAgent } from './agents.ts';
 import { printTable } from './text.ts';
@@ -34,7 +34,8 @@ export async function listTools(kernel: KernelPort, input: CommandInput, io: Com
 /** Through the same gate as a turn. Exit code 1 when the tool answers with an error. */
 export async function callTool(kernel: KernelPort, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
   const agent = await agentOf(kernel, input, io);
-  const result = await kernel.callTool(agent, String(input.arguments['name']), parseJson(String(input.options['input'] ?? '{}')), signal);
+  const given = parseJson(String(input.options['input'] ?? '{}'));
+  const result = await kernel.callTool(agent, String(input.arguments['name']), given, signal).catch(refusal);
   if (result.ok) {
     io.json({ ok: true, output: result.output });
     io.print(typeof result.output === 'string' ? result.output : JSON.stringify(result.output, null, 2));
@@ -44,6 +45,12 @@ export async function callTool(kernel: KernelPort, input: CommandInput, io: Comm
   io.json({ ok: false, error: { code, message } });
   if (!io.wantsJson) io.error(`pith: ${String(input.arguments['name'])}: ${message} (${code})`);
   return 1;
+}
+
+/** A tool that the agent does not have is an answer of the same shape. */
+function refusal(error: unknown): ToolResult {
+  if (!(error instanceof PithError)) throw error;
+  return { ok: false, error: { code: error.code, message: `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}` } };
 }
 
 async function agentOf(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<string> {

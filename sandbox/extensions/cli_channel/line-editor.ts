@@ -20,6 +20,7 @@ export class LineEditor {
   readonly #typed: string[] = [];
   #waiting: ((line: string | null) => void) | null = null;
   #closed = false;
+  #unlisten = () => {};
   #muted = false;
   #pasting = false;
   #pasted: string[] = [];
@@ -100,6 +101,7 @@ export class LineEditor {
   #end(): void {
     this.#closed = true;
     this.options.terminal.input.off('keypress', this.#keypress);
+    this.#unlisten();
     this.options.terminal.output.write(PASTE_OFF);
     this.#waiting?.(null);
     this.#waiting = null;
@@ -114,7 +116,9 @@ export class LineEditor {
       },
     });
     Object.defineProperties(output, { columns: { get: () => widthOf(terminal) }, isTTY: { value: true } });
-    terminal.output.on('resize', () => output.emit('resize'));
+    const resized = () => void output.emit('resize');
+    terminal.output.on('resize', resized);
+    this.#unlisten = () => terminal.output.off('resize', resized);
     return output;
   }
 }

@@ -82,6 +82,7 @@ describe('running a command line', () => {
     [['things', 'lsit'], "pith: unknown command 'things lsit': no extension or part of Pith has it; did you mean 'things list'?\n"],
     [['agents'], "pith: 'agents' needs another word: list, show, prompt; see: pith agents --help\n"],
     [['agents', 'list', '--jsn'], "pith: wrong use of 'agents list': unknown option '--jsn'; write: agents list\n"],
+    [['--versoin'], "pith: unknown option '--versoin': it stands before any command; did you mean '--version'?\n"],
     [['agents', 'show'], "pith: wrong use of 'agents show': <id> is missing; write: agents show <id>\n"],
     [['agents', 'list', '--sandbox'], 'pith: wrong use of --sandbox: it needs a folder; write: --sandbox <folder>\n'],
     [['agents', 'list', '--sandbox', 'nowhere'], "pith: the sandbox 'nowhere' is not a folder; make one with: pith init nowhere\n"],

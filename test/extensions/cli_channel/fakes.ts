@@ -170,6 +170,8 @@ export interface Person {
   sees(text: string): Promise<void>;
   readonly done: Promise<number>;
   end(): void;
+  /** What is still listened to on the terminal. */
+  listeners(): readonly string[];
 }
 
 /** A person at a terminal that talks with `pith chat`. */
@@ -219,5 +221,9 @@ export function person(chat: Chat, words: readonly string[] = [], signal = new A
       }),
     done,
     end: () => void input.end(),
+    listeners: () => [
+      ...(output.listenerCount('resize') > 0 ? ['resize'] : []),
+      ...(input.listenerCount('keypress') > 0 ? ['keypress'] : []),
+    ],
   };
 }

@@ -125,6 +125,16 @@ describe('a conversation on a terminal', () => {
     expect(chat.requests.map(({ input }) => input)).toEqual(['first', 'second']);
   });
 
+  it('leaves no listener on the streams of the process', async () => {
+    chat = await fakeChat([says('ok')]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    expect(ada.listeners()).toContain('resize');
+    ada.type('\u0004');
+    await ada.done;
+    expect(ada.listeners()).toEqual([]);
+  });
+
   it('keeps a history for the next conversation', async () => {
     chat = await fakeChat([says('ok')]);
     for (const said of ['alpha', 'beta']) {

@@ -1,0 +1,54 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { realBoot } from '../../../core/cli/real-boot.ts';
+import { cli } from './fakes.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-boot-')));
+  await cli(['init'], { cwd: folder });
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const run = (...argv: string[]) => cli(argv, { cwd: folder, boot: realBoot() });
+
+describe('a new sandbox with the real kernel', () => {
+  it('has its own agent as the default, and the commands of the extensions that ship', async () => {
+    const agents = await run('agents', 'list', '--json');
+    expect(agents).toMatchObject({ code: 0, err: '' });
+    expect(JSON.parse(agents.out)).toContainEqual(expect.objectContaining({ id: 'assistant', state: 'active', default: true }));
+    expect((await run('--help')).out).toMatch(/^ {2}chat {2,}Talk to an agent/mu);
+  });
+
+  it('calls the tool of its own extension as its agent would', async () => {
+    expect(await run('tools', 'call', 'hello', '--input', '{"name":"Ada"}', '--json')).toEqual({
+      code: 0,
+      out: '{"ok":true,"output":"Hello, Ada! Welcome to Pith."}\n',
+      err: '',
+    });
+    expect(await run('tools', 'call', 'helo', '--json')).toMatchObject({ code: 1, out: expect.stringContaining('"code":"tool_unknown"') });
+  });
+
+  it('lists its skill without a kernel', async () => {
+    const boot = realBoot();
+    const ran = await cli(['skills', 'list', '--json'], {
+      cwd: folder,
+      boot: { ...boot, kernel: () => Promise.reject(new Error('a kernel was made')) },
+    });
+    expect(ran).toMatchObject({ code: 0, err: '' });
+    expect(JSON.parse(ran.out)).toContainEqual(expect.objectContaining({ id: 'hello', state: 'offered', source: 'sandbox/skills' }));
+  });
+
+  it('chats offline', async () => {
+    const ran = await cli(['chat', '-p', 'greet Ada', '--json'], { cwd: folder, boot: realBoot(), env: {} });
+    expect(ran.code).toBe(0);
+    const events = ran.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string; agent?: string; reason?: string });
+    expect(events[0]).toMatchObject({ type: 'turn-start', agent: 'assistant' });
+    expect(events.at(-1)).toMatchObject({ type: 'turn-end', reason: 'done' });
+  });
+});
