@@ -48,7 +48,7 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
 
   async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
     const { directory, digest } = declaration;
-    const text = await bundle({ directory, entry, packageRoot: options.packageRoot, bundlePackages: false, file });
+    const text = await bundle({ directory, entry, packageRoot: options.packageRoot, file });
     // Sources that changed since they were declared must not stand under the old digest.
     const stable = sourceDigest(directory) === digest;
     const target = stable ? file : file.replace(/\.mjs$/, `-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.mjs`);

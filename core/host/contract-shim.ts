@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { Plugin } from 'esbuild';
 import * as agent from '../contract/agent.ts';
 import * as commandLine from '../contract/command-line.ts';
@@ -47,6 +48,7 @@ export async function contractShim(): Promise<Plugin> {
   const light = names.filter((name) => Object.hasOwn(LIGHT, name) && LIGHT[name] === contract[name]);
   const heavy = names.filter((name) => !light.includes(name));
   const read = `globalThis[Symbol.for(${JSON.stringify(KEY)})]`;
+  const isHeavy = (name: string) => heavy.includes(name);
   const sources = new Map([
     ['pith', `export { ${light.join(', ')} } from 'pith:light';\nexport { ${heavy.join(', ')} } from 'pith:full';`],
     ['pith:light', exportsFrom(`${read}.light`, light)],
@@ -57,9 +59,33 @@ export async function contractShim(): Promise<Plugin> {
     setup(build) {
       // Without side effects, so that what an extension does not use is left out, zod above all.
       build.onResolve({ filter: /^pith(:light|:full)?$/ }, ({ path }) => ({ path, namespace: 'pith', sideEffects: false }));
+      build.onLoad({ filter: /\.[cm]?[jt]sx?$/, namespace: 'file' }, async ({ path }) => {
+        if (/[\\/]node_modules[\\/]/.test(path)) return undefined;
+        const loader = /(tsx?|jsx?)$/.exec(path)?.[0] as 'ts' | 'tsx' | 'js' | 'jsx';
+        return { contents: splitImports(await readFile(path, 'utf8'), isHeavy), loader };
+      });
       build.onLoad({ filter: /.*/, namespace: 'pith' }, ({ path }) => ({ contents: sources.get(path) ?? '', loader: 'js' }));
     },
   };
+}
+
+/**
+ * Takes what needs zod out of `import { … } from 'pith'` into an import of its own: bundlers decide by file what is loaded, so one
+ * import of both would make every start pay for zod. Keeps the lines.
+ */
+function splitImports(source: string, isHeavy: (name: string) => boolean): string {
+  return source.replace(/\bimport\s*\{([^}]*)\}\s*from\s*(['"])pith\2/g, (statement, list: string) => {
+    const names = list
+      .split(',')
+      .map((each) => each.trim())
+      .filter((each) => each !== '' && !each.startsWith('type '));
+    const of = (wanted: boolean) => names.filter((each) => isHeavy(each.split(/\s+as\s+/)[0]!) === wanted).join(', ');
+    const lines = '\n'.repeat(statement.split('\n').length - 1);
+    return `import { ${of(false)} } from 'pith:light'; import { ${of(true)} } from 'pith:full'${lines}`.replace(
+      /import \{ {2}\} from 'pith:(?:light|full)';? ?/g,
+      '',
+    );
+  });
 }
 
 function exportsFrom(source: string, names: readonly string[]): string {

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { bundle } from './bundle.ts';
+import { bundleShipped } from './bundle.ts';
 import type { ShippedIndex } from './bundle-store.ts';
 import type { Declaration } from './declaration.ts';
 import { discover } from './discover.ts';
@@ -30,14 +29,8 @@ export async function shipExtensions({ packageRoot }: { readonly packageRoot: st
 
 async function ship(declaration: Declaration, entrypoint: string, folder: string, packageRoot: string): Promise<ShippedIndex[string]> {
   const { id, directory, digest, manifest } = declaration;
-  const write = async (entry: string): Promise<string> => {
-    const text = await bundle({ directory, entry, packageRoot, bundlePackages: true, file: path.join(folder, `${id}.mjs`) });
-    const file = `${id}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.mjs`;
-    await writeFile(path.join(folder, file), text);
-    return file;
-  };
-  const commands = new Map<string, string>();
-  for (const entry of new Set((manifest?.commands ?? []).flatMap((command) => command.entry ?? [])))
-    commands.set(entry, await write(entry));
-  return { digest, main: await write(entrypoint), commands: Object.fromEntries(commands) };
+  const commands = [...new Set((manifest?.commands ?? []).flatMap(({ entry }) => entry ?? []))];
+  const files = await bundleShipped({ directory, entries: [entrypoint, ...commands], outdir: path.join(folder, id), packageRoot });
+  const fileOf = (entry: string) => path.posix.join(id, files.get(path.posix.normalize(entry)) ?? '');
+  return { digest, main: fileOf(entrypoint), commands: Object.fromEntries(commands.map((entry) => [entry, fileOf(entry)])) };
 }
