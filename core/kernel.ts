@@ -9,7 +9,7 @@ import { createAgentRegistry, type AgentRegistry } from './agents/registry.ts';
 import { createToolCaller, type ToolCaller } from './agents/tool-caller.ts';
 import type { OfferedTool } from './agents/tools.ts';
 import { createTurns, type TurnDependencies, type Turns } from './agents/turn.ts';
-import type { Clock, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
+import type { Clock, Command, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
 import { examine, type DoctorReport } from './doctor.ts';
 import { createEvents } from './events/bus.ts';
 import { configOf, enabledBy, unknownExtensionSettings } from './host/config-of.ts';
@@ -48,6 +48,8 @@ export interface KernelOptions {
   readonly shipped?: boolean;
   /** Replaces every model. */
   readonly model?: { readonly model: LanguageModel; readonly contextWindow: number | null };
+  /** The kernel's own commands, offered to extensions beside those of extensions. */
+  commands?(kernel: Kernel): readonly Command[];
 }
 
 /** One sandbox, running. */
@@ -142,6 +144,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       list: async () => (await get(AGENTS).list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
       run: (request, signal) => runTurn(request, signal),
     },
+    commands: () => options.commands?.(kernel) ?? [],
   });
 
   const skills = createBoundSkills(host);
@@ -200,7 +203,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     container.clearInstances();
   };
 
-  return {
+  const kernel: Kernel = {
     sandbox,
     settings,
     events,
@@ -227,4 +230,5 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     stop: () => (stopping ??= stop()),
   };
+  return kernel;
 }

@@ -8,8 +8,7 @@ import type { LightHost } from './light-host.ts';
 export function realBoot(): Boot {
   let kernel: Promise<Kernel> | undefined;
   let host: Promise<LightHost> | undefined;
-  const full = (target: Target) =>
-    (kernel ??= import('../kernel.ts').then(({ createKernel }) => createKernel({ ...target, flags: { ...target.flags } })));
+  const full = (target: Target) => (kernel ??= makeKernel(target));
   const light = (target: Target) => (host ??= import('./light-host.ts').then(({ openLightHost }) => openLightHost(target)));
   return {
     kernel: full,
@@ -33,4 +32,9 @@ export function realBoot(): Boot {
         ); // one that could not be made has been told already
     },
   };
+}
+
+async function makeKernel({ sandbox, env, flags }: Target): Promise<Kernel> {
+  const [{ createKernel }, { kernelCommands }] = await Promise.all([import('../kernel.ts'), import('./commands/index.ts')]);
+  return createKernel({ sandbox, env, flags: { ...flags }, commands: kernelCommands });
 }

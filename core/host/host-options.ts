@@ -1,4 +1,4 @@
-import type { AgentsApi, Clock, Database, Events, KeyValue, Phase, ProtocolId } from '../contract/index.ts';
+import type { AgentsApi, Clock, Command, Database, Events, KeyValue, Phase, ProtocolId } from '../contract/index.ts';
 import type { ExtensionState } from '../agents/ports.ts';
 import type { ExtensionConfig } from './config-of.ts';
 import type { Declaration, Discovery } from './declaration.ts';
@@ -33,6 +33,8 @@ export interface HostOptions {
   keyValue(extensionId: string): KeyValue;
   database(extensionId: string): Database;
   readonly agents: AgentsApi;
+  /** The kernel's own commands; extensions find them as those of a provider called `kernel`. */
+  commands?(): readonly Command[];
 }
 
 /** One extension as `pith doctor` and `pith extensions list` show it. */

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { PithError } from '../contract/errors.ts';
-import type { Off, Phase, Protocol } from '../contract/index.ts';
+import type { Off, Phase, Protocol, Remote } from '../contract/index.ts';
 import { createBundleStore } from './bundle-store.ts';
 import type { Declaration, Discovery } from './declaration.ts';
 import { createFailures } from './failures.ts';
@@ -71,10 +71,12 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
       if (id !== undefined) return remoteOf(lifecycle, id, protocol);
       throw undeclared(user, protocol);
     },
-    find: (user, protocol) =>
-      [...slots.values()]
+    find: (user, protocol) => [
+      ...kernelProvider(options, protocol),
+      ...[...slots.values()]
         .filter((slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
         .map(({ id }) => remoteOf(lifecycle, id, protocol)),
+    ],
   };
   const lifecycle = new Lifecycle(parts, slots, (id) => changed(new Set([id])));
   const refresh = new Refresh(parts, slots, lifecycle, discovery, changed);
@@ -97,6 +99,12 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
 
 function createOwner(parts: HostParts, extensionId: string, phase: Phase): Owner {
   return { extensionId, report: (code, error) => parts.crashed(extensionId, problemOf(error, phase, code)) };
+}
+
+/** The kernel speaks one protocol itself: its commands. */
+function kernelProvider<T extends object>({ commands }: HostOptions, protocol: Protocol<T>): readonly Remote<T>[] {
+  if (commands === undefined || protocol.id !== 'command') return [];
+  return [Object.freeze({ extensionId: 'kernel', getCommands: async () => commands() }) as unknown as Remote<T>];
 }
 
 function provides(slot: Slot | undefined, protocol: Protocol): boolean {
