@@ -23,13 +23,18 @@ export interface AdmissionOptions {
 
 /** Every check that an agent passes before it runs, side by side. Never rejects. */
 export async function admit(spec: AgentSpec, options: AdmissionOptions): Promise<AgentStatus> {
+  const declarations = options.declarations();
+  const at = placesOf(spec, declarations);
   const checks = await Promise.all([
-    guarded('uses_tools', async () => (await resolveTools(spec, options.extensions)).notes),
-    guarded('uses_skills', async () => (await options.skills.read(spec.usesSkills)).flatMap(({ note }) => (note ? [note] : []))),
+    guarded('uses_tools', async () => (await resolveTools(spec, options.extensions)).notes.map(at('uses_tools', spec.usesTools))),
+    guarded('uses_skills', async () =>
+      (await options.skills.read(spec.usesSkills)).flatMap(({ note }) => (note ? [note] : [])).map(at('uses_skills', spec.usesSkills)),
+    ),
     guarded('prompt', async () => (spec.prompt === null ? [] : checkPrompt(spec.prompt, spec.promptFile, spec.usesSkills))),
     guarded('agent keys', () => options.extensions.checkAgentKeys(spec)),
   ]);
-  const notes = [...checkDelegates(spec, options.declarations()), ...checks.flat()].map((note) => placed(note, spec));
+  const delegates = checkDelegates(spec, declarations).map(at('delegates_to', spec.delegatesTo));
+  const notes = [...delegates, ...checks.flat()].map((note) => placed(note, spec));
   return { id: spec.id, spec, state: stateOf(notes), notes };
 }
 
@@ -70,6 +75,18 @@ async function guarded(what: string, check: () => Promise<readonly Diagnostic[]>
   } catch (error) {
     return [{ severity: 'warning', code: 'provider_failed', message: `${what} could not be checked: ${messageOf(error)}` }];
   }
+}
+
+/** Gives a note on one of `names` the line of that name in the agent's file. */
+function placesOf(spec: AgentSpec, declarations: readonly AgentDeclaration[]) {
+  const declared = declarations.find(({ id, file }) => id === spec.id && file === spec.origin);
+  return (key: string, names: readonly string[]) =>
+    (note: Diagnostic): Diagnostic => {
+      if (note.line !== undefined || declared?.positions === undefined) return note;
+      const index = names.findIndex((name) => note.message.includes(`'${name}'`));
+      const [line, column] = declared.positions[`agent.${key}.${index}`] ?? declared.positions[`agent.${key}`] ?? [];
+      return line === undefined ? note : { ...note, file: declared.file, line, column };
+    };
 }
 
 function placed(note: Diagnostic, spec: AgentSpec): Diagnostic {

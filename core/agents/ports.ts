@@ -50,4 +50,6 @@ export interface AgentDeclaration {
   readonly spec: AgentSpec | null;
   readonly diagnostics: readonly Diagnostic[];
   readonly file: string;
+  /** `[line, column]` of every key and item of `file`, by its path joined with dots, where they are known. */
+  readonly positions?: Readonly<Record<string, readonly [number, number]>>;
 }

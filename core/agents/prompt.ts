@@ -32,8 +32,8 @@ export async function checkPrompt(text: string, file: string | null, skills: rea
         code: 'prompt_invalid',
         message: `the prompt cannot be parsed: ${message}`,
         file: file ?? undefined,
-        line,
-        column,
+        line: line ?? text.trimEnd().split('\n').length, // no place: it ended too early
+        column: column ?? 1,
         cure: 'mend the template',
       },
     ];

@@ -20,6 +20,7 @@ export async function checkAgentKeys(
   const checks = Object.entries(spec.keys).map(([key, value]) => {
     const owner = owners.get(key);
     if (owner) return checkKey(lifecycle, owner, key, value, at);
+    if (declaration?.diagnostics.some(({ code }) => code === 'agent_key_unowned')) return []; // doubtful, and said so
     const unowned: Diagnostic = {
       severity: 'error',
       code: 'agent_key_unowned',

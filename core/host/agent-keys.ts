@@ -28,13 +28,15 @@ export function settleAgents(entries: ReadonlyMap<string, Entry>): Map<string, D
 function checked({ declaration, record }: Entry, owned: ReadonlySet<string>, unreadable: readonly string[]): Declaration {
   const unowned = declaration.manifest === null ? [] : record.extraAgentKeys.filter((key) => !owned.has(key));
   if (unowned.length === 0) return declaration;
-  const found = unowned.map((key) => (unreadable.length > 0 ? doubt(declaration, key, unreadable) : unknown(declaration, key, owned)));
+  const found = unowned.map((key) =>
+    unreadable.length > 0 ? doubt(declaration, key, owned, unreadable) : unknown(declaration, key, owned),
+  );
   const isBroken = found.some(({ severity }) => severity === 'error');
   return { ...declaration, manifest: isBroken ? null : declaration.manifest, diagnostics: [...declaration.diagnostics, ...found] };
 }
 
 function unknown(declaration: Declaration, key: string, owned: ReadonlySet<string>): Diagnostic {
-  const known = [...KERNEL_AGENT_KEYS, ...[...owned].sort()];
+  const known = knownKeys(owned);
   return {
     severity: 'error',
     code: 'unknown_key',
@@ -44,13 +46,17 @@ function unknown(declaration: Declaration, key: string, owned: ReadonlySet<strin
   };
 }
 
-function doubt(declaration: Declaration, key: string, unreadable: readonly string[]): Diagnostic {
+function knownKeys(owned: ReadonlySet<string>): readonly string[] {
+  return [...KERNEL_AGENT_KEYS, ...[...owned].sort()];
+}
+
+function doubt(declaration: Declaration, key: string, owned: ReadonlySet<string>, unreadable: readonly string[]): Diagnostic {
   return {
     severity: 'warning',
     code: 'agent_key_unowned',
     ...placeOf(declaration, key),
     cure: 'Mend the broken manifest',
-    message: `nothing that could be read owns the key '${key}' in 'agent' (broken: ${unreadable.join(', ')})`,
+    message: `nothing that could be read owns the key '${key}' in 'agent' (broken: ${unreadable.join(', ')})${didYouMean(key, knownKeys(owned))}`,
   };
 }
 

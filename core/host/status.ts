@@ -19,7 +19,7 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
     directory: declaration.directory,
     version: declaration.manifest?.version ?? '',
     generation: current?.number ?? 0,
-    ...(failure ? pick(failure) : {}),
+    ...(failure ? pick(failure, declaration) : {}),
     notes: notesOf(slot),
   };
 }
@@ -48,10 +48,10 @@ export function declaredAgents(lifecycle: Lifecycle, discovery: Discovery): read
   return [...discovery.declarations.values()]
     .filter((declaration) => isAgent(lifecycle, declaration))
     .map((declaration) => {
-      const { id, file } = declaration;
+      const { id, file, positions } = declaration;
       const found = [...declaration.diagnostics, ...blockersOf(lifecycle, discovery, declaration)];
       const broken = declaration.manifest === null || found.some(({ severity }) => severity === 'error');
-      return { id, file, diagnostics: found, spec: broken ? null : agentSpecOf(declaration) };
+      return { id, file, positions, diagnostics: found, spec: broken ? null : agentSpecOf(declaration) };
     });
 }
 
@@ -111,15 +111,12 @@ function running(lifecycle: Lifecycle): readonly Slot[] {
   return [...lifecycle.slots.values()].filter((slot) => slot.pending || canRun(lifecycle.stateOf(slot)));
 }
 
-function pick({ phase, code, message, file, line, cure }: Failure) {
-  return {
-    phase,
-    code,
-    message,
-    ...(file === undefined ? {} : { file }),
-    ...(line === undefined ? {} : { line }),
-    ...(cure === undefined ? {} : { cure }),
-  };
+const IN_THE_MANIFEST: ReadonlySet<Failure['phase']> = new Set(['discover', 'validate', 'order']);
+
+/** A finding always names a file and a cure, if only the general ones. */
+function pick({ phase, code, message, file, line, cure }: Failure, declaration: Declaration) {
+  const general = IN_THE_MANIFEST.has(phase) ? 'Correct the manifest' : 'Correct the source; it is loaded again by itself';
+  return { phase, code, message, file: file ?? declaration.file, ...(line === undefined ? {} : { line }), cure: cure ?? general };
 }
 
 function pickDiagnostic({ code, message, line, cure }: Failure) {
