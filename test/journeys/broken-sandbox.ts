@@ -63,7 +63,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     'bad_yaml',
     'manifest_invalid',
     /./u,
-    'manifest.yaml:2',
+    'manifest.yaml:3',
     manifest('bad_yaml', 'id: bad_yaml\nprovides: [tool\nentrypoint: "main.ts\n'),
   ),
   extension(
@@ -90,7 +90,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
   extension('not_a_map', 'manifest_invalid', /./u, 'manifest.yaml:1', manifest('not_a_map', '- one\n- two\n')),
   extension(
     'no_provides',
-    'provides_mismatch',
+    'manifest_invalid',
     /provides/u,
     'manifest.yaml',
     manifest('no_provides', 'id: no_provides\nentrypoint: main.ts\n'),
@@ -131,7 +131,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     'extensions/no_entry/manifest.yaml': 'id: no_entry\nentrypoint: elsewhere.ts\nprovides: [tool]\n',
   }),
   extension('syntax', 'bundle_failed', /./u, 'main.ts:2', tool('syntax', 'export default class {\n  getTools( { return [] }\n}\n')),
-  extension('no_export', 'import_failed', /default/u, 'main.ts', tool('no_export', 'export const nothing = 1;\n')),
+  extension('no_export', 'import_failed', /default.*main\.ts/su, 'manifest.yaml', tool('no_export', 'export const nothing = 1;\n')),
   extension(
     'trespass',
     'import_forbidden',
@@ -150,17 +150,23 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     'throws_new',
     'construct_failed',
     /boom-construct/u,
-    'main.ts',
+    'main.ts:2',
     tool('throws_new', klass("  constructor() { throw new Error('boom-construct'); }\n  getTools() { return []; }")),
   ),
   extension(
     'throws_init',
     'initialize_failed',
     /boom-initialize/u,
-    'main.ts',
+    'main.ts:2',
     tool('throws_init', klass("  async initialize() { throw new Error('boom-initialize'); }\n  getTools() { return []; }")),
   ),
-  extension('misspelt', 'provides_mismatch', /getTools\(\)/u, 'main.ts', tool('misspelt', klass('  getTool() { return []; }'))),
+  extension(
+    'misspelt',
+    'provides_mismatch',
+    /getTools\(\).*getTool/su,
+    'manifest.yaml',
+    tool('misspelt', klass('  getTool() { return []; }')),
+  ),
   extension(
     'bad_config',
     'config_invalid',
@@ -176,7 +182,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     'bad_tool_name',
     'tool_name_invalid',
     /not a name/u,
-    'main.ts',
+    'manifest.yaml',
     tool(
       'bad_tool_name',
       GOOD_TOOL +
@@ -184,16 +190,19 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     ),
   ),
   // agents
-  agent('typo_agent', 'unknown_key', /uses_tool.*did you mean 'uses_tools'/su, 'manifest.yaml:3', {
-    'agents/typo_agent/manifest.yaml': 'id: typo_agent\nagent:\n  uses_tool: []\n',
-  }),
-  agent('lost_tool', 'name_unknown', /core_tool.*core_tools/su, 'manifest.yaml', {
+  {
+    ...agent('typo_agent', 'agent_key_unowned', /uses_tool.*did you mean 'uses_tools'/su, 'manifest.yaml:3', {
+      'agents/typo_agent/manifest.yaml': 'id: typo_agent\nagent:\n  uses_tool: []\n',
+    }),
+    state: 'degraded', // another manifest cannot be read, and might own the key
+  },
+  agent('lost_tool', 'name_unknown', /core_tool.*core_tools/su, 'manifest.yaml:3', {
     'agents/lost_tool/manifest.yaml': 'id: lost_tool\nagent:\n  uses_tools: [core_tool]\n',
   }),
-  agent('lost_skill', 'skill_not_found', /code-reviw.*code-review/su, 'manifest.yaml', {
+  agent('lost_skill', 'skill_not_found', /code-reviw.*code-review/su, 'manifest.yaml:3', {
     'agents/lost_skill/manifest.yaml': 'id: lost_skill\nagent:\n  uses_skills: [code-reviw]\n',
   }),
-  agent('lost_friend', 'name_unknown', /orchestrater.*orchestrator/su, 'manifest.yaml', {
+  agent('lost_friend', 'name_unknown', /orchestrater.*orchestrator/su, 'manifest.yaml:3', {
     'agents/lost_friend/manifest.yaml': 'id: lost_friend\nagent:\n  delegates_to: [orchestrater]\n',
   }),
   agent('odd_symbol', 'prompt_symbol_unknown', /agnet/u, 'prompt.jinja2:2', {
@@ -210,7 +219,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
   // skills
   skill('no-frontmatter', 'frontmatter_missing', /frontmatter/u, 1, '# Only a heading\n'),
   skill('no-description', 'description_missing', /description/u, 1, '---\nname: no-description\n---\nBody.\n'),
-  skill('bad-yaml', 'frontmatter_invalid', /./u, 2, '---\nname: "bad-yaml\n  - description: \'x\n\tbroken\n---\nBody.\n'),
+  skill('unclosed', 'frontmatter_unclosed', /never closed/u, 1, '---\nname: unclosed\ndescription: Goes on and on.\n\nBody.\n'),
   // settings
   {
     id: 'pith.yaml',
