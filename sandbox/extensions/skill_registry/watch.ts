@@ -27,6 +27,8 @@ const FOLDER_LIMIT = 2000;
 const SETTLE_MS = 250;
 /** The least time between two rescans that hints bring forward. */
 const PAUSE_MS = 50;
+/** A process that only answers once has ended by then: it never pays for a watcher. */
+const HINTS_AFTER_MS = 500;
 
 /** Rescans until `signal` aborts, then resolves. The poll is the authority; hints only bring it forward. */
 export async function watchSources(options: WatchOptions, signal: AbortSignal): Promise<void> {
@@ -51,6 +53,7 @@ export async function watchSources(options: WatchOptions, signal: AbortSignal): 
   };
   await refresh(options);
   try {
+    if (options.startHint === undefined) await clock.sleep(HINTS_AFTER_MS, signal);
     hint = await (options.startHint ?? startChokidar)(() => wake.now(), once(giveUp));
     cover(hint);
   } catch (error) {
