@@ -75,7 +75,7 @@ function silentCatches(file: string, text: string): readonly string[] {
       const body = node.block.getFullText(source);
       const empty = node.block.statements.length === 0;
       const unexplained = node.variableDeclaration === undefined && !/\/\/|\/\*/.test(body);
-      if (empty || unexplained) found.push(`${file}:${source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1}`);
+      if (unexplained || (empty && !/\/\/|\/\*/.test(body))) found.push(`${file}:${source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1}`);
     }
     ts.forEachChild(node, visit);
   };

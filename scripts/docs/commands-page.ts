@@ -1,0 +1,81 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parse } from 'yaml';
+import { COMMON_OPTIONS } from '../../core/cli/common-options.ts';
+import { CORE_COMMANDS } from '../../core/cli/core-commands.ts';
+import { commandUsage, optionUsage, type CommandShape } from '../../core/contract/command-line.ts';
+import type { Command, CommandContext, CommandOption, ExtensionContext } from '../../core/contract/index.ts';
+import { chatCommand } from '../../sandbox/extensions/cli_channel/chat-command.ts';
+import { localCommands } from '../../sandbox/extensions/cli_channel/local-commands.ts';
+import { Terminals } from '../../sandbox/extensions/cli_channel/terminals.ts';
+import skillCommands from '../../sandbox/extensions/skill_registry/commands.ts';
+
+type Described = CommandShape & Pick<Command, 'description' | 'slash'>;
+
+/** Every command, from the definitions that the command line itself uses. */
+export async function commandsPage(root: string): Promise<string> {
+  const extensions: readonly Described[] = [chatCommand({} as ExtensionContext, new Terminals()), ...skillCommands({} as CommandContext)];
+  await expectAll(root, extensions);
+  const line = [...CORE_COMMANDS.filter(({ only }) => only !== 'chat'), ...extensions].sort(byPath);
+  const local = localCommands({ conversation: {} as never, found: [], all: async () => [], leave: () => undefined });
+  const names = new Set(local.map(({ path: name }) => name));
+  const shared = [...CORE_COMMANDS.filter(({ only }) => only !== 'command line'), ...extensions.filter(({ slash }) => slash !== false)];
+  const chat = [...local, ...shared.filter(({ path: name }) => !names.has(name))].sort(byPath);
+  return `<!-- made from the command definitions by npm run docs -->
+# Commands
+
+Inside the project \`npx pith\` is the local command; \`npm start\` is \`npx pith chat\`. Words of a command stand first, options anywhere.
+
+Exit codes: 0 done, 1 failed, 2 wrong use, 130 interrupted. Results go to the standard output, errors to the error stream as \`pith: <what> <where>: <why>; <cure>\`. With \`--json\` the output is one JSON value, or one a line for \`chat\`.
+
+## Options of every command
+
+${optionTable(COMMON_OPTIONS)}
+
+${line.map(section).join('\n\n')}
+
+## In chat
+
+A slash and the same words: \`/skills list\`, or \`/skills\` for short. Options work as on the command line.
+
+| command | does |
+|---|---|
+${chat.map((command) => `| \`/${usage(command)}\` | ${command.description} |`).join('\n')}
+`;
+}
+
+function section(command: Described): string {
+  const { arguments: given = [], options = [], description } = command;
+  const parts = [`## pith ${command.path}`, `${description}.`, `\`\`\`console\nnpx pith ${commandUsage(command)}\n\`\`\``];
+  if (given.length > 0) parts.push(['| argument | is |', '|---|---|', ...given.map((argument) => `| \`${argument.name}\` | ${argument.description} |`)].join('\n'));
+  if (options.length > 0) parts.push(optionTable(options));
+  return parts.join('\n\n');
+}
+
+function optionTable(options: readonly CommandOption[]): string {
+  const rows = options.map((option) => {
+    const names = [...(option.short === undefined ? [] : [`\`-${option.short}\``]), `\`${optionUsage(option)}\``].join(', ');
+    const fallback = option.default === undefined || option.default === false || option.default === '' ? '' : ` (default ${String(option.default)})`;
+    return `| ${names} | ${option.description}${fallback} |`;
+  });
+  return ['| option | does |', '|---|---|', ...rows].join('\n');
+}
+
+function usage(command: CommandShape): string {
+  return commandUsage({ ...command, options: [] });
+}
+
+function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
+  return a.path < b.path ? -1 : 1;
+}
+
+/** Throws when an extension declares commands that are not described here. */
+async function expectAll(root: string, known: readonly Described[]): Promise<void> {
+  const folder = path.join(root, 'sandbox/extensions');
+  for (const id of await readdir(folder)) {
+    const manifest = parse(await readFile(path.join(folder, id, 'manifest.yaml'), 'utf8')) as { readonly commands?: readonly { readonly path: string }[] };
+    for (const { path: declared } of manifest.commands ?? []) {
+      if (!known.some((command) => command.path === declared || command.path.startsWith(`${declared} `))) throw new Error(`the commands '${declared}' of ${id} are missing in scripts/docs/commands-page.ts`);
+    }
+  }
+}

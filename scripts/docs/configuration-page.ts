@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { manifestSchema } from '../../core/contract/manifest.ts';
+import { agentFileSchema } from '../../core/host/agent-file.ts';
+import { ENVIRONMENT_SETTINGS } from '../../core/host/settings-environment.ts';
+import { settingsSchema } from '../../core/host/settings-schema.ts';
+import { agentSkillsSchema, configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
+import { keyTable, rowsOf, schemaOf } from './schema-rows.ts';
+import { AGENT_SKILLS, SKILLS_SETTINGS } from './skills-settings.ts';
+
+const AGENT_FILE: ReadonlyMap<string, string> = new Map([
+  ['name', 'Required.'],
+  ['description', 'What it is for.'],
+  ['provider', 'What stands before the slash of the model.'],
+  ['model', 'An alias, `provider/model`, or the name alone beside `provider`.'],
+  ['allow_skills', 'Whether it meets skills.'],
+  ['uses_tools', 'As in a manifest; without it `core_tools`.'],
+  ['uses_skills', 'As in a manifest.'],
+  ['limits', 'As in a manifest.'],
+  ['limits.max_turns', 'Model steps in one turn.'],
+  ['limits.max_tool_calls', 'Tool calls in one turn.'],
+  ['limits.max_tokens', 'Tokens in one turn.'],
+  ['limits.time_budget_ms', 'Milliseconds for one turn.'],
+]);
+
+/** Every setting and every manifest key, from the schemas. */
+export async function configurationPage(root: string): Promise<string> {
+  const skill = await readFile(path.join(root, 'sandbox/skills/extension-development/SKILL.md'), 'utf8');
+  return `<!-- made from the schemas by npm run docs -->
+# Configuration
+
+Nothing has to be configured. Where settings exist they are strict: an unknown key is an error that names file, line and the nearest known key.
+
+## Where settings come from
+
+Later ones win, key by key:
+
+1. the defaults below
+2. \`~/.pith/config.yaml\`
+3. \`sandbox/pith.yaml\`; every setting stands, commented, in \`sandbox/pith.sample.yaml\`
+4. environment variables
+5. options of the command, such as \`--no-skills\`
+
+Paths are relative to the file that they stand in unless the table says otherwise; \`~/\` is the home folder. Keys and passwords never stand in settings: \`api_key_env\` names the variable that holds one.
+
+## Settings
+
+${keyTable(rowsOf(schemaOf(settingsSchema())).filter(({ key }) => key !== 'skills'), new Map())}
+
+Further keys below \`extensions.<id>\` are the extension's own: they override the \`config\` of its manifest, and the extension checks them.
+
+\`\`\`yaml
+models:
+  default: ollama/qwen3:4b
+extensions:
+  core_tools:
+    new_skills: auto
+skills:
+  sources: [.claude/skills]
+\`\`\`
+
+## Skills
+
+The block \`skills:\`.
+
+${keyTable(rowsOf(schemaOf(configSchema())), SKILLS_SETTINGS)}
+
+## Environment
+
+| variable | sets |
+|---|---|
+${Object.entries(ENVIRONMENT_SETTINGS).map(([name, [setting, kind]]) => `| \`${name}\` | \`${setting}\`${kind === 'list' ? ', separated by commas' : ''} |`).join('\n')}
+| \`PITH_SKILLS_<KEY>\` | \`skills.<key>\`, as JSON or plain text |
+| \`PITH_SANDBOX\` | the sandbox, where \`--sandbox\` does not |
+| \`NO_COLOR\` | no colours |
+
+## Manifest
+
+\`manifest.yaml\` of an extension or agent. \`[]\` stands for an item of a list.
+
+${keyTable(rowsOf(schemaOf(manifestSchema())), manifestMeanings(skill))}
+
+### Keys under \`agent:\` that the skill registry owns
+
+\`\`\`yaml
+agent:
+  skills: { mode: catalog, scope: all }
+\`\`\`
+
+${keyTable(rowsOf(schemaOf(agentSkillsSchema())), AGENT_SKILLS)}
+
+## AGENT.md
+
+An agent as one Markdown file, \`agents/<id>/AGENT.md\`: frontmatter with these keys, then the instructions.
+
+${keyTable(rowsOf(schemaOf(agentFileSchema)), AGENT_FILE)}
+`;
+}
+
+/** The rows of the skill's manifest table. A row of several keys says the same of each. */
+function manifestMeanings(skill: string): ReadonlyMap<string, string> {
+  const section = skill.split('\n## Manifest\n')[1]?.split('\n## ')[0] ?? '';
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+  return new Map(
+    rows.flatMap((row) => {
+      const [, keys = '', meaning = ''] = row.split('|');
+      return [...keys.matchAll(/`([^`]+)`/g)].map(([, key = '']) => [key, meaning.trim()] as const);
+    }),
+  );
+}

@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+const SKILL = 'sandbox/skills/extension-development';
+
+/** The same text that the builder agent reads, with links to its further pages. */
+export async function extensionPage(root: string): Promise<string> {
+  const text = await readFile(path.join(root, SKILL, 'SKILL.md'), 'utf8');
+  const body = text.replace(/^---\n[\s\S]*?\n---\n/, '').trimStart();
+  const [heading = '', ...rest] = body.split('\n');
+  return `<!-- made from ${SKILL}/SKILL.md by npm run docs -->\n${heading}\n\nThis is the skill \`extension-development\`: what the builder agent reads is what you read.\n${outsideFences(rest.join('\n'), link)}`;
+}
+
+function link(text: string): string {
+  return text.replace(/`((?:references|templates)\/[\w.-]+)`/g, (_, file: string) => `[\`${file}\`](../${SKILL}/${file})`);
+}
+
+function outsideFences(text: string, change: (part: string) => string): string {
+  return text
+    .split(/(^```[\s\S]*?^```)/m)
+    .map((part) => (part.startsWith('```') ? part : change(part)))
+    .join('');
+}
