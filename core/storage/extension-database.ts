@@ -8,7 +8,6 @@ export function createDatabase(store: Store, extensionId: string): Database {
   return {
     all: (sql, ...parameters) => store.within(access, () => store.all(sql, ...parameters)),
     get: (sql, ...parameters) => store.within(access, () => store.get(sql, ...parameters)),
-    write: (run) =>
-      store.write((statement) => run((sql, ...parameters) => store.within(access, () => statement(sql, ...parameters)))),
+    write: (run) => store.write((statement) => run((sql, ...parameters) => store.within(access, () => statement(sql, ...parameters)))),
   };
 }

@@ -5,7 +5,9 @@ import type { Store } from './store.ts';
 const MAX_KEY_BYTES = 512;
 const MAX_VALUE_BYTES = 1_048_576;
 
-const SCHEMA = ['CREATE TABLE kv (extension TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (extension, key)) WITHOUT ROWID'];
+const SCHEMA = [
+  'CREATE TABLE kv (extension TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (extension, key)) WITHOUT ROWID',
+];
 
 /** Small JSON values of one extension in the table `kv`. */
 export function createKeyValue(store: Store, extensionId: string): KeyValue {
@@ -19,7 +21,12 @@ export function createKeyValue(store: Store, extensionId: string): KeyValue {
       checkKey(key);
       const text = textOf(key, value);
       await store.write((statement) => {
-        statement('INSERT INTO kv VALUES (?, ?, ?) ON CONFLICT (extension, key) DO UPDATE SET value = excluded.value', extensionId, key, text);
+        statement(
+          'INSERT INTO kv VALUES (?, ?, ?) ON CONFLICT (extension, key) DO UPDATE SET value = excluded.value',
+          extensionId,
+          key,
+          text,
+        );
       });
     },
     async delete(key) {
@@ -32,7 +39,10 @@ export function createKeyValue(store: Store, extensionId: string): KeyValue {
     async keys(prefix = '') {
       const rows = store.all(
         'SELECT key FROM kv WHERE extension = ? AND key >= ? AND substr(key, 1, length(?)) = ? ORDER BY key',
-        extensionId, prefix, prefix, prefix,
+        extensionId,
+        prefix,
+        prefix,
+        prefix,
       );
       return rows.map((row) => String(row.key));
     },
@@ -58,6 +68,10 @@ function parse(file: string, extensionId: string, key: string, text: string): Js
   try {
     return JSON.parse(text) as JsonValue;
   } catch (cause) {
-    throw new PithError('database_failed', `the value of '${key}' of ${extensionId} in ${file} is not JSON`, { cause, where: file, cure: 'delete or set the key' });
+    throw new PithError('database_failed', `the value of '${key}' of ${extensionId} in ${file} is not JSON`, {
+      cause,
+      where: file,
+      cure: 'delete or set the key',
+    });
   }
 }

@@ -34,7 +34,10 @@ export function createLeases(store: Store, clock: Clock, owner: string): Leases 
         const now = clock.now();
         taken = statement(
           'INSERT INTO leases VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE leases.until <= ?',
-          name, holder, now + ttlMs, now,
+          name,
+          holder,
+          now + ttlMs,
+          now,
         ).changes;
       });
       return taken === 0 ? null : hold(store, clock, name, holder, ttlMs);

@@ -13,7 +13,11 @@ export function migrate(database: SqliteDatabase, name: string, statements: read
     const version = versionOf(database, name);
     if (version > statements.length) throw newer(database.file, name, version, statements.length);
     for (const statement of statements.slice(version)) database.exec(statement);
-    database.run('INSERT INTO migrations VALUES (?, ?) ON CONFLICT (module) DO UPDATE SET version = excluded.version', name, statements.length);
+    database.run(
+      'INSERT INTO migrations VALUES (?, ?) ON CONFLICT (module) DO UPDATE SET version = excluded.version',
+      name,
+      statements.length,
+    );
     database.exec('COMMIT');
   } catch (error) {
     if (database.inTransaction) database.exec('ROLLBACK');

@@ -52,7 +52,10 @@ class Connection implements SqliteDatabase {
   private authorizing = false;
   private refused = false;
 
-  constructor(readonly file: string, private readonly kind: Driver) {
+  constructor(
+    readonly file: string,
+    private readonly kind: Driver,
+  ) {
     this.driver = this.attempt(() => kind.open(file, PATIENT_MS));
     try {
       this.configure();

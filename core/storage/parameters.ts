@@ -52,7 +52,9 @@ function faultOf(value: unknown): string | null {
     case 'bigint':
       return value > LARGEST || value < SMALLEST ? 'is beyond 64 bits' : null;
     case 'object':
-      return value === null || value instanceof Uint8Array ? null : `is ${value instanceof Date ? 'a Date; give milliseconds' : 'an object; give JSON text'}`;
+      return value === null || value instanceof Uint8Array
+        ? null
+        : `is ${value instanceof Date ? 'a Date; give milliseconds' : 'an object; give JSON text'}`;
     case 'boolean':
       return 'is a boolean; give 0 or 1';
     default:

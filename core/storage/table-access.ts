@@ -3,14 +3,41 @@ import type { Access } from './open-database.ts';
 
 // action codes of SQLite's authorizer, https://sqlite.org/c3ref/c_alter_table.html
 const ACTION = {
-  createIndex: 1, createTable: 2, createTrigger: 7, createView: 8, delete: 9, dropIndex: 10, dropTable: 11, dropTrigger: 16, dropView: 17,
-  insert: 18, pragma: 19, read: 20, select: 21, update: 23, alterTable: 26, reindex: 27, analyze: 28, createVirtual: 29, dropVirtual: 30,
-  function: 31, recursive: 33,
+  createIndex: 1,
+  createTable: 2,
+  createTrigger: 7,
+  createView: 8,
+  delete: 9,
+  dropIndex: 10,
+  dropTable: 11,
+  dropTrigger: 16,
+  dropView: 17,
+  insert: 18,
+  pragma: 19,
+  read: 20,
+  select: 21,
+  update: 23,
+  alterTable: 26,
+  reindex: 27,
+  analyze: 28,
+  createVirtual: 29,
+  dropVirtual: 30,
+  function: 31,
+  recursive: 33,
 } as const;
 
 const ON_FIRST = new Set<number>([
-  ACTION.createTable, ACTION.createView, ACTION.delete, ACTION.dropTable, ACTION.dropView, ACTION.insert, ACTION.read, ACTION.update,
-  ACTION.analyze, ACTION.createVirtual, ACTION.dropVirtual,
+  ACTION.createTable,
+  ACTION.createView,
+  ACTION.delete,
+  ACTION.dropTable,
+  ACTION.dropView,
+  ACTION.insert,
+  ACTION.read,
+  ACTION.update,
+  ACTION.analyze,
+  ACTION.createVirtual,
+  ACTION.dropVirtual,
 ]);
 const ON_SECOND = new Set<number>([ACTION.createIndex, ACTION.createTrigger, ACTION.dropIndex, ACTION.dropTrigger, ACTION.alterTable]);
 /** SQLite's own tables, which it reads and writes for every change of schema; writing them directly it refuses itself. */

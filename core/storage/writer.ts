@@ -38,7 +38,10 @@ export function createWriter(database: SqliteDatabase, clock: Clock): Writer {
   const drained: (() => void)[] = [];
 
   const statement: Statement = (sql, ...parameters) => {
-    if (!writing) throw new PithError('parameter_invalid', 'a statement was run after its write had ended', { cure: 'run all statements before the function given to write returns' });
+    if (!writing)
+      throw new PithError('parameter_invalid', 'a statement was run after its write had ended', {
+        cure: 'run all statements before the function given to write returns',
+      });
     return database.run(sql, ...parameters);
   };
 
@@ -82,7 +85,11 @@ export function createWriter(database: SqliteDatabase, clock: Clock): Writer {
     try {
       for (const entry of batch) if (runOne(entry, batch.length > 1)) done.push(entry);
       if (database.inTransaction) database.run('COMMIT');
-      else if (done.length > 0) throw new PithError('database_failed', `database ${database.file}: a failed write ended the transaction`, { where: database.file, retryable: true });
+      else if (done.length > 0)
+        throw new PithError('database_failed', `database ${database.file}: a failed write ended the transaction`, {
+          where: database.file,
+          retryable: true,
+        });
     } catch (error) {
       const failure = databaseFailure(error, database.file);
       for (const entry of batch) entry.reject(failure); // those that were rejected on their own keep their reason
@@ -103,7 +110,11 @@ export function createWriter(database: SqliteDatabase, clock: Clock): Writer {
   /** False when the entry failed and was undone and rejected. */
   function runOne(entry: Entry, shared: boolean): boolean {
     try {
-      if (!database.inTransaction) throw new PithError('database_failed', `database ${database.file}: an earlier write ended the transaction`, { where: database.file, retryable: true });
+      if (!database.inTransaction)
+        throw new PithError('database_failed', `database ${database.file}: an earlier write ended the transaction`, {
+          where: database.file,
+          retryable: true,
+        });
       if (shared) database.run('SAVEPOINT entry');
       writing = true;
       refusePromise(entry.run(statement));
@@ -124,7 +135,13 @@ export function createWriter(database: SqliteDatabase, clock: Clock): Writer {
     write(run) {
       if (closed) return Promise.reject(new PithError('stopped', `database ${database.file}: it has been closed`));
       if (waiting.length >= MAX_WAITING) {
-        return Promise.reject(new PithError('database_failed', `database ${database.file}: ${MAX_WAITING} writes are waiting`, { where: database.file, retryable: true, cure: 'wait for writes before making more' }));
+        return Promise.reject(
+          new PithError('database_failed', `database ${database.file}: ${MAX_WAITING} writes are waiting`, {
+            where: database.file,
+            retryable: true,
+            cure: 'wait for writes before making more',
+          }),
+        );
       }
       return new Promise<void>((resolve, reject) => {
         waiting.push({ run, resolve, reject });

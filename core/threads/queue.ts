@@ -75,7 +75,11 @@ async function take(leases: Leases, clock: Clock, threadId: string, signal?: Abo
     }
     if (lease !== null) return lease;
     if (clock.now() >= end) {
-      throw new PithError('thread_busy', `thread '${threadId}' is in use by another process`, { where: threadId, retryable: true, cure: 'wait until it has ended, or use another thread' });
+      throw new PithError('thread_busy', `thread '${threadId}' is in use by another process`, {
+        where: threadId,
+        retryable: true,
+        cure: 'wait until it has ended, or use another thread',
+      });
     }
     await clock.sleep(PAUSE_MS, signal);
   }

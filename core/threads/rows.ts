@@ -7,8 +7,13 @@ export function rowReader(file: string) {
   return {
     thread(row: SqlRow): ThreadRecord {
       return {
-        id: text(row.id), agentId: text(row.agent), date: text(row.date), title: text(row.title),
-        createdAt: Number(row.created), updatedAt: Number(row.updated), compactions: Number(row.compactions),
+        id: text(row.id),
+        agentId: text(row.agent),
+        date: text(row.date),
+        title: text(row.title),
+        createdAt: Number(row.created),
+        updatedAt: Number(row.updated),
+        compactions: Number(row.compactions),
       };
     },
 
@@ -25,11 +30,16 @@ export function rowReader(file: string) {
     turn(row: SqlRow): TurnRecord {
       const what = `turn '${text(row.id)}' of thread '${text(row.thread)}'`;
       return {
-        id: text(row.id), threadId: text(row.thread),
+        id: text(row.id),
+        threadId: text(row.thread),
         agent: json<AgentSpec>(file, `the agent of ${what}`, row.agent, (value) => isObject(value) && typeof value.id === 'string'),
         policy: json<TurnPolicy>(file, `the policy of ${what}`, row.policy, isObject),
-        channelId: text(row.channel), userId: text(row.user), correlationId: text(row.correlation), depth: Number(row.depth),
-        state: text(row.state) as TurnState, steps: Number(row.steps),
+        channelId: text(row.channel),
+        userId: text(row.user),
+        correlationId: text(row.correlation),
+        depth: Number(row.depth),
+        state: text(row.state) as TurnState,
+        steps: Number(row.steps),
         usage: { inputTokens: Number(row.input), outputTokens: Number(row.output) },
         startedAt: Number(row.started),
       };
@@ -38,10 +48,20 @@ export function rowReader(file: string) {
     call(row: SqlRow): CallRecord {
       const what = `call ${String(row.step)}/${String(row.place)} of turn '${text(row.turn)}'`;
       return {
-        turnId: text(row.turn), step: Number(row.step), index: Number(row.place), callId: text(row.call), name: text(row.name),
-        extensionId: text(row.extension), tool: text(row.tool), effect: text(row.effect) as ToolEffect, state: text(row.state) as CallState,
+        turnId: text(row.turn),
+        step: Number(row.step),
+        index: Number(row.place),
+        callId: text(row.call),
+        name: text(row.name),
+        extensionId: text(row.extension),
+        tool: text(row.tool),
+        effect: text(row.effect) as ToolEffect,
+        state: text(row.state) as CallState,
         input: json<JsonValue>(file, `the input of ${what}`, row.input, () => true),
-        result: row.result === null ? null : json<ToolResult>(file, `the result of ${what}`, row.result, (value) => isObject(value) && typeof value.ok === 'boolean'),
+        result:
+          row.result === null
+            ? null
+            : json<ToolResult>(file, `the result of ${what}`, row.result, (value) => isObject(value) && typeof value.ok === 'boolean'),
       };
     },
   };
@@ -50,7 +70,9 @@ export function rowReader(file: string) {
 const ROLES = new Set<unknown>(['system', 'user', 'assistant', 'tool']);
 
 function isMessage(value: unknown): boolean {
-  return isObject(value) && ROLES.has(value.role) && (value.role === 'system' ? typeof value.content === 'string' : Array.isArray(value.content));
+  return (
+    isObject(value) && ROLES.has(value.role) && (value.role === 'system' ? typeof value.content === 'string' : Array.isArray(value.content))
+  );
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -65,7 +87,9 @@ function json<T>(file: string, what: string, value: SqlValue | undefined, isVali
   const { parsed, cause } = parse(String(value));
   if (cause === undefined && isValid(parsed)) return parsed as T;
   throw new PithError('database_failed', `${what} cannot be read: its row in ${file} is damaged`, {
-    cause, where: file, cure: 'begin a new thread, or restore the file from a backup',
+    cause,
+    where: file,
+    cure: 'begin a new thread, or restore the file from a backup',
   });
 }
 

@@ -43,12 +43,26 @@ export function createThreads(store: Store, clock: Clock): Threads {
         const now = clock.now();
         statement(
           'INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0) ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent',
-          thread.id, thread.agentId, thread.date, thread.title.replaceAll('\0', ' '), now, now,
+          thread.id,
+          thread.agentId,
+          thread.date,
+          thread.title.replaceAll('\0', ' '),
+          now,
+          now,
         );
         statement(
           'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-          turn.id, thread.id, turn.channelId, turn.userId, turn.correlationId, turn.depth, turn.state, turn.steps,
-          turn.usage.inputTokens, turn.usage.outputTokens, turn.startedAt,
+          turn.id,
+          thread.id,
+          turn.channelId,
+          turn.userId,
+          turn.correlationId,
+          turn.depth,
+          turn.state,
+          turn.steps,
+          turn.usage.inputTokens,
+          turn.usage.outputTokens,
+          turn.startedAt,
         );
         statement('INSERT INTO turnagents VALUES (?, ?, ?)', turn.id, agent, policy);
         for (const text of texts) statement(INSERT_MESSAGE, text, null, turn.id);
@@ -57,14 +71,35 @@ export function createThreads(store: Store, clock: Clock): Threads {
 
     async recordStep(turnId, step, message, calls, usage) {
       const text = JSON.stringify(message);
-      const inputs = calls.map((call) => [JSON.stringify(call.input) ?? 'null', call.result === null ? null : JSON.stringify(call.result)] as const);
+      const inputs = calls.map(
+        (call) => [JSON.stringify(call.input) ?? 'null', call.result === null ? null : JSON.stringify(call.result)] as const,
+      );
       await store.write((statement) => {
-        const { changes } = statement('UPDATE turns SET steps = ?, input = ?, output = ? WHERE id = ?', step + 1, usage.inputTokens, usage.outputTokens, turnId);
+        const { changes } = statement(
+          'UPDATE turns SET steps = ?, input = ?, output = ? WHERE id = ?',
+          step + 1,
+          usage.inputTokens,
+          usage.outputTokens,
+          turnId,
+        );
         found(changes, `turn '${turnId}'`);
         statement(INSERT_MESSAGE, text, null, turnId);
         calls.forEach((call, place) => {
           const [input = 'null', result = null] = inputs[place] ?? [];
-          statement(INSERT_CALL, turnId, call.step, call.index, call.callId, call.name, call.extensionId, call.tool, input, call.effect, call.state, result);
+          statement(
+            INSERT_CALL,
+            turnId,
+            call.step,
+            call.index,
+            call.callId,
+            call.name,
+            call.extensionId,
+            call.tool,
+            input,
+            call.effect,
+            call.state,
+            result,
+          );
         });
       });
     },
@@ -79,7 +114,13 @@ export function createThreads(store: Store, clock: Clock): Threads {
     async finishCall(turnId, step, index, result) {
       const text = JSON.stringify(result);
       await store.write((statement) => {
-        const { changes } = statement(`UPDATE calls SET state = 'finished', result = ? WHERE turn = ? AND step = ? AND place = ?`, text, turnId, step, index);
+        const { changes } = statement(
+          `UPDATE calls SET state = 'finished', result = ? WHERE turn = ? AND step = ? AND place = ?`,
+          text,
+          turnId,
+          step,
+          index,
+        );
         found(changes, `call ${step}/${index} of turn '${turnId}'`);
       });
     },
@@ -93,7 +134,13 @@ export function createThreads(store: Store, clock: Clock): Threads {
 
     async setState(turnId, state, usage) {
       await store.write((statement) => {
-        const { changes } = statement('UPDATE turns SET state = ?, input = ?, output = ? WHERE id = ?', state, usage.inputTokens, usage.outputTokens, turnId);
+        const { changes } = statement(
+          'UPDATE turns SET state = ?, input = ?, output = ? WHERE id = ?',
+          state,
+          usage.inputTokens,
+          usage.outputTokens,
+          turnId,
+        );
         found(changes, `turn '${turnId}'`);
         statement('UPDATE threads SET updated = ? WHERE id = (SELECT thread FROM turns WHERE id = ?)', clock.now(), turnId);
       });

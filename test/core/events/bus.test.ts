@@ -10,8 +10,12 @@ describe('events', () => {
     const onListenerError = vi.fn();
     const events = createEvents({ onListenerError });
     const seen: string[] = [];
-    events.handle('extension.stopped', () => { throw new Error('thrown'); });
-    events.handle('extension.stopped', async () => { throw new Error('rejected'); });
+    events.handle('extension.stopped', () => {
+      throw new Error('thrown');
+    });
+    events.handle('extension.stopped', async () => {
+      throw new Error('rejected');
+    });
     events.handle('extension.stopped', ({ extensionId }) => void seen.push(extensionId));
     expect(() => events.publish('extension.stopped', payload)).not.toThrow();
     expect(seen).toEqual(['x']);

@@ -26,16 +26,31 @@ limits: { max_turns: 3 }
 You review. --- is not an end.
 `);
     expect(spec).toMatchObject({
-      id: 'reviewer', name: 'Code Reviewer', description: 'Reviews code', model: 'openai/gpt-x', integrationMode: 'none',
-      instructions: '# Role\n\nYou review. --- is not an end.', prompt: null, usesTools: ['core_tools', 'registry/read'], usesSkills: ['code-review'],
-      delegatesTo: [], limits: { ...DEFAULT_LIMITS, max_turns: 3 }, keys: { skills: { mode: 'single_tool' } },
+      id: 'reviewer',
+      name: 'Code Reviewer',
+      description: 'Reviews code',
+      model: 'openai/gpt-x',
+      integrationMode: 'none',
+      instructions: '# Role\n\nYou review. --- is not an end.',
+      prompt: null,
+      usesTools: ['core_tools', 'registry/read'],
+      usesSkills: ['code-review'],
+      delegatesTo: [],
+      limits: { ...DEFAULT_LIMITS, max_turns: 3 },
+      keys: { skills: { mode: 'single_tool' } },
     });
     expect(spec.origin).toMatch(/agents\/reviewer\/AGENT\.md$/);
   });
 
   it('K40 the defaults: no skills, the core tools, the default model, all limits', async () => {
     const spec = await specOf('---\r\nname: R\r\n---\r\nBe brief.\r\n');
-    expect(spec).toMatchObject({ instructions: 'Be brief.', model: 'default', usesTools: ['core_tools'], limits: DEFAULT_LIMITS, keys: { skills: { mode: 'none' } } });
+    expect(spec).toMatchObject({
+      instructions: 'Be brief.',
+      model: 'default',
+      usesTools: ['core_tools'],
+      limits: DEFAULT_LIMITS,
+      keys: { skills: { mode: 'none' } },
+    });
   });
 
   it('K40 what nothing owns or declares is left out of the defaults', async () => {
@@ -75,16 +90,35 @@ describe('agents of manifests', () => {
     const sandbox = folderWith({
       ...extension('registry', 'agent_keys: [skills]\n'),
       ...extension('helper', 'description: Helps\nagent: { instructions: Help. }\n'),
-      'agents/writer/manifest.yaml': 'id: writer\nname: Writer\nagent:\n  description: Writes\n  model: fast\n  integration_mode: tool\n  delegates_to: [helper]\n  skills: { mode: catalog, allow: ["*"] }\n',
+      'agents/writer/manifest.yaml':
+        'id: writer\nname: Writer\nagent:\n  description: Writes\n  model: fast\n  integration_mode: tool\n  delegates_to: [helper]\n  skills: { mode: catalog, allow: ["*"] }\n',
       'agents/writer/prompt.j2': 'You are {{ agent.name }}.',
     });
     const { declarations } = await discoverIn(sandbox);
-    expect(agentSpecOf(declarations.get('helper')!)).toMatchObject({ id: 'helper', name: 'helper', description: 'Helps', instructions: 'Help.', prompt: null, keys: {} });
+    expect(agentSpecOf(declarations.get('helper')!)).toMatchObject({
+      id: 'helper',
+      name: 'helper',
+      description: 'Helps',
+      instructions: 'Help.',
+      prompt: null,
+      keys: {},
+    });
     const writer = agentSpecOf(declarations.get('writer')!);
     expect(writer).toEqual({
-      id: 'writer', name: 'Writer', description: 'Writes', model: 'fast', integrationMode: 'tool', instructions: '', prompt: 'You are {{ agent.name }}.',
-      promptFile: path.join(sandbox, 'agents/writer/prompt.j2'), usesTools: [], usesSkills: [], delegatesTo: ['helper'], limits: DEFAULT_LIMITS,
-      keys: { skills: { mode: 'catalog', allow: ['*'] } }, origin: path.join(sandbox, 'agents/writer/manifest.yaml'),
+      id: 'writer',
+      name: 'Writer',
+      description: 'Writes',
+      model: 'fast',
+      integrationMode: 'tool',
+      instructions: '',
+      prompt: 'You are {{ agent.name }}.',
+      promptFile: path.join(sandbox, 'agents/writer/prompt.j2'),
+      usesTools: [],
+      usesSkills: [],
+      delegatesTo: ['helper'],
+      limits: DEFAULT_LIMITS,
+      keys: { skills: { mode: 'catalog', allow: ['*'] } },
+      origin: path.join(sandbox, 'agents/writer/manifest.yaml'),
     });
     expect(Object.isFrozen((writer.keys['skills'] as { allow: string[] }).allow)).toBe(true);
     expect(agentSpecOf(declarations.get('writer')!)).toBe(writer);
@@ -98,11 +132,22 @@ describe('agents of manifests', () => {
 
   for (const name of ['prompt.jinja2', 'prompt.j2', 'prompt.njk']) {
     it(`K41 takes ${name} as the prompt, and says when another one is not read`, async () => {
-      const sandbox = folderWith({ 'agents/one/manifest.yaml': 'id: one\nagent: {}\n', [`agents/one/${name}`]: 'Text', 'agents/one/prompt.txt': 'no' });
+      const sandbox = folderWith({
+        'agents/one/manifest.yaml': 'id: one\nagent: {}\n',
+        [`agents/one/${name}`]: 'Text',
+        'agents/one/prompt.txt': 'no',
+      });
       const { declarations } = await discoverIn(sandbox);
       expect(declarations.get('one')!.prompt).toEqual({ file: path.join(sandbox, 'agents/one', name), text: 'Text' });
-      const both = folderWith({ 'agents/one/manifest.yaml': 'id: one\nagent: {}\n', 'agents/one/prompt.jinja2': 'A', 'agents/one/prompt.njk': 'B' });
-      expect((await discoverIn(both)).declarations.get('one')!).toMatchObject({ prompt: { text: 'A' }, diagnostics: [{ severity: 'warning', file: path.join(both, 'agents/one/prompt.njk') }] });
+      const both = folderWith({
+        'agents/one/manifest.yaml': 'id: one\nagent: {}\n',
+        'agents/one/prompt.jinja2': 'A',
+        'agents/one/prompt.njk': 'B',
+      });
+      expect((await discoverIn(both)).declarations.get('one')!).toMatchObject({
+        prompt: { text: 'A' },
+        diagnostics: [{ severity: 'warning', file: path.join(both, 'agents/one/prompt.njk') }],
+      });
     });
   }
 });

@@ -8,7 +8,8 @@ const SKILLFUL = 'id: registry\nentrypoint: main.ts\nprovides: [skill]\nconfig:\
 
 describe('config', () => {
   it('K7 manifest < extensions.<id> < the skills block, which only the provider of skills claims', async () => {
-    const yaml = 'extensions:\n  registry: { b: 2, c: 2, deep: { y: 2 }, enabled: true, isolation: in_process }\n  plain: { k: 2 }\nskills:\n  c: 3\n  enabled: false\n';
+    const yaml =
+      'extensions:\n  registry: { b: 2, c: 2, deep: { y: 2 }, enabled: true, isolation: in_process }\n  plain: { k: 2 }\nskills:\n  c: 3\n  enabled: false\n';
     const { registry, plain, settings } = await setUp(yaml);
     expect(configOf(registry, settings)).toMatchObject({ enabled: true, isolation: 'in_process' });
     expect(configOf(registry, settings).config).toEqual({ a: 1, b: 2, c: 3, deep: { x: 1, y: 2 }, enabled: false });
@@ -27,7 +28,9 @@ describe('config', () => {
   });
 
   it('K7 providers reach the extension that offers their prefix, and no other', async () => {
-    const { registry, plain, settings } = await setUp('providers:\n  mine: { base_url: "http://a/v1" }\n  other: { base_url: "http://b/v1" }\n');
+    const { registry, plain, settings } = await setUp(
+      'providers:\n  mine: { base_url: "http://a/v1" }\n  other: { base_url: "http://b/v1" }\n',
+    );
     expect(configOf(plain, settings).config).toEqual({ k: 1, providers: { mine: { base_url: 'http://a/v1' } } });
     expect(configOf(plain, settings).where('providers.mine.base_url')).toBe('sandbox/pith.yaml:2 providers.mine.base_url');
     expect(configOf(registry, settings).config).not.toHaveProperty('providers');
@@ -53,8 +56,11 @@ describe('config', () => {
 async function setUp(yaml: string, flags: SettingsInput = {}) {
   const root = folderWith({
     'sandbox/pith.yaml': yaml,
-    'sandbox/extensions/registry/manifest.yaml': SKILLFUL, 'sandbox/extensions/registry/main.ts': '',
-    'sandbox/extensions/plain/manifest.yaml': 'id: plain\nentrypoint: main.ts\nprovides: [model]\nmodels: [{ prefix: mine }]\nconfig: { k: 1 }\n', 'sandbox/extensions/plain/main.ts': '',
+    'sandbox/extensions/registry/manifest.yaml': SKILLFUL,
+    'sandbox/extensions/registry/main.ts': '',
+    'sandbox/extensions/plain/manifest.yaml':
+      'id: plain\nentrypoint: main.ts\nprovides: [model]\nmodels: [{ prefix: mine }]\nconfig: { k: 1 }\n',
+    'sandbox/extensions/plain/main.ts': '',
   });
   const sandbox = path.join(root, 'sandbox');
   const { settings } = await loadSettings({ sandbox, env: {}, flags, index: indexIn(sandbox) });

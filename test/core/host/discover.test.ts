@@ -5,39 +5,133 @@ import { discoverIn, extension, folderWith, indexIn, writeFiles } from './sandbo
 
 /** One defect each: the manifest, where it shows, and what is said. */
 const DEFECTS: Record<string, { manifest: string; code: string; line: number; message: RegExp; cure?: RegExp }> = {
-  'syntax': { manifest: 'id: bad\nname: "a" b\n', code: 'manifest_invalid', line: 2, message: /not valid YAML/ },
-  'unknown key': { manifest: 'id: bad\ndescripton: x\n', code: 'unknown_key', line: 2, message: /'descripton'; did you mean 'description'\?/, cure: /description/ },
-  'unknown inner key': { manifest: 'id: bad\npermissions:\n  netwrok: true\n', code: 'unknown_key', line: 3, message: /'netwrok' in 'permissions'; did you mean 'network'\?/ },
-  'unknown key in a list': { manifest: 'id: bad\ncommands:\n  - path: bad\n    need: index\n', code: 'unknown_key', line: 4, message: /'need' in 'commands.0'; did you mean 'needs'\?/ },
-  'unknown key in limits': { manifest: 'id: bad\nagent:\n  limits:\n    max_turn: 3\n', code: 'unknown_key', line: 4, message: /did you mean 'max_turns'/ },
-  'wrong id': { manifest: '# a comment\nid: other\n', code: 'id_mismatch', line: 2, message: /'other' differs from the folder's name 'bad'/, cure: /id: bad/ },
+  syntax: { manifest: 'id: bad\nname: "a" b\n', code: 'manifest_invalid', line: 2, message: /not valid YAML/ },
+  'unknown key': {
+    manifest: 'id: bad\ndescripton: x\n',
+    code: 'unknown_key',
+    line: 2,
+    message: /'descripton'; did you mean 'description'\?/,
+    cure: /description/,
+  },
+  'unknown inner key': {
+    manifest: 'id: bad\npermissions:\n  netwrok: true\n',
+    code: 'unknown_key',
+    line: 3,
+    message: /'netwrok' in 'permissions'; did you mean 'network'\?/,
+  },
+  'unknown key in a list': {
+    manifest: 'id: bad\ncommands:\n  - path: bad\n    need: index\n',
+    code: 'unknown_key',
+    line: 4,
+    message: /'need' in 'commands.0'; did you mean 'needs'\?/,
+  },
+  'unknown key in limits': {
+    manifest: 'id: bad\nagent:\n  limits:\n    max_turn: 3\n',
+    code: 'unknown_key',
+    line: 4,
+    message: /did you mean 'max_turns'/,
+  },
+  'wrong id': {
+    manifest: '# a comment\nid: other\n',
+    code: 'id_mismatch',
+    line: 2,
+    message: /'other' differs from the folder's name 'bad'/,
+    cure: /id: bad/,
+  },
   'missing id': { manifest: 'name: Bad\n', code: 'manifest_invalid', line: 1, message: /'id' is missing/ },
   'empty file': { manifest: '', code: 'manifest_invalid', line: 1, message: /'id' is missing/ },
   'not a map': { manifest: '- one\n- two\n', code: 'manifest_invalid', line: 1, message: /must be a map, not a list/ },
-  'bad value': { manifest: 'id: bad\nagent:\n  limits: { max_turns: many }\n', code: 'manifest_invalid', line: 3, message: /'agent.limits.max_turns' must be a (whole )?number, not a string/ },
-  'bad version': { manifest: 'id: bad\nversion: one\n', code: 'manifest_invalid', line: 2, message: /'version' must be a semantic version/ },
-  'unknown protocol': { manifest: 'id: bad\nentrypoint: main.ts\nprovides: [tols]\n', code: 'manifest_invalid', line: 3, message: /did you mean 'tool'\?/ },
+  'bad value': {
+    manifest: 'id: bad\nagent:\n  limits: { max_turns: many }\n',
+    code: 'manifest_invalid',
+    line: 3,
+    message: /'agent.limits.max_turns' must be a (whole )?number, not a string/,
+  },
+  'bad version': {
+    manifest: 'id: bad\nversion: one\n',
+    code: 'manifest_invalid',
+    line: 2,
+    message: /'version' must be a semantic version/,
+  },
+  'unknown protocol': {
+    manifest: 'id: bad\nentrypoint: main.ts\nprovides: [tols]\n',
+    code: 'manifest_invalid',
+    line: 3,
+    message: /did you mean 'tool'\?/,
+  },
   'duplicate key': { manifest: 'id: bad\nname: a\nname: b\n', code: 'manifest_invalid', line: 3, message: /the key 'name' twice/ },
-  'duplicate inner key': { manifest: 'id: bad\nagent:\n  model: a/b\n  model: c/d\n', code: 'manifest_invalid', line: 4, message: /the key 'agent.model' twice/ },
-  'no provides': { manifest: 'id: bad\nentrypoint: main.ts\n', code: 'manifest_invalid', line: 2, message: /'provides' is missing/, cure: /provides: \[tool\]/ },
-  'provides without entrypoint': { manifest: 'id: bad\nprovides: [tool]\n', code: 'manifest_invalid', line: 2, message: /needs an entrypoint/ },
-  'no such entrypoint': { manifest: 'id: bad\nentrypoint: gone.ts\nprovides: [tool]\n', code: 'entrypoint_missing', line: 2, message: /'gone.ts', which does not exist/ },
-  'entrypoint outside': { manifest: 'id: bad\nentrypoint: ../good/main.ts\nprovides: [tool]\n', code: 'entrypoint_missing', line: 2, message: /outside the folder/ },
-  'command entry missing': { manifest: 'id: bad\ncommands:\n  - { path: bad, entry: gone.ts }\n', code: 'entrypoint_missing', line: 3, message: /'commands.0.entry' names 'gone.ts'/ },
-  'alias bomb': { manifest: `id: bad\nconfig:\n  a: &a [x,x,x,x,x,x,x,x,x,x]\n  b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n  c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n`, code: 'manifest_invalid', line: 1, message: /cannot be read as YAML/ },
+  'duplicate inner key': {
+    manifest: 'id: bad\nagent:\n  model: a/b\n  model: c/d\n',
+    code: 'manifest_invalid',
+    line: 4,
+    message: /the key 'agent.model' twice/,
+  },
+  'no provides': {
+    manifest: 'id: bad\nentrypoint: main.ts\n',
+    code: 'manifest_invalid',
+    line: 2,
+    message: /'provides' is missing/,
+    cure: /provides: \[tool\]/,
+  },
+  'provides without entrypoint': {
+    manifest: 'id: bad\nprovides: [tool]\n',
+    code: 'manifest_invalid',
+    line: 2,
+    message: /needs an entrypoint/,
+  },
+  'no such entrypoint': {
+    manifest: 'id: bad\nentrypoint: gone.ts\nprovides: [tool]\n',
+    code: 'entrypoint_missing',
+    line: 2,
+    message: /'gone.ts', which does not exist/,
+  },
+  'entrypoint outside': {
+    manifest: 'id: bad\nentrypoint: ../good/main.ts\nprovides: [tool]\n',
+    code: 'entrypoint_missing',
+    line: 2,
+    message: /outside the folder/,
+  },
+  'command entry missing': {
+    manifest: 'id: bad\ncommands:\n  - { path: bad, entry: gone.ts }\n',
+    code: 'entrypoint_missing',
+    line: 3,
+    message: /'commands.0.entry' names 'gone.ts'/,
+  },
+  'alias bomb': {
+    manifest: `id: bad\nconfig:\n  a: &a [x,x,x,x,x,x,x,x,x,x]\n  b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n  c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n`,
+    code: 'manifest_invalid',
+    line: 1,
+    message: /cannot be read as YAML/,
+  },
   'too deep': { manifest: `id: bad\nconfig: ${'['.repeat(200)}${']'.repeat(200)}`, code: 'manifest_invalid', line: 1, message: /YAML/ },
   'open without end': { manifest: `id: bad\nconfig: ${'['.repeat(20_000)}`, code: 'manifest_invalid', line: 2, message: /YAML/ },
   'too long': { manifest: `id: bad\ndescription: ${'x'.repeat(70_000)}\n`, code: 'manifest_invalid', line: 1, message: /bytes/ },
   'not text': { manifest: 'id: bad\n', code: 'manifest_invalid', line: 1, message: /not UTF-8/ },
-  'prototype key': { manifest: 'id: bad\nconfig:\n  __proto__: { polluted: true }\n', code: 'manifest_invalid', line: 3, message: /not allowed/ },
-  'unowned agent key': { manifest: 'id: bad\nagent:\n  use_tools: [good]\n', code: 'unknown_key', line: 3, message: /'use_tools' in 'agent'; did you mean 'uses_tools'/, cure: /memory/ },
+  'prototype key': {
+    manifest: 'id: bad\nconfig:\n  __proto__: { polluted: true }\n',
+    code: 'manifest_invalid',
+    line: 3,
+    message: /not allowed/,
+  },
+  'unowned agent key': {
+    manifest: 'id: bad\nagent:\n  use_tools: [good]\n',
+    code: 'unknown_key',
+    line: 3,
+    message: /'use_tools' in 'agent'; did you mean 'uses_tools'/,
+    cure: /memory/,
+  },
 };
 
 describe('a defect in one manifest', () => {
   for (const [name, { manifest, code, line, message, cure }] of Object.entries(DEFECTS)) {
     it(`K1 ${name}: that one fails with file, line and code, the others stand`, async () => {
-      const sandbox = folderWith({ ...extension('good', 'agent_keys: [memory]\n'), 'extensions/bad/manifest.yaml': manifest, 'extensions/bad/main.ts': '' });
-      if (name === 'not text') fs.writeFileSync(path.join(sandbox, 'extensions/bad/manifest.yaml'), Buffer.from([0x69, 0x64, 0x3a, 0x20, 0xff, 0xfe]));
+      const sandbox = folderWith({
+        ...extension('good', 'agent_keys: [memory]\n'),
+        'extensions/bad/manifest.yaml': manifest,
+        'extensions/bad/main.ts': '',
+      });
+      if (name === 'not text')
+        fs.writeFileSync(path.join(sandbox, 'extensions/bad/manifest.yaml'), Buffer.from([0x69, 0x64, 0x3a, 0x20, 0xff, 0xfe]));
       const { declarations, order, failures } = await discoverIn(sandbox);
 
       const bad = declarations.get('bad')!;
@@ -64,7 +158,12 @@ describe('a defect in one manifest', () => {
   });
 
   it('K1 a folder without a manifest, and one with a misspelt one, are told', async () => {
-    const sandbox = folderWith({ ...extension('good'), 'extensions/empty/main.ts': '', 'extensions/slip/manifest.yml': 'id: slip\n', 'extensions/.hidden/x': '' });
+    const sandbox = folderWith({
+      ...extension('good'),
+      'extensions/empty/main.ts': '',
+      'extensions/slip/manifest.yml': 'id: slip\n',
+      'extensions/.hidden/x': '',
+    });
     const { diagnostics, declarations } = await discoverIn(sandbox);
     expect([...declarations.keys()]).toEqual(['good']);
     expect(diagnostics).toMatchObject([
@@ -78,7 +177,10 @@ describe('a defect in one manifest', () => {
     fs.symlinkSync(path.join(sandbox, 'agents/loop'), path.join(sandbox, 'agents/loop'));
     fs.symlinkSync(path.join(sandbox, 'agents'), path.join(sandbox, 'agents/good/up'));
     const { declarations, diagnostics } = await discoverIn(sandbox, {
-      roots: [{ directory: sandbox, shipped: false }, { directory: path.join(sandbox, 'nowhere'), shipped: true }],
+      roots: [
+        { directory: sandbox, shipped: false },
+        { directory: path.join(sandbox, 'nowhere'), shipped: true },
+      ],
       agentPaths: [path.join(sandbox, 'none')],
     });
     expect(declarations.get('good')!.manifest).not.toBeNull();
@@ -86,14 +188,20 @@ describe('a defect in one manifest', () => {
   });
 
   it('K1 a key that a broken extension may own leaves the agent working', async () => {
-    const sandbox = folderWith({ 'extensions/owner/manifest.yaml': 'id: [', 'agents/one/manifest.yaml': 'id: one\nagent:\n  memory: {}\n' });
+    const sandbox = folderWith({
+      'extensions/owner/manifest.yaml': 'id: [',
+      'agents/one/manifest.yaml': 'id: one\nagent:\n  memory: {}\n',
+    });
     const { declarations, order } = await discoverIn(sandbox);
     expect(order).toEqual(['one']);
     expect(declarations.get('one')!.diagnostics).toMatchObject([{ severity: 'warning', code: 'agent_key_unowned', line: 3 }]);
   });
 
   it('K1 a manifest with an error elsewhere still owns its agent keys', async () => {
-    const sandbox = folderWith({ 'extensions/owner/manifest.yaml': 'id: owner\nagent_keys: [memory]\nversion: x\n', 'agents/one/manifest.yaml': 'id: one\nagent:\n  memory: {}\n' });
+    const sandbox = folderWith({
+      'extensions/owner/manifest.yaml': 'id: owner\nagent_keys: [memory]\nversion: x\n',
+      'agents/one/manifest.yaml': 'id: one\nagent:\n  memory: {}\n',
+    });
     const { declarations } = await discoverIn(sandbox);
     expect(declarations.get('one')!.diagnostics).toEqual([]);
   });
@@ -103,7 +211,12 @@ describe('several roots', () => {
   it('takes what the user declares in place of what is shipped, and marks which is which', async () => {
     const shipped = folderWith({ ...extension('one'), ...extension('two') });
     const own = folderWith(extension('two', 'description: mine\n'));
-    const { declarations, failures } = await discoverIn(own, { roots: [{ directory: shipped, shipped: true }, { directory: own, shipped: false }] });
+    const { declarations, failures } = await discoverIn(own, {
+      roots: [
+        { directory: shipped, shipped: true },
+        { directory: own, shipped: false },
+      ],
+    });
     expect(failures.size).toBe(0);
     expect([...declarations.values()].map(({ id, shipped: isShipped, directory }) => [id, isShipped, directory])).toEqual([
       ['one', true, path.join(shipped, 'extensions/one')],

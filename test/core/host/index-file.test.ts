@@ -53,14 +53,22 @@ describe('the persisted index', () => {
     const sandbox = folderWith(extension('one'));
     const digest = async () => (await discoverIn(sandbox)).declarations.get('one')!.digest;
     const before = await digest();
-    writeFiles(sandbox, { 'extensions/one/data/state': 'x', 'extensions/one/.cache/x': 'x', 'extensions/one/node_modules/p/index.js': 'x' });
+    writeFiles(sandbox, {
+      'extensions/one/data/state': 'x',
+      'extensions/one/.cache/x': 'x',
+      'extensions/one/node_modules/p/index.js': 'x',
+    });
     expect(await digest()).toBe(before);
     expect(sourceDigest(path.join(sandbox, 'extensions/one'))).toBe(before);
     writeFiles(sandbox, { 'extensions/one/parts/data/helper.ts': 'x' });
     expect(await digest()).not.toBe(before);
   });
 
-  for (const [name, text] of [['torn', '{"version":"'], ['not an index', '[]'], ['with broken parts', '{"version":"1","folders":{"/x":7},"settings":{},"surfaces":{}}']] as const) {
+  for (const [name, text] of [
+    ['torn', '{"version":"'],
+    ['not an index', '[]'],
+    ['with broken parts', '{"version":"1","folders":{"/x":7},"settings":{},"surfaces":{}}'],
+  ] as const) {
     it(`K3 an index that is ${name} is rebuilt, which is told once`, async () => {
       const { sandbox } = await indexed(extension('one'));
       fs.writeFileSync(path.join(sandbox, 'data/.cache/index.json'), text);
@@ -138,6 +146,8 @@ async function indexed(files: Readonly<Record<string, string>>) {
 
 /** Waits until the clock of the file system has moved well past the last change: then equal stamps prove equal files. */
 async function settle(sandbox: string): Promise<void> {
-  const newest = Math.max(...fs.readdirSync(sandbox, { recursive: true, encoding: 'utf8' }).map((name) => fs.statSync(path.join(sandbox, name)).ctimeMs));
+  const newest = Math.max(
+    ...fs.readdirSync(sandbox, { recursive: true, encoding: 'utf8' }).map((name) => fs.statSync(path.join(sandbox, name)).ctimeMs),
+  );
   await vi.waitUntil(() => Date.now() > newest + 25, { interval: 5 });
 }

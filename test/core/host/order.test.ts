@@ -17,7 +17,10 @@ describe('order', () => {
     const { order, failures } = orderOf(
       set({
         a: { agent: { uses_tools: ['z/one', 'absent', '*'], delegates_to: ['y'] } },
-        b: { optional_depends_on: ['x', 'nowhere'] }, x: {}, y: {}, z: {},
+        b: { optional_depends_on: ['x', 'nowhere'] },
+        x: {},
+        y: {},
+        z: {},
       }),
       enabled,
     );
@@ -27,7 +30,11 @@ describe('order', () => {
 
   it('K2 drops a soft edge that would make a cycle, not a hard one', () => {
     const { order, failures } = orderOf(
-      set({ a: { agent: { delegates_to: ['b'] } }, b: { depends_on: ['a'], agent: { delegates_to: ['c'] } }, c: { agent: { delegates_to: ['b', 'c'] } } }),
+      set({
+        a: { agent: { delegates_to: ['b'] } },
+        b: { depends_on: ['a'], agent: { delegates_to: ['c'] } },
+        c: { agent: { delegates_to: ['b', 'c'] } },
+      }),
       enabled,
     );
     expect(failures.size).toBe(0);
@@ -36,10 +43,24 @@ describe('order', () => {
   });
 
   it('K2 a cycle names its members; dependents are blocked; the rest starts', () => {
-    const { order, failures } = orderOf(set({ a: { depends_on: ['b'] }, b: { depends_on: ['c'] }, c: { depends_on: ['a'] }, d: { depends_on: ['c'] }, e: {}, self: { depends_on: ['self'] } }), enabled);
+    const { order, failures } = orderOf(
+      set({
+        a: { depends_on: ['b'] },
+        b: { depends_on: ['c'] },
+        c: { depends_on: ['a'] },
+        d: { depends_on: ['c'] },
+        e: {},
+        self: { depends_on: ['self'] },
+      }),
+      enabled,
+    );
     expect(order).toEqual(['e']);
     for (const id of ['a', 'b', 'c']) {
-      expect(failures.get(id)).toMatchObject({ code: 'dependency_cycle', phase: 'order', message: expect.stringContaining('a → b → c → a') });
+      expect(failures.get(id)).toMatchObject({
+        code: 'dependency_cycle',
+        phase: 'order',
+        message: expect.stringContaining('a → b → c → a'),
+      });
       expect(isBlocked(failures.get(id)!)).toBe(false);
     }
     expect(failures.get('d')).toMatchObject({ code: 'dependency_failed' });
@@ -47,23 +68,43 @@ describe('order', () => {
   });
 
   it('K2 a missing hard dependency blocks with the nearest names and its dependents with the chain', () => {
-    const { order, failures } = orderOf(set({ skill_registry: {}, a: { depends_on: ['skil_registry'] }, b: { depends_on: ['a'] }, c: { depends_on: ['b'] } }), enabled, 7);
+    const { order, failures } = orderOf(
+      set({ skill_registry: {}, a: { depends_on: ['skil_registry'] }, b: { depends_on: ['a'] }, c: { depends_on: ['b'] } }),
+      enabled,
+      7,
+    );
     expect(order).toEqual(['skill_registry']);
-    expect(failures.get('a')).toMatchObject({ code: 'dependency_missing', at: 7, file: '/x/a/manifest.yaml', message: expect.stringContaining("'skill_registry'") });
-    expect(failures.get('c')).toMatchObject({ code: 'dependency_failed', message: expect.stringMatching(/^needs 'b', which needs 'a', which cannot run: depends on 'skil_registry'/) });
+    expect(failures.get('a')).toMatchObject({
+      code: 'dependency_missing',
+      at: 7,
+      file: '/x/a/manifest.yaml',
+      message: expect.stringContaining("'skill_registry'"),
+    });
+    expect(failures.get('c')).toMatchObject({
+      code: 'dependency_failed',
+      message: expect.stringMatching(/^needs 'b', which needs 'a', which cannot run: depends on 'skil_registry'/),
+    });
     expect([...failures.values()].every(isBlocked)).toBe(true);
   });
 
   it('K2 what depends on something broken or switched off is blocked, and says which', () => {
     const declarations = set({ off: { enabled: false }, a: { depends_on: ['off'] }, b: { depends_on: ['broken'] }, free: {} });
     const broken: Declaration = {
-      ...declarations.get('free')!, id: 'broken', manifest: null,
-      diagnostics: [{ severity: 'error', code: 'unknown_key', message: "unknown key 'x'", file: '/x/broken/manifest.yaml', line: 3, cure: 'Remove it' }],
+      ...declarations.get('free')!,
+      id: 'broken',
+      manifest: null,
+      diagnostics: [
+        { severity: 'error', code: 'unknown_key', message: "unknown key 'x'", file: '/x/broken/manifest.yaml', line: 3, cure: 'Remove it' },
+      ],
     };
     const { order, failures } = orderOf(new Map([...declarations, ['broken', broken]]), enabled);
     expect(order).toEqual(['free']);
     expect(failures.has('off')).toBe(false);
-    expect(failures.get('a')).toMatchObject({ code: 'dependency_failed', cure: "Switch 'off' on", message: expect.stringContaining('switched off') });
+    expect(failures.get('a')).toMatchObject({
+      code: 'dependency_failed',
+      cure: "Switch 'off' on",
+      message: expect.stringContaining('switched off'),
+    });
     expect(failures.get('b')).toMatchObject({ cause: "unknown key 'x'", cure: 'Remove it' });
     expect(failures.get('broken')).toMatchObject({ phase: 'validate', code: 'unknown_key', line: 3 });
   });
@@ -78,7 +119,9 @@ describe('order', () => {
     const some = fc.subarray(names, { maxLength: 3 });
     fc.assert(
       fc.property(fc.array(fc.record({ depends_on: some, delegates_to: some }), { minLength: 8, maxLength: 8 }), (parts) => {
-        const declarations = set(Object.fromEntries(parts.map(({ depends_on, delegates_to }, index) => [names[index]!, { depends_on, agent: { delegates_to } }])));
+        const declarations = set(
+          Object.fromEntries(parts.map(({ depends_on, delegates_to }, index) => [names[index]!, { depends_on, agent: { delegates_to } }])),
+        );
         const { order, failures } = orderOf(declarations, enabled);
         expect([...order, ...failures.keys()].sort()).toEqual(names);
         order.forEach((id, index) => {
@@ -90,7 +133,9 @@ describe('order', () => {
   });
 
   it('K2 a chain of ten thousand neither overflows nor crawls', () => {
-    const manifests = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`n${index}`, index === 9_999 ? {} : { depends_on: [`n${index + 1}`] }]));
+    const manifests = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, index) => [`n${index}`, index === 9_999 ? {} : { depends_on: [`n${index + 1}`] }]),
+    );
     const { order } = orderOf(set(manifests), enabled);
     expect(order.length).toBe(10_000);
     expect(order[0]).toBe('n9999');
@@ -102,8 +147,14 @@ function set(manifests: Readonly<Record<string, object>>): Map<string, Declarati
     Object.entries(manifests).map(([id, more]) => [
       id,
       {
-        id, directory: `/x/${id}`, file: `/x/${id}/manifest.yaml`, manifest: manifestSchema().parse({ id, ...more }),
-        prompt: null, shipped: false, digest: '', diagnostics: [],
+        id,
+        directory: `/x/${id}`,
+        file: `/x/${id}/manifest.yaml`,
+        manifest: manifestSchema().parse({ id, ...more }),
+        prompt: null,
+        shipped: false,
+        digest: '',
+        diagnostics: [],
       },
     ]),
   );

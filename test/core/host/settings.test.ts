@@ -15,7 +15,12 @@ describe('settings', () => {
   it('K7 without any file the defaults hold', async () => {
     const { settings, diagnostics, sandbox } = await load({});
     expect(diagnostics).toEqual([]);
-    expect(settings).toMatchObject({ default_agent: 'orchestrator', agents: { paths: [] }, data_dir: path.join(sandbox, 'data'), skills: {} });
+    expect(settings).toMatchObject({
+      default_agent: 'orchestrator',
+      agents: { paths: [] },
+      data_dir: path.join(sandbox, 'data'),
+      skills: {},
+    });
     expect(Object.isFrozen(settings.agents.paths)).toBe(true);
   });
 
@@ -25,8 +30,10 @@ describe('settings', () => {
 
   it('K7 defaults < home < sandbox < environment < flags, maps key by key and lists whole', async () => {
     const { settings } = await load({
-      'home/.pith/config.yaml': 'default_agent: home\nadmins: [home]\nmodels: { default: home/a, fast: home/b, standard: home/c, thinking: home/d }\nskills: { disabled: [x, y], poll_seconds: 1 }\n',
-      'sandbox/pith.yaml': 'admins: [sandbox]\nmodels: { fast: sandbox/b, standard: sandbox/c, thinking: sandbox/d }\nskills: { disabled: [z] }\n',
+      'home/.pith/config.yaml':
+        'default_agent: home\nadmins: [home]\nmodels: { default: home/a, fast: home/b, standard: home/c, thinking: home/d }\nskills: { disabled: [x, y], poll_seconds: 1 }\n',
+      'sandbox/pith.yaml':
+        'admins: [sandbox]\nmodels: { fast: sandbox/b, standard: sandbox/c, thinking: sandbox/d }\nskills: { disabled: [z] }\n',
       env: { PITH_MODEL_STANDARD: 'env/c', PITH_MODEL_THINKING: 'env/d', PITH_DEFAULT_AGENT: '' },
       flags: { models: { thinking: 'flag/d' }, skills: { enabled: false } },
     });
@@ -39,28 +46,59 @@ describe('settings', () => {
   it('K7 each variable of the environment sets its key', async () => {
     const { settings, diagnostics } = await load({
       env: {
-        PITH_MODEL: 'a/b', PITH_DEFAULT_AGENT: 'me', PITH_DATA_DIR: '/elsewhere', PITH_ADMINS: 'x, y', PITH_AGENTS_PATHS: '/agents',
-        PITH_SKILLS_POLL_SECONDS: '9', PITH_SKILLS_ALLOWED: '["a"]', PITH_SKILLS_SKILLS_PATH: '/s', PITH_SANDBOX: '/x', OTHER: '1', PITH_ZZZ: '1',
+        PITH_MODEL: 'a/b',
+        PITH_DEFAULT_AGENT: 'me',
+        PITH_DATA_DIR: '/elsewhere',
+        PITH_ADMINS: 'x, y',
+        PITH_AGENTS_PATHS: '/agents',
+        PITH_SKILLS_POLL_SECONDS: '9',
+        PITH_SKILLS_ALLOWED: '["a"]',
+        PITH_SKILLS_SKILLS_PATH: '/s',
+        PITH_SANDBOX: '/x',
+        OTHER: '1',
+        PITH_ZZZ: '1',
       },
     });
     expect(diagnostics).toEqual([]);
     expect(settings).toMatchObject({
-      models: { default: 'a/b' }, default_agent: 'me', data_dir: '/elsewhere', admins: ['x', 'y'], agents: { paths: ['/agents'] },
+      models: { default: 'a/b' },
+      default_agent: 'me',
+      data_dir: '/elsewhere',
+      admins: ['x', 'y'],
+      agents: { paths: ['/agents'] },
       skills: { poll_seconds: 9, allowed: ['a'], skills_path: '/s' },
     });
   });
 
   it('K7 a variable with a slip in its name is told', async () => {
     const { diagnostics } = await load({ env: { PITH_MODLE: 'a/b' } });
-    expect(diagnostics).toMatchObject([{ severity: 'warning', code: 'unknown_key', message: expect.stringContaining("did you mean 'PITH_MODEL'") }]);
+    expect(diagnostics).toMatchObject([
+      { severity: 'warning', code: 'unknown_key', message: expect.stringContaining("did you mean 'PITH_MODEL'") },
+    ]);
   });
 
   for (const [name, text, expected] of [
     ['unknown key', 'default_agent: me\ndefault_agnet: x\n', { code: 'unknown_key', line: 2, message: /did you mean 'default_agent'\?/ }],
-    ['unknown inner key', 'default_agent: me\nmodels:\n  defualt: a/b\n', { code: 'unknown_key', line: 3, message: /'defualt' in 'models'; did you mean 'default'/ }],
-    ['wrong type', 'default_agent: me\nagents:\n  paths: one\n', { code: 'settings_invalid', line: 3, message: /'agents.paths' must be a list, not a string/ }],
-    ['wrong item', 'default_agent: me\nadmins:\n  - fine\n  - 7\n', { code: 'settings_invalid', line: 4, message: /'admins.1' must be a string, not 7/ }],
-    ['wrong choice', 'default_agent: me\nextensions:\n  kv: { isolation: proces }\n', { code: 'settings_invalid', line: 3, message: /'process'\?/ }],
+    [
+      'unknown inner key',
+      'default_agent: me\nmodels:\n  defualt: a/b\n',
+      { code: 'unknown_key', line: 3, message: /'defualt' in 'models'; did you mean 'default'/ },
+    ],
+    [
+      'wrong type',
+      'default_agent: me\nagents:\n  paths: one\n',
+      { code: 'settings_invalid', line: 3, message: /'agents.paths' must be a list, not a string/ },
+    ],
+    [
+      'wrong item',
+      'default_agent: me\nadmins:\n  - fine\n  - 7\n',
+      { code: 'settings_invalid', line: 4, message: /'admins.1' must be a string, not 7/ },
+    ],
+    [
+      'wrong choice',
+      'default_agent: me\nextensions:\n  kv: { isolation: proces }\n',
+      { code: 'settings_invalid', line: 3, message: /'process'\?/ },
+    ],
     ['duplicate key', 'default_agent: x\ndefault_agent: me\n', { code: 'settings_invalid', line: 2, message: /twice/ }],
   ] as const) {
     it(`K7 ${name}: told with file and line, and the rest of the file holds`, async () => {
@@ -75,34 +113,47 @@ describe('settings', () => {
   }
 
   it('K7 a section whose values are all comments says nothing', async () => {
-    const { settings, diagnostics } = await load({ 'sandbox/pith.yaml': 'skills:\n  # poll_seconds: 5\nextensions:\n  kv:\n    # limit: 1\nmodels: { default: }\n' });
+    const { settings, diagnostics } = await load({
+      'sandbox/pith.yaml': 'skills:\n  # poll_seconds: 5\nextensions:\n  kv:\n    # limit: 1\nmodels: { default: }\n',
+    });
     expect(diagnostics).toEqual([]);
     expect(settings).toMatchObject({ skills: {}, extensions: {}, models: {} });
   });
 
   it('K7 a file that is no YAML is left out whole; the other layers hold', async () => {
     const { settings, diagnostics } = await load({
-      'home/.pith/config.yaml': 'default_agent: home\n', 'sandbox/pith.yaml': 'default_agent: [\n', env: { PITH_MODEL: 'a/b' },
+      'home/.pith/config.yaml': 'default_agent: home\n',
+      'sandbox/pith.yaml': 'default_agent: [\n',
+      env: { PITH_MODEL: 'a/b' },
     });
-    expect(diagnostics).toMatchObject([{ severity: 'error', code: 'settings_invalid', message: expect.stringContaining('not valid YAML') }]);
+    expect(diagnostics).toMatchObject([
+      { severity: 'error', code: 'settings_invalid', message: expect.stringContaining('not valid YAML') },
+    ]);
     expect(settings).toMatchObject({ default_agent: 'home', models: { default: 'a/b' } });
   });
 
   it('K7 a key where its name belongs is refused without being repeated', async () => {
     const { diagnostics } = await load({ 'sandbox/pith.yaml': 'providers:\n  openai: { api_key_env: sk-canary-123 }\n' });
-    expect(diagnostics).toMatchObject([{ line: 2, message: "'providers.openai.api_key_env' must be the name of an environment variable, not a key" }]);
+    expect(diagnostics).toMatchObject([
+      { line: 2, message: "'providers.openai.api_key_env' must be the name of an environment variable, not a key" },
+    ]);
     expect(JSON.stringify(diagnostics)).not.toContain('canary');
   });
 
   it('K7 paths are relative to their file, and ~ is the home folder', async () => {
-    const { settings, sandbox, home } = await load({ 'sandbox/pith.yaml': 'data_dir: state\nagents: { paths: [../more, ~/agents, /abs] }\n' });
+    const { settings, sandbox, home } = await load({
+      'sandbox/pith.yaml': 'data_dir: state\nagents: { paths: [../more, ~/agents, /abs] }\n',
+    });
     expect(settings.data_dir).toBe(path.join(sandbox, 'state'));
     expect(settings.agents.paths).toEqual([path.join(path.dirname(sandbox), 'more'), path.join(home, 'agents'), '/abs']);
   });
 
   it('K7 every value keeps where it was set', async () => {
     const { settings } = await load({
-      'home/.pith/config.yaml': 'admins: [me]\n', 'sandbox/pith.yaml': '# first\nskills:\n  sources: [a]\n  poll_seconds: 3\n', env: { PITH_MODEL: 'a/b' }, flags: { default_agent: 'x' },
+      'home/.pith/config.yaml': 'admins: [me]\n',
+      'sandbox/pith.yaml': '# first\nskills:\n  sources: [a]\n  poll_seconds: 3\n',
+      env: { PITH_MODEL: 'a/b' },
+      flags: { default_agent: 'x' },
     });
     expect(settingName(settings, 'skills.poll_seconds')).toBe('sandbox/pith.yaml:4 skills.poll_seconds');
     expect(settingName(settings, 'skills.sources.0')).toBe('sandbox/pith.yaml:3 skills.sources.0');
@@ -113,7 +164,10 @@ describe('settings', () => {
   });
 
   it('K7 an unchanged file is not parsed again, and says the same', async () => {
-    const { root, sandbox, first, index } = await loadTwice({ 'home/.pith/config.yaml': 'admins: [me]\n', 'sandbox/pith.yaml': 'default_agent: me\nadmin: x\n' });
+    const { root, sandbox, first, index } = await loadTwice({
+      'home/.pith/config.yaml': 'admins: [me]\n',
+      'sandbox/pith.yaml': 'default_agent: me\nadmin: x\n',
+    });
     expect(await index.save()).toBeNull();
     parse.mockClear();
     const again = await from(root, {}, {});

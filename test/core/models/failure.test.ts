@@ -9,14 +9,42 @@ describe('modelFailure', () => {
   it.each<[string, Error, string, RegExp]>([
     ['a wrong key', failed({ statusCode: 401 }, `Incorrect API key provided: ${KEY}`), 'model_auth', /refused the key \(401\)/],
     ['a forbidden one', failed({ statusCode: 403 }), 'model_auth', /403/],
-    ['an unknown model', failed({ statusCode: 404 }, 'The model `gpt-9` does not exist'), 'model_unknown', /does not know this model \(404\).*gpt-9/],
-    ['an unknown model told by code', failed({ statusCode: 400, data: { error: { code: 'model_not_found' } } }), 'model_unknown', /does not know/],
+    [
+      'an unknown model',
+      failed({ statusCode: 404 }, 'The model `gpt-9` does not exist'),
+      'model_unknown',
+      /does not know this model \(404\).*gpt-9/,
+    ],
+    [
+      'an unknown model told by code',
+      failed({ statusCode: 400, data: { error: { code: 'model_not_found' } } }),
+      'model_unknown',
+      /does not know/,
+    ],
     ['an unknown model of Ollama', failed({ statusCode: 404 }, `model 'llama9' not found`), 'model_unknown', /llama9/],
     ['a rate limit', failed({ statusCode: 429 }, 'slow down'), 'model_rate_limited', /429.*slow down/],
     ['an overload without status', failed({ type: 'overloaded_error' }, 'Overloaded'), 'model_rate_limited', /Overloaded/],
-    ['a long context by code', failed({ statusCode: 400, data: { error: { code: 'context_length_exceeded' } } }), 'model_context_too_long', /longer than the model/],
-    ['a long context by message', failed({ statusCode: 400 }, 'prompt is too long: 210000 tokens > 200000 maximum'), 'model_context_too_long', /longer/],
-    ['a long context by body', failed({ statusCode: 400, responseBody: `{"error":{"message":"This model's maximum context length is 8192 tokens"}}` }, 'Bad Request'), 'model_context_too_long', /longer/],
+    [
+      'a long context by code',
+      failed({ statusCode: 400, data: { error: { code: 'context_length_exceeded' } } }),
+      'model_context_too_long',
+      /longer than the model/,
+    ],
+    [
+      'a long context by message',
+      failed({ statusCode: 400 }, 'prompt is too long: 210000 tokens > 200000 maximum'),
+      'model_context_too_long',
+      /longer/,
+    ],
+    [
+      'a long context by body',
+      failed(
+        { statusCode: 400, responseBody: `{"error":{"message":"This model's maximum context length is 8192 tokens"}}` },
+        'Bad Request',
+      ),
+      'model_context_too_long',
+      /longer/,
+    ],
     ['too large a request', failed({ statusCode: 413 }), 'model_context_too_long', /longer/],
     ['a server error', failed({ statusCode: 500 }, 'boom'), 'model_failed', /boom \(500\)/],
     ['anything else', new Error('odd'), 'model_failed', /odd/],
@@ -29,22 +57,44 @@ describe('modelFailure', () => {
   });
 
   it('tells which address refused the connection', () => {
-    const cause = failed({ errors: [failed({ code: 'ECONNREFUSED', address: '::1', port: 11_434 }), failed({ code: 'ECONNREFUSED', address: '127.0.0.1', port: 11_434 })] });
-    expect(modelFailure(failed({ cause }, 'fetch failed'), 'ollama/x')).toMatchObject({ code: 'model_unreachable', message: expect.stringContaining('to [::1]:11434 (ECONNREFUSED)'), retryable: true });
-    expect(modelFailure(failed({ url: 'http://localhost:8080/v1/chat', cause: failed({ code: 'ECONNRESET' }) }), 'x/y').message).toContain('to localhost:8080 (ECONNRESET)');
+    const cause = failed({
+      errors: [
+        failed({ code: 'ECONNREFUSED', address: '::1', port: 11_434 }),
+        failed({ code: 'ECONNREFUSED', address: '127.0.0.1', port: 11_434 }),
+      ],
+    });
+    expect(modelFailure(failed({ cause }, 'fetch failed'), 'ollama/x')).toMatchObject({
+      code: 'model_unreachable',
+      message: expect.stringContaining('to [::1]:11434 (ECONNREFUSED)'),
+      retryable: true,
+    });
+    expect(modelFailure(failed({ url: 'http://localhost:8080/v1/chat', cause: failed({ code: 'ECONNRESET' }) }), 'x/y').message).toContain(
+      'to localhost:8080 (ECONNRESET)',
+    );
     expect(modelFailure(new TypeError('fetch failed'), 'x/y').code).toBe('model_unreachable');
   });
 
   it('names the variable for the key, and never a key', () => {
-    const failure = modelFailure(failed({ statusCode: 401, responseBody: KEY, requestBodyValues: { KEY } }, `Incorrect API key provided: ${KEY}`), 'my-host/model');
+    const failure = modelFailure(
+      failed({ statusCode: 401, responseBody: KEY, requestBodyValues: { KEY } }, `Incorrect API key provided: ${KEY}`),
+      'my-host/model',
+    );
     expect(failure.cure).toContain('MY_HOST_API_KEY');
     expect(failure.cause).toBeUndefined();
     expect(JSON.stringify([failure.message, failure.cure, failure])).not.toContain('canary');
   });
 
   it.each([
-    `bad key ${KEY}`, 'header Authorization: Bearer canary.canary', 'sent api_key=canary', '{"api_key":"canary"}', 'x-api-key: canary',
-    'at https://user:canary@host/v1', 'at https://host/v1?key=canary&x=1', 'token eyJhbGciOiJI.canary.canary', 'AIzaSyA-1234567890canary', 'Basic Y2FuYXJ5canary',
+    `bad key ${KEY}`,
+    'header Authorization: Bearer canary.canary',
+    'sent api_key=canary',
+    '{"api_key":"canary"}',
+    'x-api-key: canary',
+    'at https://user:canary@host/v1',
+    'at https://host/v1?key=canary&x=1',
+    'token eyJhbGciOiJI.canary.canary',
+    'AIzaSyA-1234567890canary',
+    'Basic Y2FuYXJ5canary',
   ])('hides the secret in: %s', (message) => {
     expect(modelFailure(failed({ statusCode: 500 }, message), 'x/y').message).not.toContain('canary');
   });

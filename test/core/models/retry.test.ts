@@ -25,13 +25,19 @@ describe('streamWithRetry', () => {
     ['a refused connection', failed({ cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) }, 'fetch failed')],
     ['a reset of one of several addresses', failed({ errors: [failed({ code: 'ECONNRESET' })] })],
     ['what says so itself', failed({ isRetryable: true })],
-    ['a broken body under status 200', failed({ statusCode: 200, isRetryable: false, cause: failed({ code: 'UND_ERR_SOCKET' }, 'terminated') })],
+    [
+      'a broken body under status 200',
+      failed({ statusCode: 200, isRetryable: false, cause: failed({ code: 'UND_ERR_SOCKET' }, 'terminated') }),
+    ],
   ])('tries again after %s', async (_name, error) => {
     const onRetry = vi.fn();
     const { parts, slept } = await collect(modelOf([error], [error], [start, text('ok')]), { onRetry });
     expect(parts).toEqual([start, text('ok')]);
     expect(slept).toEqual([500, 1_000]);
-    expect(onRetry.mock.calls.map(([retry]) => retry)).toEqual([{ attempt: 1, delayMs: 500, error }, { attempt: 2, delayMs: 1_000, error }]);
+    expect(onRetry.mock.calls.map(([retry]) => retry)).toEqual([
+      { attempt: 1, delayMs: 500, error },
+      { attempt: 2, delayMs: 1_000, error },
+    ]);
   });
 
   it.each([
@@ -99,7 +105,11 @@ describe('streamWithRetry', () => {
     expect(unused.calls).toEqual([]);
 
     const waiting = new AbortController();
-    const { error } = await collect(modelOf([failed({ statusCode: 500 })]), { signal: waiting.signal, onRetry: () => waiting.abort(reason) }, manualClock());
+    const { error } = await collect(
+      modelOf([failed({ statusCode: 500 })]),
+      { signal: waiting.signal, onRetry: () => waiting.abort(reason) },
+      manualClock(),
+    );
     expect(error).toBe(reason);
 
     const streaming = new AbortController();

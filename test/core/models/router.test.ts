@@ -21,17 +21,43 @@ interface Given {
   readonly override?: RouterDependencies['override'];
 }
 
-function setup({ models = {}, env = {}, declared = [last, cloud, local, pair], ports = [], listed = ['first', 'second'], override }: Given = {}) {
-  const getModel = vi.fn((name: string, prefix: string): { model: LanguageModel; contextWindow: number | null } => ({ model: { ...modelOf(), provider: prefix, modelId: name }, contextWindow: 1_000 }));
-  const provider = vi.fn(async () => ({ models: async (): Promise<ModelInfo[]> => listed.map((name) => ({ name, contextWindow: null })), getModel }));
+function setup({
+  models = {},
+  env = {},
+  declared = [last, cloud, local, pair],
+  ports = [],
+  listed = ['first', 'second'],
+  override,
+}: Given = {}) {
+  const getModel = vi.fn((name: string, prefix: string): { model: LanguageModel; contextWindow: number | null } => ({
+    model: { ...modelOf(), provider: prefix, modelId: name },
+    contextWindow: 1_000,
+  }));
+  const provider = vi.fn(async () => ({
+    models: async (): Promise<ModelInfo[]> => listed.map((name) => ({ name, contextWindow: null })),
+    getModel,
+  }));
   const settings = { models };
-  const router = createRouter({ settings, env, declared: () => declared, provider, probePort: async (port) => ports.includes(port), clock: manualClock(), override });
+  const router = createRouter({
+    settings,
+    env,
+    declared: () => declared,
+    provider,
+    probePort: async (port) => ports.includes(port),
+    clock: manualClock(),
+    override,
+  });
   return { router, provider, getModel, settings };
 }
 
 describe('the model that default means', () => {
   it.each<[string, Given, string, RegExp]>([
-    ['PITH_MODEL before all', { env: { PITH_MODEL: 'local/mine', CLOUD_KEY: 'k' }, models: { default: 'cloud/other' } }, 'local/mine', /PITH_MODEL/],
+    [
+      'PITH_MODEL before all',
+      { env: { PITH_MODEL: 'local/mine', CLOUD_KEY: 'k' }, models: { default: 'cloud/other' } },
+      'local/mine',
+      /PITH_MODEL/,
+    ],
     ['PITH_MODEL as an alias', { env: { PITH_MODEL: 'fast' }, models: { fast: 'cloud/small' } }, 'cloud/small', /PITH_MODEL/],
     ['PITH_MODEL as a prefix', { env: { PITH_MODEL: 'cloud' } }, 'cloud/big', /PITH_MODEL/],
     ['the settings', { env: { CLOUD_KEY: 'k' }, models: { default: 'cloud/other' } }, 'cloud/other', /settings models\.default/],
@@ -39,7 +65,12 @@ describe('the model that default means', () => {
     ['the higher rank of two', { env: { CLOUD_KEY: 'k', PAIR_KEY: 'k', PAIR_ID: 'i' } }, 'pair/two', /PAIR_ID and PAIR_KEY are set/],
     ['an empty variable is not set', { env: { CLOUD_KEY: ' ', PITH_MODEL: '' }, ports: [4_242] }, 'local/first', /127\.0\.0\.1:4242/],
     ['a local server, its first model', { ports: [4_242] }, 'local/first', /listens on 127\.0\.0\.1:4242/],
-    ['not a server without models', { ports: [4_242], listed: [] }, 'last/resort', /no model is set up; the server on 127\.0\.0\.1:4242 could not be used: .*lists no model/],
+    [
+      'not a server without models',
+      { ports: [4_242], listed: [] },
+      'last/resort',
+      /no model is set up; the server on 127\.0\.0\.1:4242 could not be used: .*lists no model/,
+    ],
     ['the lowest entry without conditions', { declared: [last, lower, cloud] }, 'lower/lowest', /no model is set up/],
   ])('K44 is %s', async (_name, given, ref, why) => {
     const { router } = setup(given);
@@ -50,7 +81,10 @@ describe('the model that default means', () => {
   });
 
   it('K44 says what to do when there is none', async () => {
-    await expect(setup({ declared: [cloud] }).router.choose()).rejects.toMatchObject({ code: 'model_unknown', cure: expect.stringContaining('PITH_MODEL') });
+    await expect(setup({ declared: [cloud] }).router.choose()).rejects.toMatchObject({
+      code: 'model_unknown',
+      cure: expect.stringContaining('PITH_MODEL'),
+    });
   });
 
   it('is chosen again after a failure and after invalidate', async () => {
@@ -85,14 +119,23 @@ describe('ModelRouter.resolve', () => {
     const { router } = setup();
     const unknown = { code: 'model_unknown', cure: expect.stringContaining('provider/model') };
     await expect(router.resolve('cluod/x')).rejects.toMatchObject({ ...unknown, message: expect.stringContaining(`did you mean 'cloud'`) });
-    await expect(router.resolve('thinkin')).rejects.toMatchObject({ ...unknown, message: expect.stringContaining(`did you mean 'thinking'`) });
-    await expect(router.resolve('zzzzzzz/x')).rejects.toMatchObject({ ...unknown, message: expect.stringContaining('providers: cloud, last, local, pair') });
+    await expect(router.resolve('thinkin')).rejects.toMatchObject({
+      ...unknown,
+      message: expect.stringContaining(`did you mean 'thinking'`),
+    });
+    await expect(router.resolve('zzzzzzz/x')).rejects.toMatchObject({
+      ...unknown,
+      message: expect.stringContaining('providers: cloud, last, local, pair'),
+    });
     await expect(setup({ models: { default: 'nope/x' } }).router.resolve('default')).rejects.toMatchObject(unknown);
   });
 
   it('K44 refuses aliases in a circle and shows it', async () => {
     const { router } = setup({ models: { fast: 'thinking', thinking: 'fast', default: 'default' } });
-    await expect(router.resolve('fast')).rejects.toMatchObject({ code: 'settings_invalid', message: expect.stringContaining('fast → thinking → fast') });
+    await expect(router.resolve('fast')).rejects.toMatchObject({
+      code: 'settings_invalid',
+      message: expect.stringContaining('fast → thinking → fast'),
+    });
     await expect(router.resolve('default')).rejects.toMatchObject({ code: 'settings_invalid' });
     await expect(setup({ models: { default: 'fast' } }).router.resolve('fast')).rejects.toMatchObject({ code: 'settings_invalid' });
   });
@@ -104,7 +147,9 @@ describe('ModelRouter.resolve', () => {
     expect(getModel).toHaveBeenCalledTimes(1);
     router.invalidate();
     expect((await router.resolve('cloud/a')).model).not.toBe(first.model);
-    getModel.mockImplementationOnce(() => { throw new Error('no key'); });
+    getModel.mockImplementationOnce(() => {
+      throw new Error('no key');
+    });
     await expect(router.resolve('cloud/b')).rejects.toThrow('no key');
     expect((await router.resolve('cloud/b')).ref).toBe('cloud/b');
   });

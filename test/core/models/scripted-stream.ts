@@ -6,7 +6,10 @@ type Step = ModelPart | Error | 'hang';
 export function modelOf(...attempts: readonly (readonly Step[])[]): LanguageModel & { readonly calls: ModelCallOptions[] } {
   const calls: ModelCallOptions[] = [];
   return {
-    specificationVersion: 'v3', provider: 'test', modelId: 'scripted', calls,
+    specificationVersion: 'v3',
+    provider: 'test',
+    modelId: 'scripted',
+    calls,
     async doStream(options) {
       const steps = attempts[calls.length];
       calls.push(options);

@@ -10,7 +10,12 @@ export async function bundleProgram(name: string, folder: string): Promise<strin
   const outfile = join(folder, `${name}.mjs`);
   await build({
     entryPoints: [join(here, `${name}.ts`)],
-    bundle: true, platform: 'node', format: 'esm', target: 'node20', outfile, logLevel: 'error',
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    outfile,
+    logLevel: 'error',
     // the driver is found from the project, not from the temporary folder
     define: { 'import.meta.url': JSON.stringify(import.meta.url) },
   });

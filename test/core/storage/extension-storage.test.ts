@@ -15,7 +15,9 @@ describe('createDatabase', () => {
     });
     expect(database.get('SELECT body FROM notes_text WHERE notes_text MATCH ?', 'fox')).toMatchObject({ body: 'a quick fox' });
     expect(database.all('SELECT value FROM notes_items, json_each(tags)').map((row) => row.value)).toEqual(['x', 'y']);
-    expect(database.all('WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 3) SELECT count(*) AS c FROM n')).toMatchObject([{ c: 3 }]);
+    expect(
+      database.all('WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 3) SELECT count(*) AS c FROM n'),
+    ).toMatchObject([{ c: 3 }]);
     await database.write((statement) => {
       statement('ALTER TABLE notes_items ADD COLUMN extra');
       statement('DROP TABLE notes_text');
@@ -60,7 +62,9 @@ describe('createDatabase', () => {
       statement('CREATE TRIGGER notes_reach AFTER INSERT ON notes_mine BEGIN DELETE FROM secret; END');
       statement('CREATE VIEW notes_view AS SELECT a FROM secret');
     });
-    await expect(database.write((statement) => void statement('INSERT INTO notes_mine VALUES (1)'))).rejects.toMatchObject({ code: 'not_allowed' });
+    await expect(database.write((statement) => void statement('INSERT INTO notes_mine VALUES (1)'))).rejects.toMatchObject({
+      code: 'not_allowed',
+    });
     expect(() => database.all('SELECT * FROM notes_view')).toThrow(expect.objectContaining({ code: 'not_allowed' }));
     expect(store.all('SELECT a FROM secret')).toMatchObject([{ a: 42 }]);
   });

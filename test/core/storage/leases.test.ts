@@ -10,7 +10,12 @@ describe('leases', () => {
     const clock = manualClock();
     const store = temporaryStore(undefined, clock);
     const [mine, other] = [createLeases(store, clock, 'a'), createLeases(store, clock, 'b')];
-    const results = await Promise.all([mine.acquire('x', 1_000), other.acquire('x', 1_000), mine.acquire('x', 1_000), other.acquire('y', 1_000)]);
+    const results = await Promise.all([
+      mine.acquire('x', 1_000),
+      other.acquire('x', 1_000),
+      mine.acquire('x', 1_000),
+      other.acquire('y', 1_000),
+    ]);
     expect(results.map((lease) => lease !== null)).toEqual([true, false, false, true]);
     await results[0]?.release();
     const next = await other.acquire('x', 1_000);

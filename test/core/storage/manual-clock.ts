@@ -6,7 +6,11 @@ interface Timer {
 }
 
 /** Time that moves only by `advance`. With `jump`, a sleep moves it at once. */
-export function manualClock({ start = 1_700_000_000_000, jump = false } = {}): Clock & { advance(ms: number): void; readonly slept: readonly number[]; pending(): number } {
+export function manualClock({ start = 1_700_000_000_000, jump = false } = {}): Clock & {
+  advance(ms: number): void;
+  readonly slept: readonly number[];
+  pending(): number;
+} {
   let now = start;
   let timers: Timer[] = [];
   const slept: number[] = [];

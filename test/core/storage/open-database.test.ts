@@ -39,7 +39,9 @@ describe('openDatabase', () => {
     ['a bigint beyond 64 bits', [2n ** 63n, 'x'], 'parameter 1 is beyond 64 bits'],
   ])('refuses %s', (_name, values, text) => {
     const database = withTable();
-    expect(() => database.run('INSERT INTO t VALUES (?, ?)', ...(values as SqlValue[]))).toThrow(expect.objectContaining({ code: 'parameter_invalid', message: expect.stringContaining(text) }));
+    expect(() => database.run('INSERT INTO t VALUES (?, ?)', ...(values as SqlValue[]))).toThrow(
+      expect.objectContaining({ code: 'parameter_invalid', message: expect.stringContaining(text) }),
+    );
     expect(database.all('SELECT * FROM t')).toEqual([]);
   });
 
@@ -64,14 +66,23 @@ describe('openDatabase', () => {
   it('reports a damaged file with its name and a cure, and leaves it as it is', () => {
     const file = join(temporaryFolder(), 'broken.db');
     writeFileSync(file, 'this is no database '.repeat(500));
-    expect(() => openDatabase(file)).toThrow(expect.objectContaining({ code: 'database_failed', where: file, message: expect.stringContaining('damaged'), cure: expect.stringContaining('backup') }));
+    expect(() => openDatabase(file)).toThrow(
+      expect.objectContaining({
+        code: 'database_failed',
+        where: file,
+        message: expect.stringContaining('damaged'),
+        cure: expect.stringContaining('backup'),
+      }),
+    );
     expect(existsSync(file)).toBe(true);
     expect(readFileSync(file, 'utf8')).toBe('this is no database '.repeat(500));
   });
 
   it('reports a file that cannot be opened', () => {
     const file = join(temporaryFolder(), 'missing', 'x.db');
-    expect(() => openDatabase(file)).toThrow(expect.objectContaining({ code: 'database_failed', where: file, cure: expect.stringContaining('folder') }));
+    expect(() => openDatabase(file)).toThrow(
+      expect.objectContaining({ code: 'database_failed', where: file, cure: expect.stringContaining('folder') }),
+    );
   });
 
   it('reports a full disk with what to do, and works again when there is space', () => {
@@ -80,7 +91,13 @@ describe('openDatabase', () => {
     const fill = (): void => {
       for (let count = 0; count < 1_000; count += 1) database.run('INSERT INTO t VALUES (?, ?)', count, 'x'.repeat(500));
     };
-    expect(fill).toThrow(expect.objectContaining({ code: 'database_failed', message: expect.stringContaining('the disk is full'), cure: expect.stringContaining('free some space') }));
+    expect(fill).toThrow(
+      expect.objectContaining({
+        code: 'database_failed',
+        message: expect.stringContaining('the disk is full'),
+        cure: expect.stringContaining('free some space'),
+      }),
+    );
     database.exec('PRAGMA max_page_count = 100000');
     expect(fill).not.toThrow();
   });

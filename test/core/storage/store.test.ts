@@ -10,7 +10,8 @@ function withTable(store = temporaryStore()): Store {
   return store;
 }
 
-const insert = (store: Store, a: number, b = ''): Promise<void> => store.write((statement) => void statement('INSERT INTO t VALUES (?, ?)', a, b));
+const insert = (store: Store, a: number, b = ''): Promise<void> =>
+  store.write((statement) => void statement('INSERT INTO t VALUES (?, ?)', a, b));
 
 function numbers(store: Store): unknown[] {
   return store.all('SELECT a FROM t ORDER BY a').map((row) => row.a);
@@ -61,7 +62,12 @@ describe('Store.write', () => {
     expect(results[1]).toMatchObject({ reason: { message: 'mine' } });
     expect(results[2]).toMatchObject({ reason: { code: 'database_failed' } });
     expect(numbers(store)).toEqual([1, 3]);
-    await expect(store.write((statement) => { statement('INSERT INTO t VALUES (?, ?)', 4, ''); throw new Error('alone'); })).rejects.toThrow('alone');
+    await expect(
+      store.write((statement) => {
+        statement('INSERT INTO t VALUES (?, ?)', 4, '');
+        throw new Error('alone');
+      }),
+    ).rejects.toThrow('alone');
     expect(numbers(store)).toEqual([1, 3]);
   });
 
@@ -94,7 +100,12 @@ describe('Store.write', () => {
     const store = withTable(temporaryStore(undefined, manualClock({ jump: true })));
     const other = openDatabase(store.file);
     other.exec('BEGIN IMMEDIATE');
-    await expect(insert(store, 1)).rejects.toMatchObject({ code: 'database_failed', retryable: true, where: store.file, message: expect.stringContaining('another process') });
+    await expect(insert(store, 1)).rejects.toMatchObject({
+      code: 'database_failed',
+      retryable: true,
+      where: store.file,
+      message: expect.stringContaining('another process'),
+    });
     other.exec('ROLLBACK');
     await insert(store, 2);
     expect(numbers(store)).toEqual([2]);
@@ -142,13 +153,17 @@ describe('Store.migrate', () => {
 
   it('undoes a migration that fails', () => {
     const store = temporaryStore();
-    expect(() => store.migrate('bad', ['CREATE TABLE bad (a)', 'CREATE NONSENSE'])).toThrow(expect.objectContaining({ code: 'database_failed' }));
+    expect(() => store.migrate('bad', ['CREATE TABLE bad (a)', 'CREATE NONSENSE'])).toThrow(
+      expect.objectContaining({ code: 'database_failed' }),
+    );
     expect(store.get(`SELECT name FROM sqlite_schema WHERE name = 'bad'`)).toBeNull();
   });
 
   it('refuses tables of a newer version', () => {
     const store = temporaryStore();
     store.migrate('notes', ['CREATE TABLE notes (a)', 'ALTER TABLE notes ADD COLUMN b']);
-    expect(() => store.migrate('notes', ['CREATE TABLE notes (a)'])).toThrow(expect.objectContaining({ code: 'database_failed', cure: expect.stringContaining('newer Pith') }));
+    expect(() => store.migrate('notes', ['CREATE TABLE notes (a)'])).toThrow(
+      expect.objectContaining({ code: 'database_failed', cure: expect.stringContaining('newer Pith') }),
+    );
   });
 });

@@ -46,7 +46,10 @@ describe('thread queue', () => {
   it('K45 goes on after a task that failed', async () => {
     const { queue, store } = setup();
     const results = await Promise.allSettled([queue.run('t', () => Promise.reject(new Error('mine'))), queue.run('t', async () => 2)]);
-    expect(results).toMatchObject([{ status: 'rejected', reason: { message: 'mine' } }, { status: 'fulfilled', value: 2 }]);
+    expect(results).toMatchObject([
+      { status: 'rejected', reason: { message: 'mine' } },
+      { status: 'fulfilled', value: 2 },
+    ]);
     expect(store.all('SELECT * FROM leases')).toEqual([]);
   });
 
@@ -74,7 +77,11 @@ describe('thread queue', () => {
     const other = createLeases(store, clock, 'other');
     await store.write((statement) => void statement('INSERT INTO leases VALUES (?, ?, ?)', 'thread:t', 'other', clock.now() + 60_000));
     const start = clock.now();
-    await expect(queue.run('t', async () => 1)).rejects.toMatchObject({ code: 'thread_busy', where: 't', cure: expect.stringContaining('another thread') });
+    await expect(queue.run('t', async () => 1)).rejects.toMatchObject({
+      code: 'thread_busy',
+      where: 't',
+      cure: expect.stringContaining('another thread'),
+    });
     expect(clock.now() - start).toBeGreaterThanOrEqual(3_000); // longer than a lease that a dead process left
     expect(await queue.run('u', async () => 'free')).toBe('free');
     expect(await other.acquire('thread:t', 1)).toBeNull();
@@ -102,7 +109,10 @@ describe('thread queue', () => {
   it('lets the next one in when taking the lease fails, and releases once', async () => {
     const clock = manualClock();
     const release = vi.fn(() => Promise.resolve());
-    const acquire = vi.fn<Leases['acquire']>().mockRejectedValueOnce(new Error('disk')).mockResolvedValue({ name: 'x', lost: new AbortController().signal, release });
+    const acquire = vi
+      .fn<Leases['acquire']>()
+      .mockRejectedValueOnce(new Error('disk'))
+      .mockResolvedValue({ name: 'x', lost: new AbortController().signal, release });
     const queue = createThreadQueue({ acquire }, clock);
     const [first, second] = await Promise.allSettled([queue.acquire('t'), queue.acquire('t')]);
     expect(first).toMatchObject({ status: 'rejected', reason: { message: 'disk' } });

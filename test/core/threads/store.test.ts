@@ -12,13 +12,36 @@ const usage = { inputTokens: 10, outputTokens: 2 };
 
 function turnOf(id: string, threadId: string, changes: Partial<TurnRecord> = {}): TurnRecord {
   return {
-    id, threadId, agent: { id: 'helper', prompt: 'p' } as TurnRecord['agent'], channelId: 'cli', userId: 'me', policy: { denyTools: ['x'] }, correlationId: 'c1',
-    depth: 0, state: 'running', steps: 0, usage: { inputTokens: 0, outputTokens: 0 }, startedAt: 5, ...changes,
+    id,
+    threadId,
+    agent: { id: 'helper', prompt: 'p' } as TurnRecord['agent'],
+    channelId: 'cli',
+    userId: 'me',
+    policy: { denyTools: ['x'] },
+    correlationId: 'c1',
+    depth: 0,
+    state: 'running',
+    steps: 0,
+    usage: { inputTokens: 0, outputTokens: 0 },
+    startedAt: 5,
+    ...changes,
   };
 }
 
 function callOf(turnId: string, step: number, index: number): CallRecord {
-  return { turnId, step, index, callId: `call-${step}-${index}`, name: 'read', extensionId: 'files', tool: 'read', input: { path: 'a' }, effect: 'read', state: 'requested', result: null };
+  return {
+    turnId,
+    step,
+    index,
+    callId: `call-${step}-${index}`,
+    name: 'read',
+    extensionId: 'files',
+    tool: 'read',
+    input: { path: 'a' },
+    effect: 'read',
+    state: 'requested',
+    result: null,
+  };
 }
 
 interface Setup {
@@ -33,8 +56,11 @@ function setup(): Setup {
   const store = temporaryStore(undefined, clock);
   const threads = createThreads(store, clock);
   return {
-    clock, store, threads,
-    begin: (threadId, turnId, text) => threads.beginTurn({ id: threadId, agentId: 'helper', date: '2025-01-02', title: text }, turnOf(turnId, threadId), [user(text)]),
+    clock,
+    store,
+    threads,
+    begin: (threadId, turnId, text) =>
+      threads.beginTurn({ id: threadId, agentId: 'helper', date: '2025-01-02', title: text }, turnOf(turnId, threadId), [user(text)]),
   };
 }
 
@@ -42,7 +68,13 @@ describe('Threads', () => {
   it('K45 persists each step with its calls, and the turn continues from there', async () => {
     const { threads, begin } = setup();
     await begin('t', 'turn-1', 'hello');
-    await threads.recordStep('turn-1', 0, assistant('looking'), [callOf('turn-1', 0, 0), callOf('turn-1', 0, 1), callOf('turn-1', 0, 2)], usage);
+    await threads.recordStep(
+      'turn-1',
+      0,
+      assistant('looking'),
+      [callOf('turn-1', 0, 0), callOf('turn-1', 0, 1), callOf('turn-1', 0, 2)],
+      usage,
+    );
     await threads.startCall('turn-1', 0, 0);
     await threads.startCall('turn-1', 0, 1);
     await threads.finishCall('turn-1', 0, 0, { ok: true, output: { lines: 3 }, retain: { key: 'k', digest: 'd' } });
@@ -55,7 +87,10 @@ describe('Threads', () => {
       callOf('turn-1', 0, 2),
     ]);
 
-    const results: Message = { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'call-0-0', toolName: 'read', output: { type: 'json', value: { lines: 3 } } }] };
+    const results: Message = {
+      role: 'tool',
+      content: [{ type: 'tool-result', toolCallId: 'call-0-0', toolName: 'read', output: { type: 'json', value: { lines: 3 } } }],
+    };
     await threads.recordResults('turn-1', 0, results, { 'call-0-0': { key: 'k', digest: 'd' } });
     expect(threads.load('t')?.messages).toEqual([
       { seq: 1, turnId: 'turn-1', message: user('hello'), retain: {} },
@@ -85,17 +120,27 @@ describe('Threads', () => {
     clock.advance(1_000);
     await begin('b', 'turn-2', 'other');
     clock.advance(1_000);
-    await threads.beginTurn({ id: 'a', agentId: 'helper', date: '2099-09-09', title: 'second words' }, turnOf('turn-3', 'a'), [user('again')]);
+    await threads.beginTurn({ id: 'a', agentId: 'helper', date: '2099-09-09', title: 'second words' }, turnOf('turn-3', 'a'), [
+      user('again'),
+    ]);
     expect(threads.list(10).map((thread) => thread.id)).toEqual(['a', 'b']);
-    expect(threads.list(1)).toEqual([{ id: 'a', agentId: 'helper', date: '2025-01-02', title: 'first words ', createdAt: start, updatedAt: start + 2_000, compactions: 0 }]);
-    expect(threads.load('a')?.messages.map(({ seq, turnId }) => [seq, turnId])).toEqual([[1, 'turn-1'], [2, 'turn-3']]);
+    expect(threads.list(1)).toEqual([
+      { id: 'a', agentId: 'helper', date: '2025-01-02', title: 'first words ', createdAt: start, updatedAt: start + 2_000, compactions: 0 },
+    ]);
+    expect(threads.load('a')?.messages.map(({ seq, turnId }) => [seq, turnId])).toEqual([
+      [1, 'turn-1'],
+      [2, 'turn-3'],
+    ]);
   });
 
   it('replaces the oldest messages by a summary, in one commit, and later ones keep their numbers', async () => {
     const { threads, begin } = setup();
     await begin('t', 'turn-1', 'one');
     for (const step of [0, 1, 2]) await threads.recordStep('turn-1', step, assistant(`step ${step}`), [], usage);
-    await threads.compact('t', 3, [{ message: user('summary'), retain: {} }, { message: assistant('kept'), retain: { c: { key: 'k', digest: 'd' } } }]);
+    await threads.compact('t', 3, [
+      { message: user('summary'), retain: {} },
+      { message: assistant('kept'), retain: { c: { key: 'k', digest: 'd' } } },
+    ]);
     const after = threads.load('t');
     expect(after?.thread.compactions).toBe(1);
     expect(after?.messages.map(({ seq, message, retain }) => [seq, message, retain])).toEqual([
@@ -127,12 +172,19 @@ describe('Threads', () => {
     await begin('good', 'turn-1', 'fine');
     await begin('bad', 'turn-2', 'broken');
     await store.write((statement) => void statement(`UPDATE messages SET message = '{"role":"user"' WHERE thread = 'bad'`));
-    const failure = { code: 'database_failed', where: store.file, cure: expect.stringContaining('new thread'), message: expect.stringContaining(`message 1 of thread 'bad'`) };
+    const failure = {
+      code: 'database_failed',
+      where: store.file,
+      cure: expect.stringContaining('new thread'),
+      message: expect.stringContaining(`message 1 of thread 'bad'`),
+    };
     expect(() => threads.load('bad')).toThrow(expect.objectContaining(failure));
     await store.write((statement) => void statement(`UPDATE messages SET message = '{"role":"nobody","content":[]}' WHERE thread = 'bad'`));
     expect(() => threads.load('bad')).toThrow(expect.objectContaining(failure));
     await store.write((statement) => void statement(`UPDATE turnagents SET agent = '[]' WHERE turn = 'turn-2'`));
-    expect(() => threads.unfinished('bad')).toThrow(expect.objectContaining({ message: expect.stringContaining(`the agent of turn 'turn-2' of thread 'bad'`) }));
+    expect(() => threads.unfinished('bad')).toThrow(
+      expect.objectContaining({ message: expect.stringContaining(`the agent of turn 'turn-2' of thread 'bad'`) }),
+    );
     expect(threads.load('good')?.messages).toHaveLength(1);
     expect(threads.list(10)).toHaveLength(2);
   });
