@@ -72,7 +72,7 @@ async function common(rules: ImportRules) {
     logLevel: 'silent',
     legalComments: 'none',
     tsconfigRaw: { compilerOptions: { experimentalDecorators: true, target: 'ES2022', verbatimModuleSyntax: false } },
-    plugins: [await contractShim(), importRules(rules)],
+    plugins: [await contractShim(), ...(rules.bundlePackages ? [englishOnly] : []), importRules(rules)],
   } as const satisfies BuildOptions;
 }
 
