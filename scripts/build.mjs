@@ -35,7 +35,7 @@ async function bundleCore() {
       main: 'core/main.ts',
       'core/contract/index': 'core/contract/index.ts',
       'core/testing/index': 'core/testing/index.ts',
-      'ship-extensions': 'core/host/ship-extensions.ts',
+      'ship-extensions': 'core/host/bundles/ship-extensions.ts',
     },
     outdir: dist,
     outExtension: { '.js': '.js' },

@@ -47,7 +47,10 @@ ${chat.map((command) => `| \`/${usage(command)}\` | ${command.description} |`).j
 function section(command: Described): string {
   const { arguments: given = [], options = [], description } = command;
   const parts = [`## pith ${command.path}`, `${description}.`, `\`\`\`console\nnpx pith ${commandUsage(command)}\n\`\`\``];
-  if (given.length > 0) parts.push(['| argument | is |', '|---|---|', ...given.map((argument) => `| \`${argument.name}\` | ${argument.description} |`)].join('\n'));
+  if (given.length > 0)
+    parts.push(
+      ['| argument | is |', '|---|---|', ...given.map((argument) => `| \`${argument.name}\` | ${argument.description} |`)].join('\n'),
+    );
   if (options.length > 0) parts.push(optionTable(options));
   return parts.join('\n\n');
 }
@@ -55,7 +58,8 @@ function section(command: Described): string {
 function optionTable(options: readonly CommandOption[]): string {
   const rows = options.map((option) => {
     const names = [...(option.short === undefined ? [] : [`\`-${option.short}\``]), `\`${optionUsage(option)}\``].join(', ');
-    const fallback = option.default === undefined || option.default === false || option.default === '' ? '' : ` (default ${String(option.default)})`;
+    const fallback =
+      option.default === undefined || option.default === false || option.default === '' ? '' : ` (default ${String(option.default)})`;
     return `| ${names} | ${option.description}${fallback} |`;
   });
   return ['| option | does |', '|---|---|', ...rows].join('\n');
@@ -73,9 +77,12 @@ function byPath(a: { readonly path: string }, b: { readonly path: string }): num
 async function expectAll(root: string, known: readonly Described[]): Promise<void> {
   const folder = path.join(root, 'sandbox/extensions');
   for (const id of await readdir(folder)) {
-    const manifest = parse(await readFile(path.join(folder, id, 'manifest.yaml'), 'utf8')) as { readonly commands?: readonly { readonly path: string }[] };
+    const manifest = parse(await readFile(path.join(folder, id, 'manifest.yaml'), 'utf8')) as {
+      readonly commands?: readonly { readonly path: string }[];
+    };
     for (const { path: declared } of manifest.commands ?? []) {
-      if (!known.some((command) => command.path === declared || command.path.startsWith(`${declared} `))) throw new Error(`the commands '${declared}' of ${id} are missing in scripts/docs/commands-page.ts`);
+      if (!known.some((command) => command.path === declared || command.path.startsWith(`${declared} `)))
+        throw new Error(`the commands '${declared}' of ${id} are missing in scripts/docs/commands-page.ts`);
     }
   }
 }

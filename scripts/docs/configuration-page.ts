@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { manifestSchema } from '../../core/contract/manifest.ts';
-import { agentFileSchema } from '../../core/host/agent-file.ts';
-import { ENVIRONMENT_SETTINGS } from '../../core/host/settings-environment.ts';
-import { settingsSchema } from '../../core/host/settings-schema.ts';
+import { agentFileSchema } from '../../core/host/discovery/agent-file.ts';
+import { ENVIRONMENT_SETTINGS } from '../../core/host/settings/settings-environment.ts';
+import { settingsSchema } from '../../core/host/settings/settings-schema.ts';
 import { agentSkillsSchema, configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
 import { keyTable, rowsOf, schemaOf } from './schema-rows.ts';
 import { AGENT_SKILLS, SKILLS_SETTINGS } from './skills-settings.ts';
@@ -45,7 +45,10 @@ Paths are relative to the file that they stand in unless the table says otherwis
 
 ## Settings
 
-${keyTable(rowsOf(schemaOf(settingsSchema())).filter(({ key }) => key !== 'skills'), new Map())}
+${keyTable(
+  rowsOf(schemaOf(settingsSchema())).filter(({ key }) => key !== 'skills'),
+  new Map(),
+)}
 
 Further keys below \`extensions.<id>\` are the extension's own: they override the \`config\` of its manifest, and the extension checks them.
 
@@ -69,7 +72,9 @@ ${keyTable(rowsOf(schemaOf(configSchema())), SKILLS_SETTINGS)}
 
 | variable | sets |
 |---|---|
-${Object.entries(ENVIRONMENT_SETTINGS).map(([name, [setting, kind]]) => `| \`${name}\` | \`${setting}\`${kind === 'list' ? ', separated by commas' : ''} |`).join('\n')}
+${Object.entries(ENVIRONMENT_SETTINGS)
+  .map(([name, [setting, kind]]) => `| \`${name}\` | \`${setting}\`${kind === 'list' ? ', separated by commas' : ''} |`)
+  .join('\n')}
 | \`PITH_SKILLS_<KEY>\` | \`skills.<key>\`, as JSON or plain text |
 | \`PITH_SANDBOX\` | the sandbox, where \`--sandbox\` does not |
 | \`NO_COLOR\` | no colours |

@@ -17,7 +17,9 @@ const FURTHER: ReadonlyMap<string, string> = new Map([
 /** The words at the head of the contract, and some that the guides use. */
 export async function glossaryPage(root: string): Promise<string> {
   const contract = await readFile(path.join(root, 'core/contract/index.ts'), 'utf8');
-  const words = [...contract.matchAll(/^ \* - \*\*([^*]+)\*\*: (.+)$/gm)].map(([, word = '', meaning = '']) => [word, meaning.replace(/\.$/, '')] as const);
+  const words = [...contract.matchAll(/^ \* - \*\*([^*]+)\*\*: (.+)$/gm)].map(
+    ([, word = '', meaning = '']) => [word, meaning.replace(/\.$/, '')] as const,
+  );
   if (words.length < 10) throw new Error('the head of core/contract/index.ts has no list of words');
   const rows = [...words, ...FURTHER].sort(([a], [b]) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
   return `<!-- made from core/contract/index.ts by npm run docs -->

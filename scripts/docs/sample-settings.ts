@@ -1,5 +1,5 @@
 import { configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
-import { settingsSchema } from '../../core/host/settings-schema.ts';
+import { settingsSchema } from '../../core/host/settings/settings-schema.ts';
 import { schemaOf, type Schema } from './schema-rows.ts';
 import { SKILLS_SETTINGS } from './skills-settings.ts';
 
@@ -37,18 +37,27 @@ function part(name: string, schema: Schema, path: string, depth: number): readon
   const meaning = schema.description ?? (path.startsWith('skills.') ? SKILLS_SETTINGS.get(path.slice('skills.'.length)) : undefined) ?? '';
   const explained = wrap(meaning, 116 - pad.length).map((line) => `## ${pad}${line}`);
   const below = Object.entries(schema.properties ?? {});
-  if (below.length > 0) return [...explained, `# ${pad}${name}:`, ...below.flatMap(([key, value]) => part(key, value, `${path}.${key}`, depth + 1))];
+  if (below.length > 0)
+    return [...explained, `# ${pad}${name}:`, ...below.flatMap(([key, value]) => part(key, value, `${path}.${key}`, depth + 1))];
   return [...explained, ...yamlLines(name, EXAMPLES.get(path) ?? schema.default ?? null).map((line) => `# ${pad}${line}`)];
 }
 
 function yamlLines(name: string, value: unknown): readonly string[] {
   if (!isMap(value)) return [`${name}: ${flow(value)}`];
-  return [`${name}:`, ...Object.entries(value).flatMap(([key, inner]) => yamlLines(key, inner)).map((line) => `  ${line}`)];
+  return [
+    `${name}:`,
+    ...Object.entries(value)
+      .flatMap(([key, inner]) => yamlLines(key, inner))
+      .map((line) => `  ${line}`),
+  ];
 }
 
 function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
-  if (isMap(value)) return `{ ${Object.entries(value).map(([key, inner]) => `${key}: ${flow(inner)}`).join(', ')} }`;
+  if (isMap(value))
+    return `{ ${Object.entries(value)
+      .map(([key, inner]) => `${key}: ${flow(inner)}`)
+      .join(', ')} }`;
   return typeof value === 'string' && /^$|^[^\w./~]|[:,[\]{}#]/.test(value) ? JSON.stringify(value) : String(value);
 }
 

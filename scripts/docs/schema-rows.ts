@@ -33,7 +33,8 @@ export function rowsOf(schema: Schema, above = ''): readonly Row[] {
     return [{ key, type: typeOf(below), fallback: fallbackOf(below), description: below.description ?? '' }, ...rowsOf(below, key)];
   });
   const open = schema.additionalProperties;
-  const any = typeof open === 'object' && Object.keys(open).length > 0 && open.properties !== undefined ? rowsOf(open, `${above}.<name>`) : [];
+  const any =
+    typeof open === 'object' && Object.keys(open).length > 0 && open.properties !== undefined ? rowsOf(open, `${above}.<name>`) : [];
   return [...named, ...any];
 }
 
@@ -41,8 +42,12 @@ export function rowsOf(schema: Schema, above = ''): readonly Row[] {
 export function keyTable(rows: readonly Row[], meanings: ReadonlyMap<string, string> = new Map()): string {
   const strangers = [...meanings.keys()].filter((key) => !rows.some((row) => row.key === key));
   const silent = rows.filter((row) => row.description === '' && !meanings.has(row.key)).map(({ key }) => key);
-  if (strangers.length + silent.length > 0) throw new Error(`keys without a meaning: ${silent.join(', ') || 'none'}; meanings without a key: ${strangers.join(', ') || 'none'}`);
-  const lines = rows.map((row) => `| \`${row.key}\` | ${row.type.replaceAll('|', '\\|')} | ${row.fallback} | ${(meanings.get(row.key) ?? row.description).replaceAll('|', '\\|')} |`);
+  if (strangers.length + silent.length > 0)
+    throw new Error(`keys without a meaning: ${silent.join(', ') || 'none'}; meanings without a key: ${strangers.join(', ') || 'none'}`);
+  const lines = rows.map(
+    (row) =>
+      `| \`${row.key}\` | ${row.type.replaceAll('|', '\\|')} | ${row.fallback} | ${(meanings.get(row.key) ?? row.description).replaceAll('|', '\\|')} |`,
+  );
   return ['| key | value | default | meaning |', '|---|---|---|---|', ...lines].join('\n');
 }
 

@@ -3,7 +3,10 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['enabled', 'false leaves out the catalog, the skill tools and bound skills; `--no-skills` does the same for one command.'],
   ['allowed', 'Ids that may be used; empty means all.'],
   ['disabled', 'Ids that may not be used.'],
-  ['sources', 'Folders of skills beside the default ones; `{ replace: […] }` takes the place of all of them. Relative to the project, the folder that holds the sandbox.'],
+  [
+    'sources',
+    'Folders of skills beside the default ones; `{ replace: […] }` takes the place of all of them. Relative to the project, the folder that holds the sandbox.',
+  ],
   ['skills_path', 'One more folder of skills.'],
   ['poll_seconds', 'Seconds between looks at the folders; 0 switches them off. A turn looks anyway.'],
   ['trusted_links', 'Folders outside of a source to which its links may lead.'],
@@ -17,7 +20,10 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
 
 /** What the keys of `agent.skills` mean. */
 export const AGENT_SKILLS: ReadonlyMap<string, string> = new Map([
-  ['mode', 'How the agent meets skills. `catalog`: one line for each, and tools to read them; `none`: not at all. `single_tool` and `triggers` come later.'],
+  [
+    'mode',
+    'How the agent meets skills. `catalog`: one line for each, and tools to read them; `none`: not at all. `single_tool` and `triggers` come later.',
+  ],
   ['allow', 'Patterns over ids, names and `source/id`; `*` stands for any text.'],
   ['deny', 'As `allow`; what matches is left out.'],
   ['scope', '`declared`: only what the manifest itself names.'],

@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { filesBelow, read } from './repository.ts';
 
 const lines = (file: string) => read(file).trimEnd().split('\n').length;
-const tooLong = (files: readonly string[], most: number) => files.map((file) => [file, lines(file)] as const).filter(([, count]) => count > most).map(([file, count]) => `${file}: ${count} lines`);
+const tooLong = (files: readonly string[], most: number) =>
+  files
+    .map((file) => [file, lines(file)] as const)
+    .filter(([, count]) => count > most)
+    .map(([file, count]) => `${file}: ${count} lines`);
 
 const SOURCES = ['core', 'sandbox/extensions', 'scripts', 'bin'].flatMap((folder) => filesBelow(folder, '.ts', '.mjs', ''));
 
@@ -22,6 +26,8 @@ describe('file size', () => {
   });
 
   it('no file is named for nothing: utils, helpers, manager', () => {
-    expect([...SOURCES, ...filesBelow('test', '.ts')].filter((file) => /(?:^|[-/])(?:utils?|helpers?|managers?)(?:[-./]|$)/.test(file))).toEqual([]);
+    expect(
+      [...SOURCES, ...filesBelow('test', '.ts')].filter((file) => /(?:^|[-/])(?:utils?|helpers?|managers?)(?:[-./]|$)/.test(file)),
+    ).toEqual([]);
   });
 });

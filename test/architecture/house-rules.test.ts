@@ -14,7 +14,12 @@ function uses(pattern: RegExp, allowed: RegExp): readonly string[] {
 
 describe('house rules', () => {
   it('time comes from the clock', () => {
-    expect(uses(/\bDate\.now\(|new Date\(\)|(?<![.\w])set(?:Timeout|Interval)\(/, /^core\/(?:host\/system-clock\.ts|testing\/leak-check\.ts|cli\/)/)).toEqual([]);
+    expect(
+      uses(
+        /\bDate\.now\(|new Date\(\)|(?<![.\w])set(?:Timeout|Interval)\(/,
+        /^core\/(?:host\/system-clock\.ts|testing\/leak-check\.ts|cli\/)/,
+      ),
+    ).toEqual([]);
   });
 
   it('the environment is read by the kernel and the command line only', () => {
@@ -23,7 +28,9 @@ describe('house rules', () => {
 
   it('nobody writes to the console; the command line and the terminal have their streams', () => {
     expect(uses(/\bconsole\.\w/, /^$/)).toEqual([]);
-    expect(uses(/\bprocess\.std(?:out|err)\.write/, /^core\/(?:cli\/|host\/(?:logger|stray-errors)\.ts)|^sandbox\/extensions\/cli_channel\//)).toEqual([]);
+    expect(
+      uses(/\bprocess\.std(?:out|err)\.write/, /^core\/(?:cli\/|host\/(?:logger|stray-errors)\.ts)|^sandbox\/extensions\/cli_channel\//),
+    ).toEqual([]);
   });
 
   it('no error is swallowed: a catch without a name says why in a comment', () => {
@@ -33,10 +40,12 @@ describe('house rules', () => {
 
   it('core names no extension', () => {
     const pattern = new RegExp(`['"\`](?:${EXTENSIONS.join('|')})(?:/[a-z_]+)?['"\`]`);
-    const found = filesBelow('core', '.ts').flatMap((file) => places(file, withoutComments(read(file)), pattern).map((place) => place.replace(/:\d+$/, '')));
+    const found = filesBelow('core', '.ts').flatMap((file) =>
+      places(file, withoutComments(read(file)), pattern).map((place) => place.replace(/:\d+$/, '')),
+    );
     expect(EXTENSIONS.length).toBeGreaterThan(3);
     expect([...new Set(found)]).toEqual([
-      'core/host/agent-keys.ts', // the documented default of an AGENT.md (K40)
+      'core/host/discovery/agent-keys.ts', // the documented default of an AGENT.md (K40)
       'core/storage/key-value.ts', // the name of a table, not of an extension
     ]);
   });
@@ -55,8 +64,12 @@ describe('house rules', () => {
 
   it('no file names a machine or a package registry', () => {
     const homes = ['home', 'Users'].map((folder) => `/${folder}/(?!(?:ada|someone|user|you|me)\\b)[a-z]+/`);
-    const pattern = new RegExp([...homes, `/${'work'}/(?:main|shared)`, `/${'root'}/`, `registry\\.(?:npm|yarn)[a-z]*\\.`, `"${'resolved'}":`].join('|'));
-    const root = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isFile() && entry.name !== '.env').map(({ name }) => name);
+    const pattern = new RegExp(
+      [...homes, `/${'work'}/(?:main|shared)`, `/${'root'}/`, `registry\\.(?:npm|yarn)[a-z]*\\.`, `"${'resolved'}":`].join('|'),
+    );
+    const root = readdirSync(ROOT, { withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name !== '.env')
+      .map(({ name }) => name);
     const files = [...root, '.ci/run', ...['core', 'sandbox', 'scripts', 'bin', 'test', 'docs'].flatMap((folder) => filesBelow(folder))];
     const found = files.flatMap((file) => {
       const bytes = readFileSync(path.join(ROOT, file));
@@ -75,7 +88,8 @@ function silentCatches(file: string, text: string): readonly string[] {
       const body = node.block.getFullText(source);
       const empty = node.block.statements.length === 0;
       const unexplained = node.variableDeclaration === undefined && !/\/\/|\/\*/.test(body);
-      if (unexplained || (empty && !/\/\/|\/\*/.test(body))) found.push(`${file}:${source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1}`);
+      if (unexplained || (empty && !/\/\/|\/\*/.test(body)))
+        found.push(`${file}:${source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1}`);
     }
     ts.forEachChild(node, visit);
   };

@@ -59,7 +59,9 @@ describe('manifest keys', () => {
   });
 
   it('a key that waits is waiting: take it off the list with its first reader', () => {
-    const acted = ['schedules', 'setup_instructions', 'permissions', 'events'].filter((name) => new RegExp(`manifest[!?]?\\.${name}\\b`).test(SOURCES));
+    const acted = ['schedules', 'setup_instructions', 'permissions', 'events'].filter((name) =>
+      new RegExp(`manifest[!?]?\\.${name}\\b`).test(SOURCES),
+    );
     expect(acted).toEqual([]);
   });
 });

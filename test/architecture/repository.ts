@@ -29,7 +29,10 @@ export function codeOnly(source: string): string {
 
 /** TypeScript without comments, of the same number of lines. */
 export function withoutComments(source: string): string {
-  return source.replace(/('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, (part, text?: string) => text ?? part.replace(/[^\n]/g, ' '));
+  return source.replace(
+    /('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,
+    (part, text?: string) => text ?? part.replace(/[^\n]/g, ' '),
+  );
 }
 
 /** `file:line` of each match. */

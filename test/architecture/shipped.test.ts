@@ -3,8 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { testKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { discover } from '../../core/host/discover.ts';
-import { openIndex } from '../../core/host/index-file.ts';
+import { discover } from '../../core/host/discovery/discover.ts';
+import { openIndex } from '../../core/host/discovery/index-file.ts';
 import { lintSkill } from '../../sandbox/extensions/skill_registry/lint.ts';
 import { read, ROOT } from './repository.ts';
 

@@ -53,7 +53,12 @@ describe('the examples and templates of extension-development', () => {
 
   it('K71 K74 the tools answer a model, and the context reaches it', async () => {
     model.add(
-      { calls: [{ name: 'greet_person', input: { name: 'Ada' } }, { name: 'get_city_time', input: { city: 'Tokio' } }] },
+      {
+        calls: [
+          { name: 'greet_person', input: { name: 'Ada' } },
+          { name: 'get_city_time', input: { city: 'Tokio' } },
+        ],
+      },
       { text: 'Done.' },
     );
     const turn = await test.run('greet Ada');

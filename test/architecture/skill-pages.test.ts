@@ -21,7 +21,17 @@ describe('the skill extension-development', () => {
 
   it('K71 lists every protocol, and none that does not exist', () => {
     expect(listed(skill, 'Protocols')).toEqual([...PROTOCOL_IDS]);
-    expect(sorted(codeSpans(read(`${folder}/references/protocols.md`).split('\n').filter((line) => line.startsWith('| `')).map((line) => line.split('|')[1]).join()))).toEqual(sorted(PROTOCOL_IDS));
+    expect(
+      sorted(
+        codeSpans(
+          read(`${folder}/references/protocols.md`)
+            .split('\n')
+            .filter((line) => line.startsWith('| `'))
+            .map((line) => line.split('|')[1])
+            .join(),
+        ),
+      ),
+    ).toEqual(sorted(PROTOCOL_IDS));
   });
 
   it('K71 lists every member of the context, and none that does not exist', () => {
@@ -45,12 +55,19 @@ describe('the skill extension-development', () => {
     ['command', 'core/contract/protocols/command-provider.ts', 'Command'],
   ])('K71 the page of %s lists every field, and none that does not exist', (id, file, name) => {
     const rows = read(`${folder}/references/${id}.md`).split('| field |')[1]?.split('\n\n')[0] ?? '';
-    expect(rows.split('\n').slice(2).flatMap((row) => codeSpans(row.split('|')[1] ?? ''))).toEqual(membersOf(file, name));
+    expect(
+      rows
+        .split('\n')
+        .slice(2)
+        .flatMap((row) => codeSpans(row.split('|')[1] ?? '')),
+    ).toEqual(membersOf(file, name));
   });
 
   it('K71 points only to files that exist, and to each of them', () => {
     const pages = [SKILL_FILE, ...PAGES];
-    const named = new Set(pages.flatMap((page) => codeSpans(read(page).replace(/<kind>/g, 'tool'))).filter((span) => /^(?:references|templates)\/./.test(span)));
+    const named = new Set(
+      pages.flatMap((page) => codeSpans(read(page).replace(/<kind>/g, 'tool'))).filter((span) => /^(?:references|templates)\/./.test(span)),
+    );
     const there = [...PAGES, ...TEMPLATES].map((file) => path.posix.relative(folder, file));
     expect([...named].filter((file) => !there.includes(file))).toEqual([]);
     const kinds = /templates\/(?:manifest|main)-[a-z]+-provider\.(?:yaml|ts)$/;
@@ -59,7 +76,12 @@ describe('the skill extension-development', () => {
 
   it('K71 has a manifest and a main file for each kind', () => {
     const kinds = ['tool', 'context', 'service', 'channel', 'scheduler', 'model', 'command'];
-    const wanted = [...kinds.flatMap((kind) => [`manifest-${kind}-provider.yaml`, `main-${kind}-provider.ts`]), 'manifest-agent.yaml', 'prompt.jinja2', 'SKILL.md'];
+    const wanted = [
+      ...kinds.flatMap((kind) => [`manifest-${kind}-provider.yaml`, `main-${kind}-provider.ts`]),
+      'manifest-agent.yaml',
+      'prompt.jinja2',
+      'SKILL.md',
+    ];
     expect(sorted(TEMPLATES.map((file) => path.basename(file)))).toEqual(sorted(wanted));
   });
 
@@ -70,10 +92,14 @@ describe('the skill extension-development', () => {
 
   it('K71 templates and examples compile against the contract', () => {
     const templates = TEMPLATES.filter((file) => file.endsWith('.ts')).map((file) => [path.basename(file), read(file)] as const);
-    const pages = [SKILL_FILE, ...PAGES].flatMap((file) => blocks(read(file), 'ts').map((block, index) => [`${path.basename(file, '.md')}-${index}.ts`, block] as const));
+    const pages = [SKILL_FILE, ...PAGES].flatMap((file) =>
+      blocks(read(file), 'ts').map((block, index) => [`${path.basename(file, '.md')}-${index}.ts`, block] as const),
+    );
     expect(pages.length).toBeGreaterThanOrEqual(PROTOCOL_IDS.length + 3);
     expect(typeErrors(new Map([...templates, ...pages]))).toEqual([]);
-    expect(typeErrors(new Map([['wrong.ts', "import { nothing } from 'pith';\nexport const text: string = nothing;\n"]])).join()).toContain('nothing');
+    expect(typeErrors(new Map([['wrong.ts', "import { nothing } from 'pith';\nexport const text: string = nothing;\n"]])).join()).toContain(
+      'nothing',
+    );
   }, 120_000);
 
   it('K71 has at most 5,000 tokens', () => {

@@ -30,7 +30,10 @@ export function blocks(markdown: string, language: string): readonly string[] {
 /** The complete example of a protocol's page. */
 export function exampleOf(page: string): { readonly manifest: string; readonly main: string } {
   const text = read(page);
-  const [manifest, main] = [blocks(text, 'yaml').find((block) => block.startsWith('id:')), blocks(text, 'ts').find((block) => block.includes('export default class'))];
+  const [manifest, main] = [
+    blocks(text, 'yaml').find((block) => block.startsWith('id:')),
+    blocks(text, 'ts').find((block) => block.includes('export default class')),
+  ];
   if (manifest === undefined || main === undefined) throw new Error(`${page} has no complete example: a yaml block and a ts block`);
   return { manifest, main };
 }
@@ -63,7 +66,9 @@ export function typeErrors(sources: ReadonlyMap<string, string>): readonly strin
 /** Names of an interface's members, from its source. */
 export function membersOf(file: string, name: string): readonly string[] {
   const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.ES2022);
-  const found = source.statements.find((statement): statement is ts.InterfaceDeclaration => ts.isInterfaceDeclaration(statement) && statement.name.text === name);
+  const found = source.statements.find(
+    (statement): statement is ts.InterfaceDeclaration => ts.isInterfaceDeclaration(statement) && statement.name.text === name,
+  );
   if (found === undefined) throw new Error(`${file} has no interface '${name}'`);
   return found.members.map((member) => (member.name as ts.Identifier).text);
 }

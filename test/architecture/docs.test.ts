@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { ERROR_CODES } from 'pith';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { settingsSchema } from '../../core/host/settings/settings-schema.ts';
+import { configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
+import { generatedPages } from '../../scripts/docs/pages.ts';
+import { filesBelow, read, ROOT } from './repository.ts';
+import { codeSpans } from './skill-text.ts';
+
+const PAGES = ['README.md', 'AGENTS.md', ...filesBelow('docs', '.md')];
+const packageJson = JSON.parse(read('package.json')) as Record<'scripts' | 'dependencies' | 'devDependencies', Record<string, string>>;
+
+describe('pages', () => {
+  it('K7 K71 those made from the code are current; mend with: npm run docs', async () => {
+    const pages = await generatedPages(ROOT);
+    expect(pages.size).toBeGreaterThan(3);
+    for (const [file, text] of pages) expect(existsSync(path.join(ROOT, file)) ? read(file) : '', file).toBe(text);
+  });
+
+  it('K7 the sample settings are valid once they are not comments any more', () => {
+    const live = read('sandbox/pith.sample.yaml')
+      .split('\n')
+      .filter((line) => !line.startsWith('##'))
+      .map((line) => line.replace(/^# /, ''))
+      .join('\n');
+    const settings = settingsSchema().safeParse(parse(live));
+    expect(settings.error?.issues ?? []).toEqual([]);
+    expect(configSchema().safeParse(settings.data?.skills).error?.issues ?? []).toEqual([]);
+    expect(Object.keys(parse(live) as object)).toEqual(Object.keys(settingsSchema().shape));
+    expect(Object.keys(settings.data?.skills ?? {})).toEqual(Object.keys(configSchema().shape));
+    expect(parse(read('sandbox/pith.sample.yaml'))).toBeNull();
+  });
+
+  it('point to files that exist', () => {
+    const dead = PAGES.flatMap((page) =>
+      [...read(page).matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)]
+        .map(([, target = '']) => path.posix.join(path.posix.dirname(page), target))
+        .filter((target) => !existsSync(path.join(ROOT, target)))
+        .map((target) => `${page} → ${target}`),
+    );
+    expect(dead).toEqual([]);
+  });
+
+  it('name npm scripts that exist', () => {
+    const named = PAGES.flatMap((page) => [...read(page).matchAll(/npm run (?:--silent )?([a-z:]+)/g)].map(([, script = '']) => script));
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((script) => packageJson.scripts[script] === undefined)).toEqual([]);
+  });
+
+  it('explain codes that exist', () => {
+    const rows = read('docs/troubleshooting.md')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'));
+    const codes = rows.flatMap((row) => codeSpans(row.split('|')[1] ?? ''));
+    expect(codes.length).toBeGreaterThan(10);
+    expect(codes.filter((code) => !(ERROR_CODES as readonly string[]).includes(code))).toEqual([]);
+  });
+
+  it('ADR 15 has a line for each package, and for no other', () => {
+    const text = read('docs/adr/0015-dependencies.md');
+    const rows = text
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .flatMap((row) => codeSpans(row.split('|')[1] ?? ''));
+    expect(rows.sort()).toEqual(Object.keys(packageJson.dependencies).sort());
+    expect(Object.keys(packageJson.devDependencies).filter((name) => !name.startsWith('@types/') && !text.includes(`\`${name}\``))).toEqual(
+      [],
+    );
+  });
+
+  it('ADRs are numbered without a gap, and each says context, decision and consequences', () => {
+    const decisions = filesBelow('docs/adr', '.md');
+    expect(decisions.map((file) => Number(path.basename(file).slice(0, 4)))).toEqual(decisions.map((_, index) => index + 1));
+    const whole = decisions.filter((file) => /\*\*Context\.\*\*/.test(read(file)) && /\*\*Decision\.\*\*/.test(read(file)));
+    expect(whole.length).toBeGreaterThanOrEqual(14);
+  });
+
+  it('the drawing is well formed and described', () => {
+    const drawing = read('docs/pith.svg');
+    expect(drawing).toMatch(/^<svg [^>]*role="img"[^>]*aria-labelledby="title description"/);
+    const open = [...drawing.matchAll(/<(?!\/|\?|!)([a-z]+)(?:\s[^>]*[^/])?>/g)].length;
+    expect([...drawing.matchAll(/<\/[a-z]+>/g)]).toHaveLength(open);
+  });
+});
