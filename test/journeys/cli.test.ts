@@ -1,0 +1,356 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
+import { agentFile, skillFile, toolExtension } from './sandbox-files.ts';
+
+let folder: Folder;
+beforeAll(async () => {
+  folder = await projectFolder({
+    'skills/gamma/SKILL.md': skillFile('gamma', 'Reads gamma logs, units and outliers.', 'Gamma logs are in sievert.'),
+    'skills/broken/SKILL.md': '# No frontmatter\n',
+    'agents/writer/manifest.yaml': agentFile('writer', {
+      uses_tools: ['skill_registry', 'morning'],
+      uses_skills: ['gamma'],
+      instructions: 'You write.',
+    }),
+    ...toolExtension('morning', 'dawn', "({ light: 'grey' })"),
+  });
+});
+afterAll(() => folder.remove());
+
+const pith = (...argv: string[]) => runPith(argv, { cwd: folder.path });
+async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
+  const { out, err, code } = await pith(...argv, '--json');
+  expect(out.trim().split('\n'), err).toHaveLength(1);
+  expect(code, err).toBeLessThanOrEqual(1);
+  return JSON.parse(out) as T;
+}
+
+describe('pith chat on a pipe', () => {
+  let server: OpenAiServer;
+  const env = () => ({ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' });
+  const chat = (input: string, ...argv: string[]) => runPith(['chat', ...argv], { cwd: folder.path, env: env(), input });
+  beforeEach(async () => {
+    server = await startOpenAiServer();
+  });
+  afterEach(() => server.close());
+
+  it('answers one message a line, in one conversation, with nothing but answers on the output', async () => {
+    server.script({ text: 'first answer' }, { text: 'second answer' });
+    const { code, out, err } = await chat('one\n\ntwo');
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toBe('first answer\nsecond answer\n');
+    expect(server.requests.at(-1)!.body.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
+  });
+
+  it('-p says one message and leaves; steps stand on the error stream', async () => {
+    server.script({ calls: [{ name: 'dawn', input: {} }] }, { text: 'It is grey.' });
+    const { code, out, err } = await chat('', '-a', 'writer', '-p', 'what is the light like?');
+    expect(code).toBe(0);
+    expect(out).toBe('It is grey.\n');
+    expect(err).toMatch(/✓ .*dawn/u);
+  });
+
+  it('--json prints one event a line, in the shape that is public', async () => {
+    server.script(
+      {
+        text: 'Let me see.',
+        calls: [
+          { id: 'call_a', name: 'dawn', input: {} },
+          { id: 'call_b', name: 'read_skill', input: { skill_id: 'nothing-here' } },
+        ],
+      },
+      { text: 'Grey.' },
+    );
+    const { code, out } = await chat('', '-p', 'light?', '--json', '--thread', 'pinned');
+    expect(code).toBe(0);
+    const events = linesOf(out);
+    const of = (type: string) => events.filter((event) => event['type'] === type);
+    expect(events[0]).toEqual({ type: 'turn-start', agent: 'orchestrator', thread: 'pinned', model: 'openai/test' });
+    expect(
+      of('text-delta')
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe('Let me see.Grey.');
+    for (const event of of('text-delta')) expect(Object.keys(event)).toEqual(['type', 'text']);
+    expect(of('tool-call')).toEqual([
+      { type: 'tool-call', id: 'call_a', name: 'dawn', input: {} },
+      { type: 'tool-call', id: 'call_b', name: 'read_skill', input: { skill_id: 'nothing-here' } },
+    ]);
+    const results = new Map(of('tool-result').map((event) => [event['id'], event]));
+    expect(results.get('call_a')).toEqual({
+      type: 'tool-result',
+      id: 'call_a',
+      name: 'dawn',
+      ok: true,
+      at: expect.any(Number),
+      output: { light: 'grey' },
+    });
+    expect(results.get('call_b')).toMatchObject({
+      type: 'tool-result',
+      name: 'read_skill',
+      ok: false,
+      at: expect.any(Number),
+      error: { code: 'skill_not_found', message: expect.any(String) },
+    });
+    expect(events.at(-1)).toEqual({
+      type: 'turn-end',
+      reason: 'done',
+      text: expect.stringContaining('Grey.'),
+      usage: { inputTokens: 20, outputTokens: 10 },
+    });
+    expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['turn-start', 'text-delta', 'tool-call', 'tool-result', 'turn-end']));
+  });
+
+  it('a failed turn is told on the error stream and in the exit code', async () => {
+    server.script({ status: 401, error: { message: 'Incorrect API key provided' } });
+    const plain = await chat('', '-p', 'hello');
+    expect([plain.code, plain.out]).toEqual([1, '']);
+    expect(plain.err).toMatch(/OPENAI_API_KEY/u);
+    expect(plain.err).not.toContain('sk-test');
+    server.script({ status: 401, error: { message: 'Incorrect API key provided' } });
+    const { code, out } = await chat('', '-p', 'hello', '--json');
+    expect([code, linesOf(out).at(-1)]).toEqual([
+      1,
+      expect.objectContaining({ type: 'turn-end', reason: 'error', error: { code: 'model_auth', message: expect.any(String) } }),
+    ]);
+  });
+
+  it('S15 --no-skills sends neither catalog nor tools', async () => {
+    server.script({ text: 'ok' });
+    const { code } = await chat('', '--no-skills', '-p', 'hello');
+    expect(code).toBe(0);
+    const { messages, tools = [] } = server.requests.at(-1)!.body;
+    expect(String(messages[0]?.content)).not.toContain('[Available Skills]');
+    expect(tools.map((tool) => tool.function.name)).not.toContain('read_skill');
+  });
+
+  it('K47 slash commands answer in a conversation', async () => {
+    const commands = [
+      '/help',
+      '/agents',
+      '/agent writer',
+      '/skills',
+      '/tools',
+      '/context',
+      '/new',
+      '/threads',
+      '/approvals',
+      '/doctor',
+      '/model',
+      '/quit',
+    ];
+    server.script({ text: 'ok' });
+    const { out } = await chat(['hello', '/compact', ...commands].join('\n'));
+    for (const name of ['agents', 'agent', 'skills', 'tools', 'context', 'compact', 'new', 'threads', 'approvals', 'doctor', 'model'])
+      expect(out).toMatch(new RegExp(`^ *\\/${name}\\b`, 'mu'));
+    expect(out).toMatch(/writer +active/u);
+    expect(out).toMatch(/gamma +offered/u);
+    expect(out).toMatch(/dawn +morning/u);
+    expect(out).toContain('You write.');
+    expect(out).toMatch(/skill gamma +\d+/u);
+    expect(out).toMatch(/total +\d+/u);
+    expect(out).toContain('openai/test');
+  });
+});
+
+describe('commands with --json', () => {
+  it('skills list, validate, explain', async () => {
+    const skills = await json<Record<string, unknown>[]>('skills', 'list', '--all');
+    const gamma = skills.find(({ id }) => id === 'gamma')!;
+    expect(gamma).toEqual({
+      id: 'gamma',
+      name: 'gamma',
+      description: 'Reads gamma logs, units and outliers.',
+      source: 'sandbox/skills',
+      path: path.join(folder.sandbox, 'skills/gamma/SKILL.md'),
+      state: 'offered',
+      tokens: expect.any(Number),
+      diagnostics: expect.any(Array),
+    });
+    expect(skills.find(({ id }) => id === 'code-review')).toMatchObject({ source: 'bundled', state: 'offered' });
+    expect(skills.find(({ id }) => id === 'broken')).toMatchObject({
+      state: 'invalid',
+      reason: expect.any(String),
+      diagnostics: [
+        {
+          severity: 'error',
+          code: expect.any(String),
+          message: expect.any(String),
+          file: expect.stringContaining('broken'),
+          line: 1,
+          column: expect.any(Number),
+        },
+      ],
+    });
+
+    const [good, bad] = await json<Record<string, unknown>[]>('skills', 'validate', 'sandbox/skills/gamma', 'sandbox/skills/broken');
+    expect(good).toMatchObject({ path: expect.stringContaining('gamma'), valid: true, diagnostics: expect.any(Array) });
+    expect(bad).toMatchObject({
+      path: expect.stringContaining('broken'),
+      valid: false,
+      diagnostics: [expect.objectContaining({ severity: 'error', line: 1 })],
+    });
+    expect((await pith('skills', 'validate', 'sandbox/skills/broken')).code).toBe(1);
+    expect((await pith('skills', 'validate', 'sandbox/skills/gamma')).code).toBe(0);
+
+    const explained = await json('skills', 'explain', 'gamma', '--text', 'outliers in gamma logs', '--agent', 'orchestrator');
+    expect(explained).toMatchObject({ id: 'gamma', source: 'sandbox/skills', state: 'offered' });
+    expect(JSON.stringify(explained)).toContain('• `gamma` — Reads gamma logs, units and outliers.');
+
+    const found = await json<{ id: string; score: number; why: string[] }[]>('skills', 'search', 'outliers in gamma logs', '-k', '3');
+    expect(found[0]).toMatchObject({ id: 'gamma', score: expect.any(Number), why: expect.arrayContaining(['gamma']) });
+  });
+
+  it('agents list, show, prompt', async () => {
+    const agents = await json<Record<string, unknown>[]>('agents', 'list');
+    expect(agents.map(({ id, state }) => [id, state])).toEqual(
+      expect.arrayContaining([
+        ['orchestrator', 'active'],
+        ['writer', 'active'],
+      ]),
+    );
+    expect(await json('agents', 'show', 'writer')).toMatchObject({
+      id: 'writer',
+      uses_tools: ['skill_registry', 'morning'],
+      uses_skills: ['gamma'],
+    });
+
+    const prompt = await json<{
+      system: string;
+      messages: unknown[];
+      tools: { name: string }[];
+      tokens: { total: number; parts: { name: string; tokens: number }[] };
+    }>('agents', 'prompt', 'writer', '--text', 'good morning');
+    expect(prompt.system).toContain('Gamma logs are in sievert.');
+    expect(prompt.system).toContain('[Channel]');
+    expect(JSON.stringify(prompt.messages)).toContain('good morning');
+    expect(prompt.tools.map(({ name }) => name).sort()).toEqual(['dawn', 'list_skills', 'read_skill', 'read_skill_resource']);
+    expect(prompt.tools[0]).toEqual({
+      name: expect.any(String),
+      description: expect.any(String),
+      inputSchema: expect.objectContaining({ type: 'object' }),
+    });
+    expect(prompt.tokens.parts.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(prompt.tokens.total);
+  });
+
+  it('agents prompt prints exactly what chat sends', async () => {
+    const server = await startOpenAiServer();
+    server.script({ text: 'ok' });
+    await runPith(['chat', '-a', 'writer', '-p', 'good morning'], {
+      cwd: folder.path,
+      env: { OPENAI_BASE_URL: server.url, PITH_MODEL: 'openai/test' },
+    });
+    const { system, tools } = await json<{ system: string; tools: { name: string }[] }>(
+      'agents',
+      'prompt',
+      'writer',
+      '--text',
+      'good morning',
+    );
+    const sent = server.requests.at(-1)!.body;
+    await server.close();
+    expect(sent.messages[0]?.content).toBe(system);
+    expect(sent.tools?.map((tool) => tool.function.name)).toEqual(tools.map(({ name }) => name));
+  });
+
+  it('K44 tools list, call', async () => {
+    const tools = await json<Record<string, unknown>[]>('tools', 'list', '-a', 'writer');
+    expect(tools.find(({ name }) => name === 'dawn')).toMatchObject({ extension: 'morning', effect: 'read' });
+    expect(await json('tools', 'call', 'dawn')).toEqual({ ok: true, output: { light: 'grey' } });
+    const unknown = await pith('tools', 'call', 'dwan', '--json', '-a', 'writer');
+    expect([unknown.code, JSON.parse(unknown.out)]).toEqual([
+      1,
+      { ok: false, error: { code: 'tool_unknown', message: expect.stringContaining('dawn') } },
+    ]);
+    const notJson = await pith('tools', 'call', 'dawn', '--input', '{oops');
+    expect(notJson.code).toBe(2);
+    expect(notJson.err).toMatch(/^pith: .*--input/u);
+  });
+
+  it('doctor, with exit code 1 for a broken skill', async () => {
+    const { code, out } = await pith('doctor', '--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({
+      ok: false,
+      model: { ref: 'offline/librarian', why: expect.any(String) },
+      extensions: expect.arrayContaining([
+        expect.objectContaining({ id: 'morning', state: 'active', notes: [expect.objectContaining({ code: 'isolation_in_process' })] }),
+      ]),
+      agents: expect.arrayContaining([expect.objectContaining({ id: 'writer', state: 'active' })]),
+      skills: { offered: expect.any(Number), invalid: 1 },
+    });
+  });
+});
+
+describe('the command line itself', () => {
+  it('pith init makes a sandbox that chats and is healthy', async () => {
+    const place = await projectFolder();
+    const run = (...argv: string[]) => runPith(argv, { cwd: place.path });
+    expect((await run('init', 'mine')).code).toBe(0);
+    const sandbox = ['mine', 'mine/sandbox']
+      .map((name) => path.join(place.path, name))
+      .find((name) => execFileSync('ls', [name]).includes('pith.yaml'))!;
+    const doctor = await run('doctor', '--sandbox', sandbox);
+    expect([doctor.code, doctor.err], doctor.out).toEqual([0, '']);
+    const chat = await run('chat', '--sandbox', sandbox, '-p', 'greet Ada');
+    expect(chat.code, chat.err).toBe(0);
+    expect(chat.out).toContain('hello');
+    expect((await run('skills', 'list', '--sandbox', sandbox)).out).toMatch(/hello +offered/u);
+    expect((await run('init', 'mine')).code).toBe(2);
+    await place.remove();
+  });
+
+  it.each([
+    [['chta'], "did you mean 'chat'"],
+    [['skills', 'serach'], "did you mean 'skills search'"],
+    [['chat', '--treahd', 'x'], "did you mean '--thread'"],
+    [['doctor', '--sandbox', 'nowhere'], 'is not a folder'],
+    [['agents', 'show'], 'id'],
+    [['chat', '-p', '  '], 'the message is empty'],
+  ])('wrong use %j exits 2 and says what was meant', async (argv, says) => {
+    const { code, out, err } = await pith(...argv);
+    expect([code, out], err).toEqual([2, '']);
+    expect(err).toMatch(/^pith: [^\n]+\n$/u);
+    expect(err).toContain(says);
+  });
+
+  it('K6 --version prints the version alone', async () => {
+    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+    expect(await pith('--version')).toEqual({ code: 0, signal: null, out: `${version}\n`, err: '' });
+  });
+
+  it('ends quietly when nobody reads on', async () => {
+    const child = startPith(['agents', 'prompt', 'orchestrator', '--json'], { cwd: folder.path });
+    child.child.stdout.destroy();
+    const { code, signal, err } = await child.ended;
+    expect([code, signal, err]).toEqual([0, null, '']);
+  });
+
+  it('no colours on a pipe', async () => {
+    for (const argv of [['doctor'], ['skills', 'list'], ['--help']]) expect((await pith(...argv)).out).not.toContain('\u001B');
+  });
+
+  it.runIf(existsSync('/usr/bin/script'))('NO_COLOR is respected on a terminal', () => {
+    const onTerminal = (more: Record<string, string>) =>
+      execFileSync('script', ['-qec', `${process.execPath} ${path.resolve('bin/pith')} doctor`, '/dev/null'], {
+        cwd: folder.path,
+        encoding: 'utf8',
+        env: { PATH: process.env['PATH'], HOME: folder.path, TERM: 'xterm-256color', ...more },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+    const output = (more: Record<string, string>): string => {
+      try {
+        return onTerminal(more);
+      } catch (error) {
+        return String((error as { stdout: string }).stdout); // doctor exits 1 here
+      }
+    };
+    expect(output({})).toMatch(/\u001B\[\d+m/u);
+    expect(output({ NO_COLOR: '1' })).not.toMatch(/\u001B\[\d+m/u);
+  });
+});
