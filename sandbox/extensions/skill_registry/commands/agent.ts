@@ -28,8 +28,8 @@ export async function findAgent(context: CommandContext & { readonly agents?: Ag
 }
 
 async function fromManifest(id: string, file: string): Promise<SkillAgent> {
-  const { parse } = await import('yaml');
-  const manifest: unknown = parse(await readFile(file, 'utf8'), { version: '1.2', schema: 'core' });
+  const { parseManifest } = await import('./agent-manifest.ts'); // not 'yaml' itself: a bundle offers only its default
+  const manifest = parseManifest(await readFile(file, 'utf8'));
   const agent = record(record(manifest)['agent']);
   return { id, keys: { skills: agent['skills'] }, usesSkills: texts(agent['uses_skills']), usesTools: texts(agent['uses_tools']) };
 }
