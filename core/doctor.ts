@@ -1,6 +1,6 @@
 import { messageOf } from './contract/errors.ts';
 import type { Diagnostic } from './contract/index.ts';
-import type { AgentRegistry, AgentStatus } from './agents/registry.ts';
+import type { AgentRegistry, AgentStatus } from './agents/registry/registry.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
 import type { ExtensionHost } from './host/host.ts';
 import type { ModelRouter } from './models/router.ts';

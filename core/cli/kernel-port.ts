@@ -1,5 +1,5 @@
 import type { Diagnostic, Events, JsonValue, ToolDescriptor, ToolResult, TurnEvent, TurnRequest } from '../contract/index.ts';
-import type { AgentRegistry, AgentStatus } from '../agents/registry.ts';
+import type { AgentRegistry, AgentStatus } from '../agents/registry/registry.ts';
 import type { ExtensionStatus } from '../host/host-options.ts';
 import type { Choice } from '../models/choice.ts';
 import type { Threads } from '../threads/thread.ts';

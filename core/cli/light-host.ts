@@ -1,13 +1,13 @@
 import os from 'node:os';
 import path from 'node:path';
 import { PithError } from '../contract/errors.ts';
-import { configOf, enabledBy } from '../host/config-of.ts';
-import { discover } from '../host/discover.ts';
+import { configOf, enabledBy } from '../host/settings/config-of.ts';
+import { discover } from '../host/discovery/discover.ts';
 import { ExtensionHost } from '../host/host.ts';
-import { openIndex } from '../host/index-file.ts';
+import { openIndex } from '../host/discovery/index-file.ts';
 import { packageRoot } from '../host/package-version.ts';
-import { sandboxRoots } from '../host/roots.ts';
-import { loadSettings } from '../host/settings.ts';
+import { sandboxRoots } from '../host/discovery/roots.ts';
+import { loadSettings } from '../host/settings/settings.ts';
 import { systemClock } from '../host/system-clock.ts';
 import type { Target } from './boot.ts';
 

@@ -1,7 +1,7 @@
 import type { AgentsApi, Clock, Command, Database, Events, KeyValue, Phase, ProtocolId } from '../contract/index.ts';
 import type { ExtensionState } from '../agents/ports.ts';
-import type { ExtensionConfig } from './config-of.ts';
-import type { Declaration, Discovery } from './declaration.ts';
+import type { ExtensionConfig } from './settings/config-of.ts';
+import type { Declaration, Discovery } from './discovery/declaration.ts';
 import type { LogLevel } from './logger.ts';
 
 /** Where descriptors survive a restart. A key covers sources and configuration. */

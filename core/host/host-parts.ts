@@ -1,12 +1,12 @@
 import type { Clock, Logger, Phase, Protocol, Remote } from '../contract/index.ts';
-import type { BundleStore } from './bundle-store.ts';
-import type { Declaration } from './declaration.ts';
+import type { BundleStore } from './bundles/bundle-store.ts';
+import type { Declaration } from './discovery/declaration.ts';
 import type { Failures } from './failures.ts';
 import type { HostOptions } from './host-options.ts';
 import type { Problem } from './problem.ts';
 import type { Secrets } from './secrets.ts';
 import type { Owner } from './stray-errors.ts';
-import type { Wire } from './wire.ts';
+import type { Wire } from './calls/wire.ts';
 
 /** What the parts of the host share. Made once, in order, by `ExtensionHost.create`. */
 export interface HostParts {

@@ -1,20 +1,20 @@
 import path from 'node:path';
 import { PithError } from '../contract/errors.ts';
 import type { Off, Phase, Protocol, Remote } from '../contract/index.ts';
-import { createBundleStore } from './bundle-store.ts';
-import type { Declaration, Discovery } from './declaration.ts';
+import { createBundleStore } from './bundles/bundle-store.ts';
+import type { Declaration, Discovery } from './discovery/declaration.ts';
 import { createFailures } from './failures.ts';
-import { remoteOf } from './handle.ts';
+import { remoteOf } from './calls/handle.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostParts } from './host-parts.ts';
-import { canRun, Lifecycle } from './lifecycle.ts';
+import { canRun, Lifecycle } from './lifecycle/lifecycle.ts';
 import { createLog, type Log } from './logger.ts';
 import { problemOf } from './problem.ts';
-import { Refresh } from './refresh.ts';
+import { Refresh } from './reload/refresh.ts';
 import { createSecrets } from './secrets.ts';
-import type { Slot } from './slot.ts';
+import type { Slot } from './lifecycle/slot.ts';
 import { guardProcess, type Owner } from './stray-errors.ts';
-import { DIRECT, SERIALISED } from './wire.ts';
+import { DIRECT, SERIALISED } from './calls/wire.ts';
 
 /** The parts of the host, made in order and joined. */
 export interface HostShell {

@@ -20,23 +20,23 @@ import type {
 import { didYouMean } from '../contract/nearest.ts';
 import { ChannelProvider as ChannelProtocol } from '../contract/protocols/channel-provider.ts';
 import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-provider.ts';
-import { checkAgentKeys } from './agent-key-check.ts';
-import { commandContext, commandsOf, importCommandEntry, type CommandEntry } from './command-port.ts';
-import type { Discovery } from './declaration.ts';
+import { checkAgentKeys } from './calls/agent-key-check.ts';
+import { commandContext, commandsOf, importCommandEntry, type CommandEntry } from './calls/command-port.ts';
+import type { Discovery } from './discovery/declaration.ts';
 import type { DeclaredCommand, DeclaredModel, ExtensionStatus, HostOptions } from './host-options.ts';
 import { createHostParts, type HostShell } from './host-shell.ts';
-import { canRun, recorded, type Lifecycle } from './lifecycle.ts';
-import { activeRemotes, contextSources, modelProvider } from './provider-port.ts';
-import type { Refresh } from './refresh.ts';
-import { createReloadWatch, type ReloadWatch } from './reload-watch.ts';
-import { reloadByHand } from './replace.ts';
-import { stopAll } from './shutdown.ts';
-import type { Slot } from './slot.ts';
+import { canRun, recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
+import { activeRemotes, contextSources, modelProvider } from './calls/provider-port.ts';
+import type { Refresh } from './reload/refresh.ts';
+import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
+import { reloadByHand } from './reload/replace.ts';
+import { stopAll } from './lifecycle/shutdown.ts';
+import type { Slot } from './lifecycle/slot.ts';
 import { declaredAgents, declaredCommands, declaredModels, statusOf } from './status.ts';
 import { runOutside } from './stray-errors.ts';
-import { callTool, needsApproval, presentTool, toolsOf } from './tool-port.ts';
+import { callTool, needsApproval, presentTool, toolsOf } from './calls/tool-port.ts';
 
-export type { CommandEntry } from './command-port.ts';
+export type { CommandEntry } from './calls/command-port.ts';
 
 /** All extensions of a sandbox. Discovers and orders them when made; loads code when it is needed. */
 export class ExtensionHost implements ExtensionsPort {

@@ -1,6 +1,6 @@
 import { codeOf, messageOf, PithError, type ErrorCode } from '../contract/errors.ts';
 import type { Phase } from '../contract/index.ts';
-import { placeOfError } from './source-place.ts';
+import { placeOfError } from './bundles/source-place.ts';
 
 /** What stopped an extension, on its way to become a `Failure`. */
 export class Problem extends PithError {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Clock, TurnEndReason, TurnEvent, TurnRequest } from '../contract/index.ts';
-import type { SettingsInput } from '../host/settings.ts';
+import type { SettingsInput } from '../host/settings/settings.ts';
 import { createKernel, type Kernel } from '../kernel.ts';
 import type { ModelRequest, ScriptedModel } from './scripted-model.ts';
 

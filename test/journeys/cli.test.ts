@@ -25,7 +25,7 @@ afterAll(() => folder.remove());
 const pith = (...argv: string[]) => runPith(argv, { cwd: folder.path });
 async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
   const { out, err, code } = await pith(...argv, '--json');
-  expect(out.trim().split('\n'), err).toHaveLength(1);
+  expect(out, err).toMatch(/^[^\n]+\n$/u);
   expect(code, err).toBeLessThanOrEqual(1);
   return JSON.parse(out) as T;
 }

@@ -1,7 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { AgentStatus } from '../../agents/registry.ts';
+import type { AgentStatus } from '../../agents/registry/registry.ts';
 import type { KernelPort } from '../kernel-port.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compactByHand } from '../../../core/agents/compact-by-hand.ts';
-import { compact } from '../../../core/agents/compaction.ts';
+import { compactByHand } from '../../../core/agents/compaction/compact-by-hand.ts';
+import { compact } from '../../../core/agents/compaction/compaction.ts';
 import type { Message, Retain } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
 import type { StoredMessage } from '../../../core/threads/thread.ts';

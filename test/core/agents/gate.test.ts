@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decide, digestOf, narrowed, permits, type GateQuestion } from '../../../core/agents/gate.ts';
+import { decide, digestOf, narrowed, permits, type GateQuestion } from '../../../core/agents/tools/gate.ts';
 import { DEFAULT_LIMITS } from '../../../core/contract/index.ts';
 import { agent, createWorld } from './world.ts';
 

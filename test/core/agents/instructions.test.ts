@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { BoundSkill } from '../../../core/agents/bound-skills.ts';
-import { INSTRUCTION_ORDER, instructionsOf } from '../../../core/agents/instructions.ts';
+import type { BoundSkill } from '../../../core/agents/prompt/bound-skills.ts';
+import { INSTRUCTION_ORDER, instructionsOf } from '../../../core/agents/prompt/instructions.ts';
 import { agent } from './world.ts';
 
 const variables = { sandbox_dir: '/sandbox', date: '2026-01-01', channel: 'cli', user: 'local' };

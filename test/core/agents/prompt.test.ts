@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkPrompt, renderPrompt } from '../../../core/agents/prompt.ts';
+import { checkPrompt, renderPrompt } from '../../../core/agents/prompt/prompt.ts';
 import { agent, createWorld } from './world.ts';
 
 const variables = {

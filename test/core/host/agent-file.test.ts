@@ -2,8 +2,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../core/contract/agent.ts';
 import { manifestSchema } from '../../../core/contract/manifest.ts';
-import { agentSpecOf, KERNEL_AGENT_KEYS } from '../../../core/host/agent-spec.ts';
-import { knownKeys } from '../../../core/host/schema-issues.ts';
+import { agentSpecOf, KERNEL_AGENT_KEYS } from '../../../core/host/discovery/agent-spec.ts';
+import { knownKeys } from '../../../core/host/discovery/schema-issues.ts';
 import { discoverIn, extension, folderWith } from './sandbox-folder.ts';
 
 const AROUND = { ...extension('core_tools'), ...extension('registry', 'agent_keys: [skills]\n') };

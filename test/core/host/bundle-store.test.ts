@@ -2,12 +2,12 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } f
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bundle } from '../../../core/host/bundle.ts';
-import { createBundleStore } from '../../../core/host/bundle-store.ts';
-import type { Declaration } from '../../../core/host/declaration.ts';
+import { bundle } from '../../../core/host/bundles/bundle.ts';
+import { createBundleStore } from '../../../core/host/bundles/bundle-store.ts';
+import type { Declaration } from '../../../core/host/discovery/declaration.ts';
 import { packageRoot } from '../../../core/host/package-version.ts';
-import { shipExtensions } from '../../../core/host/ship-extensions.ts';
-import { sourceDigest } from '../../../core/host/source-digest.ts';
+import { shipExtensions } from '../../../core/host/bundles/ship-extensions.ts';
+import { sourceDigest } from '../../../core/host/discovery/source-digest.ts';
 
 let root: string;
 beforeEach(async () => {

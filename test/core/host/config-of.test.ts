@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configOf, enabledBy, unknownExtensionSettings } from '../../../core/host/config-of.ts';
-import { loadSettings, type SettingsInput } from '../../../core/host/settings.ts';
+import { configOf, enabledBy, unknownExtensionSettings } from '../../../core/host/settings/config-of.ts';
+import { loadSettings, type SettingsInput } from '../../../core/host/settings/settings.ts';
 import { discoverIn, folderWith, indexIn } from './sandbox-folder.ts';
 
 const SKILLFUL = 'id: registry\nentrypoint: main.ts\nprovides: [skill]\nconfig:\n  a: 1\n  b: 1\n  c: 1\n  deep: { x: 1, y: 1 }\n';

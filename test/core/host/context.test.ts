@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createScope } from '../../../core/host/scope.ts';
+import { createScope } from '../../../core/host/lifecycle/scope.ts';
 import { systemClock } from '../../../core/host/system-clock.ts';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { CALL, NEVER, testSandbox, TURN, type TestSandbox } from './sandbox.ts';

@@ -4,14 +4,14 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { describe, expect, it, vi } from 'vitest';
 import { manifestSchema } from '../../../core/contract/manifest.ts';
-import type * as manifestFile from '../../../core/host/manifest-file.ts';
-import { INDEX_FORMAT, openIndex } from '../../../core/host/index-file.ts';
-import { settingsSchema } from '../../../core/host/settings-schema.ts';
-import { sourceDigest } from '../../../core/host/source-digest.ts';
+import type * as manifestFile from '../../../core/host/discovery/manifest-file.ts';
+import { INDEX_FORMAT, openIndex } from '../../../core/host/discovery/index-file.ts';
+import { settingsSchema } from '../../../core/host/settings/settings-schema.ts';
+import { sourceDigest } from '../../../core/host/discovery/source-digest.ts';
 import { discoverIn, extension, folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
 
 const readManifest = vi.fn();
-vi.mock('../../../core/host/manifest-file.ts', async (original) => {
+vi.mock('../../../core/host/discovery/manifest-file.ts', async (original) => {
   const real = await original<typeof manifestFile>();
   return { ...real, readManifestFile: (directory: string) => (readManifest(path.basename(directory)), real.readManifestFile(directory)) };
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Declaration } from '../../../core/host/declaration.ts';
-import { isBlocked, orderOf } from '../../../core/host/order.ts';
+import type { Declaration } from '../../../core/host/discovery/declaration.ts';
+import { isBlocked, orderOf } from '../../../core/host/discovery/order.ts';
 import { manifestSchema } from '../../../core/contract/manifest.ts';
 
 const enabled = (_id: string, manifest: Declaration['manifest']) => manifest?.enabled ?? true;

@@ -2,9 +2,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { discover, type DiscoverOptions } from '../../../core/host/discover.ts';
-import type { Discovery } from '../../../core/host/declaration.ts';
-import { openIndex, type IndexFile } from '../../../core/host/index-file.ts';
+import { discover, type DiscoverOptions } from '../../../core/host/discovery/discover.ts';
+import type { Discovery } from '../../../core/host/discovery/declaration.ts';
+import { openIndex, type IndexFile } from '../../../core/host/discovery/index-file.ts';
 
 /** A temporary folder with `files`, removed when the test ends. Its real path. */
 export function folderWith(files: Readonly<Record<string, string>>): string {

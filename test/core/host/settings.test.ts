@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { DEFAULT_SETTINGS, loadSettings, settingName, type SettingsInput } from '../../../core/host/settings.ts';
-import type * as yamlDocument from '../../../core/host/yaml-document.ts';
-import { settingsSchema } from '../../../core/host/settings-schema.ts';
+import { DEFAULT_SETTINGS, loadSettings, settingName, type SettingsInput } from '../../../core/host/settings/settings.ts';
+import type * as yamlDocument from '../../../core/host/discovery/yaml-document.ts';
+import { settingsSchema } from '../../../core/host/settings/settings-schema.ts';
 import { folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
 
 const parse = vi.fn();
-vi.mock('../../../core/host/yaml-document.ts', async (original) => {
+vi.mock('../../../core/host/discovery/yaml-document.ts', async (original) => {
   const real = await original<typeof yamlDocument>();
   return { ...real, parseYaml: (...given: Parameters<typeof real.parseYaml>) => (parse(), real.parseYaml(...given)) };
 });

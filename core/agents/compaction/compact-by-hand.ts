@@ -1,0 +1,50 @@
+import { PithError } from '../../contract/errors.ts';
+import { prepare } from '../turn/begin.ts';
+import { compactThread } from './compact-turn.ts';
+import { LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
+import { countTokens, textOf } from './tokens.ts';
+import type { TurnDependencies } from '../turn/turn-types.ts';
+
+/** Shortens a thread now, whatever its size, by its agent's model. Equal figures mean that there was nothing to shorten. Rejects `thread_unknown`. */
+export async function compactByHand(
+  deps: TurnDependencies,
+  threadId: string,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }> {
+  const loaded = deps.threads.load(threadId);
+  if (loaded === null)
+    throw new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
+  const { spec } = await deps.registry.resolve(loaded.thread.agentId);
+  return deps.queue.run(
+    threadId,
+    async () => {
+      const { thread, messages } = deps.threads.load(threadId) ?? loaded;
+      const prepared = await prepare(
+        deps,
+        {
+          turnId: 'compact',
+          threadId,
+          spec,
+          notes: [],
+          policy: {},
+          channelId: UNKNOWN_CHANNEL,
+          userId: LOCAL_USER,
+          date: thread.date,
+          text: null,
+          history: messages,
+          compactions: thread.compactions,
+          correlationId: 'compact',
+          depth: 0,
+        },
+        signal,
+      );
+      const done = await compactThread(deps, prepared, threadId, { force: true }, signal);
+      if (done) return { tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter };
+      signal.throwIfAborted();
+      const counts = await countTokens(messages.map(({ message }) => textOf(message)));
+      const tokens = counts.reduce((total, count) => total + count, 0);
+      return { tokensBefore: tokens, tokensAfter: tokens };
+    },
+    signal,
+  );
+}

@@ -1,0 +1,81 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { AgentSpec } from '../../contract/index.ts';
+import type { BoundSkill } from './bound-skills.ts';
+import { isTemplate, renderPrompt, type PromptVariables } from './prompt.ts';
+
+/** The order of an agent's own instructions in the system text. */
+export const INSTRUCTION_ORDER = ['skills', 'prompt', 'instructions'] as const;
+
+export type InstructionPart = { readonly name: string; readonly text: string };
+
+/**
+ * Bodies of `uses_skills`, then the prompt template, then inline instructions. A template that prints `skills['id']`
+ * gets that body there instead of on top. Bodies are values: inserted after rendering, byte for byte.
+ */
+export async function instructionsOf(
+  spec: AgentSpec,
+  skills: readonly BoundSkill[],
+  variables: Omit<PromptVariables, 'skills' | 'agent'>,
+): Promise<readonly InstructionPart[]> {
+  const placed = skills.map((skill) => ({ ...skill, token: skill.content === null ? '' : tokenOf(skill.name), text: wrapped(skill) }));
+  const rendered = spec.prompt === null ? '' : await render(spec, placed, variables);
+  const onTop = placed.filter(({ token }) => token !== '' && !rendered.includes(token));
+  const sections = {
+    skills: onTop.map(({ name, text }) => ({ name: `skill ${name}`, text })),
+    prompt: [
+      {
+        name: 'prompt',
+        text: withBodies(
+          trimmed(rendered),
+          placed.filter(({ token }) => token !== ''),
+        ),
+      },
+    ],
+    instructions: [{ name: 'instructions', text: trimmed(spec.instructions) }],
+  };
+  return INSTRUCTION_ORDER.flatMap((section) => sections[section]).filter(({ text }) => text !== '');
+}
+
+interface Placed {
+  readonly name: string;
+  readonly token: string;
+  readonly text: string;
+}
+
+async function render(spec: AgentSpec, placed: readonly Placed[], variables: Omit<PromptVariables, 'skills' | 'agent'>): Promise<string> {
+  const text = spec.prompt ?? '';
+  if (!isTemplate(text)) return text;
+  const agent = { id: spec.id, name: spec.name, description: spec.description, model: spec.model };
+  const skills = Object.fromEntries(placed.map(({ name, token }) => [name, token]));
+  return renderPrompt(text, spec.promptFile, { ...variables, agent, skills });
+}
+
+/** Splits at every token before any body is inserted, so that nothing in a body is ever taken for a token. */
+function withBodies(text: string, placed: readonly Placed[]): string {
+  const [first, ...rest] = placed;
+  if (first === undefined) return text;
+  return text
+    .split(first.token)
+    .map((piece) => withBodies(piece, rest))
+    .join(first.text);
+}
+
+const secret = randomBytes(32);
+
+/** Nobody can write it in a file beforehand; digits between private-use characters pass every text filter unchanged. */
+function tokenOf(name: string): string {
+  return `\uE000${BigInt(`0x${createHmac('sha256', secret).update(name).digest('hex')}`)}\uE001`;
+}
+
+function wrapped({ content }: BoundSkill): string {
+  if (content === null) return '';
+  return `<skill id="${escaped(content.id)}" sha256="${escaped(content.sha256)}">\n${content.body}\n</skill>`;
+}
+
+function escaped(value: string): string {
+  return value.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+function trimmed(text: string): string {
+  return text.replace(/^(?:[ \t]*\r?\n)+/, '').trimEnd();
+}

@@ -1,0 +1,123 @@
+import { PithError } from '../../contract/errors.ts';
+import type { Diagnostic } from '../../contract/index.ts';
+
+/** The six variables of a prompt template. */
+export interface PromptVariables {
+  readonly agent: { readonly id: string; readonly name: string; readonly description: string; readonly model: string };
+  /** By the name in `uses_skills`. */
+  readonly skills: Readonly<Record<string, string>>;
+  readonly sandbox_dir: string;
+  /** `YYYY-MM-DD`, the day the thread began. */
+  readonly date: string;
+  readonly channel: string;
+  readonly user: string;
+}
+
+/** Text without template marks is taken as it is, and the template engine is never loaded for it. */
+export function isTemplate(text: string): boolean {
+  return text.includes('{{') || text.includes('{%') || text.includes('{#');
+}
+
+/** Findings of a prompt before it is ever rendered: syntax, unknown symbols and filters, unbound skills. */
+export async function checkPrompt(text: string, file: string | null, skills: readonly string[]): Promise<readonly Diagnostic[]> {
+  if (!isTemplate(text)) return [];
+  const [{ environment, parse }, { findSymbols }] = await Promise.all([engine(), import('./prompt-symbols.ts')]);
+  try {
+    return findSymbols(parse(text), { file, skills, filters: Object.keys(environment.filters), tests: Object.keys(environment.tests) });
+  } catch (error) {
+    const { message, line, column } = located(error);
+    return [
+      {
+        severity: 'error',
+        code: 'prompt_invalid',
+        message: `the prompt cannot be parsed: ${message}`,
+        file: file ?? undefined,
+        line: line ?? text.trimEnd().split('\n').length, // no place: it ended too early
+        column: column ?? 1,
+        cure: 'mend the template',
+      },
+    ];
+  }
+}
+
+/** Rejects `prompt_invalid` with file and line. */
+export async function renderPrompt(text: string, file: string | null, variables: PromptVariables): Promise<string> {
+  const { environment } = await engine();
+  try {
+    return environment.renderString(text, { ...variables });
+  } catch (error) {
+    const { message, line } = located(error);
+    const where = file === null ? undefined : line === undefined ? file : `${file}:${line}`;
+    throw new PithError('prompt_invalid', `the prompt cannot be rendered: ${message}`, { cause: error, where, cure: 'mend the template' });
+  }
+}
+
+interface Environment {
+  readonly filters: Record<string, unknown>;
+  readonly tests: Record<string, unknown>;
+  renderString(text: string, variables: object): string;
+}
+
+interface Engine {
+  readonly environment: Environment;
+  parse(text: string): unknown;
+}
+
+let loading: Promise<Engine> | undefined;
+
+/** Loaded with the first template: agents without one never pay for it. */
+function engine(): Promise<Engine> {
+  return (loading ??= load());
+}
+
+async function load(): Promise<Engine> {
+  const module = (await import('nunjucks')) as unknown as { default: Nunjucks };
+  const nunjucks = module.default;
+  guardMembers(nunjucks.runtime);
+  const environment = new nunjucks.Environment([], { autoescape: false, throwOnUndefined: true });
+  return { environment, parse: (text) => nunjucks.parser.parse(text) };
+}
+
+interface Runtime {
+  memberLookup(target: unknown, key: unknown): unknown;
+}
+
+interface Nunjucks {
+  readonly runtime: Runtime;
+  readonly parser: { parse(text: string): unknown };
+  readonly Environment: new (loaders: [], options: { autoescape: boolean; throwOnUndefined: boolean }) => Environment;
+}
+
+const FORBIDDEN = new Set([
+  '__proto__',
+  'constructor',
+  'prototype',
+  '__defineGetter__',
+  '__defineSetter__',
+  '__lookupGetter__',
+  '__lookupSetter__',
+]);
+
+/** Templates reach data only: neither prototypes nor what lies behind functions. */
+function guardMembers(runtime: Runtime): void {
+  const lookup = runtime.memberLookup.bind(runtime);
+  runtime.memberLookup = (target, key) => {
+    if (typeof target === 'function') return undefined;
+    // A key object could answer differently on each look, so only its text is used from here on.
+    const name = typeof key === 'number' || typeof key === 'symbol' ? key : String(key);
+    return typeof name === 'symbol' || (typeof name === 'string' && FORBIDDEN.has(name)) ? undefined : lookup(target, name);
+  };
+}
+
+function located(error: unknown): { message: string; line?: number; column?: number } {
+  const text = error instanceof Error ? error.message : String(error);
+  const place = /\[Line (\d+), Column (\d+)\]/.exec(text);
+  const message = text
+    .replace(/^\s*\(.*?\)(?: \[Line \d+, Column \d+\])?\s*/, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  if (place) return { message, line: Number(place[1]), column: Number(place[2]) };
+  // The parser alone keeps the place beside the message, also counted from 1.
+  const { lineno, colno } = error as { readonly lineno?: number; readonly colno?: number };
+  return { message, line: lineno, column: colno };
+}

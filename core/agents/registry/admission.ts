@@ -1,0 +1,94 @@
+import { messageOf } from '../../contract/errors.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
+import type { BoundSkills } from '../prompt/bound-skills.ts';
+import type { AgentDeclaration, ExtensionsPort } from '../ports.ts';
+import { checkPrompt } from '../prompt/prompt.ts';
+import { resolveTools } from '../tools/tools.ts';
+
+/** An agent and whether it can run now. `spec` is null only when its file is broken. */
+export interface AgentStatus {
+  readonly id: string;
+  readonly spec: AgentSpec | null;
+  /** `degraded` works without what `notes` name. */
+  readonly state: 'active' | 'degraded' | 'failed';
+  readonly notes: readonly Diagnostic[];
+}
+
+export interface AdmissionOptions {
+  readonly declarations: () => readonly AgentDeclaration[];
+  readonly extensions: ExtensionsPort;
+  readonly skills: BoundSkills;
+}
+
+/** Every check that an agent passes before it runs, side by side. Never rejects. */
+export async function admit(spec: AgentSpec, options: AdmissionOptions): Promise<AgentStatus> {
+  const declarations = options.declarations();
+  const at = placesOf(spec, declarations);
+  const checks = await Promise.all([
+    guarded('uses_tools', async () => (await resolveTools(spec, options.extensions)).notes.map(at('uses_tools', spec.usesTools))),
+    guarded('uses_skills', async () =>
+      (await options.skills.read(spec.usesSkills)).flatMap(({ note }) => (note ? [note] : [])).map(at('uses_skills', spec.usesSkills)),
+    ),
+    guarded('prompt', async () => (spec.prompt === null ? [] : checkPrompt(spec.prompt, spec.promptFile, spec.usesSkills))),
+    guarded('agent keys', () => options.extensions.checkAgentKeys(spec)),
+  ]);
+  const delegates = checkDelegates(spec, declarations).map(at('delegates_to', spec.delegatesTo));
+  const notes = [...delegates, ...checks.flat()].map((note) => placed(note, spec));
+  return { id: spec.id, spec, state: stateOf(notes), notes };
+}
+
+export function stateOf(notes: readonly Diagnostic[]): AgentStatus['state'] {
+  if (notes.some(({ severity }) => severity === 'error')) return 'failed';
+  return notes.some(({ severity }) => severity === 'warning') ? 'degraded' : 'active';
+}
+
+function checkDelegates(spec: AgentSpec, declarations: readonly AgentDeclaration[]): readonly Diagnostic[] {
+  const ids = declarations.map(({ id }) => id);
+  return spec.delegatesTo.flatMap((name): readonly Diagnostic[] => {
+    const target = declarations.find(({ id }) => id === name);
+    if (target?.spec) return [];
+    if (target)
+      return [
+        {
+          severity: 'warning',
+          code: 'agent_failed',
+          message: `cannot delegate to '${name}': that agent's declaration is broken`,
+          cure: `see 'pith doctor' for ${name}`,
+        },
+      ];
+    return [
+      {
+        severity: 'error',
+        code: 'name_unknown',
+        message: `delegates_to '${name}': there is no such agent${didYouMean(name, ids)}`,
+        cure: `correct the name, or add the agent '${name}'`,
+      },
+    ];
+  });
+}
+
+/** A check that itself breaks costs the agent a line, not its life. */
+async function guarded(what: string, check: () => Promise<readonly Diagnostic[]>): Promise<readonly Diagnostic[]> {
+  try {
+    return await check();
+  } catch (error) {
+    return [{ severity: 'warning', code: 'provider_failed', message: `${what} could not be checked: ${messageOf(error)}` }];
+  }
+}
+
+/** Gives a note on one of `names` the line of that name in the agent's file. */
+function placesOf(spec: AgentSpec, declarations: readonly AgentDeclaration[]) {
+  const declared = declarations.find(({ id, file }) => id === spec.id && file === spec.origin);
+  return (key: string, names: readonly string[]) =>
+    (note: Diagnostic): Diagnostic => {
+      if (note.line !== undefined || declared?.positions === undefined) return note;
+      const index = names.findIndex((name) => note.message.includes(`'${name}'`));
+      const [line, column] = declared.positions[`agent.${key}.${index}`] ?? declared.positions[`agent.${key}`] ?? [];
+      return line === undefined ? note : { ...note, file: declared.file, line, column };
+    };
+}
+
+function placed(note: Diagnostic, spec: AgentSpec): Diagnostic {
+  return note.file !== undefined || spec.origin === null ? note : { ...note, file: spec.origin };
+}

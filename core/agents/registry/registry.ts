@@ -1,0 +1,141 @@
+import { PithError } from '../../contract/errors.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import type { AgentSpec, Diagnostic, Events, Off } from '../../contract/index.ts';
+import { admit, stateOf, type AgentStatus } from './admission.ts';
+import type { BoundSkills } from '../prompt/bound-skills.ts';
+import type { AgentDeclaration, ExtensionsPort } from '../ports.ts';
+
+export type { AgentStatus } from './admission.ts';
+
+export type ResolvedAgent = AgentStatus & { readonly spec: AgentSpec };
+
+/** Which agents there are and whether each can run. Checked when asked for, and again after anything changed. */
+export interface AgentRegistry {
+  /** Sorted by id. */
+  list(): Promise<readonly AgentStatus[]>;
+  /** Rejects `agent_unknown` with the nearest names, `agent_failed` with the reason and the cure. */
+  resolve(agent: string | AgentSpec): Promise<ResolvedAgent>;
+  /** What was known of these agents, or of all, is checked anew when next asked for. */
+  invalidate(ids?: readonly string[]): void;
+  /** Stops listening to events. */
+  stop(): void;
+}
+
+export interface RegistryOptions {
+  /** As they are now; read on every use. */
+  readonly declarations: () => readonly AgentDeclaration[];
+  readonly extensions: ExtensionsPort;
+  readonly skills: BoundSkills;
+  readonly events: Events;
+}
+
+const CHANGES = ['skills.changed', 'extension.activated', 'extension.reloaded', 'extension.failed', 'extension.stopped'] as const;
+
+export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
+  const admissions = new Map<string, { readonly declaration: AgentDeclaration; readonly status: Promise<AgentStatus> }>();
+  const published = new Map<string, AgentStatus['state']>();
+  let passing = new WeakMap<AgentSpec, Promise<AgentStatus>>();
+
+  const invalidate = (ids?: readonly string[]) => {
+    if (ids === undefined) admissions.clear();
+    else for (const id of ids) admissions.delete(id);
+    passing = new WeakMap();
+  };
+  const offs: Off[] = CHANGES.map((topic) => options.events.handle(topic, () => invalidate()));
+
+  function statusOf(declaration: AgentDeclaration): Promise<AgentStatus> {
+    const known = admissions.get(declaration.id);
+    if (known?.declaration === declaration) return known.status;
+    const status = check(declaration).then(announced);
+    admissions.set(declaration.id, { declaration, status });
+    return status;
+  }
+
+  async function check(declaration: AgentDeclaration): Promise<AgentStatus> {
+    const { id, spec, diagnostics } = declaration;
+    if (spec === null) return { id, spec, state: 'failed', notes: diagnostics };
+    const status = await admit(freeze(spec), options);
+    const notes = [...diagnostics, ...status.notes];
+    return { ...status, notes, state: stateOf(notes) };
+  }
+
+  function announced(status: AgentStatus): AgentStatus {
+    const before = published.get(status.id);
+    published.set(status.id, status.state);
+    // The first sight of a healthy agent is no change.
+    if (before !== status.state && !(before === undefined && status.state === 'active')) {
+      options.events.publish('agent.changed', { agentId: status.id, state: status.state });
+    }
+    return status;
+  }
+
+  function current(): ReadonlyMap<string, AgentDeclaration> {
+    const found = new Map<string, AgentDeclaration>();
+    for (const declaration of options.declarations()) if (!found.has(declaration.id)) found.set(declaration.id, declaration);
+    for (const id of published.keys()) {
+      if (found.has(id)) continue;
+      published.delete(id);
+      admissions.delete(id);
+      options.events.publish('agent.changed', { agentId: id, state: 'removed' });
+    }
+    return found;
+  }
+
+  async function statusFor(agent: string | AgentSpec): Promise<AgentStatus> {
+    if (typeof agent !== 'string') {
+      const known = passing.get(agent);
+      if (known) return known;
+      const status = admit(freeze(agent), options);
+      passing.set(agent, status);
+      return status;
+    }
+    const declarations = current();
+    const declaration = declarations.get(agent);
+    if (declaration) return statusOf(declaration);
+    throw new PithError('agent_unknown', `there is no agent '${agent}'${didYouMean(agent, declarations.keys())}`, {
+      where: agent,
+      cure: "see 'pith agents list'",
+    });
+  }
+
+  return {
+    async list() {
+      const sorted = [...current().values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+      return Promise.all(sorted.map(statusOf));
+    },
+    async resolve(agent) {
+      let status = await statusFor(agent);
+      if (status.state === 'failed') {
+        // Whatever failed it may have been mended since, with nobody there to say so.
+        if (typeof agent === 'string') admissions.delete(agent);
+        else passing.delete(agent);
+        status = await statusFor(agent);
+      }
+      if (status.state === 'failed' || status.spec === null) throw failure(status);
+      return status as ResolvedAgent;
+    },
+    invalidate,
+    stop: () => offs.splice(0).forEach((off) => off()),
+  };
+}
+
+function failure({ id, notes }: AgentStatus): PithError {
+  const errors = notes.filter(({ severity }) => severity === 'error');
+  const reasons = errors.map(({ message }) => message).join('; ') || 'its declaration is broken';
+  const first = errors[0];
+  return new PithError('agent_failed', `the agent '${id}' cannot run: ${reasons}`, {
+    where: first && placeOf(first),
+    cure: first?.cure ?? `see 'pith doctor' for ${id}`,
+  });
+}
+
+function placeOf({ file, line }: Diagnostic): string | undefined {
+  return file === undefined || line === undefined ? file : `${file}:${line}`;
+}
+
+/** An agent is frozen data: nothing that it passes through can change it. */
+function freeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) freeze(part);
+  return Object.freeze(value);
+}

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import type { AgentLimits, JsonValue, TurnPolicy } from '../../contract/index.ts';
+
+export type Decision =
+  | { readonly kind: 'allow' }
+  | { readonly kind: 'refuse'; readonly code: 'limit_reached' | 'not_allowed'; readonly message: string }
+  | { readonly kind: 'ask'; readonly reason: string };
+
+export interface GateQuestion {
+  readonly extensionId: string;
+  readonly tool: string;
+  /** What the tool itself says of this input. */
+  readonly needsApproval: boolean;
+  /** Calls of this turn so far, this one not included. */
+  readonly callsBefore: number;
+  readonly limits: AgentLimits;
+  readonly policy: TurnPolicy;
+}
+
+/** The one gate before every tool call: limits, then policy, then approval. Pure. */
+export function decide(question: GateQuestion): Decision {
+  const { extensionId, tool, limits, policy, callsBefore } = question;
+  if (callsBefore >= limits.max_tool_calls) {
+    return {
+      kind: 'refuse',
+      code: 'limit_reached',
+      message: `not run: this turn may make ${limits.max_tool_calls} tool calls (max_tool_calls), and has made them`,
+    };
+  }
+  if (!permits(policy, extensionId, tool)) {
+    return { kind: 'refuse', code: 'not_allowed', message: `not run: '${extensionId}/${tool}' is not allowed in this turn` };
+  }
+  if (question.needsApproval) return { kind: 'ask', reason: `'${extensionId}/${tool}' needs a person's approval` };
+  return { kind: 'allow' };
+}
+
+/** Entries name an extension, `extension/tool`, or everything (`*`); a denial wins. */
+export function permits(policy: TurnPolicy, extensionId: string, tool: string): boolean {
+  const matches = (entry: string) => entry === '*' || entry === extensionId || entry === `${extensionId}/${tool}`;
+  if (policy.denyTools?.some(matches)) return false;
+  return policy.allowTools === undefined || policy.allowTools.some(matches);
+}
+
+/** Limits only shrink. */
+export function narrowed(limits: AgentLimits, by: Partial<AgentLimits> | undefined): AgentLimits {
+  if (by === undefined) return limits;
+  const least = (key: keyof AgentLimits) => Math.min(limits[key], by[key] ?? Infinity);
+  return {
+    max_turns: least('max_turns'),
+    max_tool_calls: least('max_tool_calls'),
+    max_tokens: least('max_tokens'),
+    time_budget_ms: least('time_budget_ms'),
+  };
+}
+
+/** Names exact arguments: the same for equal values whatever the order of their keys. */
+export function digestOf(input: JsonValue): string {
+  return createHash('sha256').update(canonical(input)).digest('hex');
+}
+
+function canonical(value: JsonValue | undefined): string {
+  if (value === undefined) return 'null';
+  if (Array.isArray(value)) return `[${(value as readonly JsonValue[]).map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value as Readonly<Record<string, JsonValue | undefined>>).filter(([, part]) => part !== undefined);
+  entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return `{${entries.map(([key, part]) => `${JSON.stringify(key)}:${canonical(part)}`).join(',')}}`;
+}

@@ -1,0 +1,74 @@
+import { PithError } from '../../contract/errors.ts';
+import { nearest } from '../../contract/nearest.ts';
+import { toolError } from '../../contract/tool.ts';
+import type { JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';
+import { needsApproval } from './approval.ts';
+import { decide, digestOf } from './gate.ts';
+import { newId } from '../turn/new-id.ts';
+import { resolveTools, type OfferedTool } from './tools.ts';
+import type { TurnDependencies } from '../turn/turn-types.ts';
+
+/** Calls single tools as an agent would, without a model. */
+export interface ToolCaller {
+  /** What the agent can call now. Rejects `agent_unknown` or `agent_failed`. */
+  toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
+  /** Through the same gate as in a turn. Rejects `tool_unknown` with the nearest names. */
+  call(agentId: string, name: string, input: JsonValue, signal: AbortSignal): Promise<ToolResult>;
+}
+
+type Dependencies = Pick<TurnDependencies, 'registry' | 'extensions' | 'clock'>;
+
+export function createToolCaller({ registry, extensions, clock }: Dependencies): ToolCaller {
+  const offered = async (agentId: string) => {
+    const { spec } = await registry.resolve(agentId);
+    return { spec, ...(await resolveTools(spec, extensions)) };
+  };
+
+  return {
+    toolsOf: async (agentId) => (await offered(agentId)).tools,
+    async call(agentId, name, input, signal) {
+      const { spec, tools } = await offered(agentId);
+      const tool = tools.find(
+        ({ modelName, extensionId, descriptor }) => name === modelName || name === `${extensionId}/${descriptor.name}`,
+      );
+      if (tool === undefined) {
+        const names = tools.map(({ modelName }) => modelName);
+        const close = nearest(name, names);
+        const cure =
+          names.length === 0 ? `give '${agentId}' tools by uses_tools` : `use one of ${(close.length > 0 ? close : names).join(', ')}`;
+        throw new PithError('tool_unknown', `the agent '${agentId}' has no tool '${name}'`, { where: name, cure });
+      }
+      const { extensionId, descriptor } = tool;
+      const decision = decide({
+        extensionId,
+        tool: descriptor.name,
+        needsApproval: await needsApproval(extensions, tool, input),
+        callsBefore: 0,
+        limits: spec.limits,
+        policy: {},
+      });
+      if (decision.kind === 'refuse') return toolError(decision.code, decision.message);
+      if (decision.kind === 'ask') {
+        return toolError(
+          'approval_unavailable',
+          `not run: ${decision.reason} (arguments ${digestOf(input).slice(0, 12)}), and nobody can be asked here`,
+        );
+      }
+      const id = newId(clock);
+      const turn: TurnInfo = {
+        id,
+        threadId: `tools/${id}`,
+        agent: spec,
+        channelId: 'cli',
+        userId: 'local',
+        tools: tools.map((each) => `${each.extensionId}/${each.descriptor.name}`),
+        model: { ref: 'none', contextWindow: null },
+        userTexts: [],
+        compactions: 0,
+        correlationId: id,
+        depth: 0,
+      };
+      return extensions.callTool(extensionId, descriptor.name, input, { turn, idempotencyKey: `${id}/0/0` }, signal);
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { codeOf, messageOf } from '../../contract/errors.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import type { AgentSpec, Diagnostic, ToolDescriptor, TurnPolicy } from '../../contract/index.ts';
+import { permits } from './gate.ts';
+import type { ExtensionsPort } from '../ports.ts';
+
+/** A tool as one turn offers it: data only, no code. */
+export interface OfferedTool {
+  /** The name that the model sees: the tool's own, or `<extension>__<tool>` on a clash. */
+  readonly modelName: string;
+  readonly extensionId: string;
+  readonly descriptor: ToolDescriptor;
+}
+
+export interface ResolvedTools {
+  readonly tools: readonly OfferedTool[];
+  /** Errors fail the agent, warnings degrade it. */
+  readonly notes: readonly Diagnostic[];
+}
+
+/** What `uses_tools` means at this moment, narrowed by the policy. Never rejects. */
+export async function resolveTools(spec: AgentSpec, extensions: ExtensionsPort, policy: TurnPolicy = {}): Promise<ResolvedTools> {
+  const wanted = new Map<string, { readonly extensionId: string; readonly descriptor: ToolDescriptor }>();
+  const notes: Diagnostic[] = [];
+  const everything = spec.usesTools.includes('*') ? extensions.ids().filter((id) => runs(extensions, id)) : [];
+  const entries = [...new Set([...spec.usesTools.filter((entry) => entry !== '*'), ...everything])];
+  const answers = await Promise.all(entries.map((entry) => resolveEntry(entry, extensions)));
+  answers.forEach((answer, index) => {
+    // What "*" brings may fail without a word: the agent did not ask for it by name.
+    if (spec.usesTools.includes(entries[index] as string)) notes.push(...answer.notes);
+    for (const tool of answer.tools) wanted.set(`${tool.extensionId}/${tool.descriptor.name}`, tool);
+  });
+  const allowed = [...wanted.values()].filter(({ extensionId, descriptor }) => permits(policy, extensionId, descriptor.name));
+  return { tools: named(allowed), notes };
+}
+
+interface Entry {
+  readonly tools: readonly { readonly extensionId: string; readonly descriptor: ToolDescriptor }[];
+  readonly notes: readonly Diagnostic[];
+}
+
+async function resolveEntry(entry: string, extensions: ExtensionsPort): Promise<Entry> {
+  const slash = entry.indexOf('/');
+  const extensionId = slash < 0 ? entry : entry.slice(0, slash);
+  const toolName = slash < 0 ? null : entry.slice(slash + 1);
+  const state = extensions.state(extensionId);
+  if (state === undefined) {
+    return failed(
+      'name_unknown',
+      `uses_tools '${entry}': nothing declares the extension '${extensionId}'${didYouMean(extensionId, extensions.ids())}`,
+      `correct the name, or add the extension '${extensionId}'`,
+    );
+  }
+  if (state !== 'active' && state !== 'idle')
+    return degraded(`the tools of '${entry}' are missing: the extension is ${state}`, extensionId);
+  let offered: readonly ToolDescriptor[];
+  try {
+    offered = await extensions.tools(extensionId);
+  } catch (error) {
+    return degraded(`the tools of '${entry}' are missing: ${messageOf(error)}`, extensionId, codeOf(error, 'provider_unavailable'));
+  }
+  if (toolName === null) {
+    return { tools: offered.filter(({ optIn }) => !optIn).map((descriptor) => ({ extensionId, descriptor })), notes: [] };
+  }
+  const descriptor = offered.find(({ name }) => name === toolName);
+  if (descriptor) return { tools: [{ extensionId, descriptor }], notes: [] };
+  if (offered.length === 0) return degraded(`the tool '${entry}' is missing: '${extensionId}' offers no tools at present`, extensionId);
+  const names = offered.map(({ name }) => name);
+  return failed(
+    'tool_unknown',
+    `uses_tools '${entry}': '${extensionId}' has no tool '${toolName}'${didYouMean(toolName, names)}`,
+    `use one of ${names.map((name) => `${extensionId}/${name}`).join(', ')}`,
+  );
+}
+
+function runs(extensions: ExtensionsPort, id: string): boolean {
+  const state = extensions.state(id);
+  return state === 'active' || state === 'idle';
+}
+
+function failed(code: string, message: string, cure: string): Entry {
+  return { tools: [], notes: [{ severity: 'error', code, message, cure }] };
+}
+
+function degraded(message: string, extensionId: string, code = 'provider_unavailable'): Entry {
+  return { tools: [], notes: [{ severity: 'warning', code, message, cure: `see 'pith doctor' for ${extensionId}` }] };
+}
+
+/** All that share a name get their extension's id in front. */
+function named(tools: readonly { readonly extensionId: string; readonly descriptor: ToolDescriptor }[]): readonly OfferedTool[] {
+  const counts = new Map<string, number>();
+  for (const { descriptor } of tools) counts.set(descriptor.name, (counts.get(descriptor.name) ?? 0) + 1);
+  const taken = new Set<string>();
+  return tools.map((tool) => {
+    const clash = (counts.get(tool.descriptor.name) ?? 0) > 1;
+    const long = `${tool.extensionId}__${tool.descriptor.name}`;
+    const wish = clash ? capped(long, long) : tool.descriptor.name;
+    const modelName = taken.has(wish) ? hashed(long, long) : wish;
+    taken.add(modelName);
+    return { modelName, ...tool };
+  });
+}
+
+const LONGEST_NAME = 64;
+
+function capped(name: string, identity: string): string {
+  return name.length <= LONGEST_NAME ? name : hashed(name, identity);
+}
+
+function hashed(name: string, identity: string): string {
+  return `${name.slice(0, LONGEST_NAME - 9)}_${createHash('sha256').update(identity).digest('hex').slice(0, 8)}`;
+}

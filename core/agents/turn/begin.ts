@@ -1,0 +1,115 @@
+import { messageOf, PithError } from '../../contract/errors.ts';
+import type { AgentSpec, Diagnostic, TurnInfo, TurnPolicy } from '../../contract/index.ts';
+import type { StoredMessage } from '../../threads/thread.ts';
+import type { BoundSkill } from '../prompt/bound-skills.ts';
+import { gatherContext } from '../prompt/context-pipeline.ts';
+import { narrowed } from '../tools/gate.ts';
+import { instructionsOf } from '../prompt/instructions.ts';
+import { userTexts } from './messages.ts';
+import type { ContextSource } from '../ports.ts';
+import { resolveTools, type OfferedTool } from '../tools/tools.ts';
+import type { FunctionTool, Notice, Prepared, TurnDependencies } from './turn-types.ts';
+
+export interface Beginning {
+  readonly turnId: string;
+  readonly threadId: string;
+  readonly spec: AgentSpec;
+  /** What admission found; each is said once per thread. */
+  readonly notes: readonly Diagnostic[];
+  readonly policy: TurnPolicy;
+  readonly channelId: string;
+  readonly userId: string;
+  readonly date: string;
+  /** The user's text; null when a turn is continued, whose message is in the history already. */
+  readonly text: string | null;
+  readonly history: readonly StoredMessage[];
+  readonly compactions: number;
+  readonly correlationId: string;
+  readonly depth: number;
+}
+
+/** Everything that a turn sends beside the history. The same path serves real turns and previews; nothing is written. */
+export async function prepare(deps: TurnDependencies, beginning: Beginning, signal: AbortSignal): Promise<Prepared> {
+  const { spec, policy, channelId, userId, date } = beginning;
+  const [model, resolved, skills, gathered] = await Promise.all([
+    deps.models.resolve(policy.model ?? spec.model),
+    resolveTools(spec, deps.extensions, policy),
+    deps.skills.read(spec.usesSkills, signal),
+    contextSources(deps),
+  ]);
+  const texts = userTexts(beginning.history, MOST_TEXTS);
+  const info: TurnInfo = {
+    id: beginning.turnId,
+    threadId: beginning.threadId,
+    agent: spec,
+    channelId,
+    userId,
+    tools: resolved.tools.map(({ extensionId, descriptor }) => `${extensionId}/${descriptor.name}`),
+    model: { ref: model.ref, contextWindow: model.contextWindow },
+    userTexts: beginning.text === null ? texts : [...texts, beginning.text].slice(-MOST_TEXTS),
+    compactions: beginning.compactions,
+    correlationId: beginning.correlationId,
+    depth: beginning.depth,
+  };
+  if (beginning.text !== null) refuseUnusable(spec, skills);
+  const [instructions, context] = await Promise.all([
+    instructionsOf(spec, skills, { sandbox_dir: deps.sandboxDir, date, channel: channelId, user: userId }),
+    gatherContext(gathered.sources, info.userTexts.at(-1) ?? '', info, signal),
+  ]);
+  const systemParts = [...instructions, ...context.system.map(({ extensionId, text }) => ({ name: extensionId, text }))];
+  const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
+  const skipped = context.skipped.map(({ extensionId, code, message }): Notice => ({
+    code,
+    message: `'${extensionId}' adds nothing to this turn: ${message}`,
+  }));
+  return {
+    spec,
+    info,
+    limits: narrowed(spec.limits, policy.limits),
+    policy,
+    model,
+    tools: resolved.tools,
+    functionTools: resolved.tools.map(functionTool),
+    system: systemParts.map(({ text }) => text).join('\n\n'),
+    systemParts,
+    turnParts: context.turn.map(({ extensionId, text }) => ({ name: extensionId, text })),
+    notices: distinct([...[...beginning.notes, ...resolved.notes, ...skillNotes].flatMap(noticeOf), ...skipped, ...gathered.notices]),
+  };
+}
+
+const MOST_TEXTS = 5;
+
+async function contextSources(deps: TurnDependencies): Promise<{ sources: readonly ContextSource[]; notices: readonly Notice[] }> {
+  try {
+    return { sources: await deps.extensions.contexts(), notices: [] };
+  } catch (error) {
+    return { sources: [], notices: [{ code: 'provider_failed', message: `no context could be gathered: ${messageOf(error)}` }] };
+  }
+}
+
+/** A skill may have become unusable after the agent was admitted. */
+function refuseUnusable(spec: AgentSpec, skills: readonly BoundSkill[]): void {
+  const broken = skills.find(({ note }) => note?.severity === 'error')?.note;
+  if (broken)
+    throw new PithError('agent_failed', `the agent '${spec.id}' cannot run: ${broken.message}`, {
+      cure: broken.cure,
+      where: spec.origin ?? undefined,
+    });
+}
+
+function functionTool({ modelName, descriptor }: OfferedTool): FunctionTool {
+  return {
+    type: 'function',
+    name: modelName,
+    description: descriptor.description,
+    inputSchema: descriptor.inputSchema as FunctionTool['inputSchema'],
+  };
+}
+
+function noticeOf({ severity, code, message, cure }: Diagnostic): readonly Notice[] {
+  return severity === 'info' ? [] : [{ code, message: cure ? `${message}; ${cure}` : message }];
+}
+
+function distinct(notices: readonly Notice[]): readonly Notice[] {
+  return [...new Map(notices.map((notice) => [`${notice.code} ${notice.message}`, notice])).values()];
+}

@@ -1,0 +1,49 @@
+import { countTokens, textOf, upperBound } from '../compaction/tokens.ts';
+import type { RunningTurn } from './turn-types.ts';
+
+/** Tokens of the prompt as it is now: what the provider reported, and an estimate of what came since. */
+export async function measure(turn: RunningTurn): Promise<number> {
+  const { meter, prompt } = turn;
+  const texts = prompt.slice(meter.counted).map(textOf);
+  if (meter.counted === 0) texts.push(toolsText(turn));
+  for (const tokens of await countTokens(texts)) meter.tokens += tokens + MESSAGE_TOKENS;
+  meter.counted = prompt.length;
+  return meter.tokens;
+}
+
+/** Never less than `measure` would say, and cheap. */
+export function atMost(turn: RunningTurn): number {
+  const { meter, prompt } = turn;
+  const fresh = upperBound(prompt, meter.counted);
+  return meter.tokens + fresh + (meter.counted === 0 ? toolsText(turn).length : 0);
+}
+
+/** Adds one answer's use; what the provider does not report is estimated. Call before the answer joins the prompt. */
+export function addUsage(
+  turn: RunningTurn,
+  inputTokens: number | undefined,
+  outputTokens: number | undefined,
+  text: string,
+): Promise<void> | undefined {
+  if (inputTokens === undefined || outputTokens === undefined) return addEstimate(turn, inputTokens, outputTokens, text);
+  turn.usage = { inputTokens: turn.usage.inputTokens + inputTokens, outputTokens: turn.usage.outputTokens + outputTokens };
+  turn.meter.tokens = inputTokens + outputTokens;
+  // The answer that is about to be added is covered by its output tokens.
+  turn.meter.counted = turn.prompt.length + 1;
+  return undefined;
+}
+
+async function addEstimate(
+  turn: RunningTurn,
+  inputTokens: number | undefined,
+  outputTokens: number | undefined,
+  text: string,
+): Promise<void> {
+  await addUsage(turn, inputTokens ?? (await measure(turn)), outputTokens ?? (await countTokens([text]))[0] ?? 0, text);
+}
+
+const MESSAGE_TOKENS = 4;
+
+function toolsText(turn: RunningTurn): string {
+  return JSON.stringify(turn.prepared.functionTools);
+}

@@ -1,0 +1,157 @@
+import { PithError } from '../../contract/errors.ts';
+import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
+import type { CallRecord, StoredMessage, TurnRecord } from '../../threads/thread.ts';
+import { prepare, type Beginning } from './begin.ts';
+import { assemble, callIdsOf, textOfAnswer, userMessage } from './messages.ts';
+import { newId } from './new-id.ts';
+import type { Noticer } from './noticer.ts';
+import type { Pipe } from './pipe.ts';
+import { closeUnfinished, openCalls, type Unfinished } from './resume.ts';
+import type { Prepared, RunningTurn, TurnDependencies } from './turn-types.ts';
+import { untilAborted } from './until-aborted.ts';
+
+/** A turn whose row and first message are on disk. */
+export interface OpenedTurn {
+  readonly turn: RunningTurn;
+  /** Calls that were asked for before the program ended, without an answer yet. */
+  readonly open: readonly CallRecord[];
+  /** The answer is there already; only the turn's end was not written. */
+  readonly answered: boolean;
+}
+
+export interface Opening {
+  readonly deps: TurnDependencies;
+  readonly noticer: Noticer;
+  readonly request: TurnRequest;
+  readonly pipe: Pipe<TurnEvent>;
+  readonly signal: AbortSignal;
+}
+
+export const UNKNOWN_CHANNEL = 'none';
+export const LOCAL_USER = 'local';
+
+/** Begins a turn, or continues the thread's unfinished one. null: there was nothing to continue. */
+export async function openTurn(opening: Opening): Promise<OpenedTurn | null> {
+  const { deps, request, pipe } = opening;
+  const unfinished = deps.threads.unfinished(request.threadId);
+  if (request.resume && unfinished) return continueTurn(opening, unfinished);
+  if (request.input !== undefined && request.input.trim() !== '') return beginTurn(opening, request.input, unfinished);
+  if (!request.resume) throw new PithError('usage', 'the message is empty', { cure: 'write something' });
+  if (deps.threads.load(request.threadId) === null) {
+    throw new PithError('thread_unknown', `there is no thread '${request.threadId}'`, { cure: 'name another thread, or begin a new one' });
+  }
+  pipe.push({ type: 'notice', code: 'nothing_to_resume', message: `thread '${request.threadId}' has no unfinished turn` });
+  return null;
+}
+
+async function beginTurn(opening: Opening, input: string, unfinished: Unfinished | null): Promise<OpenedTurn> {
+  const { deps, request, signal } = opening;
+  const { threadId, policy = {}, channelId = UNKNOWN_CHANNEL, userId = LOCAL_USER } = request;
+  if (unfinished) await closeUnfinished(deps.threads, unfinished, deps.threads.load(threadId)?.messages ?? []);
+  const { spec, notes } = await untilAborted(deps.registry.resolve(request.agent), signal);
+  const loaded = deps.threads.load(threadId);
+  const history = loaded?.messages ?? [];
+  const record: TurnRecord = {
+    id: newId(deps.clock),
+    threadId,
+    agent: spec,
+    channelId,
+    userId,
+    policy,
+    correlationId: newId(deps.clock),
+    depth: 0,
+    state: 'running',
+    steps: 0,
+    usage: { inputTokens: 0, outputTokens: 0 },
+    startedAt: deps.clock.now(),
+  };
+  const date = loaded?.thread.date ?? dayOf(deps.clock.now());
+  const prepared = await untilAborted(
+    prepare(deps, { ...shared(record), spec, notes, date, text: input, history, compactions: loaded?.thread.compactions ?? 0 }, signal),
+    signal,
+  );
+  const message = userMessage(
+    prepared.turnParts.map(({ text }) => text),
+    input,
+  );
+  await deps.threads.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message]);
+  const turn = running(opening, prepared, record, [...history.map((stored) => stored.message), message]);
+  return { turn, open: [], answered: false };
+}
+
+async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<OpenedTurn> {
+  const { deps, request, pipe, signal } = opening;
+  if (request.input)
+    pipe.push({
+      type: 'notice',
+      code: 'input_not_sent',
+      message: 'the unfinished turn is continued first; send the message again afterwards',
+    });
+  const loaded = deps.threads.load(request.threadId);
+  const history = loaded?.messages ?? [];
+  const { turn: record, calls } = unfinished;
+  const { agent: spec } = record;
+  const date = loaded?.thread.date ?? dayOf(deps.clock.now());
+  const prepared = await untilAborted(
+    prepare(deps, { ...shared(record), spec, notes: [], date, text: null, history, compactions: loaded?.thread.compactions ?? 0 }, signal),
+    signal,
+  );
+  const turn = running(
+    opening,
+    prepared,
+    record,
+    history.map(({ message }) => message),
+  );
+  turn.calls = calls.length;
+  const own = history.filter(({ turnId, message }) => turnId === record.id && message.role === 'assistant');
+  turn.text = own.map(({ message }) => textOfAnswer(message)).findLast((text) => text !== '') ?? '';
+  return { turn, open: openCalls(unfinished, history), answered: isAnswered(history.at(-1), record) };
+}
+
+function shared(
+  record: TurnRecord,
+): Pick<Beginning, 'turnId' | 'threadId' | 'policy' | 'channelId' | 'userId' | 'correlationId' | 'depth'> {
+  const { id: turnId, threadId, policy, channelId, userId, correlationId, depth } = record;
+  return { turnId, threadId, policy, channelId, userId, correlationId, depth };
+}
+
+function running(
+  { deps, noticer, pipe, signal }: Opening,
+  prepared: Prepared,
+  record: TurnRecord,
+  messages: Parameters<typeof assemble>[1],
+): RunningTurn {
+  return {
+    deps,
+    prepared,
+    record,
+    noticer,
+    signal,
+    emit: pipe.push,
+    ready: pipe.ready,
+    toolsByName: new Map(prepared.tools.map((tool) => [tool.modelName, tool])),
+    info: prepared.info,
+    prompt: assemble(prepared.system, messages),
+    usage: record.usage,
+    steps: record.steps,
+    calls: 0,
+    called: new Map(),
+    text: '',
+    meter: { tokens: 0, counted: 0, incompressible: 0 },
+  };
+}
+
+function isAnswered(last: StoredMessage | undefined, record: TurnRecord): boolean {
+  return last?.turnId === record.id && last.message.role === 'assistant' && callIdsOf(last.message).length === 0;
+}
+
+export function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+const TITLE_LENGTH = 80;
+
+function titleOf(input: string): string {
+  const line = input.trim().replace(/\s+/g, ' ');
+  return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH - 1)}…` : line;
+}

@@ -1,0 +1,67 @@
+import { toolError } from '../../contract/tool.ts';
+import type { ToolResult } from '../../contract/index.ts';
+import type { CallRecord, StoredMessage, Threads, TurnRecord } from '../../threads/thread.ts';
+import { keyOf, refusal, type DecidedCall } from './calls.ts';
+import { callIdsOf, resultPart } from './messages.ts';
+import type { RunningTurn } from './turn-types.ts';
+
+export interface Unfinished {
+  readonly turn: TurnRecord;
+  readonly calls: readonly CallRecord[];
+}
+
+/** The calls of the last step that have no answer in the history yet, in their order; empty when that step is answered. */
+export function openCalls({ turn, calls }: Unfinished, messages: readonly StoredMessage[]): readonly CallRecord[] {
+  const last = messages.at(-1);
+  if (last === undefined || last.turnId !== turn.id) return [];
+  const ids = callIdsOf(last.message);
+  if (ids.length === 0) return [];
+  const asked = calls.filter(({ callId }) => ids.includes(callId));
+  const step = Math.max(...asked.map((call) => call.step));
+  return asked.filter((call) => call.step === step).sort((a, b) => a.index - b.index);
+}
+
+/** Finished calls are reused, requested ones run, started ones only if that repeats nothing. */
+export async function resumeCalls(turn: RunningTurn, open: readonly CallRecord[]): Promise<readonly DecidedCall[]> {
+  const before = turn.calls - open.length;
+  return Promise.all(
+    open.map(async (record, index): Promise<DecidedCall> => {
+      if (record.state === 'finished') return { record, result: record.result ?? interrupted(record) };
+      if (record.state === 'started' && record.effect === 'write') return { record, result: interrupted(record) };
+      const offered = turn.toolsByName.get(record.name);
+      if (offered === undefined) return { record, result: toolError('tool_gone', `not run: '${record.name}' is no longer there`) };
+      return { record, result: await refusal(turn, record, before + index) };
+    }),
+  );
+}
+
+/** Ends a turn that nobody continues: its open calls are answered, so that the history stays one that models accept. */
+export async function closeUnfinished(threads: Threads, unfinished: Unfinished, messages: readonly StoredMessage[]): Promise<void> {
+  const { turn } = unfinished;
+  const open = openCalls(unfinished, messages);
+  const writes: Promise<void>[] = [];
+  if (open.length > 0) {
+    const answers = open.map((record) => ({
+      record,
+      result: record.state === 'finished' && record.result ? record.result : interrupted(record),
+    }));
+    for (const { record, result } of answers) {
+      if (record.state !== 'finished') writes.push(threads.finishCall(turn.id, record.step, record.index, result));
+    }
+    const retain = Object.fromEntries(
+      answers.flatMap(({ record, result }) => (result.ok && result.retain ? [[record.callId, result.retain]] : [])),
+    );
+    const content = answers.map(({ record, result }) => resultPart(record.callId, record.name, result));
+    writes.push(threads.recordResults(turn.id, (open[0] as CallRecord).step, { role: 'tool', content }, retain));
+  }
+  writes.push(threads.setState(turn.id, 'aborted', turn.usage));
+  await Promise.all(writes);
+}
+
+function interrupted(record: CallRecord): ToolResult {
+  const key = keyOf(record);
+  return toolError(
+    'interrupted',
+    `the program ended while '${record.name}' ran, so its outcome is not known; check before calling it again (key ${key})`,
+  );
+}

@@ -1,0 +1,87 @@
+import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
+import { limitEnd, TimeBudgetSpent } from './limits.ts';
+import { answerCalls, runLoop } from './loop.ts';
+import type { Noticer } from './noticer.ts';
+import { openTurn, type OpenedTurn } from './open-turn.ts';
+import type { Pipe } from './pipe.ts';
+import { plainFailure } from './plain-failure.ts';
+import { resumeCalls } from './resume.ts';
+import type { RunningTurn, TurnDependencies, TurnEnd } from './turn-types.ts';
+
+/** One turn from request to `turn-end`, which it always sends. The caller holds the thread; `lost` aborts when it no longer does. */
+export async function runTurn(
+  deps: TurnDependencies,
+  noticer: Noticer,
+  request: TurnRequest,
+  pipe: Pipe<TurnEvent>,
+  stop: AbortController,
+  lost: AbortSignal,
+): Promise<void> {
+  const { signal } = stop;
+  const onLost = () => stop.abort(lost.reason);
+  lost.addEventListener('abort', onLost, { once: true });
+  let turn: RunningTurn | null = null;
+  let cancelBudget: (() => void) | undefined;
+  let end: TurnEnd = { reason: 'done' };
+  try {
+    const opened = await openTurn({ deps, noticer, request, pipe, signal });
+    if (opened) {
+      turn = opened.turn;
+      cancelBudget = deps.clock.after(turn.prepared.limits.time_budget_ms, () => stop.abort(new TimeBudgetSpent()));
+      announce(turn);
+      end = await workOn(opened);
+    }
+  } catch (error) {
+    end = endOfError(error, turn, signal);
+  }
+  cancelBudget?.();
+  lost.removeEventListener('abort', onLost);
+  if (lost.aborted) end = { reason: 'error', error: plainFailure(lost.reason, 'thread_busy'), stored: true };
+  pipe.push(await close(deps, turn, end));
+}
+
+async function workOn({ turn, open, answered }: OpenedTurn): Promise<TurnEnd> {
+  if (answered) return { reason: 'done' };
+  const first = open[0];
+  const end = first === undefined ? null : await answerCalls(turn, first.step, await resumeCalls(turn, open));
+  return end ?? runLoop(turn);
+}
+
+function announce(turn: RunningTurn): void {
+  const { prepared, record, deps } = turn;
+  const { id: turnId, threadId, correlationId } = record;
+  turn.emit({ type: 'turn-start', agent: prepared.spec.id, thread: threadId, turn: turnId, model: prepared.model.ref });
+  deps.events.publish('turn.started', { turnId, threadId, agentId: prepared.spec.id, correlationId });
+  for (const { code, message } of prepared.notices) {
+    if (turn.noticer.first(threadId, `${code} ${message}`)) turn.emit({ type: 'notice', code, message });
+  }
+}
+
+function endOfError(error: unknown, turn: RunningTurn | null, signal: AbortSignal): TurnEnd {
+  if (!signal.aborted) return { reason: 'error', error: plainFailure(error) };
+  return turn && signal.reason instanceof TimeBudgetSpent ? limitEnd(turn, 'time_budget_ms') : { reason: 'aborted' };
+}
+
+/** Writes the turn's end, unless it is written already. An end that cannot be written is an error, whatever it was before. */
+async function close(deps: TurnDependencies, turn: RunningTurn | null, asked: TurnEnd): Promise<TurnEvent> {
+  let end = asked;
+  if (turn && !end.stored) {
+    try {
+      await deps.threads.setState(turn.record.id, end.reason, turn.usage);
+    } catch (error) {
+      end = end.reason === 'error' ? end : { reason: 'error', error: plainFailure(error, 'database_failed') };
+    }
+  }
+  const { reason, error } = end;
+  const usage = turn?.usage ?? { inputTokens: 0, outputTokens: 0 };
+  if (turn)
+    deps.events.publish('turn.ended', {
+      turnId: turn.record.id,
+      threadId: turn.record.threadId,
+      reason,
+      usage,
+      correlationId: turn.record.correlationId,
+    });
+  const event: TurnEvent = { type: 'turn-end', reason, text: turn?.text ?? '', usage };
+  return error === undefined ? event : { ...event, error };
+}

@@ -1,0 +1,146 @@
+import { messageOf } from '../../contract/errors.ts';
+import type { ModelPart } from '../../contract/index.ts';
+import { modelFailure } from '../../models/failure.ts';
+import { streamWithRetry } from '../../models/retry.ts';
+import type { AssistantMessage } from './messages.ts';
+import type { RunningTurn } from './turn-types.ts';
+
+/** A call as it came out of the model: its input still as text. */
+export interface RawCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly input: string;
+  readonly providerOptions?: CallPart['providerOptions'];
+}
+
+/** One answer of the model. What came before a cut is kept. */
+export interface StepOutcome {
+  /** Text and reasoning in the order in which they came. */
+  readonly spoken: readonly SpokenPart[];
+  readonly text: string;
+  readonly calls: readonly RawCall[];
+  /** As reported; undefined where the provider says nothing. */
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+  readonly finish: string;
+  /** Why the answer is not whole: the turn was aborted, or the model failed with `error`. */
+  readonly cut: null | { readonly kind: 'aborted' } | { readonly kind: 'failed'; readonly error: unknown };
+}
+
+type AssistantPart = AssistantMessage['content'][number];
+type CallPart = Extract<AssistantPart, { type: 'tool-call' }>;
+type SpokenPart = Extract<AssistantPart, { type: 'text' | 'reasoning' }>;
+
+/** Asks the model once and turns its stream into text and calls. Never rejects. */
+export async function streamStep(turn: RunningTurn): Promise<StepOutcome> {
+  const gathered = new Gathering(turn);
+  try {
+    await gathered.readAll(); // ends at once when the turn is aborted, whatever the model does
+    return gathered.outcome(gathered.failed);
+  } catch (error) {
+    return gathered.outcome(turn.signal.aborted ? { kind: 'aborted' } : { kind: 'failed', error });
+  }
+}
+
+interface Spoken {
+  readonly type: 'text' | 'reasoning';
+  readonly pieces: string[];
+  providerOptions?: SpokenPart['providerOptions'];
+}
+
+class Gathering {
+  private readonly turn: RunningTurn;
+  private readonly spoken: Spoken[] = [];
+  private readonly open = new Map<string, Spoken>();
+  private readonly calls: RawCall[] = [];
+  private inputTokens: number | undefined;
+  private outputTokens: number | undefined;
+  private finish = 'other';
+  failed: StepOutcome['cut'] = null;
+
+  constructor(turn: RunningTurn) {
+    this.turn = turn;
+  }
+
+  async readAll(): Promise<void> {
+    const { deps, prepared, prompt, signal, emit } = this.turn;
+    const tools = prepared.functionTools;
+    const { ref, model } = prepared.model;
+    const stream = streamWithRetry(
+      model,
+      { prompt, tools: tools.length === 0 ? undefined : tools, abortSignal: signal },
+      {
+        clock: deps.clock,
+        signal,
+        onRetry: ({ delayMs, error }) =>
+          emit({
+            type: 'notice',
+            code: 'model_retry',
+            message: `${messageOf(modelFailure(error, ref))}; trying again in ${Math.ceil(delayMs / 1000)} s`,
+          }),
+      },
+    );
+    for await (const part of stream) {
+      this.take(part);
+      const full = this.turn.ready();
+      if (full) await full;
+    }
+  }
+
+  outcome(cut: StepOutcome['cut']): StepOutcome {
+    const spoken = this.spoken.flatMap(({ type, pieces, providerOptions }): SpokenPart[] => {
+      const text = pieces.join('');
+      if (text === '' && (type === 'text' || providerOptions === undefined)) return [];
+      return [providerOptions === undefined ? { type, text } : { type, text, providerOptions }];
+    });
+    const text = spoken.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
+    const { calls, inputTokens, outputTokens, finish } = this;
+    return { spoken, text, calls, inputTokens, outputTokens, finish, cut };
+  }
+
+  private take(part: ModelPart): void {
+    switch (part.type) {
+      case 'text-delta':
+        if (part.delta === '') return;
+        this.part('text', part.id, part.providerMetadata).pieces.push(part.delta);
+        return this.turn.emit({ type: 'text-delta', text: part.delta });
+      case 'reasoning-start':
+      case 'text-start':
+        this.open.delete(`${part.type.slice(0, -6)} ${part.id}`);
+        this.part(part.type === 'text-start' ? 'text' : 'reasoning', part.id, part.providerMetadata);
+        return;
+      case 'reasoning-end':
+      case 'text-end':
+        this.part(part.type === 'text-end' ? 'text' : 'reasoning', part.id, part.providerMetadata);
+        this.open.delete(`${part.type.slice(0, -4)} ${part.id}`);
+        return;
+      case 'reasoning-delta':
+        this.part('reasoning', part.id, part.providerMetadata).pieces.push(part.delta);
+        return;
+      case 'tool-call':
+        // What a provider ran itself needs no answer from here.
+        if (!part.providerExecuted)
+          this.calls.push({ callId: part.toolCallId, name: part.toolName, input: part.input, providerOptions: part.providerMetadata });
+        return;
+      case 'finish':
+        this.inputTokens = part.usage?.inputTokens?.total;
+        this.outputTokens = part.usage?.outputTokens?.total;
+        this.finish = part.finishReason?.unified ?? 'other';
+        return;
+      case 'error':
+        this.failed ??= { kind: 'failed', error: part.error };
+    }
+  }
+
+  private part(type: Spoken['type'], id: string, metadata: SpokenPart['providerOptions']): Spoken {
+    const key = `${type} ${id}`;
+    let part = this.open.get(key);
+    if (part === undefined) {
+      part = { type, pieces: [] };
+      this.open.set(key, part);
+      this.spoken.push(part);
+    }
+    if (metadata !== undefined) part.providerOptions = { ...part.providerOptions, ...metadata };
+    return part;
+  }
+}

@@ -1,0 +1,118 @@
+import type {
+  AgentLimits,
+  AgentSpec,
+  Clock,
+  Events,
+  JsonValue,
+  Message,
+  ModelCallOptions,
+  ToolResult,
+  TurnEndReason,
+  TurnEvent,
+  TurnInfo,
+  TurnPolicy,
+  Usage,
+} from '../../contract/index.ts';
+import type { ModelRouter, ResolvedModel } from '../../models/router.ts';
+import type { ThreadQueue } from '../../threads/queue.ts';
+import type { Threads, TurnRecord } from '../../threads/thread.ts';
+import type { BoundSkills } from '../prompt/bound-skills.ts';
+import type { Noticer } from './noticer.ts';
+import type { ExtensionsPort } from '../ports.ts';
+import type { AgentRegistry } from '../registry/registry.ts';
+import type { OfferedTool } from '../tools/tools.ts';
+
+/** What turns are made from. */
+export interface TurnDependencies {
+  readonly registry: AgentRegistry;
+  readonly skills: BoundSkills;
+  readonly extensions: ExtensionsPort;
+  readonly threads: Threads;
+  readonly models: Pick<ModelRouter, 'resolve'>;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly queue: Pick<ThreadQueue, 'run'>;
+  /** Absolute; prompts print it. */
+  readonly sandboxDir: string;
+}
+
+export type FunctionTool = Extract<NonNullable<ModelCallOptions['tools']>[number], { type: 'function' }>;
+
+/** All that is fixed for one turn before the model is first asked. Data, no code of extensions. */
+export interface Prepared {
+  readonly spec: AgentSpec;
+  readonly info: TurnInfo;
+  readonly limits: AgentLimits;
+  readonly policy: TurnPolicy;
+  readonly model: Pick<ResolvedModel, 'ref' | 'model' | 'contextWindow'>;
+  readonly tools: readonly OfferedTool[];
+  readonly functionTools: FunctionTool[];
+  readonly system: string;
+  /** What `system` is made of, in order. */
+  readonly systemParts: readonly NamedText[];
+  /** Texts that stand before the user's own in the same message. */
+  readonly turnParts: readonly NamedText[];
+  readonly notices: readonly Notice[];
+}
+
+export interface NamedText {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface Notice {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A turn under way: what `Prepared` fixed, and what has happened so far. */
+export interface RunningTurn {
+  readonly deps: TurnDependencies;
+  readonly prepared: Prepared;
+  readonly record: TurnRecord;
+  readonly toolsByName: ReadonlyMap<string, OfferedTool>;
+  readonly noticer: Noticer;
+  readonly signal: AbortSignal;
+  readonly emit: (event: TurnEvent) => void;
+  /** Resolves when the channel has room for more events. */
+  readonly ready: () => Promise<void> | undefined;
+  /** Replaced when the thread is compacted. */
+  info: TurnInfo;
+  /** Grows by each step; the model gets this very array. */
+  prompt: Message[];
+  usage: Usage;
+  /** Model steps that have been persisted. */
+  steps: number;
+  calls: number;
+  /** Calls by tool, for saying what was done. */
+  readonly called: Map<string, number>;
+  /** The last text that the model said in this turn. */
+  text: string;
+  readonly meter: Meter;
+}
+
+/** Tokens of the prompt as far as they are known. */
+export interface Meter {
+  tokens: number;
+  /** Messages of the prompt that `tokens` covers. */
+  counted: number;
+  /** The size at which compaction last gained nothing; 0: it was not tried. */
+  incompressible: number;
+}
+
+export interface TurnEnd {
+  readonly reason: TurnEndReason;
+  /** True when the end has been persisted together with the last step. */
+  readonly stored?: boolean;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** One call as the model asked for it. */
+export interface AskedCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly tool: OfferedTool | null;
+  readonly input: JsonValue;
+  /** Set when the call cannot be run: an unknown tool, or input that is no JSON object. */
+  readonly problem: ToolResult | null;
+}

@@ -1,0 +1,47 @@
+import { PithError } from '../../contract/errors.ts';
+import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
+import { createNoticer } from './noticer.ts';
+import { createPipe } from './pipe.ts';
+import { plainFailure } from './plain-failure.ts';
+import { runTurn } from './run-turn.ts';
+import type { TurnDependencies } from './turn-types.ts';
+
+export type { TurnDependencies } from './turn-types.ts';
+
+export interface Turns {
+  /** Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
+  run(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
+}
+
+/** The one way to run an agent. */
+export function createTurns(deps: TurnDependencies): Turns {
+  const noticer = createNoticer();
+
+  async function* run(request: TurnRequest, signal?: AbortSignal): AsyncGenerator<TurnEvent, void, undefined> {
+    const pipe = createPipe<TurnEvent>();
+    const stop = new AbortController();
+    const onAbort = () => stop.abort(signal?.reason);
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
+    const work = deps.queue
+      .run(request.threadId, (lost) => runTurn(deps, noticer, request, pipe, stop, lost), stop.signal)
+      .catch((error: unknown) => pipe.push(neverBegan(error, stop.signal)))
+      .finally(() => pipe.end());
+    try {
+      yield* pipe;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      stop.abort(new PithError('aborted', 'nobody reads this turn any more'));
+      await work;
+    }
+  }
+
+  return { run };
+}
+
+/** The turn could not even begin, for instance because it was aborted while it waited for its place. */
+function neverBegan(error: unknown, signal: AbortSignal): TurnEvent {
+  const usage = { inputTokens: 0, outputTokens: 0 };
+  if (signal.aborted) return { type: 'turn-end', reason: 'aborted', text: '', usage };
+  return { type: 'turn-end', reason: 'error', text: '', usage, error: plainFailure(error) };
+}

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { bundle } from './bundle.ts';
+import { CONTRACT_VERSION } from './contract-shim.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import { sourceDigest } from '../discovery/source-digest.ts';
+
+export interface Bundle {
+  readonly file: string;
+  /** Made with Pith from the same sources: Pith's own code. */
+  readonly shipped: boolean;
+}
+
+/** Bundles by source digest: what came with Pith, else what was made before, else a new one. */
+export interface BundleStore {
+  /** Throws a `Problem` of phase `bundle`. */
+  bundle(declaration: Declaration, entry: string): Promise<Bundle>;
+  /** After a bundle could not be imported: the next one is made anew. */
+  forget(bundle: Bundle): Promise<void>;
+}
+
+/** `dist/ext/index.json`, made by the build. Files are relative to it. */
+export type ShippedIndex = Readonly<
+  Record<string, { readonly digest: string; readonly main: string | null; readonly commands: Readonly<Record<string, string>> }>
+>;
+
+const KEPT = 5;
+
+export function createBundleStore(options: { readonly dataDirectory: string; readonly packageRoot: string }): BundleStore {
+  const folder = path.join(options.dataDirectory, '.cache', 'bundles');
+  const shippedFolder = path.join(options.packageRoot, 'dist', 'ext');
+  let shipped: Promise<ShippedIndex> | undefined;
+  const making = new Map<string, Promise<Bundle>>();
+
+  async function find(declaration: Declaration, entry: string): Promise<Bundle> {
+    shipped ??= readShipped(path.join(shippedFolder, 'index.json'));
+    const known = (await shipped)[declaration.id];
+    if (known !== undefined && known.digest === declaration.digest) {
+      const file = entry === declaration.manifest?.entrypoint ? known.main : known.commands[entry];
+      if (file) return { file: path.join(shippedFolder, file), shipped: true };
+    }
+    const file = path.join(folder, `${declaration.id}-${keyOf(declaration, entry, options.packageRoot)}.mjs`);
+    if (await exists(file)) return { file, shipped: false };
+    const made = await make(declaration, entry, file);
+    return { file: made, shipped: false };
+  }
+
+  async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
+    const { directory, digest } = declaration;
+    const text = await bundle({ directory, entry, packageRoot: options.packageRoot, file });
+    // Sources that changed since they were declared must not stand under the old digest.
+    const stable = sourceDigest(directory) === digest;
+    const target = stable ? file : file.replace(/\.mjs$/, `-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.mjs`);
+    await mkdir(folder, { recursive: true });
+    const temporary = `${target}.${process.pid}.tmp`;
+    await writeFile(temporary, text);
+    await rename(temporary, target);
+    await prune(folder, declaration.id);
+    return target;
+  }
+
+  return {
+    bundle(declaration, entry) {
+      const key = `${declaration.id}\0${declaration.digest}\0${entry}`;
+      const found = making.get(key) ?? find(declaration, entry).finally(() => making.delete(key));
+      making.set(key, found);
+      return found;
+    },
+    async forget(made) {
+      if (!made.shipped) await rm(made.file, { force: true });
+    },
+  };
+}
+
+function keyOf(declaration: Declaration, entry: string, packageRoot: string): string {
+  const parts = [declaration.digest, declaration.directory, entry, packageRoot, process.versions.node.split('.')[0], CONTRACT_VERSION];
+  return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 32);
+}
+
+async function readShipped(file: string): Promise<ShippedIndex> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as ShippedIndex;
+  } catch {
+    return {}; // not built: everything is bundled from its sources
+  }
+}
+
+async function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Keeps the newest few bundles of an extension. */
+async function prune(folder: string, extensionId: string): Promise<void> {
+  const mine = new RegExp(`^${extensionId}-[0-9a-f]{32}(?:-[0-9a-f]{8})?\\.mjs$`);
+  const files = (await readdir(folder)).filter((name) => mine.test(name)).map((name) => path.join(folder, name));
+  const aged = await Promise.all(
+    files.map(async (file) => ({
+      file,
+      at: await stat(file).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => 0,
+      ),
+    })),
+  );
+  const old = aged.sort((a, b) => b.at - a.at).slice(KEPT);
+  await Promise.all(old.map(({ file }) => rm(file, { force: true })));
+}

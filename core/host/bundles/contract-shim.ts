@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Plugin } from 'esbuild';
+import * as agent from '../../contract/agent.ts';
+import * as commandLine from '../../contract/command-line.ts';
+import * as errors from '../../contract/errors.ts';
+import * as events from '../../contract/events.ts';
+import * as nearest from '../../contract/nearest.ts';
+import * as protocol from '../../contract/protocol.ts';
+import * as tool from '../../contract/tool.ts';
+import { PROTOCOLS } from '../calls/protocols.ts';
+
+/**
+ * The host's own contract, for bundles: `light` is what loads no zod, so that a command which needs none starts without it;
+ * `full` is all. One instance for everyone, whichever way the kernel itself was built.
+ */
+interface Contract {
+  readonly light: Readonly<Record<string, unknown>>;
+  full(): Promise<Readonly<Record<string, unknown>>>;
+}
+
+const KEY = 'pith.contract';
+const LIGHT: Readonly<Record<string, unknown>> = {
+  ...agent,
+  ...commandLine,
+  ...errors,
+  ...events,
+  ...nearest,
+  ...protocol,
+  ...tool,
+  ...Object.fromEntries([...PROTOCOLS.values()].map((each) => [`${each.id[0]!.toUpperCase()}${each.id.slice(1)}Provider`, each])),
+};
+
+/** Part of every bundle's key: a bundle made for another contract is not used. */
+export const CONTRACT_VERSION = createHash('sha256').update(Object.keys(LIGHT).sort().join()).digest('hex').slice(0, 12);
+
+/** Makes the contract reachable for bundles. Before the first import of one. */
+export function publishContract(): void {
+  const contract: Contract = { light: LIGHT, full: () => import('../../contract/index.ts') };
+  const place = globalThis as unknown as Record<symbol, Contract>;
+  place[Symbol.for(KEY)] = contract;
+}
+
+/** Replaces `import … from 'pith'`: one named export for each of the contract's. */
+export async function contractShim(): Promise<Plugin> {
+  const contract: Readonly<Record<string, unknown>> = await import('../../contract/index.ts');
+  const names = Object.keys(contract);
+  const light = names.filter((name) => Object.hasOwn(LIGHT, name) && LIGHT[name] === contract[name]);
+  const heavy = names.filter((name) => !light.includes(name));
+  const read = `globalThis[Symbol.for(${JSON.stringify(KEY)})]`;
+  const isHeavy = (name: string) => heavy.includes(name);
+  const sources = new Map([
+    ['pith', `export { ${light.join(', ')} } from 'pith:light';\nexport { ${heavy.join(', ')} } from 'pith:full';`],
+    ['pith:light', exportsFrom(`${read}.light`, light)],
+    ['pith:full', exportsFrom(`await ${read}.full()`, heavy)],
+  ]);
+  return {
+    name: 'pith-contract',
+    setup(build) {
+      // Without side effects, so that what an extension does not use is left out, zod above all.
+      build.onResolve({ filter: /^pith(:light|:full)?$/ }, ({ path }) => ({ path, namespace: 'pith', sideEffects: false }));
+      build.onLoad({ filter: /\.[cm]?[jt]sx?$/, namespace: 'file' }, async ({ path }) => {
+        if (/[\\/]node_modules[\\/]/.test(path)) return undefined;
+        const loader = /(tsx?|jsx?)$/.exec(path)?.[0] as 'ts' | 'tsx' | 'js' | 'jsx';
+        return { contents: splitImports(await readFile(path, 'utf8'), isHeavy), loader };
+      });
+      build.onLoad({ filter: /.*/, namespace: 'pith' }, ({ path }) => ({ contents: sources.get(path) ?? '', loader: 'js' }));
+    },
+  };
+}
+
+/**
+ * Takes what needs zod out of `import { … } from 'pith'` into an import of its own: bundlers decide by file what is loaded, so one
+ * import of both would make every start pay for zod. Keeps the lines.
+ */
+function splitImports(source: string, isHeavy: (name: string) => boolean): string {
+  return source.replace(/\bimport\s*\{([^}]*)\}\s*from\s*(['"])pith\2/g, (statement, list: string) => {
+    const names = list
+      .split(',')
+      .map((each) => each.trim())
+      .filter((each) => each !== '' && !each.startsWith('type '));
+    const of = (wanted: boolean) => names.filter((each) => isHeavy(each.split(/\s+as\s+/)[0]!) === wanted).join(', ');
+    const lines = '\n'.repeat(statement.split('\n').length - 1);
+    return `import { ${of(false)} } from 'pith:light'; import { ${of(true)} } from 'pith:full'${lines}`.replace(
+      /import \{ {2}\} from 'pith:(?:light|full)';? ?/g,
+      '',
+    );
+  });
+}
+
+function exportsFrom(source: string, names: readonly string[]): string {
+  return [`const contract = ${source};`, ...names.map((name) => `export const ${name} = contract.${name};`)].join('\n');
+}

@@ -1,0 +1,71 @@
+import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
+import { messageOf } from '../../contract/errors.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import { describeIssues, isSchema } from '../lifecycle/config-check.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import type { Lifecycle } from '../lifecycle/lifecycle.ts';
+import type { Slot } from '../lifecycle/slot.ts';
+import { positionOf } from '../discovery/positions.ts';
+
+/** Checks what stands under `agent:` with the extensions that own the keys. `declaration` gives the places, for a declared agent. */
+export async function checkAgentKeys(
+  lifecycle: Lifecycle,
+  spec: AgentSpec,
+  declaration: Declaration | undefined,
+): Promise<readonly Diagnostic[]> {
+  const owners = new Map(
+    [...lifecycle.slots.values()].flatMap((slot) => (slot.declaration.manifest?.agent_keys ?? []).map((key) => [key, slot] as const)),
+  );
+  const at = placeIn(spec, declaration);
+  const checks = Object.entries(spec.keys).map(([key, value]) => {
+    const owner = owners.get(key);
+    if (owner) return checkKey(lifecycle, owner, key, value, at);
+    if (declaration?.diagnostics.some(({ code }) => code === 'agent_key_unowned')) return []; // doubtful, and said so
+    const unowned: Diagnostic = {
+      severity: 'error',
+      code: 'agent_key_unowned',
+      message: `no extension owns 'agent.${key}'${didYouMean(key, owners.keys())}`,
+      cure: 'Correct or remove the key',
+      ...at(`agent.${key}`),
+    };
+    return [unowned];
+  });
+  return (await Promise.all(checks)).flat();
+}
+
+type PlaceOf = (path: string) => Pick<Diagnostic, 'file' | 'line' | 'column'>;
+
+async function checkKey(lifecycle: Lifecycle, owner: Slot, key: string, value: unknown, at: PlaceOf): Promise<readonly Diagnostic[]> {
+  try {
+    const { Class } = await lifecycle.ready(owner);
+    const schema = Class.agentKeys?.[key];
+    if (!isSchema(schema)) return [];
+    const result = schema.safeParse(value);
+    if (result.success) return [];
+    return describeIssues(result.error.issues, schema, `agent.${key}`).map(({ path, code, message }) => ({
+      severity: 'error',
+      code: code === 'unrecognized_keys' ? 'unknown_key' : 'manifest_invalid',
+      message,
+      cure: `Correct '${path}'`,
+      ...at(path),
+    }));
+  } catch (error) {
+    return [
+      {
+        severity: 'warning',
+        code: 'provider_unavailable',
+        message: `'agent.${key}' was not checked: ${messageOf(error)}`,
+        cure: `Mend '${owner.id}'`,
+        ...at(`agent.${key}`),
+      },
+    ];
+  }
+}
+
+function placeIn(spec: AgentSpec, declaration: Declaration | undefined): PlaceOf {
+  const file = spec.origin ?? declaration?.file;
+  return (path) => {
+    const position = declaration?.file === file && declaration?.positions ? positionOf(declaration.positions, path.split('.')) : null;
+    return { ...(file === undefined ? {} : { file }), ...position };
+  };
+}

@@ -1,0 +1,55 @@
+import { PithError } from '../../contract/errors.ts';
+import type { Command, CommandContext } from '../../contract/index.ts';
+import { createCommandContext } from '../lifecycle/extension-context.ts';
+import { callProvider } from './handle.ts';
+import type { HostParts } from '../host-parts.ts';
+import { importEntry } from '../lifecycle/import-class.ts';
+import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
+import { Problem } from '../problem.ts';
+import { runAs } from '../stray-errors.ts';
+import type { Slot } from '../lifecycle/slot.ts';
+
+/** The default export of a command entry: makes commands without activating their extension. */
+export type CommandEntry = (context: CommandContext) => readonly Command[] | Promise<readonly Command[]>;
+
+/** Rejects with a `Problem` when the entry cannot be bundled or imported. */
+export async function importCommandEntry(lifecycle: Lifecycle, slot: Slot, entry: string): Promise<CommandEntry> {
+  const { parts } = lifecycle;
+  const { declaration, id } = slot;
+  if (!declaration.manifest?.commands.some((command) => command.entry === entry))
+    throw new PithError('not_declared', `'${id}' declares no command entry '${entry}'`, { where: declaration.file });
+  const owner = parts.owner(id, 'import');
+  try {
+    const { module } = await importEntry(parts.bundles, declaration, entry, 1, owner);
+    const make = module['default'];
+    if (typeof make !== 'function')
+      throw new Problem('import', 'import_failed', `${entry} has no function as its default export`, {
+        file: `${declaration.directory}/${entry}`,
+        cure: 'export default (context) => [commands]',
+      });
+    return async (context) => (await runAs(owner, () => (make as CommandEntry)(context))).map((command) => owned(parts, id, command));
+  } catch (error) {
+    if (error instanceof Problem) parts.failures.record(id, error);
+    throw error;
+  }
+}
+
+export function commandContext({ parts }: Lifecycle, { declaration, config }: Slot): CommandContext {
+  return createCommandContext(parts, declaration, config.config);
+}
+
+/** Commands of an activated extension. They are passed by reference, and each call goes to the version that runs then. */
+export async function commandsOf(lifecycle: Lifecycle, slot: Slot): Promise<readonly Command[]> {
+  const { id } = slot;
+  if (!slot.declaration.manifest?.provides.includes('command')) throw unavailable(id, 'it provides no commands');
+  const list = await lifecycle.ready(slot).then(() => callProvider(lifecycle, id, 'command.getCommands', [], 10_000, 'call', true));
+  return (list as readonly Command[]).map((command) => owned(lifecycle.parts, id, command));
+}
+
+function owned(parts: HostParts, id: string, command: Command): Command {
+  const owner = parts.owner(id, 'call');
+  return {
+    ...command,
+    run: (input, io, signal) => runAs(owner, () => command.run(parts.wire.pass(input, `the input of ${command.path}`), io, signal)),
+  };
+}

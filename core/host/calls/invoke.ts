@@ -1,0 +1,48 @@
+import { PithError } from '../../contract/errors.ts';
+import type { Phase } from '../../contract/index.ts';
+import type { Generation } from '../lifecycle/generation.ts';
+import type { HostParts } from '../host-parts.ts';
+import { problemOf } from '../problem.ts';
+import { runAs } from '../stray-errors.ts';
+
+export interface Invocation {
+  /** `skill.listSkills`, `tool.execute`, … */
+  readonly operation: string;
+  readonly values: readonly unknown[];
+  readonly timeoutMs: number | null;
+  readonly signal: AbortSignal | undefined;
+  readonly phase: Phase;
+  /** The result is an object with methods, which only one process can have. */
+  readonly byReference?: boolean;
+}
+
+/** Calls one operation of a running version: copied where the wire copies, cut at its time, laid at the extension's door. Rejects with what it threw. */
+export async function invoke(
+  parts: HostParts,
+  generation: Generation,
+  { operation, values, timeoutMs, signal, phase, byReference }: Invocation,
+): Promise<unknown> {
+  const { id } = generation.declaration;
+  const act = generation.surface.operations.get(operation);
+  if (!act) throw new PithError('not_declared', `'${id}' has no ${operation}`);
+  const { wire } = parts;
+  const sent = wire.pass(values, `an argument of ${operation}`);
+  const timedOut = (): PithError =>
+    new PithError(
+      phase === 'tool call' ? 'tool_timeout' : 'provider_timeout',
+      `${operation} of '${id}' took longer than ${timeoutMs} ms and was cut`,
+      { retryable: true },
+    );
+  const result = await generation.calls.run({ timeoutMs, timedOut, signal }, (signalOf) =>
+    runAs(parts.owner(id, phase), () => act(sent, signalOf)),
+  );
+  return byReference ? result : wire.pass(result, `the result of ${operation}`);
+}
+
+/** Keeps a failed call unless the provider meant it (an error with a code of its own) or its caller ended it. */
+export function recordCall(parts: HostParts, extensionId: string, phase: Phase, error: unknown): void {
+  if (error instanceof PithError && !FAULTS.has(error.code)) return;
+  parts.failures.record(extensionId, problemOf(error, phase, phase === 'tool call' ? 'tool_failed' : 'provider_failed'));
+}
+
+const FAULTS = new Set(['provider_timeout', 'tool_timeout', 'not_serialisable', 'exit_refused']);

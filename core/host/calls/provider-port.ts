@@ -1,0 +1,99 @@
+import type { ContextSource } from '../../agents/ports.ts';
+import { PithError } from '../../contract/errors.ts';
+import type { ContextParts, ModelProvider, Protocol, ProtocolId, Remote, TurnInfo } from '../../contract/index.ts';
+import { ContextProvider } from '../../contract/protocols/context-provider.ts';
+import { ModelProvider as ModelProtocol } from '../../contract/protocols/model-provider.ts';
+import { callProvider, descriptorOf, remoteOf } from './handle.ts';
+import { canRun, recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
+import { Problem } from '../problem.ts';
+import type { Slot } from '../lifecycle/slot.ts';
+import { runAs } from '../stray-errors.ts';
+
+/** Extensions that provide `id` and could be activated, in the order of their ids. Those that could not are recorded. */
+export async function activeProviders(lifecycle: Lifecycle, id: ProtocolId): Promise<readonly Slot[]> {
+  const slots = [...lifecycle.slots.values()].filter((slot) => provides(slot, id) && (slot.pending || canRun(lifecycle.stateOf(slot))));
+  const ready = await Promise.all(slots.map((slot) => slot.current ?? lifecycle.ready(slot).catch(recorded)));
+  return slots.filter((_, index) => ready[index] !== undefined);
+}
+
+export async function activeRemotes<T extends object>(lifecycle: Lifecycle, protocol: Protocol<T>): Promise<readonly Remote<T>[]> {
+  return (await activeProviders(lifecycle, protocol.id)).map(({ id }) => remoteOf(lifecycle, id, protocol));
+}
+
+/** By priority, then id. */
+export async function contextSources(lifecycle: Lifecycle): Promise<readonly ContextSource[]> {
+  const slots = await activeProviders(lifecycle, 'context');
+  return slots
+    .map((slot) => contextSource(lifecycle, slot))
+    .sort((a, b) => a.priority - b.priority || (a.extensionId < b.extensionId ? -1 : 1));
+}
+
+/** Models cross by reference; their streams run in the extension's name. Rejects `provider_unavailable`. */
+export async function modelProvider(lifecycle: Lifecycle, extensionId: string): Promise<ModelProvider> {
+  const slot = lifecycle.slots.get(extensionId);
+  if (!slot || !provides(slot, 'model')) throw unavailable(extensionId, 'it provides no models');
+  await lifecycle.ready(slot);
+  const { models } = remoteOf(lifecycle, extensionId, ModelProtocol);
+  const owner = lifecycle.parts.owner(extensionId, 'call');
+  return {
+    models,
+    getModel(name, prefix) {
+      const generation = slot.current;
+      if (!generation) throw new PithError('stopped', `'${extensionId}' is not running`, { retryable: true });
+      const provider = generation.instance as unknown as ModelProvider;
+      const { model, contextWindow } = runAs(owner, () => provider.getModel(name, prefix));
+      const { specificationVersion, provider: vendor, modelId } = model;
+      return {
+        contextWindow,
+        model: { specificationVersion, provider: vendor, modelId, doStream: (options) => runAs(owner, () => model.doStream(options)) },
+      };
+    },
+  };
+}
+
+function contextSource(lifecycle: Lifecycle, { id }: Slot): ContextSource {
+  const constants = (): Readonly<Record<string, unknown>> => {
+    const slot = lifecycle.slots.get(id);
+    return (slot && descriptorOf(lifecycle, slot)?.constants) ?? {};
+  };
+  const priority = Number(constants()['context.contextPriority']);
+  return {
+    extensionId: id,
+    priority,
+    placement: constants()['context.placement'] === 'turn' ? 'turn' : 'system',
+    async getContext(prompt: string, turn: TurnInfo, signal: AbortSignal) {
+      const { members } = ContextProvider;
+      const found = await callProvider(
+        lifecycle,
+        id,
+        'context.getContext',
+        [prompt, turn, signal],
+        members['getContext']?.timeoutMs ?? null,
+        'getContext',
+      );
+      return checked(lifecycle, id, found);
+    },
+  };
+}
+
+function checked(lifecycle: Lifecycle, id: string, found: unknown): string | ContextParts | null {
+  const { redact } = lifecycle.parts.secrets;
+  if (found === null || found === undefined) return null;
+  if (typeof found === 'string') return redact(found);
+  const { system, turn } = found as ContextParts;
+  const isText = (part: unknown) => part === undefined || typeof part === 'string';
+  if (typeof found === 'object' && isText(system) && isText(turn)) {
+    return { ...(system === undefined ? {} : { system: redact(system) }), ...(turn === undefined ? {} : { turn: redact(turn) }) };
+  }
+  const problem = new Problem(
+    'getContext',
+    'provider_failed',
+    `getContext of '${id}' returned neither text nor { system?, turn? } nor null`,
+  );
+  lifecycle.parts.failures.record(id, problem);
+  throw problem;
+}
+
+function provides({ declaration }: Slot, id: ProtocolId): boolean {
+  return declaration.manifest?.provides.includes(id) ?? false;
+}

@@ -1,0 +1,66 @@
+import type { z } from 'zod';
+import { messageOf, PithError } from '../../contract/errors.ts';
+import type { JsonValue, Tool, ToolCall, ToolResult } from '../../contract/index.ts';
+import { isToolResult, toolError } from '../../contract/tool.ts';
+import type { SignalOf } from './calls.ts';
+import { toJsonValue } from './json-value.ts';
+
+/** The part of a tool call that runs where the tool lives: parse, execute, normalise. Rejects only with what `execute` threw. */
+export async function executeTool(tool: Tool, input: JsonValue, call: Omit<ToolCall, 'signal'>, signalOf: SignalOf): Promise<ToolResult> {
+  const parsed = await parseInput(tool.input, input);
+  if (!parsed.success) return toolError('tool_input_invalid', describeInput(tool.name, parsed.error.issues));
+  const whole = {
+    turn: call.turn,
+    idempotencyKey: call.idempotencyKey,
+    get signal() {
+      return signalOf();
+    },
+  };
+  const value: unknown = await tool.execute(parsed.data, whole);
+  return normalise(value);
+}
+
+/** What `needsApproval` says to this input; an input that does not parse needs none, because the call will refuse it. */
+export async function asksApproval(tool: Tool, input: JsonValue): Promise<boolean> {
+  if (typeof tool.needsApproval !== 'function') return tool.needsApproval ?? false;
+  const parsed = await parseInput(tool.input, input);
+  return parsed.success ? (await tool.needsApproval(parsed.data)) === true : false;
+}
+
+function normalise(value: unknown): ToolResult {
+  if (!isToolResult(value)) return { ok: true, output: toJsonValue(value, 'the result') };
+  const extra = {
+    ...(value.title === undefined ? {} : { title: String(value.title) }),
+    ...(value.metadata === undefined ? {} : { metadata: toJsonValue(value.metadata, 'the metadata') }),
+  };
+  if (!value.ok) return { ok: false, error: { code: String(value.error.code), message: String(value.error.message) }, ...extra };
+  const retain = value.retain === undefined ? {} : { retain: { key: String(value.retain.key), digest: String(value.retain.digest) } };
+  return { ok: true, output: toJsonValue(value.output, 'the result'), ...extra, ...retain };
+}
+
+type Parsed = z.ZodSafeParseResult<unknown>;
+
+function parseInput(schema: z.ZodType, input: JsonValue): Parsed | Promise<Parsed> {
+  try {
+    return schema.safeParse(input);
+  } catch (error) {
+    // A schema with asynchronous checks says so by throwing; anything else thrown is the schema's own fault.
+    if (error instanceof Error && /async/i.test(`${error.constructor.name} ${error.message}`)) return schema.safeParseAsync(input);
+    throw error;
+  }
+}
+
+function describeInput(name: string, issues: readonly z.core.$ZodIssue[]): string {
+  const findings = issues
+    .slice(0, 10)
+    .map((issue) => `${issue.path.length === 0 ? 'the input' : `'${issue.path.map(String).join('.')}'`}: ${issue.message}`);
+  return `input of '${name}' is not valid: ${findings.join('; ')}`;
+}
+
+/** What the model is told when a tool did not answer by itself. */
+export function resultOfError(error: unknown, redact: (text: string) => string): ToolResult {
+  const code = error instanceof PithError && KEPT_CODES.has(error.code) ? error.code : 'tool_failed';
+  return { ok: false, error: { code, message: redact(messageOf(error)) } };
+}
+
+const KEPT_CODES = new Set(['not_serialisable', 'tool_timeout', 'tool_gone', 'aborted', 'interrupted']);

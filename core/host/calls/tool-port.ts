@@ -1,0 +1,97 @@
+import { PithError } from '../../contract/errors.ts';
+import type { JsonValue, ToolCall, ToolDescriptor, ToolResult } from '../../contract/index.ts';
+import { descriptorOf } from './handle.ts';
+import { invoke, recordCall } from './invoke.ts';
+import type { Lifecycle } from '../lifecycle/lifecycle.ts';
+import { unavailable } from '../lifecycle/lifecycle.ts';
+import { resultOfError } from './tool-call.ts';
+
+const ASK_MS = 1000;
+
+/** Descriptors, from the version that runs or from the index; loads the extension only when neither knows. */
+export async function toolsOf(lifecycle: Lifecycle, extensionId: string): Promise<readonly ToolDescriptor[]> {
+  const slot = lifecycle.slots.get(extensionId);
+  if (!slot) throw unavailable(extensionId, 'nothing declares it');
+  if (slot.pending) await slot.pending;
+  const why = lifecycle.reason(slot);
+  if (why !== undefined) throw unavailable(extensionId, why);
+  if (!slot.declaration.manifest?.provides.includes('tool')) return [];
+  return (descriptorOf(lifecycle, slot) ?? (await lifecycle.ready(slot)).surface.descriptor).tools;
+}
+
+/** Never rejects. */
+export async function callTool(
+  lifecycle: Lifecycle,
+  extensionId: string,
+  tool: string,
+  input: JsonValue,
+  call: Omit<ToolCall, 'signal'>,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  const { parts } = lifecycle;
+  const { redact, redactJson } = parts.secrets;
+  try {
+    const slot = lifecycle.slots.get(extensionId);
+    const generation = slot && (slot.current ?? (await lifecycle.ready(slot).catch((error: unknown) => gone(error))));
+    const descriptor = generation?.surface.descriptor.tools.find(({ name }) => name === tool);
+    if (!generation || !descriptor) throw new PithError('tool_gone', `'${extensionId}' has no tool '${tool}' any more`);
+    const result = await invoke(parts, generation, {
+      operation: 'tool.execute',
+      values: [tool, input, call],
+      timeoutMs: descriptor.timeoutMs,
+      signal,
+      phase: 'tool call',
+    });
+    return redactJson(result as ToolResult & JsonValue) as ToolResult;
+  } catch (error) {
+    if (!(error instanceof PithError && error.code === 'tool_gone')) recordCall(parts, extensionId, 'tool call', error);
+    return resultOfError(error, redact);
+  }
+}
+
+/** Fails closed: a tool that cannot be asked needs approval. */
+export async function needsApproval(lifecycle: Lifecycle, extensionId: string, tool: string, input: JsonValue): Promise<boolean> {
+  const slot = lifecycle.slots.get(extensionId);
+  if (!slot) return false;
+  try {
+    return (
+      (await invoke(lifecycle.parts, await lifecycle.ready(slot), {
+        operation: 'tool.needsApproval',
+        values: [tool, input],
+        timeoutMs: ASK_MS,
+        signal: undefined,
+        phase: 'tool call',
+      })) === true
+    );
+  } catch (error) {
+    recordCall(lifecycle.parts, extensionId, 'tool call', error);
+    return true;
+  }
+}
+
+export async function presentTool(
+  lifecycle: Lifecycle,
+  extensionId: string,
+  tool: string,
+  result: ToolResult,
+): Promise<string | undefined> {
+  const generation = lifecycle.slots.get(extensionId)?.current;
+  if (!generation) return undefined;
+  try {
+    const line = await invoke(lifecycle.parts, generation, {
+      operation: 'tool.present',
+      values: [tool, result],
+      timeoutMs: ASK_MS,
+      signal: undefined,
+      phase: 'tool call',
+    });
+    return typeof line === 'string' ? lifecycle.parts.secrets.redact(line) : undefined;
+  } catch (error) {
+    recordCall(lifecycle.parts, extensionId, 'tool call', error);
+    return undefined;
+  }
+}
+
+function gone(error: unknown): never {
+  throw new PithError('tool_gone', error instanceof Error ? error.message : String(error), { cause: error });
+}

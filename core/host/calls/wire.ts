@@ -1,0 +1,41 @@
+import { deserialize, serialize } from 'node:v8';
+import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
+
+/** How arguments and results travel between the kernel and an extension. */
+export interface Wire {
+  /** Throws `not_serialisable` naming `what`. */
+  pass<T>(value: T, what: string): T;
+  /** What a caller sees of a thrown error. */
+  error(error: unknown): PithError;
+}
+
+/** In one process: values are shared. */
+export const DIRECT: Wire = {
+  pass: (value) => value,
+  error: (error) =>
+    error instanceof PithError ? error : new PithError(codeOf(error, 'provider_failed'), messageOf(error), { cause: error }),
+};
+
+/** As between two processes: values are copied, errors keep only their data. */
+export const SERIALISED: Wire = {
+  pass(value, what) {
+    if (value === undefined) return value;
+    try {
+      return deserialize(serialize(value)) as typeof value;
+    } catch (error) {
+      throw new PithError('not_serialisable', `${what} cannot cross to another process: ${messageOf(error)}`, {
+        cure: 'use plain data: no functions, classes or symbols',
+      });
+    }
+  },
+  error(error) {
+    const { cure, where, retryable, statusCode } = error instanceof PithError ? error : ({} as Partial<PithError>);
+    return new PithError(codeOf(error, 'provider_failed'), messageOf(error), { cure, where, retryable, statusCode });
+  },
+};
+
+/** Arguments with the signal, which is carried apart, taken off the end. */
+export function splitSignal(args: readonly unknown[]): { readonly values: readonly unknown[]; readonly signal: AbortSignal | undefined } {
+  const last = args.at(-1);
+  return last instanceof AbortSignal ? { values: args.slice(0, -1), signal: last } : { values: args, signal: undefined };
+}

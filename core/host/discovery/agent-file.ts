@@ -1,0 +1,134 @@
+import path from 'node:path';
+import { z } from 'zod';
+import { DEFAULT_LIMITS } from '../../contract/agent.ts';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { manifestSchema, type Manifest } from '../../contract/manifest.ts';
+import { AGENT_FILE } from './file-names.ts';
+import { keptPositions, type FolderReading } from './folder-record.ts';
+import { isError, readOr } from './manifest-file.ts';
+import { issuesToDiagnostics } from './schema-issues.ts';
+import type { Positions } from './positions.ts';
+import { parseYaml } from './yaml-document.ts';
+
+const MAX_FRONTMATTER_BYTES = 16 * 1024;
+
+/** The frontmatter of an AGENT.md: an agent in the manner of tools that keep agents as Markdown. Strict. */
+export const agentFileSchema = z.strictObject({
+  name: z.string().min(1),
+  description: z.string().default(''),
+  provider: z.string().min(1).optional(),
+  model: z.string().min(1).optional(),
+  allow_skills: z.boolean().default(false),
+  uses_tools: z.array(z.string().min(1)).optional(),
+  uses_skills: z.array(z.string().min(1)).default([]),
+  limits: z
+    .strictObject({
+      max_turns: z.int().min(1).optional(),
+      max_tool_calls: z.int().min(0).optional(),
+      max_tokens: z.int().min(1).optional(),
+      time_budget_ms: z.int().min(1).optional(),
+    })
+    .default({}),
+});
+
+/** Reads `directory/AGENT.md`: frontmatter between `---` lines, then the instructions. Never throws. */
+export function readAgentFile(directory: string): FolderReading {
+  const file = path.join(directory, AGENT_FILE);
+  const text = readOr(file);
+  if (typeof text !== 'string') return broken(file, [text], {});
+  const parts = split(text);
+  if (parts === null) {
+    return broken(
+      file,
+      [failure(file, 1, "has no frontmatter between two lines '---'", "Begin the file with '---', 'name: …' and '---'")],
+      {},
+    );
+  }
+  const document = parseYaml(parts.frontmatter, { file, code: 'manifest_invalid', firstLine: 2, maxBytes: MAX_FRONTMATTER_BYTES });
+  if (document.diagnostics.some(isError)) return broken(file, document.diagnostics, document.positions);
+
+  const parsed = agentFileSchema.safeParse(document.value ?? {});
+  const source = { file, positions: document.positions, line: 2, code: 'manifest_invalid', value: document.value };
+  if (!parsed.success)
+    return broken(
+      file,
+      [...document.diagnostics, ...issuesToDiagnostics(parsed.error.issues, agentFileSchema, source)],
+      document.positions,
+    );
+
+  const problems = problemsOf(directory, file, parsed.data, document.positions);
+  if (problems.length > 0) return broken(file, [...document.diagnostics, ...problems], document.positions);
+  return {
+    declaration: {
+      file,
+      manifest: manifestOf(path.basename(directory), parsed.data, parts.body),
+      diagnostics: document.diagnostics,
+      positions: keptPositions(underAgent(document.positions)),
+    },
+    extraAgentKeys: [],
+    ownedAgentKeys: [],
+    agentFile: { allowSkills: parsed.data.allow_skills, usesDefaultTools: parsed.data.uses_tools === undefined },
+  };
+}
+
+type Frontmatter = z.output<typeof agentFileSchema>;
+
+function split(text: string): { readonly frontmatter: string; readonly body: string } | null {
+  const found = /^---[ \t]*\r?\n([\s\S]*?\r?\n)??---[ \t]*(?:\r?\n|$)/.exec(text);
+  return found === null ? null : { frontmatter: found[1] ?? '', body: text.slice(found[0].length).trim() };
+}
+
+/** The folder's name is the id. Unlike a manifest's it may have dashes, as such folders have elsewhere. */
+function problemsOf(directory: string, file: string, data: Frontmatter, positions: Positions): Diagnostic[] {
+  const id = path.basename(directory);
+  const line = (key: string) => positions[key]?.[0] ?? 1;
+  const found: Diagnostic[] = [];
+  if (!/^[a-z][a-z0-9_-]{0,62}$/.test(id)) {
+    found.push(
+      failure(
+        file,
+        1,
+        `the folder's name '${id}' cannot be an id`,
+        'Rename the folder: lower-case letters, digits, _ and -, a letter first',
+      ),
+    );
+  }
+  if (data.provider !== undefined && data.model === undefined) {
+    found.push(failure(file, line('provider'), "'provider' needs a model", "Add 'model: …' or remove 'provider'"));
+  }
+  return found;
+}
+
+function manifestOf(id: string, data: Frontmatter, body: string): Manifest {
+  const agent = {
+    description: data.description,
+    ...(data.model === undefined ? {} : { model: modelOf(data.model, data.provider) }),
+    instructions: body,
+    uses_tools: data.uses_tools ?? [],
+    uses_skills: data.uses_skills,
+    limits: { ...DEFAULT_LIMITS, ...data.limits },
+  };
+  const manifest = manifestSchema().parse({ id: 'agent', name: data.name, description: data.description, agent });
+  return { ...manifest, id };
+}
+
+function modelOf(model: string, provider: string | undefined): string {
+  return provider === undefined || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
+}
+
+function underAgent(positions: Positions): Positions {
+  return Object.fromEntries(Object.entries(positions).map(([key, place]) => [`agent.${key}`, place]));
+}
+
+function failure(file: string, line: number, message: string, cure: string): Diagnostic {
+  return { severity: 'error', code: 'manifest_invalid', message, file, line, column: 1, cure };
+}
+
+function broken(file: string, diagnostics: readonly Diagnostic[], positions: Positions): FolderReading {
+  return {
+    declaration: { file, manifest: null, diagnostics, positions: keptPositions(underAgent(positions)) },
+    extraAgentKeys: [],
+    ownedAgentKeys: [],
+    agentFile: null,
+  };
+}

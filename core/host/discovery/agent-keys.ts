@@ -1,0 +1,75 @@
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
+import type { Declaration } from './declaration.ts';
+import type { FolderRecord } from './folder-record.ts';
+
+/** What an AGENT.md that names no tools gets, as its format says; left out where nothing declares it. */
+export const AGENT_FILE_TOOLS: readonly string[] = ['core_tools'];
+
+/** A declaration and what else its folder's record says. */
+export interface Entry {
+  readonly declaration: Declaration;
+  readonly record: FolderRecord;
+}
+
+/** Decides what one folder alone cannot: keys under `agent:` need an owner, and an AGENT.md its defaults. */
+export function settleAgents(entries: ReadonlyMap<string, Entry>): Map<string, Declaration> {
+  const owned = new Set([...entries.values()].flatMap(({ record }) => record.ownedAgentKeys ?? []));
+  const unreadable = [...entries.values()].filter(({ record }) => record.ownedAgentKeys === null).map(({ declaration }) => declaration.id);
+  const settled = new Map<string, Declaration>();
+  for (const [id, entry] of entries) {
+    settled.set(id, entry.record.agentFile === null ? checked(entry, owned, unreadable) : completed(entry, owned, entries));
+  }
+  return settled;
+}
+
+/** Where a manifest cannot be read, the owner may be there: then the key is only doubtful, and the agent still works. */
+function checked({ declaration, record }: Entry, owned: ReadonlySet<string>, unreadable: readonly string[]): Declaration {
+  const unowned = declaration.manifest === null ? [] : record.extraAgentKeys.filter((key) => !owned.has(key));
+  if (unowned.length === 0) return declaration;
+  const found = unowned.map((key) =>
+    unreadable.length > 0 ? doubt(declaration, key, owned, unreadable) : unknown(declaration, key, owned),
+  );
+  const isBroken = found.some(({ severity }) => severity === 'error');
+  return { ...declaration, manifest: isBroken ? null : declaration.manifest, diagnostics: [...declaration.diagnostics, ...found] };
+}
+
+function unknown(declaration: Declaration, key: string, owned: ReadonlySet<string>): Diagnostic {
+  const known = knownKeys(owned);
+  return {
+    severity: 'error',
+    code: 'unknown_key',
+    message: `unknown key '${key}' in 'agent'${didYouMean(key, known)}`,
+    ...placeOf(declaration, key),
+    cure: `Use one of: ${known.join(', ')}`,
+  };
+}
+
+function knownKeys(owned: ReadonlySet<string>): readonly string[] {
+  return [...KERNEL_AGENT_KEYS, ...[...owned].sort()];
+}
+
+function doubt(declaration: Declaration, key: string, owned: ReadonlySet<string>, unreadable: readonly string[]): Diagnostic {
+  return {
+    severity: 'warning',
+    code: 'agent_key_unowned',
+    ...placeOf(declaration, key),
+    cure: 'Mend the broken manifest',
+    message: `nothing that could be read owns the key '${key}' in 'agent' (broken: ${unreadable.join(', ')})${didYouMean(key, knownKeys(owned))}`,
+  };
+}
+
+function placeOf({ file, positions }: Declaration, key: string): Pick<Diagnostic, 'file' | 'line' | 'column'> {
+  const [line, column] = positions?.[`agent.${key}`] ?? [1, 1];
+  return { file, line, column };
+}
+
+function completed({ declaration, record }: Entry, owned: ReadonlySet<string>, entries: ReadonlyMap<string, Entry>): Declaration {
+  const { manifest } = declaration;
+  if (manifest?.agent === undefined) return declaration;
+  const agent = { ...manifest.agent };
+  if (owned.has('skills')) agent['skills'] = { mode: record.agentFile!.allowSkills ? 'single_tool' : 'none' };
+  if (record.agentFile!.usesDefaultTools) agent.uses_tools = AGENT_FILE_TOOLS.filter((id) => entries.has(id));
+  return { ...declaration, manifest: { ...manifest, agent } };
+}

@@ -1,0 +1,155 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { messageOf } from '../../contract/errors.ts';
+import { settleAgents, type Entry } from './agent-keys.ts';
+import type { Declaration, Discovery } from './declaration.ts';
+import { AGENT_FILE, MANIFEST_FILE } from './file-names.ts';
+import type { FolderRecord } from './folder-record.ts';
+import { readFolder } from './folder-read.ts';
+import type { IndexFile } from './index-file.ts';
+import { orderOf, type IsEnabled } from './order.ts';
+import { systemClock } from '../system-clock.ts';
+
+export interface DiscoverOptions {
+  /** Sandboxes. What a sandbox that is not shipped declares replaces what a shipped one does. */
+  readonly roots: readonly { readonly directory: string; readonly shipped: boolean }[];
+  /** More folders of agents (or single agents): before shipped ones, after those of a sandbox of one's own. */
+  readonly agentPaths: readonly string[];
+  readonly index: IndexFile;
+  readonly isEnabled: IsEnabled;
+}
+
+/** Reads what all folders declare. Never rejects: what is wrong is in the diagnostics of its declaration, or of the discovery. */
+export async function discover({ roots, agentPaths, index, isEnabled }: DiscoverOptions): Promise<Discovery> {
+  const diagnostics: Diagnostic[] = [...index.diagnostics];
+  const seen = new Set<string>();
+  const places: Place[] = [
+    ...roots.filter(({ shipped }) => !shipped).map(({ directory }) => ofSandbox(directory, false, diagnostics)),
+    ...agentPaths.map((directory) => ofAgentPath(directory, diagnostics)),
+    ...roots.filter(({ shipped }) => shipped).map(({ directory }) => ofSandbox(directory, true, diagnostics)),
+  ];
+  const entries = new Map<string, Entry>();
+  for (const { folders, shipped } of places) {
+    const found = new Map<string, Entry[]>();
+    for (const { directory, kind } of folders) {
+      if (seen.has(directory)) continue; // the same folder by two ways
+      seen.add(directory);
+      const record = await readFolder(directory, kind, index);
+      if ('severity' in record) {
+        diagnostics.push(record);
+        continue;
+      }
+      const { id } = record.declaration;
+      found.set(id, [...(found.get(id) ?? []), { record, declaration: declarationOf(record, shipped) }]);
+    }
+    for (const [id, same] of found) {
+      const winner = entries.get(id);
+      if (winner === undefined) entries.set(id, same.length === 1 ? same[0]! : duplicate(same));
+      else if (!shipped) diagnostics.push(shadowed(id, same[0]!.declaration, winner.declaration));
+    }
+  }
+  index.keepFolders(seen);
+  const declarations = new Map([...settleAgents(entries)].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { declarations, ...orderOf(declarations, isEnabled, systemClock().now()), diagnostics };
+}
+
+const made = new WeakMap<FolderRecord['declaration'], Declaration>();
+
+/** The same object as long as the folder does not change. */
+function declarationOf(record: FolderRecord, shipped: boolean): Declaration {
+  let declaration = made.get(record.declaration);
+  if (declaration?.shipped !== shipped) made.set(record.declaration, (declaration = { ...record.declaration, shipped }));
+  return declaration;
+}
+
+type Kind = 'extensions' | 'agents';
+
+interface Place {
+  readonly shipped: boolean;
+  readonly folders: readonly { readonly directory: string; readonly kind: Kind }[];
+}
+
+function ofSandbox(sandbox: string, shipped: boolean, diagnostics: Diagnostic[]): Place {
+  const kinds: readonly Kind[] = ['extensions', 'agents'];
+  return {
+    shipped,
+    folders: kinds.flatMap((kind) => (foldersIn(path.join(sandbox, kind), diagnostics) ?? []).map((directory) => ({ directory, kind }))),
+  };
+}
+
+function ofAgentPath(directory: string, diagnostics: Diagnostic[]): Place {
+  const isAgent = [MANIFEST_FILE, AGENT_FILE].some((name) => fs.existsSync(path.join(directory, name)));
+  const found = isAgent ? [directory] : foldersIn(directory, diagnostics);
+  if (found === null) {
+    diagnostics.push({
+      severity: 'warning',
+      code: 'settings_invalid',
+      message: `agents.paths: there is no folder ${directory}`,
+      cure: 'Correct agents.paths',
+      file: directory,
+    });
+  }
+  return { shipped: false, folders: (found ?? []).map((each) => ({ directory: each, kind: 'agents' })) };
+}
+
+/** Folders and links to folders, sorted, without hidden ones; null when `directory` does not exist. */
+function foldersIn(directory: string, diagnostics: Diagnostic[]): readonly string[] | null {
+  try {
+    return fs
+      .readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => !entry.name.startsWith('.') && entry.name !== 'node_modules')
+      .filter((entry) => entry.isDirectory() || (entry.isSymbolicLink() && leadsToFolder(path.join(directory, entry.name))))
+      .map((entry) => path.join(directory, entry.name))
+      .sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    diagnostics.push({
+      severity: 'error',
+      code: 'manifest_invalid',
+      message: `the folder cannot be read: ${messageOf(error)}`,
+      file: directory,
+      cure: 'Make it readable',
+    });
+    return [];
+  }
+}
+
+function leadsToFolder(link: string): boolean {
+  try {
+    return fs.statSync(link).isDirectory();
+  } catch {
+    return false; // a link to nothing, or to itself
+  }
+}
+
+function duplicate(same: readonly Entry[]): Entry {
+  const [first] = same as readonly [Entry, ...Entry[]];
+  const files = same.map(({ declaration }) => declaration.file);
+  const found = same.map(({ declaration }): Diagnostic => ({
+    severity: 'error',
+    code: 'duplicate_id',
+    file: declaration.file,
+    line: declaration.positions?.['id']?.[0] ?? 1,
+    column: 1,
+    message: `the id '${declaration.id}' is declared more than once: ${files.join(' and ')}`,
+    cure: 'Rename one of the folders',
+  }));
+  const declaration: Declaration = {
+    ...first.declaration,
+    manifest: null,
+    diagnostics: [...found, ...same.flatMap((each) => each.declaration.diagnostics)],
+  };
+  const ownedAgentKeys = same.flatMap(({ record }) => record.ownedAgentKeys ?? []);
+  return { declaration, record: { ...first.record, ownedAgentKeys } };
+}
+
+function shadowed(id: string, loser: Declaration, winner: Declaration): Diagnostic {
+  return {
+    severity: 'info',
+    code: 'duplicate_id',
+    file: loser.file,
+    message: `the agent '${id}' is not used, because ${winner.file} declares the same id`,
+    cure: 'Rename one of the folders',
+  };
+}

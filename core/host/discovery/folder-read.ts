@@ -1,0 +1,128 @@
+import path from 'node:path';
+import { messageOf } from '../../contract/errors.ts';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { Declaration } from './declaration.ts';
+import { AGENT_FILE, MANIFEST_FILE, PROMPT_FILES } from './file-names.ts';
+import type { FolderReading, FolderRecord } from './folder-record.ts';
+import type { IndexFile } from './index-file.ts';
+import { MAX_FILES, stampFolder, type FolderStamp } from './source-stamp.ts';
+import { readTextFile } from './text-file.ts';
+
+/** Names that people write for `manifest.yaml`. */
+const SLIPS: readonly string[] = ['manifest.yml', 'manifest.json', 'Manifest.yaml', 'manifest.yaml.txt', 'agent.md'];
+
+/** What a folder declares, from the index while its files have not changed. A diagnostic when it declares nothing. Never rejects. */
+export async function readFolder(directory: string, kind: 'extensions' | 'agents', index: IndexFile): Promise<FolderRecord | Diagnostic> {
+  try {
+    const stamp = stampFolder(directory);
+    const known = index.folder(directory);
+    if (known !== undefined && known.stamps === stamp.stamps && !known.fresh) return known;
+    const name = stamp.files.includes(MANIFEST_FILE)
+      ? MANIFEST_FILE
+      : kind === 'agents' && stamp.files.includes(AGENT_FILE)
+        ? AGENT_FILE
+        : null;
+    if (name === null) return nothingDeclared(directory, kind, stamp.files);
+
+    const { digestOf } = await import('./source-digest.ts');
+    const digest = digestOf(directory, stamp.files);
+    const record =
+      known?.declaration.digest === digest && known.stamps === stamp.stamps
+        ? { ...known, fresh: stamp.fresh }
+        : await read(directory, name, digest, stamp);
+    if (record.fresh !== known?.fresh || record.stamps !== known.stamps || record.declaration !== known.declaration)
+      index.putFolder(directory, record);
+    return record;
+  } catch (error) {
+    return unreadable(directory, kind, error);
+  }
+}
+
+async function read(directory: string, name: string, digest: string, stamp: FolderStamp): Promise<FolderRecord> {
+  const reading: FolderReading =
+    name === MANIFEST_FILE
+      ? (await import('./manifest-file.ts')).readManifestFile(directory)
+      : (await import('./agent-file.ts')).readAgentFile(directory);
+  const found = [...reading.declaration.diagnostics];
+  const prompt = promptOf(directory, stamp.files, found);
+  if (name === MANIFEST_FILE && stamp.files.includes(AGENT_FILE))
+    found.push(warning(directory, AGENT_FILE, `is not read, because there is a ${MANIFEST_FILE}`, 'Remove one of them'));
+  if (stamp.truncated)
+    found.push(
+      warning(
+        directory,
+        name,
+        `the folder has more than ${MAX_FILES} files; changes in the rest are not seen`,
+        'Move what is not source elsewhere',
+      ),
+    );
+  const isBroken = found.some(({ severity }) => severity === 'error');
+  const declaration: Omit<Declaration, 'shipped'> = {
+    ...reading.declaration,
+    id: path.basename(directory),
+    directory,
+    prompt,
+    digest,
+    diagnostics: found,
+    manifest: isBroken ? null : reading.declaration.manifest,
+  };
+  return { ...reading, stamps: stamp.stamps, fresh: stamp.fresh, declaration };
+}
+
+function promptOf(directory: string, files: readonly string[], found: Diagnostic[]): Declaration['prompt'] {
+  const [name, ...others] = PROMPT_FILES.filter((each) => files.includes(each));
+  if (name === undefined) return null;
+  for (const other of others) found.push(warning(directory, other, `is not read, because there is a ${name}`, 'Remove one of them'));
+  const file = path.join(directory, name);
+  try {
+    return { file, text: readTextFile(file, MAX_PROMPT_BYTES) };
+  } catch (error) {
+    found.push({ severity: 'error', code: 'prompt_invalid', message: messageOf(error), file, line: 1, column: 1 });
+    return null;
+  }
+}
+
+const MAX_PROMPT_BYTES = 256 * 1024;
+
+function nothingDeclared(directory: string, kind: 'extensions' | 'agents', files: readonly string[]): Diagnostic {
+  const slip = files.find((file) => SLIPS.includes(file));
+  const wanted = kind === 'agents' ? `${MANIFEST_FILE} or ${AGENT_FILE}` : MANIFEST_FILE;
+  return {
+    severity: 'warning',
+    code: 'manifest_missing',
+    file: directory,
+    message: `the folder has no ${wanted}${slip === undefined ? '' : `, but a ${slip}`}`,
+    cure:
+      slip === undefined
+        ? `Add a ${MANIFEST_FILE}, or move the folder elsewhere`
+        : `Rename ${slip} to ${slip === 'agent.md' ? AGENT_FILE : MANIFEST_FILE}`,
+  };
+}
+
+/** What cannot be read fails as itself: it stays a declaration, so that what depends on it can name it. */
+function unreadable(directory: string, kind: 'extensions' | 'agents', error: unknown): FolderRecord {
+  const file = path.join(directory, MANIFEST_FILE);
+  const diagnostic: Diagnostic = {
+    severity: 'error',
+    code: 'manifest_invalid',
+    file,
+    line: 1,
+    column: 1,
+    message: `the folder cannot be read: ${messageOf(error)}`,
+    cure: `Make it readable, or move it out of ${kind}`,
+  };
+  const declaration = {
+    id: path.basename(directory),
+    directory,
+    file,
+    manifest: null,
+    prompt: null,
+    digest: '',
+    diagnostics: [diagnostic],
+  };
+  return { stamps: '', fresh: true, declaration, extraAgentKeys: [], ownedAgentKeys: null, agentFile: null };
+}
+
+function warning(directory: string, name: string, message: string, cure: string): Diagnostic {
+  return { severity: 'warning', code: 'manifest_invalid', message, file: path.join(directory, name), line: 1, column: 1, cure };
+}

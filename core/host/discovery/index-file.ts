@@ -1,0 +1,155 @@
+import fs from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { FolderRecord } from './folder-record.ts';
+import { packageVersion } from '../package-version.ts';
+import { isPlainMap } from './plain-data.ts';
+import type { SettingsRecord } from '../settings/settings-file.ts';
+
+/** Raise it when a record's shape or the meaning of a manifest changes: older indexes are then rebuilt. A test pins the manifest's schema to it. */
+export const INDEX_FORMAT = 1;
+
+/** What was read from disk before, under stamps that tell whether it still holds. A cache: it may be deleted at any time. */
+export interface IndexFile {
+  readonly file: string;
+  /** Why it began empty although a file was there. */
+  readonly diagnostics: readonly Diagnostic[];
+  folder(directory: string): FolderRecord | undefined;
+  putFolder(directory: string, record: FolderRecord): void;
+  settings(file: string): SettingsRecord | undefined;
+  putSettings(file: string, record: SettingsRecord): void;
+  /** What `putSurface` kept under the same key; undefined when the key differs. */
+  surface(extensionId: string, key: string): unknown;
+  /** Keeps plain data of an extension; the former of the same id goes. */
+  putSurface(extensionId: string, key: string, data: unknown): void;
+  /** Forgets folders that are not in `directories`. */
+  keepFolders(directories: ReadonlySet<string>): void;
+  /** Writes the file when something changed. Never rejects; what hindered it comes back as a warning. */
+  save(): Promise<Diagnostic | null>;
+}
+
+/** Opens the index at `file`. A missing, unreadable or older file makes an empty index. */
+export function openIndex(file: string): IndexFile {
+  const { content, diagnostics } = load(file);
+  const folders = new Map(Object.entries(content.folders));
+  const settings = new Map(Object.entries(content.settings));
+  const surfaces = new Map(Object.entries(content.surfaces));
+  const draft = `${file}.${process.pid}`;
+  let dirty = diagnostics.length > 0;
+  let saving: Promise<Diagnostic | null> = Promise.resolve(null);
+
+  const put = <T>(map: Map<string, T>, key: string, value: T) => {
+    map.set(key, value);
+    dirty = true;
+  };
+  const write = async (): Promise<Diagnostic | null> => {
+    if (!dirty) return null;
+    dirty = false;
+    const text = JSON.stringify({
+      version: versionOf(),
+      folders: Object.fromEntries(folders),
+      settings: Object.fromEntries(settings),
+      surfaces: Object.fromEntries(surfaces),
+    });
+    try {
+      await mkdir(path.dirname(file), { recursive: true });
+      await writeFile(draft, text); // no fsync: a cache that is lost or torn is rebuilt
+      await rename(draft, file);
+      return null;
+    } catch (error) {
+      await rm(draft, { force: true }).catch(() => undefined); // the first error is the one to tell
+      dirty = true;
+      const message = `the index cannot be written: ${(error as Error).message}`;
+      return {
+        severity: 'warning',
+        code: 'internal',
+        message,
+        file,
+        cure: 'Make the folder writable; until then every start reads all manifests',
+      };
+    }
+  };
+
+  return {
+    file,
+    diagnostics,
+    folder: (directory) => folders.get(directory),
+    putFolder: (directory, record) => put(folders, directory, record),
+    settings: (settingsFile) => settings.get(settingsFile),
+    putSettings: (settingsFile, record) => put(settings, settingsFile, record),
+    surface(extensionId, key) {
+      const kept = surfaces.get(extensionId);
+      return kept?.key === key ? kept.data : undefined;
+    },
+    putSurface: (extensionId, key, data) => put(surfaces, extensionId, { key, data }),
+    keepFolders(directories) {
+      for (const directory of folders.keys()) {
+        if (directories.has(directory)) continue;
+        folders.delete(directory);
+        dirty = true;
+      }
+    },
+    save: () => (saving = saving.then(write)),
+  };
+}
+
+interface Content {
+  readonly folders: Record<string, FolderRecord>;
+  readonly settings: Record<string, SettingsRecord>;
+  readonly surfaces: Record<string, { readonly key: string; readonly data: unknown }>;
+}
+
+const EMPTY: Content = { folders: {}, settings: {}, surfaces: {} };
+
+function versionOf(): string {
+  return `${INDEX_FORMAT} ${packageVersion()} node${process.versions.node.split('.', 1)[0]}`;
+}
+
+function load(file: string): { readonly content: Content; readonly diagnostics: readonly Diagnostic[] } {
+  let text: string;
+  try {
+    text = fs.readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { content: EMPTY, diagnostics: [] };
+    return rebuilt(file, `it cannot be read: ${(error as Error).message}`);
+  }
+  try {
+    const content: unknown = JSON.parse(text);
+    if (!isContent(content)) return rebuilt(file, 'it is not an index');
+    if (content.version !== versionOf())
+      return rebuilt(file, `it was written by another version (${String(content.version).slice(0, 40)})`);
+    return { content, diagnostics: [] };
+  } catch {
+    return rebuilt(file, 'it is not JSON'); // torn or edited; nothing in it is worth saving
+  }
+}
+
+function isContent(value: unknown): value is Content & { readonly version: unknown } {
+  if (!isPlainMap(value)) return false;
+  const { folders, settings, surfaces } = value;
+  return (
+    isMapOf(folders, isFolderRecord) &&
+    isMapOf(settings, (part) => typeof part['stamp'] === 'string') &&
+    isMapOf(surfaces, (part) => typeof part['key'] === 'string')
+  );
+}
+
+function isFolderRecord(part: Readonly<Record<string, unknown>>): boolean {
+  const { declaration } = part;
+  if (typeof part['stamps'] !== 'string' || !Array.isArray(part['extraAgentKeys']) || !isPlainMap(declaration)) return false;
+  return (
+    typeof declaration['id'] === 'string' &&
+    typeof declaration['digest'] === 'string' &&
+    Array.isArray(declaration['diagnostics']) &&
+    typeof declaration['manifest'] === 'object'
+  );
+}
+
+function isMapOf(value: unknown, check: (part: Readonly<Record<string, unknown>>) => boolean): boolean {
+  return isPlainMap(value) && Object.values(value).every((part) => isPlainMap(part) && check(part));
+}
+
+function rebuilt(file: string, why: string): { readonly content: Content; readonly diagnostics: readonly Diagnostic[] } {
+  return { content: EMPTY, diagnostics: [{ severity: 'info', code: 'internal', message: `the index is rebuilt: ${why}`, file }] };
+}

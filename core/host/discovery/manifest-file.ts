@@ -1,0 +1,119 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { manifestSchema, type Manifest } from '../../contract/manifest.ts';
+import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
+import { MANIFEST_FILE } from './file-names.ts';
+import { keptPositions, type FolderReading } from './folder-record.ts';
+import { isPlainMap } from './plain-data.ts';
+import { issuesToDiagnostics } from './schema-issues.ts';
+import { readTextFile } from './text-file.ts';
+import { positionOf, type Positions } from './positions.ts';
+import { MAX_YAML_BYTES, parseYaml } from './yaml-document.ts';
+
+/** Reads `directory/manifest.yaml`. Never throws: whatever is wrong is in the diagnostics, and then the manifest is null. */
+export function readManifestFile(directory: string): FolderReading {
+  const file = path.join(directory, MANIFEST_FILE);
+  const text = readOr(file);
+  if (typeof text !== 'string') return reading(file, null, [text], {}, null);
+  const document = parseYaml(text, { file, code: 'manifest_invalid' });
+  const owned = ownedKeysOf(document.value);
+  if (document.diagnostics.some(isError)) return reading(file, null, document.diagnostics, document.positions, owned);
+
+  const schema = manifestSchema();
+  const parsed = schema.safeParse(document.value ?? {});
+  const source = { file, positions: document.positions, code: 'manifest_invalid', value: document.value };
+  const diagnostics = parsed.success
+    ? [...document.diagnostics, ...checksOf(directory, file, parsed.data, document.positions)]
+    : [...document.diagnostics, ...issuesToDiagnostics(parsed.error.issues, schema, source)];
+  const manifest = parsed.success && !diagnostics.some(isError) ? parsed.data : null;
+  return reading(file, manifest, diagnostics, document.positions, owned);
+}
+
+export function isError(diagnostic: Diagnostic): boolean {
+  return diagnostic.severity === 'error';
+}
+
+/** The text of `file`, or why it cannot be had. */
+export function readOr(file: string): string | Diagnostic {
+  try {
+    return readTextFile(file, MAX_YAML_BYTES);
+  } catch (error) {
+    const why = error instanceof RangeError ? error.message : `cannot be read: ${(error as Error).message}`;
+    return { severity: 'error', code: 'manifest_invalid', message: why, file, line: 1, column: 1 };
+  }
+}
+
+/** True when `file` (relative) is a file inside `directory`, also after links are resolved. */
+function isInside(directory: string, file: string): boolean {
+  const relative = path.relative(fs.realpathSync(directory), fs.realpathSync(path.resolve(directory, file)));
+  return relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative);
+}
+
+function checksOf(directory: string, file: string, manifest: Manifest, positions: Positions): Diagnostic[] {
+  const found: Diagnostic[] = [];
+  const add = (key: string, code: string, message: string, cure: string) => {
+    const place = positionOf(positions, key.split('.')) ?? { line: 1, column: 1 };
+    found.push({ severity: 'error', code, message, file, line: place.line, column: place.column, cure });
+  };
+  const folder = path.basename(directory);
+  if (manifest.id !== folder)
+    add(
+      'id',
+      'id_mismatch',
+      `the id '${manifest.id}' differs from the folder's name '${folder}'`,
+      `Write 'id: ${folder}' or rename the folder`,
+    );
+  if (manifest.entrypoint !== undefined && manifest.provides.length === 0) {
+    add(
+      'entrypoint',
+      'manifest_invalid',
+      "'provides' is missing although there is an entrypoint",
+      "Name what the class implements, such as 'provides: [tool]'",
+    );
+  }
+  if (manifest.entrypoint === undefined && manifest.provides.length > 0) {
+    add('provides', 'manifest_invalid', "'provides' needs an entrypoint", "Add 'entrypoint: main.ts' or remove 'provides'");
+  }
+  const entries: [string, string | undefined][] = [['entrypoint', manifest.entrypoint]];
+  manifest.commands.forEach((command, index) => entries.push([`commands.${index}.entry`, command.entry]));
+  for (const [key, entry] of entries) {
+    const problem = entry === undefined ? null : entryProblem(directory, entry);
+    if (problem !== null) add(key, 'entrypoint_missing', `'${key}' names '${entry}', which ${problem}`, 'Name a file of this folder');
+  }
+  return found;
+}
+
+function entryProblem(directory: string, entry: string): string | null {
+  const resolved = path.resolve(directory, entry);
+  if (path.isAbsolute(entry) || path.relative(directory, resolved).startsWith('..')) return 'lies outside the folder';
+  try {
+    if (!fs.statSync(resolved).isFile()) return 'is not a file';
+    return isInside(directory, entry) ? null : 'leads outside the folder';
+  } catch {
+    return 'does not exist'; // or cannot be reached, which is the same to whoever wrote the manifest
+  }
+}
+
+function ownedKeysOf(value: unknown): readonly string[] | null {
+  if (value === undefined) return null;
+  const keys = isPlainMap(value) ? value['agent_keys'] : undefined;
+  return Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : [];
+}
+
+function reading(
+  file: string,
+  manifest: Manifest | null,
+  diagnostics: readonly Diagnostic[],
+  positions: Positions,
+  owned: readonly string[] | null,
+): FolderReading {
+  const agent = manifest?.agent ?? {};
+  const extraAgentKeys = Object.keys(agent).filter((key) => !(KERNEL_AGENT_KEYS as readonly string[]).includes(key));
+  return {
+    declaration: { file, manifest, diagnostics, positions: keptPositions(positions) },
+    extraAgentKeys,
+    ownedAgentKeys: owned,
+    agentFile: null,
+  };
+}

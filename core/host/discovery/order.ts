@@ -1,0 +1,143 @@
+import type { Diagnostic, Failure } from '../../contract/diagnostic.ts';
+import type { Manifest } from '../../contract/manifest.ts';
+import { nearest } from '../../contract/nearest.ts';
+import type { Declaration } from './declaration.ts';
+import { groupsOf, sortedBy } from './graph.ts';
+
+/** Of a broken manifest only the id is known. */
+export type IsEnabled = (id: string, manifest: Manifest | null) => boolean;
+
+export interface Order {
+  /** Ids that can start, hard dependencies before dependents; otherwise by id, and after what they use where that is possible. */
+  readonly order: readonly string[];
+  readonly failures: ReadonlyMap<string, Failure>;
+}
+
+/**
+ * Orders declarations by `depends_on`. Pure: `at` is only copied into the failures. What is switched off neither starts nor
+ * fails, but its hard dependents are blocked. `optional_depends_on`, `uses_tools` and `delegates_to` order where they can.
+ */
+export function orderOf(declarations: ReadonlyMap<string, Declaration>, isEnabled: IsEnabled, at = 0): Order {
+  const failures = new Map<string, Failure>();
+  const running = [...declarations.values()].filter(({ id, manifest }) => isEnabled(id, manifest)).sort(byId);
+  const fail = ({ id, file }: Declaration, code: string, message: string, more: Partial<Failure> = {}) =>
+    failures.set(id, { extensionId: id, phase: 'order', code, message, at, file, ...more });
+
+  for (const declaration of running) {
+    if (declaration.manifest === null) failures.set(declaration.id, brokenManifest(declaration, at));
+  }
+  const sound = running.filter(({ manifest }) => manifest !== null);
+  const hard = new Map(sound.map(({ id, manifest }) => [id, manifest!.depends_on]));
+  for (const declaration of sound) {
+    const missing = hard.get(declaration.id)!.filter((id) => !declarations.has(id));
+    if (missing.length > 0)
+      fail(declaration, 'dependency_missing', missingMessage(missing, declarations), {
+        cure: 'Add it, or correct depends_on',
+        ...placeOf(declaration, missing[0]!),
+      });
+  }
+  for (const group of groupsOf(hard)) {
+    const shown = [...group, group[0]!].join(' → ');
+    for (const id of group)
+      fail(declarations.get(id)!, 'dependency_cycle', `depends on itself: ${shown}`, {
+        cure: 'Remove one of these from depends_on',
+        ...placeOf(declarations.get(id)!, null),
+      });
+  }
+  cascade(sound, hard, declarations, isEnabled, failures, fail);
+
+  const starting = sound.filter(({ id }) => !failures.has(id));
+  return {
+    order: sortedBy(
+      starting.map(({ id }) => id),
+      hard,
+      new Map(starting.map((each) => [each.id, softEdges(each)])),
+    ),
+    failures,
+  };
+}
+
+/** True for what waits for something else: its own declaration is sound. */
+export function isBlocked(failure: Failure): boolean {
+  return failure.code === 'dependency_missing' || failure.code === 'dependency_failed';
+}
+
+type Fail = (declaration: Declaration, code: string, message: string, more?: Partial<Failure>) => void;
+
+/** Blocks what depends on something that cannot run, from the cause outwards, so that each names the chain to it. */
+function cascade(
+  sound: readonly Declaration[],
+  hard: ReadonlyMap<string, readonly string[]>,
+  declarations: ReadonlyMap<string, Declaration>,
+  isEnabled: IsEnabled,
+  failures: ReadonlyMap<string, Failure>,
+  fail: Fail,
+): void {
+  const dependents = new Map<string, Declaration[]>();
+  for (const declaration of sound) {
+    for (const id of hard.get(declaration.id)!) {
+      const known = dependents.get(id);
+      if (known === undefined) dependents.set(id, [declaration]);
+      else known.push(declaration);
+    }
+  }
+  const queue: { readonly id: string; readonly chain: readonly string[]; readonly cause: string; readonly cure?: string }[] = [];
+  for (const [id, { message, cure }] of failures) queue.push({ id, chain: [id], cause: message, cure });
+  for (const { id, manifest } of declarations.values()) {
+    if (!isEnabled(id, manifest)) queue.push({ id, chain: [id], cause: 'it is switched off', cure: `Switch '${id}' on` });
+  }
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    for (const dependent of dependents.get(next.id) ?? []) {
+      if (failures.has(dependent.id)) continue;
+      const { chain, cause, cure } = next;
+      const message = `needs ${chain.map((id) => `'${id}'`).join(', which needs ')}, which cannot run: ${cause}`;
+      fail(dependent, 'dependency_failed', message, { cause, cure, ...placeOf(dependent, next.id) });
+      queue.push({ id: dependent.id, chain: [dependent.id, ...chain], cause, cure });
+    }
+  }
+}
+
+function brokenManifest({ id, file, diagnostics }: Declaration, at: number): Failure {
+  const first: Diagnostic = diagnostics.find(({ severity }) => severity === 'error') ?? {
+    severity: 'error',
+    code: 'manifest_invalid',
+    message: 'cannot be read',
+  };
+  return {
+    extensionId: id,
+    phase: 'validate',
+    code: first.code,
+    message: first.message,
+    at,
+    file: first.file ?? file,
+    line: first.line,
+    cure: first.cure,
+  };
+}
+
+function missingMessage(missing: readonly string[], declarations: ReadonlyMap<string, Declaration>): string {
+  return missing
+    .map((id) => {
+      const close = nearest(id, declarations.keys()).map((name) => `'${name}'`);
+      return `depends on '${id}', which nothing declares${close.length === 0 ? '' : ` (nearest: ${close.join(', ')})`}`;
+    })
+    .join('; ');
+}
+
+function placeOf({ manifest, positions }: Declaration, dependency: string | null): Pick<Failure, 'line'> {
+  const index = dependency === null ? -1 : (manifest?.depends_on.indexOf(dependency) ?? -1);
+  return { line: (positions?.[`depends_on.${index}`] ?? positions?.['depends_on'])?.[0] };
+}
+
+function softEdges({ manifest }: Declaration): readonly string[] {
+  const agent = manifest!.agent;
+  return [
+    ...manifest!.optional_depends_on,
+    ...(agent?.uses_tools ?? []).map((tool) => tool.split('/', 1)[0]!),
+    ...(agent?.delegates_to ?? []),
+  ];
+}
+
+function byId(a: Declaration, b: Declaration): number {
+  return a.id < b.id ? -1 : 1;
+}

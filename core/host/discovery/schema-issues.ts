@@ -1,0 +1,115 @@
+import type { z } from 'zod';
+import type { Diagnostic } from '../../contract/index.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import { positionOf, type Positions } from './positions.ts';
+
+export interface IssueSource {
+  readonly file: string;
+  readonly positions: Positions;
+  /** Where the value begins, for what has no place of its own. */
+  readonly line?: number;
+  /** The code of everything but unknown keys. */
+  readonly code: string;
+  readonly value: unknown;
+}
+
+/** What zod found wrong with a file's value, as findings with file, line and column; unknown keys name the nearest known ones. */
+export function issuesToDiagnostics(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, source: IssueSource): Diagnostic[] {
+  return issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => unknownKey([...issue.path, key], knownKeys(schema, issue.path), source))
+      : [diagnostic(issue.path, source.code, describe(issue, source.value), source)],
+  );
+}
+
+/** The finding for a key that nothing knows. */
+export function unknownKey(
+  path: readonly PropertyKey[],
+  known: readonly string[],
+  source: Pick<IssueSource, 'file' | 'positions' | 'line'>,
+): Diagnostic {
+  const key = String(path.at(-1));
+  const parent = path.slice(0, -1).map(String).join('.');
+  const message = `unknown key '${key}'${parent === '' ? '' : ` in '${parent}'`}${didYouMean(key, known)}`;
+  return {
+    ...diagnostic(path, 'unknown_key', message, source),
+    cure: known.length === 0 ? 'Remove it' : `Use one of: ${known.join(', ')}`,
+  };
+}
+
+/** Keys of the strict object at `path`; empty where anything goes. */
+export function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
+  let current: Definition | undefined = definitionOf(schema);
+  for (const part of path) {
+    if (current?.type === 'object') current = current.shape?.[String(part)] && definitionOf(current.shape[String(part)]!);
+    else if (current?.type === 'array') current = current.element && definitionOf(current.element);
+    else if (current?.type === 'record') current = current.valueType && definitionOf(current.valueType);
+    else return [];
+  }
+  return current?.type === 'object' ? Object.keys(current.shape ?? {}) : [];
+}
+
+interface Definition {
+  readonly type: string;
+  readonly shape?: Readonly<Record<string, z.ZodType>>;
+  readonly element?: z.ZodType;
+  readonly valueType?: z.ZodType;
+  readonly innerType?: z.ZodType;
+  readonly in?: z.ZodType;
+}
+
+function definitionOf(schema: z.ZodType): Definition {
+  const definition = schema.def as unknown as Definition;
+  const inner = definition.innerType ?? definition.in; // optional, default, prefault · a pipe's first half
+  return inner === undefined ? definition : definitionOf(inner);
+}
+
+function describe(issue: z.core.$ZodIssue, value: unknown): string {
+  const path = issue.path.map(String).join('.');
+  const found = valueAt(value, issue.path);
+  if (issue.code === 'invalid_type' && found === undefined) return `'${path}' is missing`;
+  const subject = path === '' ? 'the file' : `'${path}'`;
+  if (issue.code === 'invalid_value') {
+    const allowed = issue.values.map(String);
+    return `${subject} must be ${allowed.join(', ').replace(/, ([^,]*)$/, ' or $1')}, not ${shown(found)}${typeof found === 'string' ? didYouMean(found, allowed) : ''}`;
+  }
+  if (issue.code === 'invalid_type') return `${subject} must be ${withArticle(issue.expected)}, not ${kindOf(found)}`;
+  const reason = issue.message.replace(/^Invalid \w+: /, '');
+  return reason.startsWith('must ') ? `${subject} ${reason}` : `${subject}: ${reason}`;
+}
+
+function withArticle(type: string): string {
+  const word = { int: 'whole number', record: 'map', object: 'map', array: 'list' }[type] ?? type;
+  return `a ${word}`;
+}
+
+/** Only for values out of a fixed set: any other text might be a secret in the wrong place. */
+function shown(value: unknown): string {
+  return typeof value === 'string' && value.length <= 40 ? `'${value}'` : kindOf(value);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'empty';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a map';
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : `a ${typeof value}`;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let current = value;
+  for (const part of path) {
+    if (typeof current !== 'object' || current === null) return undefined;
+    current = (current as Record<PropertyKey, unknown>)[part];
+  }
+  return current;
+}
+
+function diagnostic(
+  path: readonly PropertyKey[],
+  code: string,
+  message: string,
+  source: Pick<IssueSource, 'file' | 'positions' | 'line'>,
+): Diagnostic {
+  const place = positionOf(source.positions, path) ?? { line: source.line ?? 1, column: 1 };
+  return { severity: 'error', code, message, file: source.file, line: place.line, column: place.column };
+}

@@ -1,0 +1,119 @@
+import { isMap, isSeq, LineCounter, parseDocument, type Alias, type Document, type Node, type Pair, type Scalar } from 'yaml';
+import type { Diagnostic } from '../../contract/index.ts';
+import type { Position, Positions } from './positions.ts';
+
+/** What a YAML text says and where it says it. */
+export interface YamlDocument {
+  /** undefined when the text cannot be read; null when it is empty. Kept when the only findings are duplicate keys. */
+  readonly value: unknown;
+  readonly positions: Positions;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface YamlOptions {
+  /** For diagnostics. */
+  readonly file: string;
+  /** The code of findings: `manifest_invalid`, `settings_invalid`. */
+  readonly code: string;
+  /** The line of the file on which the text begins, from 1. */
+  readonly firstLine?: number;
+  readonly maxBytes?: number;
+}
+
+export const MAX_YAML_BYTES = 64 * 1024;
+const MAX_DEPTH = 64;
+const MAX_ALIASES = 100;
+
+/** Parses YAML 1.2 (core schema). This module brings the parser with it: import it only when there is something to parse. Never throws: what is wrong with the text is in `diagnostics`. */
+export function parseYaml(text: string, options: YamlOptions): YamlDocument {
+  const maxBytes = options.maxBytes ?? MAX_YAML_BYTES;
+  if (Buffer.byteLength(text) > maxBytes) {
+    return unusable(finding(options, null, `has more than ${maxBytes} bytes`, 'Shorten the file'));
+  }
+  const lines = new LineCounter();
+  try {
+    const document = parseDocument(text, {
+      version: '1.2',
+      schema: 'core',
+      uniqueKeys: false,
+      prettyErrors: false,
+      logLevel: 'silent',
+      lineCounter: lines,
+    });
+    return read(document, (offset) => at(lines.linePos(offset), options.firstLine ?? 1), options);
+  } catch (error) {
+    return unusable(finding(options, null, `cannot be read as YAML: ${error instanceof Error ? error.message : 'too deep'}`));
+  }
+}
+
+type Locate = (offset: number) => Position;
+
+function read(document: Document.Parsed, locate: Locate, options: YamlOptions): YamlDocument {
+  const diagnostics: Diagnostic[] = [];
+  for (const error of document.errors) {
+    diagnostics.push(finding(options, locate(error.pos[0]), `is not valid YAML: ${firstLine(error.message)}`, 'Correct the syntax'));
+  }
+  for (const warning of document.warnings) {
+    diagnostics.push({ ...finding(options, locate(warning.pos[0]), firstLine(warning.message)), severity: 'warning' });
+  }
+  if (document.errors.length > 0) return { value: undefined, positions: {}, diagnostics };
+
+  const positions: Record<string, readonly [number, number]> = Object.create(null);
+  const note = (path: string, node: Node | null | undefined) => {
+    const place = node?.range ? locate(node.range[0]) : null;
+    if (place !== null) positions[path] ??= [place.line, place.column];
+    return place;
+  };
+  const walk = (node: unknown, path: string, depth: number): void => {
+    if (depth > MAX_DEPTH) throw new RangeError(`it is nested deeper than ${MAX_DEPTH}`);
+    if (isMap(node)) {
+      const seen = new Set<string>();
+      for (const pair of node.items as Pair<Scalar | Alias, Node>[]) {
+        const key = keyOf(pair.key);
+        const inner = path === '' ? key : `${path}.${key}`;
+        const place = note(inner, pair.key);
+        if (seen.has(key)) diagnostics.push(finding(options, place, `has the key '${inner}' twice`, 'Keep one of them'));
+        if (key === '__proto__') diagnostics.push(finding(options, place, `has a key that is not allowed: '${inner}'`, 'Remove it'));
+        seen.add(key);
+        walk(pair.value, inner, depth + 1);
+      }
+    } else if (isSeq(node)) {
+      node.items.forEach((item, index) => {
+        const inner = path === '' ? String(index) : `${path}.${index}`;
+        note(inner, item as Node);
+        walk(item, inner, depth + 1);
+      });
+    }
+  };
+  walk(document.contents, '', 0);
+  return { value: document.toJS({ maxAliasCount: MAX_ALIASES }), positions: { ...positions }, diagnostics };
+}
+
+function keyOf(key: unknown): string {
+  const value = typeof key === 'object' && key !== null && 'value' in key ? key.value : key;
+  return String(value);
+}
+
+function at(place: { line: number; col: number }, first: number): Position {
+  return { line: place.line + first - 1, column: place.col };
+}
+
+function firstLine(message: string): string {
+  return message.split('\n', 1)[0]!.replace(/:$/, '');
+}
+
+function finding(options: YamlOptions, place: Position | null, message: string, cure?: string): Diagnostic {
+  return {
+    severity: 'error',
+    code: options.code,
+    message,
+    file: options.file,
+    line: place?.line ?? options.firstLine ?? 1,
+    column: place?.column ?? 1,
+    ...(cure === undefined ? {} : { cure }),
+  };
+}
+
+function unusable(diagnostic: Diagnostic): YamlDocument {
+  return { value: undefined, positions: {}, diagnostics: [diagnostic] };
+}

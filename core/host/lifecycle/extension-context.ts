@@ -1,0 +1,131 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { PithError } from '../../contract/errors.ts';
+import type { AgentsApi, CommandContext, Database, Events, ExtensionContext, KeyValue } from '../../contract/index.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import type { HostParts } from '../host-parts.ts';
+import { problemOf } from '../problem.ts';
+import type { Scope } from './scope.ts';
+import { runAs, runOutside } from '../stray-errors.ts';
+
+/** What an extension is given at construction. All that it takes through this is owned by `scope`. */
+export function createExtensionContext(
+  parts: HostParts,
+  declaration: Declaration,
+  config: Readonly<Record<string, unknown>>,
+  scope: Scope,
+): ExtensionContext {
+  const { id } = declaration;
+  const secrets = declaration.manifest?.secrets ?? [];
+  const open = once(() => runOutside(() => parts.options.keyValue(id)));
+  const database = once(() => runOutside(() => parts.options.database(id)));
+  const members: Omit<ExtensionContext, keyof CommandContext> = {
+    events: eventsOf(parts, id, scope),
+    kv: keyValueOf(open),
+    database: databaseOf(database),
+    agents: agentsOf(parts.options.agents),
+    getSecret(name) {
+      if (secrets.includes(name)) return parts.secrets.get(name);
+      throw new PithError(
+        'not_declared',
+        `'${id}' asks for the secret '${name}', which its manifest does not declare${didYouMean(name, secrets)}`,
+        {
+          where: declaration.file,
+          cure: `add ${name} to 'secrets'`,
+        },
+      );
+    },
+    use: (protocol) => parts.use(declaration, protocol),
+    find: (protocol) => parts.find(declaration, protocol),
+    own: (release) => scope.own(() => runAs(parts.owner(id, 'stop'), release)),
+  };
+  return Object.defineProperties(
+    createCommandContext(parts, declaration, config),
+    Object.getOwnPropertyDescriptors(members),
+  ) as ExtensionContext;
+}
+
+/** What a command entry is given: an extension's context without the kernel. */
+export function createCommandContext(
+  parts: Pick<HostParts, 'options' | 'clock' | 'logger'>,
+  declaration: Declaration,
+  config: Readonly<Record<string, unknown>>,
+): CommandContext {
+  const { id, directory } = declaration;
+  const folder = once(() => {
+    const data = path.join(parts.options.dataDirectory, id);
+    mkdirSync(data, { recursive: true });
+    return data;
+  });
+  return {
+    id,
+    directory,
+    get dataDirectory() {
+      return folder();
+    },
+    sandbox: parts.options.sandbox,
+    config,
+    clock: parts.clock,
+    logger: parts.logger(id),
+  };
+}
+
+function eventsOf(parts: HostParts, id: string, scope: Scope): Events {
+  return {
+    publish: (topic, payload) => runOutside(() => parts.options.events.publish(topic, payload)),
+    handle(topic, listener) {
+      const owner = parts.owner(id, 'call');
+      const failed = (error: unknown): void => void parts.failures.record(id, problemOf(error, 'call', 'provider_failed'));
+      const off = parts.options.events.handle(topic, async (payload) => {
+        if (scope.closed) return;
+        try {
+          await runAs(owner, () => listener(payload));
+        } catch (error) {
+          failed(error);
+        }
+      });
+      scope.own(off);
+      return off;
+    },
+  };
+}
+
+/** The store is opened by the first use, not by being handed out. */
+function keyValueOf(open: () => KeyValue): KeyValue {
+  return {
+    get: async (key) => open().get(key),
+    set: async (key, value) => open().set(key, value),
+    delete: async (key) => open().delete(key),
+    keys: async (prefix) => open().keys(prefix),
+  };
+}
+
+function databaseOf(open: () => Database): Database {
+  return {
+    all: (sql, ...parameters) => open().all(sql, ...parameters),
+    get: (sql, ...parameters) => open().get(sql, ...parameters),
+    write: async (run) => open().write(run),
+  };
+}
+
+/** A turn that an extension starts is the kernel's work: its errors are not the extension's. */
+function agentsOf(agents: AgentsApi): AgentsApi {
+  return {
+    list: () => runOutside(() => agents.list()),
+    run: (request, signal) => {
+      const turn = runOutside(() => agents.run(request, signal)[Symbol.asyncIterator]());
+      const iterator = {
+        next: () => runOutside(() => turn.next()),
+        return: () => runOutside(() => turn.return?.() ?? Promise.resolve({ done: true as const, value: undefined })),
+        [Symbol.asyncIterator]: () => iterator,
+      };
+      return iterator;
+    },
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

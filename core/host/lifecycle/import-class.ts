@@ -1,0 +1,69 @@
+import { pathToFileURL } from 'node:url';
+import type { z } from 'zod';
+import type { Extension, ExtensionContext } from '../../contract/index.ts';
+import { codeOf, messageOf } from '../../contract/errors.ts';
+import type { BundleStore } from '../bundles/bundle-store.ts';
+import { publishContract } from '../bundles/contract-shim.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import { Problem } from '../problem.ts';
+import { runAs, type Owner } from '../stray-errors.ts';
+
+/** The default export of an entrypoint. */
+export interface ExtensionClass {
+  new (context: ExtensionContext): Extension & Record<string, unknown>;
+  /** Checks the extension's configuration before construction. */
+  readonly config?: z.ZodType;
+  /** Checks the keys under `agent:` that the manifest's `agent_keys` claims. */
+  readonly agentKeys?: Readonly<Record<string, z.ZodType>>;
+}
+
+export interface ImportedClass {
+  readonly Class: ExtensionClass;
+  readonly shipped: boolean;
+}
+
+/** Bundles and imports an extension's entrypoint. A higher `generation` is evaluated afresh. Throws a `Problem`. */
+export async function importClass(
+  bundles: BundleStore,
+  declaration: Declaration,
+  generation: number,
+  owner: Owner,
+): Promise<ImportedClass> {
+  const entry = declaration.manifest?.entrypoint;
+  if (entry === undefined)
+    throw new Problem('import', 'entrypoint_missing', `'${declaration.id}' has no entrypoint`, { file: declaration.file });
+  const { module, shipped } = await importEntry(bundles, declaration, entry, generation, owner);
+  const Class = module['default'];
+  if (!isClass(Class)) {
+    throw new Problem('import', 'import_failed', `${entry} has no class as its default export`, {
+      file: declaration.file,
+      cure: `write 'export default class …' in ${entry}`,
+    });
+  }
+  return { Class, shipped };
+}
+
+/** Bundles and imports one entry of an extension. Throws a `Problem`. */
+export async function importEntry(bundles: BundleStore, declaration: Declaration, entry: string, generation: number, owner: Owner) {
+  const made = await bundles.bundle(declaration, entry);
+  publishContract();
+  const url = pathToFileURL(made.file).href;
+  try {
+    const module = (await runAs(owner, () => import(generation > 1 ? `${url}?generation=${generation}` : url))) as Readonly<
+      Record<string, unknown>
+    >;
+    return { module, shipped: made.shipped };
+  } catch (error) {
+    // A package that moved since the bundle was made is found again by making it anew.
+    if (codeOf(error, '') === 'ERR_MODULE_NOT_FOUND') await bundles.forget(made);
+    const refused = codeOf(error, '') === 'exit_refused';
+    throw new Problem('import', refused ? 'exit_refused' : 'import_failed', `${entry} could not be imported: ${messageOf(error)}`, {
+      cause: error,
+      file: `${declaration.directory}/${entry}`,
+    });
+  }
+}
+
+function isClass(value: unknown): value is ExtensionClass {
+  return typeof value === 'function' && typeof value.prototype === 'object';
+}

@@ -1,0 +1,168 @@
+import type { ExtensionState } from '../../agents/ports.ts';
+import { messageOf, PithError } from '../../contract/errors.ts';
+import { isBreakerOpen, withCrash } from './breaker.ts';
+import { close, construct, initialize, start, type Generation } from './generation.ts';
+import type { HostParts } from '../host-parts.ts';
+import { isBlocked } from '../discovery/order.ts';
+import { Problem, problemOf } from '../problem.ts';
+import { slotKey, type Slot } from './slot.ts';
+import { runOutside } from '../stray-errors.ts';
+
+/** Brings extensions to life when they are needed, and to rest. */
+export class Lifecycle {
+  readonly parts: HostParts;
+  readonly slots: ReadonlyMap<string, Slot>;
+  /** Told of every extension whose state changed. */
+  readonly changed: (extensionId: string) => void;
+  servicesWanted = false;
+  stopped = false;
+
+  constructor(parts: HostParts, slots: ReadonlyMap<string, Slot>, changed: (extensionId: string) => void) {
+    this.parts = parts;
+    this.slots = slots;
+    this.changed = changed;
+  }
+
+  stateOf(slot: Slot): ExtensionState {
+    if (!slot.config.enabled) return 'disabled';
+    // A version that runs stays, also when its manifest has been broken since.
+    if (slot.current) return 'active';
+    if (slot.declared) return isBlocked(slot.declared) ? 'blocked' : 'failed';
+    if (slot.failure) return 'failed';
+    return this.blocker(slot) === undefined ? 'idle' : 'blocked';
+  }
+
+  /** The hard dependency that keeps an extension from running. */
+  blocker(slot: Slot): Slot | undefined {
+    for (const id of slot.declaration.manifest?.depends_on ?? []) {
+      const dependency = this.slots.get(id);
+      if (dependency && !dependency.pending && !canRun(this.stateOf(dependency))) return dependency;
+    }
+    return undefined;
+  }
+
+  /** Why it cannot run, as the end of a sentence; undefined when it can. */
+  reason(slot: Slot): string | undefined {
+    const state = this.stateOf(slot);
+    if (canRun(state)) return undefined;
+    if (state === 'disabled') return 'it is switched off';
+    const failure = slot.declared ?? slot.failure;
+    if (failure) return failure.message;
+    const blocker = this.blocker(slot);
+    return blocker ? `it needs '${blocker.id}', which cannot run: ${this.reason(blocker) ?? 'it failed'}` : 'it failed';
+  }
+
+  /** The version that runs, loading it when needed. Rejects `provider_unavailable` with the reason. */
+  async ready(slot: Slot): Promise<Generation> {
+    if (slot.current) return slot.current;
+    slot.pending ??= runOutside(() => this.#activate(slot)).finally(() => (slot.pending = null));
+    return slot.pending;
+  }
+
+  async startServices(): Promise<void> {
+    this.servicesWanted = true;
+    const providing = [...this.slots.values()].filter(({ declaration }) => declaration.manifest?.provides.includes('service'));
+    await Promise.all(
+      [...this.slots.values()].map(async (slot) => {
+        if (slot.current) await this.startOrFail(slot, slot.current);
+        else if (providing.includes(slot) && canRun(this.stateOf(slot))) await this.ready(slot).catch(recorded);
+      }),
+    );
+  }
+
+  /** Starts it when services are wanted; a version that cannot start is closed. Rejects with the `Problem`. */
+  async startOrFail(slot: Slot, generation: Generation): Promise<void> {
+    if (!this.servicesWanted) return;
+    try {
+      await start(this.parts, generation);
+    } catch (error) {
+      if (slot.current === generation) await this.rest(slot, problemOf(error, 'start', 'start_failed'));
+      else throw error;
+    }
+  }
+
+  /** Records a crash; the third in five minutes stops the extension. */
+  crashed(slot: Slot, problem: Problem): void {
+    this.parts.failures.record(slot.id, problem);
+    slot.crashes = withCrash(slot.crashes, this.parts.clock.now());
+    if (!isBreakerOpen(slot.crashes) || !slot.current) return;
+    const opened = new Problem(
+      'background',
+      'breaker_open',
+      `stopped after ${slot.crashes.length} crashes in five minutes, the last: ${problem.message}`,
+      {
+        cause: problem.cause,
+        cure: `correct it, or run: pith extensions reload ${slot.id}`,
+      },
+    );
+    void this.rest(slot, opened);
+  }
+
+  /** Takes a version out of service, for the reason given or for none, and closes it. Never rejects. */
+  async rest(slot: Slot, why: Problem | null, graceMs = 0): Promise<void> {
+    const generation = slot.current;
+    slot.current = null;
+    if (why) slot.failure = this.parts.failures.record(slot.id, why);
+    if (generation) {
+      await runOutside(() => close(this.parts, generation, graceMs));
+      this.parts.options.events.publish('extension.stopped', { extensionId: slot.id });
+    }
+    this.changed(slot.id);
+  }
+
+  /** Keeps what the extension offers, so that the next start need not load it. */
+  remember(slot: Slot, generation: Generation): void {
+    const { index } = this.parts.options;
+    const key = slotKey({ declaration: generation.declaration, config: slot.config });
+    const known = index.surface(slot.id, key);
+    if (JSON.stringify(known) !== JSON.stringify(generation.surface.descriptor))
+      index.putSurface(slot.id, key, generation.surface.descriptor);
+  }
+
+  async #activate(slot: Slot): Promise<Generation> {
+    const why = this.stopped ? 'Pith is stopping' : this.reason(slot);
+    if (why !== undefined) throw unavailable(slot.id, why);
+    await this.#activateDependencies(slot);
+    let generation: Generation;
+    try {
+      generation = await initialize(this.parts, await construct(this.parts, slot.declaration, ++slot.generations));
+      await this.startOrFail(slot, generation).catch(async (error: unknown) => {
+        await close(this.parts, generation, 0);
+        throw error;
+      });
+    } catch (error) {
+      slot.failure = this.parts.failures.record(slot.id, problemOf(error, 'initialize', 'initialize_failed'));
+      this.changed(slot.id);
+      throw unavailable(slot.id, slot.failure.message, error);
+    }
+    if (this.stopped) {
+      await close(this.parts, generation, 0);
+      throw unavailable(slot.id, 'Pith is stopping');
+    }
+    slot.current = generation;
+    this.remember(slot, generation);
+    this.parts.options.events.publish('extension.activated', { extensionId: slot.id, generation: generation.number });
+    this.changed(slot.id);
+    return generation;
+  }
+
+  async #activateDependencies(slot: Slot): Promise<void> {
+    const wanted = (slot.declaration.manifest?.depends_on ?? []).flatMap((id) => this.slots.get(id) ?? []);
+    const results = await Promise.allSettled(wanted.map((dependency) => this.ready(dependency)));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed) throw unavailable(slot.id, messageOf(failed.reason), failed.reason);
+  }
+}
+
+export function canRun(state: ExtensionState | undefined): boolean {
+  return state === 'active' || state === 'idle';
+}
+
+export function unavailable(extensionId: string, why: string, cause?: unknown): PithError {
+  return new PithError('provider_unavailable', `'${extensionId}' cannot be used: ${why}`, { cause, cure: 'see: pith doctor' });
+}
+
+/** For rejections that the failures have already. */
+export function recorded(): void {
+  return undefined;
+}

@@ -1,0 +1,49 @@
+import type { Clock, Phase } from '../../contract/index.ts';
+import { Problem, problemOf } from '../problem.ts';
+import type { ErrorCode } from '../../contract/errors.ts';
+
+export interface PhaseLimit {
+  readonly phase: Phase;
+  readonly clock: Clock;
+  /** Milliseconds until the phase is cut. */
+  readonly limitMs: number;
+  /** The code when it throws. */
+  readonly failed: ErrorCode;
+  /** Told once when the phase takes longer than two seconds. */
+  slow(message: string): void;
+}
+
+export const PHASE_LIMIT_MS = 10_000;
+export const STOP_LIMIT_MS = 5_000;
+const SLOW_MS = 2_000;
+
+/** Runs one phase of an extension's life: warns at 2 s, cuts at the limit, turns what is thrown into a `Problem`. */
+export async function runPhase<T>(limit: PhaseLimit, run: () => T | Promise<T>): Promise<T> {
+  const { clock, phase, limitMs } = limit;
+  const cancels: (() => void)[] = [];
+  try {
+    const result = run();
+    if (!isPromise(result)) return result;
+    const late = new Promise<never>((_, reject) => {
+      cancels.push(clock.after(SLOW_MS, () => limit.slow(`${phase} takes longer than ${SLOW_MS / 1000} s`)));
+      cancels.push(
+        clock.after(limitMs, () =>
+          reject(
+            new Problem(phase, 'phase_timeout', `${phase} did not finish within ${limitMs / 1000} s and was cut`, {
+              cure: 'do slow work in runBackground',
+            }),
+          ),
+        ),
+      );
+    });
+    return await Promise.race([result, late]);
+  } catch (error) {
+    throw problemOf(error, phase, limit.failed);
+  } finally {
+    for (const cancel of cancels) cancel();
+  }
+}
+
+function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}

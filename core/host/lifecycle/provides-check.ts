@@ -1,0 +1,46 @@
+import type { Manifest } from '../../contract/index.ts';
+import { nearest } from '../../contract/nearest.ts';
+import type { Protocol } from '../../contract/protocol.ts';
+import { Problem } from '../problem.ts';
+import { PROTOCOLS } from '../calls/protocols.ts';
+
+/** Throws `provides_mismatch` when `instance` lacks what its manifest declares; returns a warning for each protocol that it has undeclared. */
+export function checkProvides(instance: object, manifest: Manifest, file: string): readonly string[] {
+  const declared = new Set(manifest.provides);
+  const lacking = [...PROTOCOLS.values()].filter(({ id }) => declared.has(id)).flatMap((protocol) => describeMissing(protocol, instance));
+  if (lacking.length > 0) {
+    throw new Problem('construct', 'provides_mismatch', `the class does not implement what its manifest provides: ${lacking.join('; ')}`, {
+      file,
+      cure: "implement it, or take the protocol out of 'provides'",
+    });
+  }
+  return [...PROTOCOLS.values()]
+    .filter((protocol) => !declared.has(protocol.id) && hasSome(protocol, instance) && protocol.missing(instance).length === 0)
+    .map((protocol) => `the class implements '${protocol.id}' but its manifest does not provide it: add it to 'provides'`);
+}
+
+function describeMissing(protocol: Protocol, instance: object): readonly string[] {
+  return protocol.missing(instance).map((signature) => {
+    const name = /^\w+/.exec(signature)?.[0] ?? signature;
+    const found = nearest(
+      name,
+      memberNames(instance).filter((member) => !(member in protocol.members)),
+      1,
+    )[0];
+    if (name in instance) return `'${protocol.id}' needs ${signature}, but '${name}' has another shape`;
+    return `'${protocol.id}' needs ${signature}${found === undefined ? '' : `; did you mean to rename '${found}'?`}`;
+  });
+}
+
+function hasSome(protocol: Protocol, instance: object): boolean {
+  return Object.keys(protocol.members).some((name) => name in instance);
+}
+
+function memberNames(instance: object): readonly string[] {
+  const names = new Set<string>();
+  for (let level: object | null = instance; level && level !== Object.prototype; level = Object.getPrototypeOf(level) as object | null) {
+    for (const name of Object.getOwnPropertyNames(level)) names.add(name);
+  }
+  names.delete('constructor');
+  return [...names];
+}

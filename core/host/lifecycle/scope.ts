@@ -1,0 +1,71 @@
+import { messageOf, PithError } from '../../contract/errors.ts';
+import type { Clock } from '../../contract/index.ts';
+
+type Release = () => void | Promise<void>;
+
+/** Owns what was acquired: released newest first, once, whatever fails on the way. */
+export interface Scope {
+  readonly signal: AbortSignal;
+  readonly closed: boolean;
+  /** Runs `release` at once when the scope has been closed already. */
+  own(release: Release): void;
+  /** Closed with this scope, in its turn. */
+  child(): Scope;
+  /** Each release gets `limitMs`. Returns what went wrong; never rejects. */
+  close(): Promise<readonly Error[]>;
+}
+
+export function createScope(clock: Clock, limitMs = 5000): Scope {
+  const releases: Release[] = [];
+  const controller = new AbortController();
+  let closing: Promise<readonly Error[]> | undefined;
+
+  const scope: Scope = {
+    signal: controller.signal,
+    get closed() {
+      return closing !== undefined;
+    },
+    own(release) {
+      if (closing) closing = closing.then(async (errors) => [...errors, ...(await runRelease(release, clock, limitMs))]);
+      else releases.push(release);
+    },
+    child() {
+      const inner = createScope(clock, limitMs);
+      scope.own(async () => {
+        const errors = await inner.close();
+        if (errors.length > 0) throw new AggregateError(errors, errors.map((error) => error.message).join('; '));
+      });
+      return inner;
+    },
+    close() {
+      closing ??= closeAll();
+      return closing;
+    },
+  };
+
+  async function closeAll(): Promise<readonly Error[]> {
+    controller.abort(new PithError('stopped', 'stopped'));
+    const errors: Error[] = [];
+    for (let release = releases.pop(); release; release = releases.pop()) errors.push(...(await runRelease(release, clock, limitMs)));
+    return errors;
+  }
+
+  return scope;
+}
+
+async function runRelease(release: Release, clock: Clock, limitMs: number): Promise<readonly Error[]> {
+  let cancel: (() => void) | undefined;
+  try {
+    const done = release();
+    if (done === undefined) return [];
+    const late = new Promise<never>((_, reject) => {
+      cancel = clock.after(limitMs, () => reject(new PithError('phase_timeout', `a release took longer than ${limitMs} ms`)));
+    });
+    await Promise.race([done, late]);
+    return [];
+  } catch (error) {
+    return [error instanceof Error ? error : new Error(messageOf(error))];
+  } finally {
+    cancel?.();
+  }
+}

@@ -1,0 +1,60 @@
+import type { Clock } from '../../contract/index.ts';
+import { BREAKER_WINDOW_MS, restartDelay } from './breaker.ts';
+
+export interface ServiceOptions {
+  readonly clock: Clock;
+  run(signal: AbortSignal): Promise<void>;
+  /** Told of each rejection, before the service is started again. It may stop the run. */
+  crashed(error: unknown): void;
+}
+
+/** A service at work. */
+export interface ServiceRun {
+  /** Aborts it; false when it had not ended within `limitMs`. */
+  stop(limitMs: number): Promise<boolean>;
+}
+
+/** Runs a service until it resolves or is stopped; starts it again after each rejection, later and later. */
+export function superviseService({ clock, run, crashed }: ServiceOptions): ServiceRun {
+  const controller = new AbortController();
+  const { signal } = controller;
+
+  async function supervise(): Promise<void> {
+    let restarts = 0;
+    while (!signal.aborted) {
+      const began = clock.now();
+      try {
+        await run(signal);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (clock.now() - began >= BREAKER_WINDOW_MS) restarts = 0;
+        crashed(error);
+      }
+      await waitFor(clock, restartDelay(restarts++), signal);
+    }
+  }
+
+  const ended = supervise();
+  return {
+    async stop(limitMs) {
+      controller.abort();
+      let cancel: (() => void) | undefined;
+      const late = new Promise<boolean>((resolve) => (cancel = clock.after(limitMs, () => resolve(false))));
+      return Promise.race([ended.then(() => true), late]).finally(() => cancel?.());
+    },
+  };
+}
+
+function waitFor(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = (): void => {
+      cancel();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(ms, done);
+    signal.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import type { Failure } from '../../contract/index.ts';
+import type { Crashes } from './breaker.ts';
+import { canonicalJson } from './config-check.ts';
+import type { ExtensionConfig } from '../settings/config-of.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import type { Generation } from './generation.ts';
+
+/** The place of one extension: what is declared now, and which version runs. */
+export interface Slot {
+  readonly id: string;
+  declaration: Declaration;
+  config: ExtensionConfig;
+  /** Why the declaration alone cannot run. */
+  declared: Failure | null;
+  /** The version that answers calls. */
+  current: Generation | null;
+  /** An activation or replacement under way; resolves to the version that runs then. */
+  pending: Promise<Generation> | null;
+  /** Why loading this declaration failed, until it changes or is reloaded by hand. */
+  failure: Failure | null;
+  crashes: Crashes;
+  /** How many versions were begun. */
+  generations: number;
+  readonly notes: Map<string, string>;
+  /** Updates run one after the other. */
+  updating: Promise<unknown>;
+}
+
+export function createSlot(declaration: Declaration, config: ExtensionConfig, declared: Failure | null): Slot {
+  return {
+    id: declaration.id,
+    declaration,
+    config,
+    declared,
+    current: null,
+    pending: null,
+    failure: null,
+    crashes: [],
+    generations: 0,
+    notes: new Map(),
+    updating: Promise.resolve(),
+  };
+}
+
+/** Changes whenever sources or configuration do. */
+export function slotKey({ declaration, config }: Pick<Slot, 'declaration' | 'config'>): string {
+  return createHash('sha256').update(declaration.digest).update('\0').update(canonicalJson(config.config)).digest('hex').slice(0, 32);
+}
+
+/** True for a folder that is an extension; agents without code share the map of declarations. */
+export function isExtension({ manifest, directory }: Declaration): boolean {
+  if (manifest === null) return /[\\/]extensions[\\/][^\\/]+$/.test(directory);
+  return (
+    manifest.entrypoint !== undefined ||
+    manifest.provides.length > 0 ||
+    (manifest.agent === undefined && /[\\/]extensions[\\/][^\\/]+$/.test(directory))
+  );
+}

@@ -1,0 +1,115 @@
+import type { Declaration, Discovery } from '../discovery/declaration.ts';
+import type { HostParts } from '../host-parts.ts';
+import type { Lifecycle } from '../lifecycle/lifecycle.ts';
+import { retire, update } from './replace.ts';
+import { canonicalJson } from '../lifecycle/config-check.ts';
+import { createSlot, isExtension, type Slot } from '../lifecycle/slot.ts';
+import { runOutside } from '../stray-errors.ts';
+
+/** How long a turn waits for a reload that does not end. */
+const RELOAD_WAIT_MS = 1000;
+
+/** What is declared now, and how what runs is brought in line with it. */
+export class Refresh {
+  readonly #parts: HostParts;
+  readonly #slots: Map<string, Slot>;
+  readonly #lifecycle: Lifecycle;
+  readonly #changed: (ids: ReadonlySet<string>) => void;
+  discovery: Discovery;
+  #lookedAt: number;
+  #looking: Promise<{ readonly ids: ReadonlySet<string>; readonly settled: Promise<void> }> | null = null;
+
+  constructor(
+    parts: HostParts,
+    slots: Map<string, Slot>,
+    lifecycle: Lifecycle,
+    discovery: Discovery,
+    changed: (ids: ReadonlySet<string>) => void,
+  ) {
+    this.#parts = parts;
+    this.#slots = slots;
+    this.#lifecycle = lifecycle;
+    this.#changed = changed;
+    this.discovery = discovery;
+    this.#lookedAt = parts.clock.now();
+    for (const declaration of extensionsOf(discovery)) this.#add(declaration);
+  }
+
+  /** Looks when the last look began `ms` ago or earlier, and waits a moment for what it changed. */
+  async lookIfOlderThan(ms: number): Promise<void> {
+    const { clock } = this.#parts;
+    if (clock.now() - this.#lookedAt < ms) return;
+    const { settled } = await this.look();
+    let cancel: (() => void) | undefined;
+    const enough = new Promise<void>((resolve) => (cancel = clock.after(RELOAD_WAIT_MS, resolve)));
+    await Promise.race([settled, enough]).finally(() => cancel?.());
+  }
+
+  /** Looks at the disk. `settled`: when everything that changed has been replaced. Callers at the same time share one look. */
+  look(): Promise<{ readonly ids: ReadonlySet<string>; readonly settled: Promise<void> }> {
+    this.#looking ??= runOutside(() => this.#look()).finally(() => (this.#looking = null));
+    return this.#looking;
+  }
+
+  async #look(): Promise<{ readonly ids: ReadonlySet<string>; readonly settled: Promise<void> }> {
+    const began = this.#parts.clock.now();
+    const former = this.discovery;
+    const next = await this.#parts.options.discover();
+    this.#lookedAt = began;
+    this.discovery = next;
+    const ids = changedIds(former, next);
+    const work = this.#apply(next, ids);
+    if (ids.size > 0) this.#changed(ids);
+    return { ids, settled: Promise.all(work).then(() => undefined) };
+  }
+
+  #apply(next: Discovery, changed: ReadonlySet<string>): readonly Promise<void>[] {
+    const work: Promise<void>[] = [];
+    const wanted = new Map(extensionsOf(next).map((declaration) => [declaration.id, declaration]));
+    for (const [id, slot] of this.#slots) {
+      if (wanted.has(id)) continue;
+      this.#slots.delete(id);
+      this.#parts.failures.clear(id);
+      work.push(retire(this.#lifecycle, slot));
+    }
+    for (const [id, declaration] of wanted) {
+      const slot = this.#slots.get(id);
+      if (!slot) this.#add(declaration);
+      else if (changed.has(id)) work.push(update(this.#lifecycle, slot, this.#declared(declaration)));
+    }
+    return work;
+  }
+
+  #add(declaration: Declaration): void {
+    const { config, declared } = this.#declared(declaration);
+    this.#slots.set(declaration.id, createSlot(declaration, config, declared));
+  }
+
+  #declared(declaration: Declaration) {
+    this.#parts.secrets.declare(declaration.manifest?.secrets ?? []);
+    return {
+      declaration,
+      config: this.#parts.options.configOf(declaration),
+      declared: this.discovery.failures.get(declaration.id) ?? null,
+    };
+  }
+}
+
+function extensionsOf(discovery: Discovery): readonly Declaration[] {
+  return [...discovery.declarations.values()].filter(isExtension);
+}
+
+/** Ids that came, went, changed their files or can run now and could not before, or the other way round. */
+function changedIds(former: Discovery, next: Discovery): ReadonlySet<string> {
+  const ids = new Set([...former.declarations.keys(), ...next.declarations.keys()]);
+  for (const id of ids) if (stateText(former, id) === stateText(next, id)) ids.delete(id);
+  return ids;
+}
+
+function stateText(discovery: Discovery, id: string): string | null {
+  const declaration = discovery.declarations.get(id);
+  if (!declaration) return null;
+  const { at: _, ...failure } = discovery.failures.get(id) ?? { at: 0 };
+  const { digest, directory, diagnostics } = declaration;
+  return canonicalJson([digest, directory, diagnostics, failure]);
+}

@@ -1,0 +1,50 @@
+import { messageOf } from '../../contract/errors.ts';
+import type { Logger } from '../../contract/index.ts';
+import type { Lifecycle } from '../lifecycle/lifecycle.ts';
+import type { Refresh } from './refresh.ts';
+import { openReloadRequests, type ReloadRequests } from './reload-request.ts';
+import { reloadByHand } from './replace.ts';
+import { watchFolders } from './watch.ts';
+
+/** Keeps a running kernel in line with its folders and with reloads that are asked for in other processes. */
+export interface ReloadWatch {
+  /** Looks when a folder changes and every five seconds, until `close`. */
+  begin(): Promise<void>;
+  /** Asks the other processes; never rejects. */
+  ask(extensionId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createReloadWatch(lifecycle: Lifecycle, refresh: Refresh, logger: Logger): ReloadWatch {
+  const { options, clock } = lifecycle.parts;
+  let requests: Promise<ReloadRequests> | undefined;
+  let watching: Promise<() => Promise<void>> | undefined;
+  const open = (): Promise<ReloadRequests> => (requests ??= openReloadRequests(options.dataDirectory));
+
+  async function look(): Promise<void> {
+    try {
+      await (
+        await refresh.look()
+      ).settled;
+      const asked = (await (await open()).take()).flatMap((id) => lifecycle.slots.get(id) ?? []);
+      await Promise.all(asked.map((slot) => reloadByHand(lifecycle, slot)));
+    } catch (error) {
+      logger.error('the folders could not be read again', { reason: messageOf(error) });
+    }
+  }
+
+  return {
+    async begin() {
+      watching ??= open().then(({ folder }) => watchFolders({ clock, folders: [...options.watched, folder], look }));
+      await watching;
+    },
+    async ask(extensionId) {
+      try {
+        await (await open()).ask(extensionId);
+      } catch (error) {
+        logger.warn('other processes could not be asked to reload', { extensionId, reason: messageOf(error) });
+      }
+    },
+    close: async () => (await watching)?.(),
+  };
+}

@@ -1,0 +1,78 @@
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { Manifest } from '../../contract/manifest.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import { deepFreeze, overlay, type PlainMap } from '../discovery/plain-data.ts';
+import { settingName, type Settings } from './settings.ts';
+
+export interface ExtensionConfig {
+  /**
+   * `config` of the manifest < `extensions.<id>` < the `skills` block, where the manifest provides skills, and `providers` of the
+   * prefixes that it offers. Frozen.
+   */
+  readonly config: PlainMap;
+  readonly enabled: boolean;
+  /** What a person granted in the settings; null when they say nothing. */
+  readonly isolation: 'in_process' | 'process' | null;
+  /** How a message names a key of `config`: `sandbox/pith.yaml:12 skills.poll_seconds` or `manifest.yaml:9 config.limit`. */
+  where(dotted: string): string;
+}
+
+/** What manifest and settings together say about an extension. Of a broken manifest only the settings count. */
+export function configOf(declaration: Declaration, settings: Settings): ExtensionConfig {
+  const { id, manifest } = declaration;
+  const { enabled = manifest?.enabled ?? true, isolation = null, ...own } = settings.extensions[id] ?? {};
+  const claimsSkills = manifest?.provides.includes('skill') ?? false;
+  const claimed = { ...(claimsSkills ? settings.skills : {}), ...providersOf(manifest, settings) };
+  const merged = overlay(overlay(manifest?.config ?? {}, own), claimed);
+  return {
+    config: deepFreeze(structuredClone(merged)),
+    enabled,
+    isolation,
+    where(dotted) {
+      if (dotted.startsWith('providers.') && isSet(settings, dotted)) return settingName(settings, dotted);
+      const sections = claimsSkills ? ['skills', `extensions.${id}`] : [`extensions.${id}`];
+      for (const section of sections) if (isSet(settings, `${section}.${dotted}`)) return settingName(settings, `${section}.${dotted}`);
+      const position = declaration.positions?.[`config.${dotted}`];
+      if (position !== undefined) return `${declaration.file}:${position[0]} config.${dotted}`;
+      return `${sections[0]}.${dotted}`;
+    },
+  };
+}
+
+/** The settings' word on whether something runs, else its manifest's. For `discover`. */
+export function enabledBy(settings: Settings): (id: string, manifest: Manifest | null) => boolean {
+  return (id, manifest) => settings.extensions[id]?.enabled ?? manifest?.enabled ?? true;
+}
+
+/** Findings for `extensions.<id>` blocks that belong to nothing declared. */
+export function unknownExtensionSettings(settings: Settings, ids: Iterable<string>): readonly Diagnostic[] {
+  const known = new Set(ids);
+  return Object.keys(settings.extensions)
+    .filter((id) => !known.has(id))
+    .map((id) => ({
+      severity: 'warning',
+      code: 'unknown_key',
+      cure: 'Correct the id or remove the block',
+      message: `${settingName(settings, `extensions.${id}`)}: nothing declares '${id}'${didYouMean(id, known)}`,
+    }));
+}
+
+function providersOf(manifest: Manifest | null, settings: Settings): PlainMap {
+  const offered = Object.entries(settings.providers).filter(([prefix]) => manifest?.models.some((model) => model.prefix === prefix));
+  return offered.length === 0 ? {} : { providers: Object.fromEntries(offered) };
+}
+
+function isSet(settings: Settings, dotted: string): boolean {
+  const parts = dotted.split('.');
+  for (let length = parts.length; length > 1; length -= 1) {
+    const section = parts.slice(0, length).join('.');
+    if (settings.origins[section] !== undefined) return length === parts.length || !hasBelow(settings, section);
+  }
+  return false;
+}
+
+/** A section that is set key by key says nothing of the keys that it does not have; a list that is set says all of its items. */
+function hasBelow(settings: Settings, section: string): boolean {
+  return Object.keys(settings.origins).some((dotted) => dotted.startsWith(`${section}.`));
+}

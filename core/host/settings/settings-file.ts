@@ -1,0 +1,89 @@
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { IndexFile } from '../discovery/index-file.ts';
+import { isPlainMap, type PlainMap } from '../discovery/plain-data.ts';
+import { stampFile } from '../discovery/source-stamp.ts';
+import { readTextFile } from '../discovery/text-file.ts';
+import type { Positions } from '../discovery/positions.ts';
+
+/** A settings file as it was read: the values that are good, and what is wrong with the others. The persisted index keeps it. */
+export interface SettingsRecord {
+  readonly stamp: string;
+  readonly fresh: boolean;
+  readonly values: PlainMap;
+  readonly positions: Positions;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const MAX_SETTINGS_BYTES = 256 * 1024;
+
+/** Reads a settings file, from the index while it has not changed. null when there is none. Never rejects. */
+export async function readSettingsFile(file: string, index: IndexFile): Promise<SettingsRecord | null> {
+  try {
+    const found = stampFile(file);
+    if (found === null) return null;
+    const known = index.settings(file);
+    if (known !== undefined && known.stamp === found.stamp && !known.fresh) return known;
+    const record = { ...found, ...(await parse(readTextFile(file, MAX_SETTINGS_BYTES), file)) };
+    index.putSettings(file, record);
+    return record;
+  } catch (error) {
+    const message = `cannot be read: ${(error as Error).message}`;
+    const diagnostic: Diagnostic = {
+      severity: 'error',
+      code: 'settings_invalid',
+      message,
+      file,
+      line: 1,
+      column: 1,
+      cure: 'Mend the file; until then its settings are left out',
+    };
+    return { stamp: '', fresh: true, values: {}, positions: {}, diagnostics: [diagnostic] };
+  }
+}
+
+async function parse(text: string, file: string): Promise<Omit<SettingsRecord, 'stamp' | 'fresh'>> {
+  const { parseYaml } = await import('../discovery/yaml-document.ts');
+  const document = parseYaml(text, { file, code: 'settings_invalid', maxBytes: MAX_SETTINGS_BYTES });
+  if (document.value === undefined || document.value === null) return { values: {}, positions: {}, diagnostics: document.diagnostics };
+  const { issuesToDiagnostics } = await import('../discovery/schema-issues.ts');
+  const { settingsSchema } = await import('./settings-schema.ts');
+  const schema = settingsSchema();
+
+  const diagnostics = [...document.diagnostics];
+  let rest: unknown = withoutEmpty(document.value);
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const parsed = schema.safeParse(rest);
+    if (parsed.success) return { values: isPlainMap(rest) ? rest : {}, positions: document.positions, diagnostics };
+    const { issues } = parsed.error;
+    diagnostics.push(
+      ...issuesToDiagnostics(issues, schema, { file, positions: document.positions, code: 'settings_invalid', value: rest }),
+    );
+    for (const issue of issues) {
+      const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+      for (const path of paths) rest = without(rest, path);
+    }
+  }
+  return { values: {}, positions: document.positions, diagnostics };
+}
+
+/** A key with nothing behind it, as a sample whose values are comments has, says nothing. */
+function withoutEmpty(value: unknown): unknown {
+  if (!isPlainMap(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, part]) => part !== null)
+      .map(([key, part]) => [key, withoutEmpty(part)]),
+  );
+}
+
+/** Each round takes out all that zod names; a further one is needed only where that uncovers more. */
+const MAX_ROUNDS = 10;
+
+/** `value` without what stands at `path`; a list that would lose an item goes as a whole. */
+function without(value: unknown, path: readonly PropertyKey[]): unknown {
+  if (!isPlainMap(value) || path.length === 0) return undefined;
+  const [key, ...below] = path as readonly [string, ...PropertyKey[]];
+  const { [key]: inner, ...rest } = value;
+  const kept = below.length === 0 ? undefined : without(inner, below);
+  return kept === undefined ? rest : { ...rest, [key]: kept };
+}

@@ -1,0 +1,104 @@
+import path from 'node:path';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { IndexFile } from '../discovery/index-file.ts';
+import { deepFreeze, isPlainMap, overlay, type PlainMap } from '../discovery/plain-data.ts';
+import { settingsFromEnvironment } from './settings-environment.ts';
+import { readSettingsFile } from './settings-file.ts';
+import type { SettingsInput, SettingsValues } from './settings-schema.ts';
+
+export type { SettingsInput } from './settings-schema.ts';
+
+/** Where a value was set, in words: `sandbox/pith.yaml:12`, `environment PITH_MODEL`, `flag`. */
+export type Origins = Readonly<Record<string, string>>;
+
+/** The merged settings, deeply frozen. Paths in them are absolute. */
+export type Settings = Readonly<Omit<SettingsValues, 'data_dir'>> & {
+  readonly data_dir: string;
+  /** By dotted path; what is missing is a default. */
+  readonly origins: Origins;
+};
+
+/** The schema's defaults, so that a start from a valid index needs no schema; a test keeps both equal. */
+export const DEFAULT_SETTINGS = deepFreeze({
+  default_agent: 'orchestrator',
+  models: {},
+  providers: {},
+  agents: { paths: [] as string[] },
+  admins: [] as string[],
+  extensions: {},
+  skills: {},
+}) satisfies Omit<SettingsValues, 'data_dir'>;
+
+export interface SettingsOptions {
+  /** Absolute. */
+  readonly sandbox: string;
+  /** The user's home folder, for `.pith/config.yaml`; absent: that file is not read. */
+  readonly home?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly flags?: SettingsInput | undefined;
+  readonly index: IndexFile;
+  /** What relative paths of flags and environment are relative to; default: the process's. */
+  readonly workingDirectory?: string;
+}
+
+/** Defaults < `~/.pith/config.yaml` < `sandbox/pith.yaml` < `PITH_*` < flags. Never rejects: what is wrong is left out and reported. */
+export async function loadSettings(
+  options: SettingsOptions,
+): Promise<{ readonly settings: Settings; readonly diagnostics: readonly Diagnostic[] }> {
+  const here = options.workingDirectory ?? process.cwd();
+  const diagnostics: Diagnostic[] = [];
+  const origins: Record<string, string> = {};
+  let values: PlainMap = DEFAULT_SETTINGS;
+  const lay = (layer: PlainMap, base: string, originOf: (dotted: string) => string) => {
+    values = overlay(values, absolute(layer, base, options.home));
+    for (const dotted of pathsOf(layer)) origins[dotted] = originOf(dotted);
+  };
+
+  const files: [file: string, shown: string][] = [
+    [path.join(options.sandbox, 'pith.yaml'), path.join(path.basename(options.sandbox), 'pith.yaml')],
+  ];
+  if (options.home !== undefined) files.unshift([path.join(options.home, '.pith', 'config.yaml'), '~/.pith/config.yaml']);
+  for (const [file, shown] of files) {
+    const record = await readSettingsFile(file, options.index);
+    if (record === null) continue;
+    diagnostics.push(...record.diagnostics);
+    lay(record.values, path.dirname(file), (dotted) => `${shown}:${record.positions[dotted]?.[0] ?? 1}`);
+  }
+  const environment = settingsFromEnvironment(options.env);
+  diagnostics.push(...environment.diagnostics);
+  lay(environment.values, here, (dotted) => `environment ${environment.names.get(dotted) ?? 'PITH_*'}`);
+  lay(options.flags ?? {}, here, () => 'flag');
+
+  const data_dir = (values as { data_dir?: string }).data_dir ?? path.join(options.sandbox, 'data');
+  const settings = deepFreeze({ ...structuredClone(values), data_dir, origins }) as unknown as Settings;
+  return { settings, diagnostics };
+}
+
+/** How a message names a setting: `sandbox/pith.yaml:12 skills.poll_seconds`, or only the path when it was never set. */
+export function settingName(settings: Settings, dotted: string): string {
+  const parts = dotted.split('.');
+  for (let length = parts.length; length > 0; length -= 1) {
+    const origin = settings.origins[parts.slice(0, length).join('.')];
+    if (origin !== undefined) return `${origin} ${dotted}`;
+  }
+  return dotted;
+}
+
+function pathsOf(value: PlainMap, prefix = ''): string[] {
+  return Object.entries(value).flatMap(([key, part]) => {
+    const dotted = `${prefix}${key}`;
+    if (part === undefined) return [];
+    return isPlainMap(part) ? [dotted, ...pathsOf(part, `${dotted}.`)] : [dotted];
+  });
+}
+
+function absolute(layer: PlainMap, base: string, home: string | undefined): PlainMap {
+  const { data_dir, agents } = layer as SettingsInput;
+  const resolve = (given: string) =>
+    home !== undefined && /^~(?=$|[/\\])/.test(given) ? path.join(home, given.slice(1)) : path.resolve(base, given);
+  return {
+    ...layer,
+    ...(data_dir === undefined ? {} : { data_dir: resolve(data_dir) }),
+    ...(agents?.paths === undefined ? {} : { agents: { ...agents, paths: agents.paths.map(resolve) } }),
+  };
+}
