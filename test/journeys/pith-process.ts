@@ -29,7 +29,7 @@ export interface PithOptions {
 
 /** The `pith` command as a child process on pipes, with nothing of this process's environment but the path. */
 export function startPith(argv: readonly string[], { cwd, env = {}, input = '' }: PithOptions): PithProcess {
-  if (!existsSync(path.resolve('dist/main.js'))) throw new Error('dist/main.js is missing; run `npm run build` first');
+  if (!existsSync(path.resolve('dist/main.cjs'))) throw new Error('dist/main.cjs is missing; run `npm run build` first');
   const child = spawn(process.execPath, [PITH, ...argv], { cwd, stdio: 'pipe', env: { PATH: process.env['PATH'], HOME: cwd, ...env } });
   let out = '';
   let err = '';

@@ -78,27 +78,23 @@ describe('the process of a command', () => {
 
 describe('bin/pith', () => {
   it('K6 answers --version and -V from package.json before it imports anything', async () => {
-    await writeFile(path.join(folder, 'dist', 'main.js'), "throw new Error('imported');");
+    await writeFile(path.join(folder, 'dist', 'main.cjs'), "throw new Error('imported');");
     const pith = path.join(folder, 'bin', 'pith');
     for (const argument of ['--version', '-V'])
       expect(await start(pith, argument).ended).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/u), err: '' });
-    await rm(path.join(folder, 'dist', 'main.js'));
+    await rm(path.join(folder, 'dist', 'main.cjs'));
   });
 
   it('says how to build it when dist is missing', async () => {
     expect(await start(path.join(folder, 'bin', 'pith'), 'doctor').ended).toMatchObject({
       code: 1,
       out: '',
-      err: expect.stringMatching(/^pith: the command is not built: .*main\.js is missing; run `npm run build` in /u),
+      err: expect.stringMatching(/^pith: the command is not built: .*main\.cjs is missing; run `npm run build` in /u),
     });
   });
 
-  it('hands over to dist/main.js', async () => {
-    await writeFile(
-      path.join(folder, 'dist', 'main.js'),
-      "export function main() { process.stdout.write(process.argv.slice(2).join(' ')); }",
-    );
-    await writeFile(path.join(folder, 'dist', 'package.json'), '{ "type": "module" }');
+  it('hands over to dist/main.cjs', async () => {
+    await writeFile(path.join(folder, 'dist', 'main.cjs'), "exports.main = () => process.stdout.write(process.argv.slice(2).join(' '));");
     expect(await start(path.join(folder, 'bin', 'pith'), 'doctor', '--version').ended).toMatchObject({ code: 0, out: 'doctor --version' });
   });
 });
