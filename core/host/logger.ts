@@ -79,7 +79,7 @@ export function createLog(options: LogOptions): Log {
 const NOWHERE: Sink = { write: () => undefined, close: () => Promise.resolve() };
 
 async function openSink({ file, redact }: LogOptions): Promise<Sink> {
-  const { pino } = await import('pino');
+  const { default: pino } = await import('pino'); // a bundle offers nothing else of it
   mkdirSync(path.dirname(file), { recursive: true });
   const destination = pino.destination({ dest: file, sync: false });
   destination.on('error', () => undefined); // what cannot be logged is lost; the work goes on
