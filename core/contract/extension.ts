@@ -2,7 +2,7 @@ import type { AgentSpec } from './agent.ts';
 import type { Clock } from './clock.ts';
 import type { Events } from './events.ts';
 import type { Protocol, Remote } from './protocol.ts';
-import type { JsonValue } from './tool.ts';
+import type { JsonValue } from './json.ts';
 import type { TurnEvent, TurnRequest } from './turn.ts';
 
 /** Levels as pino has them. Fields are plain data; secrets never belong in them. */

@@ -25,6 +25,7 @@ export type { Diagnostic, Failure, Phase } from './diagnostic.ts';
 export { codeOf, ERROR_CODES, messageOf, PithError, type ErrorCode, type PithErrorOptions } from './errors.ts';
 export { TOPICS, type Events, type Off, type Topic, type TopicMap } from './events.ts';
 export type { AgentsApi, Database, Extension, ExtensionContext, KeyValue, Logger, SqlRow, SqlValue } from './extension.ts';
+export type { JsonValue } from './json.ts';
 export { manifestSchema, type Manifest } from './manifest.ts';
 export { didYouMean, nearest } from './nearest.ts';
 export { PROTOCOL_IDS, type Member, type Protocol, type ProtocolId, type Remote } from './protocol.ts';
@@ -34,7 +35,6 @@ export {
   Tool,
   toolError,
   toolResult,
-  type JsonValue,
   type Retain,
   type ToolCall,
   type ToolDefinition,

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
+import type { JsonValue } from './json.ts';
 import type { TurnInfo } from './turn.ts';
-
-export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };
 
 export type ToolEffect = 'read' | 'idempotent' | 'write';
 

@@ -1,6 +1,6 @@
 import type { LanguageModelV3Message } from '@ai-sdk/provider';
 import type { AgentSpec } from './agent.ts';
-import type { JsonValue } from './tool.ts';
+import type { JsonValue } from './json.ts';
 
 /** A message as models take it and threads keep it: plain JSON. */
 export type Message = LanguageModelV3Message;

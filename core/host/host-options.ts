@@ -65,12 +65,3 @@ export interface DeclaredCommand {
   readonly entry: string | undefined;
   readonly description: string;
 }
-
-export interface DeclaredModel {
-  readonly extensionId: string;
-  readonly prefix: string;
-  readonly when_env: readonly string[];
-  readonly when_port?: number;
-  readonly rank: number;
-  readonly default?: string;
-}

@@ -23,7 +23,8 @@ import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-prov
 import { checkAgentKeys } from './calls/agent-key-check.ts';
 import { commandContext, commandsOf, importCommandEntry, type CommandEntry } from './calls/command-port.ts';
 import type { Discovery } from './discovery/declaration.ts';
-import type { DeclaredCommand, DeclaredModel, ExtensionStatus, HostOptions } from './host-options.ts';
+import type { DeclaredCommand, ExtensionStatus, HostOptions } from './host-options.ts';
+import type { DeclaredModel } from '../models/declared-model.ts';
 import { createHostParts, type HostShell } from './host-shell.ts';
 import { canRun, recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
 import { activeRemotes, contextSources, modelProvider } from './calls/provider-port.ts';

@@ -2,7 +2,8 @@ import type { AgentDeclaration } from '../agents/ports.ts';
 import type { Diagnostic, Failure } from '../contract/index.ts';
 import { agentSpecOf } from './discovery/agent-spec.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
-import type { DeclaredCommand, DeclaredModel, ExtensionStatus } from './host-options.ts';
+import type { DeclaredCommand, ExtensionStatus } from './host-options.ts';
+import type { DeclaredModel } from '../models/declared-model.ts';
 import { canRun, type Lifecycle } from './lifecycle/lifecycle.ts';
 import { isExtension, type Slot } from './lifecycle/slot.ts';
 

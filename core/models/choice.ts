@@ -1,6 +1,6 @@
 import { messageOf, PithError } from '../contract/errors.ts';
 import { followAlias, followDefault } from './reference.ts';
-import type { DeclaredModel, RouterDependencies } from './router.ts';
+import type { DeclaredModel, RouterDependencies } from './declared-model.ts';
 
 export interface Choice {
   /** `provider/model`. */

@@ -1,42 +1,8 @@
-import type { Clock, LanguageModel, ModelProvider } from '../contract/index.ts';
 import { PithError } from '../contract/errors.ts';
 import { didYouMean } from '../contract/nearest.ts';
+import type { ResolvedParts, RouterDependencies } from './declared-model.ts';
 import { byRank, chooseModel, hasVariables, type Choice } from './choice.ts';
 import { followAlias, splitReference, ALIASES, type ModelReference } from './reference.ts';
-
-/** A prefix that an extension offers models under, in the words of its manifest. */
-export interface DeclaredModel {
-  readonly extensionId: string;
-  readonly prefix: string;
-  /** Chosen without settings when all of these are set. */
-  readonly when_env: readonly string[];
-  /** Chosen without settings when something listens on this loopback port. */
-  readonly when_port?: number;
-  /** Higher wins. */
-  readonly rank: number;
-  /** The model taken when only the prefix is known; absent: the first that the provider lists. */
-  readonly default?: string;
-}
-
-export interface RouterDependencies {
-  /** Read at each use; call `invalidate` after a change. */
-  readonly settings: { readonly models: Readonly<Record<string, string | undefined>> };
-  readonly env: Readonly<Record<string, string | undefined>>;
-  declared(): readonly DeclaredModel[];
-  provider(
-    extensionId: string,
-  ): Promise<Pick<ModelProvider, 'models'> & { getModel(name: string, prefix: string): ResolvedParts | Promise<ResolvedParts> }>;
-  /** True when something listens on the port of the loopback address. */
-  probePort(port: number): Promise<boolean>;
-  readonly clock: Clock;
-  /** Replaces every model: for tests. */
-  readonly override?: ResolvedParts;
-}
-
-export interface ResolvedParts {
-  readonly model: LanguageModel;
-  readonly contextWindow: number | null;
-}
 
 export interface ResolvedModel extends ResolvedParts {
   /** `provider/model`. */

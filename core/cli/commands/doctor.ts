@@ -1,5 +1,5 @@
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { JsonValue } from '../../contract/tool.ts';
+import type { JsonValue } from '../../contract/json.ts';
 import type { Doctor, KernelPort } from '../kernel-port.ts';
 import { colours, findingLine, paintState, printTable } from './text.ts';
 

@@ -1,6 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { JsonValue, ToolResult } from '../../contract/tool.ts';
+import type { JsonValue } from '../../contract/json.ts';
+import type { ToolResult } from '../../contract/tool.ts';
 import type { KernelPort } from '../kernel-port.ts';
 import { findAgent } from './agents.ts';
 import { printTable } from './text.ts';

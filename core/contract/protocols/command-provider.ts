@@ -1,6 +1,6 @@
 import type { ExtensionContext } from '../extension.ts';
 import { defineProtocol } from '../protocol.ts';
-import type { JsonValue } from '../tool.ts';
+import type { JsonValue } from '../json.ts';
 
 export interface CommandArgument {
   readonly name: string;

@@ -2,7 +2,8 @@ import { createServer } from 'node:net';
 import type { LanguageModel, ModelInfo } from 'pith';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { probePort } from '../../../core/models/port.ts';
-import { createRouter, type DeclaredModel, type RouterDependencies } from '../../../core/models/router.ts';
+import type { DeclaredModel, RouterDependencies } from '../../../core/models/declared-model.ts';
+import { createRouter } from '../../../core/models/router.ts';
 import { manualClock } from '../storage/manual-clock.ts';
 import { modelOf } from './scripted-stream.ts';
 
