@@ -1,6 +1,7 @@
 import { PithError } from '../contract/errors.ts';
 import { didYouMean } from '../contract/nearest.ts';
-import type { ResolvedParts, RouterDependencies } from './declared-model.ts';
+import type { LanguageModel } from '../contract/index.ts';
+import type { DeclaredModel, ResolvedParts, RouterDependencies } from './declared-model.ts';
 import { byRank, chooseModel, hasVariables, type Choice } from './choice.ts';
 import { followAlias, splitReference, ALIASES, type ModelReference } from './reference.ts';
 
