@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
-import { agentFile, skillFile, toolExtension } from './sandbox-files.ts';
+import { agentFile, extensionFiles, skillFile, toolExtension } from './sandbox-files.ts';
 
 let folder: Folder;
 beforeAll(async () => {
@@ -118,6 +118,19 @@ describe('pith chat on a pipe', () => {
       1,
       expect.objectContaining({ type: 'turn-end', reason: 'error', error: { code: 'model_auth', message: expect.any(String) } }),
     ]);
+  });
+
+  it('a conversation that lasts is logged while it lasts', async () => {
+    server.script({ text: 'one' });
+    const place = await projectFolder(extensionFiles('stumbles', { provides: ['tool'], main: "throw new Error('stumbled');\n" }));
+    const log = path.join(place.sandbox, 'data/logs/pith.log');
+    const child = startPith(['chat'], { cwd: place.path, env: env(), input: null });
+    child.child.stdin.write('hello\n');
+    await expect.poll(() => (existsSync(log) ? readFileSync(log, 'utf8') : ''), { timeout: 15_000 }).toContain('stumbled');
+    expect(child.child.exitCode).toBe(null);
+    child.child.stdin.end();
+    expect(await child.ended).toMatchObject({ code: 0, out: 'one\n' });
+    await place.remove();
   });
 
   it('S15 --no-skills sends neither catalog nor tools', async () => {
