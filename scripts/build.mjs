@@ -119,8 +119,8 @@ async function bundleExtensions() {
 }
 
 async function emitDeclarations() {
-  const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-  if (!existsSync(compiler)) return;
+  const compiler = path.join(path.dirname(createRequire(import.meta.url).resolve('esbuild/package.json')), '../typescript/bin/tsc');
+  if (!existsSync(compiler)) return; // installed without the packages for development
   const run = promisify(execFile);
   try {
     await run(process.execPath, [compiler, '-p', path.join(root, 'tsconfig.build.json')], { cwd: root });
