@@ -44,7 +44,7 @@ const common = {
 };
 
 /** Packages that many command lines never need: a file each, read when its first importer runs. */
-const LATE = ['zod', 'yaml', 'nunjucks', 'pino', 'chokidar'];
+const LATE = ['zod', 'yaml', 'nunjucks', 'pino', 'chokidar', '@ai-sdk/anthropic', '@ai-sdk/openai-compatible'];
 
 await rm(dist, { recursive: true, force: true });
 const declarations = emitDeclarations();
@@ -88,6 +88,11 @@ async function bundleCommand() {
       {
         name: 'late-packages',
         setup(builder) {
+          builder.onLoad({ filter: /[\\/]bundles[\\/]contract-now\.ts$/ }, ({ path: file }) => ({
+            contents: "export const contractNow = () => require('../../contract/index.ts');",
+            resolveDir: path.dirname(file),
+            loader: 'ts',
+          }));
           // Behind a module of their own, so that `import(…)` of one is a plain require too.
           builder.onResolve({ filter: new RegExp(`^(?:${LATE.join('|')})$`) }, ({ path: name }) => ({ path: name, namespace: 'late' }));
           builder.onResolve({ filter: /^\.\/packages\//, namespace: 'late' }, ({ path: file }) => ({ path: file, external: true }));
@@ -115,7 +120,7 @@ async function bundlePackages() {
 /** By the same code that bundles other people's extensions, so that digests agree. */
 async function bundleExtensions() {
   const { shipExtensions } = await import(pathToFileURL(path.join(dist, 'ship-extensions.js')).href);
-  await shipExtensions({ packageRoot: root });
+  await shipExtensions({ packageRoot: root, latePackages: LATE });
 }
 
 async function emitDeclarations() {

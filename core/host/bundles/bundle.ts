@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { BuildFailure, BuildOptions, Message } from 'esbuild';
+import type { BuildFailure, BuildOptions, Message, Plugin } from 'esbuild';
 import { contractShim } from './contract-shim.ts';
 import { englishOnly } from './english-only.ts';
 import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
@@ -33,33 +33,54 @@ export async function bundle(request: BundleRequest): Promise<string> {
 export interface ShippedBundleRequest extends Omit<ImportRules, 'bundlePackages'> {
   /** Relative to the directory. */
   readonly entries: readonly string[];
-  /** Where the files go: one for each entry, and what they share or import later in files of its own. */
+  /** Where the files go, one for each entry. */
   readonly outdir: string;
+  /** Packages that lie in `../../packages` beside it, read when they are used. */
+  readonly latePackages: readonly string[];
 }
 
-/** Bundles entries with their packages, for the build. Returns the file name of each entry. */
+/**
+ * Bundles entries with their packages, for the build: a CommonJS file each, because Node links ES modules file by file. What is
+ * imported late in there is evaluated late. Returns the file name of each entry.
+ */
 export async function bundleShipped(request: ShippedBundleRequest): Promise<ReadonlyMap<string, string>> {
   const { build } = await import('esbuild');
+  const { plugins, ...rest } = await common({ ...request, bundlePackages: true });
   const { outputs } = (
     await build({
-      ...(await common({ ...request, bundlePackages: true })),
+      ...rest,
+      plugins: [latePackages(request.latePackages), ...plugins],
       entryPoints: request.entries.map((entry) => path.join(request.directory, entry)),
       outdir: request.outdir,
-      outExtension: { '.js': '.mjs' },
-      // A chunk apart for what is imported late: who only lists parses neither zod nor yaml.
-      splitting: true,
+      format: 'cjs',
+      outExtension: { '.js': '.cjs' },
       entryNames: '[name]-[hash]',
-      chunkNames: 'chunk-[hash]',
       conditions: ['module'],
       minifySyntax: true,
       minifyWhitespace: true,
       metafile: true,
-      banner: { js: REQUIRE },
+      define: { 'import.meta.url': '__url' },
+      banner: { js: "const __url = require('node:url').pathToFileURL(__filename).href;" },
     })
   ).metafile;
   return new Map(
     Object.entries(outputs).flatMap(([file, { entryPoint }]) => (entryPoint ? [[entryPoint, path.basename(file)] as const] : [])),
   );
+}
+
+/** Behind a module of their own, so that `import(…)` of one is a plain require too. */
+function latePackages(names: readonly string[]): Plugin {
+  return {
+    name: 'pith-late-packages',
+    setup(build) {
+      if (names.length > 0)
+        build.onResolve({ filter: new RegExp(`^(?:${names.join('|')})$`) }, ({ path: name }) => ({ path: name, namespace: 'late' }));
+      build.onResolve({ filter: /^\.\.\/\.\.\/packages\//, namespace: 'late' }, ({ path: file }) => ({ path: file, external: true }));
+      build.onLoad({ filter: /.*/, namespace: 'late' }, ({ path: name }) => ({
+        contents: `module.exports = require('../../packages/${name}.cjs');`,
+      }));
+    },
+  };
 }
 
 async function common(rules: ImportRules) {
@@ -72,17 +93,9 @@ async function common(rules: ImportRules) {
     logLevel: 'silent',
     legalComments: 'none',
     tsconfigRaw: { compilerOptions: { experimentalDecorators: true, target: 'ES2022', verbatimModuleSyntax: false } },
-    plugins: [await contractShim(), ...(rules.bundlePackages ? [englishOnly] : []), importRules(rules)],
+    plugins: [await contractShim({ lazy: rules.bundlePackages }), ...(rules.bundlePackages ? [englishOnly] : []), importRules(rules)],
   } as const satisfies BuildOptions;
 }
-
-/** Packages in the old module format use what such modules have. */
-const REQUIRE = [
-  "import { createRequire as __createRequire } from 'node:module';",
-  "import { fileURLToPath as __fileURLToPath } from 'node:url';",
-  'const require = __createRequire(import.meta.url);',
-  "const __filename = __fileURLToPath(import.meta.url), __dirname = __fileURLToPath(new URL('.', import.meta.url));",
-].join('');
 
 function problemOfBuild(message: Message | undefined, { directory, entry }: BundleRequest): Problem {
   const place = message?.location;

@@ -8,6 +8,7 @@ import * as events from '../../contract/events.ts';
 import * as nearest from '../../contract/nearest.ts';
 import * as protocol from '../../contract/protocol.ts';
 import * as tool from '../../contract/tool.ts';
+import { contractNow } from './contract-now.ts';
 import { PROTOCOLS } from '../calls/protocols.ts';
 
 /**
@@ -17,6 +18,8 @@ import { PROTOCOLS } from '../calls/protocols.ts';
 interface Contract {
   readonly light: Readonly<Record<string, unknown>>;
   full(): Promise<Readonly<Record<string, unknown>>>;
+  /** All, without waiting. */
+  now(): Readonly<Record<string, unknown>>;
 }
 
 const KEY = 'pith.contract';
@@ -35,14 +38,22 @@ const LIGHT: Readonly<Record<string, unknown>> = {
 export const CONTRACT_VERSION = createHash('sha256').update(Object.keys(LIGHT).sort().join()).digest('hex').slice(0, 12);
 
 /** Makes the contract reachable for bundles. Before the first import of one. */
-export function publishContract(): void {
-  const contract: Contract = { light: LIGHT, full: () => import('../../contract/index.ts') };
+export async function publishContract(): Promise<void> {
+  const whole = contractNow === null ? await import('../../contract/index.ts') : null;
+  const contract: Contract = {
+    light: LIGHT,
+    full: () => import('../../contract/index.ts'),
+    now: () => whole ?? contractNow?.() ?? {},
+  };
   const place = globalThis as unknown as Record<symbol, Contract>;
   place[Symbol.for(KEY)] = contract;
 }
 
-/** Replaces `import … from 'pith'`: one named export for each of the contract's. */
-export async function contractShim(): Promise<Plugin> {
+/**
+ * Replaces `import … from 'pith'`: one named export for each of the contract's. `lazy`: for CommonJS, which reads what needs zod when it
+ * is used and not when it is imported.
+ */
+export async function contractShim({ lazy }: { readonly lazy: boolean }): Promise<Plugin> {
   const contract: Readonly<Record<string, unknown>> = await import('../../contract/index.ts');
   const names = Object.keys(contract);
   const light = names.filter((name) => Object.hasOwn(LIGHT, name) && LIGHT[name] === contract[name]);
@@ -52,7 +63,7 @@ export async function contractShim(): Promise<Plugin> {
   const sources = new Map([
     ['pith', `export { ${light.join(', ')} } from 'pith:light';\nexport { ${heavy.join(', ')} } from 'pith:full';`],
     ['pith:light', exportsFrom(`${read}.light`, light)],
-    ['pith:full', exportsFrom(`await ${read}.full()`, heavy)],
+    ['pith:full', lazy ? gettersFrom(`${read}.now()`, heavy) : exportsFrom(`await ${read}.full()`, heavy)],
   ]);
   return {
     name: 'pith-contract',
@@ -90,4 +101,8 @@ function splitImports(source: string, isHeavy: (name: string) => boolean): strin
 
 function exportsFrom(source: string, names: readonly string[]): string {
   return [`const contract = ${source};`, ...names.map((name) => `export const ${name} = contract.${name};`)].join('\n');
+}
+
+function gettersFrom(source: string, names: readonly string[]): string {
+  return names.map((name) => `Object.defineProperty(exports, '${name}', { enumerable: true, get: () => ${source}.${name} });`).join('\n');
 }

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { z } from 'zod';
 import type { Extension, ExtensionContext } from '../../contract/index.ts';
@@ -46,12 +47,9 @@ export async function importClass(
 /** Bundles and imports one entry of an extension. Throws a `Problem`. */
 export async function importEntry(bundles: BundleStore, declaration: Declaration, entry: string, generation: number, owner: Owner) {
   const made = await bundles.bundle(declaration, entry);
-  publishContract();
-  const url = pathToFileURL(made.file).href;
+  await publishContract();
   try {
-    const module = (await runAs(owner, () => import(generation > 1 ? `${url}?generation=${generation}` : url))) as Readonly<
-      Record<string, unknown>
-    >;
+    const module = (await runAs(owner, () => load(made.file, generation))) as Readonly<Record<string, unknown>>;
     return { module, shipped: made.shipped };
   } catch (error) {
     // A package that moved since the bundle was made is found again by making it anew.
@@ -62,6 +60,17 @@ export async function importEntry(bundles: BundleStore, declaration: Declaration
       file: `${declaration.directory}/${entry}`,
     });
   }
+}
+
+/** Shipped bundles are CommonJS, others ES modules. */
+function load(file: string, generation: number): unknown {
+  if (file.endsWith('.cjs')) {
+    const require = createRequire(file);
+    if (generation > 1) delete require.cache[file];
+    return require(file);
+  }
+  const url = pathToFileURL(file).href;
+  return import(generation > 1 ? `${url}?generation=${generation}` : url);
 }
 
 function isClass(value: unknown): value is ExtensionClass {
