@@ -19,6 +19,7 @@ import { ExtensionHost } from './host/host.ts';
 import { openIndex } from './host/discovery/index-file.ts';
 import { packageRoot } from './host/package-version.ts';
 import { loadSettings, type Settings, type SettingsInput } from './host/settings/settings.ts';
+import { logLevelOf } from './host/logger.ts';
 import { sandboxRoots } from './host/discovery/roots.ts';
 import { createScope } from './host/lifecycle/scope.ts';
 import { systemClock } from './host/system-clock.ts';
@@ -138,6 +139,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     events,
     env,
     wire: options.wire,
+    logLevel: logLevelOf(env['PITH_LOG']),
     keyValue: (extensionId) => createKeyValue(get(STORE), extensionId),
     database: (extensionId) => createDatabase(get(STORE), extensionId),
     agents: {

@@ -1,4 +1,4 @@
-import type { AgentsApi, Clock, Command, Database, Events, KeyValue, Phase, ProtocolId } from '../contract/index.ts';
+import type { AgentsApi, Clock, Command, Database, Events, KeyValue, Manifest, Phase, ProtocolId } from '../contract/index.ts';
 import type { ExtensionState } from '../agents/ports.ts';
 import type { ExtensionConfig } from './settings/config-of.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
@@ -46,6 +46,8 @@ export interface ExtensionStatus {
   readonly directory: string;
   readonly version: string;
   readonly generation: number;
+  /** What it declares and asks for; null when its manifest is broken. */
+  readonly manifest: Manifest | null;
   /** The last failure; an active extension may have one that it survived. */
   readonly phase?: Phase;
   readonly code?: string;

@@ -30,6 +30,12 @@ type LogRecord = {
 type Sink = { write(record: LogRecord): void; close(): Promise<void> };
 
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50, silent: 100 } as const;
+
+/** `PITH_LOG`: how much is kept; anything else, and nothing, means `info`. */
+export function logLevelOf(text: string | undefined): LogLevel {
+  return text !== undefined && Object.hasOwn(LEVELS, text) ? (text as LogLevel) : 'info';
+}
+
 const MOST_BUFFERED = 1000;
 /** A command that ends sooner never loads the log writer. */
 const SETTLE_MS = 250;

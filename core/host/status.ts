@@ -20,6 +20,7 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
     directory: declaration.directory,
     version: declaration.manifest?.version ?? '',
     generation: current?.number ?? 0,
+    manifest: declaration.manifest,
     ...(failure ? pick(failure, declaration) : {}),
     notes: notesOf(slot),
   };

@@ -2,6 +2,8 @@ import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { ExtensionStatus } from '../../host/host-options.ts';
+import type { JsonValue } from '../../contract/json.ts';
+import type { Manifest } from '../../contract/manifest.ts';
 import type { KernelPort } from '../kernel-port.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 
@@ -25,19 +27,41 @@ export async function listExtensions(kernel: KernelPort, _input: CommandInput, i
 
 export async function showExtension(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
   const extension = findExtension(kernel, String(input.arguments['id']));
-  io.json(jsonOf(extension));
+  io.json({ ...jsonOf(extension), manifest: extension.manifest as JsonValue });
   printFields(io, [
     ['extension', extension.id],
     ['state', paintState(io, extension.state)],
     ['version', extension.version],
     ['provides', extension.provides.join(', ')],
     ['folder', extension.directory],
+    ...asksOf(extension.manifest),
     ['phase', extension.phase],
     ['code', extension.code],
     ['reason', extension.message === undefined ? undefined : findingLine(extension)],
     ['notes', extension.notes.map(({ message }) => message).join('\n')],
   ]);
   return extension.state === 'failed' || extension.state === 'blocked' ? 1 : 0;
+}
+
+/** What it needs of others and of the person; lines without a value are left out. */
+function asksOf(manifest: Manifest | null): readonly (readonly [string, string | undefined])[] {
+  if (manifest === null) return [];
+  const { depends_on, optional_depends_on, isolation, permissions, secrets, events, schedules, setup_instructions } = manifest;
+  const granted = [
+    ...(permissions.network ? ['network'] : []),
+    ...permissions.read.map((path) => `read ${path}`),
+    ...permissions.write.map((path) => `write ${path}`),
+  ];
+  return [
+    ['depends on', [...depends_on, ...optional_depends_on.map((id) => `${id} (optional)`)].join(', ') || undefined],
+    ['asks to run', isolation === 'in_process' ? 'in the process of the kernel' : 'in a process of its own'],
+    ['asks for', granted.join(', ') || undefined],
+    ['secrets', secrets.join(', ') || undefined],
+    ['publishes', events.publishes.join(', ') || undefined],
+    ['handles', events.handles.map(({ topic, handler }) => `${topic} (${handler})`).join(', ') || undefined],
+    ['schedules', schedules.map(({ name, cron, handler }) => `${name}: ${cron} (${handler})`).join('\n') || undefined],
+    ['set-up', setup_instructions || undefined],
+  ];
 }
 
 /** Exit code 1 when the new version did not load; the old one then still runs. */
@@ -66,6 +90,6 @@ function findExtension(kernel: KernelPort, id: string): ExtensionStatus {
 }
 
 function jsonOf(extension: ExtensionStatus) {
-  const { notes, provides, ...plain } = extension;
+  const { notes, provides, manifest: _, ...plain } = extension;
   return { ...plain, provides: [...provides], notes: notes.map((note) => ({ ...note })) };
 }

@@ -21,9 +21,11 @@ export async function firstScreen(
   return model.offline ? `${line}\n${colour.dim(CONNECT)}\n` : `${line}\n`;
 }
 
-const CONNECT =
-  'No model is connected, so answers come straight from the skills. To connect one, set ANTHROPIC_API_KEY or OPENAI_API_KEY,\n' +
-  'or PITH_MODEL=openai/<model> with OPENAI_BASE_URL for another server, and start again.';
+const CONNECT = [
+  'No model is connected, so answers come straight from the skills.',
+  'To connect one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or for another',
+  'server OPENAI_BASE_URL and PITH_MODEL=openai/<model>, and start again.',
+].join('\n');
 
 /** The conversation so far, shortened. */
 export function pastLines(past: readonly PastMessage[], colour: Colours): readonly string[] {

@@ -125,7 +125,17 @@ export function fakeKernel(): KernelPort {
     },
     extensions: {
       list: () => [
-        { id: 'kv', state: 'idle', provides: ['tool'], shipped: true, directory: '/p/kv', version: '1.0.0', generation: 0, notes: [] },
+        {
+          id: 'kv',
+          state: 'idle',
+          provides: ['tool'],
+          shipped: true,
+          directory: '/p/kv',
+          version: '1.0.0',
+          generation: 0,
+          manifest: null,
+          notes: [],
+        },
         {
           id: 'broken',
           state: 'failed',
@@ -134,6 +144,7 @@ export function fakeKernel(): KernelPort {
           directory: '/s/broken',
           version: '0.0.0',
           generation: 0,
+          manifest: null,
           phase: 'import',
           code: 'import_failed',
           message: 'no default export',
