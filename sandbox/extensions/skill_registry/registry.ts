@@ -135,7 +135,7 @@ class Registry implements SkillRegistry {
     const first = this.snapshot.generation === 0;
     if (!this.loaded) await this.load();
     const scans = new Map<string, SourceScan>();
-    let changed = first;
+    let changed = false;
     for (const source of this.sources) {
       const previous = this.scans.get(source.directory) ?? null;
       const scan = await scanSource(source, previous, {
@@ -146,7 +146,7 @@ class Registry implements SkillRegistry {
       scans.set(source.directory, scan);
       changed ||= scan !== previous;
     }
-    if (!changed) return this.snapshot;
+    if (!changed && !first) return this.snapshot;
     const read = [...scans.values()].flatMap((scan) => scan.read);
     this.scans = scans;
     const sourced: SourcedScan[] = this.sources.map((source) => ({ source, scan: scans.get(source.directory) as SourceScan }));
@@ -154,7 +154,7 @@ class Registry implements SkillRegistry {
     const next = buildSnapshot(sourced, config, before);
     if (next.all.length <= KEEP_AT_ONCE) await this.keepBodies(next);
     this.snapshot = next;
-    this.writer.write(sourced);
+    if (changed) this.writer.write(sourced);
     const change = changeBetween(before, next);
     if (read.length > 0 || first) logger.debug('skills scanned', { skills: next.all.length, read: read.length, ms: clock.now() - began });
     if (first) return next;
