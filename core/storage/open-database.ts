@@ -47,7 +47,7 @@ export function openDatabase(file: string): SqliteDatabase {
 class Connection implements SqliteDatabase {
   private readonly driver: DriverDatabase;
   private readonly kernelStatements: Statements = new Map();
-  private readonly guarded = new WeakMap<Access, Statements>();
+  private guarded = new WeakMap<Access, Statements>();
   private access: Access | null = null;
   private authorizing = false;
   private refused = false;
@@ -116,6 +116,9 @@ class Connection implements SqliteDatabase {
   }
 
   close(): void {
+    // The package keeps the files open until the last statement has been collected.
+    this.kernelStatements.clear();
+    this.guarded = new WeakMap();
     this.attempt(() => this.driver.close());
   }
 
