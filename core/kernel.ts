@@ -186,7 +186,10 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   async function* runTurn(request: TurnRequest, signal?: AbortSignal): AsyncGenerator<TurnEvent, void, undefined> {
     await host.refreshIfOlderThan(TURN_REFRESH_MS);
-    yield* get(TURNS).run(request, signal);
+    // Providers repeat keys in what they say of a failure.
+    for await (const event of get(TURNS).run(request, signal)) {
+      yield event.type === 'notice' || event.type === 'turn-end' ? host.withoutSecrets(event) : event;
+    }
   }
 
   const findings = () => [

@@ -68,6 +68,11 @@ export class ExtensionHost implements ExtensionsPort {
     return this.#shell.log.logger(name);
   }
 
+  /** `value` with the declared secrets replaced by their names; itself where there is nothing to hide. */
+  withoutSecrets<T>(value: T): T {
+    return this.#shell.parts.secrets.redactJson(value);
+  }
+
   ids(): readonly string[] {
     return [...this.#lifecycle.slots.keys()].sort();
   }

@@ -73,7 +73,7 @@ export function createCommandContext(
 
 function eventsOf(parts: HostParts, id: string, scope: Scope): Events {
   return {
-    publish: (topic, payload) => runOutside(() => parts.options.events.publish(topic, payload)),
+    publish: (topic, payload) => runOutside(() => parts.options.events.publish(topic, parts.secrets.redactJson(payload))),
     handle(topic, listener) {
       const owner = parts.owner(id, 'call');
       const failed = (error: unknown): void => void parts.failures.record(id, problemOf(error, 'call', 'provider_failed'));
