@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { expectNoLeaks, scriptedModel, testKernel, type ModelRequest, type ScriptedReply } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { extensionFiles, toolExtension } from '../journeys/sandbox-files.ts';
+
+const CHATS = 1000;
+const NONCE = /nonce-[0-9a-f-]{36}/gu;
+
+const ECHO = extensionFiles('echo', {
+  provides: ['tool'],
+  main: "import { defineTool, z } from 'pith';\nexport default class {\n  getTools() { return [defineTool({ name: 'echo', description: 'Repeats.', input: z.object({ text: z.string() }), effect: 'read', execute: async ({ text }) => { await new Promise(setImmediate); return 'echo of ' + text; } })]; }\n}\n",
+});
+
+describe('a crowd', () => {
+  it('1,000 chats at once: no error, and no word of one in another', async () => {
+    const model = scriptedModel(Array.from({ length: CHATS * 2 }, () => answer));
+    const pith = await testKernel({ model, files: ECHO });
+    const nonces = Array.from({ length: CHATS }, () => `nonce-${randomUUID()}`);
+    const turns = await Promise.all(
+      nonces.map((nonce, index) => pith.run(`say ${nonce}`, { threadId: `thread-${index}`, userId: `user-${index}` })),
+    );
+    const wrong = turns.flatMap((turn, index) =>
+      turn.reason === 'done' && turn.text === `heard echo of ${nonces[index]}`
+        ? []
+        : [`${index}: ${turn.reason} ${turn.text} ${JSON.stringify(turn.error)}`],
+    );
+    expect(wrong).toEqual([]);
+    for (const [index, turn] of turns.entries())
+      expect(new Set(JSON.stringify(turn.events).match(NONCE))).toEqual(new Set([nonces[index]]));
+    expect(model.requests).toHaveLength(CHATS * 2);
+    for (const request of model.requests) expect(new Set(JSON.stringify(request.messages).match(NONCE)).size).toBe(1);
+    for (const [index, nonce] of nonces.entries()) {
+      const stored = JSON.stringify(pith.kernel.threads.load(`thread-${index}`)?.messages);
+      expect(new Set(stored.match(NONCE))).toEqual(new Set([nonce]));
+    }
+    await pith.stop();
+  }, 60_000);
+
+  it('100 messages at once in one thread are answered one after the other, each seeing all before it', async () => {
+    const model = scriptedModel(Array.from({ length: 100 }, () => ({ text: 'ok' })));
+    const pith = await testKernel({ model });
+    const turns = await Promise.all(Array.from({ length: 100 }, (_, index) => pith.run(`message ${index}`)));
+    expect(turns.map(({ reason }) => reason)).toEqual(turns.map(() => 'done'));
+    expect(model.requests.map(({ messages }) => messages.length)).toEqual(Array.from({ length: 100 }, (_, index) => index * 2 + 1));
+    await pith.stop();
+  }, 60_000);
+
+  it('boot, services, a turn with a tool, a reload and stop leave nothing behind', async () => {
+    const once = async () => {
+      const pith = await testKernel({
+        model: scriptedModel([{ calls: [{ name: 'chime', input: {} }] }, { text: 'ok' }]),
+        files: toolExtension('bells', 'chime', "'ding'"),
+      });
+      await pith.kernel.start();
+      expect((await pith.run('hello')).results[0]).toMatchObject({ ok: true });
+      await pith.kernel.extensions.reload('bells');
+      await pith.stop();
+    };
+    await once(); // what is loaded once stays
+    await expectNoLeaks(once);
+  }, 40_000);
+});
+
+function answer(request: ModelRequest): ScriptedReply {
+  const last = request.messages.at(-1);
+  const [nonce] = JSON.stringify(last).match(NONCE) ?? [];
+  if (last?.role === 'user') return { calls: [{ name: 'echo', input: { text: nonce ?? 'nothing' } }] };
+  return { text: [`heard echo of ${nonce}`] };
+}
