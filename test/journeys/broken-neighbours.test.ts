@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../../core/contract/index.ts';
 import { addOddFiles, BROKEN_SANDBOX, NEIGHBOURS, type Neighbour } from './broken-sandbox.ts';
 import { projectFolder, runPith, type Ended, type Folder } from './pith-process.ts';
-import { extensionFiles } from './sandbox-files.ts';
+import { agentFile, extensionFiles, toolExtension } from './sandbox-files.ts';
 
 interface Report {
   readonly ok: boolean;
@@ -77,6 +77,25 @@ describe('a sandbox with thirty broken neighbours', () => {
       code: 'tool_unknown',
       cure: expect.stringContaining('kind_tool'),
     });
+    await pith.stop();
+  });
+
+  it('K2 an agent that leans on a failed extension works without its tools, degraded, and says so once', async () => {
+    const model = scriptedModel([{ calls: [{ name: 'kind_tool', input: {} }] }, { text: 'one' }, { text: 'two' }]);
+    const pith = await testKernel({
+      model,
+      files: {
+        ...toolExtension('kind', 'kind_tool', "'kindness'"),
+        ...extensionFiles('sick', { provides: ['tool'], main: "throw new Error('sick');\n" }),
+        'agents/leaning/manifest.yaml': agentFile('leaning', { uses_tools: ['sick', 'kind'] }),
+      },
+    });
+    const first = await pith.run('hello', { agent: 'leaning' });
+    expect(first).toMatchObject({ reason: 'done', text: 'one', results: [{ ok: true, output: 'kindness' }] });
+    const notices = first.events.filter(({ type }) => type === 'notice');
+    expect(notices).toEqual([expect.objectContaining({ message: expect.stringMatching(/sick/u) })]);
+    expect((await pith.run('again', { agent: 'leaning' })).events.filter(({ type }) => type === 'notice')).toEqual([]);
+    expect((await pith.kernel.agents.resolve('leaning')).state).toBe('degraded');
     await pith.stop();
   });
 

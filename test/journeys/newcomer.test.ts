@@ -1,0 +1,58 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startOpenAiServer } from '../fixtures/openai-server.ts';
+import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
+import { skillFile } from './sandbox-files.ts';
+
+let folder: Folder;
+beforeEach(async () => {
+  folder = await projectFolder({ 'pith.yaml': 'default_agent: orchestrator\n' });
+});
+afterEach(() => folder.remove());
+
+describe('a newcomer without a key or a network', () => {
+  it('K80 asks for a review: the librarian finds the skill, reads it, answers from it and says how to connect a model', async () => {
+    const { code, out, err } = await runPith(['chat', '--json', '-p', 'review my extension for best practices'], { cwd: folder.path });
+    expect(code, err).toBe(0);
+    const events = linesOf(out);
+    expect(events[0]).toMatchObject({ type: 'turn-start', model: 'offline/librarian' });
+    const calls = events.filter(({ type }) => type === 'tool-call');
+    expect(calls.map(({ name }) => name)).toEqual(['list_skills', 'read_skill']);
+    expect(calls[1]).toMatchObject({ input: { skill_id: 'code-review' } });
+    const text = String(events.at(-1)?.['text']);
+    expect(events.at(-1)).toMatchObject({ type: 'turn-end', reason: 'done' });
+    expect(text).toContain('code-review');
+    expect(text).toMatch(/skills.code-review/u); // the place
+    expect(text).toMatch(/OPENAI_API_KEY|ANTHROPIC_API_KEY|PITH_MODEL/u);
+  });
+
+  it('gives an honest answer where no skill fits', async () => {
+    const { code, out } = await runPith(['chat', '-p', 'qwzx vbnm plokij'], { cwd: folder.path });
+    expect(code).toBe(0);
+    expect(out).toMatch(/no skill/iu);
+  });
+});
+
+describe('a conversation that is open', () => {
+  it('S22 sees a skill that is dropped in between two messages', async () => {
+    const server = await startOpenAiServer();
+    server.script({ text: 'first answer' }, { text: 'second answer' });
+    const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' };
+    const chat = startPith(['chat'], { cwd: folder.path, env, input: null });
+    chat.child.stdin.write('hello\n');
+    await expect.poll(() => chat.out(), { timeout: 15_000 }).toContain('first answer');
+    const skill = path.join(folder.sandbox, 'skills/dropped');
+    await mkdir(skill, { recursive: true });
+    await writeFile(path.join(skill, 'SKILL.md'), skillFile('dropped', 'Dropped in while we talked.', 'x'));
+    await new Promise((resolve) => setTimeout(resolve, 260)); // S22: a look at the disk holds for a quarter of a second
+    chat.child.stdin.write('again\n');
+    await expect.poll(() => chat.out(), { timeout: 15_000 }).toContain('second answer');
+    chat.child.stdin.end();
+    expect((await chat.ended).code).toBe(0);
+    const systems = server.requests.filter(({ method }) => method === 'POST').map(({ body }) => String(body.messages[0]?.content));
+    await server.close();
+    expect(systems[0]).not.toContain('`dropped`');
+    expect(systems[1]).toContain('• `dropped` — Dropped in while we talked.');
+  });
+});
