@@ -19,6 +19,8 @@ export interface FoundSkill {
   readonly good: GoodVersion | null;
   /** The digest of the file, once something had to compare it. */
   digest: string | null;
+  /** Tokens of the body, once it has been read. */
+  bodyTokens: number | null;
 }
 
 export interface GoodVersion {

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import {
   PithError,
   type CommandProvider, type ContextParts, type ContextProvider, type Diagnostic, type ExtensionContext, type ServiceProvider,
@@ -6,11 +5,12 @@ import {
 } from 'pith';
 import { catalogParts } from './catalog/catalog-context.ts';
 import { ScopeCache } from './catalog/scope-cache.ts';
+import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsSchema, configSchema, type SkillsConfig } from './config.ts';
 import { ThreadMemory } from './reading/thread-memory.ts';
 import { createRegistry, type SkillRegistry } from './registry.ts';
-import { createRanker } from './search/bm25f.ts';
-import { SkillIndex } from './search/skill-index.ts';
+import { openIndex } from './search/open-index.ts';
+import type { SkillIndex } from './search/skill-index.ts';
 import { contentOf, summaryOf } from './skill-contents.ts';
 import { createTools, type ToolPorts } from './tools.ts';
 import { TurnSnapshots } from './turn-snapshots.ts';
@@ -38,18 +38,14 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   constructor(context: ExtensionContext<SkillsConfig>) {
     this.#context = context;
-    this.#index = new SkillIndex(createRanker(), context.logger);
-    const { sandbox, dataDirectory, config, clock, logger } = context;
-    const shipped = path.resolve(context.directory, '../../skills');
     this.#registry = createRegistry({
-      sandbox, dataDirectory, config, clock, logger,
-      project: path.dirname(sandbox),
-      bundled: shipped === path.join(sandbox, 'skills') ? null : shipped,
+      ...registryOptions(context),
       onChange: (change, snapshot) => {
         context.events.publish('skills.changed', change);
         void this.#index.sync(snapshot);
       },
     });
+    this.#index = openIndex(context, this.#registry);
     context.own(context.events.handle('turn.ended', ({ turnId }) => this.#turns.release(turnId)));
     context.own(() => this.#registry.close());
     context.own(() => this.#index.close());
@@ -62,7 +58,8 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   async getContext(_prompt: string, turn: TurnInfo): Promise<ContextParts | null> {
     if (!this.#enabled) return null;
     const { rank } = this.#ports();
-    const ports = { cache: this.#cache, readTool: `${this.#context.id}/read_skill`, rank, recent: (threadId: string) => this.#memory.recent(threadId) };
+    const { id, clock } = this.#context;
+    const ports = { cache: this.#cache, readTool: `${id}/read_skill`, rank, clock, recent: (threadId: string) => this.#memory.recent(threadId) };
     return catalogParts(ports, await this.#turns.begin(turn.id), turn);
   }
 

@@ -1,11 +1,13 @@
 import type { Clock, Diagnostic, Logger } from 'pith';
 import { BodyStore, readSkillBody, type SkillBody } from './body.ts';
-import type { SourceScan } from './found.ts';
+import { realOf } from './folder.ts';
+import type { FoundSkill, SourceScan } from './found.ts';
 import { scanSource } from './scan.ts';
 import { loadSnapshot, SnapshotWriter } from './snapshot-file.ts';
 import { buildSnapshot, changeBetween, type SourcedScan } from './snapshot.ts';
 import type { Skill, Snapshot, SnapshotChange } from './skill.ts';
 import { locate, resolveSources, type RegistryConfig, type Source } from './sources.ts';
+import { toFileStamp, versionOf } from './stamp.ts';
 import { watchSources } from './watch.ts';
 
 export interface RegistryOptions {
@@ -19,6 +21,8 @@ export interface RegistryOptions {
   readonly config: RegistryConfig;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Whether bodies that nobody asked for are kept too, so that a skill that breaks stays readable. A command leaves it out. */
+  readonly keepsBodies?: boolean;
   /** Called after each swap that changed something, never for the first snapshot. */
   readonly onChange?: (change: SnapshotChange, snapshot: Snapshot) => void;
 }
@@ -41,13 +45,17 @@ export interface SkillRegistry {
   lastGood(id: string): LastGood | null;
   /** The body as it is on disk now; `stale` says why where it is an earlier one. Rejects `skill_not_found`. */
   readBody(skill: Skill): Promise<SkillBody>;
+  /** The body to be indexed, or null where it cannot be read now. Its tokens are counted: `publishTokens` makes them known. */
+  studyBody(skill: Skill): Promise<string | null>;
+  /** Swaps in a snapshot that says what has been counted since. Nothing else changes, and nobody is told. */
+  publishTokens(): void;
   /** Rescans until `signal` aborts: every `poll_seconds`, and sooner when the file system hints at a change. */
   watch(signal: AbortSignal): Promise<void>;
   /** Writes what is still to be written. */
   close(): Promise<void>;
 }
 
-/** With at most so many skills their bodies are kept at once; with more, in the background and as they are read. */
+/** With at most so many skills their bodies are kept at once; with more, as they are read. */
 const KEEP_AT_ONCE = 64;
 const EMPTY: Snapshot = { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] };
 
@@ -68,7 +76,10 @@ class Registry implements SkillRegistry {
   private following: Promise<Snapshot> | null = null;
   private scannedAt = -Infinity;
   private removed = new Map<string, Skill>();
-  private kept: Snapshot | null = null;
+  /** Tokens of bodies were counted that no snapshot tells yet. */
+  private counted = false;
+  /** Real directories of each source, links followed; made anew after each change. */
+  private readonly roots = new Map<string, readonly string[]>();
 
   constructor(options: RegistryOptions) {
     this.options = options;
@@ -111,17 +122,34 @@ class Registry implements SkillRegistry {
   }
 
   async readBody(skill: Skill): Promise<SkillBody> {
-    return readSkillBody(skill, { bodies: this.bodies, broken: this.isBroken(skill), roots: this.rootsOf(skill) });
+    const body = await this.read(skill);
+    if (body.stale === undefined) this.bodies.keep(skill.file, body);
+    return body;
+  }
+
+  async studyBody(skill: Skill): Promise<string | null> {
+    const body = await this.keepBody(skill);
+    const found = body === null || body.stale !== undefined ? undefined : this.foundOf(skill);
+    if (found !== undefined && body !== null) {
+      const { estimateTokenCount } = await import('tokenx');
+      found.bodyTokens = estimateTokenCount(body.body);
+      this.counted = true;
+    }
+    return body === null ? null : body.body;
+  }
+
+  publishTokens(): void {
+    if (!this.counted || this.running !== null) return; // a scan that runs tells it at its end
+    this.counted = false;
+    const sourced = this.sourced(this.scans);
+    this.snapshot = buildSnapshot(sourced, this.options.config, this.snapshot);
+    this.writer.write(sourced);
   }
 
   watch(signal: AbortSignal): Promise<void> {
     const { clock, logger, config } = this.options;
-    const refresh = async () => {
-      const snapshot = await this.refresh();
-      if (snapshot !== this.kept) await this.keepBodies(snapshot, signal);
-      this.kept = snapshot;
-    };
-    return watchSources({ folders: () => this.folders(), refresh, pollSeconds: config.poll_seconds ?? 5, clock, logger }, signal);
+    const options = { folders: () => this.folders(), refresh: () => this.refresh(), pollSeconds: config.poll_seconds ?? 5, clock, logger };
+    return watchSources(options, signal);
   }
 
   close(): Promise<void> {
@@ -149,10 +177,11 @@ class Registry implements SkillRegistry {
     if (!changed && !first) return this.snapshot;
     const read = [...scans.values()].flatMap((scan) => scan.read);
     this.scans = scans;
-    const sourced: SourcedScan[] = this.sources.map((source) => ({ source, scan: scans.get(source.directory) as SourceScan }));
+    this.roots.clear();
+    const sourced = this.sourced(scans);
     const before = this.snapshot;
     const next = buildSnapshot(sourced, config, before);
-    if (next.all.length <= KEEP_AT_ONCE) await this.keepBodies(next);
+    if (this.options.keepsBodies !== false && next.all.length <= KEEP_AT_ONCE) await this.keepBodies(next, read);
     this.snapshot = next;
     if (changed) this.writer.write(sourced);
     const change = changeBetween(before, next);
@@ -175,15 +204,39 @@ class Registry implements SkillRegistry {
     }
   }
 
-  /** Reads each body that is not kept yet, as far as there is room: what must stay readable when its file breaks. */
-  private async keepBodies(snapshot: Snapshot, signal?: AbortSignal): Promise<void> {
-    for (const skill of snapshot.all) {
-      if (signal?.aborted || this.bodies.isFull) return;
-      if (skill.state !== 'offered' || this.bodies.holds(skill.file, skill.stamp) || this.isBroken(skill)) continue;
-      await this.readBody(skill).catch((error: unknown) =>
-        this.options.logger.debug('body not kept', { file: skill.file, error: String(error) }),
-      );
+  /** Reads each body that is not kept yet or has changed: what must stay readable when its file breaks. */
+  private async keepBodies({ all }: Snapshot, changed: readonly FoundSkill[]): Promise<void> {
+    const files = new Set(changed.map(({ file }) => file));
+    const wanted = all.filter(({ file, state }) => state === 'offered' && (files.has(file) || this.bodies.get(file) === null));
+    await Promise.all(wanted.map((skill) => this.isBroken(skill) ?? this.keepBody(skill)));
+  }
+
+  /** The body, kept while there is room; null where it cannot be read now. */
+  private async keepBody(skill: Skill): Promise<SkillBody | null> {
+    try {
+      const body = await this.read(skill);
+      if (body.stale === undefined && this.options.keepsBodies !== false) this.bodies.keepIfRoom(skill.file, body);
+      return body;
+    } catch (error) {
+      this.options.logger.debug('body not read', { file: skill.file, error: String(error) });
+      return null;
     }
+  }
+
+  private read(skill: Skill): Promise<SkillBody> {
+    return readSkillBody(skill, { kept: this.bodies.get(skill.file), broken: this.isBroken(skill), roots: this.rootsOf(skill) });
+  }
+
+  private foundOf({ directory, stamp }: Skill): FoundSkill | undefined {
+    for (const { skills } of this.scans.values()) {
+      const found = skills.get(directory);
+      if (found !== undefined) return versionOf(toFileStamp(found.stamp)) === versionOf(stamp) ? found : undefined;
+    }
+    return undefined;
+  }
+
+  private sourced(scans: ReadonlyMap<string, SourceScan>): readonly SourcedScan[] {
+    return this.sources.map((source) => ({ source, scan: scans.get(source.directory) as SourceScan }));
   }
 
   private rememberRemoved(before: Snapshot, ids: readonly string[]): void {
@@ -201,8 +254,14 @@ class Registry implements SkillRegistry {
     return skill.diagnostics.find((diagnostic) => diagnostic.code === 'last_good_used') ?? null;
   }
 
-  private rootsOf(skill: Skill): readonly string[] {
-    return [...this.sources.filter((source) => source.label === skill.source).map((source) => source.directory), ...this.trustedLinks];
+  private rootsOf({ source }: Skill): readonly string[] {
+    let roots = this.roots.get(source);
+    if (roots === undefined) {
+      const own = this.sources.filter(({ label }) => label === source).map(({ directory }) => directory);
+      roots = [...own, ...this.trustedLinks].map((directory) => realOf(directory) ?? directory);
+      this.roots.set(source, roots);
+    }
+    return roots;
   }
 
   private folders(): readonly string[] {

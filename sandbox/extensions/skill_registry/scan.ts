@@ -170,6 +170,7 @@ class Scan {
       parsed,
       good,
       digest: null,
+      bodyTokens: null,
     };
     this.skills.set(path, found);
     this.read.push(found);

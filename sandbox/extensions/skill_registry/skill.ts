@@ -35,8 +35,10 @@ export interface Skill {
   /** Absolute path of the SKILL.md. */
   readonly file: string;
   readonly stamp: FileStamp;
-  /** Estimated from the size until the body has been read in the background. */
+  /** Of the body. */
   readonly tokens: number;
+  /** `tokens` is taken from the size, because nobody has read the body yet. */
+  readonly tokensEstimated: boolean;
   readonly state: SkillState;
   /** Why it is not offered; null when it is. */
   readonly reason: string | null;

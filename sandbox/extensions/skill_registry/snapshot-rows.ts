@@ -30,6 +30,8 @@ type StoredSkill = readonly [
   good: StoredGood | 0,
   digest: string | 0,
   realDirectory: string | 0,
+  /** -1: not counted yet. */
+  bodyTokens: number,
 ];
 type StoredGood = readonly [fields: StoredFields, tokens: number, body: GoodVersion['body']];
 /** The fields in the order of `FIELD_ORDER`; 0 stands for what most skills do not have. */
@@ -56,7 +58,8 @@ export function fromDirectory(path: string, { stamp, settled, children, links, o
   return [path, ...fromStamp(stamp, settled), children, links, oddFile, hasFiles];
 }
 
-export function fromSkill(root: string, { directory, realDirectory, file, stamp, settled, parsed, good, digest }: FoundSkill): StoredSkill {
+export function fromSkill(root: string, found: FoundSkill): StoredSkill {
+  const { directory, realDirectory, file, stamp, settled, parsed, good, digest, bodyTokens } = found;
   const diagnostics = parsed.diagnostics.map((diagnostic) => (diagnostic.file === file ? { ...diagnostic, file: undefined } : diagnostic));
   return [
     directory.slice(root.length),
@@ -69,6 +72,7 @@ export function fromSkill(root: string, { directory, realDirectory, file, stamp,
     good === null ? 0 : [fromFields(good.fields), good.tokens, good.body],
     digest ?? 0,
     realDirectory === directory ? 0 : realDirectory,
+    bodyTokens ?? -1,
   ];
 }
 
@@ -104,7 +108,7 @@ function toDirectory(
 }
 
 function toSkill(root: string, row: StoredSkill): FoundSkill {
-  const [path, fileName, mtimeNs, ctimeNs, size, inode, valid, tokens, fields, diagnostics, good, digest, realDirectory] = row;
+  const [path, fileName, mtimeNs, ctimeNs, size, inode, valid, tokens, fields, diagnostics, good, digest, realDirectory, bodyTokens] = row;
   const directory = root + path;
   const file = `${directory}/${fileName}`;
   const id = directory.slice(directory.lastIndexOf('/') + 1);
@@ -116,6 +120,7 @@ function toSkill(root: string, row: StoredSkill): FoundSkill {
     stamp: toStamp(mtimeNs, ctimeNs, size, inode),
     settled: true,
     digest: digest || null,
+    bodyTokens: bodyTokens === -1 ? null : bodyTokens,
     parsed: {
       valid,
       tokens,

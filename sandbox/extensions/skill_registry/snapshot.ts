@@ -5,7 +5,7 @@ import type { SkillFields } from './format/fields.ts';
 import type { FoundSkill, SourceScan } from './found.ts';
 import type { Skill, Snapshot, SnapshotChange } from './skill.ts';
 import type { RegistryConfig, Source } from './sources.ts';
-import { toFileStamp } from './stamp.ts';
+import { toFileStamp, versionOf } from './stamp.ts';
 
 export interface SourcedScan {
   readonly source: Source;
@@ -38,14 +38,13 @@ export function buildSnapshot(scans: readonly SourcedScan[], config: RegistryCon
   return Object.freeze({ generation: before.generation + 1, skills, all, aliases, diagnostics });
 }
 
-/** The skill that an id, a unique display name or `source/id` names; null when there is none. */
-export function findSkill(snapshot: Snapshot, reference: string): Skill | null {
-  const direct = snapshot.skills.get(reference) ?? snapshot.skills.get(snapshot.aliases.get(reference) ?? '');
-  if (direct !== undefined) return direct;
+/** The skill that an id, a unique display name or `source/id` names, in whatever state; undefined when there is none. */
+export function findSkill(snapshot: Snapshot, reference: string): Skill | undefined {
+  const winner = snapshot.skills.get(reference) ?? snapshot.skills.get(snapshot.aliases.get(reference) ?? '');
   const cut = reference.lastIndexOf('/');
-  if (cut === -1) return null;
+  if (winner !== undefined || cut === -1) return winner;
   const [source, id] = [reference.slice(0, cut), reference.slice(cut + 1)];
-  return snapshot.all.find((skill) => skill.id === id && skill.source === source) ?? null;
+  return snapshot.all.find((skill) => skill.id === id && skill.source === source);
 }
 
 /** What became different for those who ask by id. */
@@ -115,8 +114,8 @@ function refusalOf({ source, found, fields }: Candidate, filters: Filters): { st
 function toSkill({ source, found, fields }: Candidate, state: SkillState, reason: string | null, extra?: Diagnostic): Skill {
   const earlier = made.get(found);
   const count = found.parsed.diagnostics.length + (found.good ? 1 : 0) + (extra ? 1 : 0);
-  if (earlier?.state === state && earlier.reason === reason && earlier.source === source.label && earlier.diagnostics.length === count)
-    return earlier;
+  const same = earlier?.state === state && earlier.reason === reason && earlier.source === source.label;
+  if (same && earlier.diagnostics.length === count && earlier.tokensEstimated === (found.bodyTokens === null)) return earlier;
   const own = found.good === null ? found.parsed.diagnostics : [lastGoodUsed(found), ...found.parsed.diagnostics];
   const skill: Skill = {
     id: found.id,
@@ -126,7 +125,8 @@ function toSkill({ source, found, fields }: Candidate, state: SkillState, reason
     realDirectory: found.realDirectory,
     file: found.file,
     stamp: toFileStamp(found.stamp),
-    tokens: found.good?.tokens ?? found.parsed.tokens,
+    tokens: found.bodyTokens ?? found.good?.tokens ?? found.parsed.tokens,
+    tokensEstimated: found.bodyTokens === null,
     state,
     reason,
     diagnostics: extra === undefined ? own : [...own, extra],
@@ -210,7 +210,11 @@ function unknownIds(config: RegistryConfig, skills: ReadonlyMap<string, Skill>, 
 
 function isDifferent(a: Skill, b: Skill): boolean {
   if (a.file !== b.file || a.state !== b.state || a.reason !== b.reason) return true;
-  const [one, other] = [a.stamp, b.stamp];
-  if (one.mtimeNs !== other.mtimeNs || one.ctimeNs !== other.ctimeNs || one.size !== other.size || one.inode !== other.inode) return true;
-  return JSON.stringify(a) !== JSON.stringify(b);
+  if (versionOf(a.stamp) !== versionOf(b.stamp)) return true;
+  return withoutTokens(a) !== withoutTokens(b);
+}
+
+/** That tokens were counted changes nothing for anybody who read the skill. */
+function withoutTokens(skill: Skill): string {
+  return JSON.stringify({ ...skill, tokens: 0, tokensEstimated: false });
 }

@@ -38,3 +38,8 @@ export function isSettled(stamp: Stamp, now: number): boolean {
 export function toFileStamp({ mtimeNs, ctimeNs, size, inode }: Stamp): FileStamp {
   return { mtimeNs: String(mtimeNs), ctimeNs: String(ctimeNs), size: Number(size), inode: String(inode) };
 }
+
+/** One text that names a version of a file. */
+export function versionOf({ mtimeNs, ctimeNs, size, inode }: FileStamp): string {
+  return `${mtimeNs} ${ctimeNs} ${size} ${inode}`;
+}

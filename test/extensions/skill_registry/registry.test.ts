@@ -151,7 +151,7 @@ describe('the registry', () => {
     expect([...snapshot.aliases]).toEqual([['Nice Name', 'a']]);
     expect(findSkill(snapshot, 'Nice Name')?.id).toBe('a');
     expect(findSkill(snapshot, 'a')?.id).toBe('a');
-    expect(findSkill(snapshot, 'Shared')).toBeNull();
+    expect(findSkill(snapshot, 'Shared')).toBeUndefined();
   });
 
   it('S14 what an untrusted source has is listed and not offered, and hides nothing', async () => {

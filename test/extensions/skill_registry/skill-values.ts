@@ -6,7 +6,7 @@ export function skillOf(id: string, values: Partial<Skill> = {}): Skill {
   return {
     id, name: id, description: `Does what ${id} says.`, brief: null, version: null, tags: [], requires: [], examples: [], allowedTools: [], toolsets: [],
     scripts: [], defaultEnabled: true, extra: {}, source: 'sandbox/skills', directory: `/skills/${id}`, realDirectory: `/skills/${id}`,
-    file: `/skills/${id}/SKILL.md`, stamp: { mtimeNs: '1', ctimeNs: '1', size: 100, inode: '1' }, tokens: 25, state: 'offered', reason: null, diagnostics: [],
+    file: `/skills/${id}/SKILL.md`, stamp: { mtimeNs: '1', ctimeNs: '1', size: 100, inode: '1' }, tokens: 25, tokensEstimated: true, state: 'offered', reason: null, diagnostics: [],
     ...values,
   };
 }

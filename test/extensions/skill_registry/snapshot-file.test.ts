@@ -67,7 +67,7 @@ describe('the persisted index', () => {
   for (const [title, damage] of [
     ['cut short', (text: string) => text.slice(0, text.length / 2)],
     ['empty', () => ''],
-    ['of another shape', () => '[1,7]'],
+    ['of another shape', () => '[2,7]'],
     ['with a broken stamp', (text: string) => text.replace(/"\d{10,}"/, '"soon"')],
   ] as const) {
     it(`S21 an index that is ${title} is made anew, with a line`, async () => {

@@ -1,4 +1,4 @@
-import type { ContextParts, TurnInfo } from 'pith';
+import type { Clock, ContextParts, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import type { RankOptions } from '../search/ranker.ts';
 import type { RankAnswer } from '../search/skill-index.ts';
@@ -11,10 +11,13 @@ export interface CatalogPorts {
   readonly readTool: string;
   /** Ids read in a thread, the latest first. */
   recent(threadId: string): readonly string[];
+  readonly clock: Clock;
   rank(snapshot: Snapshot, query: string, options: RankOptions): Promise<RankAnswer>;
 }
 
 const SHOWN = 12;
+/** A turn waits no longer for its ranking: the catalog itself must not be late. */
+const RANKING_MS = 300;
 
 /** The catalog for one turn: the stable system part and, only where not all skills fit, the part for this message. */
 export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): Promise<ContextParts | null> {
@@ -22,7 +25,7 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
   const catalog = ports.cache.catalog(snapshot, turn.agent, turn.model.contextWindow);
   if (catalog.text === null) return null;
   if (catalog.complete) return { system: catalog.text };
-  const part = await messagePart(ports, snapshot, turn);
+  const part = await within(ports.clock, RANKING_MS, messagePart(ports, snapshot, turn));
   return part === null ? { system: catalog.text } : { system: catalog.text, turn: part };
 }
 
@@ -39,4 +42,17 @@ async function messagePart(ports: CatalogPorts, snapshot: Snapshot, turn: TurnIn
   }
   const recent = ports.recent(turn.threadId).flatMap((id) => offered.get(id) ?? []);
   return renderTurnPart({ ranked: [...ranked], recent, searchReady });
+}
+
+/** null where it takes longer. */
+async function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T | null> {
+  let cancel = () => {};
+  const late = new Promise<null>((resolve) => {
+    cancel = clock.after(ms, () => resolve(null));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    cancel();
+  }
 }

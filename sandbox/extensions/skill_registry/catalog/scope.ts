@@ -1,6 +1,7 @@
-import type { AgentSpec } from 'pith';
+import type { AgentSpec, SkillState } from 'pith';
 import { agentSkillsSchema, type AgentSkills } from '../config.ts';
 import type { Skill, Snapshot } from '../skill.ts';
+import { findSkill } from '../snapshot.ts';
 
 /** What one agent may see of one snapshot. */
 export interface SkillScope {
@@ -26,15 +27,11 @@ export function scopeOf(snapshot: Snapshot, agent: Pick<AgentSpec, 'keys' | 'use
 /** The skill that an agent means by an id, a unique display name or `source/id`; undefined when it may not see it. */
 export function findReadable(snapshot: Snapshot, scope: SkillScope, name: string): Skill | undefined {
   const skill = findSkill(snapshot, name);
-  return skill !== undefined && scope.readable.has(skill.id) ? skill : undefined;
+  return skill !== undefined && USABLE.has(skill.state) && scope.readable.has(skill.id) ? skill : undefined;
 }
 
-/** By id, unique display name or `source/id`, whatever an agent may see; the last also finds shadowed ones. */
-export function findSkill(snapshot: Snapshot, name: string): Skill | undefined {
-  const winner = snapshot.skills.get(name) ?? snapshot.skills.get(snapshot.aliases.get(name) ?? '');
-  if (winner !== undefined || !name.includes('/')) return winner;
-  return snapshot.all.find((skill) => (skill.state === 'offered' || skill.state === 'shadowed') && `${skill.source}/${skill.id}` === name);
-}
+/** A shadowed skill is used by those who name its source. */
+const USABLE: ReadonlySet<SkillState> = new Set(['offered', 'shadowed']);
 
 /** The values of the agent key `skills`; throws when they are not valid. */
 export function agentSkills(agent: Pick<AgentSpec, 'keys'>): AgentSkills {

@@ -1,8 +1,10 @@
 import type { Command, CommandContext, JsonValue } from 'pith';
+import type { Ranked } from '../search/ranker.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import type { SkillAgent } from './agent.ts';
 import { withRegistry } from './open-registry.ts';
 import { diagnosticJson, diagnosticText } from './rows.ts';
+import { rank } from './search.ts';
 import { wantedSkill } from './wanted.ts';
 
 /** How deep a ranking is looked into. */
@@ -18,7 +20,7 @@ export function explain(context: CommandContext): Command {
       { name: 'text', type: 'string', description: 'a request to rank it for' },
     ],
     run: (input, io) =>
-      withRegistry(context, async (_registry, snapshot) => {
+      withRegistry(context, async (registry, snapshot) => {
         const skill = wantedSkill(snapshot, String(input.arguments['id']));
         const agentId = input.options['agent'];
         const agent = typeof agentId === 'string' ? await (await import('./agent.ts')).findAgent(context, agentId) : null;
@@ -26,7 +28,7 @@ export function explain(context: CommandContext): Command {
         const report = {
           ...placeOf(skill, snapshot),
           catalog: await catalogOf(skill, snapshot, agent, context.id),
-          ...(typeof text === 'string' ? { ranking: await rankingOf(skill, snapshot, text) } : {}),
+          ...(typeof text === 'string' ? { ranking: await rankingOf(skill, text, (k) => rank(context, registry, snapshot, text, { k })) } : {}),
         };
         if (io.wantsJson) io.json(report);
         else for (const line of linesOf(skill, report)) io.print(line);
@@ -96,9 +98,12 @@ function whyNot(skill: Skill, agent: SkillAgent | null, inCatalog: boolean, read
   return reads ? null : `the agent does not hold ${extensionId}/read_skill (uses_tools)`;
 }
 
-async function rankingOf(skill: Skill, snapshot: Snapshot, text: string): Promise<NonNullable<Report['ranking']>> {
-  const { rankerOf } = await import('./search.ts');
-  const ranked = (await rankerOf(snapshot)).rank(text, { k: DEPTH });
+async function rankingOf(
+  skill: Skill,
+  text: string,
+  rankFor: (k: number) => Promise<readonly Ranked[]>,
+): Promise<NonNullable<Report['ranking']>> {
+  const ranked = await rankFor(DEPTH);
   const index = skill.state === 'offered' ? ranked.findIndex(({ id }) => id === skill.id) : -1;
   const found = ranked[index];
   return { text, rank: index === -1 ? null : index + 1, of: ranked.length, score: found?.score ?? null, why: found?.why ?? [] };
@@ -108,7 +113,7 @@ function* linesOf(skill: Skill, { shadows, catalog, ranking }: Report): Iterable
   yield `${skill.id}: ${skill.state}${skill.reason === null ? '' : `, ${skill.reason}`}`;
   yield `found in ${skill.source}: ${skill.file}`;
   for (const file of shadows) yield `shadows ${file}`;
-  yield `about ${skill.tokens} tokens`;
+  yield `${skill.tokensEstimated ? 'about ' : ''}${skill.tokens} tokens`;
   yield `catalog${catalog.agent === null ? '' : ` of ${catalog.agent}`}: ${catalog.offered ? 'yes' : 'no'}, ${catalog.why}`;
   yield `line: ${catalog.line}`;
   if (catalog.withinBudget !== null)

@@ -2,7 +2,7 @@ import type { Command, CommandContext, CommandIO } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import type { SkillRegistry } from '../registry.ts';
 import { withRegistry } from './open-registry.ts';
-import { diagnosticText, skillJson, table } from './rows.ts';
+import { diagnosticText, skillJson, table, tokensText } from './rows.ts';
 
 export function list(context: CommandContext): Command {
   return {
@@ -27,7 +27,7 @@ function print(shown: readonly Skill[], snapshot: Snapshot, registry: SkillRegis
       skill.id,
       skill.state,
       skill.source,
-      `~${skill.tokens}`,
+      tokensText(skill),
       ...(all ? [skill.version ?? ''] : []),
       skill.reason ?? skill.description,
     ]);

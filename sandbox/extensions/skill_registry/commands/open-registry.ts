@@ -24,7 +24,7 @@ export async function withRegistry<T>(
   context: CommandContext,
   run: (registry: SkillRegistry, snapshot: Snapshot) => Promise<T> | T,
 ): Promise<T> {
-  const registry = createRegistry(registryOptions(context));
+  const registry = createRegistry({ ...registryOptions(context), keepsBodies: false });
   try {
     return await run(registry, await registry.refresh());
   } finally {

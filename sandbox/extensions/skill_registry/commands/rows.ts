@@ -30,6 +30,11 @@ export function diagnosticJson({ severity, code, message, file, line, column, cu
   };
 }
 
+/** `~` says that nobody has read the body yet. */
+export function tokensText({ tokens, tokensEstimated }: Skill): string {
+  return `${tokensEstimated ? '~' : ''}${tokens}`;
+}
+
 /** `file:line:column: severity: message; cure`, the place as far as it is known. */
 export function diagnosticText({ severity, message, file, line, column, cure }: Diagnostic): string {
   const place = file === undefined ? '' : `${[file, line, column].filter((part) => part !== undefined).join(':')}: `;

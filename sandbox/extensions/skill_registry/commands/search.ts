@@ -1,6 +1,7 @@
 import type { Command, CommandContext } from 'pith';
-import type { Ranked, SkillRanker } from '../search/ranker.ts';
-import type { Skill, Snapshot } from '../skill.ts';
+import type { SkillRegistry } from '../registry.ts';
+import type { Ranked, RankOptions } from '../search/ranker.ts';
+import type { Snapshot } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
 import { table } from './rows.ts';
 
@@ -11,10 +12,10 @@ export function search(context: CommandContext): Command {
     arguments: [{ name: 'query', description: 'words of the request', required: true, variadic: true }],
     options: [{ name: 'limit', short: 'k', type: 'number', default: 8, description: 'how many at most' }],
     run: (input, io) =>
-      withRegistry(context, async (_registry, snapshot) => {
+      withRegistry(context, async (registry, snapshot) => {
         const query = [input.arguments['query'] ?? []].flat().join(' ');
         const k = Math.max(1, Math.trunc(Number(input.options['limit'] ?? 8)));
-        const ranked = (await rankerOf(snapshot)).rank(query, { k });
+        const ranked = await rank(context, registry, snapshot, query, { k });
         if (io.wantsJson) io.json(ranked.map(({ id, score, why }) => ({ id, score, why })));
         else if (ranked.length === 0) io.print(`No skill matches '${query}'. See pith skills list.`);
         else io.print(table([['ID', 'SCORE', 'MATCHED', 'DESCRIPTION'], ...ranked.map((one) => rowOf(one, snapshot))], io.columns || 120));
@@ -22,19 +23,23 @@ export function search(context: CommandContext): Command {
   };
 }
 
-/** Every offered skill, bodies too. */
-export async function rankerOf(snapshot: Snapshot): Promise<SkillRanker> {
-  const { createRanker } = await import('../search/bm25f.ts');
-  const { documentOf, fullDocumentOf } = await import('../search/document.ts');
-  const ranker = createRanker();
-  for (const skill of snapshot.skills.values()) {
-    if (isOffered(skill)) ranker.upsert((await fullDocumentOf(skill)) ?? documentOf(skill));
+/** Ranks by every body: what is not in the stored index is read first, and is in it afterwards. */
+export async function rank(
+  context: CommandContext,
+  registry: SkillRegistry,
+  snapshot: Snapshot,
+  query: string,
+  options: RankOptions,
+): Promise<readonly Ranked[]> {
+  const { openIndex } = await import('../search/open-index.ts');
+  const index = openIndex(context, registry);
+  try {
+    await index.sync(snapshot);
+    await index.settled();
+    return (await index.rank(snapshot, query, options)).ranked;
+  } finally {
+    await index.close();
   }
-  return ranker;
-}
-
-function isOffered(skill: Skill): boolean {
-  return skill.state === 'offered';
 }
 
 function rowOf({ id, score, why }: Ranked, snapshot: Snapshot): string[] {

@@ -31,14 +31,14 @@ export function show(context: CommandContext): Command {
   };
 }
 
-function factsOf({ id, name, state, reason, source, file, tokens, version, description }: Skill): Record<string, JsonValue> {
+function factsOf({ id, name, state, reason, source, file, tokens, tokensEstimated, version, description }: Skill): Record<string, JsonValue> {
   return {
     id,
     name: name === id ? null : name,
     state: reason === null ? state : `${state}: ${reason}`,
     source,
     path: file,
-    tokens: `about ${tokens}`,
+    tokens: tokensEstimated ? `about ${tokens}` : String(tokens),
     version,
     description,
   };

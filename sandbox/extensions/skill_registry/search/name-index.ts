@@ -4,6 +4,8 @@ import { plain } from './tokens.ts';
 export const NAME_MATCH = { none: 0, contained: 1, prefix: 2, exact: 3 } as const;
 
 interface Keys {
+  readonly name: string;
+  readonly tags: readonly string[];
   readonly own: readonly string[];
   readonly all: readonly string[];
 }
@@ -17,8 +19,14 @@ export class NameIndex {
 
   set(id: string, name: string, tags: readonly string[]): void {
     const own = [...new Set([plain(id), plain(name)])];
-    this.#keys.set(id, { own, all: [...new Set([...own, id.toLowerCase(), name.toLowerCase(), ...tags.map((tag) => tag.toLowerCase()), ...tags.map(plain)])] });
+    this.#keys.set(id, { name, tags, own, all: [...new Set([...own, id.toLowerCase(), name.toLowerCase(), ...tags.map((tag) => tag.toLowerCase()), ...tags.map(plain)])] });
     this.#joined = null;
+  }
+
+  /** The name and tags that an id was given with. */
+  keysOf(id: string): { readonly name: string; readonly tags: readonly string[] } {
+    const { name, tags } = this.#keys.get(id)!;
+    return { name, tags };
   }
 
   delete(id: string): void {

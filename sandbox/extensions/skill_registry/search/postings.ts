@@ -1,8 +1,13 @@
 /** How often one term occurs in each field of each document: document numbers ascending, counts packed into one word. */
 export class Posting {
   /** document, packed counts, document, packed counts, … */
-  entries = new Uint32Array(4);
-  length = 0;
+  entries: Uint32Array;
+  length: number;
+
+  constructor(entries = new Uint32Array(4), length = 0) {
+    this.entries = entries;
+    this.length = length;
+  }
 
   push(document: number, counts: number): void {
     if (this.length * 2 === this.entries.length) {
@@ -43,17 +48,21 @@ export class Posting {
   }
 }
 
-/** Where each field's count lies in the packed word: its lowest bit and its greatest count. */
+/** Where each field's count lies in the packed word: its lowest bit and its greatest count. The body lies lowest, so that most words are small. */
 export const PACKING = [
-  { shift: 0, max: 15 },
-  { shift: 4, max: 15 },
-  { shift: 8, max: 63 },
-  { shift: 14, max: 255 },
+  { shift: 8, max: 15 },
+  { shift: 12, max: 15 },
+  { shift: 16, max: 63 },
   { shift: 22, max: 255 },
+  { shift: 0, max: 255 },
 ] as const;
 
 /** Adds one occurrence in `field` to packed counts. */
 export function countIn(packed: number, field: number): number {
   const { shift, max } = PACKING[field]!;
   return ((packed >>> shift) & max) === max ? packed : packed + (1 << shift);
+}
+
+export function hasCountOutsideBody(packed: number): boolean {
+  return packed > PACKING[4].max;
 }

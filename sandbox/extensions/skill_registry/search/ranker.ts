@@ -1,6 +1,8 @@
 /** What can be searched of one skill. `headings` and `body` are empty until the body has been read. */
 export interface SearchDocument {
   readonly id: string;
+  /** Names the version of the file that `body` was read from; empty until it has been read. */
+  readonly version: string;
   readonly name: string;
   readonly description: string;
   readonly tags: readonly string[];
@@ -33,4 +35,16 @@ export interface SkillRanker {
   remove(id: string): void;
   /** Best first, at most `k`; empty when nothing matches well. Equal scores are sorted by id. */
   rank(query: string, options: RankOptions): readonly Ranked[];
+}
+
+/** A ranker that can be written down and brought back. Both work in pieces, between which others may work. */
+export interface StoredRanker extends SkillRanker {
+  /** Ids of all documents. */
+  known(): Iterable<string>;
+  /** The version that a document was given with; null when there is none of that id. */
+  versionOf(id: string): string | null;
+  /** The bytes to store; null at the end says that they became useless meanwhile. */
+  dump(): Iterable<Uint8Array | null>;
+  /** Only into an empty ranker. Throws where the bytes are not what `dump` made; the ranker is then of no use. */
+  restore(bytes: Uint8Array): Iterable<void>;
 }

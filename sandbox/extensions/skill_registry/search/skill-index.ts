@@ -1,8 +1,9 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { messageOf, type Logger } from 'pith';
+import { messageOf, type Clock, type Logger } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
-import { documentOf, fullDocumentOf } from './document.ts';
-import type { Ranked, RankOptions, SkillRanker } from './ranker.ts';
+import { documentOf, documentVersion, fullDocumentOf } from './document.ts';
+import { restoreIndex, storeIndex } from './index-file.ts';
+import type { Ranked, RankOptions, StoredRanker } from './ranker.ts';
 
 export interface RankAnswer {
   readonly ranked: readonly Ranked[];
@@ -10,38 +11,60 @@ export interface RankAnswer {
   readonly ready: boolean;
 }
 
+export interface SkillIndexOptions {
+  readonly createRanker: () => StoredRanker;
+  /** Where the index is kept from one process to the next. */
+  readonly file: string;
+  /** The body of a skill that is about to be indexed; null where it cannot be read now. */
+  readBody(skill: Skill): Promise<string | null>;
+  /** Called when the bodies that were to be read have been. */
+  onRead?(): void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 /** So few bodies are read in less time than a person notices, so that a search waits for them. */
 const WAIT_FOR = 200;
+const STORE_AFTER_MS = 20_000;
+const DOCUMENTS_AT_ONCE = 50;
 
-/** Keeps a ranker in step with the newest snapshot: first the metadata, then, in the background, each changed body once. */
+/**
+ * Keeps a ranker in step with the newest snapshot: first what the last process stored, then the metadata of what changed
+ * since, then, in the background, each changed body once.
+ */
 export class SkillIndex {
-  readonly #ranker: SkillRanker;
-  readonly #logger: Logger;
+  readonly #options: SkillIndexOptions;
   readonly #known = new Map<string, Skill>();
-  #bodies: Skill[] = [];
-  #metadata: Promise<void> = Promise.resolve();
+  #ranker: StoredRanker;
+  #unread: Skill[] = [];
+  #metadata: Promise<void> | null = null;
   #reading: Promise<void> | null = null;
   #target: Snapshot | null = null;
   #closed = false;
+  #changed = false;
+  #cancelStore: (() => void) | null = null;
+  #storing: Promise<void> = Promise.resolve();
+  #storeFailed = false;
 
-  constructor(ranker: SkillRanker, logger: Logger) {
-    this.#ranker = ranker;
-    this.#logger = logger;
+  constructor(options: SkillIndexOptions) {
+    this.#options = options;
+    this.#ranker = options.createRanker();
   }
 
   /** Takes over what the snapshot changed. Resolves when the metadata can be searched; bodies follow. */
   sync(snapshot: Snapshot): Promise<void> {
-    if (this.#target !== null && this.#target.generation >= snapshot.generation) return this.#metadata;
+    const before = this.#metadata ?? this.#restore();
+    if (this.#target !== null && this.#target.generation >= snapshot.generation) return before;
     this.#target = snapshot;
-    this.#metadata = this.#metadata.then(() => this.#takeMetadata(snapshot));
-    void this.#metadata.then(() => this.#readBodies());
+    this.#metadata = before.then(() => this.#takeMetadata(snapshot));
+    void this.#metadata.then(() => this.#readUnread());
     return this.#metadata;
   }
 
   async rank(snapshot: Snapshot, query: string, options: RankOptions): Promise<RankAnswer> {
     await this.sync(snapshot);
-    if (this.#bodies.length <= WAIT_FOR) await this.settled();
-    return { ranked: this.#ranker.rank(query, options), ready: this.#bodies.length === 0 && this.#reading === null };
+    if (this.#unread.length <= WAIT_FOR) await this.settled();
+    return { ranked: this.#ranker.rank(query, options), ready: this.#unread.length === 0 && this.#reading === null };
   }
 
   /** Resolves when every body that is known of has been read. */
@@ -50,52 +73,89 @@ export class SkillIndex {
     await this.#reading;
   }
 
-  close(): void {
+  /** Stops reading and stores what there is. */
+  async close(): Promise<void> {
     this.#closed = true;
-    this.#bodies = [];
+    this.#unread = [];
+    await this.settled();
+    await this.#store();
+  }
+
+  async #restore(): Promise<void> {
+    const { file, createRanker, logger } = this.#options;
+    try {
+      await restoreIndex(file, this.#ranker);
+    } catch (error) {
+      logger.warn(`the search index ${file} is of no use and is made anew: ${messageOf(error)}`);
+      this.#ranker = createRanker();
+    }
   }
 
   async #takeMetadata(snapshot: Snapshot): Promise<void> {
-    for (const id of this.#known.keys()) {
+    for (const id of [...this.#ranker.known()]) {
       if (snapshot.skills.get(id)?.state === 'offered') continue;
       this.#known.delete(id);
       this.#ranker.remove(id);
+      this.#change();
     }
     let taken = 0;
     for (const skill of snapshot.skills.values()) {
-      if (skill.state !== 'offered' || isSame(this.#known.get(skill.id), skill)) continue;
+      if (skill.state !== 'offered' || this.#known.get(skill.id) === skill) continue;
       if (this.#closed) return;
       this.#known.set(skill.id, skill);
-      this.#ranker.upsert(documentOf(skill));
-      this.#bodies.push(skill);
-      if (++taken % 50 === 0) await breathe();
+      const same = this.#ranker.versionOf(skill.id) === documentVersion(skill);
+      if (!same) this.#ranker.upsert(documentOf(skill));
+      if (!same || skill.tokensEstimated) this.#unread.push(skill);
+      if (!same && ++taken % DOCUMENTS_AT_ONCE === 0) await breathe();
     }
   }
 
-  #readBodies(): void {
-    if (this.#reading !== null || this.#bodies.length === 0) return;
+  #readUnread(): void {
+    if (this.#reading !== null || this.#unread.length === 0) return;
     this.#reading = this.#readAll().finally(() => {
       this.#reading = null;
-      this.#readBodies();
+      this.#options.onRead?.();
+      this.#readUnread();
     });
   }
 
   async #readAll(): Promise<void> {
-    for (let skill = this.#bodies.shift(); skill !== undefined && !this.#closed; skill = this.#bodies.shift()) {
+    const { readBody, logger } = this.#options;
+    for (let skill = this.#unread.shift(); skill !== undefined && !this.#closed; skill = this.#unread.shift()) {
       try {
-        const document = await fullDocumentOf(skill);
-        if (document === null || this.#known.get(skill.id) !== skill) continue; // gone or changed meanwhile
-        this.#ranker.upsert(document);
+        const body = await readBody(skill);
+        if (body === null || this.#known.get(skill.id) !== skill) continue; // gone or changed meanwhile
+        this.#ranker.upsert(fullDocumentOf(skill, body));
+        this.#change();
       } catch (error) {
-        this.#logger.warn(`skill '${skill.id}': its body is not searched: ${messageOf(error)}`);
+        logger.warn(`skill '${skill.id}': its body is not searched: ${messageOf(error)}`);
       }
       await breathe();
     }
   }
-}
 
-function isSame(before: Skill | undefined, now: Skill): boolean {
-  if (before === undefined || before === now) return before === now;
-  const [a, b] = [before.stamp, now.stamp];
-  return before.file === now.file && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.size === b.size && a.inode === b.inode;
+  #change(): void {
+    this.#changed = true;
+    if (!this.#closed) this.#cancelStore ??= this.#options.clock.after(STORE_AFTER_MS, () => void this.#store());
+  }
+
+  #store(): Promise<void> {
+    this.#cancelStore?.();
+    this.#cancelStore = null;
+    this.#storing = this.#storing.then(() => this.#storeNow());
+    return this.#storing;
+  }
+
+  async #storeNow(): Promise<void> {
+    if (!this.#changed) return;
+    const { file, logger } = this.#options;
+    this.#changed = false;
+    try {
+      if (!(await storeIndex(file, this.#ranker))) this.#change();
+      this.#storeFailed = false;
+    } catch (error) {
+      if (!this.#storeFailed) logger.warn(`the search index cannot be written to ${file}: ${messageOf(error)}; the next start reads every skill again`);
+      this.#storeFailed = true;
+    }
+  }
 }
