@@ -151,12 +151,12 @@ describe('pith doctor in that sandbox', () => {
         all,
       ).toContain(neighbour.code);
       const finding = found.find(({ code }) => code === neighbour.code) as Diagnostic & { state?: string };
-      if (neighbour.state) expect(finding.state ?? neighbour.state, all).toBe(neighbour.state);
+      expect(finding.state ?? neighbour.state, all).toBe(neighbour.state);
       expect(`${finding.message}; ${finding.cure}`, all).toMatch(neighbour.says);
       expect(finding.cure, all).toBeTruthy();
       const [file, line] = neighbour.at.split(':');
       expect(finding.file, all).toBe(path.join(folder.sandbox, file as string));
-      if (line !== undefined) expect(finding.line, all).toBe(Number(line));
+      expect(line === undefined || finding.line === Number(line), all).toBe(true);
       expect(text.out).toContain(neighbour.kind === 'settings' || neighbour.kind === 'skill' ? neighbour.at : neighbour.id);
     },
   );

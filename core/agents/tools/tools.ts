@@ -52,8 +52,11 @@ async function resolveEntry(entry: string, extensions: ExtensionsPort): Promise<
       `correct the name, or add the extension '${extensionId}'`,
     );
   }
-  if (state !== 'active' && state !== 'idle')
-    return degraded(`the tools of '${entry}' are missing: the extension is ${state}`, extensionId);
+  if (!runs(extensions, extensionId)) {
+    // In the words of the attempt that failed, so that both are one notice.
+    const why = await extensions.tools(extensionId).then(() => `the extension is ${state}`, messageOf);
+    return degraded(`the tools of '${entry}' are missing: ${why}`, extensionId);
+  }
   let offered: readonly ToolDescriptor[];
   try {
     offered = await extensions.tools(extensionId);
