@@ -363,7 +363,8 @@ describe('the command line itself', () => {
         return String((error as { stdout: string }).stdout); // doctor exits 1 here
       }
     };
-    expect(output({})).toMatch(/\u001B\[\d+m/u);
-    expect(output({ NO_COLOR: '1' })).not.toMatch(/\u001B\[\d+m/u);
+    const colour = '\u001B[3';
+    expect(output({})).toContain(colour);
+    expect(output({ NO_COLOR: '1' })).not.toContain(colour);
   });
 });

@@ -65,8 +65,7 @@ beforeAll(async () => {
   }));
   server.script({ calls }, { text: 'ok' });
   const turn = await pith.run('hello');
-  expect(turn.reason).toBe('done');
-  expect(turn.results).toHaveLength(5);
+  if (turn.results.length !== calls.length) throw new Error(`the tools were not called: ${JSON.stringify(turn.events)}`);
   for (const message of [`Incorrect API key provided: ${CANARY}`, `${CANARY} is not known here`, `no access with ${FORMS.base64}`])
     server.script({ status: 401, error: { message } });
   server.script({ text: 'half', streamError: { message: `the stream of ${CANARY} broke` } });
