@@ -1,7 +1,17 @@
 import {
   PithError,
-  type CommandProvider, type ContextParts, type ContextProvider, type Diagnostic, type ExtensionContext, type ServiceProvider,
-  type SkillContent, type SkillProvider, type SkillSummary, type Tool, type ToolProvider, type TurnInfo,
+  type CommandProvider,
+  type ContextParts,
+  type ContextProvider,
+  type Diagnostic,
+  type ExtensionContext,
+  type ServiceProvider,
+  type SkillContent,
+  type SkillProvider,
+  type SkillSummary,
+  type Tool,
+  type ToolProvider,
+  type TurnInfo,
 } from 'pith';
 import { catalogParts } from './catalog/catalog-context.ts';
 import { ScopeCache } from './catalog/scope-cache.ts';
@@ -59,7 +69,13 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     if (!this.#enabled) return null;
     const { rank } = this.#ports();
     const { id, clock } = this.#context;
-    const ports = { cache: this.#cache, readTool: `${id}/read_skill`, rank, clock, recent: (threadId: string) => this.#memory.recent(threadId) };
+    const ports = {
+      cache: this.#cache,
+      readTool: `${id}/read_skill`,
+      rank,
+      clock,
+      recent: (threadId: string) => this.#memory.recent(threadId),
+    };
     return catalogParts(ports, await this.#turns.begin(turn.id), turn);
   }
 
@@ -69,7 +85,8 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   }
 
   async getSkillContent(id: string): Promise<SkillContent> {
-    if (!this.#enabled) throw new PithError('skills_disabled', 'skills are switched off', { cure: "set 'skills.enabled: true' or leave out --no-skills" });
+    if (!this.#enabled)
+      throw new PithError('skills_disabled', 'skills are switched off', { cure: "set 'skills.enabled: true' or leave out --no-skills" });
     await this.#registry.refreshIfOlderThan(FRESH_MS);
     return contentOf(this.#registry, id);
   }

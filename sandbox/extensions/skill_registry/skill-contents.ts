@@ -10,11 +10,19 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
   if (skill === undefined) {
     const last = registry.lastGood(name);
     if (last === null) throw notFound(name, [...snapshot.skills.keys()]);
-    return { ...identity(last.skill), sha256: last.body.sha256, body: last.body.body, stale: `skill '${name}' was removed; this is its last good version` };
+    return {
+      ...identity(last.skill),
+      sha256: last.body.sha256,
+      body: last.body.body,
+      stale: `skill '${name}' was removed; this is its last good version`,
+    };
   }
   if (skill.state !== 'offered' && skill.state !== 'shadowed') {
     const reason = skill.reason ?? skill.state;
-    throw new PithError('skill_not_offered', `skill '${skill.id}' is ${skill.state}: ${reason}`, { where: skill.file, cure: CURES[skill.state] });
+    throw new PithError('skill_not_offered', `skill '${skill.id}' is ${skill.state}: ${reason}`, {
+      where: skill.file,
+      cure: CURES[skill.state],
+    });
   }
   const { body, sha256, stale } = await registry.readBody(skill);
   return { ...identity(skill), sha256, body, ...(stale === undefined ? {} : { stale }) };
@@ -23,7 +31,14 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
 export function summaryOf(skill: Skill): SkillSummary {
   const { id, name, description, source, file, state, tokens, version, reason, diagnostics } = skill;
   return {
-    id, name, description, source, path: file, state, tokens, diagnostics,
+    id,
+    name,
+    description,
+    source,
+    path: file,
+    state,
+    tokens,
+    diagnostics,
     ...(version === null ? {} : { version }),
     ...(reason === null ? {} : { reason }),
   };

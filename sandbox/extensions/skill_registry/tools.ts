@@ -23,14 +23,17 @@ export function createTools(ports: ToolPorts): readonly Tool[] {
 function listSkills(ports: ToolPorts): Tool {
   return defineTool({
     name: 'list_skills',
-    description: 'Finds skills for a request, best first; without a query lists all by id. A skill holds instructions and knowledge for a kind of task.',
+    description:
+      'Finds skills for a request, best first; without a query lists all by id. A skill holds instructions and knowledge for a kind of task.',
     input: z.object({
       query: z.string().default('').describe('What is to be done, in a few words; empty lists all.'),
       limit: z.int().min(1).max(50).default(8),
       offset: z.int().min(0).default(0),
     }),
     effect: 'read',
-    present: presenter('list_skills', ({ count, total }) => (typeof count === 'number' && typeof total === 'number' ? `${count} of ${total} skills listed` : null)),
+    present: presenter('list_skills', ({ count, total }) =>
+      typeof count === 'number' && typeof total === 'number' ? `${count} of ${total} skills listed` : null,
+    ),
     async execute(input, call) {
       const snapshot = await ports.pinned(call.turn);
       const scope = ports.scope(snapshot, call.turn.agent);
@@ -75,7 +78,8 @@ function readFile(ports: ToolPorts): Tool {
       const [id, path] = [textIn(metadata, 'skill_id'), textIn(metadata, 'path')];
       return id === null || path === null ? null : `Resource ${path} of ${id} read`;
     }),
-    execute: ({ skill_id, path, part }, call) => withSkill(ports, skill_id, call, (skill) => readSkillResource(skill, path, part, call.signal)),
+    execute: ({ skill_id, path, part }, call) =>
+      withSkill(ports, skill_id, call, (skill) => readSkillResource(skill, path, part, call.signal)),
   });
 }
 

@@ -9,24 +9,42 @@ import { renderTurnPart } from '../../../sandbox/extensions/skill_registry/catal
 import { agentOf, skillOf, snapshotOf } from './skill-values.ts';
 
 const many = (count: number, values: Parameters<typeof skillOf>[1] = {}) =>
-  Array.from({ length: count }, (_, at) => skillOf(`skill-${String(at).padStart(5, '0')}`, { description: `Number ${at} handles a kind of document that people send around. More.`, ...values }));
+  Array.from({ length: count }, (_, at) =>
+    skillOf(`skill-${String(at).padStart(5, '0')}`, {
+      description: `Number ${at} handles a kind of document that people send around. More.`,
+      ...values,
+    }),
+  );
 
 /** Texts of many scripts, and of none. */
 const SCRIPTS = [
-  'Erstellt und bearbeitet Tabellen mit Formeln, Diagrammen und Auswertungen für Geschäftsberichte', '创建和编辑电子表格，包括公式、图表和数据分析，用于商业报告',
-  'ビジネスレポート用の数式、グラフ、データ分析を含むスプレッドシートを作成', 'สร้างและแก้ไขสเปรดชีตที่มีสูตร แผนภูมิ และการวิเคราะห์ข้อมูล',
-  'व्यावसायिक रिपोर्ट के लिए सूत्रों और चार्ट के साथ स्प्रेडशीट बनाएं', 'إنشاء وتحرير جداول البيانات بالصيغ والرسوم البيانية', 'Создаёт и редактирует таблицы с формулами',
-  '비즈니스 보고서를 위한 수식, 차트 및 데이터 분석이 포함된 스프레드시트', '🎉🚀✨🔥💡📊🧪🛠️📚🎨🐍🦀🎉🚀✨🔥💡📊🧪🛠️📚🎨🐍🦀', 'a94a8fe5ccb19ba61c4c0873d391e987982fbbd3',
-  '!!!@@@###$$$%%%^^^&&&***((()))___+++', 'İş raporları için formüller, grafikler ve veri analizi içeren tablolar oluşturur', 'ለንግድ ሪፖርቶች ቀመሮችን፣ ቻርቶችን እና የውሂብ ትንተናን',
+  'Erstellt und bearbeitet Tabellen mit Formeln, Diagrammen und Auswertungen für Geschäftsberichte',
+  '创建和编辑电子表格，包括公式、图表和数据分析，用于商业报告',
+  'ビジネスレポート用の数式、グラフ、データ分析を含むスプレッドシートを作成',
+  'สร้างและแก้ไขสเปรดชีตที่มีสูตร แผนภูมิ และการวิเคราะห์ข้อมูล',
+  'व्यावसायिक रिपोर्ट के लिए सूत्रों और चार्ट के साथ स्प्रेडशीट बनाएं',
+  'إنشاء وتحرير جداول البيانات بالصيغ والرسوم البيانية',
+  'Создаёт и редактирует таблицы с формулами',
+  '비즈니스 보고서를 위한 수식, 차트 및 데이터 분석이 포함된 스프레드시트',
+  '🎉🚀✨🔥💡📊🧪🛠️📚🎨🐍🦀🎉🚀✨🔥💡📊🧪🛠️📚🎨🐍🦀',
+  'a94a8fe5ccb19ba61c4c0873d391e987982fbbd3',
+  '!!!@@@###$$$%%%^^^&&&***((()))___+++',
+  'İş raporları için formüller, grafikler ve veri analizi içeren tablolar oluşturur',
+  'ለንግድ ሪፖርቶች ቀመሮችን፣ ቻርቶችን እና የውሂብ ትንተናን',
 ];
 
 describe('the form', () => {
   it('S30 is a head, one line a skill, and how to load one', () => {
-    const skills = [skillOf('extension-development', { description: 'How to create and modify extensions for Pith. Use it often.' }), skillOf('pdf', { brief: 'Short words', description: 'Long words.' })];
+    const skills = [
+      skillOf('extension-development', { description: 'How to create and modify extensions for Pith. Use it often.' }),
+      skillOf('pdf', { brief: 'Short words', description: 'Long words.' }),
+    ];
     expect(renderCatalog(skills, { budget: 600 })).toEqual({
       complete: true,
       text: [
-        '[Available Skills]', '• `extension-development` — How to create and modify extensions for Pith.', '• `pdf` — Short words',
+        '[Available Skills]',
+        '• `extension-development` — How to create and modify extensions for Pith.',
+        '• `pdf` — Short words',
         'Use read_skill(skill_id) to load full instructions.',
       ].join('\n'),
     });
@@ -64,9 +82,14 @@ describe('the form', () => {
 
 describe('the scope', () => {
   const snapshot = snapshotOf([
-    skillOf('draw', { name: 'Drawing Things' }), skillOf('pdf-fill'), skillOf('pdf-merge'), skillOf('off', { state: 'disabled', reason: 'no' }), skillOf('wild', { state: 'untrusted' }),
+    skillOf('draw', { name: 'Drawing Things' }),
+    skillOf('pdf-fill'),
+    skillOf('pdf-merge'),
+    skillOf('off', { state: 'disabled', reason: 'no' }),
+    skillOf('wild', { state: 'untrusted' }),
   ]);
-  const catalogOf = (skills: unknown, usesSkills: string[] = []) => scopeOf(snapshot, agentOf({ keys: skills === undefined ? {} : { skills }, usesSkills })).catalog.map(({ id }) => id);
+  const catalogOf = (skills: unknown, usesSkills: string[] = []) =>
+    scopeOf(snapshot, agentOf({ keys: skills === undefined ? {} : { skills }, usesSkills })).catalog.map(({ id }) => id);
 
   it('S31 shows what is offered and what allow and deny leave, by globs', () => {
     expect(catalogOf(undefined)).toEqual(['draw', 'pdf-fill', 'pdf-merge']);
@@ -107,7 +130,11 @@ describe('the budget', () => {
 
   it.each([0, 1, 7, 30, 60, 100, 300, 1000, 10_000])('R10 is never exceeded with %i skills, by two tokenisers', (count) => {
     for (const budget of [100, 600, 2000]) {
-      for (const skills of [many(count), many(count, { tags: ['writing'] }), many(count).map((skill, at) => ({ ...skill, tags: [`tag-${at % 997}`] }))]) {
+      for (const skills of [
+        many(count),
+        many(count, { tags: ['writing'] }),
+        many(count).map((skill, at) => ({ ...skill, tags: [`tag-${at % 997}`] })),
+      ]) {
         const text = renderCatalog(skills, { budget, pinned: skills.slice(0, 200).map(({ id }) => id) }).text ?? '';
         expect(countTokens(text)).toBeLessThanOrEqual(budget);
         expect(countOlder(text)).toBeLessThanOrEqual(budget);
@@ -126,11 +153,19 @@ describe('the budget', () => {
   it('R11 gives every skill its line, sorted by id, when all fit', () => {
     const { text, complete } = renderCatalog([...snapshotOf(many(30).reverse()).skills.values()], { budget: 2000 });
     expect(complete).toBe(true);
-    expect(text!.split('\n').slice(1, -1).map((line) => line.slice(3, 14))).toEqual(many(30).map(({ id }) => id));
+    expect(
+      text!
+        .split('\n')
+        .slice(1, -1)
+        .map((line) => line.slice(3, 14)),
+    ).toEqual(many(30).map(({ id }) => id));
   });
 
   it('R12 keeps the lines of pinned skills and names the rest by first tag or source when not all fit', () => {
-    const skills = [...many(60, { description: 'word '.repeat(60) }), skillOf('zebra', { tags: ['animals', 'other'], description: 'word '.repeat(60) })];
+    const skills = [
+      ...many(60, { description: 'word '.repeat(60) }),
+      skillOf('zebra', { tags: ['animals', 'other'], description: 'word '.repeat(60) }),
+    ];
     const { text, complete } = renderCatalog(skills, { budget: 1000, pinned: ['skill-00031'] });
     const lines = text!.split('\n');
     expect(complete).toBe(false);
@@ -144,7 +179,12 @@ describe('the budget', () => {
   it('R12 counts groups when names do not fit, and still says how many there are', () => {
     const skills = many(10_000).map((skill, at) => ({ ...skill, tags: [at % 3 === 0 ? 'writing' : 'data'] }));
     const lines = renderCatalog(skills, { budget: 600 }).text!.split('\n');
-    expect(lines).toEqual(['[Available Skills]', 'Groups: data (6666), writing (3334)', 'Use read_skill(skill_id) to load full instructions.', '10000 more — search with list_skills(query)']);
+    expect(lines).toEqual([
+      '[Available Skills]',
+      'Groups: data (6666), writing (3334)',
+      'Use read_skill(skill_id) to load full instructions.',
+      '10000 more — search with list_skills(query)',
+    ]);
     const scattered = many(10_000).map((skill, at) => ({ ...skill, tags: [`tag-${at}`] }));
     expect(renderCatalog(scattered, { budget: 600 }).text).toMatch(/, and \d+ more groups\nUse/);
   });

@@ -9,20 +9,31 @@ import { commandPaths, registryExtension, type RegistryExtension } from './regis
 import { skillText } from './skill-sandbox.ts';
 import { agentOf, callOf, turnOf } from './skill-values.ts';
 
-const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) => ({ [`sandbox/skills/${id}/SKILL.md`]: skillText({ name: id, description: `Knows all about ${id}.`, ...values }) });
+const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) => ({
+  [`sandbox/skills/${id}/SKILL.md`]: skillText({ name: id, description: `Knows all about ${id}.`, ...values }),
+});
 const crowd = (count: number): Record<string, string> =>
-  Object.assign({}, ...Array.from({ length: count }, (_, at) => skill(`topic-${String(at).padStart(3, '0')}`, { description: `Explains subject number ${at} at some length, with examples and hints for people.` }))) as Record<string, string>;
+  Object.assign(
+    {},
+    ...Array.from({ length: count }, (_, at) =>
+      skill(`topic-${String(at).padStart(3, '0')}`, {
+        description: `Explains subject number ${at} at some length, with examples and hints for people.`,
+      }),
+    ),
+  ) as Record<string, string>;
 
 async function contextOf(pith: RegistryExtension, turn: Parameters<typeof turnOf>[0] = {}): Promise<ContextParts | null> {
   return pith.extension.getContext('ignored', turnOf(turn));
 }
 
-const ended = (turnId: string) => ({ turnId, threadId: 'thread-1', reason: 'done', usage: { inputTokens: 0, outputTokens: 0 }, correlationId: 'c' }) as const;
+const ended = (turnId: string) =>
+  ({ turnId, threadId: 'thread-1', reason: 'done', usage: { inputTokens: 0, outputTokens: 0 }, correlationId: 'c' }) as const;
 
 describe('the extension', () => {
   it('S20 implements the five protocols that its manifest declares, the context at 60', async () => {
     const pith = await registryExtension({});
-    for (const protocol of [ToolProvider, ContextProvider, ServiceProvider, SkillProvider, CommandProvider]) expect(protocol.missing(pith.extension)).toEqual([]);
+    for (const protocol of [ToolProvider, ContextProvider, ServiceProvider, SkillProvider, CommandProvider])
+      expect(protocol.missing(pith.extension)).toEqual([]);
     expect(pith.extension.contextPriority).toBe(60);
     const manifest = manifestSchema().parse(parse(await readFile(path.resolve('sandbox/extensions/skill_registry/manifest.yaml'), 'utf8')));
     expect(manifest.provides).toEqual(['tool', 'context', 'service', 'skill', 'command']);
@@ -32,14 +43,23 @@ describe('the extension', () => {
   });
 
   it('S20 checks its settings and the agent key strictly', () => {
-    expect(SkillRegistryExtension.config.safeParse({}).data).toMatchObject({ enabled: true, poll_seconds: 5, max_skills: 3, scripts: { timeout_s: 60, max_args: 100 } });
+    expect(SkillRegistryExtension.config.safeParse({}).data).toMatchObject({
+      enabled: true,
+      poll_seconds: 5,
+      max_skills: 3,
+      scripts: { timeout_s: 60, max_args: 100 },
+    });
     expect(SkillRegistryExtension.config.safeParse({ pol_seconds: 3 }).success).toBe(false);
     expect(SkillRegistryExtension.agentKeys.skills.safeParse({ budget: 3 }).success).toBe(false);
   });
 
   it('S25 gives exactly the three read tools, each with effect read', async () => {
     const tools = (await registryExtension({})).extension.getTools();
-    expect(tools.filter((tool) => !tool.optIn).map((tool) => [tool.name, tool.effect])).toEqual([['list_skills', 'read'], ['read_skill', 'read'], ['read_skill_resource', 'read']]);
+    expect(tools.filter((tool) => !tool.optIn).map((tool) => [tool.name, tool.effect])).toEqual([
+      ['list_skills', 'read'],
+      ['read_skill', 'read'],
+      ['read_skill_resource', 'read'],
+    ]);
   });
 
   it('S15 has neither tools nor catalog when skills are off, and says so to who binds them', async () => {
@@ -54,7 +74,12 @@ describe('the catalog of a turn', () => {
   it('S60 S24 is a system part alone where all skills fit', async () => {
     const pith = await registryExtension({ ...skill('beta'), ...skill('alpha') });
     expect(await contextOf(pith, { userTexts: ['alpha'] })).toEqual({
-      system: ['[Available Skills]', '• `alpha` — Knows all about alpha.', '• `beta` — Knows all about beta.', 'Use read_skill(skill_id) to load full instructions.'].join('\n'),
+      system: [
+        '[Available Skills]',
+        '• `alpha` — Knows all about alpha.',
+        '• `beta` — Knows all about beta.',
+        'Use read_skill(skill_id) to load full instructions.',
+      ].join('\n'),
     });
   });
 
@@ -92,7 +117,11 @@ describe('the catalog of a turn', () => {
   });
 
   it('R13 ranks by the user’s last texts, the newest first, and shows what the thread has loaded', async () => {
-    const pith = await registryExtension({ ...crowd(150), ...skill('soup', { description: 'Cooks broth.' }), ...skill('maps', { description: 'Draws cartography.' }) });
+    const pith = await registryExtension({
+      ...crowd(150),
+      ...skill('soup', { description: 'Cooks broth.' }),
+      ...skill('maps', { description: 'Draws cartography.' }),
+    });
     const followed = await contextOf(pith, { id: 'a', userTexts: ['draw some cartography', 'cook me a broth'] });
     expect(followed!.turn).toMatch(/`soup`[^]*`maps`/);
     const vague = await contextOf(pith, { id: 'b', userTexts: ['draw some cartography', 'and page three?'] });
@@ -130,7 +159,10 @@ describe('changes', () => {
     expect(await listed('turn-b')).toContain('of 2, by id');
     expect(await listed('turn-a')).toContain('of 1, by id');
     expect(await pith.read('read_skill', { skill_id: 'alpha' }, callOf({ id: 'turn-a' }))).toContain('New body.');
-    expect(await pith.call('read_skill', { skill_id: 'beta' }, callOf({ id: 'turn-a' }))).toMatchObject({ ok: false, error: { code: 'skill_not_found' } });
+    expect(await pith.call('read_skill', { skill_id: 'beta' }, callOf({ id: 'turn-a' }))).toMatchObject({
+      ok: false,
+      error: { code: 'skill_not_found' },
+    });
     expect(pith.published).toEqual([{ topic: 'skills.changed', payload: { added: ['beta'], changed: ['alpha'], removed: [] } }]);
     pith.emit('turn.ended', ended('turn-a'));
     expect(await listed('turn-a')).toContain('of 2, by id');
@@ -147,16 +179,24 @@ describe('changes', () => {
   });
 
   it('S21 searches bodies, and patches the index when one changes or goes', async () => {
-    const pith = await registryExtension({ ...skill('alpha', { body: 'Grows porcupines.\n' }), ...skill('beta', { body: 'Feeds badgers.\n' }) });
+    const pith = await registryExtension({
+      ...skill('alpha', { body: 'Grows porcupines.\n' }),
+      ...skill('beta', { body: 'Feeds badgers.\n' }),
+    });
     const find = (query: string, id: string) => pith.read('list_skills', { query }, callOf({ id }));
     expect(await find('porcupines', 'a')).toContain('`alpha`');
     await pith.write('sandbox/skills/alpha/SKILL.md', skillText({ name: 'alpha', body: 'Grows hedgehogs.\n' }));
     await pith.remove('sandbox/skills/beta');
     await pith.extension.listSkills();
-    await expect.poll(async () => {
-      await new Promise((resolve) => setImmediate(resolve));
-      return find('hedgehogs', `turn-${Math.random()}`);
-    }, { timeout: 5000 }).toContain('`alpha`');
+    await expect
+      .poll(
+        async () => {
+          await new Promise((resolve) => setImmediate(resolve));
+          return find('hedgehogs', `turn-${Math.random()}`);
+        },
+        { timeout: 5000 },
+      )
+      .toContain('`alpha`');
     expect(await find('porcupines', 'z1')).toContain('No skill matches');
     expect(await find('badgers', 'z2')).toContain('No skill matches');
   });
@@ -165,16 +205,38 @@ describe('changes', () => {
 describe('binding', () => {
   it('S50 gives the body of an offered skill by id or unique name', async () => {
     const pith = await registryExtension(skill('alpha', { name: 'The Alpha', body: 'Body {{ x }}\n' }));
-    expect(await pith.extension.getSkillContent('alpha')).toMatchObject({ id: 'alpha', name: 'The Alpha', body: 'Body {{ x }}\n', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(await pith.extension.getSkillContent('alpha')).toMatchObject({
+      id: 'alpha',
+      name: 'The Alpha',
+      body: 'Body {{ x }}\n',
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
     expect((await pith.extension.getSkillContent('The Alpha')).id).toBe('alpha');
   });
 
   it('S50 rejects what is unknown, disabled or invalid with the state and the cure', async () => {
-    const pith = await registryExtension({ ...skill('alpha'), ...skill('beta'), 'sandbox/skills/broken/SKILL.md': 'no frontmatter' }, { disabled: ['beta'] });
-    await expect(pith.extension.getSkillContent('alpa')).rejects.toMatchObject({ code: 'skill_not_found', message: expect.stringContaining('alpha') });
-    await expect(pith.extension.getSkillContent('beta')).rejects.toMatchObject({ code: 'skill_not_offered', message: expect.stringContaining('disabled'), cure: expect.any(String) });
-    await expect(pith.extension.getSkillContent('broken')).rejects.toMatchObject({ code: 'skill_not_offered', message: expect.stringContaining('invalid') });
-    expect((await pith.extension.listSkills()).map(({ id, state }) => [id, state])).toEqual([['alpha', 'offered'], ['beta', 'disabled'], ['broken', 'invalid']]);
+    const pith = await registryExtension(
+      { ...skill('alpha'), ...skill('beta'), 'sandbox/skills/broken/SKILL.md': 'no frontmatter' },
+      { disabled: ['beta'] },
+    );
+    await expect(pith.extension.getSkillContent('alpa')).rejects.toMatchObject({
+      code: 'skill_not_found',
+      message: expect.stringContaining('alpha'),
+    });
+    await expect(pith.extension.getSkillContent('beta')).rejects.toMatchObject({
+      code: 'skill_not_offered',
+      message: expect.stringContaining('disabled'),
+      cure: expect.any(String),
+    });
+    await expect(pith.extension.getSkillContent('broken')).rejects.toMatchObject({
+      code: 'skill_not_offered',
+      message: expect.stringContaining('invalid'),
+    });
+    expect((await pith.extension.listSkills()).map(({ id, state }) => [id, state])).toEqual([
+      ['alpha', 'offered'],
+      ['beta', 'disabled'],
+      ['broken', 'invalid'],
+    ]);
   });
 
   it('S51 uses a changed body at once and keeps the last good one of a removed skill', async () => {

@@ -7,22 +7,33 @@ import { registryExtension } from './registry-extension.ts';
 import { skillText } from './skill-sandbox.ts';
 import { agentOf, callOf } from './skill-values.ts';
 
-const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) => ({ [`sandbox/skills/${id}/SKILL.md`]: skillText({ name: id, description: `Knows all about ${id}.`, ...values }) });
+const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) => ({
+  [`sandbox/skills/${id}/SKILL.md`]: skillText({ name: id, description: `Knows all about ${id}.`, ...values }),
+});
 
 describe('list_skills', () => {
   it('S40 lists all by id in pages without a query, and the best first for one', async () => {
     const pith = await registryExtension({ ...skill('alpha'), ...skill('beta', { description: 'Cooks soup.' }), ...skill('gamma') });
     expect(await pith.read('list_skills', { limit: 2 }, callOf())).toBe(
-      ['Skills 1–2 of 3, by id:', '• `alpha` — Knows all about alpha.', '• `beta` — Cooks soup.', 'Use read_skill(skill_id) to load full instructions. More: the same call with offset=2.'].join('\n'),
+      [
+        'Skills 1–2 of 3, by id:',
+        '• `alpha` — Knows all about alpha.',
+        '• `beta` — Cooks soup.',
+        'Use read_skill(skill_id) to load full instructions. More: the same call with offset=2.',
+      ].join('\n'),
     );
     expect(await pith.read('list_skills', { offset: 2 }, callOf())).toContain('Skills 3–3 of 3, by id:\n• `gamma`');
     expect(await pith.read('list_skills', { offset: 9 }, callOf())).toBe('No more: there are 3.');
-    expect(await pith.read('list_skills', { query: 'how to cook a soup' }, callOf())).toContain('1–1 of 1, best first:\n• `beta` — Cooks soup. [matches: cook, soup]');
+    expect(await pith.read('list_skills', { query: 'how to cook a soup' }, callOf())).toContain(
+      '1–1 of 1, best first:\n• `beta` — Cooks soup. [matches: cook, soup]',
+    );
   });
 
   it('R2 S40 says that nothing matches well and how to list', async () => {
     const pith = await registryExtension(skill('alpha'));
-    expect(await pith.read('list_skills', { query: 'quantum physics' }, callOf())).toBe('No skill matches "quantum physics" well. list_skills() without a query lists all 1 by id.');
+    expect(await pith.read('list_skills', { query: 'quantum physics' }, callOf())).toBe(
+      'No skill matches "quantum physics" well. list_skills() without a query lists all 1 by id.',
+    );
     const empty = await registryExtension({});
     expect(await empty.read('list_skills', {}, callOf())).toBe('There are no skills.');
   });
@@ -42,12 +53,22 @@ describe('read_skill', () => {
   it('S41 returns the body in an envelope with all that is known of it', async () => {
     const body = '# Guide\n\nDo {{ this }} {% then %} $& that.\n';
     const pith = await registryExtension({
-      ...skill('alpha', { body, more: 'version: 1.2.3\nrequires: [beta]\n' }), ...skill('beta'),
-      'sandbox/skills/alpha/references/guide.md': 'text', 'sandbox/skills/alpha/.hidden': 'no',
+      ...skill('alpha', { body, more: 'version: 1.2.3\nrequires: [beta]\n' }),
+      ...skill('beta'),
+      'sandbox/skills/alpha/references/guide.md': 'text',
+      'sandbox/skills/alpha/.hidden': 'no',
     });
     const text = await pith.read('read_skill', { skill_id: 'alpha' }, callOf());
-    const sha256 = createHash('sha256').update(await readFile(path.join(pith.sandbox, 'skills/alpha/SKILL.md'))).digest('hex');
-    expect(text.split('\n').slice(0, 5)).toEqual(['[Skill: alpha]', 'version: 1.2.3', `sha256: ${sha256}`, 'source: sandbox/skills', `base directory: ${path.join(pith.sandbox, 'skills/alpha')}`]);
+    const sha256 = createHash('sha256')
+      .update(await readFile(path.join(pith.sandbox, 'skills/alpha/SKILL.md')))
+      .digest('hex');
+    expect(text.split('\n').slice(0, 5)).toEqual([
+      '[Skill: alpha]',
+      'version: 1.2.3',
+      `sha256: ${sha256}`,
+      'source: sandbox/skills',
+      `base directory: ${path.join(pith.sandbox, 'skills/alpha')}`,
+    ]);
     expect(text).toMatch(/^size: approx\. \d+ tokens$/m);
     expect(text).toContain("This skill requires: beta. Load it first if you haven't already.");
     expect(text).toContain(`\n${body}\n</skill>`);
@@ -57,7 +78,9 @@ describe('read_skill', () => {
   });
 
   it('S41 lists the first fifty files, then counts', async () => {
-    const files = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`sandbox/skills/alpha/references/f${String(at).padStart(2, '0')}.md`, 'x']));
+    const files = Object.fromEntries(
+      Array.from({ length: 60 }, (_, at) => [`sandbox/skills/alpha/references/f${String(at).padStart(2, '0')}.md`, 'x']),
+    );
     const pith = await registryExtension({ ...skill('alpha'), ...files });
     const text = await pith.read('read_skill', { skill_id: 'alpha' }, callOf());
     expect(text).toContain('- references/f49.md');
@@ -71,12 +94,17 @@ describe('read_skill', () => {
     const first = await pith.read('read_skill', { skill_id: 'long' }, callOf());
     const count = Number(/part 1\/(\d+); the next is read_skill\(skill_id="long", part=2\)/.exec(first)![1]);
     expect(count).toBeGreaterThan(2);
-    const texts = await Promise.all(Array.from({ length: count }, async (_, at) => {
-      const text = await pith.read('read_skill', { skill_id: 'long', part: at + 1 }, callOf({ threadId: 'other' }));
-      return text.slice(text.indexOf('>\n') + 2, text.lastIndexOf('\n</skill>'));
-    }));
+    const texts = await Promise.all(
+      Array.from({ length: count }, async (_, at) => {
+        const text = await pith.read('read_skill', { skill_id: 'long', part: at + 1 }, callOf({ threadId: 'other' }));
+        return text.slice(text.indexOf('>\n') + 2, text.lastIndexOf('\n</skill>'));
+      }),
+    );
     expect(texts.join('') === body).toBe(true);
-    expect(await pith.call('read_skill', { skill_id: 'long', part: count + 1 }, callOf())).toMatchObject({ ok: false, error: { code: 'part_not_found' } });
+    expect(await pith.call('read_skill', { skill_id: 'long', part: count + 1 }, callOf())).toMatchObject({
+      ok: false,
+      error: { code: 'part_not_found' },
+    });
     expect(partsOf('🦀'.repeat(50), 15).every((part) => !/\p{Cs}/u.test(part))).toBe(true);
   });
 
@@ -85,21 +113,32 @@ describe('read_skill', () => {
     const result = await pith.call('read_skill', { skill_id: 'pdf-fil' }, callOf());
     expect(result).toMatchObject({ ok: false, error: { code: 'skill_not_found' } });
     expect(!result.ok && result.error.message).toMatch(/may have been removed.*Nearest: pdf-fill.*All skills: pdf-fill, pdf-merge, soup\./);
-    expect(await pith.call('read_skill', { skill_id: '  ' }, callOf())).toMatchObject({ ok: false, error: { code: 'skill_name_required' } });
-    const crowd = await registryExtension(Object.assign({}, ...Array.from({ length: 21 }, (_, at) => skill(`s-${at}`))) as Record<string, string>);
+    expect(await pith.call('read_skill', { skill_id: '  ' }, callOf())).toMatchObject({
+      ok: false,
+      error: { code: 'skill_name_required' },
+    });
+    const crowd = await registryExtension(
+      Object.assign({}, ...Array.from({ length: 21 }, (_, at) => skill(`s-${at}`))) as Record<string, string>,
+    );
     const unknown = await crowd.call('read_skill', { skill_id: 'zzz' }, callOf());
     expect(!unknown.ok && unknown.error.message).not.toContain('s-1');
   });
 
-  it.each(['../beta', 'alpha/../beta', '/etc/passwd', 'sandbox/skills/../../beta', 'constructor', '__proto__', 'alpha/SKILL.md'])('S42 never joins the id %j to a path', async (id) => {
-    const pith = await registryExtension({ ...skill('alpha'), 'beta/SKILL.md': skillText({ name: 'beta' }) });
-    expect(await pith.call('read_skill', { skill_id: id }, callOf())).toMatchObject({ ok: false, error: { code: 'skill_not_found' } });
-  });
+  it.each(['../beta', 'alpha/../beta', '/etc/passwd', 'sandbox/skills/../../beta', 'constructor', '__proto__', 'alpha/SKILL.md'])(
+    'S42 never joins the id %j to a path',
+    async (id) => {
+      const pith = await registryExtension({ ...skill('alpha'), 'beta/SKILL.md': skillText({ name: 'beta' }) });
+      expect(await pith.call('read_skill', { skill_id: id }, callOf())).toMatchObject({ ok: false, error: { code: 'skill_not_found' } });
+    },
+  );
 
   it('S31 S42 does not know a skill that the agent may not see', async () => {
     const pith = await registryExtension({ ...skill('alpha'), ...skill('secret-plan') });
     const agent = agentOf({ keys: { skills: { deny: ['secret-*'] } } });
-    for (const [name, input] of [['read_skill', {}], ['read_skill_resource', { path: 'SKILL.md' }]] as const) {
+    for (const [name, input] of [
+      ['read_skill', {}],
+      ['read_skill_resource', { path: 'SKILL.md' }],
+    ] as const) {
       const result = await pith.call(name, { skill_id: 'secret-plan', ...input }, callOf({ agent }));
       expect(result).toMatchObject({ ok: false, error: { code: 'skill_not_found' } });
       expect(!result.ok && result.error.message).not.toContain('Nearest: secret-plan');
@@ -125,8 +164,13 @@ describe('read_skill', () => {
 
   it('S46 marks a body to be kept, and no pointer', async () => {
     const pith = await registryExtension(skill('alpha'));
-    const sha256 = createHash('sha256').update(await readFile(path.join(pith.sandbox, 'skills/alpha/SKILL.md'))).digest('hex');
-    expect(await pith.call('read_skill', { skill_id: 'alpha' }, callOf())).toMatchObject({ ok: true, retain: { key: 'alpha', digest: sha256 } });
+    const sha256 = createHash('sha256')
+      .update(await readFile(path.join(pith.sandbox, 'skills/alpha/SKILL.md')))
+      .digest('hex');
+    expect(await pith.call('read_skill', { skill_id: 'alpha' }, callOf())).toMatchObject({
+      ok: true,
+      retain: { key: 'alpha', digest: sha256 },
+    });
     expect(await pith.call('read_skill', { skill_id: 'alpha' }, callOf())).not.toHaveProperty('retain');
   });
 
@@ -147,7 +191,13 @@ describe('read_skill', () => {
 
 describe('read_skill_resource', () => {
   it('S45 reads with and without the leading references/', async () => {
-    const pith = await registryExtension({ ...skill('alpha'), 'sandbox/skills/alpha/references/deep/guide.md': 'guide', 'sandbox/skills/alpha/top.md': 'top', 'sandbox/skills/alpha/references/both.md': 'in', 'sandbox/skills/alpha/both.md': 'out' });
+    const pith = await registryExtension({
+      ...skill('alpha'),
+      'sandbox/skills/alpha/references/deep/guide.md': 'guide',
+      'sandbox/skills/alpha/top.md': 'top',
+      'sandbox/skills/alpha/references/both.md': 'in',
+      'sandbox/skills/alpha/both.md': 'out',
+    });
     const read = (file: string) => pith.read('read_skill_resource', { skill_id: 'alpha', path: file }, callOf());
     expect(await read('references/deep/guide.md')).toBe('guide');
     expect(await read('deep/guide.md')).toBe('guide');
@@ -160,7 +210,9 @@ describe('read_skill_resource', () => {
   it('S45 gives text above 1 MiB in numbered parts that join to the file', async () => {
     const text = 'ä🦀b\n'.repeat(400_000);
     const pith = await registryExtension({ ...skill('alpha'), 'sandbox/skills/alpha/big.txt': text });
-    const parts = await Promise.all([1, 2, 3, 4].map((part) => pith.read('read_skill_resource', { skill_id: 'alpha', path: 'big.txt', part }, callOf())));
+    const parts = await Promise.all(
+      [1, 2, 3, 4].map((part) => pith.read('read_skill_resource', { skill_id: 'alpha', path: 'big.txt', part }, callOf())),
+    );
     expect(parts[0]).toMatch(/^\[big\.txt, part 1\/4; the next is part=2\]\n/);
     expect(parts[3]).toMatch(/^\[big\.txt, part 4\/4; this is the last\]\n/);
     expect(parts.map((part) => part.slice(part.indexOf('\n') + 1)).join('')).toBe(text);
@@ -173,12 +225,19 @@ describe('read_skill_resource', () => {
     await pith.write('sandbox/skills/alpha/a.png', bytes);
     await pith.write('sandbox/skills/alpha/latin.bin', Buffer.from([0x61, 0xe9, 0x62]));
     const digest = createHash('sha256').update(bytes).digest('hex');
-    expect(await pith.read('read_skill_resource', { skill_id: 'alpha', path: 'a.png' }, callOf())).toBe(`Binary file a.png: image/png, 8 bytes, sha256 ${digest}. Its content is not shown.`);
-    expect(await pith.read('read_skill_resource', { skill_id: 'alpha', path: 'latin.bin' }, callOf())).toMatch(/application\/octet-stream, 3 bytes/);
+    expect(await pith.read('read_skill_resource', { skill_id: 'alpha', path: 'a.png' }, callOf())).toBe(
+      `Binary file a.png: image/png, 8 bytes, sha256 ${digest}. Its content is not shown.`,
+    );
+    expect(await pith.read('read_skill_resource', { skill_id: 'alpha', path: 'latin.bin' }, callOf())).toMatch(
+      /application\/octet-stream, 3 bytes/,
+    );
   });
 
   it('S44 reads in a skill folder that is itself a trusted link', async () => {
-    const pith = await registryExtension({ 'sandbox/shared/alpha/SKILL.md': skillText({ name: 'alpha' }), 'sandbox/shared/alpha/notes.md': 'notes' }, { trusted_links: ['sandbox/shared'] });
+    const pith = await registryExtension(
+      { 'sandbox/shared/alpha/SKILL.md': skillText({ name: 'alpha' }), 'sandbox/shared/alpha/notes.md': 'notes' },
+      { trusted_links: ['sandbox/shared'] },
+    );
     await symlink(path.join(pith.sandbox, 'shared/alpha'), path.join(pith.sandbox, 'skills/alpha'));
     expect(await pith.read('read_skill_resource', { skill_id: 'alpha', path: 'notes.md' }, callOf())).toBe('notes');
   });

@@ -23,14 +23,23 @@ afterEach(async () => {
 });
 
 /** The extension over a real sandbox, with as much of a context as it uses. `clock` moves by hand where it is given. */
-export async function registryExtension(files: Readonly<Record<string, string>>, config: Readonly<Record<string, unknown>> = {}, clock = systemClock): Promise<RegistryExtension> {
+export async function registryExtension(
+  files: Readonly<Record<string, string>>,
+  config: Readonly<Record<string, unknown>> = {},
+  clock = systemClock,
+): Promise<RegistryExtension> {
   const sandbox = await skillSandbox(files);
   const handlers: { topic: string; run: (payload: never) => unknown }[] = [];
   const published: { topic: string; payload: unknown }[] = [];
   const log = (level: string) => (message: string) => void sandbox.log.push(`${level} ${message}`);
   const context = {
-    id: 'skill_registry', directory: path.join(sandbox.sandbox, 'extensions/skill_registry'), dataDirectory: path.join(sandbox.sandbox, 'data/skill_registry'),
-    sandbox: sandbox.sandbox, config: configSchema().parse(config), clock, logger: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+    id: 'skill_registry',
+    directory: path.join(sandbox.sandbox, 'extensions/skill_registry'),
+    dataDirectory: path.join(sandbox.sandbox, 'data/skill_registry'),
+    sandbox: sandbox.sandbox,
+    config: configSchema().parse(config),
+    clock,
+    logger: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     events: {
       publish: (topic: string, payload: unknown) => void published.push({ topic, payload }),
       handle: (topic: string, run: (payload: never) => unknown) => {
@@ -49,7 +58,11 @@ export async function registryExtension(files: Readonly<Record<string, string>>,
   const call = async (name: string, input: Readonly<Record<string, unknown>>, toolCall: ToolCall) =>
     (await tool(name).execute(tool(name).input.parse(input) as JsonValue, toolCall)) as ToolResult;
   return {
-    ...sandbox, extension, published, tool, call,
+    ...sandbox,
+    extension,
+    published,
+    tool,
+    call,
     emit: (topic, payload) => handlers.filter((handler) => handler.topic === topic).forEach(({ run }) => run(payload as never)),
     async read(name, input, toolCall) {
       const result = await call(name, input, toolCall);

@@ -33,7 +33,32 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true, force: true }));
 
 const UP = [
-  '..', '%2e%2e', '%252e%252e', '..%00', '%c0%ae%c0%ae', '%uff0e%uff0e', '．．', '‥', '..;', '.. ', ' ..', '...', '....', '.%2e', '%2e.', '..\u200b', '\u202e..', '..\\', '\\..', '%2e%2e%5c', '&#46;&#46;', '\\x2e\\x2e', '~', '$HOME', '..%09', '.\u0000.',
+  '..',
+  '%2e%2e',
+  '%252e%252e',
+  '..%00',
+  '%c0%ae%c0%ae',
+  '%uff0e%uff0e',
+  '．．',
+  '‥',
+  '..;',
+  '.. ',
+  ' ..',
+  '...',
+  '....',
+  '.%2e',
+  '%2e.',
+  '..\u200b',
+  '\u202e..',
+  '..\\',
+  '\\..',
+  '%2e%2e%5c',
+  '&#46;&#46;',
+  '\\x2e\\x2e',
+  '~',
+  '$HOME',
+  '..%09',
+  '.\u0000.',
 ];
 const SEPARATORS = ['/', '//', '\\', '%2f', '%252f', '%5c', '%c0%af', '∕', '／', '/./', '\\/', '%00/', ';/'];
 const TARGETS = ['secret.txt', 'etc/passwd', 'skills/secret.txt', 'alpha-twin/secret.txt', 'no-such-file'];
@@ -41,16 +66,64 @@ const PREFIXES = ['', 'references/deep/'];
 const DEPTHS = [1, 3];
 
 function* payloads(): Iterable<string> {
-  for (const up of UP) for (const separator of SEPARATORS) for (const target of TARGETS) for (const prefix of PREFIXES) for (const depth of DEPTHS) {
-    yield prefix + `${up}${separator}`.repeat(depth) + target;
-  }
+  for (const up of UP)
+    for (const separator of SEPARATORS)
+      for (const target of TARGETS)
+        for (const prefix of PREFIXES)
+          for (const depth of DEPTHS) {
+            yield prefix + `${up}${separator}`.repeat(depth) + target;
+          }
 }
 
 const SPECIAL = [
-  '', '.', '..', '/', './', '//', '../', 'references', 'references/', 'references/..', 'references/deep', '/etc/passwd', '//etc/passwd', 'file:///etc/passwd', 'C:\\Windows\\win.ini', '\\\\host\\share',
-  '/proc/self/environ', '/dev/stdin', '/dev/fd/0', 'out.txt', './out.txt', 'references/relative.txt', 'relative.txt', 'folder/secret.txt', 'folder', 'slash/etc/passwd', 'proc/environ', 'proc/fd/0', 'zero', 'dangling',
-  'loop', 'loop/loop', 'hard.txt', './hard.txt', 'fifo', 'guide.md/x', 'references/guide.md/', 'references/guide.md/..', 'references//guide.md', 'references/./guide.md', 'references/deep/../guide.md', 'guide.md\0.png', '\0',
-  'a'.repeat(300), 'a/'.repeat(3000), 'x'.repeat(100_000), 'ä'.repeat(200), 'missing.md',
+  '',
+  '.',
+  '..',
+  '/',
+  './',
+  '//',
+  '../',
+  'references',
+  'references/',
+  'references/..',
+  'references/deep',
+  '/etc/passwd',
+  '//etc/passwd',
+  'file:///etc/passwd',
+  'C:\\Windows\\win.ini',
+  '\\\\host\\share',
+  '/proc/self/environ',
+  '/dev/stdin',
+  '/dev/fd/0',
+  'out.txt',
+  './out.txt',
+  'references/relative.txt',
+  'relative.txt',
+  'folder/secret.txt',
+  'folder',
+  'slash/etc/passwd',
+  'proc/environ',
+  'proc/fd/0',
+  'zero',
+  'dangling',
+  'loop',
+  'loop/loop',
+  'hard.txt',
+  './hard.txt',
+  'fifo',
+  'guide.md/x',
+  'references/guide.md/',
+  'references/guide.md/..',
+  'references//guide.md',
+  'references/./guide.md',
+  'references/deep/../guide.md',
+  'guide.md\0.png',
+  '\0',
+  'a'.repeat(300),
+  'a/'.repeat(3000),
+  'x'.repeat(100_000),
+  'ä'.repeat(200),
+  'missing.md',
 ];
 
 describe('paths of resources', () => {
@@ -65,9 +138,12 @@ describe('paths of resources', () => {
     expect(count).toBeGreaterThan(5000);
   }, 60_000);
 
-  it.each(SPECIAL.map((payload) => [payload.length > 60 ? `${payload.slice(0, 60)}…` : payload, payload]))('S44 refuses %j in the same words', async (_, payload) => {
-    expect(await readResource(skill, payload)).toEqual({ kind: 'refused' });
-  });
+  it.each(SPECIAL.map((payload) => [payload.length > 60 ? `${payload.slice(0, 60)}…` : payload, payload]))(
+    'S44 refuses %j in the same words',
+    async (_, payload) => {
+      expect(await readResource(skill, payload)).toEqual({ kind: 'refused' });
+    },
+  );
 
   it('S44 reads an honest file beside all of that', async () => {
     expect(await readResource(skill, 'references/guide.md')).toMatchObject({ kind: 'text', text: 'inside' });
@@ -84,7 +160,17 @@ describe('paths of resources', () => {
   it('S44 leaves no descriptor open', async () => {
     const { readdir } = await import('node:fs/promises');
     const before = (await readdir('/proc/self/fd')).length;
-    for (let round = 0; round < 50; round++) for (const payload of ['references/guide.md', 'out.txt', 'folder/secret.txt', 'hard.txt', 'fifo', 'references/deep', 'missing/missing']) await readResource(skill, payload);
+    for (let round = 0; round < 50; round++)
+      for (const payload of [
+        'references/guide.md',
+        'out.txt',
+        'folder/secret.txt',
+        'hard.txt',
+        'fifo',
+        'references/deep',
+        'missing/missing',
+      ])
+        await readResource(skill, payload);
     expect((await readdir('/proc/self/fd')).length).toBeLessThanOrEqual(before + 1);
   });
 });

@@ -41,7 +41,13 @@ async function racing(): Promise<string> {
   const root = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-race-')));
   folders.push(root);
   for (const folder of ['skills/alpha/references', 'outside/references']) await mkdir(path.join(root, folder), { recursive: true });
-  for (const [file, text] of [['skills/alpha/file.txt', 'inside'], ['skills/alpha/references/file.txt', 'inside'], ['outside/file.txt', 'SECRET'], ['outside/references/file.txt', 'SECRET'], ['outside/only.txt', 'SECRET']]) {
+  for (const [file, text] of [
+    ['skills/alpha/file.txt', 'inside'],
+    ['skills/alpha/references/file.txt', 'inside'],
+    ['outside/file.txt', 'SECRET'],
+    ['outside/references/file.txt', 'SECRET'],
+    ['outside/only.txt', 'SECRET'],
+  ]) {
     await writeFile(path.join(root, file!), text!);
   }
   const child = spawn(process.execPath, ['-e', SWAPPER, root], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -55,7 +61,9 @@ describe('while another process swaps files, links and folders', () => {
     const skill = await racing();
     const seen = new Map<string, number>();
     for (let round = 0; round < 600; round++) {
-      const answers = await Promise.all(['file.txt', 'references/file.txt', 'only.txt', 'references/only.txt'].map((file) => readResource(skill, file)));
+      const answers = await Promise.all(
+        ['file.txt', 'references/file.txt', 'only.txt', 'references/only.txt'].map((file) => readResource(skill, file)),
+      );
       for (const answer of answers) {
         const text = answer.kind === 'text' ? answer.text : answer.kind;
         seen.set(text, (seen.get(text) ?? 0) + 1);

@@ -66,7 +66,11 @@ describe('the stored search index', () => {
   });
 
   it('S21 reads again only what changed while nobody ran, and forgets what went', async () => {
-    const box = await skillSandbox({ ...skill('alpha', 'Grows porcupines.\n'), ...skill('beta', 'Feeds badgers.\n'), ...skill('gamma', 'Counts owls.\n') });
+    const box = await skillSandbox({
+      ...skill('alpha', 'Grows porcupines.\n'),
+      ...skill('beta', 'Feeds badgers.\n'),
+      ...skill('gamma', 'Counts owls.\n'),
+    });
     await (await open(box)).close();
     await box.write('sandbox/skills/alpha/SKILL.md', skillText({ name: 'alpha', body: 'Grows hedgehogs.\n' }));
     await box.remove('sandbox/skills/beta');
@@ -130,8 +134,14 @@ describe('the stored search index', () => {
 
 describe('dump and restore', () => {
   const documents = Array.from({ length: 400 }, (_, at) => ({
-    id: `skill-${at}`, version: `v${at}`, name: `Skill ${at} é`, tags: at % 3 === 0 ? ['third'] : [], description: `Handles subject${at % 7} and topic${at}.`,
-    examples: [`please do ${at}`], headings: 'Steps', body: `word${at % 13} `.repeat(at % 40) + '水墨画の描き方',
+    id: `skill-${at}`,
+    version: `v${at}`,
+    name: `Skill ${at} é`,
+    tags: at % 3 === 0 ? ['third'] : [],
+    description: `Handles subject${at % 7} and topic${at}.`,
+    examples: [`please do ${at}`],
+    headings: 'Steps',
+    body: `word${at % 13} `.repeat(at % 40) + '水墨画の描き方',
   }));
   const queries = ['subject3 topic10', 'word5', 'third', '水墨', 'skill-12', 'topic99 please', 'toipc310'];
 

@@ -23,11 +23,17 @@ function terms(text: string): string[] {
   return found;
 }
 
-const filler = Array.from({ length: 20 }, (_, at) => document(`filler-${at}`, { description: 'Something else altogether.', body: 'Other words.' }));
+const filler = Array.from({ length: 20 }, (_, at) =>
+  document(`filler-${at}`, { description: 'Something else altogether.', body: 'Other words.' }),
+);
 
 describe('the seam', () => {
   it('R1 answers with ids, scores and the words that matched, best first, at most k', () => {
-    const ranker = rankerOf(...filler, document('pdf-forms', { description: 'Fills PDF forms.' }), document('invoices', { description: 'Writes invoices as PDF.' }));
+    const ranker = rankerOf(
+      ...filler,
+      document('pdf-forms', { description: 'Fills PDF forms.' }),
+      document('invoices', { description: 'Writes invoices as PDF.' }),
+    );
     const answer = ranker.rank('fill a PDF form', { k: 5, agentId: 'anyone' });
     expect(answer.map(({ id }) => id)).toEqual(['pdf-forms', 'invoices']);
     expect(answer[0]!.score).toBeGreaterThan(answer[1]!.score);
@@ -49,8 +55,10 @@ describe('the default ranker', () => {
   it('R2 weighs the name above tags and description, these above examples, these above the body', () => {
     const ranker = rankerOf(
       ...filler,
-      document('a-body', { body: 'kubernetes' }), document('b-example', { examples: ['kubernetes'] }),
-      document('c-description', { description: 'kubernetes' }), document('d-kubernetes'),
+      document('a-body', { body: 'kubernetes' }),
+      document('b-example', { examples: ['kubernetes'] }),
+      document('c-description', { description: 'kubernetes' }),
+      document('d-kubernetes'),
     );
     expect(ids(ranker, 'kubernetes please, all of it')).toEqual(['d-kubernetes', 'c-description', 'b-example', 'a-body']);
   });
@@ -65,7 +73,12 @@ describe('the default ranker', () => {
   });
 
   it('R2 finds words of scripts without spaces by character trigrams, short queries too', () => {
-    const ranker = rankerOf(...filler, document('sheets', { description: '创建和编辑电子表格，包括公式' }), document('thai', { description: 'สร้างสเปรดชีตที่มีสูตร' }), document('slides', { description: '制作演示文稿' }));
+    const ranker = rankerOf(
+      ...filler,
+      document('sheets', { description: '创建和编辑电子表格，包括公式' }),
+      document('thai', { description: 'สร้างสเปรดชีตที่มีสูตร' }),
+      document('slides', { description: '制作演示文稿' }),
+    );
     expect(ids(ranker, '电子表格')).toEqual(['sheets']);
     expect(ids(ranker, '公式')).toEqual(['sheets']);
     expect(ids(ranker, 'สเปรดชีต')).toEqual(['thai']);
@@ -81,7 +94,12 @@ describe('the default ranker', () => {
 
   it('R2 always answers with skills whose id, name or tag contains the whole query', () => {
     const many = Array.from({ length: 200 }, (_, at) => document(`ocr-reader-${at}`, { description: 'ocr ocr' }));
-    const ranker = rankerOf(...many, document('scan', { name: 'Dr. Vocrome' }), document('tagged', { tags: ['xocrx'] }), document('zz-how-to'));
+    const ranker = rankerOf(
+      ...many,
+      document('scan', { name: 'Dr. Vocrome' }),
+      document('tagged', { tags: ['xocrx'] }),
+      document('zz-how-to'),
+    );
     const found = ids(ranker, 'ocr', 300);
     expect(found).toContain('scan');
     expect(found).toContain('tagged');
@@ -90,7 +108,11 @@ describe('the default ranker', () => {
   });
 
   it('R2 corrects the spelling only of words that nothing has', () => {
-    const ranker = rankerOf(...filler, document('charts', { description: 'Draws kubernetes charts.' }), document('carts', { description: 'Shopping carts.' }));
+    const ranker = rankerOf(
+      ...filler,
+      document('charts', { description: 'Draws kubernetes charts.' }),
+      document('carts', { description: 'Shopping carts.' }),
+    );
     expect(ids(ranker, 'kuberentes')).toEqual(['charts']);
     expect(ids(ranker, 'draw kubernets')).toEqual(['charts']);
     expect(ids(ranker, 'carts')).toEqual(['carts']);
@@ -98,7 +120,8 @@ describe('the default ranker', () => {
 
   it('R2 is incremental: after changes it answers as one that was built afresh', () => {
     const changed = rankerOf(...filler, document('maps', { description: 'Draws maps of cities.' }));
-    for (let round = 0; round < 200; round++) changed.upsert(document('maps', { description: `Draws charts number ${round}.`, body: 'temporary words' }));
+    for (let round = 0; round < 200; round++)
+      changed.upsert(document('maps', { description: `Draws charts number ${round}.`, body: 'temporary words' }));
     for (const { id } of filler.slice(0, 10)) changed.remove(id);
     changed.upsert(document('maps', { description: 'Cooks soup.' }));
     const fresh = rankerOf(...filler.slice(10), document('maps', { description: 'Cooks soup.' }));
@@ -115,7 +138,10 @@ describe('the default ranker', () => {
   });
 
   it('R2 gives no answer rather than noise', () => {
-    const ranker = rankerOf(...filler, document('soup', { description: 'Cooks soup.', body: 'Stir slowly. A great evening begins in the kitchen.' }));
+    const ranker = rankerOf(
+      ...filler,
+      document('soup', { description: 'Cooks soup.', body: 'Stir slowly. A great evening begins in the kitchen.' }),
+    );
     expect(ids(ranker, 'quantum chromodynamics')).toEqual([]);
     expect(ids(ranker, 'thanks, that was a great holiday')).toEqual([]);
     expect(ids(ranker, 'what is it with you')).toEqual([]);

@@ -4,9 +4,29 @@ import type { Skill, Snapshot } from '../../../sandbox/extensions/skill_registry
 /** A skill as a scan would find it. */
 export function skillOf(id: string, values: Partial<Skill> = {}): Skill {
   return {
-    id, name: id, description: `Does what ${id} says.`, brief: null, version: null, tags: [], requires: [], examples: [], allowedTools: [], toolsets: [],
-    scripts: [], defaultEnabled: true, extra: {}, source: 'sandbox/skills', directory: `/skills/${id}`, realDirectory: `/skills/${id}`,
-    file: `/skills/${id}/SKILL.md`, stamp: { mtimeNs: '1', ctimeNs: '1', size: 100, inode: '1' }, tokens: 25, tokensEstimated: true, state: 'offered', reason: null, diagnostics: [],
+    id,
+    name: id,
+    description: `Does what ${id} says.`,
+    brief: null,
+    version: null,
+    tags: [],
+    requires: [],
+    examples: [],
+    allowedTools: [],
+    toolsets: [],
+    scripts: [],
+    defaultEnabled: true,
+    extra: {},
+    source: 'sandbox/skills',
+    directory: `/skills/${id}`,
+    realDirectory: `/skills/${id}`,
+    file: `/skills/${id}/SKILL.md`,
+    stamp: { mtimeNs: '1', ctimeNs: '1', size: 100, inode: '1' },
+    tokens: 25,
+    tokensEstimated: true,
+    state: 'offered',
+    reason: null,
+    diagnostics: [],
     ...values,
   };
 }
@@ -15,22 +35,49 @@ export function snapshotOf(skills: readonly Skill[], generation = 1): Snapshot {
   const sorted = [...skills].sort((a, b) => (a.id < b.id ? -1 : 1));
   const winners = sorted.filter((skill) => skill.state !== 'shadowed');
   const aliases = winners.filter((skill) => skill.name !== skill.id).map((skill): [string, string] => [skill.name, skill.id]);
-  return { generation, skills: new Map(winners.map((skill) => [skill.id, skill])), all: sorted, aliases: new Map(aliases), diagnostics: [] };
+  return {
+    generation,
+    skills: new Map(winners.map((skill) => [skill.id, skill])),
+    all: sorted,
+    aliases: new Map(aliases),
+    diagnostics: [],
+  };
 }
 
 export function agentOf(values: Partial<AgentSpec> = {}): AgentSpec {
   return {
-    id: 'tester', name: 'tester', description: '', model: 'default', integrationMode: 'none', instructions: '', prompt: null, promptFile: null,
-    usesTools: ['skill_registry'], usesSkills: [], delegatesTo: [], limits: { max_turns: 1, max_tool_calls: 9, max_tokens: 9, time_budget_ms: 9 }, keys: {}, origin: null,
+    id: 'tester',
+    name: 'tester',
+    description: '',
+    model: 'default',
+    integrationMode: 'none',
+    instructions: '',
+    prompt: null,
+    promptFile: null,
+    usesTools: ['skill_registry'],
+    usesSkills: [],
+    delegatesTo: [],
+    limits: { max_turns: 1, max_tool_calls: 9, max_tokens: 9, time_budget_ms: 9 },
+    keys: {},
+    origin: null,
     ...values,
   };
 }
 
 export function turnOf(values: Partial<TurnInfo> = {}): TurnInfo {
   return {
-    id: 'turn-1', threadId: 'thread-1', agent: agentOf(), channelId: 'test', userId: 'user', correlationId: 'c', depth: 0, compactions: 0,
+    id: 'turn-1',
+    threadId: 'thread-1',
+    agent: agentOf(),
+    channelId: 'test',
+    userId: 'user',
+    correlationId: 'c',
+    depth: 0,
+    compactions: 0,
     tools: ['skill_registry/list_skills', 'skill_registry/read_skill', 'skill_registry/read_skill_resource'],
-    model: { ref: 'test/model', contextWindow: null }, userTexts: [], ...values,
+    model: { ref: 'test/model', contextWindow: null },
+    userTexts: [],
+    ...values,
   };
 }
 

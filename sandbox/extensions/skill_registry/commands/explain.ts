@@ -28,7 +28,9 @@ export function explain(context: CommandContext): Command {
         const report = {
           ...placeOf(skill, snapshot),
           catalog: await catalogOf(skill, snapshot, agent, context.id),
-          ...(typeof text === 'string' ? { ranking: await rankingOf(skill, text, (k) => rank(context, registry, snapshot, text, { k })) } : {}),
+          ...(typeof text === 'string'
+            ? { ranking: await rankingOf(skill, text, (k) => rank(context, registry, snapshot, text, { k })) }
+            : {}),
         };
         if (io.wantsJson) io.json(report);
         else for (const line of linesOf(skill, report)) io.print(line);

@@ -31,7 +31,18 @@ export function show(context: CommandContext): Command {
   };
 }
 
-function factsOf({ id, name, state, reason, source, file, tokens, tokensEstimated, version, description }: Skill): Record<string, JsonValue> {
+function factsOf({
+  id,
+  name,
+  state,
+  reason,
+  source,
+  file,
+  tokens,
+  tokensEstimated,
+  version,
+  description,
+}: Skill): Record<string, JsonValue> {
   return {
     id,
     name: name === id ? null : name,

@@ -27,7 +27,9 @@ export function renderEnvelope({ skill, sha256, text, part, parts, resources, no
     `base directory: ${skill.directory}`,
     `size: approx. ${parts === 1 ? estimateTokens(text) : skill.tokens} tokens`,
     ...(skill.allowedTools.length === 0 ? [] : [`allowed tools (advice): ${skill.allowedTools.map(clean).join(', ')}`]),
-    ...(skill.requires.length === 0 ? [] : [`This skill requires: ${skill.requires.map(clean).join(', ')}. Load it first if you haven't already.`]),
+    ...(skill.requires.length === 0
+      ? []
+      : [`This skill requires: ${skill.requires.map(clean).join(', ')}. Load it first if you haven't already.`]),
     ...(parts === 1 ? [] : [partLine(id, part, parts)]),
     ...notes,
     '',

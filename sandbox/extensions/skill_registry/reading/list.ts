@@ -14,14 +14,18 @@ export interface ListInput {
 export function listResult(scope: SkillScope, input: ListInput, found: RankAnswer | null): ToolResult {
   const query = input.query.trim();
   const total = found === null ? scope.readable.size : found.ranked.length;
-  const shown = found === null ? page(sorted(scope), input) : page(found.ranked, input).map(({ id, why }) => ({ skill: scope.readable.get(id)!, why }));
+  const shown =
+    found === null ? page(sorted(scope), input) : page(found.ranked, input).map(({ id, why }) => ({ skill: scope.readable.get(id)!, why }));
   const lines = [
     headline(query, total, shown.length, input.offset, scope.readable.size),
     ...shown.map(({ skill, why }) => `${catalogLine(skill)}${why.length === 0 ? '' : ` [matches: ${why.join(', ')}]`}`),
     ...(found !== null && !found.ready ? ['(searched by name, description and tags only: the skills’ texts are still being indexed)'] : []),
     ...(shown.length === 0 ? [] : [nextLine(input, total, shown.length)]),
   ];
-  return toolResult(lines.join('\n'), { title: `${shown.length} of ${total} skills listed`, metadata: { count: shown.length, total, query } });
+  return toolResult(lines.join('\n'), {
+    title: `${shown.length} of ${total} skills listed`,
+    metadata: { count: shown.length, total, query },
+  });
 }
 
 function sorted(scope: SkillScope): readonly { readonly skill: Skill; readonly why: readonly string[] }[] {

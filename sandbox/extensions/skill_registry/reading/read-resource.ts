@@ -8,7 +8,10 @@ import { skillError, skillResult } from './results.ts';
 export async function readSkillResource(skill: Skill, path: string, part: number, signal: AbortSignal): Promise<ToolResult> {
   const resource = await readResource(skill.realDirectory, path, part, signal);
   if (resource.kind === 'unsupported') {
-    return skillError('resource_unsupported', 'Resource files cannot be read on this system: it has no /proc, so that it cannot be proven where an open file lies.');
+    return skillError(
+      'resource_unsupported',
+      'Resource files cannot be read on this system: it has no /proc, so that it cannot be proven where an open file lies.',
+    );
   }
   if (resource.kind === 'refused') {
     return skillError('resource_not_found', `That is not a readable resource of skill '${skill.id}'. read_skill lists its resource files.`);
@@ -16,7 +19,11 @@ export async function readSkillResource(skill: Skill, path: string, part: number
   const title = `Resource ${clean(resource.path)} of ${skill.id} read`;
   const options = { title, path: resource.path };
   if (resource.kind === 'binary') {
-    return skillResult(`Binary file ${resource.path}: ${resource.type}, ${resource.size} bytes, sha256 ${resource.sha256}. Its content is not shown.`, skill, options);
+    return skillResult(
+      `Binary file ${resource.path}: ${resource.type}, ${resource.size} bytes, sha256 ${resource.sha256}. Its content is not shown.`,
+      skill,
+      options,
+    );
   }
   if (resource.parts === 1) return skillResult(resource.text, skill, options);
   const next = resource.part < resource.parts ? `; the next is part=${resource.part + 1}` : '; this is the last';

@@ -23,8 +23,19 @@ export interface ReadSkillPorts {
 export async function readSkill(ports: ReadSkillPorts, skill: Skill, part: number, call: ToolCall): Promise<ToolResult> {
   const { body, sha256, stale } = await ports.readBody(skill);
   const parts = partsOf(body);
-  if (part > parts.length) return skillError('part_not_found', `Skill '${skill.id}' has ${parts.length} part${parts.length === 1 ? '' : 's'}; part ${part} does not exist.`);
-  const reading = { threadId: call.turn.threadId, skillId: skill.id, part, sha256, compactions: call.turn.compactions, callKey: call.idempotencyKey };
+  if (part > parts.length)
+    return skillError(
+      'part_not_found',
+      `Skill '${skill.id}' has ${parts.length} part${parts.length === 1 ? '' : 's'}; part ${part} does not exist.`,
+    );
+  const reading = {
+    threadId: call.turn.threadId,
+    skillId: skill.id,
+    part,
+    sha256,
+    compactions: call.turn.compactions,
+    callKey: call.idempotencyKey,
+  };
   const familiarity = ports.memory.familiarity(reading);
   const title = `Skill ${skill.id} loaded`;
   if (familiarity === 'same') return skillResult(renderPointer(skill.id, sha256, part, parts.length), skill, { title });

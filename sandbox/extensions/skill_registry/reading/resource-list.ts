@@ -34,7 +34,12 @@ export async function listResources(realDirectory: string): Promise<ResourceList
   return { entries: files.slice(0, SHOWN), total: files.length, more: walk.seen > MAX_ENTRIES };
 }
 
-async function collect(folder: Inside, prefix: string, depth: number, walk: { readonly files: ResourceEntry[]; seen: number }): Promise<void> {
+async function collect(
+  folder: Inside,
+  prefix: string,
+  depth: number,
+  walk: { readonly files: ResourceEntry[]; seen: number },
+): Promise<void> {
   const here = `/proc/self/fd/${folder.handle.fd}`;
   for (const entry of (await readdir(here, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (++walk.seen > MAX_ENTRIES) return;

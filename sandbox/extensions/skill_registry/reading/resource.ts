@@ -4,7 +4,14 @@ import { canProveInside, openBelow, openFolder, stillInside, type Inside } from 
 import { mediaType } from './media-type.ts';
 
 export type Resource =
-  | { readonly kind: 'text'; readonly path: string; readonly text: string; readonly part: number; readonly parts: number; readonly size: number }
+  | {
+      readonly kind: 'text';
+      readonly path: string;
+      readonly text: string;
+      readonly part: number;
+      readonly parts: number;
+      readonly size: number;
+    }
   | { readonly kind: 'binary'; readonly path: string; readonly type: string; readonly size: number; readonly sha256: string }
   /** Not there, not a file, outside or not allowed: never which. */
   | { readonly kind: 'refused' }

@@ -9,7 +9,11 @@ export interface SkillMetadata {
   readonly path?: string;
 }
 
-export function skillResult(output: string, skill: Skill, options: { readonly title: string; readonly path?: string; readonly retain?: Retain }): ToolResult {
+export function skillResult(
+  output: string,
+  skill: Skill,
+  options: { readonly title: string; readonly path?: string; readonly retain?: Retain },
+): ToolResult {
   const { title, path, retain } = options;
   const metadata: Record<string, string> = { skill_id: skill.id, skill_name: skill.name, directory: skill.directory };
   if (path !== undefined) metadata.path = path;
@@ -21,11 +25,15 @@ export function skillError(code: string, message: string): ToolResult {
 }
 
 /** A tool's one line in a terminal: made from the metadata, never a throw. */
-export function presenter(tool: string, line: (metadata: Readonly<Record<string, unknown>>) => string | null): (result: ToolResult) => string {
+export function presenter(
+  tool: string,
+  line: (metadata: Readonly<Record<string, unknown>>) => string | null,
+): (result: ToolResult) => string {
   return (result) => {
     if (!result.ok) return `Error: ${result.error.message}`;
     const { metadata } = result;
-    const shown = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? line(metadata as Record<string, unknown>) : null;
+    const shown =
+      typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? line(metadata as Record<string, unknown>) : null;
     return shown ?? `Error: invalid metadata for ${tool}`;
   };
 }

@@ -167,7 +167,11 @@ class Bm25fRanker implements StoredRanker {
   }
 }
 
-function insert(best: { id: string; number: number; score: number }[], entry: { id: string; number: number; score: number }, k: number): void {
+function insert(
+  best: { id: string; number: number; score: number }[],
+  entry: { id: string; number: number; score: number },
+  k: number,
+): void {
   let at = best.length;
   while (at > 0 && (best[at - 1]!.score < entry.score || (best[at - 1]!.score === entry.score && best[at - 1]!.id > entry.id))) at--;
   best.splice(at, 0, entry);

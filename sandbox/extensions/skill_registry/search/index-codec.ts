@@ -22,16 +22,13 @@ export interface IndexContents {
 /** Raise it whenever the form or what counts as a term changes. */
 const FORMAT = 'pith skill search 1\n';
 const DIGEST_BYTES = 32;
-const PIECE_BYTES = 128 * 1024;
+const PIECE_BYTES = 64 * 1024;
 
 /**
  * The file in pieces: format, number of documents, a line of JSON each, number of terms, and of each term its bytes, the
  * distances between its documents and the counts in them, all numbers of variable length; at the end the digest of all that.
  */
-export function* encodeIndex(
-  documents: readonly (StoredDocument | null)[],
-  postings: ReadonlyMap<string, Posting>,
-): Generator<Uint8Array> {
+export function* encodeIndex(documents: readonly (StoredDocument | null)[], postings: ReadonlyMap<string, Posting>): Generator<Uint8Array> {
   const hash = createHash('sha256');
   const writer = new Writer();
   const piece = () => {

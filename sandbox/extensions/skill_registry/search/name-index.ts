@@ -19,7 +19,12 @@ export class NameIndex {
 
   set(id: string, name: string, tags: readonly string[]): void {
     const own = [...new Set([plain(id), plain(name)])];
-    this.#keys.set(id, { name, tags, own, all: [...new Set([...own, id.toLowerCase(), name.toLowerCase(), ...tags.map((tag) => tag.toLowerCase()), ...tags.map(plain)])] });
+    this.#keys.set(id, {
+      name,
+      tags,
+      own,
+      all: [...new Set([...own, id.toLowerCase(), name.toLowerCase(), ...tags.map((tag) => tag.toLowerCase()), ...tags.map(plain)])],
+    });
     this.#joined = null;
   }
 

@@ -154,7 +154,8 @@ export class SkillIndex {
       if (!(await storeIndex(file, this.#ranker))) this.#change();
       this.#storeFailed = false;
     } catch (error) {
-      if (!this.#storeFailed) logger.warn(`the search index cannot be written to ${file}: ${messageOf(error)}; the next start reads every skill again`);
+      if (!this.#storeFailed)
+        logger.warn(`the search index cannot be written to ${file}: ${messageOf(error)}; the next start reads every skill again`);
       this.#storeFailed = true;
     }
   }

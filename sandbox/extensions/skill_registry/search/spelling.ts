@@ -22,7 +22,11 @@ export class Spelling {
       }
     }
     const best = Math.min(...found.map(({ cost }) => cost));
-    return found.filter(({ cost }) => cost === best).map(({ term: candidate }) => candidate).sort().slice(0, 3);
+    return found
+      .filter(({ cost }) => cost === best)
+      .map(({ term: candidate }) => candidate)
+      .sort()
+      .slice(0, 3);
   }
 }
 

@@ -41,11 +41,14 @@ export function queryTerms(text: string): readonly QueryTerm[] {
 
 /** Lower case, without accents and punctuation, words joined by one space. For comparing names. */
 export function plain(text: string): string {
-  return fold(text.normalize('NFKC')).replace(/[^\p{L}\p{M}\p{N}+#]+/gu, ' ').trim();
+  return fold(text.normalize('NFKC'))
+    .replace(/[^\p{L}\p{M}\p{N}+#]+/gu, ' ')
+    .trim();
 }
 
 const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-const RUNS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}ー]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
+const RUNS =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}ー]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
 const HUMPS = /\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?\p{Ll}+\p{N}*|\p{N}+|[\p{L}\p{M}]+/gu;
 const HUMP_EDGE = /\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u;
 const MAX_WORD = 40;
@@ -83,7 +86,12 @@ function runsOf(word: string): readonly string[] {
 
 function fold(text: string): string {
   const lower = text.toLowerCase();
-  return isAscii(lower) ? lower : lower.normalize('NFD').replace(/(\p{Script=Latin})\p{M}+/gu, '$1').normalize('NFC');
+  return isAscii(lower)
+    ? lower
+    : lower
+        .normalize('NFD')
+        .replace(/(\p{Script=Latin})\p{M}+/gu, '$1')
+        .normalize('NFC');
 }
 
 function stemOf(word: string): string {
