@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+/** What one process cost. */
+export interface Cost {
+  readonly wallMs: number;
+  readonly cpuMs: number;
+  readonly peakMb: number;
+}
+
+export const repository = process.env['PITH_REPOSITORY'] ?? process.cwd();
+export const pith = path.join(repository, 'bin', 'pith');
+
+/** Tells its use of resources on descriptor 3 at the end. Every process that is compared loads it. */
+const TELL = `process.on('exit', () => {
+  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+  require('node:fs').writeSync(3, (userCPUTime + systemCPUTime) / 1000 + ' ' + maxRSS / 1024);
+});`;
+
+export async function teller(folder: string): Promise<string> {
+  const file = path.join(folder, 'tell.cjs');
+  await writeFile(file, TELL);
+  return file;
+}
+
+/** Runs Node once. Rejects when it fails. */
+export function costOf(tell: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Cost> {
+  return new Promise((resolve, reject) => {
+    const from = performance.now();
+    const child = spawn(process.execPath, ['--require', tell, ...args], {
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    });
+    let told = '';
+    let error = '';
+    child.stdio[3]?.on('data', (bytes: Buffer) => (told += bytes.toString()));
+    child.stderr?.on('data', (bytes: Buffer) => (error += bytes.toString()));
+    let wallMs = 0;
+    child.on('exit', () => (wallMs = performance.now() - from));
+    child.on('close', (code) => {
+      if (code !== 0) return reject(new Error(`node ${args.join(' ')} ended with ${code}: ${error}`));
+      const [cpuMs = NaN, peakMb = NaN] = told.split(' ').map(Number);
+      resolve({ wallMs, cpuMs, peakMb });
+    });
+  });
+}

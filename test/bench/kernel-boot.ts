@@ -1,0 +1,137 @@
+import path from 'node:path';
+import type { ExtensionContext, Manifest } from '../../core/contract/index.ts';
+import { manifestSchema } from '../../core/contract/manifest.ts';
+import type { Declaration } from '../../core/host/discovery/declaration.ts';
+import { orderOf } from '../../core/host/discovery/order.ts';
+import { createHostParts } from '../../core/host/host-shell.ts';
+import type { HostOptions } from '../../core/host/host-options.ts';
+import { constructClass, initialize } from '../../core/host/lifecycle/generation.ts';
+import { systemClock } from '../../core/host/system-clock.ts';
+import { createKernel } from '../../core/kernel.ts';
+import { interleaved, timed, type Bench, type Row } from './measure.ts';
+import { inFolder, put, settle } from './places.ts';
+
+/** How fast a kernel stands, without and with folders. */
+export const codeIndexing: Bench = async ({ runs, quick }) =>
+  inFolder(async (folder) => {
+    const rows: Row[] = [];
+    for (const count of quick ? [100] : [10, 100, 1000]) {
+      const judged = count === 100;
+      const declarations = declarationsOf(count);
+      const memory = await interleaved(runs * 3, {
+        floor: () => timed(() => bareBoot(count)),
+        measured: () => timed(() => boot(declarations, folder)),
+      });
+      rows.push({
+        figure: `kernel boot, ${count} in-memory extensions with dependencies`,
+        unit: 'ms',
+        ...memory,
+        ...(judged && { must: 10, aim: 0.6 }),
+        note: 'order, host, construct, initialise; classes at hand',
+      });
+
+      const sandbox = await extensionSandbox(path.join(folder, `boot-${count}`), count);
+      await settle();
+      const make = () => createKernel({ sandbox, env: {}, home: null, shipped: false });
+      for (let round = 0; round < 2; round++) await (await make()).stop();
+      const kernels: { stop(): Promise<void> }[] = [];
+      const folders = await interleaved(runs * 2, {
+        floor: () => timed(() => undefined),
+        measured: () => timed(async () => void kernels.push(await make())),
+        stop: async () => {
+          for (const kernel of kernels.splice(0)) await kernel.stop();
+          return 0;
+        },
+      });
+      rows.push({
+        figure: `boot of ${count} extension folders, index valid, no code needed`,
+        unit: 'ms',
+        measured: folders.measured,
+        floor: null,
+        ...(judged && { must: 40, aim: 1 }),
+      });
+    }
+    return rows;
+  });
+
+class Trivial {
+  constructor(readonly context: ExtensionContext) {}
+  async initialize(): Promise<void> {}
+}
+
+const nameOf = (at: number) => `part_${String(at).padStart(4, '0')}`;
+
+function declarationsOf(count: number): ReadonlyMap<string, Declaration> {
+  return new Map(
+    Array.from({ length: count }, (_, at) => {
+      const id = nameOf(at);
+      const manifest = manifestSchema().parse({
+        id,
+        version: '1.0.0',
+        entrypoint: 'main.ts',
+        depends_on: at > 0 ? [nameOf((at * 7) % at)] : [],
+      }) as Manifest;
+      return [
+        id,
+        { id, directory: `/${id}`, file: `/${id}/manifest.yaml`, manifest, prompt: null, shipped: true, digest: id, diagnostics: [] },
+      ];
+    }),
+  );
+}
+
+async function boot(declarations: ReadonlyMap<string, Declaration>, folder: string): Promise<void> {
+  const discovery = { declarations, ...orderOf(declarations, () => true), diagnostics: [] };
+  const nothing = () => {
+    throw new Error('not asked for');
+  };
+  const options = {
+    sandbox: folder,
+    dataDirectory: folder,
+    packageRoot: folder,
+    discover: async () => discovery,
+    watched: [],
+    clock: systemClock(),
+    env: {},
+    configOf: () => ({ enabled: true, config: {}, where: () => '' }),
+    index: { surface: () => undefined, putSurface: () => undefined },
+    events: { publish: () => undefined, handle: () => () => undefined },
+    keyValue: nothing,
+    database: nothing,
+    agents: { list: nothing, run: nothing },
+  } as unknown as HostOptions;
+  const shell = createHostParts(options, discovery);
+  for (const id of discovery.order) {
+    const candidate = await constructClass(shell.parts, declarations.get(id)!, 1, Trivial as never, true);
+    await initialize(shell.parts, candidate);
+  }
+  await shell.close();
+}
+
+/** Topological order of the same graph, then the same classes. */
+async function bareBoot(count: number): Promise<void> {
+  const done = new Map<string, Trivial>();
+  const visit = async (at: number): Promise<void> => {
+    if (done.has(nameOf(at))) return;
+    if (at > 0) await visit((at * 7) % at);
+    const made = new Trivial({} as ExtensionContext);
+    await made.initialize();
+    done.set(nameOf(at), made);
+  };
+  for (let at = 0; at < count; at++) await visit(at);
+}
+
+async function extensionSandbox(folder: string, count: number): Promise<string> {
+  for (let at = 0; at < count; at++) {
+    const directory = path.join(folder, 'sandbox', 'extensions', nameOf(at));
+    const depends = at > 0 ? `[${nameOf((at * 7) % at)}]` : '[]';
+    await put(
+      path.join(directory, 'manifest.yaml'),
+      `id: ${nameOf(at)}\nname: Part ${at}\nversion: 1.0.0\ndescription: One of many.\nentrypoint: main.ts\nprovides: [tool]\ndepends_on: ${depends}\n`,
+    );
+    await put(
+      path.join(directory, 'main.ts'),
+      `import { defineTool, z } from 'pith';\nexport default class { getTools() { return [defineTool({ name: 'tool_${at}', description: 'd', input: z.object({}), execute: () => ${at} })]; } }\n`,
+    );
+  }
+  return path.join(folder, 'sandbox');
+}

@@ -1,0 +1,232 @@
+import path from 'node:path';
+import { createBoundSkills } from '../../core/agents/prompt/bound-skills.ts';
+import { createTurns, type Turns } from '../../core/agents/turn/turn.ts';
+import type { LanguageModel, ModelPart, TurnEvent } from '../../core/contract/index.ts';
+import { createKernel, type Kernel } from '../../core/kernel.ts';
+import { createTurnModels } from '../../core/models/turn-models.ts';
+import { openDatabase } from '../../core/storage/open-database.ts';
+import { openStore } from '../../core/storage/store.ts';
+import { createThreads } from '../../core/threads/store.ts';
+import type { CallRecord, Threads, TurnRecord } from '../../core/threads/thread.ts';
+import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
+import { inFolder, put } from './places.ts';
+
+/** What a step costs beyond the model and the tool. */
+export const loop: Bench = async ({ runs, quick }) =>
+  inFolder(async (folder) => [...(await loopOverhead(runs, quick, folder)), ...(await durableSteps(runs, folder))]);
+
+async function loopOverhead(runs: number, quick: boolean, folder: string): Promise<readonly Row[]> {
+  const sandbox = path.join(folder, 'sandbox');
+  await put(path.join(sandbox, 'extensions/echo/manifest.yaml'), 'id: echo\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [tool]\n');
+  await put(
+    path.join(sandbox, 'extensions/echo/main.ts'),
+    "import { defineTool, z } from 'pith';\nexport default class { getTools() { return [defineTool({ name: 'echo', description: 'd', input: z.object({ text: z.string() }), effect: 'read', execute: ({ text }) => text })]; } }\n",
+  );
+  await put(
+    path.join(sandbox, 'agents/main/manifest.yaml'),
+    'id: main\nversion: 1.0.0\nagent:\n  uses_tools: [echo]\n  limits: { max_turns: 100000, max_tool_calls: 100000, max_tokens: 1000000000 }\n',
+  );
+  let steps = 0;
+  const kernel = await createKernel({
+    sandbox,
+    env: {},
+    home: null,
+    shipped: false,
+    model: { model: modelOf(() => steps-- > 0), contextWindow: null },
+  });
+  const turns = turnsInMemory(kernel, sandbox);
+  const rows: Row[] = [];
+  const turn = async (count: number) => {
+    steps = count;
+    const end = await drain(turns, 'main');
+    if (end.type !== 'turn-end' || end.reason !== 'done') throw new Error(JSON.stringify(end));
+  };
+  for (let round = 0; round < 20; round++) await turn(200); // warm: the figure is the code's, not the compiler's
+  for (const count of quick ? [100, 1000] : [10, 100, 1000]) {
+    const found = await interleaved(runs * 3, {
+      floor: () => timed(() => bareLoop(count)),
+      none: () => timed(() => turn(0)),
+      measured: () => timed(() => turn(count)),
+    });
+    const { median, min, max } = found.measured;
+    const base = found.none.median;
+    const each = scaled({ median: median - base, min: min - base, max: max - base }, 1000 / count);
+    rows.push({
+      figure: `loop overhead of a further step with a tool call, ${count.toLocaleString('en')} steps`,
+      unit: 'µs',
+      measured: each,
+      floor: scaled(found.floor, 1000 / count),
+      must: 20,
+      aim: Number(process.versions.node.split('.')[0]) < 24 ? 6 : 4,
+    });
+  }
+  await kernel.stop();
+  return rows;
+}
+
+function turnsInMemory(kernel: Kernel, sandboxDir: string): Turns {
+  const kept = new AbortController().signal;
+  return createTurns({
+    registry: kernel.agents,
+    skills: createBoundSkills(kernel.extensions),
+    extensions: kernel.extensions,
+    threads: forgetful,
+    models: createTurnModels(kernel.router),
+    events: kernel.events,
+    clock: kernel.clock,
+    queue: { run: (_thread, task) => task(kept) },
+    sandboxDir,
+  });
+}
+
+const done = Promise.resolve();
+const forgetful: Threads = {
+  load: () => null,
+  list: () => [],
+  unfinished: () => null,
+  beginTurn: () => done,
+  recordStep: () => done,
+  startCall: () => done,
+  finishCall: () => done,
+  recordResults: () => done,
+  setState: () => done,
+  compact: () => done,
+};
+
+function modelOf(calls: () => boolean): LanguageModel {
+  let made = 0;
+  return { specificationVersion: 'v3', provider: 'bench', modelId: 'bench', doStream: async () => ({ stream: partsOf(calls(), made++) }) };
+}
+
+const USAGE = {
+  inputTokens: { total: 10, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 5, text: undefined, reasoning: undefined },
+};
+
+async function* partsOf(calls: boolean, at: number): AsyncGenerator<ModelPart> {
+  if (calls) yield { type: 'tool-call', toolCallId: `call-${at}`, toolName: 'echo', input: '{"text":"hello"}' };
+  else yield { type: 'text-delta', id: '0', delta: 'done' };
+  yield { type: 'finish', finishReason: { unified: calls ? 'tool-calls' : 'stop', raw: undefined }, usage: USAGE };
+}
+
+/** The same model and the same tool, and nothing else. */
+async function bareLoop(steps: number): Promise<number> {
+  const model = modelOf(() => true);
+  let length = 0;
+  for (let step = 0; step < steps; step++) {
+    for await (const part of (await model.doStream({ prompt: [] })).stream) {
+      if (part.type === 'tool-call') length += (JSON.parse(part.input) as { text: string }).text.length;
+    }
+  }
+  return length;
+}
+
+async function drain(turns: Turns, agent: string): Promise<TurnEvent> {
+  let last: TurnEvent | undefined;
+  for await (const event of turns.run({ agent, threadId: 't', channelId: 'bench', userId: 'bench', input: 'go' })) last = event;
+  return last as TurnEvent;
+}
+
+/** A step that is on disk before the next one begins. */
+async function durableSteps(runs: number, folder: string): Promise<readonly Row[]> {
+  const store = openStore(path.join(folder, 'steps.db'), (await import('../../core/host/system-clock.ts')).systemClock());
+  const threads = createThreads(store, { now: () => 0 } as never);
+  const plain = openDatabase(path.join(folder, 'floor.db'));
+  plain.exec('CREATE TABLE steps (turn TEXT, step INTEGER, message TEXT, PRIMARY KEY (turn, step)) WITHOUT ROWID');
+  const message = {
+    role: 'assistant' as const,
+    content: [{ type: 'tool-call' as const, toolCallId: 'c', toolName: 'echo', input: { text: 'hello' } }],
+  };
+  const text = JSON.stringify(message);
+  const usage = { inputTokens: 1, outputTokens: 1 };
+  let at = 0;
+  const begin = async () => {
+    const id = `turn-${at++}`;
+    await threads.beginTurn({ id: `thread-${id}`, agentId: 'a', date: '2026-01-01', title: '' }, turnOf(id), []);
+    return id;
+  };
+  const work = async (id: string, steps: number) => {
+    for (let step = 0; step < steps; step++) await threads.recordStep(id, step, message, [callOf(id, step)], usage);
+  };
+  const steps = 200;
+  const alone = await interleaved(runs, {
+    floor: () =>
+      timed(() => {
+        for (let step = 0; step < steps; step++) plain.run('INSERT INTO steps VALUES (?, ?, ?)', `alone-${at++}`, step, text);
+      }),
+    measured: async () => {
+      const id = await begin();
+      return timed(() => work(id, steps));
+    },
+  });
+  const many = 100;
+  const each = 20;
+  const together = await interleaved(runs, {
+    floor: () =>
+      timed(() => {
+        for (let step = 0; step < each; step++) {
+          plain.run('BEGIN IMMEDIATE');
+          for (let turn = 0; turn < many; turn++) plain.run('INSERT INTO steps VALUES (?, ?, ?)', `many-${at++}`, step, text);
+          plain.run('COMMIT');
+        }
+      }),
+    measured: async () => {
+      const ids = await Promise.all(Array.from({ length: many }, begin));
+      return timed(() => Promise.all(ids.map((id) => work(id, each))));
+    },
+  });
+  await store.close();
+  plain.close();
+  return [
+    {
+      figure: 'durable step alone',
+      unit: 'µs',
+      measured: scaled(alone.measured, 1000 / steps),
+      floor: scaled(alone.floor, 1000 / steps),
+      must: 60,
+      aim: 40,
+      note: 'message, call and usage in one commit',
+    },
+    {
+      figure: 'durable step, 100 turns at once',
+      unit: 'µs',
+      measured: scaled(together.measured, 1000 / many / each),
+      floor: scaled(together.floor, 1000 / many / each),
+      must: 10,
+      aim: 6,
+    },
+  ];
+}
+
+function turnOf(id: string): TurnRecord {
+  return {
+    id,
+    threadId: `thread-${id}`,
+    agent: { id: 'a' } as never,
+    channelId: '',
+    userId: '',
+    policy: {} as never,
+    correlationId: '',
+    depth: 0,
+    state: 'running',
+    steps: 0,
+    usage: { inputTokens: 0, outputTokens: 0 },
+    startedAt: 0,
+  };
+}
+
+function callOf(turnId: string, step: number): CallRecord {
+  return {
+    turnId,
+    step,
+    index: 0,
+    callId: 'c',
+    name: 'echo',
+    extensionId: 'echo',
+    tool: 'echo',
+    input: { text: 'hello' },
+    effect: 'read',
+    state: 'requested',
+    result: null,
+  };
+}

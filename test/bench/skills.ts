@@ -1,0 +1,171 @@
+import { readFileSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { AgentSpec } from '../../core/contract/index.ts';
+import { DEFAULT_LIMITS } from '../../core/contract/agent.ts';
+import { systemClock } from '../../core/host/system-clock.ts';
+import { catalogParts } from '../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
+import { ScopeCache } from '../../sandbox/extensions/skill_registry/catalog/scope-cache.ts';
+import { estimateTokens } from '../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';
+import { createRegistry, type SkillRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
+import type { Snapshot } from '../../sandbox/extensions/skill_registry/skill.ts';
+import { interleaved, liveBytes, scaled, spreadOf, timed, type Bench, type Row } from './measure.ts';
+import { inFolder, put, settle, skillSandbox, skillText } from './places.ts';
+
+const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+export function registryOf(sandbox: string, dataDirectory: string): SkillRegistry {
+  return createRegistry({
+    sandbox,
+    project: path.dirname(sandbox),
+    dataDirectory,
+    config: { sources: { replace: [path.join(sandbox, 'skills')] } },
+    clock: systemClock(),
+    logger: SILENT,
+  });
+}
+
+/** The registry and the catalog, in this process. */
+export const skillsInProcess: Bench = async ({ runs, quick }) =>
+  inFolder(async (folder) => {
+    const rows: Row[] = [];
+    let fresh = 0;
+    const empty = (sandbox: string) => registryOf(sandbox, path.join(folder, `data-${fresh++}`));
+    for (const count of quick ? [100, 1000] : [100, 1000, 10_000]) {
+      const sandbox = await skillSandbox(folder, count);
+      await settle();
+      const skills = count.toLocaleString('en');
+      const judged = count === 1000;
+
+      const cold = await interleaved(runs, {
+        floor: () => timed(() => readAll(sandbox)),
+        measured: () => timed(() => empty(sandbox).refresh()),
+      });
+      rows.push({ figure: `cold discovery of ${skills} skills`, unit: 'ms', ...cold, ...(judged && { must: 60, aim: 12 }) });
+
+      const registry = empty(sandbox);
+      await registry.refresh();
+      const again = await interleaved(runs * 3, {
+        floor: () => timed(() => statAll(sandbox)),
+        measured: () => timed(() => registry.refresh()),
+      });
+      rows.push({ figure: `unchanged rescan of ${skills}`, unit: 'ms', ...again, ...(judged && { must: 5, aim: 1.5 }) });
+
+      let edits = 0;
+      const file = path.join(sandbox, 'skills', 'skill-7', 'SKILL.md');
+      const one = await interleaved(runs * 3, {
+        rescan: () => timed(() => registry.refresh()),
+        floor: async () => {
+          await put(file, skillText(7, ` Edit ${edits++}.`));
+          return timed(() => readFileSync(file, 'utf8'));
+        },
+        measured: () => timed(() => registry.refresh()),
+      });
+      rows.push({
+        figure: `one changed of ${skills}, to indexed`,
+        unit: 'ms',
+        measured: one.measured,
+        floor: one.floor,
+        ...(judged && { must: 5, aim: 0.2 }),
+        note: `the rescan that finds it is ${one.rescan.median.toFixed(2)} ms of it`,
+      });
+
+      rows.push({
+        figure: `memory of one indexed skill of ${skills}`,
+        unit: 'KB',
+        ...(await memory(runs, sandbox, count, empty)),
+        ...(judged && { must: 2, aim: 0.8 }),
+      });
+      rows.push(...(await catalog(runs, count, registry.current())));
+      await registry.close();
+    }
+    return rows;
+  });
+
+async function memory(runs: number, sandbox: string, count: number, empty: (sandbox: string) => SkillRegistry) {
+  const files = readdirSync(path.join(sandbox, 'skills'));
+  return interleaved(Math.min(runs, 5), {
+    floor: () => {
+      const before = liveBytes();
+      const held = files.map((id, at) => Buffer.from(`${id}\t${skillText(at).slice(0, 220)}`).toString());
+      const used = (liveBytes() - before) / held.length / 1024;
+      return used;
+    },
+    measured: async () => {
+      const before = liveBytes();
+      const registry = empty(sandbox);
+      await registry.refresh();
+      await registry.close();
+      const used = (liveBytes() - before) / count / 1024;
+      return registry.current().all.length === count ? used : NaN;
+    },
+  });
+}
+
+async function catalog(runs: number, count: number, snapshot: Snapshot): Promise<readonly Row[]> {
+  const cache = new ScopeCache();
+  const ports = { cache, readTool: 'skill_registry/read_skill', recent: () => [], rank: async () => ({ ranked: [], ready: true }) };
+  const turn = {
+    agent: AGENT,
+    tools: ['skill_registry/read_skill'],
+    model: { contextWindow: null },
+    threadId: 't',
+    userTexts: [],
+  } as never;
+  const kept = new Map([['main', 'text']]);
+  const rounds = 2000;
+  const found = await interleaved(runs, {
+    floor: () =>
+      timed(async () => {
+        for (let at = 0; at < rounds; at++) await kept.get('main');
+      }),
+    measured: () =>
+      timed(async () => {
+        for (let at = 0; at < rounds; at++) await catalogParts(ports, snapshot, turn);
+      }),
+  });
+  const parts = await catalogParts(ports, snapshot, turn);
+  const tokens = estimateTokens(parts?.system ?? '');
+  const skills = count.toLocaleString('en');
+  return [
+    {
+      figure: `catalog text of a turn, unchanged, ${skills} skills`,
+      unit: 'µs',
+      measured: scaled(found.measured, 1000 / rounds),
+      floor: scaled(found.floor, 1000 / rounds),
+      must: 20,
+      aim: 1,
+    },
+    { figure: `catalog tokens, ${skills} skills`, unit: 'tokens', measured: spreadOf([tokens]), floor: null, must: 2000, aim: 1500 },
+  ];
+}
+
+const AGENT: AgentSpec = {
+  id: 'main',
+  name: 'main',
+  description: '',
+  model: 'default',
+  integrationMode: 'none',
+  instructions: '',
+  prompt: null,
+  promptFile: null,
+  usesTools: [],
+  usesSkills: [],
+  delegatesTo: [],
+  keys: {},
+  origin: '',
+  limits: DEFAULT_LIMITS,
+};
+
+function readAll(sandbox: string): number {
+  const root = path.join(sandbox, 'skills');
+  let found = 0;
+  for (const id of readdirSync(root)) found += readFileSync(path.join(root, id, 'SKILL.md'), 'utf8').indexOf('description:') > 0 ? 1 : 0;
+  return found;
+}
+
+function statAll(sandbox: string): number {
+  const root = path.join(sandbox, 'skills');
+  let sizes = 0;
+  for (const id of readdirSync(root)) sizes += Number(statSync(path.join(root, id, 'SKILL.md'), { bigint: true }).size);
+  return sizes;
+}
