@@ -1,7 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { PithError } from '../contract/errors.ts';
+import { packageRoot } from '../host/package-version.ts';
 
 const MARKS = ['agents', 'extensions', 'skills', 'pith.yaml'];
 
@@ -19,13 +19,8 @@ export function locateSandbox(named: string | null, cwd: string): string {
   }
 }
 
-/** Pith's own folder: the nearest one upwards from this code that holds `bin/pith`. */
-export function packageRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'bin', 'pith')) && dirname(folder) !== folder) folder = dirname(folder);
-  return folder;
-}
-
+/** An empty folder is a sandbox to be filled; one that holds other things is somebody else's. */
 function isSandbox(folder: string): boolean {
-  return MARKS.some((mark) => existsSync(join(folder, mark)));
+  if (MARKS.some((mark) => existsSync(join(folder, mark)))) return true;
+  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true && readdirSync(folder).length === 0;
 }

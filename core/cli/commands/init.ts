@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { codeOf, PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import { packageRoot } from '../locate.ts';
+import { packageRoot } from '../../host/package-version.ts';
 import { NEW_SANDBOX } from './new-sandbox.ts';
 import { colours } from './text.ts';
 

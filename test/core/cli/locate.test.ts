@@ -1,0 +1,40 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { locateSandbox } from '../../../core/cli/locate.ts';
+import { packageRoot } from '../../../core/host/package-version.ts';
+
+let project: string;
+beforeEach(() => (project = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-locate-')))));
+afterEach(() => rmSync(project, { recursive: true, force: true }));
+
+const folder = (...names: string[]): string => {
+  const made = path.join(project, ...names);
+  mkdirSync(made, { recursive: true });
+  return made;
+};
+
+describe('the sandbox of a command line', () => {
+  it('is the nearest one upwards, from outside and from inside of it', () => {
+    folder('sandbox', 'skills');
+    const below = folder('a', 'b');
+    expect(locateSandbox(null, below)).toBe(path.join(project, 'sandbox'));
+    expect(locateSandbox(null, folder('sandbox', 'skills', 'x'))).toBe(path.join(project, 'sandbox'));
+  });
+
+  it('may be empty', () => {
+    const empty = folder('sandbox');
+    expect(locateSandbox(null, project)).toBe(empty);
+  });
+
+  it("is not somebody else's folder of that name; then it is the one that ships", () => {
+    writeFileSync(path.join(folder('sandbox'), 'castle.txt'), '');
+    expect(locateSandbox(null, project)).toBe(path.join(packageRoot(), 'sandbox'));
+  });
+
+  it('is the one that is named, which must be a folder', () => {
+    expect(locateSandbox('here', path.dirname(folder('here')))).toBe(path.join(project, 'here'));
+    expect(() => locateSandbox('nowhere', project)).toThrow("the sandbox 'nowhere' is not a folder");
+  });
+});
