@@ -103,7 +103,13 @@ async function memory(runs: number, sandbox: string, count: number, empty: (sand
 
 async function catalog(runs: number, count: number, snapshot: Snapshot): Promise<readonly Row[]> {
   const cache = new ScopeCache();
-  const ports = { cache, readTool: 'skill_registry/read_skill', recent: () => [], rank: async () => ({ ranked: [], ready: true }) };
+  const ports = {
+    cache,
+    clock: systemClock(),
+    readTool: 'skill_registry/read_skill',
+    recent: () => [],
+    rank: async () => ({ ranked: [], ready: true }),
+  };
   const turn = {
     agent: AGENT,
     tools: ['skill_registry/read_skill'],

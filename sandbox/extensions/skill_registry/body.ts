@@ -21,38 +21,6 @@ export interface SkillBody {
   readonly stale?: string;
 }
 
-/** The last good bodies, newest kept longest, within a bound: what stays readable when a file breaks or goes. */
-export class BodyStore {
-  private readonly bodies = new Map<string, SkillBody>();
-  private held = 0;
-  private readonly limit: number;
-
-  constructor(limit = 8 * 1024 * 1024) {
-    this.limit = limit;
-  }
-
-  get(file: string): SkillBody | null {
-    return this.bodies.get(file) ?? null;
-  }
-
-  /** Keeps a body that nobody has asked for: it drives out none that was. */
-  keepIfRoom(file: string, body: SkillBody): void {
-    if (this.bodies.has(file) || this.held + body.bytes <= this.limit * 0.9) this.keep(file, body);
-  }
-
-  keep(file: string, body: SkillBody): void {
-    const before = this.bodies.get(file);
-    this.held += body.bytes - (before?.bytes ?? 0);
-    this.bodies.delete(file);
-    this.bodies.set(file, body);
-    for (const [oldest, { bytes }] of this.bodies) {
-      if (this.held <= this.limit) break;
-      this.bodies.delete(oldest);
-      this.held -= bytes;
-    }
-  }
-}
-
 interface Reading {
   /** The last good body, or null. */
   readonly kept: SkillBody | null;

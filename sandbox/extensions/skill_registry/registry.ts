@@ -1,6 +1,6 @@
-import type { Clock, Diagnostic, Logger } from 'pith';
-import { BodyStore, readSkillBody, type SkillBody } from './body.ts';
-import { realOf } from './folder.ts';
+import type { Clock, Logger } from 'pith';
+import { Bodies } from './bodies.ts';
+import type { SkillBody } from './body.ts';
 import type { FoundSkill, SourceScan } from './found.ts';
 import { scanSource } from './scan.ts';
 import { loadSnapshot, SnapshotWriter } from './snapshot-file.ts';
@@ -67,7 +67,7 @@ class Registry implements SkillRegistry {
   readonly sources: readonly Source[];
   private readonly options: RegistryOptions;
   private readonly trustedLinks: readonly string[];
-  private readonly bodies = new BodyStore();
+  private readonly bodies: Bodies;
   private readonly writer: SnapshotWriter;
   private snapshot = EMPTY;
   private scans: ReadonlyMap<string, SourceScan> = new Map();
@@ -78,19 +78,14 @@ class Registry implements SkillRegistry {
   private removed = new Map<string, Skill>();
   /** Tokens of bodies were counted that no snapshot tells yet. */
   private counted = false;
-  /** Real directories of each source, links followed; made anew after each change. */
-  private readonly roots = new Map<string, readonly string[]>();
 
   constructor(options: RegistryOptions) {
     this.options = options;
     this.sources = resolveSources(options, options.config);
     this.trustedLinks = (options.config.trusted_links ?? []).map((path) => locate(path, options.project));
-    this.writer = new SnapshotWriter({
-      dataDirectory: options.dataDirectory,
-      sources: this.sources,
-      clock: options.clock,
-      logger: options.logger,
-    });
+    const { dataDirectory, clock, logger, keepsBodies = true } = options;
+    this.bodies = new Bodies({ sources: this.sources, trustedLinks: this.trustedLinks, keepsUnasked: keepsBodies, logger });
+    this.writer = new SnapshotWriter({ dataDirectory, sources: this.sources, clock, logger });
   }
 
   current(): Snapshot {
@@ -117,25 +112,24 @@ class Registry implements SkillRegistry {
 
   lastGood(id: string): LastGood | null {
     const skill = this.snapshot.skills.get(id) ?? this.removed.get(id);
-    const body = skill === undefined ? null : this.bodies.get(skill.file);
+    const body = skill === undefined ? null : this.bodies.kept(skill.file);
     return skill === undefined || body === null ? null : { skill, body };
   }
 
-  async readBody(skill: Skill): Promise<SkillBody> {
-    const body = await this.read(skill);
-    if (body.stale === undefined) this.bodies.keep(skill.file, body);
-    return body;
+  readBody(skill: Skill): Promise<SkillBody> {
+    return this.bodies.read(skill);
   }
 
   async studyBody(skill: Skill): Promise<string | null> {
-    const body = await this.keepBody(skill);
-    const found = body === null || body.stale !== undefined ? undefined : this.foundOf(skill);
-    if (found !== undefined && body !== null) {
+    const body = await this.bodies.readAhead(skill);
+    if (body === null) return null;
+    const found = body.stale === undefined ? this.foundOf(skill) : undefined;
+    if (found !== undefined) {
       const { estimateTokenCount } = await import('tokenx');
       found.bodyTokens = estimateTokenCount(body.body);
       this.counted = true;
     }
-    return body === null ? null : body.body;
+    return body.body;
   }
 
   publishTokens(): void {
@@ -169,21 +163,22 @@ class Registry implements SkillRegistry {
       const scan = await scanSource(source, previous, {
         trustedLinks: this.trustedLinks,
         now: () => clock.now(),
-        goodBody: (file) => this.bodies.get(file),
+        goodBody: (file) => this.bodies.kept(file),
       });
       scans.set(source.directory, scan);
       changed ||= scan !== previous;
     }
-    if (!changed && !first) return this.snapshot;
+    if (!changed && !first && !this.counted) return this.snapshot;
     const read = [...scans.values()].flatMap((scan) => scan.read);
     this.scans = scans;
-    this.roots.clear();
+    this.bodies.forgetRoots();
     const sourced = this.sourced(scans);
     const before = this.snapshot;
     const next = buildSnapshot(sourced, config, before);
-    if (this.options.keepsBodies !== false && next.all.length <= KEEP_AT_ONCE) await this.keepBodies(next, read);
+    if (next.all.length <= KEEP_AT_ONCE) await this.bodies.readAllAhead(next, read);
     this.snapshot = next;
-    if (changed) this.writer.write(sourced);
+    if (changed || this.counted) this.writer.write(sourced);
+    this.counted = false;
     const change = changeBetween(before, next);
     if (read.length > 0 || first) logger.debug('skills scanned', { skills: next.all.length, read: read.length, ms: clock.now() - began });
     if (first) return next;
@@ -202,29 +197,6 @@ class Registry implements SkillRegistry {
     for (const scan of loaded.scans.values()) {
       for (const found of scan.skills.values()) if (found.good?.body) this.bodies.keep(found.file, found.good.body);
     }
-  }
-
-  /** Reads each body that is not kept yet or has changed: what must stay readable when its file breaks. */
-  private async keepBodies({ all }: Snapshot, changed: readonly FoundSkill[]): Promise<void> {
-    const files = new Set(changed.map(({ file }) => file));
-    const wanted = all.filter(({ file, state }) => state === 'offered' && (files.has(file) || this.bodies.get(file) === null));
-    await Promise.all(wanted.map((skill) => this.isBroken(skill) ?? this.keepBody(skill)));
-  }
-
-  /** The body, kept while there is room; null where it cannot be read now. */
-  private async keepBody(skill: Skill): Promise<SkillBody | null> {
-    try {
-      const body = await this.read(skill);
-      if (body.stale === undefined && this.options.keepsBodies !== false) this.bodies.keepIfRoom(skill.file, body);
-      return body;
-    } catch (error) {
-      this.options.logger.debug('body not read', { file: skill.file, error: String(error) });
-      return null;
-    }
-  }
-
-  private read(skill: Skill): Promise<SkillBody> {
-    return readSkillBody(skill, { kept: this.bodies.get(skill.file), broken: this.isBroken(skill), roots: this.rootsOf(skill) });
   }
 
   private foundOf({ directory, stamp }: Skill): FoundSkill | undefined {
@@ -248,20 +220,6 @@ class Registry implements SkillRegistry {
       if (this.removed.size <= 256 && !this.snapshot.skills.has(id)) continue;
       this.removed.delete(id);
     }
-  }
-
-  private isBroken(skill: Skill): Diagnostic | null {
-    return skill.diagnostics.find((diagnostic) => diagnostic.code === 'last_good_used') ?? null;
-  }
-
-  private rootsOf({ source }: Skill): readonly string[] {
-    let roots = this.roots.get(source);
-    if (roots === undefined) {
-      const own = this.sources.filter(({ label }) => label === source).map(({ directory }) => directory);
-      roots = [...own, ...this.trustedLinks].map((directory) => realOf(directory) ?? directory);
-      this.roots.set(source, roots);
-    }
-    return roots;
   }
 
   private folders(): readonly string[] {

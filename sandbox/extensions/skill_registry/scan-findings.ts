@@ -15,9 +15,11 @@ export function folderUnreadable(path: string, { label }: Source, why: string): 
   return warning('source_unreadable', path, `a folder of the skill source '${label}' cannot be read: ${why}`, 'check its permissions');
 }
 
+export const NO_SKILL_FILE = 'no_skill_file';
+
 export function noSkillFile(path: string): Diagnostic {
   const message = 'a folder among the skills has files but no SKILL.md';
-  return { severity: 'info', code: 'no_skill_file', message, file: path, cure: 'add a SKILL.md, or move the folder away' };
+  return { severity: 'info', code: NO_SKILL_FILE, message, file: path, cure: 'add a SKILL.md, or move the folder away' };
 }
 
 export function skillUnreadable(file: string): Diagnostic {

@@ -7,6 +7,7 @@ import {
   linkBroken,
   linkRefused,
   noSkillFile,
+  NO_SKILL_FILE,
   skillAtRoot,
   skillUnreadable,
   sourceMissing,
@@ -67,23 +68,26 @@ class Scan {
       this.roots = [real, ...this.options.trustedLinks.map((path) => realOf(path) ?? path)];
       await this.descend([{ path: root, real, depth: 0 }]);
       for (let link = this.links.shift(); link !== undefined; link = this.links.shift()) await this.follow(link);
-      for (const path of emptyFolders(this.skills, this.directories)) {
-        if (path !== root) this.diagnostics.push(noSkillFile(path));
-      }
+      this.diagnostics.push(...this.emptyFolderNotes());
     }
     return this.result();
   }
 
   private result(): SourceScan {
     const { previous } = this;
-    const same =
-      previous !== null &&
-      !this.changed &&
-      previous.skills.size === this.skills.size &&
-      previous.directories.size === this.directories.size &&
-      sameDiagnostics(previous.diagnostics, this.diagnostics);
-    if (same) return previous;
+    if (previous !== null && this.holdsTheSame(previous) && sameDiagnostics(previous.diagnostics, this.diagnostics)) return previous;
     return { skills: this.skills, directories: this.directories, diagnostics: this.diagnostics, read: this.read };
+  }
+
+  private holdsTheSame({ skills, directories }: SourceScan): boolean {
+    return !this.changed && skills.size === this.skills.size && directories.size === this.directories.size;
+  }
+
+  private emptyFolderNotes(): readonly Diagnostic[] {
+    const { previous } = this;
+    if (previous !== null && this.holdsTheSame(previous)) return previous.diagnostics.filter(({ code }) => code === NO_SKILL_FILE);
+    const empty = emptyFolders(this.skills, this.directories);
+    return empty.filter((path) => path !== this.source.directory).map(noSkillFile);
   }
 
   private async descend(stack: Visit[]): Promise<void> {

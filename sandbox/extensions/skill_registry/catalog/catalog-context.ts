@@ -31,16 +31,17 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
 
 /** Ranked by the newest of the user's texts; where it finds few ("and page 3?"), by those before it. */
 async function messagePart(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): Promise<string | null> {
-  const offered = new Map(ports.cache.scope(snapshot, turn.agent).catalog.map((skill) => [skill.id, skill]));
+  const { readable, bound } = ports.cache.scope(snapshot, turn.agent);
+  const offered = (id: string) => readable.has(id) && !bound.has(id);
   const ranked = new Set<Skill>();
   let searchReady = true;
   for (const text of [...turn.userTexts].reverse()) {
     if (ranked.size >= SHOWN) break;
-    const answer = await ports.rank(snapshot, text, { k: SHOWN, agentId: turn.agent.id, accept: (id) => offered.has(id), weak: true });
+    const answer = await ports.rank(snapshot, text, { k: SHOWN, agentId: turn.agent.id, accept: offered, weak: true });
     searchReady &&= answer.ready;
-    for (const { id } of answer.ranked) ranked.add(offered.get(id)!);
+    for (const { id } of answer.ranked) ranked.add(readable.get(id)!);
   }
-  const recent = ports.recent(turn.threadId).flatMap((id) => offered.get(id) ?? []);
+  const recent = ports.recent(turn.threadId).flatMap((id) => (offered(id) ? readable.get(id)! : []));
   return renderTurnPart({ ranked: [...ranked], recent, searchReady });
 }
 

@@ -43,19 +43,27 @@ function overflow(skills: readonly Skill[], budget: number, pinned: ReadonlySet<
 
 /** Ids by first tag, else by source; groups and ids sorted. */
 function groupsOf(skills: readonly Skill[]): readonly (readonly [string, readonly string[]])[] {
+  const names = new Map<string, string>(); // few among many skills: each is cleaned once
   const groups = new Map<string, string[]>();
-  for (const skill of skills) {
-    const name = [...clean(skill.tags[0] ?? '')].slice(0, 40).join('') || clean(skill.source);
+  for (const { id, tags, source } of skills) {
+    const given = tags[0] ?? source;
+    let name = names.get(given);
+    if (name === undefined) names.set(given, (name = [...clean(given)].slice(0, 40).join('')));
+    name ||= clean(source);
     const ids = groups.get(name);
-    if (ids === undefined) groups.set(name, [clean(skill.id)]);
-    else ids.push(clean(skill.id));
+    if (ids === undefined) groups.set(name, [id]);
+    else ids.push(id);
   }
   return [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function* nameLines(groups: ReturnType<typeof groupsOf>): Iterable<string> {
   for (const [name, ids] of groups) {
-    for (let from = 0; from < ids.length; from += 50) yield `${from === 0 ? `${name}: ` : ''}${ids.slice(from, from + 50).join(', ')}`;
+    for (let from = 0; from < ids.length; from += 50)
+      yield `${from === 0 ? `${name}: ` : ''}${ids
+        .slice(from, from + 50)
+        .map(clean)
+        .join(', ')}`;
   }
 }
 

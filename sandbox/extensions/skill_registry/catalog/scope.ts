@@ -8,20 +8,22 @@ export interface SkillScope {
   readonly settings: AgentSkills;
   /** Offered in the catalog, sorted by id; without the skills that the agent carries already. */
   readonly catalog: readonly Skill[];
+  /** Ids of the skills that the agent carries. */
+  readonly bound: ReadonlySet<string>;
   /** All that its tools can read: the catalog and the bound skills. */
   readonly readable: ReadonlyMap<string, Skill>;
 }
 
 export function scopeOf(snapshot: Snapshot, agent: Pick<AgentSpec, 'keys' | 'usesSkills'>): SkillScope {
   const settings = agentSkills(agent);
-  const bound = new Set(agent.usesSkills.map((name) => findSkill(snapshot, name)?.id));
+  const bound = new Set(agent.usesSkills.flatMap((name) => findSkill(snapshot, name)?.id ?? []));
   const allowed = settings.scope === 'declared' ? [...settings.allow.filter((glob) => glob !== '*'), ...settings.pinned] : settings.allow;
   const [allow, deny] = [matcher(allowed), matcher(settings.deny)];
   const offered = [...snapshot.skills.values()].filter((skill) => skill.state === 'offered');
   const visible = settings.mode === 'none' ? [] : offered.filter((skill) => allow(skill) && !deny(skill));
   const catalog = visible.filter((skill) => !bound.has(skill.id));
   const readable = offered.filter((skill) => bound.has(skill.id)).concat(catalog);
-  return { settings, catalog, readable: new Map(readable.map((skill) => [skill.id, skill])) };
+  return { settings, catalog, bound, readable: new Map(readable.map((skill) => [skill.id, skill])) };
 }
 
 /** The skill that an agent means by an id, a unique display name or `source/id`; undefined when it may not see it. */
