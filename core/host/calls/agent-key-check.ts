@@ -1,10 +1,10 @@
 import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
 import { messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
-import { describeIssues, isSchema } from '../lifecycle/config-check.ts';
+import { canonicalJson, describeIssues, isSchema } from '../lifecycle/config-check.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import type { Slot } from '../lifecycle/slot.ts';
+import { slotKey, type Slot } from '../lifecycle/slot.ts';
 import { positionOf } from '../discovery/positions.ts';
 
 /** Checks what stands under `agent:` with the extensions that own the keys. `declaration` gives the places, for a declared agent. */
@@ -19,7 +19,7 @@ export async function checkAgentKeys(
   const at = placeIn(spec, declaration);
   const checks = Object.entries(spec.keys).map(([key, value]) => {
     const owner = owners.get(key);
-    if (owner) return checkKey(lifecycle, owner, key, value, at);
+    if (owner) return checkKey(lifecycle, owner, `${spec.id}.${key}`, key, value, at);
     if (declaration?.diagnostics.some(({ code }) => code === 'agent_key_unowned')) return []; // doubtful, and said so
     const unowned: Diagnostic = {
       severity: 'error',
@@ -35,13 +35,27 @@ export async function checkAgentKeys(
 
 type PlaceOf = (path: string) => Pick<Diagnostic, 'file' | 'line' | 'column'>;
 
-async function checkKey(lifecycle: Lifecycle, owner: Slot, key: string, value: unknown, at: PlaceOf): Promise<readonly Diagnostic[]> {
+async function checkKey(
+  lifecycle: Lifecycle,
+  owner: Slot,
+  place: string,
+  key: string,
+  value: unknown,
+  at: PlaceOf,
+): Promise<readonly Diagnostic[]> {
   try {
-    const { Class } = await lifecycle.ready(owner);
+    const { Class, shipped } = await lifecycle.ready(owner);
+    const { index } = lifecycle.parts.options;
+    const name = `agent key ${place}`;
+    const version = `${slotKey(owner)} ${canonicalJson(value)}`;
+    if (shipped && index.surface(name, version) === true) return []; // found right before: no schema, and no zod
     const schema = Class.agentKeys?.[key];
     if (!isSchema(schema)) return [];
     const result = schema.safeParse(value);
-    if (result.success) return [];
+    if (result.success) {
+      if (shipped) index.putSurface(name, version, true);
+      return [];
+    }
     return describeIssues(result.error.issues, schema, `agent.${key}`).map(({ path, code, message }) => ({
       severity: 'error',
       code: code === 'unrecognized_keys' ? 'unknown_key' : 'manifest_invalid',

@@ -24,8 +24,11 @@ export interface Surface {
   readonly operations: ReadonlyMap<string, Operation>;
 }
 
-/** Throws a `Problem` when the tools cannot be offered. */
-export async function surfaceOf(instance: object, provides: readonly ProtocolId[]): Promise<Surface> {
+/**
+ * Throws a `Problem` when the tools cannot be offered. `known`: what the same sources under the same configuration offered before; the
+ * tools are made when one is called, then.
+ */
+export async function surfaceOf(instance: object, provides: readonly ProtocolId[], known?: SurfaceDescriptor): Promise<Surface> {
   const members = instance as Readonly<Record<string, unknown>>;
   const operations = new Map<string, Operation>();
   const constants: Record<string, JsonValue> = {};
@@ -37,10 +40,15 @@ export async function surfaceOf(instance: object, provides: readonly ProtocolId[
       else operations.set(`${id}.${name}`, methodOf(instance, part as Method));
     }
   }
-  const described = provides.includes('tool')
-    ? await describeTools(await (members['getTools'] as () => readonly Tool[] | Promise<readonly Tool[]>).call(instance))
-    : null;
-  if (described) for (const [name, operation] of toolOperations(described.tools)) operations.set(name, operation);
+  const make = () => (members['getTools'] as () => readonly Tool[] | Promise<readonly Tool[]>).call(instance);
+  if (known && provides.includes('tool')) {
+    let tools: Promise<ReadonlyMap<string, Tool>> | undefined;
+    const late = async () => new Map((await make()).map((tool) => [tool.name, tool]));
+    for (const [name, operation] of toolOperations(() => (tools ??= late()))) operations.set(name, operation);
+    return { descriptor: { provides, tools: known.tools, constants, warnings: known.warnings }, operations };
+  }
+  const described = provides.includes('tool') ? await describeTools(await make()) : null;
+  if (described) for (const [name, operation] of toolOperations(() => described.tools)) operations.set(name, operation);
   return { descriptor: { provides, tools: described?.descriptors ?? [], constants, warnings: described?.warnings ?? [] }, operations };
 }
 
@@ -52,18 +60,25 @@ function methodOf(instance: object, method: Method): Operation {
     method.length > values.length ? method.call(instance, ...values, signalOf()) : method.call(instance, ...values);
 }
 
-function toolOperations(tools: ReadonlyMap<string, Tool>): readonly (readonly [string, Operation])[] {
-  const find = (name: unknown): Tool => {
-    const tool = tools.get(String(name));
+type Tools = ReadonlyMap<string, Tool>;
+
+function toolOperations(tools: () => Tools | Promise<Tools>): readonly (readonly [string, Operation])[] {
+  const find = (known: Tools, name: unknown): Tool => {
+    const tool = known.get(String(name));
     if (!tool) throw new PithError('tool_gone', `the tool '${String(name)}' is not there any more`);
     return tool;
+  };
+  const withTool = (name: unknown, act: (tool: Tool) => unknown): unknown => {
+    const known = tools();
+    return known instanceof Promise ? known.then((made) => act(find(made, name))) : act(find(known, name));
   };
   return [
     [
       'tool.execute',
-      ([name, input, call], signalOf) => executeTool(find(name), input as JsonValue, call as Omit<ToolCall, 'signal'>, signalOf),
+      ([name, input, call], signalOf) =>
+        withTool(name, (tool) => executeTool(tool, input as JsonValue, call as Omit<ToolCall, 'signal'>, signalOf)),
     ],
-    ['tool.needsApproval', ([name, input]) => asksApproval(find(name), input as JsonValue)],
-    ['tool.present', ([name, result]) => find(name).present?.(result as ToolResult)],
+    ['tool.needsApproval', ([name, input]) => withTool(name, (tool) => asksApproval(tool, input as JsonValue))],
+    ['tool.present', ([name, result]) => withTool(name, (tool) => tool.present?.(result as ToolResult))],
   ];
 }

@@ -1,6 +1,7 @@
 import type { Extension, Phase } from '../../contract/index.ts';
 import { Calls } from '../calls/calls.ts';
 import { checkConfig } from './config-check.ts';
+import { knownConfig, knownSurface } from './known.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { createExtensionContext } from './extension-context.ts';
 import type { HostParts } from '../host-parts.ts';
@@ -52,7 +53,7 @@ export async function constructClass(
 ): Promise<Candidate> {
   const { id, manifest, file } = declaration;
   if (!manifest) throw new Problem('validate', 'manifest_invalid', `the manifest of '${id}' is broken`, { file });
-  const config = checkConfig(Class.config, parts.options.configOf(declaration), file);
+  const config = shipped ? knownConfig(parts, declaration, Class) : checkConfig(Class.config, parts.options.configOf(declaration), file);
   const scope = createScope(parts.clock, STOP_LIMIT_MS);
   const context = createExtensionContext(parts, declaration, config, scope);
   try {
@@ -74,7 +75,7 @@ export async function initialize(parts: HostParts, candidate: Candidate): Promis
   try {
     const surface = await phase(parts, declaration.id, 'initialize', 'initialize_failed', PHASE_LIMIT_MS, async () => {
       await instance.initialize?.();
-      return surfaceOf(instance, declaration.manifest?.provides ?? []);
+      return surfaceOf(instance, declaration.manifest?.provides ?? [], candidate.shipped ? knownSurface(parts, declaration) : undefined);
     });
     for (const warning of surface.descriptor.warnings) parts.note(declaration.id, 'tool_input_invalid', warning);
     return { ...candidate, surface, calls: new Calls(parts.clock), started: false, service: null };

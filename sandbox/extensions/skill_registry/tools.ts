@@ -1,5 +1,6 @@
 import { defineTool, isToolResult, z, type AgentSpec, type Tool, type ToolCall, type ToolResult } from 'pith';
 import type { SkillScope } from './catalog/scope.ts';
+import { hasOnly, lateInput, wholeNumber } from './late-input.ts';
 import { listResult } from './reading/list.ts';
 import { readSkillResource } from './reading/read-resource.ts';
 import { readSkill, requireSkill, type ReadSkillPorts } from './reading/read-skill.ts';
@@ -25,11 +26,21 @@ function listSkills(ports: ToolPorts): Tool {
     name: 'list_skills',
     description:
       'Finds skills for a request, best first; without a query lists all by id. A skill holds instructions and knowledge for a kind of task.',
-    input: z.object({
-      query: z.string().default('').describe('What is to be done, in a few words; empty lists all.'),
-      limit: z.int().min(1).max(50).default(8),
-      offset: z.int().min(0).default(0),
-    }),
+    input: lateInput(
+      () =>
+        z.object({
+          query: z.string().default('').describe('What is to be done, in a few words; empty lists all.'),
+          limit: z.int().min(1).max(50).default(8),
+          offset: z.int().min(0).default(0),
+        }),
+      (input) => {
+        const { query = '' } = input;
+        const limit = wholeNumber(input['limit'], 8, 1, 50);
+        const offset = wholeNumber(input['offset'], 0, 0, Number.MAX_SAFE_INTEGER);
+        if (typeof query !== 'string' || limit === null || offset === null || !hasOnly(input, ['query', 'limit', 'offset'])) return null;
+        return { query, limit, offset };
+      },
+    ),
     effect: 'read',
     present: presenter('list_skills', ({ count, total }) =>
       typeof count === 'number' && typeof total === 'number' ? `${count} of ${total} skills listed` : null,
@@ -51,10 +62,18 @@ function readOne(ports: ToolPorts): Tool {
   return defineTool({
     name: 'read_skill',
     description: 'Loads the full instructions of a skill. Read a skill before a task that it fits, then follow it.',
-    input: z.object({
-      skill_id: z.string().describe('The id as the catalog or list_skills shows it.'),
-      part: z.int().min(1).default(1).describe('Long skills come in numbered parts.'),
-    }),
+    input: lateInput(
+      () =>
+        z.object({
+          skill_id: z.string().describe('The id as the catalog or list_skills shows it.'),
+          part: z.int().min(1).default(1).describe('Long skills come in numbered parts.'),
+        }),
+      (input) => {
+        const { skill_id } = input;
+        const part = wholeNumber(input['part'], 1, 1, Number.MAX_SAFE_INTEGER);
+        return typeof skill_id === 'string' && part !== null && hasOnly(input, ['skill_id', 'part']) ? { skill_id, part } : null;
+      },
+    ),
     effect: 'read',
     present: presenter('read_skill', (metadata) => {
       const id = textIn(metadata, 'skill_id');
@@ -68,11 +87,15 @@ function readFile(ports: ToolPorts): Tool {
   return defineTool({
     name: 'read_skill_resource',
     description: 'Reads one file of a skill, such as references/guide.md. Binary files give their type, size and digest only.',
-    input: z.object({
-      skill_id: z.string(),
-      path: z.string().describe("Relative to the skill's folder; a leading references/ may be left out."),
-      part: z.int().min(1).default(1).describe('Long files come in numbered parts.'),
-    }),
+    input: lateInput(
+      () =>
+        z.object({
+          skill_id: z.string(),
+          path: z.string().describe("Relative to the skill's folder; a leading references/ may be left out."),
+          part: z.int().min(1).default(1).describe('Long files come in numbered parts.'),
+        }),
+      () => null,
+    ),
     effect: 'read',
     present: presenter('read_skill_resource', (metadata) => {
       const [id, path] = [textIn(metadata, 'skill_id'), textIn(metadata, 'path')];
