@@ -33,13 +33,29 @@ const files = {
 const config = { sources: ['team'] };
 
 describe('the commands', () => {
-  it('S80 list prints what is offered, aligned and cut, and how much is left out', async () => {
-    const { text } = await run(await skillSandbox(files), 'skills list', { config, columns: 80 });
+  it('S80 list prints what is offered, aligned and brief, and how much is left out', async () => {
+    const { text } = await run(await skillSandbox(files), 'skills list', { config });
     expect(text.split('\n')).toEqual([
-      'ID       STATE    SOURCE          TOKENS  DESCRIPTION',
-      'writing  offered  sandbox/skills  ~2      Writes clear letters. Use when someon…',
+      'ID       STATE    SOURCE          TOKENS  VERSION  DESCRIPTION',
+      'writing  offered  sandbox/skills  ~2      1.2.0    Writes clear letters.',
       '1 invalid, 1 disabled, 1 shadowed, 3 warnings: see pith skills list --all',
     ]);
+  });
+
+  it('S80 list cuts on a terminal, never in a pipe, and puts text that has no room below its row', async () => {
+    const long = `Explains ${'one thing after another '.repeat(8)}to people`;
+    const box = await skillSandbox({ 'sandbox/skills/explaining/SKILL.md': skillText({ name: 'explaining', description: long }) });
+    const lines = async (columns: number) => (await run(box, 'skills list', { columns })).text.split('\n');
+    const [heading, piped] = await lines(0);
+    expect(heading).toBe('ID          STATE    SOURCE          TOKENS  DESCRIPTION'); // nobody has a version
+    expect(piped!.length).toBeGreaterThan(180);
+    const wide = await lines(110);
+    expect(wide).toHaveLength(2);
+    expect([wide[1]!.length <= 110, wide[1]!.endsWith('…')]).toEqual([true, true]);
+    const narrow = await lines(70);
+    expect(narrow.slice(0, 2)).toEqual(['ID          STATE    SOURCE          TOKENS', 'explaining  offered  sandbox/skills  ~2']);
+    expect(narrow[2]).toMatch(/^ {4}Explains one thing after another .*…$/);
+    expect(narrow[2]!.length).toBeLessThanOrEqual(70);
   });
 
   it('S80 list --all adds the invalid, shadowed and disabled with reason, place and cure', async () => {

@@ -100,8 +100,8 @@ export function commandContext({ sandbox, project, log }: SkillSandbox, config: 
   };
 }
 
-/** What a command prints. */
-export function recordingIO({ json = false, columns = 100 } = {}): CommandIO & {
+/** What a command prints: into a pipe, or on a terminal of so many columns. */
+export function recordingIO({ json = false, columns = 0 } = {}): CommandIO & {
   readonly text: () => string;
   readonly values: JsonValue[];
 } {
@@ -113,7 +113,7 @@ export function recordingIO({ json = false, columns = 100 } = {}): CommandIO & {
     json: (value) => void values.push(value),
     ask: async () => null,
     input: (async function* () {})(),
-    interactive: false,
+    interactive: columns > 0,
     wantsJson: json,
     quiet: false,
     colour: false,

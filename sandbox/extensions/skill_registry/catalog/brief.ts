@@ -16,10 +16,13 @@ export function briefOf(skill: Pick<Skill, 'brief' | 'description'>, limit = LIM
 
 /** One line without control, bidirectional, zero-width or otherwise invisible characters. */
 export function clean(text: string): string {
+  if (PLAIN.test(text)) return text;
   const visible = text.replace(SPACE, ' ').replace(INVISIBLE, '');
   return visible.replace(/ {2,}/g, ' ').trim();
 }
 
+/** One line of printable ASCII, as most are. */
+const PLAIN = /^(?:[!-~]+(?: [!-~]+)*)?$/;
 const SPACE = /[\t\n\v\f\r\u0085\u2028\u2029\p{Zs}]+/gu;
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 const SENTENCE_END = /[.!?](?=\s+["'“(`]?\p{Lu}|$)|[。！？]/gu;

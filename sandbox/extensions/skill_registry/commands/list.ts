@@ -1,8 +1,9 @@
 import type { Command, CommandContext, CommandIO } from 'pith';
-import type { Skill, Snapshot } from '../skill.ts';
+import { briefOf } from '../catalog/brief.ts';
 import type { SkillRegistry } from '../registry.ts';
+import type { Skill, Snapshot } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
-import { diagnosticText, skillJson, table, tokensText } from './rows.ts';
+import { diagnosticText, skillJson, table, tokensText, widthOf } from './rows.ts';
 
 export function list(context: CommandContext): Command {
   return {
@@ -28,22 +29,18 @@ function print(shown: readonly Skill[], snapshot: Snapshot, registry: SkillRegis
       skill.state,
       skill.source,
       tokensText(skill),
-      ...(all ? [skill.version ?? ''] : []),
-      skill.reason ?? skill.description,
+      skill.version ?? '',
+      skill.reason ?? briefOf(skill),
     ]);
-    const heading = ['ID', 'STATE', 'SOURCE', 'TOKENS', ...(all ? ['VERSION'] : []), all ? 'DESCRIPTION OR REASON' : 'DESCRIPTION'];
-    io.print(table([heading, ...rows], io.columns || 120));
+    const heading = ['ID', 'STATE', 'SOURCE', 'TOKENS', 'VERSION', all ? 'DESCRIPTION OR REASON' : 'DESCRIPTION'];
+    io.print(table(heading, rows, widthOf(io)));
   } else {
     const where = registry.sources.at(-1)?.directory ?? 'sandbox/skills';
     io.print(snapshot.all.length === 0 ? `No skills were found. Write one to ${where}/<id>/SKILL.md.` : 'No skill is offered.');
   }
-  const findings = [...snapshot.diagnostics, ...snapshot.all.flatMap((skill) => (worthSaying(skill) ? skill.diagnostics : []))];
+  const findings = [...snapshot.diagnostics, ...snapshot.all.flatMap((skill) => skill.diagnostics)];
   if (all) for (const finding of findings) io.print(diagnosticText(finding));
   else printRest(snapshot, findings.filter(({ severity }) => severity !== 'info').length, io);
-}
-
-function worthSaying(skill: Skill): boolean {
-  return skill.diagnostics.length > 0;
 }
 
 function printRest(snapshot: Snapshot, findings: number, io: CommandIO): void {

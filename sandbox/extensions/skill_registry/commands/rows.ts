@@ -1,4 +1,4 @@
-import type { Diagnostic, JsonValue } from 'pith';
+import type { CommandIO, Diagnostic, JsonValue } from 'pith';
 import type { Skill } from '../skill.ts';
 
 /** One skill as `--json` prints it. */
@@ -41,20 +41,39 @@ export function diagnosticText({ severity, message, file, line, column, cure }: 
   return `${place}${severity}: ${message}${cure === undefined ? '' : `; ${cure}`}`;
 }
 
-/** Aligned columns, each as wide as its widest cell; the last is cut to what is left of `width`. */
-export function table(rows: readonly (readonly string[])[], width: number): string {
-  const cells = rows.map((row) => row.map(oneLine));
-  const widths = (cells[0] ?? []).map((_, column) => cells.reduce((most, row) => Math.max(most, (row[column] ?? '').length), 0));
-  const last = widths.length - 1;
-  const room = Math.max(20, width - widths.slice(0, last).reduce((sum, each) => sum + each + 2, 0));
-  return cells
-    .map((row) =>
-      row
-        .map((cell, column) => (column === last ? cut(cell, room) : cell.padEnd(widths[column] ?? 0)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+/** The width that a table may have: what is piped is never cut. */
+export function widthOf(io: Pick<CommandIO, 'interactive' | 'columns'>): number {
+  return io.interactive ? io.columns || 120 : Infinity;
+}
+
+/** What is left for the last column must be so much, else it goes below its row. */
+const LEAST_ROOM = 40;
+const INDENT = '    ';
+
+/**
+ * Aligned columns below a heading, each as wide as its widest cell; the last is cut to what is left of `width`. A column that
+ * says nothing is left out.
+ */
+export function table(heading: readonly string[], rows: readonly (readonly string[])[], width: number): string {
+  const last = heading.length - 1;
+  const cells = [heading, ...rows.map((row) => row.map(oneLine))];
+  const used = heading
+    .map((_, column) => column)
+    .filter((column) => column < last && cells.some((row, at) => at > 0 && row[column] !== ''));
+  const widths = heading.map((_, column) => cells.reduce((most, row) => Math.max(most, (row[column] ?? '').length), 0));
+  const room = width - used.reduce((sum, column) => sum + widths[column]! + 2, 0);
+  const below = room < LEAST_ROOM && room < widths[last]!;
+  const lines: string[] = [];
+  cells.forEach((row, at) => {
+    const aligned = used.map((column) => row[column]!.padEnd(widths[column]!)).join('  ');
+    if (!below) lines.push(`${aligned}  ${cut(row[last]!, room)}`.trimEnd());
+    else
+      lines.push(
+        aligned.trimEnd(),
+        ...(at > 0 && row[last] !== '' ? [INDENT + cut(row[last]!, Math.max(LEAST_ROOM, width - INDENT.length))] : []),
+      );
+  });
+  return lines.join('\n');
 }
 
 function cut(text: string, room: number): string {
@@ -68,6 +87,9 @@ function cut(text: string, room: number): string {
 }
 
 /** Nothing that a file holds may move the cursor or hide text. */
-function oneLine(text: string): string {
-  return text.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+export function oneLine(text: string): string {
+  return PLAIN.test(text) ? text : text.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }
+
+/** Printable ASCII: nearly every cell of thousands. */
+const PLAIN = /^(?:[!-~]+(?: [!-~]+)*)?$/;

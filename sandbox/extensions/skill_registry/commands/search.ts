@@ -1,9 +1,10 @@
 import type { Command, CommandContext } from 'pith';
+import { briefOf } from '../catalog/brief.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { Ranked, RankOptions } from '../search/ranker.ts';
 import type { Snapshot } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
-import { table } from './rows.ts';
+import { table, widthOf } from './rows.ts';
 
 export function search(context: CommandContext): Command {
   return {
@@ -18,7 +19,14 @@ export function search(context: CommandContext): Command {
         const ranked = await rank(context, registry, snapshot, query, { k });
         if (io.wantsJson) io.json(ranked.map(({ id, score, why }) => ({ id, score, why })));
         else if (ranked.length === 0) io.print(`No skill matches '${query}'. See pith skills list.`);
-        else io.print(table([['ID', 'SCORE', 'MATCHED', 'DESCRIPTION'], ...ranked.map((one) => rowOf(one, snapshot))], io.columns || 120));
+        else
+          io.print(
+            table(
+              ['ID', 'SCORE', 'MATCHED', 'DESCRIPTION'],
+              ranked.map((one) => rowOf(one, snapshot)),
+              widthOf(io),
+            ),
+          );
       }),
   };
 }
@@ -43,5 +51,6 @@ export async function rank(
 }
 
 function rowOf({ id, score, why }: Ranked, snapshot: Snapshot): string[] {
-  return [id, score.toFixed(2), why.join(' '), snapshot.skills.get(id)?.description ?? ''];
+  const skill = snapshot.skills.get(id);
+  return [id, score.toFixed(2), why.join(' '), skill === undefined ? '' : briefOf(skill)];
 }

@@ -1,7 +1,7 @@
 import type { Command, CommandContext, JsonValue } from 'pith';
 import type { Skill } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
-import { diagnosticText, skillJson, table } from './rows.ts';
+import { diagnosticText, oneLine, skillJson } from './rows.ts';
 import { wantedSkill } from './wanted.ts';
 
 export function show(context: CommandContext): Command {
@@ -18,12 +18,9 @@ export function show(context: CommandContext): Command {
           return;
         }
         const facts = Object.entries({ ...factsOf(skill), ...fieldsOf(skill), sha256 }).filter(([, value]) => !isEmpty(value));
-        io.print(
-          table(
-            facts.map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
-            Infinity,
-          ),
-        );
+        const width = Math.max(...facts.map(([key]) => key.length));
+        for (const [key, value] of facts)
+          io.print(`${key.padEnd(width)}  ${oneLine(typeof value === 'string' ? value : JSON.stringify(value))}`);
         for (const diagnostic of skill.diagnostics) io.print(diagnosticText(diagnostic));
         if (stale !== undefined) io.print(`note: ${stale}`);
         io.print(`\n${body}`);
