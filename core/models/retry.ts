@@ -26,23 +26,52 @@ export async function* streamWithRetry(
   retry: RetryOptions,
 ): AsyncGenerator<ModelPart, void, undefined> {
   const { clock, signal, maxRetries = 3, random = Math.random, onRetry } = retry;
-  for (let attempt = 1; ; attempt += 1) {
-    signal?.throwIfAborted();
-    let delivered = false;
-    try {
-      for await (const part of attemptOf(model, signal === undefined ? options : { ...options, abortSignal: signal }, signal)) {
-        if (part.type === 'error') throw part.error;
-        delivered = true;
-        yield part;
-      }
-      return;
-    } catch (error) {
+  const call = signal === undefined ? options : { ...options, abortSignal: signal };
+  const guard = abortGuard(signal);
+  try {
+    for (let attempt = 1; ; attempt += 1) {
       signal?.throwIfAborted();
-      const delayMs = delivered || attempt > maxRetries ? null : delayOf(readFault(error), attempt, random, clock.now());
-      if (delayMs === null) throw error;
-      onRetry?.({ attempt, delayMs, error });
-      await clock.sleep(delayMs, signal);
+      let delivered = false;
+      try {
+        // Read here and not by a generator of its own: each one more costs every part two turns of the microtask queue.
+        let iterator: AsyncIterator<ModelPart> | undefined;
+        let finished = false;
+        try {
+          const { stream } = await guard.wait(model.doStream(call));
+          iterator = stream[Symbol.asyncIterator]();
+          // What comes before content is held back, so that a failure at once leaves no trace.
+          let held: ModelPart[] | null = [];
+          for (;;) {
+            const next = await guard.wait(iterator.next());
+            if (next.done) break;
+            const part = next.value;
+            if (held !== null && isPreamble(part)) {
+              held.push(part);
+              continue;
+            }
+            if (part.type === 'error') throw part.error;
+            delivered = true;
+            if (held !== null) for (const early of held) yield early;
+            held = null;
+            yield part;
+          }
+          finished = true;
+          if (held !== null) for (const early of held) yield early;
+          return;
+        } finally {
+          // Not awaited: a provider that ignores the abort may never answer.
+          if (!finished) void Promise.resolve(iterator?.return?.()).catch(() => undefined);
+        }
+      } catch (error) {
+        signal?.throwIfAborted();
+        const delayMs = delivered || attempt > maxRetries ? null : delayOf(readFault(error), attempt, random, clock.now());
+        if (delayMs === null) throw error;
+        onRetry?.({ attempt, delayMs, error });
+        await clock.sleep(delayMs, signal);
+      }
     }
+  } finally {
+    guard.release();
   }
 }
 
@@ -71,42 +100,6 @@ function askedDelay(headers: Readonly<Record<string, string>>, now: number): num
   const seconds = Number(text);
   const delay = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(text) - now;
   return Number.isNaN(delay) ? null : Math.max(0, delay);
-}
-
-/** One attempt. What comes before content is held back, so that a failure at once leaves no trace. */
-async function* attemptOf(
-  model: LanguageModel,
-  options: ModelCallOptions,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<ModelPart, void, undefined> {
-  const guard = abortGuard(signal);
-  let iterator: AsyncIterator<ModelPart> | undefined;
-  let finished = false;
-  try {
-    const { stream } = await guard.wait(model.doStream(options));
-    iterator = stream[Symbol.asyncIterator]();
-    let held: ModelPart[] | null = [];
-    for (;;) {
-      const next = await guard.wait(iterator.next());
-      if (next.done) break;
-      const part = next.value;
-      if (held !== null && isPreamble(part)) {
-        held.push(part);
-        continue;
-      }
-      if (held !== null && part.type !== 'error') {
-        yield* held;
-        held = null;
-      }
-      yield part;
-    }
-    finished = true;
-    if (held !== null) yield* held;
-  } finally {
-    guard.release();
-    // Not awaited: a provider that ignores the abort may never answer.
-    if (!finished) void Promise.resolve(iterator?.return?.()).catch(() => undefined);
-  }
 }
 
 function isPreamble(part: ModelPart): boolean {
