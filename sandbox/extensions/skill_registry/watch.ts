@@ -54,7 +54,7 @@ export async function watchSources(options: WatchOptions, signal: AbortSignal): 
   await refresh(options);
   try {
     if (options.startHint === undefined) await clock.sleep(HINTS_AFTER_MS, signal);
-    hint = await (options.startHint ?? startChokidar)(() => wake.now(), once(giveUp));
+    hint = await (options.startHint ?? startChokidar)(() => wake.hint(), once(giveUp));
     cover(hint);
   } catch (error) {
     giveUp(error);
@@ -66,10 +66,15 @@ export async function watchSources(options: WatchOptions, signal: AbortSignal): 
     await Promise.race(poll === null ? [wake.wait()] : [wake.wait(), poll]);
     sleeper.abort();
     if (signal.aborted) break;
-    const hinted = wake.reset();
+    const { woken, hinted } = wake.reset();
     await refresh(options);
     cover(hint);
-    if (hinted) await clock.sleep(PAUSE_MS, signal).catch(noop);
+    if (hinted) {
+      // A scan may have met a file half written, and watchers leave out the last of several changes.
+      cancel();
+      cancel = clock.after(SETTLE_MS, () => wake.now());
+    }
+    if (woken) await clock.sleep(PAUSE_MS, signal).catch(noop);
   }
   cancel();
   await (hint as Hint | null)?.close();
@@ -86,11 +91,17 @@ async function refresh({ refresh, logger }: WatchOptions): Promise<void> {
 /** A flag that can be waited for. */
 class Wake {
   private set = false;
+  private hinted = false;
   private resolve: (() => void) | null = null;
 
   now(): void {
     this.set = true;
     this.resolve?.();
+  }
+
+  hint(): void {
+    this.hinted = true;
+    this.now();
   }
 
   wait(): Promise<void> {
@@ -101,9 +112,10 @@ class Wake {
         });
   }
 
-  reset(): boolean {
-    const was = this.set;
+  reset(): { readonly woken: boolean; readonly hinted: boolean } {
+    const was = { woken: this.set, hinted: this.hinted };
     this.set = false;
+    this.hinted = false;
     this.resolve = null;
     return was;
   }
