@@ -18,6 +18,7 @@ import { discover } from './host/discovery/discover.ts';
 import { ExtensionHost } from './host/host.ts';
 import { openIndex } from './host/discovery/index-file.ts';
 import { packageRoot } from './host/package-version.ts';
+import type { Prepared } from './host/prepared.ts';
 import { loadSettings, type Settings, type SettingsInput } from './host/settings/settings.ts';
 import { logLevelOf } from './host/logger.ts';
 import { sandboxRoots } from './host/discovery/roots.ts';
@@ -90,7 +91,7 @@ const TURN_DEPENDENCIES: InjectionToken<TurnDependencies> = Symbol('turn depende
 const TOOL_CALLER: InjectionToken<ToolCaller> = Symbol('tool caller');
 
 /** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. */
-export async function createKernel(options: KernelOptions): Promise<Kernel> {
+export async function createKernel(options: KernelOptions, prepared?: Prepared): Promise<Kernel> {
   const { sandbox, env = process.env, clock = systemClock(), model } = options;
   const container = root.createChildContainer();
   const installation = packageRoot();
@@ -102,8 +103,10 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   });
 
   const dataDirectory = env['PITH_DATA_DIR'] ?? path.join(sandbox, 'data');
-  const index = openIndex(path.join(dataDirectory, '.cache', 'index.json'));
-  const { settings, diagnostics } = await loadSettings({ sandbox, home: home ?? undefined, env, flags: options.flags, index });
+  const index = prepared?.index ?? openIndex(path.join(dataDirectory, '.cache', 'index.json'));
+  const { settings, diagnostics } =
+    prepared?.loaded ?? (await loadSettings({ sandbox, home: home ?? undefined, env, flags: options.flags, index }));
+  let seen = prepared?.discovery;
   const roots = sandboxRoots(sandbox, installation, options.shipped ?? true);
   let discovery: Discovery | undefined;
 
@@ -131,7 +134,11 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     sandbox,
     dataDirectory: settings.data_dir,
     packageRoot: installation,
-    discover: async () => (discovery = await discover({ roots, agentPaths: settings.agents.paths, index, isEnabled: enabledBy(settings) })),
+    discover: async () => {
+      discovery = seen ?? (await discover({ roots, agentPaths: settings.agents.paths, index, isEnabled: enabledBy(settings) }));
+      seen = undefined; // the next look is a new one
+      return discovery;
+    },
     configOf: (declaration) => configOf(declaration, settings),
     watched: roots.flatMap(({ directory }) => [path.join(directory, 'extensions'), path.join(directory, 'agents')]),
     index,

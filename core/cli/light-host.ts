@@ -6,6 +6,7 @@ import { discover } from '../host/discovery/discover.ts';
 import { ExtensionHost } from '../host/host.ts';
 import { openIndex } from '../host/discovery/index-file.ts';
 import { packageRoot } from '../host/package-version.ts';
+import type { Prepared } from '../host/prepared.ts';
 import { sandboxRoots } from '../host/discovery/roots.ts';
 import { loadSettings } from '../host/settings/settings.ts';
 import { systemClock } from '../host/system-clock.ts';
@@ -13,6 +14,8 @@ import type { Target } from './boot.ts';
 
 export interface LightHost {
   readonly extensions: Pick<ExtensionHost, 'commands' | 'importCommandEntry' | 'commandContext'>;
+  /** What was read: a kernel of the same target need not read it again. */
+  readonly prepared: Prepared;
   stop(): Promise<void>;
 }
 
@@ -20,7 +23,8 @@ export interface LightHost {
 export async function openLightHost({ sandbox, env, flags }: Target): Promise<LightHost> {
   const installation = packageRoot();
   const index = openIndex(path.join(env['PITH_DATA_DIR'] ?? path.join(sandbox, 'data'), '.cache', 'index.json'));
-  const { settings } = await loadSettings({ sandbox, home: os.homedir(), env, flags, index });
+  const loaded = await loadSettings({ sandbox, home: os.homedir(), env, flags, index });
+  const { settings } = loaded;
   const roots = sandboxRoots(sandbox, installation, true);
   const extensions = await ExtensionHost.create({
     sandbox,
@@ -39,6 +43,7 @@ export async function openLightHost({ sandbox, env, flags }: Target): Promise<Li
   });
   return {
     extensions,
+    prepared: { index, loaded, discovery: extensions.discovery },
     async stop() {
       await extensions.stop();
       await index.save();

@@ -8,7 +8,7 @@ import type { LightHost } from './light-host.ts';
 export function realBoot(): Boot {
   let kernel: Promise<Kernel> | undefined;
   let host: Promise<LightHost> | undefined;
-  const full = (target: Target) => (kernel ??= makeKernel(target));
+  const full = (target: Target) => (kernel ??= makeKernel(target, host));
   const light = (target: Target) => (host ??= import('./light-host.ts').then(({ openLightHost }) => openLightHost(target)));
   return {
     kernel: full,
@@ -34,7 +34,7 @@ export function realBoot(): Boot {
   };
 }
 
-async function makeKernel({ sandbox, env, flags }: Target): Promise<Kernel> {
+async function makeKernel({ sandbox, env, flags }: Target, host: Promise<LightHost> | undefined): Promise<Kernel> {
   const [{ createKernel }, { kernelCommands }] = await Promise.all([import('../kernel.ts'), import('./commands/index.ts')]);
-  return createKernel({ sandbox, env, flags: { ...flags }, commands: kernelCommands });
+  return createKernel({ sandbox, env, flags: { ...flags }, commands: kernelCommands }, (await host)?.prepared);
 }
