@@ -102,7 +102,7 @@ describe('running a command line', () => {
 
   it('finds the nearest sandbox upwards, or takes the named one', async () => {
     await mkdir(path.join(folder, 'project/sandbox/agents'), { recursive: true });
-    await mkdir(path.join(folder, 'project/src/sandbox'), { recursive: true });
+    await mkdir(path.join(folder, 'project/src/sandbox/castle'), { recursive: true }); // somebody else's
     await mkdir(path.join(folder, 'empty'));
     const targets: Target[] = [];
     for (const cwd of ['project', 'project/src', 'project/sandbox', 'project/sandbox/agents'])
