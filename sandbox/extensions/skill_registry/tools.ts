@@ -5,15 +5,14 @@ import { listResult } from './reading/list.ts';
 import { readSkillResource } from './reading/read-resource.ts';
 import { readSkill, requireSkill, type ReadSkillPorts } from './reading/read-skill.ts';
 import { presenter, textIn } from './reading/results.ts';
-import type { RankOptions } from './search/ranker.ts';
-import type { RankAnswer } from './search/skill-index.ts';
+import type { AskOptions, RankAnswer } from './search/skill-index.ts';
 import type { Skill, Snapshot } from './skill.ts';
 
 export interface ToolPorts extends ReadSkillPorts {
   /** The snapshot that the turn began with. */
   pinned(turn: ToolCall['turn']): Promise<Snapshot>;
   scope(snapshot: Snapshot, agent: AgentSpec): SkillScope;
-  rank(snapshot: Snapshot, query: string, options: RankOptions): Promise<RankAnswer>;
+  rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer>;
 }
 
 /** The three read tools. What an agent may not see does not exist for it. */
@@ -50,13 +49,19 @@ function listSkills(ports: ToolPorts): Tool {
       const scope = ports.scope(snapshot, call.turn.agent);
       if (input.query.trim() === '') return listResult(scope, input, null);
       const accept = (id: string): boolean => scope.readable.has(id);
-      return listResult(scope, input, await ports.rank(snapshot, input.query, { k: MOST_FOUND, agentId: call.turn.agent.id, accept }));
+      return listResult(
+        scope,
+        input,
+        await ports.rank(snapshot, input.query, { k: MOST_FOUND, agentId: call.turn.agent.id, accept, patienceMs: PATIENCE_MS }),
+      );
     },
   });
 }
 
 /** A search answers with at most so many; what is further down is noise. */
 const MOST_FOUND = 100;
+/** A model that searches waits so long for bodies that are being read. */
+const PATIENCE_MS = 2000;
 
 function readOne(ports: ToolPorts): Tool {
   return defineTool({

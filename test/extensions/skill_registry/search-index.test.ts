@@ -36,7 +36,7 @@ async function open(box: SkillSandbox): Promise<Opened> {
   return {
     index,
     read,
-    find: async (query) => (await index.rank(registry.current(), query, { k: 10 })).ranked.map(({ id }) => id),
+    find: async (query) => (await index.rank(registry.current(), query, { k: 10, patienceMs: 0 })).ranked.map(({ id }) => id),
     tokens: () => registry.current().all.map(({ id, tokens, tokensEstimated }) => [id, tokens, tokensEstimated]),
     async close() {
       await index.close();

@@ -1,7 +1,7 @@
 import type { Clock, ContextParts, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
-import type { RankOptions } from '../search/ranker.ts';
-import type { RankAnswer } from '../search/skill-index.ts';
+import { within } from '../patience.ts';
+import type { AskOptions, RankAnswer } from '../search/skill-index.ts';
 import { renderTurnPart } from './turn-part.ts';
 import type { ScopeCache } from './scope-cache.ts';
 
@@ -12,12 +12,13 @@ export interface CatalogPorts {
   /** Ids read in a thread, the latest first. */
   recent(threadId: string): readonly string[];
   readonly clock: Clock;
-  rank(snapshot: Snapshot, query: string, options: RankOptions): Promise<RankAnswer>;
+  rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer>;
 }
 
 const SHOWN = 12;
-/** A turn waits no longer for its ranking: the catalog itself must not be late. */
-const RANKING_MS = 300;
+/** A turn waits no longer for bodies to be read, and at most so long for its ranking: the catalog itself must not be late. */
+const PATIENCE_MS = 250;
+const RANKING_MS = 600;
 
 /** The catalog for one turn: the stable system part and, only where not all skills fit, the part for this message. */
 export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): Promise<ContextParts | null> {
@@ -37,23 +38,16 @@ async function messagePart(ports: CatalogPorts, snapshot: Snapshot, turn: TurnIn
   let searchReady = true;
   for (const text of [...turn.userTexts].reverse()) {
     if (ranked.size >= SHOWN) break;
-    const answer = await ports.rank(snapshot, text, { k: SHOWN, agentId: turn.agent.id, accept: offered, weak: true });
+    const answer = await ports.rank(snapshot, text, {
+      k: SHOWN,
+      agentId: turn.agent.id,
+      accept: offered,
+      weak: true,
+      patienceMs: PATIENCE_MS,
+    });
     searchReady &&= answer.ready;
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);
   }
   const recent = ports.recent(turn.threadId).flatMap((id) => (offered(id) ? readable.get(id)! : []));
   return renderTurnPart({ ranked: [...ranked], recent, searchReady });
-}
-
-/** null where it takes longer. */
-async function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T | null> {
-  let cancel = () => {};
-  const late = new Promise<null>((resolve) => {
-    cancel = clock.after(ms, () => resolve(null));
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    cancel();
-  }
 }

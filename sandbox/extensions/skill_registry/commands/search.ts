@@ -44,7 +44,7 @@ export async function rank(
   try {
     await index.sync(snapshot);
     await index.settled();
-    return (await index.rank(snapshot, query, options)).ranked;
+    return (await index.rank(snapshot, query, { ...options, patienceMs: 0 })).ranked;
   } finally {
     await index.close();
   }

@@ -2,6 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { messageOf, type Clock, type Logger } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentOf, documentVersion, fullDocumentOf } from './document.ts';
+import { within } from '../patience.ts';
 import { restoreIndex, storeIndex } from './index-file.ts';
 import type { Ranked, RankOptions, StoredRanker } from './ranker.ts';
 
@@ -9,6 +10,11 @@ export interface RankAnswer {
   readonly ranked: readonly Ranked[];
   /** False while bodies are still being read: then names, descriptions and tags alone were searched. */
   readonly ready: boolean;
+}
+
+export interface AskOptions extends RankOptions {
+  /** How long to wait for bodies that are being read, where they are few. */
+  readonly patienceMs: number;
 }
 
 export interface SkillIndexOptions {
@@ -61,9 +67,9 @@ export class SkillIndex {
     return this.#metadata;
   }
 
-  async rank(snapshot: Snapshot, query: string, options: RankOptions): Promise<RankAnswer> {
+  async rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer> {
     await this.sync(snapshot);
-    if (this.#unread.length <= WAIT_FOR) await this.settled();
+    if (this.#unread.length <= WAIT_FOR) await within(this.#options.clock, options.patienceMs, this.settled());
     return { ranked: this.#ranker.rank(query, options), ready: this.#unread.length === 0 && this.#reading === null };
   }
 

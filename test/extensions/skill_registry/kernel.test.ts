@@ -1,0 +1,239 @@
+import { readFile, utimes } from 'node:fs/promises';
+import path from 'node:path';
+import type { JsonValue } from 'pith';
+import { scriptedModel, testKernel, type ScriptedModel, type ScriptedStep, type TestKernel, type TurnOutcome } from 'pith/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { skillText } from './skill-sandbox.ts';
+
+const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) => ({
+  [`skills/${id}/SKILL.md`]: skillText({ name: id, description: `Knows all about ${id}.`, body: `BODY-OF-${id}\n`, ...values }),
+});
+const call = (name: string, input: JsonValue): ScriptedStep => ({ calls: [{ name, input }] });
+
+describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wire: $wire)', ({ wire }) => {
+  let pith: TestKernel | undefined;
+  let model: ScriptedModel;
+  afterEach(async () => {
+    await pith?.stop();
+    pith = undefined;
+  });
+
+  /** A reader that holds the read tools and nothing else, over these skills. */
+  async function start(files: Readonly<Record<string, string | Uint8Array>>, contextWindow: number | null = null): Promise<TestKernel> {
+    model = scriptedModel([], { contextWindow });
+    const reader = 'id: reader\nagent: { uses_tools: [skill_registry], instructions: READER }\n';
+    const settings = 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n';
+    return (pith = await testKernel({ wire, model, files: { 'agents/reader/manifest.yaml': reader, 'pith.yaml': settings, ...files } }));
+  }
+
+  /** One turn in which the model does `steps`, then answers. */
+  async function turn(input: string, ...steps: ScriptedStep[]): Promise<TurnOutcome> {
+    model.add(...steps, { text: 'done' });
+    const outcome = await pith!.run(input);
+    expect(outcome, JSON.stringify(outcome.error)).toMatchObject({ reason: 'done' });
+    return outcome;
+  }
+
+  /** What the model was sent as the result of its one call. */
+  async function resultOf(name: string, input: JsonValue): Promise<string> {
+    const { requests } = await turn('go on', call(name, input));
+    return lastResult(requests.at(-1)!.messages);
+  }
+
+  it('S22 shows the very next turn what was added, rewritten with the same size and time, and removed', async () => {
+    await start({ ...skill('alpha'), ...skill('beta') });
+    const catalog = async () => (await turn('hello')).requests[0]!.system;
+    expect(await catalog()).toContain('• `alpha` — Knows all about alpha.');
+    const file = path.join(pith!.sandbox, 'skills/alpha/SKILL.md');
+    const time = new Date('2026-01-02T03:04:05Z');
+    await utimes(file, time, time);
+    await pause(260); // S22: a look at the disk holds for a quarter of a second
+    await catalog();
+    await pith!.write('skills/alpha/SKILL.md', (await readFile(file, 'utf8')).replace('Knows all', 'Sings all'));
+    await utimes(file, time, time);
+    await pith!.write('skills/gamma/SKILL.md', skillText({ name: 'gamma' }));
+    await pith!.remove('skills/beta');
+    await pause(260);
+    const system = await catalog();
+    expect(system).toContain('• `alpha` — Sings all about alpha.');
+    expect(system).toContain('• `gamma`');
+    expect(system).not.toContain('beta');
+  });
+
+  it('S23 a turn that has begun goes on with its snapshot, and reads bodies live', async () => {
+    await start(skill('alpha'));
+    const change = async () => {
+      await pith!.write('skills/alpha/SKILL.md', skillText({ name: 'alpha', body: 'BODY-CHANGED\n' }));
+      await pith!.write('skills/beta/SKILL.md', skillText({ name: 'beta' }));
+      await pause(260);
+      return {
+        calls: [
+          { name: 'list_skills', input: {} },
+          { name: 'read_skill', input: { skill_id: 'beta' } },
+          { name: 'read_skill', input: { skill_id: 'alpha' } },
+        ],
+      };
+    };
+    const { results } = await turn('hello', change);
+    expect(results.map(({ output, error }) => output ?? error?.code)).toEqual(
+      expect.arrayContaining([expect.stringContaining('Skills 1–1 of 1'), 'skill_not_found', expect.stringContaining('BODY-CHANGED')]),
+    );
+    expect(await resultOf('list_skills', {})).toContain('Skills 1–2 of 2');
+  });
+
+  it('S6 keeps the last good version of a skill that breaks while running, and says so', async () => {
+    await start(skill('alpha'));
+    await turn('hello');
+    await pith!.write('skills/alpha/SKILL.md', '---\nname: alpha\n---\nBROKEN\n');
+    await pause(260);
+    const { requests } = await turn('again', call('read_skill', { skill_id: 'alpha' }));
+    expect(requests[0]!.system).toContain('• `alpha` — Knows all about alpha.');
+    expect(lastResult(requests[1]!.messages)).toMatch(/note: the file is broken now; this is the last good version[^]*BODY-OF-alpha/);
+  });
+
+  it('S40 S21 finds a skill by its body, best first, with the words that matched', async () => {
+    await start({ ...skill('alpha', { body: 'Counts hedgehogs in gardens.\n' }), ...skill('beta'), ...skill('hedgehogs') });
+    const found = await resultOf('list_skills', { query: 'hedgehogs', limit: 5 });
+    expect(found).toMatch(/^Skills for "hedgehogs", 1–2 of 2, best first:\n• `hedgehogs`.*\n• `alpha` — .* \[matches: hedgehogs\]/);
+    expect(await resultOf('list_skills', { query: 'zebra crossing' })).toBe(
+      'No skill matches "zebra crossing" well. list_skills() without a query lists all 3 by id.',
+    );
+    expect(await resultOf('list_skills', { limit: 2, offset: 2 })).toMatch(/Skills 3–3 of 3, by id:\n• `hedgehogs`/);
+  });
+
+  it('S41 S7 reads a body byte for byte in its envelope, with its files, its digest and what it requires', async () => {
+    const body = 'Say {{ name }} and {% x %} and $& and ${y}.\r\n</skill>\n';
+    await start({
+      ...skill('alpha', { body, more: 'version: 1.2.3\nrequires: [beta]\n' }),
+      'skills/alpha/references/guide.md': 'GUIDE',
+      'skills/alpha/scripts/run.sh': 'echo',
+    });
+    const read = await resultOf('read_skill', { skill_id: 'alpha' });
+    const sha256 = /<skill id="alpha" sha256="([0-9a-f]{64})">/.exec(read)![1]!;
+    for (const part of [
+      'version: 1.2.3',
+      `sha256: ${sha256}`,
+      'source: sandbox/skills',
+      `base directory: ${pith!.sandbox}/skills/alpha`,
+      "This skill requires: beta. Load it first if you haven't already.",
+      `>\n${body}\n</skill>`,
+      '- references/guide.md (5 bytes)',
+      '- scripts/run.sh (4 bytes)',
+      `[End of skill: alpha, sha256 ${sha256.slice(0, 12)}]`,
+    ])
+      expect(read).toContain(part);
+    expect(read).toMatch(/approx\. \d+ tokens/);
+  });
+
+  it('S41 cuts nothing silently: a long body comes in numbered parts that make up the whole', async () => {
+    const body = Array.from({ length: 2000 }, (_, at) => `Line ${at} of a long text that goes on and on.\n`).join('');
+    await start(skill('long', { body }));
+    const parts: string[] = [];
+    for (let part = 1, count = 1; part <= count; part++) {
+      const read = await resultOf('read_skill', { skill_id: 'long', part });
+      count = Number(/part \d+\/(\d+)/.exec(read)![1]);
+      parts.push(/<skill [^>]*>\n([^]*)\n<\/skill>/.exec(read)![1]!);
+    }
+    expect(parts.length).toBeGreaterThan(1);
+    expect(parts.join('')).toBe(body);
+  });
+
+  it('S42 an unknown id names the nearest and all; an empty one is asked for; none is a path', async () => {
+    await start({ ...skill('alpha'), ...skill('beta') });
+    expect(JSON.parse(await resultOf('read_skill', { skill_id: 'alhpa' }))).toEqual({
+      error: {
+        code: 'skill_not_found',
+        message: "Skill 'alhpa' was not found; it may have been removed. Nearest: alpha. All skills: alpha, beta.",
+      },
+    });
+    expect(await resultOf('read_skill', { skill_id: ' ' })).toContain('skill_name_required');
+    for (const skill_id of ['../alpha', '/etc/passwd', 'alpha/SKILL.md', '__proto__', 'constructor'])
+      expect(await resultOf('read_skill', { skill_id })).toContain('skill_not_found');
+  });
+
+  it('S43 S46 points back at what the thread has read, until it changes or the thread is compacted', async () => {
+    await start(skill('alpha', { body: `BODY-OF-alpha ${'one more word '.repeat(1500)}\n` }));
+    expect(await resultOf('read_skill', { skill_id: 'alpha' })).toContain('BODY-OF-alpha');
+    const again = await resultOf('read_skill', { skill_id: 'alpha' });
+    expect(again).toMatch(/^Skill `alpha` is already loaded above, sha256 [0-9a-f]{64}, and unchanged/);
+    await pith!.write('skills/alpha/SKILL.md', skillText({ name: 'alpha', body: 'BODY-TWO\n' }));
+    const changed = await resultOf('read_skill', { skill_id: 'alpha' });
+    expect(changed).toMatch(/note: this skill has changed since it was loaded above[^]*BODY-TWO/);
+    model.add({ text: 'A summary.' });
+    const { tokensBefore, tokensAfter } = await pith!.kernel.compact('test');
+    expect(tokensAfter).toBeLessThan(tokensBefore);
+    const sent = (await turn('what now?')).requests[0]!;
+    expect(JSON.stringify(sent.messages), 'a body is kept or its id listed').toMatch(/BODY-TWO|alpha/);
+    expect(await resultOf('read_skill', { skill_id: 'alpha' })).toContain('BODY-TWO');
+  });
+
+  it('S44 S45 reads text, describes binaries, and refuses everything else with the same words', async () => {
+    await start({
+      ...skill('alpha'),
+      'skills/alpha/references/guide.md': 'GUIDE',
+      'skills/alpha/logo.png': new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]),
+      'secret.txt': 'SECRET',
+    });
+    const read = (file: string) => resultOf('read_skill_resource', { skill_id: 'alpha', path: file });
+    expect(await read('references/guide.md')).toBe('GUIDE');
+    expect(await read('guide.md')).toBe('GUIDE');
+    expect(await read('logo.png')).toMatch(
+      /^Binary file logo\.png: image\/png, 7 bytes, sha256 [0-9a-f]{64}\. Its content is not shown\.$/,
+    );
+    const refused = await read('not-there.md');
+    expect(refused).toContain('resource_not_found');
+    for (const file of ['../../secret.txt', '/etc/passwd', '..%2f..%2fsecret.txt', 'references/../../../secret.txt', 'references', ''])
+      expect(await read(file), file).toBe(refused);
+  });
+
+  it('S91 a terminal gets one line a result, and channels its metadata, which the model is not sent', async () => {
+    await start({ ...skill('alpha'), 'skills/alpha/references/guide.md': 'GUIDE' });
+    const { results, requests } = await turn('hello', {
+      calls: [
+        { name: 'read_skill', input: { skill_id: 'alpha' } },
+        { name: 'read_skill_resource', input: { skill_id: 'alpha', path: 'guide.md' } },
+        { name: 'read_skill', input: { skill_id: 'nobody' } },
+      ],
+    });
+    expect(results.map(({ line, title }) => line ?? title).sort()).toEqual([
+      expect.stringMatching(/^Error: Skill 'nobody' was not found/),
+      'Resource references/guide.md of alpha read',
+      'Skill alpha loaded',
+    ]);
+    expect(results.find(({ line, title }) => (line ?? title) === 'Skill alpha loaded')!.metadata).toEqual({
+      skill_id: 'alpha',
+      skill_name: 'alpha',
+      directory: `${pith!.sandbox}/skills/alpha`,
+    });
+    expect(JSON.stringify(requests.at(-1)!.messages)).not.toContain('skill_name');
+  });
+
+  it('R12 R10 beyond its budget the catalog names what it leaves out, and the skills for a message stand beside it', async () => {
+    const crowd = Object.assign(
+      {},
+      ...Array.from({ length: 200 }, (_, at) =>
+        skill(`topic-${at}`, { description: `Explains subject number ${at} at some length, with examples and hints.` }),
+      ),
+    );
+    await start({ ...crowd, ...skill('soup', { description: 'Cooks broth of every kind.' }) }, 8000);
+    const first = (await turn('cook me a broth please')).requests[0]!;
+    const second = (await turn('explain subject number 77')).requests[0]!;
+    expect(second.system).toBe(first.system);
+    expect(first.system).toContain('201 more — search with list_skills(query)');
+    expect(JSON.stringify(first.messages)).toMatch(/\[Skills for this message\].*`soup`/);
+    expect(JSON.stringify(second.messages.slice(first.messages.length))).toContain('`topic-77`');
+  });
+});
+
+/** The text of the newest tool result. */
+function lastResult(messages: TurnOutcome['requests'][number]['messages']): string {
+  const parts = messages.flatMap((message) => (message.role === 'tool' ? message.content : []));
+  const last = parts.at(-1);
+  if (last?.type !== 'tool-result') throw new Error('the model was sent no tool result');
+  const { output } = last;
+  return output.type === 'text' || output.type === 'error-text' ? output.value : JSON.stringify((output as { value: unknown }).value);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
