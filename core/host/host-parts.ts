@@ -19,6 +19,8 @@ export interface HostParts {
   logger(name: string): Logger;
   /** Whose code runs, and in which phase. */
   owner(extensionId: string, phase: Phase): Owner;
+  /** Whether the code that is about to run came with Pith. */
+  loaded(extensionId: string, shipped: boolean): void;
   /** Keeps a finding that does not stop the extension. */
   note(extensionId: string, code: string, message: string): void;
   /** A service that rejected or an error that nobody caught: three in five minutes stop the extension. */

@@ -43,6 +43,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
   });
   const failures = createFailures({ clock, events: options.events, logger: log.logger('host'), redact: secrets.redact });
   const owners = new Map<string, Owner>();
+  const ours = new Set<string>();
   const parts: HostParts = {
     options,
     clock,
@@ -53,10 +54,11 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     logger: (name) => log.logger(name),
     owner: (extensionId, phase) => {
       const key = `${extensionId}\0${phase}`;
-      const owner = owners.get(key) ?? createOwner(parts, extensionId, phase);
+      const owner = owners.get(key) ?? createOwner(parts, extensionId, phase, ours);
       owners.set(key, owner);
       return owner;
     },
+    loaded: (extensionId, shipped) => void (shipped ? ours.add(extensionId) : ours.delete(extensionId)),
     note: (extensionId, code, message) => {
       slots.get(extensionId)?.notes.set(secrets.redact(message), code);
       log.logger(extensionId).warn(message, { code });
@@ -97,8 +99,14 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
   };
 }
 
-function createOwner(parts: HostParts, extensionId: string, phase: Phase): Owner {
-  return { extensionId, report: (code, error) => parts.crashed(extensionId, problemOf(error, phase, code)) };
+function createOwner(parts: HostParts, extensionId: string, phase: Phase, ours: ReadonlySet<string>): Owner {
+  return {
+    extensionId,
+    get isShipped() {
+      return ours.has(extensionId);
+    },
+    report: (code, error) => parts.crashed(extensionId, problemOf(error, phase, code)),
+  };
 }
 
 /** The kernel speaks one protocol itself: its commands. */

@@ -4,14 +4,30 @@ import { PithError } from '../contract/errors.ts';
 /** Whose code is running. `report` belongs to one kernel, so several kernels in a process do not mix. */
 export interface Owner {
   readonly extensionId: string;
+  /** Pith's own code, by the digest of its build. */
+  readonly isShipped: boolean;
   report(code: 'stray_error' | 'exit_refused', error: unknown): void;
 }
 
 const owners = new AsyncLocalStorage<Owner | undefined>();
 
-/** Runs code of an extension: what escapes it later, from a timer or a forgotten promise, is laid at its door. */
+/** Those that are Pith's own are told by the file names in an error's stack. */
+const shipped = new Map<string, Owner>();
+
+/**
+ * Runs code of an extension: what escapes it later, from a timer or a forgotten promise, is laid at its door. Without a context of its
+ * own for Pith's own code: on Node 20 the first one makes every promise of the process dearer, for good.
+ */
 export function runAs<T>(owner: Owner, run: () => T): T {
-  return owners.run(owner, run);
+  if (!owner.isShipped) return owners.run(owner, run);
+  shipped.set(owner.extensionId, owner);
+  return runOutside(run);
+}
+
+function ownerOf(error: unknown): Owner | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  const [, id = ''] = /[\\/](?:dist[\\/]ext|sandbox[\\/]extensions)[\\/]([a-z0-9_]+)[\\/]/.exec(stack) ?? [];
+  return shipped.get(id);
 }
 
 /** Runs code of the kernel that an extension happened to trigger. */
@@ -46,12 +62,13 @@ function install(): () => void {
     process.off('uncaughtException', onException);
     process.off('unhandledRejection', onRejection);
     for (const step of undo) step();
+    shipped.clear();
   };
 }
 
 function handle(error: unknown, event: 'uncaughtException' | 'unhandledRejection'): void {
-  const owner = owners.getStore();
-  if (owner) return owners.run(undefined, () => owner.report('stray_error', error));
+  const owner = owners.getStore() ?? ownerOf(error);
+  if (owner) return runOutside(() => owner.report('stray_error', error));
   // Another listener answers for the process; without one it ends as Node would end it.
   if (process.listenerCount(event) > 1) return;
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);

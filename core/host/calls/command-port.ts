@@ -20,7 +20,7 @@ export async function importCommandEntry(lifecycle: Lifecycle, slot: Slot, entry
     throw new PithError('not_declared', `'${id}' declares no command entry '${entry}'`, { where: declaration.file });
   const owner = parts.owner(id, 'import');
   try {
-    const { module } = await importEntry(parts.bundles, declaration, entry, 1, owner);
+    const { module } = await importEntry(parts, declaration, entry, 1, owner);
     const make = module['default'];
     if (typeof make !== 'function')
       throw new Problem('import', 'import_failed', `${entry} has no function as its default export`, {

@@ -38,7 +38,7 @@ export async function construct(parts: HostParts, declaration: Declaration, numb
   const { id } = declaration;
   const slow = slowOf(parts, id);
   const imported = await runPhase({ phase: 'import', clock: parts.clock, limitMs: PHASE_LIMIT_MS, failed: 'import_failed', slow }, () =>
-    importClass(parts.bundles, declaration, number, parts.owner(id, 'import')),
+    importClass(parts, declaration, number, parts.owner(id, 'import')),
   );
   return constructClass(parts, declaration, number, imported.Class, imported.shipped);
 }

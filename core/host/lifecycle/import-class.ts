@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import type { z } from 'zod';
 import type { Extension, ExtensionContext } from '../../contract/index.ts';
 import { codeOf, messageOf } from '../../contract/errors.ts';
-import type { BundleStore } from '../bundles/bundle-store.ts';
+import type { HostParts } from '../host-parts.ts';
 import { publishContract } from '../bundles/contract-shim.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { Problem } from '../problem.ts';
@@ -25,7 +25,7 @@ export interface ImportedClass {
 
 /** Bundles and imports an extension's entrypoint. A higher `generation` is evaluated afresh. Throws a `Problem`. */
 export async function importClass(
-  bundles: BundleStore,
+  parts: Pick<HostParts, 'bundles' | 'loaded'>,
   declaration: Declaration,
   generation: number,
   owner: Owner,
@@ -33,7 +33,7 @@ export async function importClass(
   const entry = declaration.manifest?.entrypoint;
   if (entry === undefined)
     throw new Problem('import', 'entrypoint_missing', `'${declaration.id}' has no entrypoint`, { file: declaration.file });
-  const { module, shipped } = await importEntry(bundles, declaration, entry, generation, owner);
+  const { module, shipped } = await importEntry(parts, declaration, entry, generation, owner);
   const Class = module['default'];
   if (!isClass(Class)) {
     throw new Problem('import', 'import_failed', `${entry} has no class as its default export`, {
@@ -45,8 +45,15 @@ export async function importClass(
 }
 
 /** Bundles and imports one entry of an extension. Throws a `Problem`. */
-export async function importEntry(bundles: BundleStore, declaration: Declaration, entry: string, generation: number, owner: Owner) {
+export async function importEntry(
+  { bundles, loaded }: Pick<HostParts, 'bundles' | 'loaded'>,
+  declaration: Declaration,
+  entry: string,
+  generation: number,
+  owner: Owner,
+) {
   const made = await bundles.bundle(declaration, entry);
+  loaded(declaration.id, made.shipped);
   await publishContract();
   try {
     const module = (await runAs(owner, () => load(made.file, generation))) as Readonly<Record<string, unknown>>;

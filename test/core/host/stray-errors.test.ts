@@ -1,0 +1,40 @@
+import { afterEach, expect, it } from 'vitest';
+import { guardProcess, runAs, type Owner } from '../../../core/host/stray-errors.ts';
+
+let lift = () => {};
+afterEach(() => lift());
+
+function guarded(isShipped: boolean) {
+  const told: unknown[] = [];
+  const owner: Owner = { extensionId: 'offline', isShipped, report: (_code, error) => told.push(error) };
+  lift = guardProcess();
+  const stray = process.listeners('unhandledRejection').at(-1) as (error: unknown) => void;
+  return { told, owner, stray };
+}
+
+function errorFrom(file: string): Error {
+  const error = new Error('forgotten');
+  error.stack = `Error: forgotten\n    at later (${file}:1:1)`;
+  return error;
+}
+
+it('K5 lays a stray error of a shipped extension at its door, by the file it came from', () => {
+  const { told, owner, stray } = guarded(true);
+  runAs(owner, () => undefined);
+  const error = errorFrom('/opt/pith/dist/ext/offline/main-AB12.cjs');
+  stray(error);
+  expect(told).toEqual([error]);
+});
+
+it('K5 lays a stray error of any other extension at its door, wherever it was made', () => {
+  const { told, owner, stray } = guarded(false);
+  const error = errorFrom('/opt/elsewhere.js');
+  runAs(owner, () => stray(error));
+  expect(told).toEqual([error]);
+});
+
+it('K5 refuses to end the process for extensions that are not shipped', () => {
+  const { told, owner } = guarded(false);
+  expect(() => runAs(owner, () => process.exit(0))).toThrow('refused');
+  expect(told).toHaveLength(1);
+});
