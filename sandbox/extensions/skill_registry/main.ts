@@ -21,7 +21,8 @@ import { ThreadMemory } from './reading/thread-memory.ts';
 import { createRegistry, type SkillRegistry } from './registry.ts';
 import { openIndex } from './search/open-index.ts';
 import type { SkillIndex } from './search/skill-index.ts';
-import { contentOf, summaryOf } from './skill-contents.ts';
+import { contentOf } from './skill-contents.ts';
+import { summaryOf } from './skill-summary.ts';
 import { createTools, type ToolPorts } from './tools.ts';
 import { TurnSnapshots } from './turn-snapshots.ts';
 

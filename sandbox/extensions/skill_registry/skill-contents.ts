@@ -1,4 +1,4 @@
-import { nearest, PithError, type SkillContent, type SkillSummary } from 'pith';
+import { nearest, PithError, type SkillContent } from 'pith';
 import type { SkillRegistry } from './registry.ts';
 import type { Skill } from './skill.ts';
 import { findSkill } from './snapshot.ts';
@@ -26,22 +26,6 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
   }
   const { body, sha256, stale } = await registry.readBody(skill);
   return { ...identity(skill), sha256, body, ...(stale === undefined ? {} : { stale }) };
-}
-
-export function summaryOf(skill: Skill): SkillSummary {
-  const { id, name, description, source, file, state, tokens, version, reason, diagnostics } = skill;
-  return {
-    id,
-    name,
-    description,
-    source,
-    path: file,
-    state,
-    tokens,
-    diagnostics,
-    ...(version === null ? {} : { version }),
-    ...(reason === null ? {} : { reason }),
-  };
 }
 
 const CURES = {

@@ -1,4 +1,5 @@
 import type { Diagnostic, SkillState } from 'pith';
+import type { SkillFields } from './format/fields.ts';
 
 /** What identifies one version of a file without reading it. Nanosecond times as decimal strings. */
 export interface FileStamp {
@@ -9,23 +10,9 @@ export interface FileStamp {
 }
 
 /** All that the registry keeps of one SKILL.md; never the body. */
-export interface Skill {
+export interface Skill extends SkillFields {
   /** The directory's name. */
   readonly id: string;
-  /** The frontmatter's `name`, else the id. */
-  readonly name: string;
-  readonly description: string;
-  readonly brief: string | null;
-  readonly version: string | null;
-  readonly tags: readonly string[];
-  readonly requires: readonly string[];
-  readonly examples: readonly string[];
-  readonly allowedTools: readonly string[];
-  readonly toolsets: readonly string[];
-  readonly scripts: readonly string[];
-  readonly defaultEnabled: boolean;
-  /** Every other frontmatter key, kept and shown. */
-  readonly extra: Readonly<Record<string, unknown>>;
   /** The label of the source it was found in: `sandbox/skills`, `bundled`, … */
   readonly source: string;
   /** Absolute path of the folder as it was found. */

@@ -1,21 +1,10 @@
 import type { CommandIO, Diagnostic, JsonValue } from 'pith';
 import type { Skill } from '../skill.ts';
+import { summaryOf } from '../skill-summary.ts';
 
 /** One skill as `--json` prints it. */
 export function skillJson(skill: Skill): { [key: string]: JsonValue } {
-  const { id, name, description, source, file, state, tokens, version, reason, diagnostics } = skill;
-  return {
-    id,
-    name,
-    description,
-    source,
-    path: file,
-    state,
-    tokens,
-    ...(version === null ? {} : { version }),
-    ...(reason === null ? {} : { reason }),
-    diagnostics: diagnostics.map(diagnosticJson),
-  };
+  return { ...summaryOf(skill), diagnostics: skill.diagnostics.map(diagnosticJson) };
 }
 
 export function diagnosticJson({ severity, code, message, file, line, column, cure }: Diagnostic): { [key: string]: JsonValue } {

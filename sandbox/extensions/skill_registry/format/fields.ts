@@ -3,6 +3,7 @@ import { isMapping, isTexts } from './checks.ts';
 
 /** What the registry keeps of a frontmatter. */
 export interface SkillFields {
+  /** The frontmatter's `name`, else the id. */
   readonly name: string;
   readonly description: string;
   readonly brief: string | null;
@@ -14,6 +15,7 @@ export interface SkillFields {
   readonly toolsets: readonly string[];
   readonly scripts: readonly string[];
   readonly defaultEnabled: boolean;
+  /** Every other frontmatter key, kept and shown. */
   readonly extra: Readonly<Record<string, unknown>>;
 }
 

@@ -1,4 +1,5 @@
 import { nearest, type ToolCall, type ToolResult } from 'pith';
+import type { SkillBody } from '../body.ts';
 import { findReadable, type SkillScope } from '../catalog/scope.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { renderEnvelope, renderPointer } from './envelope.ts';
@@ -7,16 +8,9 @@ import { listResources } from './resource-list.ts';
 import { skillError, skillResult } from './results.ts';
 import type { ThreadMemory } from './thread-memory.ts';
 
-export interface BodyText {
-  readonly body: string;
-  readonly sha256: string;
-  /** Why it is an earlier version; absent when it is not. */
-  readonly stale?: string;
-}
-
 export interface ReadSkillPorts {
   readonly memory: ThreadMemory;
-  readBody(skill: Skill): Promise<BodyText>;
+  readBody(skill: Skill): Promise<SkillBody>;
 }
 
 /** One part of a skill's body in its envelope, or a pointer where the thread has it already. */

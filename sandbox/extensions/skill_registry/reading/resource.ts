@@ -27,7 +27,7 @@ export const PART_BYTES = 1024 * 1024;
  */
 export async function readResource(realDirectory: string, given: string, part = 1, signal?: AbortSignal): Promise<Resource> {
   if (!canProveInside()) return { kind: 'unsupported' };
-  const parts = partsOf(given);
+  const parts = componentsOf(given);
   const folder = parts === null ? null : await openFolder(realDirectory);
   if (parts === null || folder === null) return { kind: 'refused' };
   try {
@@ -42,7 +42,7 @@ export async function readResource(realDirectory: string, given: string, part = 
 }
 
 /** The components of a relative path that names something below; null for every other path. Nothing is decoded. */
-export function partsOf(given: string): readonly string[] | null {
+export function componentsOf(given: string): readonly string[] | null {
   const trimmed = given.startsWith('./') ? given.slice(2) : given;
   if (trimmed === '' || trimmed.length > 4096 || trimmed.includes('\0') || trimmed.includes('\\')) return null;
   const parts = trimmed.split('/');

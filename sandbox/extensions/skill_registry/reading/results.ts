@@ -2,7 +2,7 @@ import { toolError, toolResult, type Retain, type ToolResult } from 'pith';
 import type { Skill } from '../skill.ts';
 
 /** What channels get of a result about one skill. */
-export interface SkillMetadata {
+interface SkillMetadata {
   readonly skill_id: string;
   readonly skill_name: string;
   readonly directory: string;

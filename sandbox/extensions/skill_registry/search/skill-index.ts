@@ -98,7 +98,7 @@ export class SkillIndex {
   }
 
   async #takeMetadata(snapshot: Snapshot): Promise<void> {
-    for (const id of [...this.#ranker.known()]) {
+    for (const id of this.#ranker.known()) {
       if (snapshot.skills.get(id)?.state === 'offered') continue;
       this.#known.delete(id);
       this.#ranker.remove(id);
