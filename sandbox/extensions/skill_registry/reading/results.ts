@@ -2,12 +2,12 @@ import { toolError, toolResult, type Retain, type ToolResult } from 'pith';
 import type { Skill } from '../skill.ts';
 
 /** What channels get of a result about one skill. */
-interface SkillMetadata {
+type SkillMetadata = {
   readonly skill_id: string;
   readonly skill_name: string;
   readonly directory: string;
   readonly path?: string;
-}
+};
 
 export function skillResult(
   output: string,
@@ -15,8 +15,12 @@ export function skillResult(
   options: { readonly title: string; readonly path?: string; readonly retain?: Retain },
 ): ToolResult {
   const { title, path, retain } = options;
-  const metadata: Record<string, string> = { skill_id: skill.id, skill_name: skill.name, directory: skill.directory };
-  if (path !== undefined) metadata.path = path;
+  const metadata: SkillMetadata = {
+    skill_id: skill.id,
+    skill_name: skill.name,
+    directory: skill.directory,
+    ...(path === undefined ? {} : { path }),
+  };
   return toolResult(output, { title, metadata, ...(retain === undefined ? {} : { retain }) });
 }
 
