@@ -2,11 +2,11 @@
 import os from 'node:os';
 import { codeIndexing } from './kernel-boot.ts';
 import { loop } from './loop.ts';
-import type { Bench, Row } from './measure.ts';
+import type { Bench } from './measure.ts';
 import { skillsInProcess } from './skills.ts';
 import { start } from './start.ts';
 import { streaming } from './streaming.ts';
-import { markdown } from './table.ts';
+import { heading, linesOf } from './table.ts';
 import { watching } from './watching.ts';
 
 const BENCHES: Readonly<Record<string, Bench>> = { start, skills: skillsInProcess, watching, kernel: codeIndexing, loop, streaming };
@@ -23,12 +23,9 @@ else {
 
 async function runAll(chosen: readonly string[]): Promise<void> {
   const effort = { runs: quick ? 2 : 7, quick };
-  const rows: Row[] = [];
-  for (const name of chosen) {
-    process.stderr.write(`bench: ${name} …\n`);
-    rows.push(...(await BENCHES[name]!(effort)));
-  }
-  process.stdout.write(`Node ${process.versions.node}, ${os.cpus().length} cores, medians of ${effort.runs} interleaved runs\n\n`);
-  process.stdout.write(`${markdown(rows)}\n\nNot measured yet, because they come with the next issue: durable events, the process tier.\n`);
+  process.stdout.write(`Node ${process.versions.node}, ${os.cpus().length} cores, medians of ${effort.runs} or more interleaved runs\n\n`);
+  process.stdout.write(heading());
+  for (const name of chosen) process.stdout.write(linesOf(await BENCHES[name]!(effort)));
+  process.stdout.write('\nNot measured yet, because they come with the next issue: durable events, the process tier.\n');
   process.exit(0);
 }

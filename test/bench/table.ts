@@ -1,9 +1,9 @@
 import type { Row, Spread } from './measure.ts';
 
-export const HEADING = ['figure', 'measured (min–max)', 'floor', 'ratio', 'must', 'aim', 'verdict'];
+const HEADING = ['figure', 'measured (min–max)', 'floor', 'ratio', 'must', 'aim', 'verdict'];
 
 /** The cells of one line. */
-export function cellsOf(row: Row): readonly string[] {
+function cellsOf(row: Row): readonly string[] {
   const { figure, unit, measured, floor, bounds = 'figure', must, aim, note } = row;
   const ratio = floor === null ? null : measured.median / floor.median;
   const judged = bounds === 'ratio' ? ratio : measured.median;
@@ -19,10 +19,18 @@ export function cellsOf(row: Row): readonly string[] {
   ];
 }
 
-/** The table as Markdown. */
-export function markdown(rows: readonly Row[]): string {
-  const lines = [HEADING, HEADING.map(() => '---'), ...rows.map(cellsOf)];
-  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+/** The first two lines of a Markdown table. */
+export function heading(): string {
+  return `${line(HEADING)}\n${line(HEADING.map(() => '---'))}\n`;
+}
+
+/** The lines of these rows. */
+export function linesOf(rows: readonly Row[]): string {
+  return rows.map((row) => `${line(cellsOf(row))}\n`).join('');
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
 }
 
 function verdict(value: number | null, must: number | undefined, aim: number | undefined): string {
