@@ -13,7 +13,7 @@ import {
   type ToolProvider,
   type TurnInfo,
 } from 'pith';
-import { catalogParts } from './catalog/catalog-context.ts';
+import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { ScopeCache } from './catalog/scope-cache.ts';
 import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsSchema, configSchema, type SkillsConfig } from './config.ts';
@@ -68,12 +68,12 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   async getContext(_prompt: string, turn: TurnInfo): Promise<ContextParts | null> {
     if (!this.#enabled) return null;
-    const { rank } = this.#ports();
     const { id, clock } = this.#context;
-    const ports = {
+    const ports: CatalogPorts = {
       cache: this.#cache,
       readTool: `${id}/read_skill`,
-      rank,
+      prepare: (snapshot) => this.#index.sync(snapshot),
+      rank: (query, options) => this.#index.rankNow(query, options),
       clock,
       recent: (threadId: string) => this.#memory.recent(threadId),
     };

@@ -1,12 +1,16 @@
 import { countTokens as countOlder } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import type { Clock, ContextParts } from 'pith';
+import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { briefOf, catalogLine } from '../../../sandbox/extensions/skill_registry/catalog/brief.ts';
 import { renderCatalog } from '../../../sandbox/extensions/skill_registry/catalog/catalog.ts';
+import { catalogParts } from '../../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
+import { ScopeCache } from '../../../sandbox/extensions/skill_registry/catalog/scope-cache.ts';
 import { findReadable, scopeOf } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { catalogBudget, estimateTokens } from '../../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';
 import { renderTurnPart } from '../../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
-import { agentOf, skillOf, snapshotOf } from './skill-values.ts';
+import { agentOf, skillOf, snapshotOf, turnOf } from './skill-values.ts';
 
 const many = (count: number, values: Parameters<typeof skillOf>[1] = {}) =>
   Array.from({ length: count }, (_, at) =>
@@ -216,5 +220,36 @@ describe('the part for one message', () => {
 
   it('S21 says so while texts are still being indexed', () => {
     expect(renderTurnPart({ ranked: many(1), recent: [], searchReady: false })).toContain('still being indexed');
+    expect(renderTurnPart({ ranked: [], recent: [], searchReady: false })).toMatch(/^\[Skills for this message\]\n.*still being indexed/);
+  });
+});
+
+describe('a search index that is late', () => {
+  const skills = many(300);
+  const late = (prepare: Promise<void>, clock: Clock) => ({
+    cache: new ScopeCache(),
+    readTool: 'skill_registry/read_skill',
+    recent: () => [],
+    clock,
+    prepare: () => prepare,
+    rank: () => ({ ranked: [{ id: skills[7]!.id, score: 1, why: [] }], ready: false }),
+  });
+
+  it('R12 is waited for a quarter of a second; then the part for the message is of what is indexed, and says so', async () => {
+    const clock = fakeClock();
+    let parts: ContextParts | null | undefined;
+    const made = catalogParts(late(new Promise(() => {}), clock), snapshotOf(skills), turnOf({ userTexts: ['number 7'] }));
+    void made.then((value) => (parts = value));
+    await clock.advance(249);
+    expect(parts).toBeUndefined();
+    await clock.advance(1);
+    expect(parts!.system).toContain('300 more');
+    expect(parts!.turn).toMatch(/^\[Skills for this message\]\n• `skill-00007`[^]*still being indexed/);
+    expect(clock.pending()).toBe(0);
+  });
+
+  it('R12 is not waited for where only bodies are missing', async () => {
+    const parts = await catalogParts(late(Promise.resolve(), fakeClock()), snapshotOf(skills), turnOf({ userTexts: ['number 7'] }));
+    expect(parts!.turn).toMatch(/skill-00007[^]*still being indexed/);
   });
 });

@@ -108,6 +108,24 @@ describe('the stored search index', () => {
     });
   }
 
+  it('S21 ranks what it has while a body is being read, and says that there is more to come', async () => {
+    const box = await skillSandbox({ ...skill('alpha', 'Grows porcupines.\n'), ...skill('beta', 'Feeds badgers.\n') });
+    const registry = box.registry({ clock: settled, keepsBodies: false });
+    const study = registry.studyBody.bind(registry);
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    registry.studyBody = (one) => held.then(() => study(one));
+    const index = openIndex(commandContext(box), registry);
+    const prepared = index.sync(await registry.refresh());
+    expect(index.rankNow('alpha', { k: 5 })).toEqual({ ranked: [], ready: false });
+    await prepared;
+    expect(index.rankNow('alpha', { k: 5 })).toMatchObject({ ranked: [{ id: 'alpha' }], ready: false });
+    goOn();
+    await index.settled();
+    expect(index.rankNow('porcupines', { k: 5 })).toMatchObject({ ranked: [{ id: 'alpha' }], ready: true });
+    await index.close();
+  });
+
   it('S21 says once that it cannot be written, and goes on searching', async () => {
     const box = await skillSandbox(skill('alpha', 'Grows porcupines.\n'));
     await mkdir(file(box), { recursive: true });

@@ -1,7 +1,8 @@
 import type { Clock, ContextParts, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import { within } from '../patience.ts';
-import type { AskOptions, RankAnswer } from '../search/skill-index.ts';
+import type { RankOptions } from '../search/ranker.ts';
+import type { RankAnswer } from '../search/skill-index.ts';
 import { renderTurnPart } from './turn-part.ts';
 import type { ScopeCache } from './scope-cache.ts';
 
@@ -12,13 +13,15 @@ export interface CatalogPorts {
   /** Ids read in a thread, the latest first. */
   recent(threadId: string): readonly string[];
   readonly clock: Clock;
-  rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer>;
+  /** Resolves when what is known of the snapshot's skills without their bodies can be searched. */
+  prepare(snapshot: Snapshot): Promise<void>;
+  /** Ranks what is indexed at this moment. */
+  rank(query: string, options: RankOptions): RankAnswer;
 }
 
 const SHOWN = 12;
-/** A turn waits no longer for bodies to be read, and at most so long for its ranking: the catalog itself must not be late. */
+/** A turn waits so long for a search index that is being brought back, never for bodies: the catalog itself must not be late. */
 const PATIENCE_MS = 250;
-const RANKING_MS = 600;
 
 /** The catalog for one turn: the stable system part and, only where not all skills fit, the part for this message. */
 export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): Promise<ContextParts | null> {
@@ -26,25 +29,20 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
   const catalog = ports.cache.catalog(snapshot, turn.agent, turn.model.contextWindow);
   if (catalog.text === null) return null;
   if (catalog.complete) return { system: catalog.text };
-  const part = await within(ports.clock, RANKING_MS, messagePart(ports, snapshot, turn));
+  await within(ports.clock, PATIENCE_MS, ports.prepare(snapshot));
+  const part = messagePart(ports, snapshot, turn);
   return part === null ? { system: catalog.text } : { system: catalog.text, turn: part };
 }
 
 /** Ranked by the newest of the user's texts; where it finds few ("and page 3?"), by those before it. */
-async function messagePart(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): Promise<string | null> {
+function messagePart(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): string | null {
   const { readable, bound } = ports.cache.scope(snapshot, turn.agent);
   const offered = (id: string) => readable.has(id) && !bound.has(id);
   const ranked = new Set<Skill>();
   let searchReady = true;
   for (const text of [...turn.userTexts].reverse()) {
     if (ranked.size >= SHOWN) break;
-    const answer = await ports.rank(snapshot, text, {
-      k: SHOWN,
-      agentId: turn.agent.id,
-      accept: offered,
-      weak: true,
-      patienceMs: PATIENCE_MS,
-    });
+    const answer = ports.rank(text, { k: SHOWN, agentId: turn.agent.id, accept: offered, weak: true });
     searchReady &&= answer.ready;
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);
   }

@@ -7,18 +7,18 @@ export interface TurnPartInput {
   readonly ranked: readonly Skill[];
   /** Skills loaded in this thread, the latest first. */
   readonly recent: readonly Skill[];
-  /** False while bodies are still being read for the search. */
+  /** False while the search index is behind the files. */
   readonly searchReady: boolean;
 }
 
 const BUDGET = 400;
 const SHOWN = 12;
 
-/** What stands beside the user's message when the catalog does not fit: at most 400 tokens; null when nothing fits the message. */
+/** What stands beside the user's message when the catalog does not fit: at most 400 tokens; null when nothing fits the message and the search is complete. */
 export function renderTurnPart({ ranked, recent, searchReady }: TurnPartInput): string | null {
   const loaded = recent.slice(0, 4);
   const shown = ranked.filter((skill) => !loaded.includes(skill)).slice(0, SHOWN - loaded.length);
-  if (shown.length + loaded.length === 0) return null;
+  if (shown.length + loaded.length === 0) return searchReady ? null : lines([], [], 0, false).join('\n');
   for (const limit of [160, 110, 80, 60, 45, 30, 15]) {
     const text = lines(shown, loaded, limit, searchReady).join('\n');
     if (estimateTokens(text) <= BUDGET) return text;
@@ -31,7 +31,7 @@ function lines(shown: readonly Skill[], loaded: readonly Skill[], limit: number,
     '[Skills for this message]',
     ...(loaded.length === 0 ? [] : [`Loaded before: ${loaded.map((skill) => `\`${clean(skill.id)}\``).join(', ')}`]),
     ...shown.map((skill) => catalogLine(skill, limit)),
-    ...(searchReady ? [] : ['(ranked by name, description and tags; the skills’ texts are still being indexed)']),
+    ...(searchReady ? [] : ['(the skills are still being indexed: more may fit; list_skills(query) searches again)']),
   ];
 }
 

@@ -19,7 +19,7 @@ export function listResult(scope: SkillScope, input: ListInput, found: RankAnswe
   const lines = [
     headline(query, total, shown.length, input.offset, scope.readable.size),
     ...shown.map(({ skill, why }) => `${catalogLine(skill)}${why.length === 0 ? '' : ` [matches: ${why.join(', ')}]`}`),
-    ...(found !== null && !found.ready ? ['(searched by name, description and tags only: the skills’ texts are still being indexed)'] : []),
+    ...(found !== null && !found.ready ? ['(the skills are still being indexed: more may match in a moment)'] : []),
     ...(shown.length === 0 ? [] : [nextLine(input, total, shown.length)]),
   ];
   return toolResult(lines.join('\n'), {

@@ -8,7 +8,7 @@ import type { Ranked, RankOptions, StoredRanker } from './ranker.ts';
 
 export interface RankAnswer {
   readonly ranked: readonly Ranked[];
-  /** False while bodies are still being read: then names, descriptions and tags alone were searched. */
+  /** False while the index is behind the files: then bodies were not searched, or not all of them. */
   readonly ready: boolean;
 }
 
@@ -46,6 +46,8 @@ export class SkillIndex {
   #metadata: Promise<void> | null = null;
   #reading: Promise<void> | null = null;
   #target: Snapshot | null = null;
+  /** The last snapshot whose metadata can be searched. */
+  #taken: Snapshot | null = null;
   #closed = false;
   #changed = false;
   #cancelStore: (() => void) | null = null;
@@ -67,10 +69,17 @@ export class SkillIndex {
     return this.#metadata;
   }
 
+  /** Waits for bodies that are being read, as long as the asker has patience. */
   async rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer> {
     await this.sync(snapshot);
     if (this.#unread.length <= WAIT_FOR) await within(this.#options.clock, options.patienceMs, this.settled());
-    return { ranked: this.#ranker.rank(query, options), ready: this.#unread.length === 0 && this.#reading === null };
+    return this.rankNow(query, options);
+  }
+
+  /** Ranks what is indexed at this moment: it waits for nothing. */
+  rankNow(query: string, options: RankOptions): RankAnswer {
+    const ready = this.#taken === this.#target && this.#unread.length === 0 && this.#reading === null;
+    return { ranked: this.#ranker.rank(query, options), ready };
   }
 
   /** Resolves when every body that is known of has been read. */
@@ -114,6 +123,7 @@ export class SkillIndex {
       if (!same || skill.tokensEstimated) this.#unread.push(skill);
       if (!same && ++taken % DOCUMENTS_AT_ONCE === 0) await breathe();
     }
+    this.#taken = snapshot;
   }
 
   #readUnread(): void {
