@@ -1,4 +1,6 @@
-import { relative } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { isAbsolute, relative, sep } from 'node:path';
+import { codeOf } from 'pith';
 import type { Config } from './config.ts';
 import type { Jail } from './jail.ts';
 import { FileRefused } from './refusal.ts';
@@ -31,10 +33,13 @@ export class Policy {
     this.requireReadable(segments);
     const path = segments.map((segment) => segment.toLowerCase());
     const name = path.at(-1) ?? '';
-    // Code and agents run with the rights that their files give them.
-    if (['extensions', 'agents', 'node_modules'].includes(path[0] ?? '') || name === 'agent.md' || name === 'manifest.yaml') return 'ask';
-    const skill = await this.skillAround(segments);
-    if (skill !== null) {
+    const above = await this.foldersAround(segments);
+    const skill = above.find(({ name: folder, names }) => folder !== '' && names.has('skill.md'))?.name;
+    const isDeclared = above.some(({ names }) => DECLARATIONS.some((file) => names.has(file)));
+    // Code and agents run with the rights that their files give them, wherever the settings let them be found.
+    if (CODE_FOLDERS.has(path[0] ?? '') || DECLARATIONS.includes(name) || PROMPT.test(name) || (isDeclared && skill === undefined))
+      return 'ask';
+    if (skill !== undefined) {
       throw new FileRefused(
         'use_proposal',
         `'${segments.join('/')}' belongs to the skill '${skill}', which exists: use propose_skill_update. (A new skill of several files is made by one apply_patch)`,
@@ -44,19 +49,40 @@ export class Policy {
     return 'free';
   }
 
-  /** The id of the nearest folder above that holds a SKILL.md, or null. */
-  private async skillAround(segments: readonly string[]): Promise<string | null> {
-    for (let depth = segments.length; depth > 0; depth -= 1) {
-      const folder = segments.slice(0, depth);
-      const names = await this.jail.names(folder);
-      if (names.some((name) => name.toLowerCase() === 'skill.md')) return folder.at(-1) ?? null;
+  /** The folders above a path, the nearest first and the sandbox itself last, with what they hold in lower case. */
+  private async foldersAround(
+    segments: readonly string[],
+  ): Promise<readonly { readonly name: string; readonly names: ReadonlySet<string> }[]> {
+    const found = [];
+    for (let depth = segments.length; depth >= 0; depth -= 1) {
+      const names = await this.jail.names(segments.slice(0, depth));
+      found.push({ name: segments[depth - 1] ?? '', names: new Set(names.map((each) => each.toLowerCase())) });
     }
-    return null;
+    return found;
   }
 
+  /** True below the data folder that the settings name, also where they name it by a link or in another case. */
   private isInData(segments: readonly string[]): boolean {
-    const path = relative(this.jail.root, this.dataDirectory());
-    if (path === '' || path.startsWith('..') || path.startsWith('/')) return false;
-    return path.split('/').every((name, index) => segments[index] === name);
+    const way = relative(this.jail.root, realPathOf(this.dataDirectory()));
+    if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)) return false;
+    if (way === '') return STATE.test(segments[0] ?? '');
+    return way.split(sep).every((name, index) => segments[index]?.toLowerCase() === name.toLowerCase());
+  }
+}
+
+const CODE_FOLDERS: ReadonlySet<string> = new Set(['extensions', 'agents', 'node_modules']);
+/** What makes a folder an extension or an agent. */
+const DECLARATIONS: readonly string[] = ['manifest.yaml', 'agent.md'];
+/** What an agent is told to be. */
+const PROMPT = /^prompt\.(?:jinja2|j2|njk)$/;
+/** What the kernel keeps, where the sandbox itself is the data folder. */
+const STATE = /^(?:pith\.db.*|\.cache|logs)$/i;
+
+function realPathOf(directory: string): string {
+  try {
+    return realpathSync(directory);
+  } catch (error) {
+    if (codeOf(error, '') === 'ENOENT') return directory; // removed meanwhile: there is nothing to hide
+    throw error;
   }
 }

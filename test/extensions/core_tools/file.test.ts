@@ -1,4 +1,4 @@
-import { chmod, readdir, readFile, stat } from 'node:fs/promises';
+import { chmod, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -123,6 +123,9 @@ describe('what needs a person', () => {
       'Extensions/x/a',
       'more/AGENT.md',
       'node_modules/a/b.js',
+      'team/helper/prompt.jinja2',
+      'team/helper/Prompt.J2',
+      'prompt.njk',
     ]) {
       for (const call of [
         { action: 'write', path, content: '' },
@@ -137,6 +140,17 @@ describe('what needs a person', () => {
     expect(await asks({ action: 'read', path: 'extensions/kv/main.ts' })).toBe(false);
     expect(await asks({ action: 'copy', path: 'extensions/kv/main.ts', to: 'note.md' })).toBe(false);
     expect(await asks({ action: 'write', path: 'notes/a.md', content: '' })).toBe(false);
+  });
+
+  it('K60 asks before any change in a folder that declares an agent or an extension, wherever it stands', async () => {
+    await bench.put('team/helper/manifest.yaml', 'id: helper');
+    await bench.put('crew/scout/Agent.md', 'Scouts.');
+    for (const path of ['team/helper/prompt.jinja2', 'team/helper/lib/deep/tool.ts', 'crew/scout/notes.md'])
+      expect({ path, asks: await asks({ action: 'write', path, content: '' }) }).toEqual({ path, asks: true });
+    expect(await bench.needsApproval('apply_patch', { patch: '--- /dev/null\n+++ b/team/helper/lib/a.ts\n@@ -0,0 +1 @@\n+x\n' })).toBe(
+      true,
+    );
+    expect(await asks({ action: 'write', path: 'team/notes.md', content: '' })).toBe(false);
   });
 
   it('K60 asks before a new skill, unless new_skills is auto', async () => {
@@ -191,5 +205,20 @@ describe('what needs a person', () => {
     }
     const listed = await bench.file({ action: 'list', path: '.' });
     expect(JSON.stringify(listed)).not.toMatch(/data|pith\.yaml|\.env|\.git/i);
+  });
+
+  it('K60 K61 keeps state closed where the settings put it elsewhere in the sandbox, also by a link', async () => {
+    for (const folder of ['state/deep', '.', 'alias']) {
+      const moved = await workbench({}, folder);
+      await moved.put(folder === '.' ? 'pith.db' : 'state/deep/pith.db', 'CANARY');
+      if (folder === 'alias') await symlink('state/deep', join(moved.sandbox, 'alias'));
+      for (const path of folder === '.' ? ['pith.db', 'PITH.db'] : ['state/deep/pith.db', 'State/deep/pith.db', 'state/deep']) {
+        const result = await moved.file({ action: 'read', path });
+        expect({ folder, path, result }).toMatchObject({ folder, path, result: refused('protected') });
+        expect(await moved.file({ action: 'write', path, content: 'x' })).toMatchObject(refused('protected'));
+      }
+      expect(await moved.file({ action: 'write', path: 'state/mine.md', content: 'x' })).toMatchObject({ ok: true });
+      await moved.remove();
+    }
   });
 });

@@ -23,14 +23,14 @@ export interface Workbench {
 
 export const SECRET = 'CANARY-outside-content';
 
-export async function workbench(settings: Record<string, unknown> = {}): Promise<Workbench> {
+export async function workbench(settings: Record<string, unknown> = {}, dataFolder = 'data'): Promise<Workbench> {
   const home = await realpath(await mkdtemp(join(tmpdir(), 'pith-core-tools-')));
   const sandbox = join(home, 'sandbox');
   const outside = join(home, 'outside');
   await mkdir(sandbox);
   await mkdir(outside);
   await writeFile(join(outside, 'secret.txt'), SECRET);
-  const context = fakeContext({ config: config.parse(settings), sandbox, dataDirectory: join(sandbox, 'data', 'core_tools') });
+  const context = fakeContext({ config: config.parse(settings), sandbox, dataDirectory: join(sandbox, dataFolder, 'core_tools') });
   const tools = new CoreTools(context).getTools();
   return {
     sandbox,
