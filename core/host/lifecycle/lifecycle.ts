@@ -61,13 +61,17 @@ export class Lifecycle {
 
   async startServices(): Promise<void> {
     this.servicesWanted = true;
-    const providing = [...this.slots.values()].filter(({ declaration }) => declaration.manifest?.provides.includes('service'));
-    await Promise.all(
-      [...this.slots.values()].map(async (slot) => {
-        if (slot.current) await this.startOrFail(slot, slot.current);
-        else if (providing.includes(slot) && canRun(this.stateOf(slot))) await this.ready(slot).catch(recorded);
-      }),
+    const running = [...this.slots.values()].map((slot) => slot.current && this.startOrFail(slot, slot.current));
+    await Promise.all([...running, this.wakeServices()]);
+  }
+
+  /** Brings services to life that can run now and do not: new ones, mended ones, and those whose dependencies are back. Never rejects. */
+  async wakeServices(): Promise<void> {
+    if (!this.servicesWanted || this.stopped) return;
+    const asleep = [...this.slots.values()].filter(
+      (slot) => !slot.current && slot.declaration.manifest?.provides.includes('service') && canRun(this.stateOf(slot)),
     );
+    await Promise.all(asleep.map((slot) => this.ready(slot).catch(recorded)));
   }
 
   /** Starts it when services are wanted; a version that cannot start is closed. Rejects with the `Problem`. */

@@ -60,7 +60,7 @@ export class Refresh {
     const ids = changedIds(former, next);
     const work = this.#apply(next, ids);
     if (ids.size > 0) this.#changed(ids);
-    return { ids, settled: Promise.all(work).then(() => undefined) };
+    return { ids, settled: Promise.all(work).then(() => this.#lifecycle.wakeServices()) };
   }
 
   #apply(next: Discovery, changed: ReadonlySet<string>): readonly Promise<void>[] {

@@ -30,14 +30,15 @@ export function update(lifecycle: Lifecycle, slot: Slot, next: NewDeclaration): 
 }
 
 /** Loads an extension anew although nothing changed; what failed gets another chance. Never rejects. */
-export function reloadByHand(lifecycle: Lifecycle, slot: Slot): Promise<void> {
-  return inTurn(slot, async () => {
+export async function reloadByHand(lifecycle: Lifecycle, slot: Slot): Promise<void> {
+  await inTurn(slot, async () => {
     await slot.pending?.catch(recorded);
     forgive(slot);
     lifecycle.parts.failures.clear(slot.id);
     if (slot.current) await replace(lifecycle, slot, slot.current);
     else await lifecycle.ready(slot).catch(recorded);
   });
+  await lifecycle.wakeServices(); // of what needs it
 }
 
 /** Stops an extension whose folder is gone. Never rejects. */

@@ -7,6 +7,13 @@ let sandbox: TestSandbox;
 let clock: ReturnType<typeof fakeClock>;
 const state = globalThis as { serviceRuns?: number; serviceMode?: string; serviceStopped?: string };
 
+const COUNTING = `export default class {
+  async runBackground(signal: AbortSignal) {
+    globalThis.serviceRuns++;
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  }
+}`;
+
 beforeEach(async () => {
   sandbox = await testSandbox();
   clock = fakeClock();
@@ -68,20 +75,54 @@ describe('services', () => {
       state.serviceMode = 'wait';
     };
     await trip();
+    const runs = state.serviceRuns;
     expect(await host.reload('worker')).toMatchObject({ state: 'active' });
+    expect(state.serviceRuns).toBe(runs! + 1);
     await host.stop();
     expect(state.serviceStopped).toBe('AbortError');
   });
 
-  it('K11 lets it run again when it changes', async () => {
+  it('K11 K20 runs it again when its source has been mended', async () => {
     const host = await sandbox.host({ clock });
     await host.startServices();
     for (let round = 0; round < 6 && host.state('worker') !== 'failed'; round++) await clock.advance(10_000);
+    expect(state.serviceRuns).toBe(3);
     state.serviceMode = 'wait';
     await sandbox.write('extensions/worker/note.txt', 'mended');
     await host.refresh();
-    expect(host.state('worker')).toBe('idle');
-    expect(await host.activate('worker')).toMatchObject({ state: 'active' });
+    expect(host.state('worker')).toBe('active');
+    expect(state.serviceRuns).toBe(4);
+  });
+
+  it('K20 runs a service that is added while services run, and leaves it at rest where they do not', async () => {
+    state.serviceMode = 'wait';
+    const host = await sandbox.host({ clock });
+    await sandbox.extension('early', 'service', COUNTING);
+    await host.refresh();
+    expect([host.state('early'), state.serviceRuns]).toEqual(['idle', 0]);
+    await host.startServices();
+    expect(state.serviceRuns).toBe(2);
+    await sandbox.extension('late', 'service', COUNTING);
+    await host.refresh();
+    expect([host.state('late'), state.serviceRuns]).toEqual(['active', 3]);
+  });
+
+  it('K20 runs a service again when what it depends on is back, or has been mended', async () => {
+    state.serviceMode = 'wait';
+    await sandbox.extension('base', 'tool', toolClass('return 1;'));
+    await sandbox.extension('leaning', 'service', COUNTING, 'depends_on: [base]');
+    const host = await sandbox.host({ clock });
+    await host.startServices();
+    expect(state.serviceRuns).toBe(2);
+    await sandbox.remove('extensions/base');
+    await host.refresh();
+    expect(host.state('leaning')).toBe('blocked');
+    await sandbox.extension('base', 'tool', toolClass('return 1;', 'constructor() { throw new Error("sick"); }'));
+    await host.refresh();
+    expect([host.state('leaning'), state.serviceRuns]).toEqual(['blocked', 2]);
+    await sandbox.extension('base', 'tool', toolClass('return 1;'));
+    await host.refresh();
+    expect([host.state('leaning'), state.serviceRuns]).toEqual(['active', 3]);
   });
 
   it('K11 does not count crashes that lie further apart', async () => {
