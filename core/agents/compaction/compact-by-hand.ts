@@ -1,5 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import { prepare } from '../turn/begin.ts';
+import { sentHistory } from '../turn/history.ts';
 import { compactThread } from './compact-turn.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
 import { countTokens, textOf } from './tokens.ts';
@@ -18,7 +19,8 @@ export async function compactByHand(
   return deps.queue.run(
     threadId,
     async () => {
-      const { thread, messages } = deps.threads.load(threadId) ?? loaded;
+      const { thread, messages: stored } = deps.threads.load(threadId) ?? loaded;
+      const messages = sentHistory(stored);
       const prepared = await prepare(
         deps,
         {

@@ -1,6 +1,7 @@
 import type { Message } from '../../contract/index.ts';
 import { streamWithRetry } from '../../models/retry.ts';
 import { compact, COMPACT_AT, type Compaction } from './compaction.ts';
+import { sentHistory } from '../turn/history.ts';
 import { assemble } from '../turn/messages.ts';
 import { atMost, measure } from '../turn/meter.ts';
 import { headAndTail } from './shorten.ts';
@@ -29,7 +30,13 @@ export async function compactIfNeeded(turn: RunningTurn, { force = false } = {})
       return false;
   }
   const measured = turn.meter.tokens;
-  const done = await compactThread(turn.deps, turn.prepared, turn.record.threadId, { force, measured }, turn.signal);
+  const done = await compactThread(
+    turn.deps,
+    turn.prepared,
+    turn.record.threadId,
+    { force, measured, turnId: turn.record.id },
+    turn.signal,
+  );
   if (done === null) {
     turn.meter.incompressible = measured;
     return false;
@@ -37,7 +44,7 @@ export async function compactIfNeeded(turn: RunningTurn, { force = false } = {})
   const loaded = turn.deps.threads.load(turn.record.threadId);
   turn.prompt = assemble(
     turn.prepared.system,
-    (loaded?.messages ?? []).map(({ message }) => message),
+    sentHistory(loaded?.messages ?? [], turn.record.id).map(({ message }) => message),
   );
   turn.info = { ...turn.info, compactions: loaded?.thread.compactions ?? turn.info.compactions + 1 };
   turn.meter.tokens = 0;
@@ -63,14 +70,14 @@ export async function compactThread(
   deps: TurnDependencies,
   prepared: Pick<Prepared, 'model' | 'system' | 'functionTools'>,
   threadId: string,
-  { force, measured }: { readonly force: boolean; readonly measured?: number },
+  { force, measured, turnId }: { readonly force: boolean; readonly measured?: number; readonly turnId?: string },
   signal: AbortSignal,
 ): Promise<Compacted | null> {
   const loaded = deps.threads.load(threadId);
   if (loaded === null) return null;
   let usage = { inputTokens: 0, outputTokens: 0 };
   const compaction = await compact({
-    messages: loaded.messages,
+    messages: sentHistory(loaded.messages, turnId),
     contextWindow: prepared.model.contextWindow,
     fixedTokens: (await countTokens([prepared.system, JSON.stringify(prepared.functionTools)])).reduce((a, b) => a + b, 0),
     force,

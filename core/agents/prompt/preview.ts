@@ -1,5 +1,6 @@
 import type { Message } from '../../contract/index.ts';
 import { prepare } from '../turn/begin.ts';
+import { sentHistory } from '../turn/history.ts';
 import { assemble, userMessage } from '../turn/messages.ts';
 import { dayOf, LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
 import { countTokens, textOf } from '../compaction/tokens.ts';
@@ -30,7 +31,7 @@ export async function preview(
   const { threadId = 'preview', channelId = UNKNOWN_CHANNEL, userId = LOCAL_USER, input } = request;
   const { spec, notes } = await deps.registry.resolve(request.agent);
   const loaded = request.threadId === undefined ? null : deps.threads.load(threadId);
-  const history = loaded?.messages ?? [];
+  const history = sentHistory(loaded?.messages ?? []);
   const prepared = await prepare(
     deps,
     {

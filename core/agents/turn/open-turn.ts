@@ -3,6 +3,7 @@ import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
 import type { CallRecord, StoredMessage, TurnRecord } from '../../threads/thread.ts';
 import { prepare, type Beginning } from './begin.ts';
 import { assemble, callIdsOf, textOfAnswer, userMessage } from './messages.ts';
+import { sentHistory } from './history.ts';
 import { newId } from './new-id.ts';
 import type { Noticer } from './noticer.ts';
 import type { Pipe } from './pipe.ts';
@@ -50,7 +51,7 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
   if (unfinished) await closeUnfinished(deps.threads, unfinished, deps.threads.load(threadId)?.messages ?? []);
   const { spec, notes } = await untilAborted(deps.registry.resolve(request.agent), signal);
   const loaded = deps.threads.load(threadId);
-  const history = loaded?.messages ?? [];
+  const history = sentHistory(loaded?.messages ?? []);
   const record: TurnRecord = {
     id: newId(deps.clock),
     threadId,
@@ -88,8 +89,8 @@ async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<O
       message: 'the unfinished turn is continued first; send the message again afterwards',
     });
   const loaded = deps.threads.load(request.threadId);
-  const history = loaded?.messages ?? [];
   const { turn: record, calls } = unfinished;
+  const history = sentHistory(loaded?.messages ?? [], record.id);
   const { agent: spec } = record;
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());
   const prepared = await untilAborted(

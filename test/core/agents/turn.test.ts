@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createTurns } from '../../../core/agents/turn/turn.ts';
 import { toolError, toolResult } from '../../../core/contract/index.ts';
 import { agent, createWorld, noticesOf } from './world.ts';
 
@@ -198,7 +199,7 @@ describe('one turn', () => {
     world.model.expectFinished();
   });
 
-  it('DESIGN 3.4 the system text is byte-identical between turns; neighbouring user messages are sent as one', async () => {
+  it('DESIGN 3.4 the system text is byte-identical between turns, also after one that failed', async () => {
     const world = await createWorld({
       agents: [agent('main', { prompt: 'Today is {{ date }}.' })],
       extensions: { ctx: { context: { priority: 60, get: () => 'CATALOG' } } },
@@ -210,10 +211,7 @@ describe('one turn', () => {
     await world.run('three');
     expect(world.model.requests.map(({ system }) => system)).toEqual(Array(3).fill('Today is 2026-01-01.\n\nCATALOG'));
     expect(world.model.requests[2]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
-    expect(world.model.requests[2]?.messages[2]?.content).toEqual([
-      { type: 'text', text: 'two' },
-      { type: 'text', text: 'three' },
-    ]);
+    expect(world.model.requests[2]?.messages[2]?.content).toEqual([{ type: 'text', text: 'three' }]);
   });
 
   it('DESIGN 3.4 an empty message is refused, and a store that fails ends the turn without a throw', async () => {
@@ -320,5 +318,24 @@ describe('ending a turn early', () => {
     const stop = new AbortController();
     stop.abort();
     expect((await world.run('hi', {}, stop.signal)).end).toMatchObject({ reason: 'aborted' });
+  });
+
+  it('K45 a thread that cannot be given back does not end its turn twice', async () => {
+    const world = await createWorld({ script: [{ text: 'done' }] });
+    const told: unknown[] = [];
+    const turns = createTurns({
+      ...world.deps,
+      queue: {
+        async run(threadId, task, signal) {
+          await world.deps.queue.run(threadId, task, signal);
+          throw new Error('the lease stays');
+        },
+      },
+      unreleased: (threadId, error) => void told.push(threadId, error),
+    });
+    const events = [];
+    for await (const event of turns.run({ agent: 'main', threadId: 'thread', input: 'hi' })) events.push(event);
+    expect(events.filter(({ type }) => type === 'turn-end')).toMatchObject([{ reason: 'done', text: 'done' }]);
+    expect(told).toEqual(['thread', new Error('the lease stays')]);
   });
 });
