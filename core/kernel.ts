@@ -8,10 +8,11 @@ import { preview, type PreviewRequest, type PromptPreview } from './agents/promp
 import { createAgentRegistry, type AgentRegistry } from './agents/registry/registry.ts';
 import { createToolCaller, type ToolCaller } from './agents/tools/tool-caller.ts';
 import type { OfferedTool } from './agents/tools/tools.ts';
-import { createTurns, type TurnDependencies, type Turns } from './agents/turn/turn.ts';
+import { createTurns, runWhenReady, type TurnDependencies, type Turns } from './agents/turn/turn.ts';
 import type { Clock, Command, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
 import { examine, type DoctorReport } from './doctor.ts';
 import { createEvents } from './events/bus.ts';
+import { createListenerFailures } from './events/listener-failures.ts';
 import { configOf, enabledBy, unknownExtensionSettings } from './host/settings/config-of.ts';
 import type { Discovery } from './host/discovery/declaration.ts';
 import { discover } from './host/discovery/discover.ts';
@@ -96,11 +97,8 @@ export async function createKernel(options: KernelOptions, prepared?: Prepared):
   const container = root.createChildContainer();
   const installation = packageRoot();
   const home = options.home === undefined ? os.homedir() : options.home;
-  const strays: Diagnostic[] = [];
-  const events = createEvents({
-    onListenerError: (topic, error) =>
-      strays.push({ severity: 'warning', code: 'internal', message: `a listener of '${topic}' failed: ${String(error)}` }),
-  });
+  const listenerFailures = createListenerFailures();
+  const events = createEvents(listenerFailures);
 
   const dataDirectory = env['PITH_DATA_DIR'] ?? path.join(sandbox, 'data');
   const index = prepared?.index ?? openIndex(path.join(dataDirectory, '.cache', 'index.json'));
@@ -182,6 +180,7 @@ export async function createKernel(options: KernelOptions, prepared?: Prepared):
     events,
     clock,
     queue: createThreadQueue(createLeases(get(STORE), clock, createOwner()), clock),
+    unreleased: (threadId, error) => host.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
     sandboxDir: sandbox,
   }));
   lazily(TURNS, () => createTurns(get(TURN_DEPENDENCIES)));
@@ -191,20 +190,19 @@ export async function createKernel(options: KernelOptions, prepared?: Prepared):
     get(ROUTER).invalidate();
   });
 
-  async function* runTurn(request: TurnRequest, signal?: AbortSignal): AsyncGenerator<TurnEvent, void, undefined> {
+  const turns = async () => {
     await host.refreshIfOlderThan(TURN_REFRESH_MS);
-    // Providers repeat keys in what they say of a failure.
-    for await (const event of get(TURNS).run(request, signal)) {
-      yield event.type === 'notice' || event.type === 'turn-end' ? host.withoutSecrets(event) : event;
-    }
-  }
+    return get(TURNS);
+  };
+  const runTurn = (request: TurnRequest, signal?: AbortSignal) => runWhenReady(turns, host.withoutSecrets, request, signal);
 
-  const findings = () => [
-    ...diagnostics,
-    ...(discovery?.diagnostics ?? []),
-    ...unknownExtensionSettings(settings, discovery?.declarations.keys() ?? []),
-    ...strays,
-  ];
+  const findings = () =>
+    host.withoutSecrets([
+      ...diagnostics,
+      ...(discovery?.diagnostics ?? []),
+      ...unknownExtensionSettings(settings, discovery?.declarations.keys() ?? []),
+      ...listenerFailures.diagnostics(),
+    ]);
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {

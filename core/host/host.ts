@@ -69,9 +69,7 @@ export class ExtensionHost implements ExtensionsPort {
   }
 
   /** `value` with the declared secrets replaced by their names; itself where there is nothing to hide. */
-  withoutSecrets<T>(value: T): T {
-    return this.#shell.parts.secrets.redactJson(value);
-  }
+  readonly withoutSecrets = <T>(value: T): T => this.#shell.parts.secrets.redactJson(value);
 
   ids(): readonly string[] {
     return [...this.#lifecycle.slots.keys()].sort();

@@ -32,6 +32,8 @@ export interface TurnDependencies {
   readonly events: Events;
   readonly clock: Clock;
   readonly queue: Pick<ThreadQueue, 'run'>;
+  /** Told when a thread could not be given back after its turn had ended. */
+  unreleased?(threadId: string, error: unknown): void;
   /** Absolute; prompts print it. */
   readonly sandboxDir: string;
 }

@@ -20,12 +20,18 @@ export function createTurns(deps: TurnDependencies): Turns {
   async function* run(request: TurnRequest, signal?: AbortSignal): AsyncGenerator<TurnEvent, void, undefined> {
     const pipe = createPipe<TurnEvent>();
     const stop = new AbortController();
+    let ended = false;
+    const push = (event: TurnEvent) => {
+      ended ||= event.type === 'turn-end';
+      pipe.push(event);
+    };
     const onAbort = () => stop.abort(signal?.reason);
     if (signal?.aborted) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
     const work = deps.queue
-      .run(request.threadId, (lost) => runTurn(deps, noticer, request, pipe, stop, lost), stop.signal)
-      .catch((error: unknown) => pipe.push(neverBegan(error, stop.signal)))
+      .run(request.threadId, (lost) => runTurn(deps, noticer, request, { ...pipe, push }, stop, lost), stop.signal)
+      // After the end only the lease can fail to be given back: nothing is lost, it runs out by itself.
+      .catch((error: unknown) => (ended ? deps.unreleased?.(request.threadId, error) : push(neverBegan(error, stop.signal))))
       .finally(() => pipe.end());
     try {
       yield* pipe;
@@ -39,9 +45,27 @@ export function createTurns(deps: TurnDependencies): Turns {
   return { run };
 }
 
+/** A turn of what `ready` makes, which ends also when that fails: the store may be damaged, or the disk full. `cleaned` takes secrets out. */
+export async function* runWhenReady(
+  ready: () => Promise<Turns>,
+  cleaned: (event: TurnEvent) => TurnEvent,
+  request: TurnRequest,
+  signal?: AbortSignal,
+): AsyncGenerator<TurnEvent, void, undefined> {
+  let turns: Turns;
+  try {
+    turns = await ready();
+  } catch (error) {
+    yield cleaned(neverBegan(error, signal));
+    return;
+  }
+  // Providers repeat keys in what they say of a failure.
+  for await (const event of turns.run(request, signal)) yield event.type === 'notice' || event.type === 'turn-end' ? cleaned(event) : event;
+}
+
 /** The turn could not even begin, for instance because it was aborted while it waited for its place. */
-function neverBegan(error: unknown, signal: AbortSignal): TurnEvent {
+function neverBegan(error: unknown, signal?: AbortSignal): TurnEvent {
   const usage = { inputTokens: 0, outputTokens: 0 };
-  if (signal.aborted) return { type: 'turn-end', reason: 'aborted', text: '', usage };
+  if (signal?.aborted) return { type: 'turn-end', reason: 'aborted', text: '', usage };
   return { type: 'turn-end', reason: 'error', text: '', usage, error: plainFailure(error) };
 }
