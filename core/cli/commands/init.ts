@@ -1,16 +1,18 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { codeOf, PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import { packageRoot } from '../../host/package-version.ts';
+import { newProject } from './new-project.ts';
 import { NEW_SANDBOX } from './new-sandbox.ts';
 import { colours } from './text.ts';
 
-/** Makes `DIR/sandbox` (or DIR itself, when that is its name). Refuses, before writing anything, when a file is in the way. */
+/** Makes `DIR/sandbox` (or DIR itself, when that is its name) and what npm and editors need beside it. Refuses, before writing anything, when a file is in the way. */
 export async function initSandbox(cwd: string, input: CommandInput, io: CommandIO): Promise<void> {
   const asked = resolve(cwd, String(input.arguments['dir'] ?? '.'));
   const sandbox = basename(asked) === 'sandbox' ? asked : join(asked, 'sandbox');
+  refuseFile(asked, sandbox);
   const files = new Map([...NEW_SANDBOX, ...(await sampleSettings())]);
   const inTheWay = [...files.keys()].filter((path) => existsSync(join(sandbox, path)));
   if (inTheWay.length > 0) {
@@ -21,24 +23,36 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
     );
   }
   for (const [path, text] of files) await write(join(sandbox, path), text);
+  const folder = dirname(sandbox);
+  const project = newProject(folder);
+  for (const [path, text] of project.files) await write(join(folder, path), text);
 
-  io.json({ ok: true, sandbox, files: [...files.keys()].sort() });
+  io.json({ ok: true, sandbox, files: [...files.keys()].sort(), project: [...project.files.keys()].sort() });
   const colour = colours(io);
   const shown = relative(cwd, sandbox) || '.';
   io.print(`${colour.green('✓')} Made a sandbox in ${colour.bold(shown)}`);
   if (io.quiet) return;
   for (const path of [...files.keys()].sort()) io.print(colour.dim(`  ${path}`));
-  const folder = relative(cwd, dirname(sandbox));
-  io.print(
-    [
-      '',
-      'Next:',
-      ...(folder === '' ? [] : [`  cd ${folder}`]),
-      '  pith chat                         talk to the assistant',
-      '  pith doctor                       see what loaded',
-      `  ${join('sandbox', 'pith.yaml').padEnd(32)}  connect a model, change settings`,
-    ].join('\n'),
-  );
+  for (const path of [...project.files.keys()].sort()) io.print(colour.dim(`  ${join('..', path)}`));
+  const way = relative(cwd, folder);
+  const steps: readonly (readonly [string, string])[] = [
+    ...(way === '' ? [] : [[`cd ${way}`, ''] as const]),
+    ...(project.install === null ? [] : [[project.install, 'once: it makes `npx pith` work here'] as const]),
+    [`${project.command} chat`, 'talk to the assistant'],
+    [`${project.command} doctor`, 'see what loaded'],
+    [join('sandbox', 'pith.yaml'), 'connect a model, change settings'],
+  ];
+  const width = Math.max(...steps.map(([step]) => step.length));
+  io.print(['', 'Next:', ...steps.map(([step, why]) => `  ${step.padEnd(width)}  ${why}`.trimEnd())].join('\n'));
+}
+
+/** A file where a folder would have to be, anywhere on the way. */
+function refuseFile(asked: string, sandbox: string): void {
+  for (let path = sandbox; path !== dirname(path); path = dirname(path)) {
+    const found = existsSync(path) ? statSync(path) : null;
+    if (found?.isDirectory()) return;
+    if (found) throw new PithError('usage', `no sandbox was made in ${asked}: ${path} is a file`, { cure: 'name a folder' });
+  }
 }
 
 /** The sample that lists every setting, where the package has one. */

@@ -1,9 +1,11 @@
-import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { manifestSchema } from '../../../core/contract/index.ts';
+import { commandName } from '../../../core/cli/command-name.ts';
+import { packageRoot } from '../../../core/host/package-version.ts';
 import { cli } from './fakes.ts';
 
 let folder: string;
@@ -42,7 +44,7 @@ describe('pith init', () => {
 
   it('overwrites nothing, and then writes nothing', async () => {
     await cli(['init', 'sandbox'], { cwd: folder });
-    expect(await readdir(folder)).toEqual(['sandbox']); // a folder of that name is the sandbox itself
+    expect(await readdir(folder)).toContain('sandbox'); // a folder of that name is the sandbox itself
     await writeFile(path.join(folder, 'sandbox/pith.yaml'), '# mine\n');
     await rm(path.join(folder, 'sandbox/skills'), { recursive: true });
     expect(await cli(['init'], { cwd: folder })).toMatchObject({
@@ -62,5 +64,39 @@ describe('pith init', () => {
       sandbox: path.join(folder, 'sandbox'),
       files: expect.arrayContaining(['pith.yaml']) as unknown,
     });
+  });
+
+  it('K7 makes a project in which npm and an editor find Pith, and leaves a project that exists as it is', async () => {
+    const fresh = await cli(['init', 'mine'], { cwd: folder });
+    expect(fresh.out).toMatch(/npm install .*\n {2}npx pith chat/u);
+    const made = JSON.parse(await read('mine/package.json')) as { dependencies: { pith: string } };
+    expect(made).toMatchObject({ name: 'mine', private: true, type: 'module' });
+    expect(path.resolve(folder, 'mine', made.dependencies.pith.replace('file:', ''))).toBe(packageRoot());
+    expect(JSON.parse(await read('mine/tsconfig.json'))).toMatchObject({ compilerOptions: { module: 'NodeNext' } });
+
+    await mkdir(path.join(folder, 'old'));
+    await writeFile(path.join(folder, 'old/package.json'), '{"name":"old"}');
+    const existing = await cli(['init', 'old'], { cwd: folder });
+    expect(existing.out).toContain(`npm install ${packageRoot()}`);
+    expect(await read('old/package.json')).toBe('{"name":"old"}');
+  });
+
+  it('refuses a place below a file in words', async () => {
+    await writeFile(path.join(folder, 'notes.txt'), 'x');
+    for (const dir of ['notes.txt', 'notes.txt/deep'])
+      expect(await cli(['init', dir], { cwd: folder })).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/notes\.txt is a file; name a folder/u) as unknown,
+      });
+  });
+});
+
+describe('how Pith is started', () => {
+  it('is npx where npm finds it, else the path of the program', async () => {
+    expect(commandName(path.join(packageRoot(), 'docs'))).toBe('npx pith');
+    expect(commandName(folder)).toMatch(/^node \S+bin\/pith$/u);
+    await mkdir(path.join(folder, 'node_modules/.bin'), { recursive: true });
+    await writeFile(path.join(folder, 'node_modules/.bin/pith'), '');
+    expect(commandName(folder)).toBe('npx pith');
   });
 });
