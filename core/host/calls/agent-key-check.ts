@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
 import { messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
@@ -56,13 +57,16 @@ async function checkKey(
       if (shipped) index.putSurface(name, version, true);
       return [];
     }
-    return describeIssues(result.error.issues, schema, `agent.${key}`).map(({ path, code, message }) => ({
-      severity: 'error',
-      code: code === 'unrecognized_keys' ? 'unknown_key' : 'manifest_invalid',
-      message,
-      cure: `Correct '${path}'`,
-      ...at(path),
-    }));
+    return result.error.issues.flatMap((issue) =>
+      describeIssues([issue], schema, `agent.${key}`).map(({ path, code, message }): Diagnostic => ({
+        severity: 'error',
+        code: code === 'unrecognized_keys' ? 'unknown_key' : 'manifest_invalid',
+        message,
+        cure: `Correct '${path}'`,
+        ...noteIn(issue),
+        ...at(path),
+      })),
+    );
   } catch (error) {
     return [
       {
@@ -74,6 +78,14 @@ async function checkKey(
       },
     ];
   }
+}
+
+/** What an owner's schema only notes, with `params: { severity: 'warning', code, cure }`, does not fail the agent. */
+function noteIn(issue: z.core.$ZodIssue): Partial<Pick<Diagnostic, 'severity' | 'code' | 'cure'>> {
+  const params = issue.code === 'custom' ? issue.params : undefined;
+  if (params?.['severity'] !== 'warning') return {};
+  const { code, cure } = params as { readonly code?: unknown; readonly cure?: unknown };
+  return { severity: 'warning', ...(typeof code === 'string' ? { code } : {}), ...(typeof cure === 'string' ? { cure } : {}) };
 }
 
 function placeIn(spec: AgentSpec, declaration: Declaration | undefined): PlaceOf {

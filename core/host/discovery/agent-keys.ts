@@ -68,8 +68,16 @@ function placeOf({ file, positions }: Declaration, key: string): Pick<Diagnostic
 function completed({ declaration, record }: Entry, owned: ReadonlySet<string>, entries: ReadonlyMap<string, Entry>): Declaration {
   const { manifest } = declaration;
   if (manifest?.agent === undefined) return declaration;
+  const { allowSkills, usesDefaultTools } = record.agentFile!;
   const agent = { ...manifest.agent };
-  if (owned.has('skills')) agent['skills'] = { mode: record.agentFile!.allowSkills ? 'single_tool' : 'none' };
-  if (record.agentFile!.usesDefaultTools) agent.uses_tools = AGENT_FILE_TOOLS.filter((id) => entries.has(id));
+  if (owned.has('skills')) agent['skills'] = { mode: allowSkills ? 'single_tool' : 'none' };
+  const tools = usesDefaultTools ? AGENT_FILE_TOOLS.filter((id) => entries.has(id)) : agent.uses_tools;
+  agent.uses_tools = [...new Set([...tools, ...(allowSkills ? skillReaders(entries) : [])])];
   return { ...declaration, manifest: { ...manifest, agent } };
+}
+
+/** Whoever provides skills also has the tools that read them. */
+function skillReaders(entries: ReadonlyMap<string, Entry>): readonly string[] {
+  const provides = (id: string): readonly string[] => entries.get(id)?.declaration.manifest?.provides ?? [];
+  return [...entries.keys()].filter((id) => provides(id).includes('skill') && provides(id).includes('tool'));
 }

@@ -16,7 +16,7 @@ import {
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { ScopeCache } from './catalog/scope-cache.ts';
 import { registryOptions } from './commands/open-registry.ts';
-import { agentSkillsSchema, configSchema, type SkillsConfig } from './config.ts';
+import { agentSkillsCheck, configSchema, unreadSettings, type SkillsConfig } from './config.ts';
 import { ThreadMemory } from './reading/thread-memory.ts';
 import { createRegistry, type SkillRegistry } from './registry.ts';
 import { openIndex } from './search/open-index.ts';
@@ -36,7 +36,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   }
 
   static get agentKeys() {
-    return { skills: agentSkillsSchema() };
+    return { skills: agentSkillsCheck() };
   }
 
   readonly contextPriority = 60;
@@ -57,6 +57,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       },
     });
     this.#index = openIndex(context, this.#registry);
+    for (const setting of unreadSettings(context.config)) context.logger.warn(`'${setting}' is not supported yet: nothing reads it`);
     context.own(context.events.handle('turn.ended', ({ turnId }) => this.#turns.release(turnId)));
     context.own(() => this.#registry.close());
     context.own(() => this.#index.close());

@@ -29,9 +29,9 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
 }
 
 const CURES = {
-  draft: "accept it with 'pith skills accept'",
+  draft: "move it to 'sandbox/skills'",
   disabled: "allow it under 'skills' in pith.yaml",
-  untrusted: "trust its source with 'pith skills trust'",
+  untrusted: "name its folder under 'skills.sources' in pith.yaml",
   invalid: "see 'pith skills validate' and mend its SKILL.md",
 } as const;
 

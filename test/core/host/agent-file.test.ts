@@ -58,6 +58,17 @@ You review. --- is not an end.
     expect(spec).toMatchObject({ keys: {}, usesTools: [] });
   });
 
+  it('K40 allow_skills brings the tools that read skills, beside the named or the default ones, once', async () => {
+    const reader = 'id: registry\nentrypoint: main.ts\nprovides: [tool, skill]\nagent_keys: [skills]\n';
+    const around = { ...extension('core_tools'), ...extension('registry'), 'extensions/registry/manifest.yaml': reader };
+    const tools = async (more: string) => (await specOf(`---\nname: R\n${more}---\n`, around)).usesTools;
+    expect(await tools('allow_skills: true\n')).toEqual(['core_tools', 'registry']);
+    expect(await tools('allow_skills: true\nuses_tools: [registry]\n')).toEqual(['registry']);
+    expect(await tools('allow_skills: true\nuses_tools: []\n')).toEqual(['registry']);
+    expect(await tools('')).toEqual(['core_tools']);
+    expect(await tools('uses_tools: []\n')).toEqual([]);
+  });
+
   it('K40 a model may stand alone or name its provider already', async () => {
     expect((await specOf('---\nname: R\nmodel: fast\n---\n')).model).toBe('fast');
     expect((await specOf('---\nname: R\nprovider: openai\nmodel: openai/gpt-x\n---\n')).model).toBe('openai/gpt-x');

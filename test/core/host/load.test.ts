@@ -252,6 +252,20 @@ describe('what keeps an extension from loading', () => {
     );
   });
 
+  it('K40 takes what the owner of an agent key only notes as a warning', async () => {
+    const check =
+      "check.addIssue({ code: 'custom', path: ['mode'], message: 'is late', params: { severity: 'warning', code: 'later', cure: 'Wait' } })";
+    await sandbox.extension(
+      'owner',
+      'tool',
+      toolClass('return 1;', `static agentKeys = { style: z.strictObject({ mode: z.string() }).superRefine((_, check) => ${check}) };`),
+      'agent_keys: [style]',
+    );
+    const host = await sandbox.host();
+    const found = await host.checkAgentKeys({ ...TURN.agent, keys: { style: { mode: 'x' } } });
+    expect(found).toEqual([{ severity: 'warning', code: 'later', message: "'agent.style.mode': is late", cure: 'Wait' }]);
+  });
+
   it('refuses imports from elsewhere, naming file and line', async () => {
     await sandbox.write('secret.ts', 'export const a = 1;');
     for (const [id, line] of Object.entries({

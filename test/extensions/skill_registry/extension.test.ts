@@ -2,12 +2,16 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CommandProvider, ContextProvider, manifestSchema, ServiceProvider, SkillProvider, ToolProvider, type ContextParts } from 'pith';
-import { describe, expect, it } from 'vitest';
+import type * as pith from 'pith';
+import { describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import SkillRegistryExtension from '../../../sandbox/extensions/skill_registry/main.ts';
 import { commandPaths, registryExtension, type RegistryExtension } from './registry-extension.ts';
 import { skillText } from './skill-sandbox.ts';
 import { agentOf, callOf, turnOf } from './skill-values.ts';
+
+// Only the skills of the test's own sandbox.
+vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
 
 const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) => ({
   [`sandbox/skills/${id}/SKILL.md`]: skillText({ name: id, description: `Knows all about ${id}.`, ...values }),
@@ -51,6 +55,15 @@ describe('the extension', () => {
     });
     expect(SkillRegistryExtension.config.safeParse({ pol_seconds: 3 }).success).toBe(false);
     expect(SkillRegistryExtension.agentKeys.skills.safeParse({ budget: 3 }).success).toBe(false);
+  });
+
+  it('S20 says which settings nothing reads yet', async () => {
+    const pith = await registryExtension({}, { max_skills: 5, scripts: { max_args: 3 } });
+    expect(pith.log).toEqual([
+      expect.stringMatching(/^warn 'skills.max_skills'.*not supported yet/),
+      expect.stringContaining("'skills.scripts'"),
+    ]);
+    expect((await registryExtension({})).log).toEqual([]);
   });
 
   it('S25 gives exactly the three read tools, each with effect read', async () => {
