@@ -29,6 +29,8 @@ export interface TurnRequest {
   readonly channelId?: string;
   readonly userId?: string;
   readonly policy?: TurnPolicy;
+  /** The turn that calls this one, as a tool was given it: what this one uses counts against its limits, and it ends with it. */
+  readonly parent?: TurnInfo;
   /** Continue the thread's unfinished turn instead of beginning one. */
   readonly resume?: boolean;
 }

@@ -2,6 +2,7 @@ import type { Message } from '../../contract/index.ts';
 import { streamWithRetry } from '../../models/retry.ts';
 import { compact, COMPACT_AT, type Compaction } from './compaction.ts';
 import { sentHistory } from '../turn/history.ts';
+import { spendTokens } from '../turn/family.ts';
 import { assemble } from '../turn/messages.ts';
 import { atMost, measure } from '../turn/meter.ts';
 import { headAndTail } from './shorten.ts';
@@ -49,10 +50,7 @@ export async function compactIfNeeded(turn: RunningTurn, { force = false } = {})
   turn.info = { ...turn.info, compactions: loaded?.thread.compactions ?? turn.info.compactions + 1 };
   turn.meter.tokens = 0;
   turn.meter.counted = 0;
-  turn.usage = {
-    inputTokens: turn.usage.inputTokens + done.usage.inputTokens,
-    outputTokens: turn.usage.outputTokens + done.usage.outputTokens,
-  };
+  spendTokens(turn, done.usage.inputTokens, done.usage.outputTokens);
   turn.emit({
     type: 'notice',
     code: 'thread_compacted',

@@ -13,18 +13,18 @@ export interface GateQuestion {
   readonly needsApproval: boolean;
   /** Calls of this turn so far, this one not included. */
   readonly callsBefore: number;
-  readonly limits: AgentLimits;
+  readonly mostCalls: number;
   readonly policy: TurnPolicy;
 }
 
 /** The one gate before every tool call: limits, then policy, then approval. Pure. */
 export function decide(question: GateQuestion): Decision {
-  const { extensionId, tool, limits, policy, callsBefore } = question;
-  if (callsBefore >= limits.max_tool_calls) {
+  const { extensionId, tool, mostCalls, policy, callsBefore } = question;
+  if (callsBefore >= mostCalls) {
     return {
       kind: 'refuse',
       code: 'limit_reached',
-      message: `not run: this turn may make ${limits.max_tool_calls} tool calls (max_tool_calls), and has made them`,
+      message: `not run: this turn may make ${mostCalls} tool calls (max_tool_calls), and has made them`,
     };
   }
   if (!permits(policy, extensionId, tool)) {

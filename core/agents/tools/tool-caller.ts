@@ -44,7 +44,7 @@ export function createToolCaller({ registry, extensions, clock }: Dependencies):
         tool: descriptor.name,
         needsApproval: await needsApproval(extensions, tool, input),
         callsBefore: 0,
-        limits: spec.limits,
+        mostCalls: spec.limits.max_tool_calls,
         policy: {},
       });
       if (decision.kind === 'refuse') return toolError(decision.code, decision.message);

@@ -4,6 +4,8 @@ import type { JsonValue, Message, Retain, ToolResult, TurnEvent } from '../../co
 import type { CallRecord } from '../../threads/thread.ts';
 import { needsApproval } from '../tools/approval.ts';
 import { decide, digestOf } from '../tools/gate.ts';
+import { spendCalls } from './family.ts';
+import { callsLeft } from './limits.ts';
 import { resultPart } from './messages.ts';
 import type { RawCall } from './step.ts';
 import type { AskedCall, RunningTurn } from './turn-types.ts';
@@ -35,11 +37,12 @@ export function decideCalls(
   asked: readonly AskedCall[],
 ): readonly DecidedCall[] | Promise<readonly DecidedCall[]> {
   const before = turn.calls;
-  turn.calls += asked.length;
+  const most = before + callsLeft(turn).calls;
+  spendCalls(turn, asked.length);
   let waits = false;
   const decided = asked.map((call, index) => {
     const record = recordOf(turn.record.id, step, index, call);
-    const result = call.problem ?? refusal(turn, record, before + index);
+    const result = call.problem ?? refusal(turn, record, before + index, most);
     if (!(result instanceof Promise)) return { record, result };
     waits = true;
     return result.then((settled) => ({ record, result: settled }));
@@ -77,17 +80,23 @@ export function keyOf({ turnId, step, index }: Pick<CallRecord, 'turnId' | 'step
   return `${turnId}/${step}/${index}`;
 }
 
-/** Why a call does not run, or null when it may. */
-export function refusal(turn: RunningTurn, record: CallRecord, callsBefore: number): ToolResult | null | Promise<ToolResult | null> {
+/** Why a call does not run, or null when it may. `mostCalls`: how many this turn may make in all. */
+export function refusal(
+  turn: RunningTurn,
+  record: CallRecord,
+  callsBefore: number,
+  mostCalls: number,
+): ToolResult | null | Promise<ToolResult | null> {
   const tool = turn.toolsByName.get(record.name);
   if (tool === undefined || tool.descriptor.needsApproval !== 'maybe')
-    return refuse(turn, record, callsBefore, tool?.descriptor.needsApproval === 'always');
-  return needsApproval(turn.deps.extensions, tool, record.input).then((needed) => refuse(turn, record, callsBefore, needed));
+    return refuse(turn, record, callsBefore, mostCalls, tool?.descriptor.needsApproval === 'always');
+  return needsApproval(turn.deps.extensions, tool, record.input).then((needed) => refuse(turn, record, callsBefore, mostCalls, needed));
 }
 
-function refuse(turn: RunningTurn, record: CallRecord, callsBefore: number, needed: boolean): ToolResult | null {
-  const { limits, policy } = turn.prepared;
-  const decision = decide({ extensionId: record.extensionId, tool: record.tool, needsApproval: needed, callsBefore, limits, policy });
+function refuse(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number, needed: boolean): ToolResult | null {
+  const { policy } = turn.prepared;
+  const { extensionId, tool } = record;
+  const decision = decide({ extensionId, tool, needsApproval: needed, callsBefore, mostCalls, policy });
   if (decision.kind === 'allow') return null;
   if (decision.kind === 'refuse') return toolError(decision.code, decision.message);
   const digest = digestOf(record.input).slice(0, 12);

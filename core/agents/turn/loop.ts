@@ -1,7 +1,8 @@
 import type { JsonValue, Message } from '../../contract/index.ts';
 import { decideCalls, readCalls, runCalls, type DecidedCall } from './calls.ts';
 import { compactIfNeeded, mayBeTooLong } from '../compaction/compact-turn.ts';
-import { limitEnd, limitReached } from './limits.ts';
+import { spendStep } from './family.ts';
+import { callsLeft, limitEnd, limitReached } from './limits.ts';
 import type { AssistantMessage } from './messages.ts';
 import { addUsage } from './meter.ts';
 import { plainModelFailure } from './plain-failure.ts';
@@ -40,7 +41,7 @@ export async function answerCalls(
   await Promise.all([stored, turn.deps.threads.recordResults(turn.record.id, step, message, retain)]);
   turn.prompt.push(message);
   turn.emit({ type: 'step-end', step, usage: turn.usage });
-  if (calls.some(({ result }) => result?.ok === false && result.error.code === 'limit_reached')) return limitEnd(turn, 'max_tool_calls');
+  if (calls.some(({ result }) => result?.ok === false && result.error.code === 'limit_reached')) return limitEnd(turn, callsLeft(turn));
   return stopBefore(turn);
 }
 
@@ -62,7 +63,7 @@ async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEn
 
   turn.prompt.push(message);
   const step = turn.steps;
-  turn.steps += 1;
+  spendStep(turn);
   if (ending) {
     // One commit for the answer and the end of its turn.
     await Promise.all([

@@ -1,4 +1,5 @@
 import { countTokens, textOf, upperBound } from '../compaction/tokens.ts';
+import { spendTokens } from './family.ts';
 import type { RunningTurn } from './turn-types.ts';
 
 /** Tokens of the prompt as it is now: what the provider reported, and an estimate of what came since. */
@@ -26,7 +27,7 @@ export function addUsage(
   text: string,
 ): Promise<void> | undefined {
   if (inputTokens === undefined || outputTokens === undefined) return addEstimate(turn, inputTokens, outputTokens, text);
-  turn.usage = { inputTokens: turn.usage.inputTokens + inputTokens, outputTokens: turn.usage.outputTokens + outputTokens };
+  spendTokens(turn, inputTokens, outputTokens);
   turn.meter.tokens = inputTokens + outputTokens;
   // The answer that is about to be added is covered by its output tokens.
   turn.meter.counted = turn.prompt.length + 1;

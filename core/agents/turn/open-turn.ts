@@ -5,6 +5,7 @@ import { prepare, type Beginning } from './begin.ts';
 import { assemble, callIdsOf, textOfAnswer, userMessage } from './messages.ts';
 import { sentHistory } from './history.ts';
 import { newId } from './new-id.ts';
+import type { Place } from './family.ts';
 import type { Noticer } from './noticer.ts';
 import type { Pipe } from './pipe.ts';
 import { closeUnfinished, openCalls, type Unfinished } from './resume.ts';
@@ -24,6 +25,7 @@ export interface Opening {
   readonly deps: TurnDependencies;
   readonly noticer: Noticer;
   readonly request: TurnRequest;
+  readonly place: Place;
   readonly pipe: Pipe<TurnEvent>;
   readonly signal: AbortSignal;
 }
@@ -46,8 +48,9 @@ export async function openTurn(opening: Opening): Promise<OpenedTurn | null> {
 }
 
 async function beginTurn(opening: Opening, input: string, unfinished: Unfinished | null): Promise<OpenedTurn> {
-  const { deps, request, signal } = opening;
-  const { threadId, policy = {}, channelId = UNKNOWN_CHANNEL, userId = LOCAL_USER } = request;
+  const { deps, request, place, signal } = opening;
+  const { parent } = request;
+  const { threadId, policy = {}, channelId = parent?.channelId ?? UNKNOWN_CHANNEL, userId = parent?.userId ?? LOCAL_USER } = request;
   if (unfinished) await closeUnfinished(deps.threads, unfinished, deps.threads.load(threadId)?.messages ?? []);
   const { spec, notes } = await untilAborted(deps.registry.resolve(request.agent), signal);
   const loaded = deps.threads.load(threadId);
@@ -59,8 +62,8 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
     channelId,
     userId,
     policy,
-    correlationId: newId(deps.clock),
-    depth: 0,
+    correlationId: parent?.correlationId ?? newId(deps.clock),
+    depth: place.depth,
     state: 'running',
     steps: 0,
     usage: { inputTokens: 0, outputTokens: 0 },
@@ -117,7 +120,7 @@ function shared(
 }
 
 function running(
-  { deps, noticer, pipe, signal }: Opening,
+  { deps, noticer, place, pipe, signal }: Opening,
   prepared: Prepared,
   record: TurnRecord,
   messages: Parameters<typeof assemble>[1],
@@ -127,6 +130,8 @@ function running(
     prepared,
     record,
     noticer,
+    parent: place.parent,
+    delegated: { turns: 0, steps: 0, calls: 0 },
     signal,
     emit: pipe.push,
     ready: pipe.ready,

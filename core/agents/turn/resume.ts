@@ -30,7 +30,7 @@ export async function resumeCalls(turn: RunningTurn, open: readonly CallRecord[]
       if (record.state === 'started' && record.effect === 'write') return { record, result: interrupted(record) };
       const offered = turn.toolsByName.get(record.name);
       if (offered === undefined) return { record, result: toolError('tool_gone', `not run: '${record.name}' is no longer there`) };
-      return { record, result: await refusal(turn, record, before + index) };
+      return { record, result: await refusal(turn, record, before + index, turn.prepared.limits.max_tool_calls) };
     }),
   );
 }

@@ -1,5 +1,6 @@
 import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
-import { limitEnd, TimeBudgetSpent } from './limits.ts';
+import type { Families, Place } from './family.ts';
+import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
 import { answerCalls, runLoop } from './loop.ts';
 import type { Noticer } from './noticer.ts';
 import { openTurn, type OpenedTurn } from './open-turn.ts';
@@ -8,11 +9,18 @@ import { plainFailure } from './plain-failure.ts';
 import { resumeCalls } from './resume.ts';
 import type { RunningTurn, TurnDependencies, TurnEnd } from './turn-types.ts';
 
+/** What all turns of a kernel have in common. */
+export interface Shared {
+  readonly noticer: Noticer;
+  readonly families: Families;
+}
+
 /** One turn from request to `turn-end`, which it always sends. The caller holds the thread; `lost` aborts when it no longer does. */
 export async function runTurn(
   deps: TurnDependencies,
-  noticer: Noticer,
+  { noticer, families }: Shared,
   request: TurnRequest,
+  place: Place,
   pipe: Pipe<TurnEvent>,
   stop: AbortController,
   lost: AbortSignal,
@@ -24,17 +32,19 @@ export async function runTurn(
   let cancelBudget: (() => void) | undefined;
   let end: TurnEnd = { reason: 'done' };
   try {
-    const opened = await openTurn({ deps, noticer, request, pipe, signal });
+    const opened = await openTurn({ deps, noticer, request, place, pipe, signal });
     if (opened) {
-      turn = opened.turn;
-      cancelBudget = deps.clock.after(turn.prepared.limits.time_budget_ms, () => stop.abort(new TimeBudgetSpent()));
-      announce(turn);
+      const begun = (turn = opened.turn);
+      families.began(begun);
+      cancelBudget = deps.clock.after(begun.prepared.limits.time_budget_ms, () => stop.abort(new TimeBudgetSpent(begun)));
+      announce(begun);
       end = await workOn(opened);
     }
   } catch (error) {
     end = endOfError(error, turn, signal);
   }
   cancelBudget?.();
+  if (turn) families.ended(turn);
   lost.removeEventListener('abort', onLost);
   if (lost.aborted) end = { reason: 'error', error: plainFailure(lost.reason, 'thread_busy'), stored: true };
   pipe.push(await close(deps, turn, end));
@@ -59,7 +69,8 @@ function announce(turn: RunningTurn): void {
 
 function endOfError(error: unknown, turn: RunningTurn | null, signal: AbortSignal): TurnEnd {
   if (!signal.aborted) return { reason: 'error', error: plainFailure(error) };
-  return turn && signal.reason instanceof TimeBudgetSpent ? limitEnd(turn, 'time_budget_ms') : { reason: 'aborted' };
+  const spent = timeSpent(signal);
+  return turn && spent ? limitEnd(turn, spent) : { reason: 'aborted' };
 }
 
 /** Writes the turn's end, unless it is written already. An end that cannot be written is an error, whatever it was before. */

@@ -74,6 +74,10 @@ export interface RunningTurn {
   readonly record: TurnRecord;
   readonly toolsByName: ReadonlyMap<string, OfferedTool>;
   readonly noticer: Noticer;
+  /** The turn that called this one; null for a person's own. */
+  readonly parent: RunningTurn | null;
+  /** What turns that this one called have done, and those that they called. Their tokens stand in `usage`. */
+  readonly delegated: Delegated;
   readonly signal: AbortSignal;
   readonly emit: (event: TurnEvent) => void;
   /** Resolves when the channel has room for more events. */
@@ -91,6 +95,13 @@ export interface RunningTurn {
   /** The last text that the model said in this turn. */
   text: string;
   readonly meter: Meter;
+}
+
+export interface Delegated {
+  /** Called by this turn itself. */
+  turns: number;
+  steps: number;
+  calls: number;
 }
 
 /** Tokens of the prompt as far as they are known. */

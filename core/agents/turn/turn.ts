@@ -1,5 +1,7 @@
+import { setMaxListeners } from 'node:events';
 import { PithError } from '../../contract/errors.ts';
 import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
+import { createFamilies } from './family.ts';
 import { createNoticer } from './noticer.ts';
 import { createPipe } from './pipe.ts';
 import { plainFailure } from './plain-failure.ts';
@@ -15,34 +17,47 @@ export interface Turns {
 
 /** The one way to run an agent. */
 export function createTurns(deps: TurnDependencies): Turns {
-  const noticer = createNoticer();
+  const shared = { noticer: createNoticer(), families: createFamilies() };
 
   async function* run(request: TurnRequest, signal?: AbortSignal): AsyncGenerator<TurnEvent, void, undefined> {
     const pipe = createPipe<TurnEvent>();
     const stop = new AbortController();
+    setMaxListeners(0, stop.signal); // calls side by side listen to it, and the turns that they call
     let ended = false;
     const push = (event: TurnEvent) => {
       ended ||= event.type === 'turn-end';
       pipe.push(event);
     };
-    const onAbort = () => stop.abort(signal?.reason);
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener('abort', onAbort, { once: true });
-    const work = deps.queue
-      .run(request.threadId, (lost) => runTurn(deps, noticer, request, { ...pipe, push }, stop, lost), stop.signal)
+    const unlisten = follow(signal, stop);
+    let leave = (): void => undefined;
+    const begin = async () => {
+      const place = shared.families.place(request);
+      leave = follow(place.parent?.signal, stop);
+      await deps.queue.run(request.threadId, (lost) => runTurn(deps, shared, request, place, { ...pipe, push }, stop, lost), stop.signal);
+    };
+    const work = begin()
       // After the end only the lease can fail to be given back: nothing is lost, it runs out by itself.
       .catch((error: unknown) => (ended ? deps.unreleased?.(request.threadId, error) : push(neverBegan(error, stop.signal))))
       .finally(() => pipe.end());
     try {
       yield* pipe;
     } finally {
-      signal?.removeEventListener('abort', onAbort);
+      unlisten();
       stop.abort(new PithError('aborted', 'nobody reads this turn any more'));
       await work;
+      leave();
     }
   }
 
   return { run };
+}
+
+/** `stop` aborts when `signal` does. Returns its off. */
+function follow(signal: AbortSignal | undefined, stop: AbortController): () => void {
+  const onAbort = () => stop.abort(signal?.reason);
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+  return () => signal?.removeEventListener('abort', onAbort);
 }
 
 /** A turn of what `ready` makes, which ends also when that fails: the store may be damaged, or the disk full. `cleaned` takes secrets out. */

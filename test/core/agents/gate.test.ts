@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS } from '../../../core/contract/index.ts';
 import { agent, createWorld } from './world.ts';
 
 const never = new AbortController().signal;
-const question: GateQuestion = { extensionId: 'ext', tool: 't', needsApproval: false, callsBefore: 0, limits: DEFAULT_LIMITS, policy: {} };
+const question: GateQuestion = { extensionId: 'ext', tool: 't', needsApproval: false, callsBefore: 0, mostCalls: 60, policy: {} };
 
 describe('the gate', () => {
   it('K50 decides limits, then policy, then approval', () => {
