@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { PithError } from '../contract/errors.ts';
-import { packageRoot } from '../host/package-version.ts';
+import { shippedSandbox } from '../contract/shipped-sandbox.ts';
 
 const MARKS = ['agents', 'extensions', 'skills', 'pith.yaml'];
 
@@ -15,7 +15,7 @@ export function locateSandbox(named: string | null, cwd: string): string {
   for (let folder = resolve(cwd); ; folder = dirname(folder)) {
     if (basename(folder) === 'sandbox' && isSandbox(folder)) return folder;
     if (isSandbox(join(folder, 'sandbox'))) return join(folder, 'sandbox');
-    if (dirname(folder) === folder) return join(packageRoot(), 'sandbox');
+    if (dirname(folder) === folder) return shippedSandbox();
   }
 }
 

@@ -29,6 +29,7 @@ export type { JsonValue } from './json.ts';
 export { manifestSchema, type Manifest } from './manifest.ts';
 export { didYouMean, nearest } from './nearest.ts';
 export { PROTOCOL_IDS, type Member, type Protocol, type ProtocolId, type Remote } from './protocol.ts';
+export { shippedSandbox } from './shipped-sandbox.ts';
 export {
   defineTool,
   isToolResult,

@@ -33,6 +33,7 @@ const CONTRACT_VALUES = [
   'nearest',
   'optionUsage',
   'parseCommandInput',
+  'shippedSandbox',
   'splitWords',
   'toolError',
   'toolResult',

@@ -7,6 +7,7 @@ import * as errors from '../../contract/errors.ts';
 import * as events from '../../contract/events.ts';
 import * as nearest from '../../contract/nearest.ts';
 import * as protocol from '../../contract/protocol.ts';
+import * as shippedSandbox from '../../contract/shipped-sandbox.ts';
 import * as tool from '../../contract/tool.ts';
 import { contractNow } from './contract-now.ts';
 import { PROTOCOLS } from '../calls/protocols.ts';
@@ -30,6 +31,7 @@ const LIGHT: Readonly<Record<string, unknown>> = {
   ...events,
   ...nearest,
   ...protocol,
+  ...shippedSandbox,
   ...tool,
   ...Object.fromEntries([...PROTOCOLS.values()].map((each) => [`${each.id[0]!.toUpperCase()}${each.id.slice(1)}Provider`, each])),
 };

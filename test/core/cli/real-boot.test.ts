@@ -1,6 +1,7 @@
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { cp, mkdtemp, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { shippedSandbox } from 'pith';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { realBoot } from '../../../core/cli/real-boot.ts';
 import { cli } from './fakes.ts';
@@ -39,6 +40,16 @@ describe('a new sandbox with the real kernel', () => {
     });
     expect(ran).toMatchObject({ code: 0, err: '' });
     expect(JSON.parse(ran.out)).toContainEqual(expect.objectContaining({ id: 'hello', state: 'offered', source: 'sandbox/skills' }));
+  });
+
+  it('S10 lists what ships also when the registry is a copy in the sandbox', async () => {
+    await cp(path.join(shippedSandbox(), 'extensions/skill_registry'), path.join(folder, 'sandbox/extensions/skill_registry'), {
+      recursive: true,
+    });
+    const ran = await run('skills', 'list', '--json');
+    expect(ran).toMatchObject({ code: 0, err: '' });
+    const ids = (JSON.parse(ran.out) as { id: string }[]).map(({ id }) => id);
+    expect(ids).toEqual(expect.arrayContaining(['extension-development', 'hello']));
   });
 
   it('chats offline', async () => {

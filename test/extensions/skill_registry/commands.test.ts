@@ -1,9 +1,15 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import type * as pith from 'pith';
 import type { Command, CommandInput, JsonValue } from 'pith';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
+import { checkSettings } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
+import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { commandContext, recordingIO, skillSandbox, skillText, type SkillSandbox } from './skill-sandbox.ts';
+
+// Only the skills of the test's own sandbox.
+vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
 
 interface Options {
   readonly arguments?: CommandInput['arguments'];
@@ -111,6 +117,36 @@ describe('the commands', () => {
     expect((await run(box, 'skills list', { json: true })).json).toEqual([]);
   });
 
+  it('S80 refuses settings with which the extension would not start, naming the nearest key', async () => {
+    const box = await skillSandbox(files);
+    await expect(run(box, 'skills list', { config: { alowed: ['writing'], poll_seconds: 'often' } })).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: "'skills.alowed' is not known; did you mean 'allowed'?; 'skills.poll_seconds' must be a number of at least 0",
+      cure: expect.stringContaining('pith.yaml'),
+    });
+  });
+
+  it('S80 judges settings as the schema of the extension does', () => {
+    const values = [true, null, 0, -1, 1.5, 3, '', 'text', [], ['a'], [''], [1], {}, { replace: ['a'] }, { replace: 1 }];
+    const more = [
+      [{ path: 'a' }],
+      [{ path: 'a', label: 'b' }],
+      [{ path: 'a', lable: 'b' }],
+      { max_args: 0 },
+      { max_arg: 0 },
+      { timeout_s: 0 },
+    ];
+    const keys = [...Object.keys(configSchema().shape), 'alowed', 'constructor'];
+    for (const key of keys) {
+      for (const value of [...values, ...more, undefined]) {
+        const check = () => checkSettings({ [key]: value });
+        const what = `${key}: ${JSON.stringify(value)}`;
+        if (configSchema().safeParse({ [key]: value }).success) expect(check, what).not.toThrow();
+        else expect(check, what).toThrow();
+      }
+    }
+  });
+
   it('S80 no text of a skill reaches the terminal with control characters', async () => {
     const box = await skillSandbox({ 'sandbox/skills/odd/SKILL.md': skillText({ name: 'odd', description: '"a\\e[31mb\\u202Ec\\nd"' }) });
     expect((await run(box, 'skills list')).text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
@@ -135,7 +171,7 @@ describe('the commands', () => {
       [...readFileSync(file, 'utf8').matchAll(/^import (?!type)\{([^}]*)\} from 'pith'/gm)].flatMap(([, list = '']) => list.split(',')),
     );
     expect(new Set(names.map((name) => name.trim()).filter((name) => name !== '' && !name.startsWith('type ')))).toEqual(
-      new Set(['didYouMean', 'PithError']),
+      new Set(['didYouMean', 'PithError', 'shippedSandbox']),
     );
   });
 

@@ -1,9 +1,13 @@
 import path from 'node:path';
+import type * as pith from 'pith';
 import type { Command, ExtensionContext, JsonValue, Tool, ToolCall, ToolResult, TopicMap } from 'pith';
 import SkillRegistryExtension from '../../../sandbox/extensions/skill_registry/main.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
-import { afterEach } from 'vitest';
+import { afterEach, vi } from 'vitest';
 import { skillSandbox, systemClock, type SkillSandbox } from './skill-sandbox.ts';
+
+// Only the skills of the test's own sandbox.
+vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
 
 export interface RegistryExtension extends SkillSandbox {
   readonly extension: SkillRegistryExtension;

@@ -1,21 +1,22 @@
 import path from 'node:path';
-import type { CommandContext } from 'pith';
+import { shippedSandbox, type CommandContext } from 'pith';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../registry.ts';
 import type { Snapshot } from '../skill.ts';
-import type { RegistryConfig, SourceSetting } from '../sources.ts';
+import type { RegistryConfig } from '../sources.ts';
+import { checkSettings } from './settings-check.ts';
 
 /** What every registry of this extension is made of, whichever way it was started. */
 export function registryOptions(context: CommandContext): RegistryOptions {
   const { sandbox, dataDirectory, clock, logger } = context;
-  const shipped = path.resolve(context.directory, '../../skills');
+  const shipped = shippedSandbox(); // this extension may stand in the user's sandbox
   return {
     sandbox,
     dataDirectory,
     clock,
     logger,
-    config: registryConfig(context.config),
+    config: context.config as RegistryConfig, // checked by who starts it
     project: path.dirname(sandbox),
-    bundled: shipped === path.join(sandbox, 'skills') ? null : shipped,
+    bundled: shipped === sandbox ? null : path.join(shipped, 'skills'),
   };
 }
 
@@ -24,37 +25,11 @@ export async function withRegistry<T>(
   context: CommandContext,
   run: (registry: SkillRegistry, snapshot: Snapshot) => Promise<T> | T,
 ): Promise<T> {
+  checkSettings(context.config);
   const registry = createRegistry({ ...registryOptions(context), keepsBodies: false });
   try {
     return await run(registry, await registry.refresh());
   } finally {
     await registry.close();
   }
-}
-
-/** A command that needs only the index has settings that no schema has seen: what does not fit is left out. */
-function registryConfig(config: Readonly<Record<string, unknown>>): RegistryConfig {
-  const { enabled, sources, skills_path: skillsPath, poll_seconds: pollSeconds } = config;
-  const replace = typeof sources === 'object' && sources !== null && 'replace' in sources ? sources.replace : null;
-  return {
-    enabled: enabled !== false,
-    allowed: texts(config['allowed']),
-    disabled: texts(config['disabled']),
-    sources: replace === null ? settings(sources) : { replace: settings(replace) },
-    skills_path: typeof skillsPath === 'string' ? skillsPath : null,
-    trusted_links: texts(config['trusted_links']),
-    poll_seconds: typeof pollSeconds === 'number' ? pollSeconds : 5,
-  };
-}
-
-function texts(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
-}
-
-function settings(value: unknown): readonly SourceSetting[] {
-  if (!Array.isArray(value)) return [];
-  return value.filter(
-    (item: unknown): item is SourceSetting =>
-      typeof item === 'string' || (typeof item === 'object' && item !== null && 'path' in item && typeof item.path === 'string'),
-  );
 }
