@@ -94,13 +94,19 @@ function guardCall(name: Ending): () => void {
 function guardKill(): () => void {
   const original = process.kill;
   const guarded = (pid: number, signal?: string | number): true => {
-    if ((pid === process.pid || pid === 0 || pid === -process.pid) && signal !== 0) refuse('process.kill of Pith itself');
+    if (reachesPith(pid) && signal !== 0) refuse('process.kill of Pith itself');
     return original.call(process, pid, signal);
   };
   process.kill = guarded;
   return () => {
     if (process.kill === guarded) process.kill = original;
   };
+}
+
+/** Also as one of a group or of all processes; Node takes a number in a text too. */
+function reachesPith(pid: unknown): boolean {
+  const { pid: own, ppid: parent } = process;
+  return [own, 0, -1, -own, -parent].includes(Number(pid));
 }
 
 function refuse(what: string): void {

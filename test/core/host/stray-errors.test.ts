@@ -33,6 +33,13 @@ it('K5 lays a stray error of any other extension at its door, wherever it was ma
   expect(told).toEqual([error]);
 });
 
+it.each([process.pid, 0, -1, -process.pid, -process.ppid, `${process.pid}`])('K5 refuses kill(%s), which reaches Pith', (pid) => {
+  const { told, owner } = guarded(false);
+  expect(() => runAs(owner, () => process.kill(pid as number, 'SIGWINCH'))).toThrow('refused');
+  expect(told).toHaveLength(1);
+  expect(runAs(owner, () => process.kill(process.pid, 0))).toBe(true);
+});
+
 it('K5 refuses to end the process for extensions that are not shipped', () => {
   const { told, owner } = guarded(false);
   expect(() => runAs(owner, () => process.exit(0))).toThrow('refused');
