@@ -32,7 +32,7 @@ export function createSecrets(env: Readonly<Record<string, string | undefined>>)
     },
     redactJson(value) {
       if (declared.size === 0) return value;
-      const text = JSON.stringify(value);
+      const text = JSON.stringify(value) ?? ''; // of undefined and functions JSON says nothing
       return secrets.redact(text) === text ? value : (redactParts(value, secrets.redact) as typeof value);
     },
   };
