@@ -22,5 +22,10 @@ export interface ContextProvider {
 export const ContextProvider = defineProtocol<ContextProvider>('context', {
   contextPriority: { kind: 'constant', signature: 'contextPriority: number' },
   placement: { kind: 'constant', signature: "placement: 'system' | 'turn'", optional: true },
-  getContext: { kind: 'method', signature: 'getContext(prompt: string, turn: TurnInfo): Promise<string | null>', timeoutMs: 1000 },
+  getContext: {
+    kind: 'method',
+    signature: 'getContext(prompt: string, turn: TurnInfo): Promise<string | null>',
+    timeoutMs: 1000,
+    signalAt: 2,
+  },
 });

@@ -24,6 +24,6 @@ export interface ModelProvider {
 }
 
 export const ModelProvider = defineProtocol<ModelProvider>('model', {
-  models: { kind: 'method', signature: 'models(prefix: string): Promise<ModelInfo[]>' },
+  models: { kind: 'method', signature: 'models(prefix: string): Promise<ModelInfo[]>', signalAt: 1 },
   getModel: { kind: 'method', signature: 'getModel(name: string, prefix: string): { model: LanguageModel, contextWindow: number | null }' },
 });

@@ -40,7 +40,7 @@ export interface SkillProvider {
 }
 
 export const SkillProvider = defineProtocol<SkillProvider>('skill', {
-  getSkillContent: { kind: 'method', signature: 'getSkillContent(id: string): Promise<SkillContent>' },
-  listSkills: { kind: 'method', signature: 'listSkills(): Promise<SkillSummary[]>' },
-  validateSkill: { kind: 'method', signature: 'validateSkill(path: string): Promise<Diagnostic[]>' },
+  getSkillContent: { kind: 'method', signature: 'getSkillContent(id: string): Promise<SkillContent>', signalAt: 1 },
+  listSkills: { kind: 'method', signature: 'listSkills(): Promise<SkillSummary[]>', signalAt: 0 },
+  validateSkill: { kind: 'method', signature: 'validateSkill(path: string): Promise<Diagnostic[]>', signalAt: 1 },
 });

@@ -1,7 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import type { Command, CommandContext } from '../../contract/index.ts';
 import { createCommandContext } from '../lifecycle/extension-context.ts';
-import { callProvider } from './handle.ts';
+import { callProvider, running } from './handle.ts';
 import type { HostParts } from '../host-parts.ts';
 import { importEntry } from '../lifecycle/import-class.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -38,12 +38,28 @@ export function commandContext({ parts }: Lifecycle, { declaration, config }: Sl
   return createCommandContext(parts, declaration, config.config);
 }
 
-/** Commands of an activated extension. They are passed by reference, and each call goes to the version that runs then. */
+/** Commands of an activated extension. They are passed by reference, and each run goes to the version that runs then. */
 export async function commandsOf(lifecycle: Lifecycle, slot: Slot): Promise<readonly Command[]> {
   const { id } = slot;
   if (!slot.declaration.manifest?.provides.includes('command')) throw unavailable(id, 'it provides no commands');
-  const list = await lifecycle.ready(slot).then(() => callProvider(lifecycle, id, 'command.getCommands', [], 10_000, 'call', true));
-  return (list as readonly Command[]).map((command) => owned(lifecycle.parts, id, command));
+  const listed = await lifecycle.ready(slot);
+  return (await listOf(lifecycle, id)).map((command) => ({
+    ...owned(lifecycle.parts, id, command),
+    async run(input, io, signal) {
+      const now = (await running(lifecycle, id)) === listed ? command : await commandNow(lifecycle, id, command.path);
+      return owned(lifecycle.parts, id, now).run(input, io, signal);
+    },
+  }));
+}
+
+async function listOf(lifecycle: Lifecycle, id: string): Promise<readonly Command[]> {
+  return (await callProvider(lifecycle, id, 'command.getCommands', [], true)) as readonly Command[];
+}
+
+async function commandNow(lifecycle: Lifecycle, id: string, path: string): Promise<Command> {
+  const command = (await listOf(lifecycle, id)).find((each) => each.path === path);
+  if (command) return command;
+  throw new PithError('command_unknown', `'${id}' has no command '${path}' any more`, { cure: 'see: pith --help' });
 }
 
 function owned(parts: HostParts, id: string, command: Command): Command {

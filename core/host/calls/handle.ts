@@ -1,7 +1,8 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
-import type { Phase, Protocol, Remote } from '../../contract/index.ts';
+import type { Phase, Protocol, ProtocolId, Remote } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 import { invoke, recordCall } from './invoke.ts';
+import { PROTOCOLS } from './protocols.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { slotKey, type Slot } from '../lifecycle/slot.ts';
 import type { SurfaceDescriptor } from './surface.ts';
@@ -14,14 +15,12 @@ export function remoteOf<T extends object>(lifecycle: Lifecycle, extensionId: st
   const handle: Record<string, unknown> = { extensionId };
   for (const [name, member] of Object.entries(protocol.members)) {
     const operation = `${protocol.id}.${name}`;
-    const timeoutMs = member.timeoutMs === undefined ? DEFAULT_TIMEOUT_MS : member.timeoutMs;
-    const phase: Phase = protocol.id === 'context' ? 'getContext' : 'call';
     if (member.kind === 'constant') {
       Object.defineProperty(handle, name, { enumerable: true, get: () => constant(lifecycle, extensionId, operation) });
     } else if (member.kind === 'stream') {
       handle[name] = (...args: unknown[]) => stream(lifecycle, extensionId, operation, args);
     } else {
-      handle[name] = (...args: unknown[]) => callProvider(lifecycle, extensionId, operation, args, timeoutMs, phase);
+      handle[name] = (...args: unknown[]) => callProvider(lifecycle, extensionId, operation, args);
     }
   }
   return Object.freeze(handle) as Remote<T>;
@@ -33,12 +32,12 @@ export async function callProvider(
   extensionId: string,
   operation: string,
   args: readonly unknown[],
-  timeoutMs: number | null,
-  phase: Phase,
   byReference = false,
 ): Promise<unknown> {
   const { parts } = lifecycle;
-  const { values, signal } = splitSignal(args);
+  const { timeoutMs, signalAt } = limitsOf(operation);
+  const { values, signal } = splitSignal(args, signalAt);
+  const phase: Phase = operation === 'context.getContext' ? 'getContext' : 'call';
   const generation = await running(lifecycle, extensionId);
   try {
     return await invoke(parts, generation, { operation, values, timeoutMs, signal, phase, byReference });
@@ -55,7 +54,16 @@ export function descriptorOf(lifecycle: Lifecycle, slot: Slot): SurfaceDescripto
   );
 }
 
-async function running(lifecycle: Lifecycle, extensionId: string): Promise<Generation> {
+/** A stream has no limit but the caller's signal and the provider's life: it may last. */
+function limitsOf(operation: string): { readonly timeoutMs: number | null; readonly signalAt: number | undefined } {
+  const [protocol = '', name = ''] = operation.split('.');
+  const member = PROTOCOLS.get(protocol as ProtocolId)?.members[name];
+  const timeoutMs = member?.kind === 'stream' ? null : member?.timeoutMs;
+  return { timeoutMs: timeoutMs === undefined ? DEFAULT_TIMEOUT_MS : timeoutMs, signalAt: member?.signalAt };
+}
+
+/** The version that runs; waits for one that is being replaced. Rejects `stopped`. */
+export async function running(lifecycle: Lifecycle, extensionId: string): Promise<Generation> {
   const slot = lifecycle.slots.get(extensionId);
   if (slot?.current) return slot.current;
   try {
@@ -71,10 +79,9 @@ function constant(lifecycle: Lifecycle, extensionId: string, operation: string):
   return slot && descriptorOf(lifecycle, slot)?.constants[operation];
 }
 
-/** No limit but the caller's signal and the provider's life: a stream may last. */
 async function* stream(lifecycle: Lifecycle, extensionId: string, operation: string, args: readonly unknown[]): AsyncGenerator<unknown> {
   const { parts } = lifecycle;
-  const parcels = (await callProvider(lifecycle, extensionId, operation, args, null, 'call', true)) as AsyncIterable<unknown>;
+  const parcels = (await callProvider(lifecycle, extensionId, operation, args, true)) as AsyncIterable<unknown>;
   try {
     for await (const parcel of parcels) yield parts.wire.pass(parcel, `a part of ${operation}`);
   } catch (error) {

@@ -39,10 +39,13 @@ export async function invoke(
   return byReference ? result : wire.pass(result, `the result of ${operation}`);
 }
 
-/** Keeps a failed call unless the provider meant it (an error with a code of its own) or its caller ended it. */
+/** Keeps a failed call unless its caller or a reload ended it, or its answer is an error that the caller sees (one with a code of its own). */
 export function recordCall(parts: HostParts, extensionId: string, phase: Phase, error: unknown): void {
-  if (error instanceof PithError && !FAULTS.has(error.code)) return;
+  if (error instanceof PithError && (ENDED.has(error.code) || (!UNSEEN.has(phase) && !FAULTS.has(error.code)))) return;
   parts.failures.record(extensionId, problemOf(error, phase, phase === 'tool call' ? 'tool_failed' : 'provider_failed'));
 }
 
+/** A turn goes on without what fails in these phases: nobody but the record knows of it. */
+const UNSEEN: ReadonlySet<Phase> = new Set<Phase>(['getContext', 'background']);
+const ENDED = new Set(['aborted', 'interrupted']);
 const FAULTS = new Set(['provider_timeout', 'tool_timeout', 'not_serialisable', 'exit_refused']);

@@ -1,10 +1,11 @@
 import type { ContextSource } from '../../agents/ports.ts';
 import { PithError } from '../../contract/errors.ts';
-import type { ContextParts, ModelProvider, Protocol, ProtocolId, Remote, TurnInfo } from '../../contract/index.ts';
-import { ContextProvider } from '../../contract/protocols/context-provider.ts';
+import type { ContextParts, ModelCallOptions, ModelProvider, Protocol, ProtocolId, Remote, TurnInfo } from '../../contract/index.ts';
 import { ModelProvider as ModelProtocol } from '../../contract/protocols/model-provider.ts';
-import { callProvider, descriptorOf, remoteOf } from './handle.ts';
+import { callProvider, descriptorOf, remoteOf, running } from './handle.ts';
+import { streamOf } from './model-stream.ts';
 import { canRun, recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
+import type { Generation } from '../lifecycle/generation.ts';
 import { Problem } from '../problem.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 import { runAs } from '../stray-errors.ts';
@@ -28,26 +29,41 @@ export async function contextSources(lifecycle: Lifecycle): Promise<readonly Con
     .sort((a, b) => a.priority - b.priority || (a.extensionId < b.extensionId ? -1 : 1));
 }
 
-/** Models cross by reference; their streams run in the extension's name. Rejects `provider_unavailable`. */
+/** Models cross by reference; each call goes to the version that runs then, in the extension's name. Rejects `provider_unavailable`. */
 export async function modelProvider(lifecycle: Lifecycle, extensionId: string): Promise<ModelProvider> {
   const slot = lifecycle.slots.get(extensionId);
   if (!slot || !provides(slot, 'model')) throw unavailable(extensionId, 'it provides no models');
   await lifecycle.ready(slot);
   const { models } = remoteOf(lifecycle, extensionId, ModelProtocol);
-  const owner = lifecycle.parts.owner(extensionId, 'call');
   return {
     models,
     getModel(name, prefix) {
-      const generation = slot.current;
-      if (!generation) throw new PithError('stopped', `'${extensionId}' is not running`, { retryable: true });
-      const provider = generation.instance as unknown as ModelProvider;
-      const { model, contextWindow } = runAs(owner, () => provider.getModel(name, prefix));
-      const { specificationVersion, provider: vendor, modelId } = model;
-      return {
-        contextWindow,
-        model: { specificationVersion, provider: vendor, modelId, doStream: (options) => runAs(owner, () => model.doStream(options)) },
-      };
+      if (!slot.current) throw new PithError('stopped', `'${extensionId}' is not running`, { retryable: true });
+      const found = modelsOf(lifecycle, name, prefix);
+      const { model, contextWindow } = found(slot.current);
+      const { specificationVersion, provider, modelId } = model;
+      return { contextWindow, model: { specificationVersion, provider, modelId, doStream } };
+
+      async function doStream(options: ModelCallOptions) {
+        const generation = slot?.current ?? (await running(lifecycle, extensionId));
+        return streamOf(generation, options, (call) =>
+          runAs(lifecycle.parts.owner(extensionId, 'call'), () => found(generation).model.doStream(call)),
+        );
+      }
     },
+  };
+}
+
+/** One model as each version of its extension makes it, once a version. */
+function modelsOf({ parts }: Lifecycle, name: string, prefix: string): (generation: Generation) => ReturnType<ModelProvider['getModel']> {
+  const made = new WeakMap<Generation, ReturnType<ModelProvider['getModel']>>();
+  return (generation) => {
+    let found = made.get(generation);
+    if (!found) {
+      const provider = generation.instance as unknown as ModelProvider;
+      made.set(generation, (found = runAs(parts.owner(generation.declaration.id, 'call'), () => provider.getModel(name, prefix))));
+    }
+    return found;
   };
 }
 
@@ -62,15 +78,7 @@ function contextSource(lifecycle: Lifecycle, { id }: Slot): ContextSource {
     priority,
     placement: constants()['context.placement'] === 'turn' ? 'turn' : 'system',
     async getContext(prompt: string, turn: TurnInfo, signal: AbortSignal) {
-      const { members } = ContextProvider;
-      const found = await callProvider(
-        lifecycle,
-        id,
-        'context.getContext',
-        [prompt, turn, signal],
-        members['getContext']?.timeoutMs ?? null,
-        'getContext',
-      );
+      const found = await callProvider(lifecycle, id, 'context.getContext', [prompt, turn, signal]);
       return checked(lifecycle, id, found);
     },
   };

@@ -37,7 +37,7 @@ export async function surfaceOf(instance: object, provides: readonly ProtocolId[
       const part = members[name];
       if (part === undefined) continue;
       if (member.kind === 'constant') constants[`${id}.${name}`] = part as JsonValue;
-      else operations.set(`${id}.${name}`, methodOf(instance, part as Method));
+      else operations.set(`${id}.${name}`, methodOf(instance, part as Method, member.signalAt));
     }
   }
   const make = () => (members['getTools'] as () => readonly Tool[] | Promise<readonly Tool[]>).call(instance);
@@ -54,10 +54,10 @@ export async function surfaceOf(instance: object, provides: readonly ProtocolId[
 
 type Method = (...values: unknown[]) => unknown;
 
-/** The signal follows the arguments, for methods that take it. */
-function methodOf(instance: object, method: Method): Operation {
-  return (values, signalOf) =>
-    method.length > values.length ? method.call(instance, ...values, signalOf()) : method.call(instance, ...values);
+/** The signal stands in its place, whatever was left out before it; it is only made for methods that name it. */
+function methodOf(instance: object, method: Method, signalAt: number | undefined): Operation {
+  if (signalAt === undefined || method.length <= signalAt) return (values) => method.call(instance, ...values);
+  return (values, signalOf) => method.call(instance, ...Array.from({ length: signalAt }, (_, at) => values[at]), signalOf());
 }
 
 type Tools = ReadonlyMap<string, Tool>;

@@ -34,8 +34,12 @@ export const SERIALISED: Wire = {
   },
 };
 
-/** Arguments with the signal, which is carried apart, taken off the end. */
-export function splitSignal(args: readonly unknown[]): { readonly values: readonly unknown[]; readonly signal: AbortSignal | undefined } {
-  const last = args.at(-1);
-  return last instanceof AbortSignal ? { values: args.slice(0, -1), signal: last } : { values: args, signal: undefined };
+/** Arguments, and the signal, which is carried apart. */
+export function splitSignal(
+  args: readonly unknown[],
+  signalAt: number | undefined,
+): { readonly values: readonly unknown[]; readonly signal: AbortSignal | undefined } {
+  if (signalAt === undefined) return { values: args, signal: undefined };
+  const given = args[signalAt];
+  return { values: args.slice(0, signalAt), signal: given instanceof AbortSignal ? given : undefined };
 }
