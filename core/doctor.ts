@@ -1,4 +1,4 @@
-import { messageOf } from './contract/errors.ts';
+import { codeOf, messageOf, PithError } from './contract/errors.ts';
 import type { Diagnostic } from './contract/index.ts';
 import type { AgentRegistry, AgentStatus } from './agents/registry/registry.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
@@ -32,7 +32,7 @@ export interface DoctorDependencies {
 /** Loads, constructs and initialises every enabled extension, side by side, and says what came of it. */
 export async function examine({ host, agents, router, findings }: DoctorDependencies): Promise<DoctorReport> {
   const extensions = (await host.activateAll()).map(extensionReport);
-  const checked = (await agents.list()).map(agentReport);
+  const checked = (await agents.list()).map((status) => agentReport(withModel(status, host, router)));
   const model = await router.choose().then(
     ({ ref, why }) => ({ ref, why }),
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
@@ -41,7 +41,7 @@ export async function examine({ host, agents, router, findings }: DoctorDependen
   const notes = [...findings(), ...skills.notes];
   const failed =
     extensions.some(({ state, phase }) => state === 'failed' || state === 'blocked' || phase === 'reload') || // an edit failed, the version before it runs
-    checked.some(({ state }) => state === 'failed') ||
+    checked.some(({ state, notes: found }) => state === 'failed' || found.some(({ severity }) => severity === 'error')) ||
     notes.some(({ severity }) => severity === 'error') ||
     model.ref === 'none';
   return { ok: !failed, model, extensions, agents: checked, skills: skills.counts, notes };
@@ -55,6 +55,27 @@ function extensionReport(status: ExtensionStatus): ExtensionReport {
 function agentReport({ id, state, notes }: AgentStatus): AgentReport {
   const worst = notes.find(({ severity }) => severity === 'error') ?? notes.find(({ severity }) => severity === 'warning');
   return { id, state, code: worst?.code, message: worst?.message, file: worst?.file, line: worst?.line, cure: worst?.cure, notes };
+}
+
+/** Its status with the finding that nothing goes by the name of its model. Another model can be named, so it has not failed. */
+function withModel(status: AgentStatus, host: ExtensionHost, router: ModelRouter): AgentStatus {
+  if (status.spec === null) return status;
+  const { id, spec } = status;
+  try {
+    router.check(spec.model);
+    return status;
+  } catch (error) {
+    const line = host.discovery.declarations.get(id)?.positions?.['agent.model']?.[0];
+    const note: Diagnostic = {
+      severity: 'error',
+      code: codeOf(error, 'model_unknown'),
+      message: messageOf(error),
+      ...(spec.origin === null ? {} : { file: spec.origin }),
+      ...(line === undefined ? {} : { line }),
+      cure: (error instanceof PithError ? error.cure : undefined) ?? 'Correct the name of its model',
+    };
+    return { ...status, state: status.state === 'active' ? 'degraded' : status.state, notes: [...status.notes, note] };
+  }
 }
 
 async function examineSkills(

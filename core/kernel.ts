@@ -13,13 +13,14 @@ import type { Clock, Command, Diagnostic, Events, JsonValue, LanguageModel, Tool
 import { examine, type DoctorReport } from './doctor.ts';
 import { createEvents } from './events/bus.ts';
 import { createListenerFailures } from './events/listener-failures.ts';
-import { configOf, enabledBy, unknownExtensionSettings } from './host/settings/config-of.ts';
+import { configOf, enabledBy } from './host/settings/config-of.ts';
 import type { Discovery } from './host/discovery/declaration.ts';
 import { discover } from './host/discovery/discover.ts';
 import { ExtensionHost } from './host/host.ts';
 import { openIndex } from './host/discovery/index-file.ts';
 import { packageRoot } from './host/package-version.ts';
 import type { Prepared } from './host/prepared.ts';
+import { unknownNames } from './host/settings/unknown-names.ts';
 import { loadSettings, type Settings, type SettingsInput } from './host/settings/settings.ts';
 import { logLevelOf } from './host/logger.ts';
 import { sandboxRoots } from './host/discovery/roots.ts';
@@ -74,6 +75,8 @@ export interface Kernel {
   /** Shortens a thread now. Rejects `thread_unknown`. */
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
   doctor(): Promise<DoctorReport>;
+  /** What is wrong in the settings and with what was found. Loads nothing. */
+  findings(): readonly Diagnostic[];
   /** Starts services and watches the sandbox. */
   start(): Promise<void>;
   /** Releases everything, at most ten seconds. Once; never rejects. */
@@ -200,7 +203,7 @@ export async function createKernel(options: KernelOptions, prepared?: Prepared):
     host.withoutSecrets([
       ...diagnostics,
       ...(discovery?.diagnostics ?? []),
-      ...unknownExtensionSettings(settings, discovery?.declarations.keys() ?? []),
+      ...unknownNames(settings, { ids: discovery?.declarations.keys() ?? [], agents: host.agents(), router: get(ROUTER) }),
       ...listenerFailures.diagnostics(),
     ]);
 
@@ -234,6 +237,7 @@ export async function createKernel(options: KernelOptions, prepared?: Prepared):
     callTool: (agentId, name, input, signal = new AbortController().signal) => get(TOOL_CALLER).call(agentId, name, input, signal),
     compact: (threadId, signal) => compactByHand(get(TURN_DEPENDENCIES), threadId, signal),
     doctor: () => examine({ host, agents: get(AGENTS), router: get(ROUTER), findings }),
+    findings,
     async start() {
       await host.startServices();
       await host.watch();

@@ -7,7 +7,7 @@ import type { Threads } from '../threads/thread.ts';
 /** What the commands use of the kernel. `Kernel` has it all; tests may have less. */
 export interface KernelPort {
   readonly sandbox: string;
-  readonly settings: { readonly default_agent: string };
+  readonly settings: { readonly default_agent: string; readonly origins: Readonly<Record<string, string>> };
   readonly events: Pick<Events, 'handle'>;
   readonly threads: Pick<Threads, 'list' | 'load'>;
   readonly extensions: ExtensionsOfKernel;
@@ -26,6 +26,7 @@ export interface KernelPort {
   callTool(agentId: string, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
   doctor(): Promise<Doctor>;
+  findings(): readonly Diagnostic[];
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -58,6 +59,7 @@ export interface Doctor {
     readonly file?: string;
     readonly line?: number;
     readonly cure?: string;
+    readonly notes?: readonly Diagnostic[];
   }[];
   readonly skills: { readonly [state: string]: number | undefined };
   readonly notes?: readonly Diagnostic[];

@@ -7,6 +7,7 @@ export interface Failures {
   /** Keeps it, publishes `extension.failed` and logs it. Secrets are taken out first. */
   record(extensionId: string, problem: Problem): Failure;
   all(): readonly Failure[];
+  /** The newest; but a reload that failed, until one succeeds: what runs is not what is written. */
   last(extensionId: string): Failure | undefined;
   clear(extensionId: string): void;
 }
@@ -35,15 +36,19 @@ export function createFailures(options: { clock: Clock; events: Events; logger: 
       );
       if (repeated >= 0) list.splice(repeated, 1);
       list.push(failure);
-      if (list.length > MOST_KEPT) list.shift();
+      if (list.length > MOST_KEPT) list.splice(Math.max(0, list.findIndex(isNoReload)), 1);
       options.logger.warn(`${extensionId} failed in ${failure.phase}`, { ...failure });
       options.events.publish('extension.failed', failure);
       return failure;
     },
     all: () => [...kept.values()].flat().sort((a, b) => a.at - b.at),
-    last: (extensionId) => kept.get(extensionId)?.at(-1),
+    last: (extensionId) => kept.get(extensionId)?.findLast(({ phase }) => phase === 'reload') ?? kept.get(extensionId)?.at(-1),
     clear: (extensionId) => void kept.delete(extensionId),
   };
+}
+
+function isNoReload({ phase }: Failure): boolean {
+  return phase !== 'reload';
 }
 
 function causeOf(cause: unknown): string {

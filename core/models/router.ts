@@ -17,6 +17,8 @@ export interface ModelRouter {
   choose(): Promise<Choice>;
   /** An alias, a prefix, or `provider/model`. Rejects `model_unknown` with the nearest names, `settings_invalid` for aliases in a circle. */
   resolve(refOrAlias: string): Promise<ResolvedModel>;
+  /** Throws what `resolve` would reject with for the name alone. Asks and loads no provider. */
+  check(refOrAlias: string): void;
   /** Forgets what was resolved: a provider or the settings changed. */
   invalidate(): void;
 }
@@ -48,8 +50,8 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
 
   /** `provider/model` for a reference that may be a prefix alone. */
   async function complete(target: string): Promise<string> {
-    if (splitReference(target) !== null) return target;
-    return completeEntry(entryOf(target, target));
+    const entry = entryOf(splitReference(target)?.prefix ?? target, target);
+    return splitReference(target) === null ? completeEntry(entry) : target;
   }
 
   async function completeEntry({ extensionId, prefix, default: name }: DeclaredModel): Promise<string> {
@@ -62,6 +64,12 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     throw new PithError('model_unknown', `model provider '${prefix}' lists no model`, {
       cure: `install one, or name it as ${prefix}/MODEL`,
     });
+  }
+
+  function check(refOrAlias: string): void {
+    if (override !== undefined) return;
+    const { target } = followAlias(refOrAlias, settings.models);
+    if (target !== 'default') entryOf(splitReference(target)?.prefix ?? target, target);
   }
 
   function load(ref: string, why: string): Promise<ResolvedModel> {
@@ -98,6 +106,7 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
   return {
     choose,
     resolve,
+    check,
     invalidate() {
       chosen = undefined;
       resolved.clear();

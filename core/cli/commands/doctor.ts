@@ -1,3 +1,4 @@
+import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { JsonValue } from '../../contract/json.ts';
 import type { Doctor, KernelPort } from '../kernel-port.ts';
@@ -7,21 +8,53 @@ import { colours, findingLine, paintState, printTable } from './text.ts';
 export async function runDoctor(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<number> {
   const report = await kernel.doctor();
   io.json(JSON.parse(JSON.stringify(report)) as JsonValue);
-  printReport(io, report);
+  printReport(io, kernel.sandbox, report);
   return report.ok ? 0 : 1;
 }
 
-function printReport(io: CommandIO, report: Doctor): void {
+function printReport(io: CommandIO, sandbox: string, report: Doctor): void {
   const colour = colours(io);
-  io.print(`${colour.bold('Model')}  ${report.model.ref} ${colour.dim(`(${report.model.why})`)}\n`);
+  const { model } = report;
+  io.print(`${colour.bold('Sandbox')}  ${sandbox}`);
+  io.print(`${colour.bold('Model')}    ${model.ref === 'none' ? colour.red('none') : model.ref} ${colour.dim(`(${model.why})`)}\n`);
   printStates(io, 'EXTENSION', report.extensions);
   io.print('');
   printStates(io, 'AGENT', report.agents);
   const skills = Object.entries(report.skills).filter(([, count]) => typeof count === 'number');
   if (skills.length > 0) io.print(`\n${colour.bold('Skills')}  ${skills.map(([state, count]) => `${count} ${state}`).join(', ')}`);
-  for (const { id, notes = [] } of report.extensions) for (const { message } of notes) io.print(colour.dim(`note: ${id}: ${message}`));
-  for (const note of report.notes ?? []) io.print(colour.dim(`note: ${findingLine(note)}`));
-  io.print(`\n${report.ok ? colour.green('All is well') : colour.red('Something failed: the lines above say what and how to mend it')}`);
+  for (const [message, ids] of notesOf(report.extensions)) io.print(colour.dim(`note: ${ids.join(', ')}: ${message}`));
+  for (const { id, message, notes = [] } of report.agents)
+    for (const note of notes.filter((each) => each.message !== message))
+      printFinding(io, { ...note, message: `${id}: ${findingLine(note)}`, file: undefined });
+  for (const note of report.notes ?? []) printFinding(io, note);
+  io.print(`\n${verdict(report, colour)}`);
+}
+
+function printFinding(io: CommandIO, finding: Diagnostic): void {
+  const { severity } = finding;
+  const colour = colours(io);
+  const paint = severity === 'error' ? colour.red : severity === 'warning' ? colour.yellow : colour.dim;
+  io.print(`${paint(severity === 'info' ? 'note:' : `${severity}:`)} ${colour.dim(findingLine(finding))}`);
+}
+
+/** What several extensions have in common is said once. */
+function notesOf(extensions: Doctor['extensions']): ReadonlyMap<string, readonly string[]> {
+  const ids = new Map<string, string[]>();
+  for (const { id, notes = [] } of extensions) for (const { message } of notes) ids.set(message, [...(ids.get(message) ?? []), id]);
+  return ids;
+}
+
+function verdict(report: Doctor, colour: ReturnType<typeof colours>): string {
+  if (!report.ok) return colour.red('Something failed: the lines above say what and how to mend it');
+  const count =
+    report.extensions.filter(({ code }) => code !== undefined).length +
+    report.agents.reduce((sum, { code, notes = [] }) => sum + Math.max(code === undefined ? 0 : 1, notes.filter(counts).length), 0) +
+    (report.notes ?? []).filter(counts).length;
+  return count === 0 ? colour.green('All is well') : colour.yellow(`Working, with ${count} ${count === 1 ? 'finding' : 'findings'} above`);
+}
+
+function counts({ severity }: Diagnostic): boolean {
+  return severity !== 'info';
 }
 
 function printStates(io: CommandIO, title: string, rows: Doctor['extensions'] | Doctor['agents']): void {

@@ -68,7 +68,7 @@ function asksOf(manifest: Manifest | null): readonly (readonly [string, string |
 export async function reloadExtension(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
   const { id } = findExtension(kernel, String(input.arguments['id']));
   const status = await kernel.extensions.reload(id);
-  const ok = status.state === 'active' || status.state === 'idle';
+  const ok = (status.state === 'active' || status.state === 'idle') && status.phase !== 'reload';
   io.json({ ok, ...jsonOf(status) });
   if (!ok) io.error(`pith: ${id} was not reloaded: ${findingLine(status)}`);
   else if (!io.quiet) io.print(`Reloaded ${id}`);

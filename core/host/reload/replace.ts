@@ -22,8 +22,10 @@ export function update(lifecycle: Lifecycle, slot: Slot, next: NewDeclaration): 
     await slot.pending?.catch(recorded);
     Object.assign(slot, next);
     forgive(slot);
-    if (!slot.current) lifecycle.changed(slot.id);
-    else if (!slot.config.enabled || lacksDependency(lifecycle, slot)) await lifecycle.rest(slot, null, DRAIN_MS);
+    if (!slot.current) {
+      lifecycle.parts.failures.clear(slot.id); // of what was written before
+      lifecycle.changed(slot.id);
+    } else if (!slot.config.enabled || lacksDependency(lifecycle, slot)) await lifecycle.rest(slot, null, DRAIN_MS);
     else if (slot.declared === null) await replace(lifecycle, slot, slot.current);
     else if (!isBlocked(slot.declared)) keepOld(lifecycle, slot, problemOfFailure(slot.declared));
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/commands/index.ts';
+import type { Doctor } from '../../../core/cli/kernel-port.ts';
 import { cli, fakeBoot, fakeKernel } from './fakes.ts';
 
 const json = async (...argv: string[]): Promise<unknown> => JSON.parse((await cli([...argv, '--json'])).out);
@@ -100,6 +101,16 @@ describe("JSON of the kernel's commands", () => {
     ).toBe(0);
   });
 
+  it('extensions reload: exit code 1 when the version before the edit goes on', async () => {
+    const old = { ...fakeKernel().extensions.show('kv')!, state: 'active' as const, phase: 'reload' as const, message: 'bundle failed' };
+    const kernel = { extensions: { ...fakeKernel().extensions, reload: async () => old } };
+    expect(await cli(['extensions', 'reload', 'kv'], { boot: fakeBoot({ kernel }) })).toEqual({
+      code: 1,
+      out: '',
+      err: 'pith: kv was not reloaded: bundle failed\n',
+    });
+  });
+
   it('threads list, show and compact; approvals list', async () => {
     expect(await json('threads', 'list')).toMatchObject([{ id: 't1', agentId: 'main', title: 'Hello there' }]);
     expect(await json('threads', 'show', 't1', '--last', '1')).toMatchObject({
@@ -109,6 +120,48 @@ describe("JSON of the kernel's commands", () => {
     });
     expect(await json('threads', 'compact', 't1')).toEqual({ thread: 't1', tokensBefore: 100, tokensAfter: 40 });
     expect(await json('approvals', 'list')).toEqual([]);
+  });
+});
+
+describe('what doctor prints', () => {
+  const doctor = async (report: Partial<Doctor>): Promise<string> => {
+    const sound = { ...(await fakeKernel().doctor()), ok: true, extensions: [{ id: 'kv', state: 'active' as const }] };
+    return (await cli(['doctor'], { boot: fakeBoot({ kernel: { doctor: async () => ({ ...sound, ...report }) } }) })).out;
+  };
+
+  it('says that all is well only when there is no finding', async () => {
+    expect(await doctor({})).toContain('All is well');
+    const survived = await doctor({ extensions: [{ id: 'kv', state: 'active', code: 'tool_failed', message: 'get: gone' }] });
+    expect(survived).toContain('Working, with 1 finding above');
+    expect(survived).not.toContain('All is well');
+  });
+
+  it('names the sandbox, every finding of an agent, and each finding by its severity', async () => {
+    const error = (message: string) => ({
+      severity: 'error' as const,
+      code: 'name_unknown',
+      message,
+      file: '/s/a.yaml',
+      line: 3,
+      cure: 'mend it',
+    });
+    const out = await doctor({
+      ok: false,
+      agents: [{ id: 'main', state: 'failed', ...error('one'), notes: [error('one'), error('two')] }],
+      notes: [{ severity: 'error', code: 'skill_invalid', message: "skill 'x': bad" }],
+    });
+    expect(out).toContain('Sandbox  /s\n');
+    expect(out).toContain('/s/a.yaml:3: one; mend it');
+    expect(out).toContain('error: main: /s/a.yaml:3: two; mend it');
+    expect(out).toContain("error: skill 'x': bad");
+    expect(out).not.toContain('note:');
+  });
+
+  it('says once what several extensions have in common', async () => {
+    const notes = [{ code: 'isolation_in_process', message: 'runs in the process' }];
+    const out = await doctor({ extensions: ['a', 'b'].map((id) => ({ id, state: 'active' as const, notes })) });
+    expect(out).toContain('note: a, b: runs in the process');
+    expect(out.match(/runs in the process/gu)).toHaveLength(1);
   });
 });
 

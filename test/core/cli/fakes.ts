@@ -98,7 +98,8 @@ export function fakeKernel(): KernelPort {
     name === 'echo' ? { ok: true, output: input } : { ok: false, error: { code: 'tool_unknown', message: `no tool '${name}'` } };
   return {
     sandbox: '/s',
-    settings: { default_agent: 'main' },
+    settings: { default_agent: 'main', origins: {} },
+    findings: () => [],
     events: { handle: () => () => undefined },
     threads: {
       list: () => [

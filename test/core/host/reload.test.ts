@@ -50,6 +50,20 @@ describe('reload', () => {
     expect(host.show('it')?.phase).toBeUndefined();
   });
 
+  it('K20 shows a reload that failed until one succeeds, whatever fails after it', async () => {
+    await sandbox.extension('it', 'tool', toolClass('throw new Error("no luck");'));
+    const host = await sandbox.host();
+    await work(host);
+    await sandbox.extension('it', 'tool', 'export default class {{');
+    await host.refresh();
+    await work(host);
+    expect(host.failures().at(-1)).toMatchObject({ code: 'tool_failed' });
+    expect(host.show('it')).toMatchObject({ state: 'active', phase: 'reload' });
+    await sandbox.extension('it', 'tool', toolClass('return 3;'));
+    await host.refresh();
+    expect(host.show('it')?.phase).toBeUndefined();
+  });
+
   it('K20 keeps the old version over a broken manifest, and its dependents too', async () => {
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     await sandbox.extension('user', 'tool', toolClass('return 2;'), 'depends_on: [it]');

@@ -1,0 +1,52 @@
+import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import { unknownExtensionSettings } from './config-of.ts';
+import { settingName, type Settings } from './settings.ts';
+
+export interface KnownNames {
+  /** Of everything declared. */
+  readonly ids: Iterable<string>;
+  /** Those that are switched on. */
+  readonly agents: readonly { readonly id: string }[];
+  /** `check` throws when nothing goes by a model's name. */
+  readonly router: { check(reference: string): void };
+}
+
+/** Findings for names in the settings that nothing goes by: blocks of extensions, the default agent, what model aliases stand for. */
+export function unknownNames(settings: Settings, { ids, agents, router }: KnownNames): readonly Diagnostic[] {
+  return [
+    ...unknownExtensionSettings(settings, ids),
+    ...unknownAgent(
+      settings,
+      agents.map(({ id }) => id),
+    ),
+    ...unknownModels(settings, router),
+  ];
+}
+
+function unknownAgent(settings: Settings, agents: readonly string[]): readonly Diagnostic[] {
+  const { default_agent: name, origins } = settings;
+  if (origins['default_agent'] === undefined || agents.includes(name)) return [];
+  return [
+    {
+      severity: 'error',
+      code: 'agent_unknown',
+      message: `${settingName(settings, 'default_agent')}: there is no agent '${name}', or it is switched off${didYouMean(name, agents)}`,
+      cure: 'Correct the name, or add the agent',
+    },
+  ];
+}
+
+function unknownModels(settings: Settings, router: KnownNames['router']): readonly Diagnostic[] {
+  return Object.entries(settings.models).flatMap(([alias, reference]): readonly Diagnostic[] => {
+    try {
+      if (reference !== undefined) router.check(reference);
+      return [];
+    } catch (error) {
+      const cure = error instanceof PithError ? error.cure : undefined;
+      const message = `${settingName(settings, `models.${alias}`)}: ${messageOf(error)}`;
+      return [{ severity: 'error', code: codeOf(error, 'model_unknown'), message, cure: cure ?? 'Correct the name' }];
+    }
+  });
+}

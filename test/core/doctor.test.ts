@@ -1,0 +1,50 @@
+import { testKernel } from 'pith/testing';
+import { expect, it } from 'vitest';
+
+const AGENT = (id: string, model: string) => `id: ${id}\nname: A\nversion: 1.0.0\nagent:\n  description: Answers.\n  model: ${model}\n`;
+
+it('doctor finds a default agent that is not there, with the nearest name and the line', async () => {
+  await using pith = await testKernel({ files: { 'pith.yaml': '# mine\ndefault_agent: orchestratr\n' } });
+  const report = await pith.kernel.doctor();
+  expect(report.ok).toBe(false);
+  expect(report.notes).toContainEqual(
+    expect.objectContaining({
+      severity: 'error',
+      code: 'agent_unknown',
+      message: expect.stringMatching(/^sandbox\/pith\.yaml:2 default_agent: .*did you mean 'orchestrator'/u),
+    }),
+  );
+});
+
+it('doctor finds misspelt models: the chosen one, aliases and those of agents, and asks no provider', async () => {
+  await using pith = await testKernel({
+    files: {
+      'pith.yaml': 'models:\n  fast: opnai/test\n',
+      'agents/hasty/manifest.yaml': AGENT('hasty', 'fastt'),
+      'agents/sound/manifest.yaml': AGENT('sound', 'openai/whatever'),
+    },
+    env: { PITH_MODEL: 'opnai/test' },
+  });
+  const report = await pith.kernel.doctor();
+  expect(report).toMatchObject({ ok: false, model: { ref: 'none', why: expect.stringContaining("did you mean 'openai'") } });
+  expect(report.notes).toContainEqual(
+    expect.objectContaining({
+      severity: 'error',
+      message: expect.stringMatching(/^sandbox\/pith\.yaml:2 models\.fast: .*did you mean 'openai'/u),
+    }),
+  );
+  expect(report.agents.find(({ id }) => id === 'hasty')).toMatchObject({
+    state: 'degraded',
+    code: 'model_unknown',
+    line: 6,
+    message: expect.stringContaining("did you mean 'fast'"),
+  });
+  expect(report.agents.find(({ id }) => id === 'sound')).toMatchObject({ state: 'active', code: undefined });
+});
+
+it('doctor is content with names that are right', async () => {
+  await using pith = await testKernel({
+    files: { 'pith.yaml': 'default_agent: orchestrator\nmodels:\n  fast: openai/x\n  thinking: fast\n' },
+  });
+  expect(await pith.kernel.doctor()).toMatchObject({ ok: true });
+});
