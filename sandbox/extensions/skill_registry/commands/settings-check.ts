@@ -1,0 +1,71 @@
+import { didYouMean, PithError } from 'pith';
+import type { SkillsConfig } from '../config.ts';
+
+interface Kind {
+  readonly what: string;
+  fits(value: unknown): boolean;
+}
+
+const BOOLEAN: Kind = { what: 'true or false', fits: (value) => typeof value === 'boolean' };
+const TEXT: Kind = { what: 'text', fits: (value) => typeof value === 'string' && value !== '' };
+const TEXTS: Kind = { what: 'a list of texts', fits: (value) => Array.isArray(value) && value.every(TEXT.fits) };
+
+/** What the schema of `config.ts` says, for commands that may not load zod. A test holds both against each other. */
+const KINDS: Readonly<Record<keyof SkillsConfig, Kind>> = {
+  enabled: BOOLEAN,
+  allowed: TEXTS,
+  disabled: TEXTS,
+  sources: {
+    what: 'a list of paths, or { replace: [paths] }',
+    fits: (value) => isSources(value) || (hasOnly(value, ['replace']) && isSources(value['replace'])),
+  },
+  skills_path: { what: 'a path', fits: (value) => value === null || TEXT.fits(value) },
+  poll_seconds: numberFrom(0),
+  trusted_links: TEXTS,
+  max_skills: wholeFrom(1),
+  scripts: {
+    what: 'a map of limits',
+    fits: (value) => hasOnly(value, Object.keys(LIMITS)) && Object.entries(value).every(([key, limit]) => LIMITS[key]!.fits(limit)),
+  },
+};
+
+const LIMITS: Readonly<Record<string, Kind>> = {
+  timeout_s: { what: 'a number', fits: (value) => isNumber(value) && value > 0 },
+  max_output_bytes: wholeFrom(1),
+  max_args: wholeFrom(0),
+  max_arg_bytes: wholeFrom(0),
+};
+
+/** Throws `config_invalid` where the extension itself would not start with these settings. */
+export function checkSettings(config: Readonly<Record<string, unknown>>): void {
+  const problems = Object.entries(config).flatMap(([key, value]) => {
+    const kind: Kind | undefined = Object.hasOwn(KINDS, key) ? KINDS[key as keyof SkillsConfig] : undefined;
+    if (kind === undefined) return [`'skills.${key}' is not known${didYouMean(key, Object.keys(KINDS))}`];
+    return value === undefined || kind.fits(value) ? [] : [`'skills.${key}' must be ${kind.what}`];
+  });
+  if (problems.length > 0) throw new PithError('config_invalid', problems.join('; '), { cure: "correct it under 'skills' in pith.yaml" });
+}
+
+function isSources(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => TEXT.fits(item) || isSource(item));
+}
+
+function isSource(value: unknown): boolean {
+  return hasOnly(value, ['path', 'label']) && TEXT.fits(value['path']) && (value['label'] === undefined || TEXT.fits(value['label']));
+}
+
+function hasOnly(value: unknown, keys: readonly string[]): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).every((key) => keys.includes(key));
+}
+
+function numberFrom(least: number): Kind {
+  return { what: `a number of at least ${least}`, fits: (value) => isNumber(value) && value >= least };
+}
+
+function wholeFrom(least: number): Kind {
+  return { what: `a whole number of at least ${least}`, fits: (value) => Number.isSafeInteger(value) && (value as number) >= least };
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
