@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { linkSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -55,6 +56,35 @@ async function racing(): Promise<string> {
   await once(child.stdout!, 'data');
   return path.join(root, 'skills/alpha');
 }
+
+describe('what happens to a file between its check and its reading', () => {
+  /** A skill with one file, and what is done to it after it was opened and checked, right before its text is read. */
+  async function readWhile(change: (file: string, outside: string) => void) {
+    const root = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-between-')));
+    folders.push(root);
+    const [skill, outside] = [path.join(root, 'skill'), path.join(root, 'outside')];
+    for (const folder of [skill, outside]) await mkdir(folder);
+    await writeFile(path.join(skill, 'file.txt'), 'inside');
+    let asked = 0;
+    const throwIfAborted = () => void (asked++ === 0 && change(path.join(skill, 'file.txt'), path.join(outside, 'file.txt')));
+    const answer = await readResource(skill, 'file.txt', 1, { throwIfAborted } as AbortSignal);
+    expect(asked).toBeGreaterThan(0);
+    return answer;
+  }
+
+  it.each([
+    ['removed', unlinkSync],
+    ['moved outside', renameSync],
+    ['linked from outside', linkSync],
+    ['replaced', (file: string) => [unlinkSync(file), writeFileSync(file, 'other')]],
+  ])('S44 refuses a file that was %s meanwhile', async (_, change) => {
+    expect(await readWhile(change)).toEqual({ kind: 'refused' });
+  });
+
+  it('S44 reads one that nobody touched', async () => {
+    expect(await readWhile(() => {})).toMatchObject({ kind: 'text', text: 'inside' });
+  });
+});
 
 describe('while another process swaps files, links and folders', () => {
   it('S44 never reads a byte from outside, and never hangs', async () => {
