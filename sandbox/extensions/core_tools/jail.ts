@@ -7,6 +7,9 @@ import { StagedFile } from './staged-file.ts';
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
+/** A file may be replaced while it is read, by a write of ours too; who replaces it every time gets a refusal. */
+const READ_ATTEMPTS = 3;
+
 export interface Entry {
   readonly name: string;
   /** `other`: a link, a file with a second name, or a special file: never used. */
@@ -24,19 +27,27 @@ export class Jail {
     this.root = realpathSync(root);
   }
 
-  /** Opens a regular file and checks what was opened. The handle is closed when `use` is done. */
+  /**
+   * Opens a regular file and checks what was opened, before `use` and after it. What `use` returns is given out only when the name
+   * still stands for that very file: a second name that is taken away in between makes a file from outside look like one of ours.
+   */
   async read<T>(segments: readonly string[], use: (handle: FileHandle, size: number) => Promise<T>): Promise<T> {
     return this.inFolderOf(segments, async (folder, name) => {
-      const handle = await open(folder.at(name), READ).catch((error: unknown) => {
-        throw isAbsence(error) ? unavailable(segments.join('/')) : error;
-      });
-      try {
-        const stats = await handle.stat({ bigint: true });
-        if (typeOf(stats) !== 'file') throw unavailable(segments.join('/'));
-        return await use(handle, Number(stats.size));
-      } finally {
-        await handle.close();
+      for (let attempt = 1; attempt <= READ_ATTEMPTS; attempt += 1) {
+        const handle = await open(folder.at(name), READ).catch((error: unknown) => {
+          throw isAbsence(error) ? unavailable(segments.join('/')) : error;
+        });
+        try {
+          const stats = await handle.stat({ bigint: true });
+          if (typeOf(stats) !== 'file') throw unavailable(segments.join('/'));
+          const result = await use(handle, Number(stats.size));
+          if (isSame(stats, await handle.stat({ bigint: true })) && isSame(stats, await this.lstatOrRefuse(folder, name, segments)))
+            return result;
+        } finally {
+          await handle.close();
+        }
       }
+      throw unavailable(segments.join('/'));
     });
   }
 
@@ -163,6 +174,10 @@ function split(segments: readonly string[]): { readonly parents: readonly string
 
 function entryOf(name: string, stats: BigIntStats): Entry {
   return { name, type: typeOf(stats), size: Number(stats.size), modified: stats.mtime.toISOString() };
+}
+
+function isSame(opened: BigIntStats, now: BigIntStats): boolean {
+  return typeOf(now) === 'file' && now.ino === opened.ino && now.dev === opened.dev;
 }
 
 /** A file with a second name could be one that lives outside. */

@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { link, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Jail } from '../../../sandbox/extensions/core_tools/jail.ts';
 import { errorOf } from '../fake-context.ts';
 import { SECRET, workbench, type Workbench } from './workbench.ts';
 
@@ -131,6 +132,7 @@ describe('the jail of the file tools', () => {
         put('now', () => fs.symlinkSync(outside, at('next')));
         put('now', () => { fs.mkdirSync(at('next')); fs.writeFileSync(at('next/secret.txt'), 'inside'); });
         put('file', () => fs.symlinkSync(outside + '/secret.txt', at('next')));
+        put('file', () => fs.linkSync(outside + '/secret.txt', at('next')));
         put('file', () => fs.writeFileSync(at('next'), 'inside'));
       }`;
     const swapper = spawn(process.execPath, ['-e', script, join(bench.sandbox, 'play'), bench.outside], {
@@ -156,6 +158,30 @@ describe('the jail of the file tools', () => {
       await closed;
     }
     await expectUntouched();
+  });
+
+  it('K60 gives out what it read only when the name still stands for the file that was opened', async () => {
+    await bench.put('x', 'first');
+    const jail = new Jail(bench.sandbox);
+    const replace = (content: string) =>
+      writeFile(join(bench.sandbox, 'next'), content).then(() => rename(join(bench.sandbox, 'next'), join(bench.sandbox, 'x')));
+    let reads = 0;
+    const once = jail.read(['x'], async (handle) => {
+      if ((reads += 1) === 1) await replace('second');
+      return (await handle.readFile()).toString();
+    });
+    expect(await once).toBe('second');
+    expect(reads).toBe(2);
+    const always = jail.read(['x'], async (handle) => {
+      await replace('again');
+      return (await handle.readFile()).toString();
+    });
+    await expect(always).rejects.toMatchObject({ code: 'file_unavailable' });
+    const linked = jail.read(['x'], async (handle) => {
+      await link(join(bench.sandbox, 'x'), join(bench.sandbox, `twin-${Math.random()}`));
+      return (await handle.readFile()).toString();
+    });
+    await expect(linked).rejects.toMatchObject({ code: 'file_unavailable' });
   });
 
   it('K60 names neither system paths nor content in what it says of a failed write', async () => {
