@@ -116,8 +116,12 @@ class Registry implements SkillRegistry {
     return skill === undefined || body === null ? null : { skill, body };
   }
 
-  readBody(skill: Skill): Promise<SkillBody> {
-    return this.bodies.read(skill);
+  async readBody(skill: Skill): Promise<SkillBody> {
+    const { clock, logger } = this.options;
+    const began = clock.now();
+    const read = await this.bodies.read(skill);
+    logger.info('skill loaded', { id: skill.id, source: skill.source, sha256: read.sha256, bytes: read.bytes, ms: clock.now() - began });
+    return read;
   }
 
   async studyBody(skill: Skill): Promise<string | null> {
@@ -180,11 +184,14 @@ class Registry implements SkillRegistry {
     if (changed || this.counted) this.writer.write(sourced);
     this.counted = false;
     const change = changeBetween(before, next);
-    if (read.length > 0 || first) logger.debug('skills scanned', { skills: next.all.length, read: read.length, ms: clock.now() - began });
+    const counts = { skills: next.all.length, offered: offeredIn(next), read: read.length, ms: clock.now() - began };
+    if (first) logger.info('skills discovered', { ...counts, ids: someOf([...next.skills.keys()]) });
+    else if (read.length > 0) logger.debug('skills scanned', counts);
     if (first) return next;
     if (change.added.length + change.changed.length + change.removed.length === 0) return next;
     this.rememberRemoved(before, change.removed);
-    logger.info('skills changed', { added: change.added, changed: change.changed, removed: change.removed });
+    const { added, removed } = change;
+    logger.info('skills changed', { ...counts, added: someOf(added), changed: someOf(change.changed), removed: someOf(removed) });
     this.options.onChange?.(change, next);
     return next;
   }
@@ -225,6 +232,17 @@ class Registry implements SkillRegistry {
   private folders(): readonly string[] {
     return [...this.scans.values()].flatMap((scan) => [...scan.directories.keys(), ...scan.skills.keys()]);
   }
+}
+
+/** A line of the log names no more than a person reads. */
+function someOf(ids: readonly string[]): readonly string[] {
+  return ids.length <= 50 ? ids : [...ids.slice(0, 50), `and ${ids.length - 50} more`];
+}
+
+function offeredIn({ skills }: Snapshot): number {
+  let count = 0;
+  for (const { state } of skills.values()) if (state === 'offered') count++;
+  return count;
 }
 
 function noop(): void {}

@@ -12,6 +12,32 @@ const recorded = (box: SkillSandbox) => {
   return { changes, registry: box.registry({ onChange: (change) => void changes.push(change) }) };
 };
 
+describe('the log', () => {
+  it('S16 has a line for the discovery, each change and each load: counts, milliseconds, ids; none for a scan that found nothing', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/one/SKILL.md': skill('one'),
+      'sandbox/skills/two/SKILL.md': skill('two', 'default_enabled: false\n'),
+    });
+    const lines: unknown[] = [];
+    const at = (level: string) => (message: string, fields?: object) => void lines.push([`${level} ${message}`, fields]);
+    const logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+    let now = 0;
+    const registry = box.registry({ logger, clock: { ...systemClock, now: () => (now += 3) } });
+    const first = await registry.refresh();
+    const ms = expect.any(Number) as number;
+    const discovered = { skills: 2, offered: 1, read: 2, ms, ids: ['one', 'two'] };
+    expect(lines.splice(0)).toEqual([['info skills discovered', discovered]]);
+    const { sha256, bytes } = await registry.readBody(first.skills.get('one')!);
+    expect(lines.splice(0)).toEqual([['info skill loaded', { id: 'one', source: 'sandbox/skills', sha256, bytes, ms: 3 }]]);
+    await registry.refresh();
+    expect(lines.splice(0).filter((line) => !(line as string[])[0]!.startsWith('debug'))).toEqual([]);
+    for (let number = 0; number < 60; number++) await box.write(`sandbox/skills/n${number}/SKILL.md`, skill(`n${number}`));
+    await registry.refresh();
+    const added = expect.arrayContaining(['n0', 'and 10 more']) as string[];
+    expect(lines).toContainEqual(['info skills changed', { skills: 62, offered: 61, read: 60, ms, added, changed: [], removed: [] }]);
+  });
+});
+
 describe('the registry', () => {
   it('S6 an invalid skill hides nobody and says file, line, column and cure', async () => {
     const box = await skillSandbox({

@@ -50,12 +50,6 @@ export function splitFrontmatter(text: string, complete: boolean): Split | Findi
   return complete ? unclosed(line) : tooLarge(line);
 }
 
-/** The body of a SKILL.md: everything after the closing `---` line, unchanged. The whole text where there is no frontmatter. */
-export function readBody(text: string): string {
-  const split = splitFrontmatter(text, true);
-  return 'code' in split ? text : text.slice(split.bodyOffset);
-}
-
 /** The index after the line at `at` when that line is three dashes and blanks; else -1. */
 function endOfDashes(text: string, at: number): number {
   if (!text.startsWith('---', at)) return -1;

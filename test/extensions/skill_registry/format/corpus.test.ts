@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readBody } from '../../../../sandbox/extensions/skill_registry/format/frontmatter.ts';
 import { parseSkillFile } from '../../../../sandbox/extensions/skill_registry/format/skill-file.ts';
+import { bodyOf } from './body-of.ts';
 
 const FILE = path.resolve(import.meta.dirname, '../../../../../shared/corpus/skills.jsonl');
 const present = existsSync(FILE);
@@ -28,7 +28,7 @@ describe.skipIf(!present)('real skills (skipped where the corpus is not there)',
         file: `/${repo}/${file}`,
         mode: 'load',
       });
-      const body = readBody(text);
+      const body = bodyOf(text);
       const head = text.slice(0, text.length - body.length);
       expect({ repo, file, valid, errors: diagnostics.filter(({ severity }) => severity === 'error') }).toEqual({
         repo,

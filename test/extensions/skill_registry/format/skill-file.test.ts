@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readBody } from '../../../../sandbox/extensions/skill_registry/format/frontmatter.ts';
 import { RULES } from '../../../../sandbox/extensions/skill_registry/format/rules.ts';
 import { parseSkillFile, type Mode } from '../../../../sandbox/extensions/skill_registry/format/skill-file.ts';
 import { skillText } from '../skill-sandbox.ts';
+import { bodyOf } from './body-of.ts';
 
 const parse = (text: string | Uint8Array, mode: Mode = 'load', id = 'demo', file = `/skills/${id}/SKILL.md`) =>
   parseSkillFile(text, { id, file, mode });
@@ -217,7 +217,7 @@ describe('the format', () => {
       expect(parsed.valid).toBe(true);
       expect(parsed.fields).toMatchObject(fields);
       expect(parsed.diagnostics).toContainEqual(expect.objectContaining({ severity: 'warning', code, line, column }));
-      expect(readBody(text).replaceAll('\r', '')).toBe('Body.\n');
+      expect(bodyOf(text).replaceAll('\r', '')).toBe('Body.\n');
     });
   }
 
@@ -279,8 +279,8 @@ describe('the format', () => {
 
   it('S7 the body comes out byte for byte', () => {
     const body = "\r\n{{ name }} {% if x %}$& $1 $$ `'\n---\nmore\u0000\uFEFF\t \n\n";
-    expect(readBody(`---\nname: demo\n---\n${body}`)).toBe(body);
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => readBody(`---\nname: demo\n---\n${text}`) === text));
+    expect(bodyOf(`---\nname: demo\n---\n${body}`)).toBe(body);
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => bodyOf(`---\nname: demo\n---\n${text}`) === text));
   });
 
   it('S8 a large body is a warning, a file above 256 KiB invalid', async () => {
