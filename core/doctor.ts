@@ -44,7 +44,7 @@ export async function examine({ host, agents, router, findings }: DoctorDependen
     checked.some(({ state, notes: found }) => state === 'failed' || found.some(({ severity }) => severity === 'error')) ||
     notes.some(({ severity }) => severity === 'error') ||
     model.ref === 'none';
-  return { ok: !failed, model, extensions, agents: checked, skills: skills.counts, notes };
+  return host.withoutSecrets({ ok: !failed, model, extensions, agents: checked, skills: skills.counts, notes });
 }
 
 function extensionReport(status: ExtensionStatus): ExtensionReport {

@@ -4,6 +4,7 @@ import type { Off, Phase, Protocol, Remote } from '../contract/index.ts';
 import { createBundleStore } from './bundles/bundle-store.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import { createFailures } from './failures.ts';
+import { commandsOf } from './calls/command-port.ts';
 import { remoteOf } from './calls/handle.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostParts } from './host-parts.ts';
@@ -70,19 +71,19 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     },
     use: (user, protocol) => {
       const id = user.manifest?.depends_on.find((each) => provides(slots.get(each), protocol));
-      if (id !== undefined) return remoteOf(lifecycle, id, protocol);
+      if (id !== undefined) return remote(lifecycle, id, protocol);
       throw undeclared(user, protocol);
     },
     find: (user, protocol) => [
       ...kernelProvider(options, protocol),
       ...[...slots.values()]
         .filter((slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
-        .map(({ id }) => remoteOf(lifecycle, id, protocol)),
+        .map(({ id }) => remote(lifecycle, id, protocol)),
     ],
   };
   const lifecycle = new Lifecycle(parts, slots, (id) => changed(new Set([id])));
   const refresh = new Refresh(parts, slots, lifecycle, discovery, changed);
-  const unguard = guardProcess();
+  const unguard = guardProcess(secrets.redact);
   return {
     parts,
     lifecycle,
@@ -113,6 +114,16 @@ function createOwner(parts: HostParts, extensionId: string, phase: Phase, ours: 
 function kernelProvider<T extends object>({ commands }: HostOptions, protocol: Protocol<T>): readonly Remote<T>[] {
   if (commands === undefined || protocol.id !== 'command') return [];
   return [Object.freeze({ extensionId: 'kernel', getCommands: async () => commands() }) as unknown as Remote<T>];
+}
+
+/** Commands carry functions, which are run in their extension's name. */
+function remote<T extends object>(lifecycle: Lifecycle, id: string, protocol: Protocol<T>): Remote<T> {
+  if (protocol.id !== 'command') return remoteOf(lifecycle, id, protocol);
+  const getCommands = async () => {
+    const slot = lifecycle.slots.get(id);
+    return slot ? commandsOf(lifecycle, slot) : [];
+  };
+  return Object.freeze({ extensionId: id, getCommands }) as unknown as Remote<T>;
 }
 
 function provides(slot: Slot | undefined, protocol: Protocol): boolean {

@@ -101,7 +101,10 @@ export class ExtensionHost implements ExtensionsPort {
   }
 
   async skills(): Promise<Remote<SkillProvider> | null> {
-    return (await activeRemotes(this.#lifecycle, SkillProtocol))[0] ?? null;
+    const provider = (await activeRemotes(this.#lifecycle, SkillProtocol))[0];
+    if (provider === undefined) return null;
+    // Bodies stand in prompts.
+    return { ...provider, getSkillContent: async (id, signal) => this.withoutSecrets(await provider.getSkillContent(id, signal)) };
   }
 
   checkAgentKeys(spec: AgentSpec): Promise<readonly Diagnostic[]> {

@@ -1,3 +1,6 @@
+import { inspect } from 'node:util';
+import { codeOf, messageOf, PithError } from '../contract/errors.ts';
+
 /** Secrets come from the environment, by declared names only, and their values never leave in text. */
 export interface Secrets {
   /** null when it is not set or empty. */
@@ -8,6 +11,8 @@ export interface Secrets {
   redact(text: string): string;
   /** As `redact`, for every text in plain JSON; `value` itself where there is nothing to hide. */
   redactJson<T>(value: T): T;
+  /** An error that says the same without them; `error` itself where it holds none. */
+  redactError(error: unknown): unknown;
 }
 
 /** Shorter values would make every text unreadable, and hide nothing. */
@@ -34,6 +39,18 @@ export function createSecrets(env: Readonly<Record<string, string | undefined>>)
       if (declared.size === 0) return value;
       const text = JSON.stringify(value) ?? ''; // of undefined and functions JSON says nothing
       return secrets.redact(text) === text ? value : (redactParts(value, secrets.redact) as typeof value);
+    },
+    redactError(error) {
+      if (declared.size === 0) return error;
+      const whole = inspect(error);
+      if (secrets.redact(whole) === whole) return error;
+      const { cure, where, retryable, statusCode } = error instanceof PithError ? error : ({} as Partial<PithError>);
+      return new PithError(codeOf(error, 'internal'), secrets.redact(messageOf(error)), {
+        cure: cure && secrets.redact(cure),
+        where: where && secrets.redact(where),
+        retryable,
+        statusCode,
+      });
     },
   };
   return secrets;

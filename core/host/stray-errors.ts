@@ -35,20 +35,20 @@ export function runOutside<T>(run: () => T): T {
   return owners.getStore() === undefined ? run() : owners.run(undefined, run);
 }
 
-let guards = 0;
+/** Of every kernel that guards the process: each takes its own secrets out. */
+const guards = new Set<(text: string) => string>();
 let restore: (() => void) | undefined;
 
 /**
  * While at least one guard stands, stray errors of extensions are reported instead of ending the process, and extensions cannot end it.
- * Errors that belong to no extension end it as without a guard. Returns the guard's off.
+ * Errors that belong to no extension end it as without a guard, in a text that went through `redact`. Returns the guard's off.
  */
-export function guardProcess(): () => void {
-  if (guards++ === 0) restore = install();
-  let standing = true;
+export function guardProcess(redact: (text: string) => string = String): () => void {
+  const guard = (text: string) => redact(text);
+  if (guards.size === 0) restore = install();
+  guards.add(guard);
   return () => {
-    if (!standing) return;
-    standing = false;
-    if (--guards === 0) restore?.();
+    if (guards.delete(guard) && guards.size === 0) restore?.();
   };
 }
 
@@ -71,7 +71,8 @@ function handle(error: unknown, event: 'uncaughtException' | 'unhandledRejection
   if (owner) return runOutside(() => owner.report('stray_error', error));
   // Another listener answers for the process; without one it ends as Node would end it.
   if (process.listenerCount(event) > 1) return;
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`${[...guards].reduce((clean, redact) => redact(clean), text)}\n`);
   process.exit(1);
 }
 

@@ -1,9 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { inspect } from 'node:util';
+import type { CommandIO } from 'pith';
 import { recordEvents, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
-import { extensionFiles } from '../journeys/sandbox-files.ts';
+import { agentFile, extensionFiles } from '../journeys/sandbox-files.ts';
 
 /** Looks like no key that anybody knows, and differs in every encoding. */
 const CANARY = 'Canary/7+Qz9=xZw8~wLm4';
@@ -19,10 +21,10 @@ const FORMS = {
 
 /** Lets the secret out in every form by every way that an extension has. */
 const LEAKY = extensionFiles('leaky', {
-  provides: ['tool', 'context'],
-  manifest: { secrets: ['OPENAI_API_KEY'] },
+  provides: ['tool', 'context', 'skill', 'command'],
+  manifest: { secrets: ['OPENAI_API_KEY'], commands: [{ path: 'leak', description: 'Leaks.' }] },
   main: `
-import { defineTool, toolError, toolResult, z } from 'pith';
+import { defineTool, PithError, toolError, toolResult, z } from 'pith';
 export default class {
   contextPriority = 20;
   constructor(context) {
@@ -35,7 +37,7 @@ export default class {
   }
   async getContext() { return { system: 'SYSTEM-PART ' + this.text, turn: 'TURN-PART ' + this.text }; }
   getTools() {
-    const tool = (name, execute) => defineTool({ name, description: 'Leaks.', input: z.object({}), effect: 'read', execute, present: () => 'line ' + this.text });
+    const tool = (name, execute) => defineTool({ name, description: 'DESCRIPTION ' + this.text, input: z.object({ [this.text]: z.string().optional().describe(this.text) }), effect: 'read', execute, present: () => 'line ' + this.text });
     return [
       tool('leak_output', () => ({ text: this.text, [this.text]: [this.text] })),
       tool('leak_result', () => toolResult(this.text, { title: this.text, metadata: { secret: this.text } })),
@@ -44,9 +46,39 @@ export default class {
       tool('leak_event', () => { this.context.events.publish('skills.changed', { added: [this.text], changed: [], removed: [] }); return 1; }),
     ];
   }
+  getCommands() {
+    return [{ path: 'leak', description: 'COMMAND ' + this.text, run: async () => { throw new PithError('leaky', 'command ' + this.text, { cure: 'cure ' + this.text, where: this.text, cause: new Error(this.text) }); } }];
+  }
+  async listSkills() { return [{ id: 'leaked', name: this.text, description: this.text, path: this.text, state: 'invalid', reason: this.text, diagnostics: [{ severity: 'error', code: 'skill_invalid', message: this.text }] }]; }
+  async getSkillContent(id) { return { id, name: id, version: null, sha256: '0', body: 'BODY ' + this.text }; }
+  async validateSkill() { return []; }
 }
 `,
 });
+
+/** Meets the command as a channel does, and writes down what it throws. */
+const CALLER = extensionFiles('caller', {
+  provides: ['tool'],
+  main: `
+import { writeFile } from 'node:fs/promises';
+import { inspect } from 'node:util';
+import { CommandProvider, defineTool, z } from 'pith';
+export default class {
+  constructor(context) { this.context = context; }
+  getTools() {
+    return [defineTool({ name: 'call_command', description: 'Calls.', input: z.object({}), execute: async () => {
+      const provider = this.context.find(CommandProvider).find(({ extensionId }) => extensionId === 'leaky');
+      const [command] = await provider.getCommands();
+      const error = await command.run({ arguments: {}, options: {} }, {}, new AbortController().signal).catch((thrown) => thrown);
+      await writeFile(this.context.sandbox + '/thrown.txt', inspect(error));
+      return 'written';
+    } })];
+  }
+}
+`,
+});
+
+const BOUND = { 'agents/bound/manifest.yaml': agentFile('bound', { uses_skills: ['leaked'], uses_tools: ['leaky', 'caller'] }) };
 
 let server: OpenAiServer;
 let pith: TestKernel;
@@ -55,7 +87,10 @@ const seen = new Map<string, string>();
 
 beforeAll(async () => {
   server = await startOpenAiServer();
-  pith = await testKernel({ files: LEAKY, env: { OPENAI_API_KEY: CANARY, OPENAI_BASE_URL: server.url, PITH_MODEL: 'openai/test' } });
+  pith = await testKernel({
+    files: { ...LEAKY, ...CALLER, ...BOUND },
+    env: { OPENAI_API_KEY: CANARY, OPENAI_BASE_URL: server.url, PITH_MODEL: 'openai/test' },
+  });
   const events = recordEvents(pith.kernel.events);
   await pith.kernel.start();
   const calls = ['leak_output', 'leak_result', 'leak_error', 'leak_throw', 'leak_event'].map((name, index) => ({
@@ -71,7 +106,16 @@ beforeAll(async () => {
   server.script({ text: 'half', streamError: { message: `the stream of ${CANARY} broke` } });
   const failed = [];
   for (let round = 0; round < 4; round += 1) failed.push((await pith.run('again', { threadId: `failing-${round}` })).events);
-  seen.set('turn events', JSON.stringify([turn.events, failed]));
+  server.script({ calls: [{ id: 'c9', name: 'call_command', input: {} }] }, { text: 'ok' });
+  const bound = await pith.run('hello', { agent: 'bound', threadId: 'bound' });
+  seen.set('turn events', JSON.stringify([turn.events, failed, bound.events]));
+  const [command] = await pith.kernel.extensions.commandsOf('leaky');
+  const thrown = await Promise.resolve(command?.run({ arguments: {}, options: {} }, {} as CommandIO, new AbortController().signal)).catch(
+    (error: unknown) => error,
+  );
+  seen.set('command', JSON.stringify(command));
+  seen.set('command error', inspect(thrown));
+  seen.set('tools', JSON.stringify(await pith.kernel.toolsOf('bound')));
   seen.set('requests', JSON.stringify(server.requests.map(({ body }) => body)));
   seen.set('bus events', JSON.stringify(events.events));
   seen.set('doctor', JSON.stringify(await pith.kernel.doctor()));
@@ -96,6 +140,10 @@ describe('a secret that an extension lets out', () => {
     expect(server.requests[0]?.headers['authorization']).toBe(`Bearer ${CANARY}`);
     expect(seen.get('requests')).toContain('SYSTEM-PART [secret OPENAI_API_KEY]');
     expect(seen.get('requests')).toContain('TURN-PART [secret OPENAI_API_KEY]');
+    expect(seen.get('requests')).toContain('DESCRIPTION [secret OPENAI_API_KEY]');
+    expect(seen.get('requests')).toContain('BODY [secret OPENAI_API_KEY]');
+    expect(seen.get('command error')).toContain('command [secret OPENAI_API_KEY]');
+    expect(seen.get('thrown.txt')).toContain('command [secret OPENAI_API_KEY]');
     expect([...seen.keys()]).toEqual(expect.arrayContaining([path.join('data', 'pith.db'), path.join('data', 'logs', 'pith.log')]));
   });
 

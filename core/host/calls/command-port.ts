@@ -1,5 +1,6 @@
-import { PithError } from '../../contract/errors.ts';
+import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Command, CommandContext } from '../../contract/index.ts';
+import { placeOfError } from '../bundles/source-place.ts';
 import { createCommandContext } from '../lifecycle/extension-context.ts';
 import { callProvider, running } from './handle.ts';
 import type { HostParts } from '../host-parts.ts';
@@ -27,10 +28,13 @@ export async function importCommandEntry(lifecycle: Lifecycle, slot: Slot, entry
         file: `${declaration.directory}/${entry}`,
         cure: 'export default (context) => [commands]',
       });
-    return async (context) => (await runAs(owner, () => (make as CommandEntry)(context))).map((command) => owned(parts, id, command));
+    return async (context) => {
+      const list = await cleanly(parts, () => runAs(owner, () => (make as CommandEntry)(context)));
+      return list.map((command) => owned(parts, id, command));
+    };
   } catch (error) {
     if (error instanceof Problem) parts.failures.record(id, error);
-    throw error;
+    throw parts.secrets.redactError(error);
   }
 }
 
@@ -65,7 +69,33 @@ async function commandNow(lifecycle: Lifecycle, id: string, path: string): Promi
 function owned(parts: HostParts, id: string, command: Command): Command {
   const owner = parts.owner(id, 'call');
   return {
-    ...command,
-    run: (input, io, signal) => runAs(owner, () => command.run(parts.wire.pass(input, `the input of ${command.path}`), io, signal)),
+    ...parts.secrets.redactJson(command),
+    run: (input, io, signal) =>
+      cleanly(parts, async () => {
+        try {
+          return await runAs(owner, () => command.run(parts.wire.pass(input, `the input of ${command.path}`), io, signal));
+        } catch (error) {
+          throw signal.aborted || error instanceof PithError ? error : crashed(id, command.path, error);
+        }
+      }),
   };
+}
+
+/** What nobody meant to be read names nothing: this gives it the command's name, the extension's and the line. */
+function crashed(id: string, path: string, error: unknown): PithError {
+  const { file, line } = placeOfError(error);
+  const place = file === undefined ? '' : ` in ${file}${line === undefined ? '' : `:${line}`}`;
+  return new PithError('provider_failed', `the command '${path}' of the extension '${id}' failed${place}: ${messageOf(error)}`, {
+    cause: error,
+    cure: `correct the source of ${id}`,
+  });
+}
+
+/** What is thrown goes to the terminal as it is: it must not tell secrets. */
+async function cleanly<T>({ secrets }: HostParts, run: () => T | Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw secrets.redactError(error);
+  }
 }

@@ -25,10 +25,15 @@ export interface Surface {
 }
 
 /**
- * Throws a `Problem` when the tools cannot be offered. `known`: what the same sources under the same configuration offered before; the
+ * Its descriptor has gone through `redact`: prompts and the index show it. Throws a `Problem` when the tools cannot be offered. `known`: what the same sources under the same configuration offered before; the
  * tools are made when one is called, then.
  */
-export async function surfaceOf(instance: object, provides: readonly ProtocolId[], known?: SurfaceDescriptor): Promise<Surface> {
+export async function surfaceOf(
+  instance: object,
+  provides: readonly ProtocolId[],
+  redact: <T>(value: T) => T,
+  known?: SurfaceDescriptor,
+): Promise<Surface> {
   const members = instance as Readonly<Record<string, unknown>>;
   const operations = new Map<string, Operation>();
   const constants: Record<string, JsonValue> = {};
@@ -49,7 +54,8 @@ export async function surfaceOf(instance: object, provides: readonly ProtocolId[
   }
   const described = provides.includes('tool') ? await describeTools(await make()) : null;
   if (described) for (const [name, operation] of toolOperations(() => described.tools)) operations.set(name, operation);
-  return { descriptor: { provides, tools: described?.descriptors ?? [], constants, warnings: described?.warnings ?? [] }, operations };
+  const { descriptors = [], warnings = [] } = described ?? {};
+  return { descriptor: redact({ provides, tools: descriptors, constants, warnings }), operations };
 }
 
 type Method = (...values: unknown[]) => unknown;

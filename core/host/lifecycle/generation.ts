@@ -75,7 +75,8 @@ export async function initialize(parts: HostParts, candidate: Candidate): Promis
   try {
     const surface = await phase(parts, declaration.id, 'initialize', 'initialize_failed', PHASE_LIMIT_MS, async () => {
       await instance.initialize?.();
-      return surfaceOf(instance, declaration.manifest?.provides ?? [], candidate.shipped ? knownSurface(parts, declaration) : undefined);
+      const known = candidate.shipped ? knownSurface(parts, declaration) : undefined;
+      return surfaceOf(instance, declaration.manifest?.provides ?? [], parts.secrets.redactJson, known);
     });
     for (const warning of surface.descriptor.warnings) parts.note(declaration.id, 'tool_input_invalid', warning);
     return { ...candidate, surface, calls: new Calls(parts.clock), started: false, service: null };

@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { guardProcess, runAs, type Owner } from '../../../core/host/stray-errors.ts';
 
 let lift = () => {};
@@ -44,4 +44,22 @@ it('K5 refuses to end the process for extensions that are not shipped', () => {
   const { told, owner } = guarded(false);
   expect(() => runAs(owner, () => process.exit(0))).toThrow('refused');
   expect(told).toHaveLength(1);
+});
+
+it('K61 a stray error that belongs to nobody ends the process without telling the secrets of any kernel', () => {
+  const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as never);
+  const alone = vi.spyOn(process, 'listenerCount').mockReturnValue(1);
+  let written = '';
+  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((text) => ((written += String(text)), true));
+  const lifts = ['one', 'two'].map((secret) => guardProcess((text) => text.replaceAll(`key-${secret}`, '[secret]')));
+  try {
+    const stray = process.listeners('uncaughtException').at(-1) as (error: unknown) => void;
+    stray(new Error('failed with key-one and key-two'));
+    expect(exit).toHaveBeenCalledWith(1);
+  } finally {
+    for (const each of lifts) each();
+    for (const spy of [stderr, alone, exit]) spy.mockRestore();
+  }
+  expect(written).toContain('failed with [secret] and [secret]');
+  expect(written).not.toContain('key-');
 });
