@@ -13,7 +13,7 @@ import { systemClock } from '../host/system-clock.ts';
 import type { Target } from './boot.ts';
 
 export interface LightHost {
-  readonly extensions: Pick<ExtensionHost, 'commands' | 'importCommandEntry' | 'commandContext'>;
+  readonly extensions: Pick<ExtensionHost, 'commands' | 'importCommandEntry' | 'commandContext' | 'list'>;
   /** What was read: a kernel of the same target need not read it again. */
   readonly prepared: Prepared;
   stop(): Promise<void>;
@@ -26,7 +26,7 @@ export async function openLightHost({ sandbox, env, flags }: Target): Promise<Li
   const loaded = await loadSettings({ sandbox, home: os.homedir(), env, flags, index });
   const { settings } = loaded;
   const roots = sandboxRoots(sandbox, installation, true);
-  const extensions = await ExtensionHost.create({
+  const extensions: ExtensionHost = await ExtensionHost.create({
     sandbox,
     dataDirectory: settings.data_dir,
     packageRoot: installation,
@@ -39,7 +39,7 @@ export async function openLightHost({ sandbox, env, flags }: Target): Promise<Li
     env,
     keyValue: absent,
     database: absent,
-    agents: { list: absent, run: absent },
+    agents: { list: async () => extensions.agents().flatMap(({ spec }) => spec ?? []), run: absent },
   });
   return {
     extensions,

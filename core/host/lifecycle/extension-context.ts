@@ -20,7 +20,7 @@ export function createExtensionContext(
   const secrets = declaration.manifest?.secrets ?? [];
   const open = once(() => runOutside(() => parts.options.keyValue(id)));
   const database = once(() => runOutside(() => parts.options.database(id)));
-  const members: Omit<ExtensionContext, keyof CommandContext> = {
+  const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents'>> = {
     events: eventsOf(parts, id, scope),
     kv: keyValueOf(open),
     database: databaseOf(database),
@@ -68,6 +68,7 @@ export function createCommandContext(
     config,
     clock: parts.clock,
     logger: parts.logger(id),
+    agents: { list: () => runOutside(() => parts.options.agents.list()) },
   };
 }
 

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { shippedSandbox } from 'pith';
@@ -50,6 +50,26 @@ describe('a new sandbox with the real kernel', () => {
     expect(ran).toMatchObject({ code: 0, err: '' });
     const ids = (JSON.parse(ran.out) as { id: string }[]).map(({ id }) => id);
     expect(ids).toEqual(expect.arrayContaining(['extension-development', 'hello']));
+  });
+
+  it('S82 explains a skill for an agent wherever the settings let it be found, without a kernel', async () => {
+    await mkdir(path.join(folder, 'team/scout'), { recursive: true });
+    await writeFile(path.join(folder, 'team/scout/AGENT.md'), '---\nname: scout\nallow_skills: false\n---\nYou scout.\n');
+    await mkdir(path.join(folder, 'sandbox/agents/broken'));
+    const boot = realBoot();
+    const explain = (agent: string) =>
+      cli(['skills', 'explain', 'hello', '--agent', agent, '--json'], {
+        cwd: folder,
+        env: { PITH_AGENTS_PATHS: path.join(folder, 'team') },
+        boot: { ...boot, kernel: () => Promise.reject(new Error('a kernel was made')) },
+      });
+    const scout = await explain('scout');
+    expect(scout).toMatchObject({ code: 0, err: '' });
+    expect(JSON.parse(scout.out)).toMatchObject({
+      catalog: { agent: 'scout', offered: false, why: expect.stringContaining('skills.mode') },
+    });
+    expect((await explain('assistant')).out).toContain('"offered":true');
+    expect((await explain('broken')).err).toMatch(/^pith: no agent that can run is named 'broken'/u);
   });
 
   it('chats offline', async () => {

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type * as pith from 'pith';
-import type { Command, CommandInput, JsonValue } from 'pith';
+import type { AgentSpec, Command, CommandInput, JsonValue } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
 import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
 import { checkSettings } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { commandContext, recordingIO, skillSandbox, skillText, type SkillSandbox } from './skill-sandbox.ts';
+import { agentOf } from './skill-values.ts';
 
 // Only the skills of the test's own sandbox.
 vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
@@ -17,10 +18,12 @@ interface Options {
   readonly json?: boolean;
   readonly columns?: number;
   readonly config?: Readonly<Record<string, unknown>>;
+  readonly agents?: readonly AgentSpec[];
 }
 
-async function run(box: SkillSandbox, name: string, { arguments: args = {}, options = {}, json = false, columns, config }: Options = {}) {
-  const command = commands(commandContext(box, config)).find((one: Command) => one.path === name)!;
+async function run(box: SkillSandbox, name: string, given: Options = {}) {
+  const { arguments: args = {}, options = {}, json = false, columns, config, agents } = given;
+  const command = commands(commandContext(box, config, agents)).find((one: Command) => one.path === name)!;
   const io = recordingIO({ json, columns });
   const code = (await command.run({ arguments: args, options }, io, new AbortController().signal)) ?? 0;
   return { code, text: io.text(), json: io.values[0] as JsonValue, values: io.values };
@@ -264,17 +267,16 @@ describe('the commands', () => {
   });
 
   it('S82 explain --agent sees with its eyes, offline', async () => {
-    const manifest = (id: string, agent: string) => `id: ${id}\nagent:\n${agent}`;
-    const box = await skillSandbox({
-      ...files,
-      'sandbox/agents/reader/manifest.yaml': manifest('reader', '  uses_tools: [skill_registry]\n'),
-      'sandbox/agents/bound/manifest.yaml': manifest('bound', '  uses_tools: [skill_registry]\n  uses_skills: [writing]\n'),
-      'sandbox/agents/narrow/manifest.yaml': manifest('narrow', '  uses_tools: ["*"]\n  skills: { deny: ["wri*"] }\n'),
-      'sandbox/agents/bare/manifest.yaml': manifest('bare', '  uses_tools: [core_tools]\n'),
-    });
+    const box = await skillSandbox(files);
+    const agents = [
+      agentOf({ id: 'reader' }),
+      agentOf({ id: 'bound', usesSkills: ['writing'] }),
+      agentOf({ id: 'narrow', usesTools: ['*'], keys: { skills: { deny: ['wri*'] } } }),
+      agentOf({ id: 'bare', usesTools: ['core_tools'] }),
+    ];
     const catalog = async (agent: string) =>
       (
-        (await run(box, 'skills explain', { arguments: { id: 'writing' }, options: { agent }, json: true })).json as {
+        (await run(box, 'skills explain', { arguments: { id: 'writing' }, options: { agent }, json: true, agents })).json as {
           catalog: { offered: boolean; why: string };
         }
       ).catalog;
@@ -297,7 +299,7 @@ describe('the commands', () => {
     );
     const box = await skillSandbox(many);
     expect((await run(box, 'skills explain', { arguments: { id: 'skill-7' }, json: true })).json).toMatchObject({
-      catalog: { offered: true, withinBudget: false },
+      catalog: { offered: true, budget: 2000, withinBudget: false },
     });
   });
 

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Clock, CommandContext, CommandIO, JsonValue, Logger } from 'pith';
+import type { AgentSpec, Clock, CommandContext, CommandIO, JsonValue, Logger } from 'pith';
 import { afterEach } from 'vitest';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
 
@@ -88,7 +88,11 @@ export function logTo(lines: string[]): Logger {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-export function commandContext({ sandbox, project, log }: SkillSandbox, config: Readonly<Record<string, unknown>> = {}): CommandContext {
+export function commandContext(
+  { sandbox, project, log }: SkillSandbox,
+  config: Readonly<Record<string, unknown>> = {},
+  agents: readonly AgentSpec[] = [],
+): CommandContext {
   return {
     id: 'skill_registry',
     directory: path.join(project, 'pith/sandbox/extensions/skill_registry'),
@@ -97,6 +101,7 @@ export function commandContext({ sandbox, project, log }: SkillSandbox, config: 
     config,
     clock: systemClock,
     logger: logTo(log),
+    agents: { list: async () => agents },
   };
 }
 

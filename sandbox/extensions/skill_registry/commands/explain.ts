@@ -1,7 +1,7 @@
-import type { Command, CommandContext, JsonValue } from 'pith';
+import type { AgentSpec, Command, CommandContext, JsonValue } from 'pith';
 import type { Ranked } from '../search/ranker.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import type { SkillAgent } from './agent.ts';
+import { findAgent } from './agent.ts';
 import { withRegistry } from './open-registry.ts';
 import { diagnosticJson, diagnosticText } from './rows.ts';
 import { rank } from './search.ts';
@@ -23,7 +23,7 @@ export function explain(context: CommandContext): Command {
       withRegistry(context, async (registry, snapshot) => {
         const skill = wantedSkill(snapshot, String(input.arguments['id']));
         const agentId = input.options['agent'];
-        const agent = typeof agentId === 'string' ? await (await import('./agent.ts')).findAgent(context, agentId) : null;
+        const agent = typeof agentId === 'string' ? await findAgent(context, agentId) : null;
         const text = input.options['text'];
         const report = {
           ...placeOf(skill, snapshot),
@@ -46,6 +46,8 @@ interface Report {
     readonly line: string;
     readonly offered: boolean;
     readonly why: string;
+    /** Tokens that the catalog may have in a model of a large or unknown window; a small one has room for fewer lines. */
+    readonly budget: number;
     readonly withinBudget: boolean | null;
   };
   readonly ranking?: {
@@ -73,8 +75,8 @@ function placeOf(skill: Skill, snapshot: Snapshot) {
   };
 }
 
-/** The default agent's view where none is named: every offered skill, the full budget. */
-async function catalogOf(skill: Skill, snapshot: Snapshot, agent: SkillAgent | null, extensionId: string): Promise<Report['catalog']> {
+/** Where no agent is named: every offered skill, the full budget. */
+async function catalogOf(skill: Skill, snapshot: Snapshot, agent: AgentSpec | null, extensionId: string): Promise<Report['catalog']> {
   const { catalogLine } = await import('../catalog/brief.ts');
   const { renderCatalog } = await import('../catalog/catalog.ts');
   const { scopeOf } = await import('../catalog/scope.ts');
@@ -83,15 +85,16 @@ async function catalogOf(skill: Skill, snapshot: Snapshot, agent: SkillAgent | n
   const line = catalogLine(skill);
   const why = whyNot(skill, agent, scope.catalog.includes(skill), scope.readable.get(skill.id) === skill, extensionId);
   const offered = why === null;
+  const budget = scope.settings.budget_tokens ?? catalogBudget(null);
   const { text, complete } = renderCatalog(scope.catalog, {
-    budget: scope.settings.budget_tokens ?? catalogBudget(null),
+    budget,
     pinned: scope.settings.pinned,
   });
   const withinBudget = offered ? complete || (text ?? '').split('\n').includes(line) : null;
-  return { agent: agent?.id ?? null, line, offered, why: why ?? 'it is offered and in scope', withinBudget };
+  return { agent: agent?.id ?? null, line, offered, why: why ?? 'it is offered and in scope', budget, withinBudget };
 }
 
-function whyNot(skill: Skill, agent: SkillAgent | null, inCatalog: boolean, readable: boolean, extensionId: string): string | null {
+function whyNot(skill: Skill, agent: AgentSpec | null, inCatalog: boolean, readable: boolean, extensionId: string): string | null {
   if (skill.state !== 'offered') return `it is ${skill.state}: ${skill.reason ?? 'no reason is known'}`;
   if (agent === null) return null;
   if (!inCatalog)
@@ -120,8 +123,8 @@ function* linesOf(skill: Skill, { shadows, catalog, ranking }: Report): Iterable
   yield `line: ${catalog.line}`;
   if (catalog.withinBudget !== null)
     yield catalog.withinBudget
-      ? 'it has its line within the budget'
-      : 'not all lines fit: it is found by list_skills, or pin it (skills.pinned)';
+      ? `it has its line within ${catalog.budget} tokens`
+      : `not all lines fit into ${catalog.budget} tokens: it is found by list_skills, or pin it (skills.pinned)`;
   if (ranking !== undefined) {
     yield ranking.rank === null
       ? `does not rank for '${ranking.text}'; ${ranking.of} other skills do`
