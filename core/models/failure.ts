@@ -1,5 +1,5 @@
 import { PithError, type ErrorCode, type PithErrorOptions } from '../contract/errors.ts';
-import { isConnectionLoss } from './connection.ts';
+import { isBrokenConnection, isConnectionLoss } from './connection.ts';
 import { readFault, type ModelFault } from './fault.ts';
 import { redact } from './redact.ts';
 import { splitReference } from './reference.ts';
@@ -12,11 +12,14 @@ const MODEL_UNKNOWN =
   /model[_ ]not[_ ]found|no such model|model\b[^.\n]{0,120}\b(?:does not exist|not found|is not available|not supported)|unknown model/i;
 const RATE_LIMITED = /rate[ _-]?limit|too many requests|overloaded|insufficient[_ ]quota|exceeded your current quota/i;
 
-/** What a model call failed with, as text for people: what, where, why, cure. Holds no secret and not the provider's error itself. */
-export function modelFailure(error: unknown, ref: string): PithError {
+/**
+ * What a model call failed with, as text for people: what, where, why, cure. Holds no secret and not the provider's error itself.
+ * `answering`: a part of the answer had come already.
+ */
+export function modelFailure(error: unknown, ref: string, answering = false): PithError {
   if (error instanceof PithError) return error;
   const fault = readFault(error);
-  const { code, why, cure, retryable = false } = explain(fault, ref);
+  const { code, why, cure, retryable = false } = explain(fault, ref, answering);
   const options: PithErrorOptions = { where: ref, cure, retryable, statusCode: fault.statusCode ?? undefined };
   return new PithError(code, `model ${ref}: ${why}`, options);
 }
@@ -28,7 +31,7 @@ interface Explanation {
   readonly retryable?: boolean;
 }
 
-function explain(fault: ModelFault, ref: string): Explanation {
+function explain(fault: ModelFault, ref: string, answering: boolean): Explanation {
   const { statusCode, text } = fault;
   const prefix = splitReference(ref)?.prefix ?? ref;
   if (fault.isAbort) return { code: 'aborted', why: 'the call was stopped' };
@@ -37,7 +40,7 @@ function explain(fault: ModelFault, ref: string): Explanation {
     const variable = `${prefix.toUpperCase().replace(/\W/g, '_')}_API_KEY`;
     return {
       code: 'model_auth',
-      why: `the provider refused the key (${statusCode})`,
+      why: `${fault.address ?? 'the provider'} refused the key (${statusCode})`,
       cure: `set a valid key in the provider's variable, such as ${variable}`,
     };
   }
@@ -63,15 +66,27 @@ function explain(fault: ModelFault, ref: string): Explanation {
       cure: `check its name and the provider's address; list what there is, then set ${prefix}/MODEL`,
     };
   }
+  const place = fault.address === null ? '' : ` to ${fault.address}`;
+  if ((statusCode === null || statusCode < 300) && (answering ? isConnectionLoss(fault) : isBrokenConnection(fault))) {
+    return {
+      code: 'model_unreachable',
+      why: `the connection${place} broke${answering ? ' while it answered' : ''} (${reasonOf(fault)})`,
+      cure: answering ? 'send the message again' : "send the message again; if it stays so, look at the server's log",
+      retryable: true,
+    };
+  }
   if (statusCode === null && isConnectionLoss(fault)) {
     return {
       code: 'model_unreachable',
-      why: `no connection${fault.address === null ? '' : ` to ${fault.address}`} (${reasonOf(fault)})`,
+      why: `no connection${place} (${reasonOf(fault)})`,
       cure: 'start the server or check its address and the network',
       retryable: true,
     };
   }
-  return { code: 'model_failed', why: `${short(fault.message)}${status(statusCode)}`, retryable: statusCode !== null && statusCode >= 500 };
+  const why = `${short(fault.message)}${status(statusCode)}`;
+  if (statusCode === null || statusCode < 500) return { code: 'model_failed', why };
+  const cure = `the fault is at ${fault.address ?? 'the server'}: send the message again later, look at its log, or use another model`;
+  return { code: 'model_failed', why, cure, retryable: true };
 }
 
 function isRefusedInput(statusCode: number | null): boolean {

@@ -94,10 +94,17 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     const candidates = entries.filter((entry) => entry.prefix === prefix);
     const entry = candidates.find((candidate) => hasVariables(candidate, dependencies.env)) ?? candidates[0];
     if (entry !== undefined) return entry;
-    const prefixes = [...new Set(entries.map((candidate) => candidate.prefix))];
-    const names = ref === prefix ? [...ALIASES, ...Object.keys(settings.models), ...prefixes] : prefixes;
-    const known = prefixes.length === 0 ? 'no extension offers models' : `providers: ${prefixes.sort().join(', ')}`;
-    throw new PithError('model_unknown', `model '${ref}' is unknown${didYouMean(prefix, new Set(names))} (${known})`, {
+    const prefixes = [...new Set(entries.map((candidate) => candidate.prefix))].sort();
+    const known = prefixes.length === 0 ? 'no extension offers models' : `providers: ${prefixes.join(', ')}`;
+    if (ref === prefix) {
+      const aliases = [...new Set([...ALIASES, ...Object.keys(settings.models)])];
+      // A short word is near to everything: it is rather a model's name without its provider.
+      const guess = ref.length > 4 ? didYouMean(ref, new Set([...aliases, ...prefixes])) : '';
+      throw new PithError('model_unknown', `'${ref}' names no model${guess} (aliases: ${aliases.join(', ')}; ${known})`, {
+        cure: `write provider/model, such as ${prefixes.includes('openai') ? 'openai' : (prefixes[0] ?? 'provider')}/${ref}`,
+      });
+    }
+    throw new PithError('model_unknown', `model '${ref}' is unknown${didYouMean(prefix, prefixes)} (${known})`, {
       where: ref,
       cure: 'name it as provider/model, or use an alias from the settings',
     });

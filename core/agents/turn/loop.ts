@@ -86,10 +86,10 @@ async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEn
   ]);
 }
 
-function endOf(turn: RunningTurn, { cut, finish, text }: StepOutcome): TurnEnd {
+function endOf(turn: RunningTurn, { cut, finish, text, spoken, calls }: StepOutcome): TurnEnd {
   const { ref } = turn.prepared.model;
   if (cut?.kind === 'aborted') return stopBefore(turn) ?? { reason: 'aborted' };
-  if (cut) return { reason: 'error', error: plainModelFailure(cut.error, ref) };
+  if (cut) return { reason: 'error', error: plainModelFailure(cut.error, ref, spoken.length + calls.length > 0) };
   if (finish === 'error')
     return { reason: 'error', error: plainModelFailure(new Error('the model ended with an error and gave no reason'), ref) };
   if (finish === 'length')

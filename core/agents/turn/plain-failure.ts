@@ -14,6 +14,7 @@ export function plainFailure(error: unknown, fallback = 'internal'): PlainFailur
   return { code: codeOf(error, fallback), message: `${message}${place}${cure}` };
 }
 
-export function plainModelFailure(error: unknown, reference: string): PlainFailure {
-  return plainFailure(modelFailure(error, reference), 'model_failed');
+/** `answering`: a part of the answer had come already. */
+export function plainModelFailure(error: unknown, reference: string, answering = false): PlainFailure {
+  return plainFailure(modelFailure(error, reference, answering), 'model_failed');
 }

@@ -46,7 +46,10 @@ export class AnswerParts {
     this.close(parts);
     if (!this.failed) {
       if (this.finishReason === null)
-        this.fail(new PithError('model_failed', 'the answer ended in the middle', { retryable: true }), parts);
+        this.fail(
+          new PithError('model_failed', 'the answer ended in the middle', { retryable: true, cure: 'send the message again' }),
+          parts,
+        );
       else for (const call of this.calls) parts.push(partOf(call));
     }
     parts.push({ type: 'finish', finishReason: this.reason(), usage: usageOf(this.usage) });

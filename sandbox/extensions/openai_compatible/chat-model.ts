@@ -1,17 +1,25 @@
 import type { LanguageModel, ModelCallOptions, ModelPart } from 'pith';
 import { chatStream } from './chat-stream.ts';
 import type { Endpoint } from './endpoint.ts';
+import { explainRefusal } from './refusal.ts';
 
 /**
  * A model behind `POST <base>/chat/completions`. The client library, imported by the first call, makes requests and
- * errors; the answer is read here, because the library's own way costs five times as much for each token.
+ * errors; the answer is read here, because the library's own way costs five times as much for each token. `list` names
+ * the server's models, for an error that says what there is.
  */
-export function chatModel(endpoint: Endpoint, name: string): LanguageModel {
+export function chatModel(endpoint: Endpoint, name: string, list: () => Promise<readonly string[]>): LanguageModel {
   return {
     specificationVersion: 'v3',
     provider: `${endpoint.prefix}.chat`,
     modelId: name,
-    doStream: (options) => stream(endpoint, name, options),
+    async doStream(options) {
+      try {
+        return await stream(endpoint, name, options);
+      } catch (error) {
+        throw await explainRefusal(error, endpoint, name, list);
+      }
+    },
   };
 }
 

@@ -9,6 +9,10 @@ export interface Endpoint {
   readonly prefix: string;
   /** Without a trailing slash. */
   readonly baseUrl: string;
+  /** Of `baseUrl`, with its port where it has one. */
+  readonly host: string;
+  /** The secret that holds the key; null: none is known to be wanted. */
+  readonly keyName: string | null;
   /** null: requests carry no key. */
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,7 +29,8 @@ export function endpointOf(prefix: string, config: Config, getSecret: (name: str
     throw new PithError('model_unknown', `no address is set for models of '${prefix}'`, { cure: `set providers.${prefix}.base_url` });
   }
   const baseUrl = address.replace(/\/+$/, '');
-  const official = new URL(baseUrl).hostname === new URL(OPENAI).hostname;
+  const { host, hostname } = new URL(baseUrl);
+  const official = hostname === new URL(OPENAI).hostname;
   const keyName = own.api_key_env ?? shared.api_key_env ?? (prefix === 'openai' ? 'OPENAI_API_KEY' : null);
   const apiKey = keyName === null ? null : getSecret(keyName) || null;
   // Only OpenAI's own service is known to want a key; servers at other addresses often want none, and say so when they do.
@@ -34,7 +39,7 @@ export function endpointOf(prefix: string, config: Config, getSecret: (name: str
       cure: `set ${keyName ?? 'OPENAI_API_KEY'}, or OPENAI_BASE_URL for another server`,
     });
   }
-  return { prefix, baseUrl, apiKey, official, headers: { ...shared.headers, ...own.headers } };
+  return { prefix, baseUrl, host, keyName, apiKey, official, headers: { ...shared.headers, ...own.headers } };
 }
 
 function fallbackAddress(prefix: string, getSecret: (name: string) => string | null): string | null {

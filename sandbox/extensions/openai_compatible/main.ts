@@ -17,7 +17,8 @@ export default class OpenAiCompatible implements ModelProvider {
 
   getModel(name: string, prefix: string) {
     const endpoint = this.endpoint(prefix);
-    return { model: chatModel(endpoint, name), contextWindow: this.contextWindow(name, prefix) };
+    const { clock, logger } = this.context;
+    return { model: chatModel(endpoint, name, () => listModels(endpoint, clock, logger)), contextWindow: this.contextWindow(name, prefix) };
   }
 
   private endpoint(prefix: string) {

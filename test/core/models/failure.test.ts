@@ -69,9 +69,18 @@ describe('modelFailure', () => {
       retryable: true,
     });
     expect(modelFailure(failed({ url: 'http://localhost:8080/v1/chat', cause: failed({ code: 'ECONNRESET' }) }), 'x/y').message).toContain(
-      'to localhost:8080 (ECONNRESET)',
+      'the connection to localhost:8080 broke (ECONNRESET)',
     );
     expect(modelFailure(new TypeError('fetch failed'), 'x/y').code).toBe('model_unreachable');
+  });
+
+  it('says what to do about a fault of the server, and about an answer that broke off', () => {
+    expect(modelFailure(failed({ statusCode: 503, url: 'http://box:8080/v1' }, 'boom'), 'x/y').cure).toMatch(
+      /^the fault is at box:8080: send the message again/u,
+    );
+    const cut = modelFailure(failed({ cause: failed({ code: 'UND_ERR_SOCKET' }) }, 'terminated'), 'x/y', true);
+    expect(cut).toMatchObject({ code: 'model_unreachable', cure: 'send the message again' });
+    expect(cut.message).toContain('broke while it answered');
   });
 
   it('names the variable for the key, and never a key', () => {

@@ -124,6 +124,10 @@ describe('ModelRouter.resolve', () => {
       ...unknown,
       message: expect.stringContaining(`did you mean 'thinking'`),
     });
+    const bare = { code: 'model_unknown', cure: 'write provider/model, such as cloud/test' };
+    const refusal: unknown = await router.resolve('test').catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ ...bare, message: expect.stringContaining('aliases: default, fast') });
+    expect(String(refusal)).not.toContain('did you mean');
     await expect(router.resolve('zzzzzzz/x')).rejects.toMatchObject({
       ...unknown,
       message: expect.stringContaining('providers: cloud, last, local, pair'),

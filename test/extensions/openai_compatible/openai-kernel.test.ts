@@ -53,7 +53,26 @@ describe('a turn with a model behind HTTP', () => {
     server.script({ status: 401, error: { message: `Incorrect API key provided: ${KEY}` } });
     const turn = await run('Hello');
     expect(turn).toMatchObject({ reason: 'error', error: { code: 'model_auth' } });
+    expect(turn.error?.message).toContain(`${new URL(server.url).host} refused the key that is set in OPENAI_API_KEY (401)`);
     expect(JSON.stringify(turn.events)).not.toContain(KEY);
+  });
+
+  it('K61 says that a server wants a key where none is set', async () => {
+    const { run } = await start({ PITH_MODEL: 'openai/m', OPENAI_API_KEY: '' });
+    server.script({ status: 401, error: { message: 'no key' } });
+    const { error } = await run('Hello');
+    expect(error).toMatchObject({
+      code: 'model_auth',
+      message: expect.stringMatching(/127\.0\.0\.1:\d+ wants a key .*none is set; set OPENAI_API_KEY/u),
+    });
+  });
+
+  it('K44 names the models that the server has for one that it has not', async () => {
+    const { run } = await start({ PITH_MODEL: 'openai/test-modle' });
+    server.script({ status: 404, error: { message: 'no such model' } });
+    const { error } = await run('Hello');
+    expect(error?.code).toBe('model_unknown');
+    expect(error?.message).toMatch(/has no model 'test-modle' \(404\); it has test-model.*; use one of them, such as openai\/test-model/u);
   });
 
   it('tries again after 429, waiting as long as the server asks', async () => {
@@ -74,7 +93,11 @@ describe('a turn with a model behind HTTP', () => {
     server.script(broken, broken, broken, broken, broken);
     const turn = await run('Hello');
     expect(turn.reason).toBe('error');
-    expect(turn.error?.code).toBe('model_unreachable');
+    expect(turn.error).toMatchObject({
+      code: 'model_unreachable',
+      message: expect.stringMatching(/the connection broke.*; send the message again/u),
+    });
+    expect(turn.error?.message).not.toContain('start the server');
   });
 
   it('aborts the request when the turn is aborted', async () => {

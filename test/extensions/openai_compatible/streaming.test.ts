@@ -116,8 +116,8 @@ describe('openai_compatible over HTTP', () => {
   });
 
   it.each([
-    [401, false],
-    [404, false],
+    [400, false],
+    [422, false],
     [429, true],
     [500, true],
     [503, true],
