@@ -1,5 +1,5 @@
+import { distance } from 'fastest-levenshtein';
 import type { Manifest } from '../../contract/index.ts';
-import { nearest } from '../../contract/nearest.ts';
 import type { Protocol } from '../../contract/protocol.ts';
 import { Problem } from '../problem.ts';
 import { PROTOCOLS } from '../calls/protocols.ts';
@@ -22,24 +22,31 @@ export function checkProvides(instance: object, manifest: Manifest, file: string
 function describeMissing(protocol: Protocol, instance: object): readonly string[] {
   return protocol.missing(instance).map((signature) => {
     const name = /^\w+/.exec(signature)?.[0] ?? signature;
-    const found = nearest(
-      name,
-      memberNames(instance).filter((member) => !(member in protocol.members)),
-      1,
-    )[0];
+    const found = misspelt(name, instance, protocol);
     if (name in instance) return `'${protocol.id}' needs ${signature}, but '${name}' has another shape`;
     return `'${protocol.id}' needs ${signature}${found === undefined ? '' : `; did you mean to rename '${found}'?`}`;
   });
+}
+
+/** A method of the class that is written almost like `name`; anything farther off has a purpose of its own. */
+function misspelt(name: string, instance: object, protocol: Protocol): string | undefined {
+  const limit = Math.ceil(name.length / 3);
+  return methodNames(instance)
+    .filter((member) => !(member in protocol.members))
+    .map((member) => ({ member, cost: distance(name.toLowerCase(), member.toLowerCase()) }))
+    .filter(({ cost }) => cost <= limit)
+    .sort((a, b) => a.cost - b.cost)[0]?.member;
 }
 
 function hasSome(protocol: Protocol, instance: object): boolean {
   return Object.keys(protocol.members).some((name) => name in instance);
 }
 
-function memberNames(instance: object): readonly string[] {
+function methodNames(instance: object): readonly string[] {
   const names = new Set<string>();
   for (let level: object | null = instance; level && level !== Object.prototype; level = Object.getPrototypeOf(level) as object | null) {
-    for (const name of Object.getOwnPropertyNames(level)) names.add(name);
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level)))
+      if (typeof value === 'function') names.add(name);
   }
   names.delete('constructor');
   return [...names];

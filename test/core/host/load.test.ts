@@ -164,6 +164,13 @@ describe('what keeps an extension from loading', () => {
     expect(status.message).toContain("'getContxt'");
   });
 
+  it('K3 suggests no member that has a purpose of its own', async () => {
+    await sandbox.extension('other', 'tool', `export default class O { tools = []; getBulk() { return 1; } }`);
+    const { message } = await (await sandbox.host()).activate('other');
+    expect(message).toContain('getTools()');
+    expect(message).not.toContain('did you mean');
+  });
+
   it('K3 warns of a protocol that is implemented and not declared', async () => {
     await sandbox.extension(
       'quiet',
