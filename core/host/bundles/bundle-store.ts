@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundle } from './bundle.ts';
-import { CONTRACT_VERSION } from './contract-shim.ts';
+import { contractVersion } from './contract-shim.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { sourceDigest } from '../discovery/source-digest.ts';
 
@@ -40,7 +40,7 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
       const file = entry === declaration.manifest?.entrypoint ? known.main : known.commands[entry];
       if (file) return { file: path.join(shippedFolder, file), shipped: true };
     }
-    const file = path.join(folder, `${declaration.id}-${keyOf(declaration, entry, options.packageRoot)}.mjs`);
+    const file = path.join(folder, `${declaration.id}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}.mjs`);
     if (await exists(file)) return { file, shipped: false };
     const made = await make(declaration, entry, file);
     return { file: made, shipped: false };
@@ -53,10 +53,10 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
     const stable = sourceDigest(directory) === digest;
     const target = stable ? file : file.replace(/\.mjs$/, `-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.mjs`);
     await mkdir(folder, { recursive: true });
-    const temporary = `${target}.${process.pid}.tmp`;
+    const temporary = `${target}.${randomUUID()}.tmp`;
     await writeFile(temporary, text);
     await rename(temporary, target);
-    await prune(folder, declaration.id);
+    await prune(folder, declaration);
     return target;
   }
 
@@ -73,8 +73,13 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
   };
 }
 
+/** Names what one state of the sources was made into: one bundle for each entry. */
+function versionOf({ digest }: Declaration): string {
+  return digest.slice(0, 8);
+}
+
 function keyOf(declaration: Declaration, entry: string, packageRoot: string): string {
-  const parts = [declaration.digest, declaration.directory, entry, packageRoot, process.versions.node.split('.')[0], CONTRACT_VERSION];
+  const parts = [declaration.digest, declaration.directory, entry, packageRoot, process.versions.node.split('.')[0], contractVersion()];
   return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 32);
 }
 
@@ -93,19 +98,25 @@ async function exists(file: string): Promise<boolean> {
   );
 }
 
-/** Keeps the newest few bundles of an extension. */
-async function prune(folder: string, extensionId: string): Promise<void> {
-  const mine = new RegExp(`^${extensionId}-[0-9a-f]{32}(?:-[0-9a-f]{8})?\\.mjs$`);
-  const files = (await readdir(folder)).filter((name) => mine.test(name)).map((name) => path.join(folder, name));
-  const aged = await Promise.all(
-    files.map(async (file) => ({
-      file,
-      at: await stat(file).then(
-        ({ mtimeMs }) => mtimeMs,
-        () => 0,
-      ),
-    })),
+/** Keeps all that was made of an extension's sources as they are now, and of former ones the newest, up to five in all. */
+async function prune(folder: string, declaration: Declaration): Promise<void> {
+  const own = new RegExp(`^${declaration.id}-([0-9a-f]+)-[0-9a-f]{32}(?:-[0-9a-f]{8})?\\.mjs$`);
+  const found = (await readdir(folder)).flatMap((name) => {
+    const version = own.exec(name)?.[1];
+    return version === undefined ? [] : [{ file: path.join(folder, name), isCurrent: version === versionOf(declaration) }];
+  });
+  const former = await Promise.all(
+    found
+      .filter(({ isCurrent }) => !isCurrent)
+      .map(async ({ file }) => ({
+        file,
+        at: await stat(file).then(
+          ({ mtimeMs }) => mtimeMs,
+          () => 0,
+        ),
+      })),
   );
-  const old = aged.sort((a, b) => b.at - a.at).slice(KEPT);
+  const room = Math.max(0, KEPT - (found.length - former.length));
+  const old = former.sort((a, b) => b.at - a.at).slice(room);
   await Promise.all(old.map(({ file }) => rm(file, { force: true })));
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { BuildFailure, BuildOptions, Message, Plugin } from 'esbuild';
-import { contractShim } from './contract-shim.ts';
+import { CONTRACT_BANNER, contractShim } from './contract-shim.ts';
 import { englishOnly } from './english-only.ts';
 import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
 import { Problem } from '../problem.ts';
@@ -60,7 +60,7 @@ export async function bundleShipped(request: ShippedBundleRequest): Promise<Read
       minifyWhitespace: true,
       metafile: true,
       define: { 'import.meta.url': '__url' },
-      banner: { js: "const __url = require('node:url').pathToFileURL(__filename).href;" },
+      banner: { js: `const __url = require('node:url').pathToFileURL(__filename).href;${CONTRACT_BANNER}` },
     })
   ).metafile;
   return new Map(

@@ -10,7 +10,9 @@ import * as protocol from '../../contract/protocol.ts';
 import * as shippedSandbox from '../../contract/shipped-sandbox.ts';
 import * as tool from '../../contract/tool.ts';
 import { contractNow } from './contract-now.ts';
+import { packageVersion } from '../package-version.ts';
 import { PROTOCOLS } from '../calls/protocols.ts';
+import { splitImports } from './split-imports.ts';
 
 /**
  * The host's own contract, for bundles: `light` is what loads no zod, so that a command which needs none starts without it;
@@ -23,7 +25,16 @@ interface Contract {
   now(): Readonly<Record<string, unknown>>;
 }
 
+/** For bundles that came with Pith: whichever copy of it loads one has offered its own contract just before. */
 const KEY = 'pith.contract';
+/** For bundles that this copy made. There may be more of them in a process: two versions, or the sources beside the build. */
+const OWN_KEY = `${KEY} ${createHash('sha256')
+  .update(import.meta.url)
+  .digest('hex')
+  .slice(0, 12)}`;
+/** Stands at the head of a shipped bundle, because parts of it are evaluated later. */
+export const CONTRACT_BANNER = `const __contract = globalThis[Symbol.for(${JSON.stringify(KEY)})];`;
+
 const LIGHT: Readonly<Record<string, unknown>> = {
   ...agent,
   ...commandLine,
@@ -37,10 +48,12 @@ const LIGHT: Readonly<Record<string, unknown>> = {
 };
 
 /** Part of every bundle's key: a bundle made for another contract is not used. */
-export const CONTRACT_VERSION = createHash('sha256').update(Object.keys(LIGHT).sort().join()).digest('hex').slice(0, 12);
+export function contractVersion(): string {
+  return [OWN_KEY, packageVersion(), ...Object.keys(LIGHT).sort()].join();
+}
 
-/** Makes the contract reachable for bundles. Before the first import of one. */
-export async function publishContract(): Promise<void> {
+/** Makes the contract reachable for the bundle that is loaded right after the call of what this resolves to. */
+export async function offerContract(): Promise<() => void> {
   const whole = contractNow === null ? await import('../../contract/index.ts') : null;
   const contract: Contract = {
     light: LIGHT,
@@ -48,7 +61,8 @@ export async function publishContract(): Promise<void> {
     now: () => whole ?? contractNow?.() ?? {},
   };
   const place = globalThis as unknown as Record<symbol, Contract>;
-  place[Symbol.for(KEY)] = contract;
+  place[Symbol.for(OWN_KEY)] = contract;
+  return () => void (place[Symbol.for(KEY)] = contract);
 }
 
 /**
@@ -60,7 +74,7 @@ export async function contractShim({ lazy }: { readonly lazy: boolean }): Promis
   const names = Object.keys(contract);
   const light = names.filter((name) => Object.hasOwn(LIGHT, name) && LIGHT[name] === contract[name]);
   const heavy = names.filter((name) => !light.includes(name));
-  const read = `globalThis[Symbol.for(${JSON.stringify(KEY)})]`;
+  const read = lazy ? '__contract' : `globalThis[Symbol.for(${JSON.stringify(OWN_KEY)})]`;
   const isHeavy = (name: string) => heavy.includes(name);
   const sources = new Map([
     ['pith', `export { ${light.join(', ')} } from 'pith:light';\nexport { ${heavy.join(', ')} } from 'pith:full';`],
@@ -80,25 +94,6 @@ export async function contractShim({ lazy }: { readonly lazy: boolean }): Promis
       build.onLoad({ filter: /.*/, namespace: 'pith' }, ({ path }) => ({ contents: sources.get(path) ?? '', loader: 'js' }));
     },
   };
-}
-
-/**
- * Takes what needs zod out of `import { … } from 'pith'` into an import of its own: bundlers decide by file what is loaded, so one
- * import of both would make every start pay for zod. Keeps the lines.
- */
-function splitImports(source: string, isHeavy: (name: string) => boolean): string {
-  return source.replace(/\bimport\s*\{([^}]*)\}\s*from\s*(['"])pith\2/g, (statement, list: string) => {
-    const names = list
-      .split(',')
-      .map((each) => each.trim())
-      .filter((each) => each !== '' && !each.startsWith('type '));
-    const of = (wanted: boolean) => names.filter((each) => isHeavy(each.split(/\s+as\s+/)[0]!) === wanted).join(', ');
-    const lines = '\n'.repeat(statement.split('\n').length - 1);
-    return `import { ${of(false)} } from 'pith:light'; import { ${of(true)} } from 'pith:full'${lines}`.replace(
-      /import \{ {2}\} from 'pith:(?:light|full)';? ?/g,
-      '',
-    );
-  });
 }
 
 function exportsFrom(source: string, names: readonly string[]): string {

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Extension, ExtensionContext } from '../../contract/index.ts';
 import { codeOf, messageOf } from '../../contract/errors.ts';
 import type { HostParts } from '../host-parts.ts';
-import { publishContract } from '../bundles/contract-shim.ts';
+import { offerContract } from '../bundles/contract-shim.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { Problem } from '../problem.ts';
 import { runAs, type Owner } from '../stray-errors.ts';
@@ -54,8 +54,9 @@ export async function importEntry(
 ) {
   const made = await bundles.bundle(declaration, entry);
   loaded(declaration.id, made.shipped);
-  await publishContract();
+  const offer = await offerContract();
   try {
+    offer();
     const module = (await runAs(owner, () => load(made.file, generation))) as Readonly<Record<string, unknown>>;
     return { module, shipped: made.shipped };
   } catch (error) {

@@ -1,8 +1,11 @@
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bundle } from '../../../core/host/bundles/bundle.ts';
+import { offerContract } from '../../../core/host/bundles/contract-shim.ts';
 import { createBundleStore } from '../../../core/host/bundles/bundle-store.ts';
 import type { Declaration } from '../../../core/host/discovery/declaration.ts';
 import { packageRoot } from '../../../core/host/package-version.ts';
@@ -73,6 +76,40 @@ describe('bundles', () => {
     );
     expect(declaration().digest).toBe(old.digest);
     expect(await readFile((await store().bundle(declaration(), 'main.ts')).file, 'utf8')).toContain('Mine');
+  });
+
+  it('K6 keeps the bundles of all entries as they are now, however many', async () => {
+    const entries = ['main.ts', 'commands.ts', 'a.ts', 'b.ts', 'c.ts', 'd.ts', 'e.ts'];
+    const bundles = async (text: string) => {
+      for (const name of entries) await source(name, `export default '${text} ${name}';`);
+      const made = await Promise.all(entries.map((entry) => store().bundle(declaration(), entry)));
+      return made.map(({ file }) => path.basename(file)).sort();
+    };
+    const files = async () => (await readdir(path.join(root, 'data/.cache/bundles'))).sort();
+    const first = await bundles('first');
+    expect(await files()).toEqual(first);
+    const second = await bundles('second');
+    expect(await files()).toEqual(second);
+  });
+
+  it('K6 gives each bundle the contract of the copy of Pith that loads it', async () => {
+    const place = globalThis as unknown as Record<symbol, unknown>;
+    const another = () => (place[Symbol.for('pith.contract')] = { light: {}, full: async () => ({}), now: () => ({}) });
+    await shipExtensions({ packageRoot: root });
+    const offer = await offerContract();
+    type Made = { default: new () => { getTools(): { safeParse?(value: unknown): { success: boolean } }[] } };
+    const load = async (entry: string): Promise<Made> => {
+      const { file, shipped } = await store().bundle(declaration(), entry);
+      another();
+      if (!shipped) return (await import(pathToFileURL(file).href)) as Made;
+      offer();
+      return createRequire(file)(file) as Made;
+    };
+    const made = [await load('main.ts')];
+    await source('note.ts', '');
+    made.push(await load('main.ts'));
+    another();
+    for (const { default: Mine } of made) expect(new Mine().getTools()[1]!.safeParse!('text')).toMatchObject({ success: true });
   });
 
   it('shares one bundling among callers at the same time and leaves no temporary file', async () => {
