@@ -10,10 +10,19 @@ export interface Target {
   readonly flags: Readonly<Record<string, unknown>>;
 }
 
+export interface WithheldCommand {
+  readonly path: string;
+  readonly extensionId: string;
+  /** null: it is switched off. */
+  readonly reason: string | null;
+}
+
 /** Ways to what lies behind a command, cheapest first. Each imports only what it needs. */
 export interface Boot {
   /** Commands that manifests declare, from the persisted index. */
   declared(target: Target): Promise<readonly DeclaredCommand[]>;
+  /** Commands of extensions that cannot run, and why not. */
+  withheld(target: Target): Promise<readonly WithheldCommand[]>;
   /** The code of a command that needs no kernel. */
   entry(target: Target, command: DeclaredCommand): Promise<readonly Command[]>;
   /** The kernel of this process, made once; no code of an extension is loaded by that. */

@@ -1,7 +1,8 @@
 import type { Command } from '../contract/protocols/command-provider.ts';
 import { PithError } from '../contract/errors.ts';
 import type { Kernel } from '../kernel.ts';
-import type { Boot, Target } from './boot.ts';
+import type { ExtensionStatus } from '../host/host-options.ts';
+import type { Boot, Target, WithheldCommand } from './boot.ts';
 import type { LightHost } from './light-host.ts';
 
 /** One command line's way to the kernel; everything behind it is imported on first use. */
@@ -13,6 +14,7 @@ export function realBoot(): Boot {
   return {
     kernel: full,
     declared: async (target) => (await light(target)).extensions.commands(),
+    withheld: async (target) => withheldBy((await light(target)).extensions.list()),
     async entry(target, { extensionId, entry, path }): Promise<readonly Command[]> {
       if (entry === undefined)
         throw new PithError(
@@ -32,6 +34,14 @@ export function realBoot(): Boot {
         ); // one that could not be made has been told already
     },
   };
+}
+
+function withheldBy(extensions: readonly ExtensionStatus[]): readonly WithheldCommand[] {
+  return extensions
+    .filter(({ state }) => state === 'disabled' || state === 'failed' || state === 'blocked')
+    .flatMap(({ id, state, message = 'it failed', manifest }) =>
+      (manifest?.commands ?? []).map(({ path }) => ({ path, extensionId: id, reason: state === 'disabled' ? null : message })),
+    );
 }
 
 async function makeKernel({ sandbox, env, flags }: Target, host: Promise<LightHost> | undefined): Promise<Kernel> {

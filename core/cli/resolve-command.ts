@@ -2,6 +2,7 @@ import { matchCommand } from '../contract/command-line.ts';
 import { PithError } from '../contract/errors.ts';
 import type { Command } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
+import type { WithheldCommand } from './boot.ts';
 import { COMMON_OPTIONS } from './common-options.ts';
 import { CORE_COMMANDS, type CoreCommand } from './core-commands.ts';
 
@@ -12,13 +13,21 @@ export type Resolved =
 
 export const LINE_COMMANDS = CORE_COMMANDS.filter(({ only }) => only !== 'chat');
 
-/** `declared` is asked only when no command of the kernel matches. Throws `command_unknown` or, for a group alone, `usage`. */
-export async function resolveCommand(words: readonly string[], declared: () => Promise<readonly DeclaredCommand[]>): Promise<Resolved> {
+/** Where commands of extensions are looked for; asked only when no command of the kernel matches. */
+export interface CommandSources {
+  declared(): Promise<readonly DeclaredCommand[]>;
+  withheld(): Promise<readonly WithheldCommand[]>;
+}
+
+/** Throws `command_unknown` or, for a group alone, `usage`. */
+export async function resolveCommand(words: readonly string[], { declared, withheld }: CommandSources): Promise<Resolved> {
   const core = matchCommand(LINE_COMMANDS, words);
   if (core) return { kind: 'core', ...core };
   const others = await declared();
   const found = matchCommand(others, words);
   if (found) return { kind: 'declared', command: found.command, words };
+  const missing = matchCommand(await withheld(), words);
+  if (missing) throw unavailable(missing.command);
   return unknownCommand(words, [...LINE_COMMANDS, ...others]);
 }
 
@@ -34,6 +43,16 @@ export async function resolveLoaded(
 export function commandsBelow<T extends { readonly path: string }>(words: readonly string[], commands: readonly T[]): readonly T[] {
   const prefix = `${words.join(' ')} `;
   return commands.filter(({ path }) => path.startsWith(prefix));
+}
+
+function unavailable({ path, extensionId, reason }: WithheldCommand): PithError {
+  return reason === null
+    ? new PithError('command_unknown', `no command '${path}': its extension '${extensionId}' is switched off`, {
+        cure: `switch it on in pith.yaml: extensions.${extensionId}.enabled`,
+      })
+    : new PithError('command_unknown', `no command '${path}': its extension '${extensionId}' cannot run: ${reason}`, {
+        cure: 'see: pith doctor',
+      });
 }
 
 async function unknownCommand(words: readonly string[], commands: readonly { readonly path: string }[]): Promise<never> {

@@ -6,7 +6,7 @@ import { loadCommands, type Boot, type Target } from './boot.ts';
 import { takeCommonOptions } from './common-options.ts';
 import type { CoreCommand } from './core-commands.ts';
 import { packageRoot } from '../host/package-version.ts';
-import { locateSandbox } from './locate.ts';
+import { isElsewhere, locateSandbox } from './locate.ts';
 import { describeError, EXIT, exitCodeOf } from './report.ts';
 import { resolveCommand, resolveLoaded } from './resolve-command.ts';
 import { terminalIO, type Stdio } from './terminal-io.ts';
@@ -51,9 +51,12 @@ async function runWords(
   io: CommandIO,
   signal: AbortSignal,
 ): Promise<number> {
-  const found = await resolveCommand(words, () => boot.declared(target()));
+  const found = await resolveCommand(words, {
+    declared: () => boot.declared(target()),
+    withheld: () => boot.withheld(target()),
+  });
   if (found.kind === 'core') return runCore(found.command, found.rest, boot, cwd, target, io, signal);
-  return runDeclared(found.command, words, boot, target(), io, signal);
+  return runDeclared(found.command, words, boot, cwd, target(), io, signal);
 }
 
 async function runCore(
@@ -75,12 +78,14 @@ async function runDeclared(
   declared: DeclaredCommand,
   words: readonly string[],
   boot: Boot,
+  cwd: string,
   target: Target,
   io: CommandIO,
   signal: AbortSignal,
 ): Promise<number> {
   const { command, rest } = await resolveLoaded(words, await loadCommands(boot, target, declared));
   const input = parseCommandInput(command, rest);
+  if (io.interactive && !io.quiet && isElsewhere(target.sandbox, cwd)) io.error(`sandbox: ${target.sandbox} (there is none here)`);
   if (declared.needs === 'started') await (await boot.kernel(target)).start(); // last: wrong use starts no service
   return (await command.run(input, io, signal)) ?? EXIT.done;
 }

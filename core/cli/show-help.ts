@@ -24,7 +24,7 @@ export async function showHelp(words: readonly string[], boot: Boot, target: () 
     const all = [...group, ...commandsBelow(named, await declared())];
     return show(io, groupHelp(named.join(' '), all, style), all);
   }
-  const resolved = await resolveCommand(named, declared);
+  const resolved = await resolveCommand(named, { declared, withheld: () => boot.withheld(target()) });
   if (resolved.kind === 'core') return show(io, commandHelp(resolved.command, style), [resolved.command]);
   const loaded = await loadCommands(boot, target(), resolved.command);
   const exact = matchCommand(loaded, named);

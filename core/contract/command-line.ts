@@ -70,9 +70,21 @@ function parseWords(command: CommandShape, words: readonly string[]) {
     };
   }
   try {
-    return parseArgs({ args: negativeNumbersAsValues(words), options, allowPositionals: true, strict: true });
+    const parsed = parseArgs({ args: negativeNumbersAsValues(words), options, allowPositionals: true, strict: true, tokens: true });
+    refuseTwice(command, parsed.tokens);
+    return parsed;
   } catch (error) {
+    if (error instanceof PithError) throw error;
     throw wrongUse(command, reasonOf(error, Object.keys(options)), error);
+  }
+}
+
+/** Of two values one would be dropped without a word. */
+function refuseTwice(command: CommandShape, tokens: readonly { readonly kind: string; readonly name?: string }[]): void {
+  for (const { name, type, multiple } of command.options ?? []) {
+    if (type === 'boolean' || multiple) continue;
+    if (tokens.filter((token) => token.kind === 'option' && token.name === name).length > 1)
+      throw wrongUse(command, `--${name} is given more than once`);
   }
 }
 
@@ -96,6 +108,7 @@ function readArguments(command: CommandShape, positionals: readonly string[]): M
       if (required) throw wrongUse(command, `<${name}> is missing`);
       continue;
     }
+    if (required && value.trim() === '') throw wrongUse(command, `<${name}> is empty`);
     found.set(name, variadic ? positionals.slice(next) : value);
     next = variadic ? positionals.length : next + 1;
   }

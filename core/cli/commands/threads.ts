@@ -6,7 +6,7 @@ import type { KernelPort } from '../kernel-port.ts';
 import { colours, printTable } from './text.ts';
 
 export async function listThreads(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
-  const threads = kernel.threads.list(Number(input.options['limit'] ?? 20));
+  const threads = kernel.threads.list(countOf(input, 'limit'));
   io.json(threads.map((thread) => ({ ...thread })));
   printTable(
     io,
@@ -24,11 +24,11 @@ export async function listThreads(kernel: KernelPort, input: CommandInput, io: C
 export async function showThread(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
   const id = String(input.arguments['id']);
   const { thread, messages } = loadThread(kernel, id);
-  const last = Math.max(0, Number(input.options['last'] ?? 20));
+  const last = countOf(input, 'last');
   const shown = messages
     .map(({ message }) => ({ role: message.role, text: textOf(message) }))
     .filter(({ text }) => text !== '')
-    .slice(-last || messages.length);
+    .slice(-last);
   io.json({ ...thread, messages: shown });
   const colour = colours(io);
   for (const { role, text } of shown) io.print(`${colour.dim(`${role}:`)} ${text}`);
@@ -45,6 +45,12 @@ export async function compactThread(kernel: KernelPort, input: CommandInput, io:
       ? `Compacted ${id}: ${tokensBefore} → ${tokensAfter} tokens`
       : `Nothing to compact in ${id} (${tokensBefore} tokens)`,
   );
+}
+
+function countOf(input: CommandInput, option: string): number {
+  const count = Number(input.options[option] ?? 20);
+  if (Number.isInteger(count) && count > 0) return count;
+  throw new PithError('usage', `--${option} must be a whole number from 1, not ${count}`, { cure: `write: --${option} 20` });
 }
 
 function loadThread(kernel: KernelPort, id: string) {

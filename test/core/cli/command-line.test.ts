@@ -40,6 +40,8 @@ describe('command lines', () => {
     [['x', '--alll'], "wrong use of 'skills show': unknown option '--alll'; did you mean '--all'?"],
     [['x', '--text'], "wrong use of 'skills show': --text needs a value"],
     [['x', '--all=1'], "wrong use of 'skills show': --all takes no value"],
+    [[' '], "wrong use of 'skills show': <id> is empty"],
+    [['x', '--text', 'a', '-t', 'b'], "wrong use of 'skills show': --text is given more than once"],
     [['x', '--count', 'many'], "wrong use of 'skills show': --count must be a number, not 'many'"],
   ])('says what is wrong with %j', (words, message) => {
     expect(() => parseCommandInput(SHOW, words)).toThrow(

@@ -123,6 +123,14 @@ describe("JSON of the kernel's commands", () => {
   });
 });
 
+it.each([
+  ['threads', 'list', '-n', '0'],
+  ['threads', 'list', '--limit', '-3'],
+  ['threads', 'show', 't1', '-n', '1.5'],
+])('refuses a number that counts nothing: %j %j %j %j', async (...argv) => {
+  expect(await cli(argv)).toMatchObject({ code: 2, out: '', err: expect.stringContaining('must be a whole number from 1') });
+});
+
 describe('what doctor prints', () => {
   const doctor = async (report: Partial<Doctor>): Promise<string> => {
     const sound = { ...(await fakeKernel().doctor()), ok: true, extensions: [{ id: 'kv', state: 'active' as const }] };

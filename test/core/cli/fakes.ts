@@ -1,6 +1,6 @@
 import { PassThrough, Writable } from 'node:stream';
 import type { Command, JsonValue, ToolResult } from '../../../core/contract/index.ts';
-import type { Boot, Target } from '../../../core/cli/boot.ts';
+import type { Boot, Target, WithheldCommand } from '../../../core/cli/boot.ts';
 import type { KernelPort } from '../../../core/cli/kernel-port.ts';
 import { runCli } from '../../../core/cli/run.ts';
 import type { DeclaredCommand } from '../../../core/host/host-options.ts';
@@ -53,6 +53,7 @@ export type BootLog = string[];
 
 export interface FakeBoot {
   readonly declared?: readonly DeclaredCommand[];
+  readonly withheld?: readonly WithheldCommand[];
   readonly commands?: readonly Command[];
   readonly kernel?: Partial<KernelPort>;
   /** What was done, in order. */
@@ -60,10 +61,11 @@ export interface FakeBoot {
   readonly targets?: Target[];
 }
 
-export function fakeBoot({ declared = [], commands = [], kernel = {}, log = [], targets = [] }: FakeBoot = {}): Boot {
+export function fakeBoot({ declared = [], withheld = [], commands = [], kernel = {}, log = [], targets = [] }: FakeBoot = {}): Boot {
   const full = { ...fakeKernel(), ...kernel, start: async () => void log.push('start') };
   return {
     declared: async (target) => (targets.push(target), log.push('declared'), declared),
+    withheld: async () => withheld,
     entry: async () => (log.push('entry'), commands),
     kernel: async (target) => (targets.push(target), log.push('kernel'), full),
     commandsOf: async (_target, id) => (log.push(`activate ${id}`), commands),

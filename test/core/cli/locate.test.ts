@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { locateSandbox } from '../../../core/cli/locate.ts';
+import { isElsewhere, locateSandbox } from '../../../core/cli/locate.ts';
 import { packageRoot } from '../../../core/host/package-version.ts';
 
 let project: string;
@@ -36,5 +36,25 @@ describe('the sandbox of a command line', () => {
   it('is the one that is named, which must be a folder', () => {
     expect(locateSandbox('here', path.dirname(folder('here')))).toBe(path.join(project, 'here'));
     expect(() => locateSandbox('nowhere', project)).toThrow("the sandbox 'nowhere' is not a folder");
+  });
+
+  it('is not a folder that holds other things, such as the project around the sandbox', () => {
+    folder('mine', 'sandbox', 'agents');
+    folder('other', 'src');
+    folder('begun', 'data');
+    expect(() => locateSandbox('mine', project)).toThrow(
+      expect.objectContaining({ code: 'usage', cure: `did you mean '${path.join('mine', 'sandbox')}'?` }),
+    );
+    expect(() => locateSandbox('other', project)).toThrow(
+      expect.objectContaining({ code: 'usage', cure: 'make one with: pith init other' }),
+    );
+    expect(locateSandbox('begun', project)).toBe(path.join(project, 'begun'));
+  });
+
+  it("is elsewhere when it is Pith's own and the project is not", () => {
+    const own = path.join(packageRoot(), 'sandbox');
+    expect(isElsewhere(own, project)).toBe(true);
+    expect(isElsewhere(own, path.join(packageRoot(), 'core'))).toBe(false);
+    expect(isElsewhere(folder('sandbox'), project)).toBe(false);
   });
 });

@@ -32,6 +32,30 @@ describe('a new sandbox with the real kernel', () => {
     expect(await run('tools', 'call', 'helo', '--json')).toMatchObject({ code: 1, out: expect.stringContaining('"code":"tool_unknown"') });
   });
 
+  it('says that the extension of a command is switched off', async () => {
+    await writeFile(path.join(folder, 'sandbox/pith.yaml'), 'default_agent: assistant\nextensions:\n  cli_channel: { enabled: false }\n');
+    expect(await run('chat')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("no command 'chat': its extension 'cli_channel' is switched off"),
+    });
+  });
+
+  it('names the extension of a command that throws', async () => {
+    const at = (file: string) => path.join(folder, 'sandbox/extensions/teller', file);
+    await mkdir(at(''), { recursive: true });
+    await writeFile(
+      at('manifest.yaml'),
+      'id: teller\nname: T\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [command]\ncommands:\n  - { path: tell, needs: initialized, description: Tells }\n',
+    );
+    await writeFile(
+      at('main.ts'),
+      "export default class {\n  getCommands() {\n    return [{ path: 'tell', description: 'Tells', run: async () => { throw new TypeError('boom'); } }];\n  }\n}\n",
+    );
+    const { code, err } = await run('tell');
+    expect(code).toBe(1);
+    expect(err).toMatch(/^pith: the command 'tell' of the extension 'teller' failed(?: in \S*teller\/main\.ts:3)?: boom; /u);
+  });
+
   it('lists its skill without a kernel', async () => {
     const boot = realBoot();
     const ran = await cli(['skills', 'list', '--json'], {

@@ -100,6 +100,26 @@ describe('running a command line', () => {
     expect((await cli(['threads', 'show', 't2'])).err).toContain("did you mean 't1'?");
   });
 
+  it('says why a command that is declared is not there', async () => {
+    const withheld = [
+      { path: 'sing', extensionId: 'singer', reason: null },
+      { path: 'dance', extensionId: 'dancer', reason: 'it has no feet' },
+    ];
+    expect(await cli(['sing', 'loudly'], { boot: fakeBoot({ withheld }) })).toMatchObject({
+      code: 2,
+      err: "pith: no command 'sing': its extension 'singer' is switched off; switch it on in pith.yaml: extensions.singer.enabled\n",
+    });
+    expect((await cli(['dance'], { boot: fakeBoot({ withheld }) })).err).toContain('it has no feet; see: pith doctor');
+  });
+
+  it('says in a terminal that the sandbox is not one of this folder', async () => {
+    expect((await cli(['talk'], { boot: boot(), cwd: folder, terminal: true })).err).toBe(
+      `sandbox: ${path.resolve('sandbox')} (there is none here)\n`,
+    );
+    expect((await cli(['talk'], { boot: boot(), cwd: path.resolve('core'), terminal: true })).err).toBe('');
+    expect((await cli(['talk'], { boot: boot(), cwd: folder })).err).toBe('');
+  });
+
   it('finds the nearest sandbox upwards, or takes the named one', async () => {
     await mkdir(path.join(folder, 'project/sandbox/agents'), { recursive: true });
     await mkdir(path.join(folder, 'project/src/sandbox/castle'), { recursive: true }); // somebody else's
