@@ -2,7 +2,7 @@ import type { Database } from '../contract/index.ts';
 import type { Store } from './store.ts';
 import { tableAccess } from './table-access.ts';
 
-/** The tables of one extension: names begin with `<id>_`; anything else is `not_allowed`. */
+/** The tables of one extension: names begin with `<id>__`; anything else is `not_allowed`. */
 export function createDatabase(store: Store, extensionId: string): Database {
   const access = tableAccess(extensionId);
   return {

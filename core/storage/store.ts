@@ -1,9 +1,10 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { PithError } from '../contract/errors.ts';
 import type { Clock, SqlRow, SqlValue } from '../contract/index.ts';
 import { databaseFailure } from './failure.ts';
 import { migrate } from './migrations.ts';
-import { openDatabase, type Access } from './open-database.ts';
+import { openDatabase, type SqliteDatabase, type Access } from './open-database.ts';
 import { createWriter, type Statement } from './writer.ts';
 
 /** `pith.db`: synchronous reads, writes that are on disk when their promise resolves. */
@@ -26,7 +27,7 @@ export interface Store {
 export function openStore(file: string, clock: Clock): Store {
   makeFolder(file);
   const database = openDatabase(file);
-  const writer = createWriter(database, clock);
+  const writer = createWriter(database, clock, identityCheck(file));
   let closing: Promise<void> | undefined;
   return {
     file,
@@ -36,8 +37,31 @@ export function openStore(file: string, clock: Clock): Store {
     migrate: (name, statements) => database.patiently(() => migrate(database, name, statements)),
     within: (access, act) => database.within(access, act),
     close() {
-      return (closing ??= writer.close().then(() => database.close()));
+      return (closing ??= writer.close().then(() => finish(database)));
     },
+  };
+}
+
+/** Brings the log into the file, so that the file alone is the whole store; another process that still reads leaves that to the last one. */
+function finish(database: SqliteDatabase): void {
+  try {
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch (error) {
+    if (!(error instanceof PithError)) throw error;
+  }
+  database.close();
+}
+
+/** What is written to a file that has no name any more is lost when the process ends, so it must not be acknowledged. */
+function identityCheck(file: string): () => void {
+  const opened = statSync(file);
+  return () => {
+    const now = statSync(file, { throwIfNoEntry: false });
+    if (now?.ino === opened.ino && now.dev === opened.dev) return;
+    throw new PithError('database_failed', `database ${file}: it was ${now ? 'replaced' : 'removed'} while it was in use`, {
+      where: file,
+      cure: 'put it back or start Pith again',
+    });
   };
 }
 

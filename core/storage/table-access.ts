@@ -48,9 +48,9 @@ const PRAGMAS = new Set(['table_info', 'table_xinfo', 'index_list', 'index_info'
 /** A table renamed would leave its prefix. */
 const FUNCTIONS_DENIED = new Set(['load_extension', 'sqlite_rename_table']);
 
-/** Limits statements to tables that begin with `<extension id>_`, by SQLite's authorizer: also within triggers, views and subqueries. */
+/** Limits statements to tables that begin with `<extension id>__`, by SQLite's authorizer: also within triggers, views and subqueries. */
 export function tableAccess(extensionId: string): Access {
-  const prefix = `${extensionId}_`;
+  const prefix = `${extensionId}__`; // an id has no double underscore, so that no prefix begins another
   let last = '';
   return {
     authorize(action, first, second, database) {

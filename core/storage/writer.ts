@@ -27,9 +27,10 @@ const BUSY_PAUSE_MS = 10;
 
 /**
  * Group commit: the writes of one tick share a transaction and its one sync to disk. Each has a savepoint, so that one that fails
- * rejects alone. A lock held by another process is waited for without holding the event loop.
+ * rejects alone. A lock held by another process is waited for without holding the event loop. `verify` throws when a commit would
+ * not last.
  */
-export function createWriter(database: SqliteDatabase, clock: Clock): Writer {
+export function createWriter(database: SqliteDatabase, clock: Clock, verify: () => void = () => undefined): Writer {
   let waiting: Entry[] = [];
   let scheduled = false;
   let closed = false;
@@ -84,6 +85,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock): Writer {
     const done: Entry[] = [];
     try {
       for (const entry of batch) if (runOne(entry, batch.length > 1)) done.push(entry);
+      if (done.length > 0) verify();
       if (database.inTransaction) database.run('COMMIT');
       else if (done.length > 0)
         throw new PithError('database_failed', `database ${database.file}: a failed write ended the transaction`, {

@@ -6,6 +6,8 @@ import { needsApproval } from '../tools/approval.ts';
 import { decide, digestOf } from '../tools/gate.ts';
 import { spendCalls } from './family.ts';
 import { callsLeft } from './limits.ts';
+import { boundedResult } from './bounded-result.ts';
+import { missingTools } from '../tools/missing-tools.ts';
 import { resultPart } from './messages.ts';
 import type { RawCall } from './step.ts';
 import type { AskedCall, RunningTurn } from './turn-types.ts';
@@ -59,7 +61,7 @@ export async function runCalls(
   const stored: Promise<void>[] = [];
   const finished = await Promise.all(
     calls.map(async ({ record, result: given }) => {
-      const result = given ?? (await callTool(turn, record));
+      const result = given ?? boundedResult(await callTool(turn, record));
       if (record.state !== 'finished') {
         const write = threads.finishCall(record.turnId, record.step, record.index, result);
         write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
@@ -181,5 +183,5 @@ function unknownTool(name: string, turn: RunningTurn): ToolResult {
       : names.length > 0
         ? `; there are ${names.slice(0, 20).join(', ')}`
         : '; this agent has no tools';
-  return toolError('tool_unknown', `there is no tool '${name}'${hint}`);
+  return toolError('tool_unknown', `there is no tool '${name}'${hint}${missingTools(turn.prepared.spec, turn.deps.extensions)}`);
 }

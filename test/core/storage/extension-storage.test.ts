@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { manifestSchema } from '../../../core/contract/manifest.ts';
 import { createDatabase } from '../../../core/storage/extension-database.ts';
 import { createKeyValue } from '../../../core/storage/key-value.ts';
 import { temporaryStore } from './temporary-store.ts';
@@ -7,22 +8,22 @@ describe('createDatabase', () => {
   it('lets an extension make, index and search its own tables', async () => {
     const database = createDatabase(temporaryStore(), 'notes');
     await database.write((statement) => {
-      statement('CREATE TABLE notes_items (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT UNIQUE, tags TEXT)');
-      statement('CREATE INDEX notes_by_tags ON notes_items (tags)');
-      statement('CREATE VIRTUAL TABLE notes_text USING fts5 (body)');
-      statement('CREATE TRIGGER notes_copy AFTER INSERT ON notes_items BEGIN INSERT INTO notes_text (body) VALUES (new.body); END');
-      statement('INSERT INTO notes_items (body, tags) VALUES (?, ?)', 'a quick fox', '["x","y"]');
+      statement('CREATE TABLE notes__items (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT UNIQUE, tags TEXT)');
+      statement('CREATE INDEX notes__by_tags ON notes__items (tags)');
+      statement('CREATE VIRTUAL TABLE notes__text USING fts5 (body)');
+      statement('CREATE TRIGGER notes__copy AFTER INSERT ON notes__items BEGIN INSERT INTO notes__text (body) VALUES (new.body); END');
+      statement('INSERT INTO notes__items (body, tags) VALUES (?, ?)', 'a quick fox', '["x","y"]');
     });
-    expect(database.get('SELECT body FROM notes_text WHERE notes_text MATCH ?', 'fox')).toMatchObject({ body: 'a quick fox' });
-    expect(database.all('SELECT value FROM notes_items, json_each(tags)').map((row) => row.value)).toEqual(['x', 'y']);
+    expect(database.get('SELECT body FROM notes__text WHERE notes__text MATCH ?', 'fox')).toMatchObject({ body: 'a quick fox' });
+    expect(database.all('SELECT value FROM notes__items, json_each(tags)').map((row) => row.value)).toEqual(['x', 'y']);
     expect(
       database.all('WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 3) SELECT count(*) AS c FROM n'),
     ).toMatchObject([{ c: 3 }]);
     await database.write((statement) => {
-      statement('ALTER TABLE notes_items ADD COLUMN extra');
-      statement('DROP TABLE notes_text');
+      statement('ALTER TABLE notes__items ADD COLUMN extra');
+      statement('DROP TABLE notes__text');
     });
-    expect(database.get('SELECT extra FROM notes_items')).toMatchObject({ extra: null });
+    expect(database.get('SELECT extra FROM notes__items')).toMatchObject({ extra: null });
   });
 
   it.each([
@@ -33,24 +34,38 @@ describe('createDatabase', () => {
     'DELETE FROM secret',
     'DROP TABLE secret',
     'CREATE TABLE other (a)',
-    'CREATE TEMP TABLE notes_temp (a)',
-    'CREATE INDEX notes_index ON secret (a)',
-    'CREATE INDEX other_index ON notes_mine (a)',
+    'CREATE TEMP TABLE notes__temp (a)',
+    'CREATE INDEX notes__index ON secret (a)',
+    'CREATE INDEX other_index ON notes__mine (a)',
     'ALTER TABLE secret ADD COLUMN b',
-    'ALTER TABLE notes_mine RENAME TO other',
+    'ALTER TABLE notes__mine RENAME TO other',
     `ATTACH 'x.db' AS other`,
     'PRAGMA synchronous = OFF',
     'COMMIT',
     'SAVEPOINT x',
     `SELECT load_extension('x')`,
-    'CREATE TABLE notes_copy AS SELECT * FROM secret',
+    'CREATE TABLE notes__copy AS SELECT * FROM secret',
   ])('refuses %s', async (sql) => {
     const store = temporaryStore();
-    store.migrate('secret', ['CREATE TABLE secret (a); CREATE TABLE notes_mine (a); INSERT INTO secret VALUES (42)']);
+    store.migrate('secret', ['CREATE TABLE secret (a); CREATE TABLE notes__mine (a); INSERT INTO secret VALUES (42)']);
     const database = createDatabase(store, 'notes');
-    const refusal = { code: 'not_allowed', where: 'notes', cure: expect.stringContaining(`'notes_'`) };
+    const refusal = { code: 'not_allowed', where: 'notes', cure: expect.stringContaining(`'notes__'`) };
     await expect(database.write((statement) => void statement(sql))).rejects.toMatchObject(refusal);
     expect(store.all('SELECT a FROM secret')).toMatchObject([{ a: 42 }]);
+  });
+
+  it('keeps an extension out of tables of another whose id begins with its own', async () => {
+    const store = temporaryStore();
+    const other = createDatabase(store, 'notes_private');
+    await other.write((statement) => void statement('CREATE TABLE notes_private__items (a)'));
+    const database = createDatabase(store, 'notes');
+    expect(() => database.all('SELECT a FROM notes_private__items')).toThrow(expect.objectContaining({ code: 'not_allowed' }));
+    await expect(database.write((statement) => void statement('CREATE TABLE notes_private__more (a)'))).rejects.toMatchObject({
+      code: 'not_allowed',
+    });
+    for (const id of ['notes__private', 'notes_', '_notes', 'no.tes', 'n'.repeat(64)])
+      expect(manifestSchema().safeParse({ id }).success, id).toBe(false);
+    for (const id of ['n', 'notes_2_private', 'n'.repeat(63)]) expect(manifestSchema().safeParse({ id }).success, id).toBe(true);
   });
 
   it('refuses a trigger and a view that reach other tables, when they are used', async () => {
@@ -58,14 +73,14 @@ describe('createDatabase', () => {
     store.migrate('secret', ['CREATE TABLE secret (a); INSERT INTO secret VALUES (42)']);
     const database = createDatabase(store, 'notes');
     await database.write((statement) => {
-      statement('CREATE TABLE notes_mine (a)');
-      statement('CREATE TRIGGER notes_reach AFTER INSERT ON notes_mine BEGIN DELETE FROM secret; END');
-      statement('CREATE VIEW notes_view AS SELECT a FROM secret');
+      statement('CREATE TABLE notes__mine (a)');
+      statement('CREATE TRIGGER notes__reach AFTER INSERT ON notes__mine BEGIN DELETE FROM secret; END');
+      statement('CREATE VIEW notes__view AS SELECT a FROM secret');
     });
-    await expect(database.write((statement) => void statement('INSERT INTO notes_mine VALUES (1)'))).rejects.toMatchObject({
+    await expect(database.write((statement) => void statement('INSERT INTO notes__mine VALUES (1)'))).rejects.toMatchObject({
       code: 'not_allowed',
     });
-    expect(() => database.all('SELECT * FROM notes_view')).toThrow(expect.objectContaining({ code: 'not_allowed' }));
+    expect(() => database.all('SELECT * FROM notes__view')).toThrow(expect.objectContaining({ code: 'not_allowed' }));
     expect(store.all('SELECT a FROM secret')).toMatchObject([{ a: 42 }]);
   });
 

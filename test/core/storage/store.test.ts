@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../../core/storage/open-database.ts';
 import { openStore, type Store } from '../../../core/storage/store.ts';
@@ -16,6 +17,33 @@ const insert = (store: Store, a: number, b = ''): Promise<void> =>
 function numbers(store: Store): unknown[] {
   return store.all('SELECT a FROM t ORDER BY a').map((row) => row.a);
 }
+
+describe('a store and its file', () => {
+  it('acknowledges nothing that would go to a file without a name', async () => {
+    const store = withTable();
+    await insert(store, 1);
+    rmSync(dirname(store.file), { recursive: true });
+    await expect(insert(store, 2)).rejects.toMatchObject({
+      code: 'database_failed',
+      message: expect.stringContaining('removed while it was in use'),
+    });
+    mkdirSync(dirname(store.file));
+    writeFileSync(store.file, '');
+    await expect(insert(store, 3)).rejects.toMatchObject({ message: expect.stringContaining('replaced while it was in use') });
+    await store.close();
+  });
+
+  it('holds everything by itself after it was closed', async () => {
+    const store = withTable();
+    await insert(store, 7);
+    await store.close();
+    const alone = join(temporaryFolder(), 'alone.db');
+    copyFileSync(store.file, alone);
+    const copy = openDatabase(alone);
+    expect(copy.all('SELECT a FROM t').map((row) => row.a)).toEqual([7]);
+    copy.close();
+  });
+});
 
 describe('Store.write', () => {
   it('is committed, for other connections too, when its promise resolves', async () => {
