@@ -1,3 +1,4 @@
+import { createHash, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,7 +9,7 @@ import { isPlainMap } from './plain-data.ts';
 import type { SettingsRecord } from '../settings/settings-file.ts';
 
 /** Raise it when a record's shape or the meaning of a manifest changes: older indexes are then rebuilt. A test pins the manifest's schema to it. */
-export const INDEX_FORMAT = 1;
+export const INDEX_FORMAT = 2;
 
 /** What was read from disk before, under stamps that tell whether it still holds. A cache: it may be deleted at any time. */
 export interface IndexFile {
@@ -35,7 +36,6 @@ export function openIndex(file: string): IndexFile {
   const folders = new Map(Object.entries(content.folders));
   const settings = new Map(Object.entries(content.settings));
   const surfaces = new Map(Object.entries(content.surfaces));
-  const draft = `${file}.${process.pid}`;
   let dirty = diagnostics.length > 0;
   let saving: Promise<Diagnostic | null> = Promise.resolve(null);
 
@@ -46,15 +46,15 @@ export function openIndex(file: string): IndexFile {
   const write = async (): Promise<Diagnostic | null> => {
     if (!dirty) return null;
     dirty = false;
-    const text = JSON.stringify({
-      version: versionOf(),
+    const content = JSON.stringify({
       folders: Object.fromEntries(folders),
       settings: Object.fromEntries(settings),
       surfaces: Object.fromEntries(surfaces),
     });
+    const draft = `${file}.${randomUUID()}`;
     try {
       await mkdir(path.dirname(file), { recursive: true });
-      await writeFile(draft, text); // no fsync: a cache that is lost or torn is rebuilt
+      await writeFile(draft, `{"version":${JSON.stringify(versionOf())},"digest":"${digestOf(content)}"${CONTENT}${content}}`); // no fsync: a cache that is lost or torn is rebuilt
       await rename(draft, file);
       return null;
     } catch (error) {
@@ -94,6 +94,9 @@ export function openIndex(file: string): IndexFile {
   };
 }
 
+/** Stands before the content, whose bytes the digest covers: a file that is well formed but damaged is not believed. */
+const CONTENT = ',"content":';
+
 interface Content {
   readonly folders: Record<string, FolderRecord>;
   readonly settings: Record<string, SettingsRecord>;
@@ -101,6 +104,10 @@ interface Content {
 }
 
 const EMPTY: Content = { folders: {}, settings: {}, surfaces: {} };
+
+function digestOf(content: string): string {
+  return createHash('sha256').update(content).digest('hex');
+}
 
 function versionOf(): string {
   return `${INDEX_FORMAT} ${packageVersion()} node${process.versions.node.split('.', 1)[0]}`;
@@ -115,39 +122,16 @@ function load(file: string): { readonly content: Content; readonly diagnostics: 
     return rebuilt(file, `it cannot be read: ${(error as Error).message}`);
   }
   try {
-    const content: unknown = JSON.parse(text);
-    if (!isContent(content)) return rebuilt(file, 'it is not an index');
-    if (content.version !== versionOf())
-      return rebuilt(file, `it was written by another version (${String(content.version).slice(0, 40)})`);
-    return { content, diagnostics: [] };
+    const whole: unknown = JSON.parse(text);
+    if (!isPlainMap(whole) || typeof whole['version'] !== 'string') return rebuilt(file, 'it is not an index');
+    const { version, digest, content } = whole;
+    if (version !== versionOf()) return rebuilt(file, `it was written by another version (${version.slice(0, 40)})`);
+    const bytes = text.slice(text.indexOf(CONTENT) + CONTENT.length, -1);
+    if (digest !== digestOf(bytes)) return rebuilt(file, 'it is damaged');
+    return { content: content as Content, diagnostics: [] };
   } catch {
     return rebuilt(file, 'it is not JSON'); // torn or edited; nothing in it is worth saving
   }
-}
-
-function isContent(value: unknown): value is Content & { readonly version: unknown } {
-  if (!isPlainMap(value)) return false;
-  const { folders, settings, surfaces } = value;
-  return (
-    isMapOf(folders, isFolderRecord) &&
-    isMapOf(settings, (part) => typeof part['stamp'] === 'string') &&
-    isMapOf(surfaces, (part) => typeof part['key'] === 'string')
-  );
-}
-
-function isFolderRecord(part: Readonly<Record<string, unknown>>): boolean {
-  const { declaration } = part;
-  if (typeof part['stamps'] !== 'string' || !Array.isArray(part['extraAgentKeys']) || !isPlainMap(declaration)) return false;
-  return (
-    typeof declaration['id'] === 'string' &&
-    typeof declaration['digest'] === 'string' &&
-    Array.isArray(declaration['diagnostics']) &&
-    typeof declaration['manifest'] === 'object'
-  );
-}
-
-function isMapOf(value: unknown, check: (part: Readonly<Record<string, unknown>>) => boolean): boolean {
-  return isPlainMap(value) && Object.values(value).every((part) => isPlainMap(part) && check(part));
 }
 
 function rebuilt(file: string, why: string): { readonly content: Content; readonly diagnostics: readonly Diagnostic[] } {

@@ -81,6 +81,38 @@ describe('the persisted index', () => {
     });
   }
 
+  for (const [name, damage] of [
+    ['a manifest of another shape', (text: string) => text.replace(/"manifest":\{.*?\},"diagnostics"/u, '"manifest":{},"diagnostics"')],
+    ['another value', (text: string) => text.replace('main.ts', 'mine.ts')],
+    ['a folder that is gone', (text: string) => text.replace(/"folders":\{.*\},"settings"/u, '"folders":{},"settings"')],
+    ['no digest', (text: string) => text.replace(/"digest":"[0-9a-f]{64}",/u, '')],
+    ['another list of surfaces', (text: string) => text.replace(/"surfaces":\{.*\}\}\}$/u, '"surfaces":[7]}}')],
+  ] as const) {
+    it(`K3 an index that is well formed but has ${name} is rebuilt, and everything is found`, async () => {
+      const { sandbox, first } = await indexed(extension('one'));
+      const file = path.join(sandbox, 'data/.cache/index.json');
+      const text = fs.readFileSync(file, 'utf8');
+      const damaged = damage(text);
+      expect(damaged).not.toBe(text);
+      expect(() => void JSON.parse(damaged)).not.toThrow();
+      fs.writeFileSync(file, damaged);
+      const { order, declarations, diagnostics } = await discoverIn(sandbox);
+      expect(order).toEqual(['one']);
+      expect([...declarations]).toEqual([...first.declarations]);
+      expect(diagnostics).toMatchObject([{ severity: 'info', message: expect.stringContaining('damaged') }]);
+    });
+  }
+
+  it('K3 two writers in a process leave one whole index', async () => {
+    const { sandbox } = await indexed(extension('one'));
+    const [one, two] = [indexIn(sandbox), indexIn(sandbox)];
+    one.putSurface('one', 'k', 'x'.repeat(1_000_000));
+    two.putSurface('one', 'k', 'y');
+    expect(await Promise.all([one.save(), two.save()])).toEqual([null, null]);
+    expect(indexIn(sandbox).diagnostics).toEqual([]);
+    expect(fs.readdirSync(path.dirname(one.file))).toEqual(['index.json']);
+  });
+
   it('K3 an index of another version is rebuilt', async () => {
     const { sandbox } = await indexed(extension('one'));
     const file = path.join(sandbox, 'data/.cache/index.json');
@@ -125,7 +157,7 @@ describe('the persisted index', () => {
   it('pins the schemas: when this fails, raise INDEX_FORMAT and write the new digest here', () => {
     const shapes = [manifestSchema(), settingsSchema()].map((schema) => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
     const digest = createHash('sha256').update(JSON.stringify(shapes, withoutDescriptions)).digest('hex').slice(0, 16);
-    expect([INDEX_FORMAT, digest]).toEqual([1, '7763d575e63c9cdc']);
+    expect([INDEX_FORMAT, digest]).toEqual([2, '0f311d4d56aa60aa']);
   });
 });
 
