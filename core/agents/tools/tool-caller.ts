@@ -5,6 +5,7 @@ import type { JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { needsApproval } from './approval.ts';
 import { decide, digestOf } from './gate.ts';
 import { newId } from '../turn/new-id.ts';
+import { missingTools } from './missing-tools.ts';
 import { resolveTools, type OfferedTool } from './tools.ts';
 import type { TurnDependencies } from '../turn/turn-types.ts';
 
@@ -36,7 +37,10 @@ export function createToolCaller({ registry, extensions, clock }: Dependencies):
         const close = nearest(name, names);
         const cure =
           names.length === 0 ? `give '${agentId}' tools by uses_tools` : `use one of ${(close.length > 0 ? close : names).join(', ')}`;
-        throw new PithError('tool_unknown', `the agent '${agentId}' has no tool '${name}'`, { where: name, cure });
+        throw new PithError('tool_unknown', `the agent '${agentId}' has no tool '${name}'${missingTools(spec, extensions)}`, {
+          where: name,
+          cure,
+        });
       }
       const { extensionId, descriptor } = tool;
       const decision = decide({

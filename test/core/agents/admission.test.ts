@@ -202,3 +202,18 @@ describe('bound skills', () => {
     expect(noticesOf((await world.run('hi')).events)).toEqual([]);
   });
 });
+
+it('K44 a tool that is missing because its extension failed is told as such, to people and to models', async () => {
+  const world = await createWorld({
+    agents: [agent('main', { usesTools: ['mine', 'fine'] })],
+    extensions: { mine: { state: 'failed' }, fine: { tools: { look: {} } } },
+    script: [{ calls: [{ name: 'roll', input: {} }] }, { text: 'ok' }],
+  });
+  const why = /no tool 'roll'.*'mine' failed, and its tools are missing: see 'pith doctor'/u;
+  await expect(world.tools.call('main', 'roll', {}, new AbortController().signal)).rejects.toMatchObject({
+    code: 'tool_unknown',
+    message: expect.stringMatching(why),
+  });
+  await world.run('go');
+  expect(JSON.stringify(world.model.requests[1]?.messages)).toMatch(why);
+});
