@@ -7,6 +7,7 @@ const END_MS = 10_000;
 
 /** Runs the command line of this process and ends it. */
 export async function runProcess(boot: Boot): Promise<void> {
+  keepOutputClean();
   const abort = new AbortController();
   let ended: 'SIGINT' | 'SIGTERM' | 'EPIPE' | undefined;
   const end = (why: NonNullable<typeof ended>) => {
@@ -37,6 +38,12 @@ export async function runProcess(boot: Boot): Promise<void> {
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
   // What an extension left running must not keep a finished command alive.
   process.exit(ended === undefined ? code : ended === 'SIGINT' ? EXIT.interrupted : EXIT.done);
+}
+
+/** Standard output is what the command says, one JSON value perhaps; what extensions print on the side is for people. */
+function keepOutputClean(): void {
+  const aside = console.error.bind(console);
+  console.log = console.info = console.debug = aside;
 }
 
 function flushed(stream: NodeJS.WriteStream): Promise<void> {

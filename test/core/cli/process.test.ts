@@ -69,6 +69,10 @@ describe('the process of a command', () => {
     expect(await ended).toMatchObject({ code: 0, killedBy: null, err: 'stopped\n' });
   });
 
+  it('keeps what extensions print out of what the command says', async () => {
+    expect(await start(program, 'chatty').ended).toMatchObject({ code: 0, out: 'the answer\n', err: 'said aside\nsaid too\nstopped\n' });
+  });
+
   it('reads lines that are piped in until they end', async () => {
     const { child, ended } = start(program, 'echo');
     child.stdin.end('one\ntwo');
