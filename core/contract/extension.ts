@@ -27,7 +27,7 @@ export interface KeyValue {
 export type SqlValue = null | number | bigint | string | Uint8Array;
 export type SqlRow = Record<string, SqlValue>;
 
-/** The tables of one extension in `pith.db`; their names must begin with `<extension id>_`. In process only. */
+/** The tables of one extension in `pith.db`; their names must begin with `<extension id>__`. In process only. */
 export interface Database {
   /** Rows of a query. Positional parameters, as many as the statement has. */
   all(sql: string, ...parameters: SqlValue[]): SqlRow[];

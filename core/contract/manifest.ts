@@ -7,7 +7,13 @@ import { PROTOCOL_IDS } from './protocol.ts';
  * `agent` lets unknown keys through, because extensions own them (`agent_keys`); the host checks that each has an owner.
  */
 export const manifestSchema = once(() => {
-  const id = z.string().regex(/^[a-z][a-z0-9_]{0,62}$/, 'must be snake_case, begin with a letter and have at most 63 characters');
+  const id = z
+    .string()
+    // Two underscores part an id from what follows it: in names of tables and of tools.
+    .regex(
+      /^(?=.{1,63}$)[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/,
+      'must be snake_case with single underscores, begin with a letter and have at most 63 characters',
+    );
   const text = z.string();
   const names = z.array(z.string().min(1)).default([]);
   const envName = z.string().regex(/^[A-Z][A-Z0-9_]*$/, 'must look like OPENAI_API_KEY');

@@ -112,7 +112,7 @@ describe('context', () => {
           return [
             tool('nothing', () => 1),
             tool('write', () => writeFileSync(this.context.dataDirectory + '/x', '1')),
-            tool('keep', async () => { await kv.set('a', { b: 1 }); await database.write((run) => { run('CREATE TABLE owner_t (n INTEGER)'); run('INSERT INTO owner_t VALUES (?)', 7); }); return [await kv.get('a'), database.get('SELECT n FROM owner_t')]; }),
+            tool('keep', async () => { await kv.set('a', { b: 1 }); await database.write((run) => { run('CREATE TABLE owner__t (n INTEGER)'); run('INSERT INTO owner__t VALUES (?)', 7); }); return [await kv.get('a'), database.get('SELECT n FROM owner__t')]; }),
           ];
         }
       }`,
