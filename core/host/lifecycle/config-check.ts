@@ -10,11 +10,34 @@ export function checkConfig(schema: unknown, effective: ExtensionConfig, file: s
   if (!isSchema(schema)) return effective.config;
   const result = schema.safeParse(effective.config);
   if (result.success) return result.data as Readonly<Record<string, unknown>>;
-  const findings = describeIssues(result.error.issues, schema, '').map(({ path, message }) => `${effective.where(path)}: ${message}`);
-  throw new Problem('validate', 'config_invalid', findings.join('; '), {
-    file,
+  const findings = describeIssues(result.error.issues, schema, '').map(({ path, message }) => ({
+    ...placeOf(effective.where(path)),
+    message,
+  }));
+  const [first] = findings;
+  // The failure itself names the first place; the others are told in the message.
+  const texts = findings.map(({ place, name, message }) => `${place === first?.place ? '' : place}${name}: ${message}`);
+  throw new Problem('validate', 'config_invalid', texts.join('; '), {
+    file: first?.file ?? file,
+    line: first?.line,
     cure: "correct it in the settings, or 'config' in the manifest",
   });
+}
+
+interface Place {
+  /** `file:line ` as it stands in a message, or nothing. */
+  readonly place: string;
+  /** The path of the key. */
+  readonly name: string;
+  readonly file?: string;
+  readonly line?: number;
+}
+
+function placeOf(where: string): Place {
+  const [, file, line, name] = /^(.+):(\d+) (\S+)$/u.exec(where) ?? [];
+  return file === undefined || name === undefined
+    ? { place: '', name: where }
+    : { place: `${file}:${line} `, name, file, line: Number(line) };
 }
 
 export interface Finding {

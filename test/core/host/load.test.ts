@@ -238,6 +238,9 @@ describe('what keeps an extension from loading', () => {
     expect(status).toMatchObject({ state: 'failed', code: 'config_invalid', phase: 'validate' });
     expect(status.message).toContain('extensions.checked.limit');
     expect(status.message).toContain("did you mean 'limit'");
+    // One place, which is the right one.
+    expect(status).toMatchObject({ file: expect.stringMatching(/pith\.yaml$/u), line: 3 });
+    expect(status.message?.split(';', 1)[0]).not.toContain('pith.yaml');
     expect((globalThis as { constructedK4?: boolean }).constructedK4).toBeUndefined();
   });
 
