@@ -52,9 +52,13 @@ async function read(directory: string, name: string, digest: string, stamp: Fold
       warning(
         directory,
         name,
-        `the folder has more than ${MAX_FILES} files; changes in the rest are not seen`,
+        `the folder has more than ${MAX_FILES} files; only the first are looked at, so changes in the rest are not seen`,
         'Move what is not source elsewhere',
       ),
+    );
+  for (const link of stamp.strayLinks)
+    found.push(
+      warning(directory, link, 'is a link to a folder elsewhere, which is not looked into', 'Copy the folder, or remove the link'),
     );
   const isBroken = found.some(({ severity }) => severity === 'error');
   const declaration: Omit<Declaration, 'shipped'> = {

@@ -8,11 +8,22 @@ export function sourceDigest(directory: string): string {
   return digestOf(directory, stampFolder(directory).files);
 }
 
-/** As `sourceDigest`, for files that are already known. A file that is gone counts as empty. */
-export function digestOf(directory: string, files: readonly string[]): string {
+/** Sources are small; more is something else that lies beside them. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** As `sourceDigest`, for files that are already known. A file that is gone counts as empty; of one beyond the bytes that are read, size and time count. */
+export function digestOf(directory: string, files: readonly string[], maxBytes = MAX_BYTES): string {
   const hash = createHash('sha256');
+  let left = maxBytes;
   for (const file of files) {
-    const bytes = readOrNothing(path.join(directory, file));
+    const full = path.join(directory, file);
+    const stat = fs.statSync(full, { throwIfNoEntry: false });
+    if (stat !== undefined && stat.size > left) {
+      hash.update(`${file}\0${stat.size}\0${stat.mtimeMs}\0`);
+      continue;
+    }
+    const bytes = readOrNothing(full);
+    left -= bytes.length;
     hash.update(`${file}\0${bytes.length}\0`).update(bytes);
   }
   return hash.digest('hex');

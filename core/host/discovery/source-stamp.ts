@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../system-clock.ts';
+import { AGENT_FILE, MANIFEST_FILE, PROMPT_FILES } from './file-names.ts';
 
 /** What tells one state of a folder's files from another without reading them. */
 export interface FolderStamp {
@@ -10,8 +11,10 @@ export interface FolderStamp {
   readonly files: readonly string[];
   /** Some file was written so recently that a further write could leave the same stamp. */
   readonly fresh: boolean;
-  /** More than `MAX_FILES`: the rest was left out. */
+  /** There are more than `MAX_FILES`: the rest was left out, but for what declares something. */
   readonly truncated: boolean;
+  /** Links to folders elsewhere, which are not followed. */
+  readonly strayLinks: readonly string[];
 }
 
 /** An extension or agent is a few files; a folder with more is something else put there by mistake. */
@@ -19,12 +22,13 @@ export const MAX_FILES = 5000;
 
 /**
  * The state of all files under `directory` except `node_modules`, hidden ones and its `data` folder. Links are followed, each
- * folder once. Throws the file system's error when `directory` itself cannot be read.
+ * folder once; those to folders outside `directory` are not: nothing there can be imported. Throws the file system's error when `directory` itself cannot be read.
  */
 export function stampFolder(directory: string): FolderStamp {
-  const walk: Walk = { lines: [], files: [], newest: 0n, visited: new Set() };
+  const walk: Walk = { root: directory, lines: [], files: [], newest: 0n, visited: new Set(), truncated: false, strayLinks: [] };
   visit(walk, directory, '');
-  return { stamps: walk.lines.join('\n'), files: walk.files, fresh: isFresh(walk.newest), truncated: walk.files.length >= MAX_FILES };
+  const { lines, files, truncated, strayLinks } = walk;
+  return { stamps: lines.join('\n'), files, fresh: isFresh(walk.newest), truncated, strayLinks };
 }
 
 /** The state of one file; null when there is none. Throws other errors of the file system. */
@@ -37,16 +41,23 @@ export function stampFile(file: string): { readonly stamp: string; readonly fres
 const TICK_NS = 20_000_000n;
 
 interface Walk {
+  readonly root: string;
   readonly lines: string[];
   readonly files: string[];
   newest: bigint;
   /** Device and inode of the folders below the first: a link may lead back to one of them. */
   readonly visited: Set<string>;
+  truncated: boolean;
+  readonly strayLinks: string[];
 }
 
 function visit(walk: Walk, directory: string, prefix: string): void {
   for (const name of fs.readdirSync(directory).sort()) {
-    if (walk.files.length >= MAX_FILES) return;
+    if (walk.files.length >= MAX_FILES && !(prefix === '' && DECLARING.has(name))) {
+      walk.truncated = true;
+      if (prefix === '') continue;
+      return;
+    }
     if (name.startsWith('.') || name === 'node_modules' || (prefix === '' && name === 'data')) continue;
     const full = directory + path.sep + name;
     const stat = statOrNothing(full);
@@ -59,9 +70,22 @@ function visit(walk: Walk, directory: string, prefix: string): void {
       const identity = `${stat.dev} ${stat.ino}`;
       if (walk.visited.has(identity)) continue;
       walk.visited.add(identity);
+      if (leadsAway(walk.root, full)) {
+        walk.strayLinks.push(prefix + name);
+        walk.lines.push(`${prefix}${name}\tlink`);
+        continue;
+      }
       visit(walk, full, `${prefix}${name}/`);
     }
   }
+}
+
+const DECLARING: ReadonlySet<string> = new Set([MANIFEST_FILE, AGENT_FILE, ...PROMPT_FILES]);
+
+function leadsAway(root: string, folder: string): boolean {
+  if (!fs.lstatSync(folder).isSymbolicLink()) return false;
+  const relative = path.relative(fs.realpathSync(root), fs.realpathSync(folder));
+  return relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative);
 }
 
 /** Nothing: a link to nowhere or to itself, or a file that is gone since the folder was listed. */
