@@ -1,3 +1,4 @@
+import { clashes } from './clashes.ts';
 import { codeOf, messageOf, PithError } from './contract/errors.ts';
 import type { Diagnostic } from './contract/index.ts';
 import type { AgentRegistry, AgentStatus } from './agents/registry/registry.ts';
@@ -38,7 +39,7 @@ export async function examine({ host, agents, router, findings }: DoctorDependen
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
   );
   const skills = await examineSkills(host);
-  const notes = [...findings(), ...skills.notes];
+  const notes = [...findings(), ...skills.notes, ...(await clashes(host))];
   const failed =
     extensions.some(({ state, phase }) => state === 'failed' || state === 'blocked' || phase === 'reload') || // an edit failed, the version before it runs
     checked.some(({ state, notes: found }) => state === 'failed' || found.some(({ severity }) => severity === 'error')) ||

@@ -1,5 +1,6 @@
 import { testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
+import { extensionFiles, toolExtension } from '../journeys/sandbox-files.ts';
 
 const AGENT = (id: string, model: string) => `id: ${id}\nname: A\nversion: 1.0.0\nagent:\n  description: Answers.\n  model: ${model}\n`;
 
@@ -47,4 +48,28 @@ it('doctor is content with names that are right', async () => {
     files: { 'pith.yaml': 'default_agent: orchestrator\nmodels:\n  fast: openai/x\n  thinking: fast\n' },
   });
   expect(await pith.kernel.doctor()).toMatchObject({ ok: true });
+});
+
+it('doctor notes tools and commands that share a name, and is well with them', async () => {
+  const main = "export default class { getCommands() { return [{ path: 'greet', description: 'x', run: () => 0 }]; } }\n";
+  const commands = [{ path: 'greet', description: 'x' }];
+  await using pith = await testKernel({
+    files: {
+      ...toolExtension('one', 'greet_person', "'a'"),
+      ...toolExtension('two', 'greet_person', "'b'"),
+      ...toolExtension('three', 'wave', "'c'"),
+      ...extensionFiles('first', { provides: ['command'], manifest: { commands }, main }),
+      ...extensionFiles('second', { provides: ['command'], manifest: { commands }, main }),
+    },
+  });
+  const report = await pith.kernel.doctor();
+  expect(report.ok).toBe(true);
+  expect(report.notes).toEqual([
+    expect.objectContaining({
+      severity: 'info',
+      code: 'name_clash',
+      message: expect.stringMatching(/'greet_person' is offered by 'one' and 'two'/u),
+    }),
+    expect.objectContaining({ code: 'name_clash', message: expect.stringMatching(/command 'greet' is declared by 'first' and 'second'/u) }),
+  ]);
 });
