@@ -13,17 +13,10 @@ import type { Clock, Command, Diagnostic, Events, JsonValue, LanguageModel, Tool
 import { examine, type DoctorReport } from './doctor.ts';
 import { createEvents } from './events/bus.ts';
 import { createListenerFailures } from './events/listener-failures.ts';
-import { configOf, enabledBy } from './host/settings/config-of.ts';
-import type { Discovery } from './host/discovery/declaration.ts';
-import { discover } from './host/discovery/discover.ts';
 import { ExtensionHost } from './host/host.ts';
-import { openIndex } from './host/discovery/index-file.ts';
-import { packageRoot } from './host/package-version.ts';
-import type { Prepared } from './host/prepared.ts';
+import { hostOptionsOf, readSandbox, type SandboxReading } from './host/sandbox-reading.ts';
 import { unknownNames } from './host/settings/unknown-names.ts';
-import { loadSettings, type Settings, type SettingsInput } from './host/settings/settings.ts';
-import { logLevelOf } from './host/logger.ts';
-import { sandboxRoots } from './host/discovery/roots.ts';
+import type { Settings, SettingsInput } from './host/settings/settings.ts';
 import { createScope } from './host/lifecycle/scope.ts';
 import { systemClock } from './host/system-clock.ts';
 import { probePort } from './models/port.ts';
@@ -94,23 +87,16 @@ const TURNS: InjectionToken<Turns> = Symbol('turns');
 const TURN_DEPENDENCIES: InjectionToken<TurnDependencies> = Symbol('turn dependencies');
 const TOOL_CALLER: InjectionToken<ToolCaller> = Symbol('tool caller');
 
-/** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. */
-export async function createKernel(options: KernelOptions, prepared?: Prepared): Promise<Kernel> {
+/** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. `known`: the same sandbox, read a moment ago with the same options. */
+export async function createKernel(options: KernelOptions, known?: SandboxReading): Promise<Kernel> {
   const { sandbox, env = process.env, clock = systemClock(), model } = options;
   const container = root.createChildContainer();
-  const installation = packageRoot();
-  const home = options.home === undefined ? os.homedir() : options.home;
   const listenerFailures = createListenerFailures();
   const events = createEvents(listenerFailures);
 
-  const dataDirectory = env['PITH_DATA_DIR'] ?? path.join(sandbox, 'data');
-  const index = prepared?.index ?? openIndex(path.join(dataDirectory, '.cache', 'index.json'));
-  const { settings, diagnostics } =
-    prepared?.loaded ?? (await loadSettings({ sandbox, home: home ?? undefined, env, flags: options.flags, index }));
-  let seen = prepared?.discovery;
-  const roots = sandboxRoots(sandbox, installation, options.shipped ?? true);
-  let discovery: Discovery | undefined;
-
+  const { home = os.homedir(), flags, shipped } = options;
+  const reading = known ?? (await readSandbox({ sandbox, env, home: home ?? undefined, flags, shipped }));
+  const { settings, diagnostics, index } = reading;
   const scope = createScope(clock);
 
   /** Made when it is first asked for, released when the kernel stops, newest first. */
@@ -132,22 +118,10 @@ export async function createKernel(options: KernelOptions, prepared?: Prepared):
   lazily(THREADS, () => createThreads(get(STORE), clock));
 
   const host = await ExtensionHost.create({
-    sandbox,
-    dataDirectory: settings.data_dir,
-    packageRoot: installation,
-    discover: async () => {
-      discovery = seen ?? (await discover({ roots, agentPaths: settings.agents.paths, index, isEnabled: enabledBy(settings) }));
-      seen = undefined; // the next look is a new one
-      return discovery;
-    },
-    configOf: (declaration) => configOf(declaration, settings),
-    watched: roots.flatMap(({ directory }) => [path.join(directory, 'extensions'), path.join(directory, 'agents')]),
-    index,
+    ...hostOptionsOf(reading),
     clock,
     events,
-    env,
     wire: options.wire,
-    logLevel: logLevelOf(env['PITH_LOG']),
     keyValue: (extensionId) => createKeyValue(get(STORE), extensionId),
     database: (extensionId) => createDatabase(get(STORE), extensionId),
     agents: {
@@ -188,8 +162,8 @@ export async function createKernel(options: KernelOptions, prepared?: Prepared):
   }));
   lazily(TURNS, () => createTurns(get(TURN_DEPENDENCIES)));
   lazily(TOOL_CALLER, () => createToolCaller({ registry: get(AGENTS), extensions: host, clock }));
-  host.onChange((ids) => {
-    get(AGENTS).invalidate([...ids]);
+  host.onChange(() => {
+    get(AGENTS).invalidate();
     get(ROUTER).invalidate();
   });
 
@@ -202,8 +176,8 @@ export async function createKernel(options: KernelOptions, prepared?: Prepared):
   const findings = () =>
     host.withoutSecrets([
       ...diagnostics,
-      ...(discovery?.diagnostics ?? []),
-      ...unknownNames(settings, { ids: discovery?.declarations.keys() ?? [], agents: host.agents(), router: get(ROUTER) }),
+      ...host.discovery.diagnostics,
+      ...unknownNames(settings, { ids: host.discovery.declarations.keys(), agents: host.agents(), router: get(ROUTER) }),
       ...listenerFailures.diagnostics(),
     ]);
 

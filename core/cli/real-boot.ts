@@ -46,5 +46,5 @@ function withheldBy(extensions: readonly ExtensionStatus[]): readonly WithheldCo
 
 async function makeKernel({ sandbox, env, flags }: Target, host: Promise<LightHost> | undefined): Promise<Kernel> {
   const [{ createKernel }, { kernelCommands }] = await Promise.all([import('../kernel.ts'), import('./commands/index.ts')]);
-  return createKernel({ sandbox, env, flags: { ...flags }, commands: kernelCommands }, (await host)?.prepared);
+  return createKernel({ sandbox, env, flags: { ...flags }, commands: kernelCommands }, (await host)?.reading);
 }

@@ -38,7 +38,7 @@ export interface SettingsOptions {
   readonly flags?: SettingsInput | undefined;
   readonly index: IndexFile;
   /** What relative paths of flags and environment are relative to; default: the process's. */
-  readonly workingDirectory?: string;
+  readonly workingDirectory?: string | undefined;
 }
 
 /** Defaults < `~/.pith/config.yaml` < `sandbox/pith.yaml` < `PITH_*` < flags. Never rejects: what is wrong is left out and reported. */
@@ -84,6 +84,11 @@ export function settingName(settings: Settings, dotted: string): string {
   return dotted;
 }
 
+/** A path of the settings: relative to `base` (default: the process's directory), or to the home folder where it begins with `~/`. */
+export function absolutePath(given: string, base: string = process.cwd(), home?: string): string {
+  return home !== undefined && /^~(?=$|[/\\])/.test(given) ? path.join(home, given.slice(1)) : path.resolve(base, given);
+}
+
 function pathsOf(value: PlainMap, prefix = ''): string[] {
   return Object.entries(value).flatMap(([key, part]) => {
     const dotted = `${prefix}${key}`;
@@ -94,8 +99,7 @@ function pathsOf(value: PlainMap, prefix = ''): string[] {
 
 function absolute(layer: PlainMap, base: string, home: string | undefined): PlainMap {
   const { data_dir, agents } = layer as SettingsInput;
-  const resolve = (given: string) =>
-    home !== undefined && /^~(?=$|[/\\])/.test(given) ? path.join(home, given.slice(1)) : path.resolve(base, given);
+  const resolve = (given: string) => absolutePath(given, base, home);
   return {
     ...layer,
     ...(data_dir === undefined ? {} : { data_dir: resolve(data_dir) }),

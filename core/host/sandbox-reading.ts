@@ -1,0 +1,68 @@
+import path from 'node:path';
+import type { Diagnostic } from '../contract/diagnostic.ts';
+import type { Discovery } from './discovery/declaration.ts';
+import { discover } from './discovery/discover.ts';
+import { openIndex, type IndexFile } from './discovery/index-file.ts';
+import { sandboxRoots } from './discovery/roots.ts';
+import type { HostOptions } from './host-options.ts';
+import { logLevelOf } from './logger.ts';
+import { packageRoot } from './package-version.ts';
+import { configOf, enabledBy } from './settings/config-of.ts';
+import { likelyDataDirectory } from './settings/likely-data-directory.ts';
+import { loadSettings, type Settings, type SettingsOptions } from './settings/settings.ts';
+
+export interface SandboxOptions extends Omit<SettingsOptions, 'index'> {
+  /** False: without what ships with Pith. Default true. */
+  readonly shipped?: boolean;
+}
+
+/** A sandbox's settings, and the index in its data directory. */
+export interface SandboxReading {
+  readonly options: SandboxOptions;
+  readonly index: IndexFile;
+  readonly settings: Settings;
+  /** Of the settings. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** What the folders declared a moment ago, where somebody has looked: the first look takes it. */
+  readonly discovery?: Discovery;
+}
+
+/** Reads the settings of a sandbox. Never rejects. */
+export async function readSandbox(options: SandboxOptions): Promise<SandboxReading> {
+  let index = openIndex(indexIn(likelyDataDirectory(options)));
+  let loaded = await loadSettings({ ...options, index });
+  const file = indexIn(loaded.settings.data_dir);
+  if (index.file !== file) {
+    index = openIndex(file);
+    loaded = await loadSettings({ ...options, index });
+  }
+  return { options, index, ...loaded };
+}
+
+type OfTheSandbox = 'sandbox' | 'dataDirectory' | 'packageRoot' | 'discover' | 'configOf' | 'watched' | 'index' | 'env' | 'logLevel';
+
+/** What a host over this sandbox is made of, whoever makes it. */
+export function hostOptionsOf({ options, index, settings, discovery }: SandboxReading): Pick<HostOptions, OfTheSandbox> {
+  const installation = packageRoot();
+  const roots = sandboxRoots(options.sandbox, installation, options.shipped ?? true);
+  let known = discovery;
+  return {
+    sandbox: options.sandbox,
+    dataDirectory: settings.data_dir,
+    packageRoot: installation,
+    discover: async () => {
+      const found = known ?? (await discover({ roots, agentPaths: settings.agents.paths, index, isEnabled: enabledBy(settings) }));
+      known = undefined; // the next look is a new one
+      return found;
+    },
+    configOf: (declaration) => configOf(declaration, settings),
+    watched: roots.flatMap(({ directory }) => [path.join(directory, 'extensions'), path.join(directory, 'agents')]),
+    index,
+    env: options.env,
+    logLevel: logLevelOf(options.env['PITH_LOG']),
+  };
+}
+
+function indexIn(dataDirectory: string): string {
+  return path.join(dataDirectory, '.cache', 'index.json');
+}

@@ -1,0 +1,111 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openLightHost } from '../../../core/cli/light-host.ts';
+import { readSandbox } from '../../../core/host/sandbox-reading.ts';
+import type * as yamlDocument from '../../../core/host/discovery/yaml-document.ts';
+import { createKernel } from '../../../core/kernel.ts';
+import { extension, folderWith } from './sandbox-folder.ts';
+
+const parse = vi.fn();
+vi.mock('../../../core/host/discovery/yaml-document.ts', async (original) => {
+  const real = await original<typeof yamlDocument>();
+  return { ...real, parseYaml: (...given: Parameters<typeof real.parseYaml>) => (parse(), real.parseYaml(...given)) };
+});
+
+interface Given {
+  readonly yaml?: string;
+  readonly home?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly flags?: { readonly data_dir: string };
+}
+
+/** A sandbox in a folder with a home, and from where in that folder things are asked. */
+function given({ yaml = '', home = '', env = {}, flags }: Given = {}) {
+  const root = folderWith({ 'sandbox/pith.yaml': yaml, 'home/.pith/config.yaml': home, 'here/.keep': '', ...sandboxed(extension('one')) });
+  return {
+    root,
+    sandbox: path.join(root, 'sandbox'),
+    home: path.join(root, 'home'),
+    env,
+    flags,
+    workingDirectory: path.join(root, 'here'),
+  };
+}
+
+describe('the data directory', () => {
+  it.each<[string, Given, string]>([
+    ['the default', {}, 'sandbox/data'],
+    ['an empty variable', { env: { PITH_DATA_DIR: '' } }, 'sandbox/data'],
+    ['a variable below the home folder', { env: { PITH_DATA_DIR: '~/d' } }, 'home/d'],
+    ['a relative variable', { env: { PITH_DATA_DIR: 'd' } }, 'here/d'],
+    ['the settings', { yaml: 'data_dir: state # here\n' }, 'sandbox/state'],
+    ['the settings, in quotes', { yaml: 'default_agent: x\ndata_dir: "the state"\n' }, 'sandbox/the state'],
+    ['the settings, as nobody writes it', { yaml: '? data_dir\n: &x >-\n  state\n' }, 'sandbox/state'],
+    ['a comment', { yaml: '# data_dir: state\nskills:\n  data_dir: x\n' }, 'sandbox/data'],
+    ["the user's settings", { home: 'data_dir: ~/mine\n' }, 'home/mine'],
+    ['the settings above those of the user', { home: 'data_dir: mine\n', yaml: 'data_dir: state\n' }, 'sandbox/state'],
+    ['a flag above all', { yaml: 'data_dir: state\n', env: { PITH_DATA_DIR: '/x' }, flags: { data_dir: 'flagged' } }, 'here/flagged'],
+  ])('K7 holds the index too, by one rule: %s', async (_name, what, expected) => {
+    const options = given(what);
+    const { settings, index } = await readSandbox(options);
+    expect(path.relative(options.root, settings.data_dir)).toBe(expected);
+    expect(path.relative(options.root, index.file)).toBe(`${expected}/.cache/index.json`);
+  });
+
+  it('K7 costs no parsing when nothing has changed, wherever it is', async () => {
+    const options = given({ yaml: "data_dir: 'state'\n" });
+    await (await readSandbox(options)).index.save();
+    await new Promise((resolve) => setTimeout(resolve, 30)); // file times move in steps: younger files are read again
+    await (await readSandbox(options)).index.save();
+    parse.mockClear();
+    await readSandbox(options);
+    expect(parse).not.toHaveBeenCalled();
+  });
+
+  it('K7 takes all that a kernel and a command without one write', async () => {
+    const { root, sandbox, home, env } = given({ yaml: 'data_dir: state\n' });
+    const kernel = await createKernel({ sandbox, env, home, shipped: false });
+    await kernel.extensions.activateAll();
+    await kernel.stop();
+    vi.stubEnv('HOME', home);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const light = await openLightHost({ sandbox, env, flags: {} });
+    light.extensions.commandContext('one').logger.info('here');
+    await light.stop();
+    expect(fs.readdirSync(path.join(root, 'sandbox')).sort()).toEqual(['extensions', 'pith.yaml', 'state']);
+    expect(fs.readFileSync(path.join(sandbox, 'state/.cache/index.json'), 'utf8')).toContain('extensions/one');
+  });
+});
+
+describe('what a command without a kernel has read', () => {
+  it('K2 a kernel takes over, and what it learns about extensions is kept', async () => {
+    const { sandbox, env } = given();
+    fs.writeFileSync(path.join(sandbox, 'extensions/one/main.ts'), GREETING);
+    const light = await openLightHost({ sandbox, env, flags: {} });
+    const kernel = await createKernel({ sandbox, env }, light.reading);
+    expect(kernel.extensions.discovery).toBe(light.reading.discovery);
+    await kernel.extensions.activate('one');
+    await kernel.stop();
+    await light.stop();
+    expect(fs.readFileSync(path.join(sandbox, 'data/.cache/index.json'), 'utf8')).toContain('Greets from one.');
+  });
+
+  it('K62 logs as much as PITH_LOG says', async () => {
+    const { sandbox } = given();
+    const light = await openLightHost({ sandbox, env: { PITH_LOG: 'debug' }, flags: {} });
+    light.extensions.commandContext('one').logger.debug('a detail');
+    await light.stop();
+    expect(fs.readFileSync(path.join(sandbox, 'data/logs/pith.log'), 'utf8')).toContain('a detail');
+  });
+});
+
+const GREETING = `import { defineTool, z } from 'pith';
+export default class {
+  getTools() { return [defineTool({ name: 'greet', description: 'Greets from one.', input: z.object({}), effect: 'read', execute: () => 'hi' })]; }
+}
+`;
+
+function sandboxed(files: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).map(([file, text]) => [`sandbox/${file}`, text]));
+}
