@@ -148,9 +148,10 @@ function collect(node: Node, names: Set<string>): void {
   if (node.typename === 'Set' && isNode(node.body)) collect(node.body, names);
 }
 
+/** Never those that every object has, such as `valueOf`: nothing may make them known. */
 function namesOf(node: Node | null | undefined): readonly string[] {
   if (!node) return [];
-  if (node.typename === 'Symbol') return [String(node.value)];
+  if (node.typename === 'Symbol') return String(node.value) in Object.prototype ? [] : [String(node.value)];
   if (node.typename === 'Pair') return namesOf(node.key as Node);
   return (node.children ?? []).flatMap(namesOf);
 }

@@ -1,5 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/index.ts';
+import type { TemplateEngine } from './template-engine.ts';
 
 /** The six variables of a prompt template. */
 export interface PromptVariables {
@@ -21,9 +22,9 @@ export function isTemplate(text: string): boolean {
 /** Findings of a prompt before it is ever rendered: syntax, unknown symbols and filters, unbound skills. */
 export async function checkPrompt(text: string, file: string | null, skills: readonly string[]): Promise<readonly Diagnostic[]> {
   if (!isTemplate(text) || simple(text, (name, key) => isKnown(name, key, skills))) return [];
-  const [{ environment, parse }, { findSymbols }] = await Promise.all([engine(), import('./prompt-symbols.ts')]);
+  const [{ filters, tests, parse }, { findSymbols }] = await Promise.all([engine(), import('./prompt-symbols.ts')]);
   try {
-    return findSymbols(parse(text), { file, skills, filters: Object.keys(environment.filters), tests: Object.keys(environment.tests) });
+    return findSymbols(parse(text), { file, skills, filters, tests });
   } catch (error) {
     const { message, line, column } = located(error);
     return [
@@ -44,9 +45,9 @@ export async function checkPrompt(text: string, file: string | null, skills: rea
 export async function renderPrompt(text: string, file: string | null, variables: PromptVariables): Promise<string> {
   const plain = simple(text, (name, key) => valueOf(variables, name, key) !== undefined);
   if (plain) return plain.map((part) => (typeof part === 'string' ? part : valueOf(variables, ...part))).join('');
-  const { environment } = await engine();
+  const { render } = await engine();
   try {
-    return environment.renderString(text, { ...variables });
+    return render(text, { ...variables });
   } catch (error) {
     const { message, line } = located(error);
     const where = file === null ? undefined : line === undefined ? file : `${file}:${line}`;
@@ -89,61 +90,9 @@ function valueOf(variables: PromptVariables, name: string, key: string | undefin
   return typeof found === 'string' ? found : undefined;
 }
 
-interface Environment {
-  readonly filters: Record<string, unknown>;
-  readonly tests: Record<string, unknown>;
-  renderString(text: string, variables: object): string;
-}
-
-interface Engine {
-  readonly environment: Environment;
-  parse(text: string): unknown;
-}
-
-let loading: Promise<Engine> | undefined;
-
 /** Loaded with the first template: agents without one never pay for it. */
-function engine(): Promise<Engine> {
-  return (loading ??= load());
-}
-
-async function load(): Promise<Engine> {
-  const module = (await import('nunjucks')) as unknown as { default: Nunjucks };
-  const nunjucks = module.default;
-  guardMembers(nunjucks.runtime);
-  const environment = new nunjucks.Environment([], { autoescape: false, throwOnUndefined: true });
-  return { environment, parse: (text) => nunjucks.parser.parse(text) };
-}
-
-interface Runtime {
-  memberLookup(target: unknown, key: unknown): unknown;
-}
-
-interface Nunjucks {
-  readonly runtime: Runtime;
-  readonly parser: { parse(text: string): unknown };
-  readonly Environment: new (loaders: [], options: { autoescape: boolean; throwOnUndefined: boolean }) => Environment;
-}
-
-const FORBIDDEN = new Set([
-  '__proto__',
-  'constructor',
-  'prototype',
-  '__defineGetter__',
-  '__defineSetter__',
-  '__lookupGetter__',
-  '__lookupSetter__',
-]);
-
-/** Templates reach data only: neither prototypes nor what lies behind functions. */
-function guardMembers(runtime: Runtime): void {
-  const lookup = runtime.memberLookup.bind(runtime);
-  runtime.memberLookup = (target, key) => {
-    if (typeof target === 'function') return undefined;
-    // A key object could answer differently on each look, so only its text is used from here on.
-    const name = typeof key === 'number' || typeof key === 'symbol' ? key : String(key);
-    return typeof name === 'symbol' || (typeof name === 'string' && FORBIDDEN.has(name)) ? undefined : lookup(target, name);
-  };
+async function engine(): Promise<TemplateEngine> {
+  return (await import('./template-engine.ts')).templateEngine();
 }
 
 function located(error: unknown): { message: string; line?: number; column?: number } {
