@@ -128,6 +128,13 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/model.ts')).showModel,
   },
   {
+    path: 'settings',
+    description: 'Show which settings are set where, and what is wrong with them',
+    only: 'chat',
+    needs: 'kernel',
+    load: async () => (await import('./commands/settings.ts')).showSettings,
+  },
+  {
     path: 'doctor',
     description: 'Say what loaded, what failed and why, and what to do',
     needs: 'kernel',

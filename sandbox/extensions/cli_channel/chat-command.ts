@@ -30,6 +30,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       const resume = input.options['resume'] === true;
       if (io.interactive && prompt === undefined)
         return chatInteractively({ context, opening, resume, terminal: terminal(), terminals, io }, signal);
+      if (!io.quiet) for (const note of opening.notes) io.error(note);
       return chatThroughPipe(
         { context, opening, resume, messages: typeof prompt === 'string' ? [prompt] : resume ? [] : io.input, terminal: terminal(), io },
         signal,

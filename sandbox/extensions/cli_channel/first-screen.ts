@@ -1,13 +1,15 @@
 import type pc from 'picocolors';
-import { messageOf, type Command } from 'pith';
+import { messageOf, type Command, type Failure } from 'pith';
 import type { Conversation } from './conversation.ts';
 import { clean } from './markdown-stream.ts';
-import type { PastMessage } from './opening.ts';
+import { findingsOf } from './findings.ts';
+import type { Opening, PastMessage } from './opening.ts';
 import { fields, query, text } from './query.ts';
 
 type Colours = ReturnType<typeof pc.createColors>;
 
 const LONGEST = 600;
+const MOST_FINDINGS = 5;
 
 /** Who answers, by which model, how to leave; and how to connect a model where none is. */
 export async function firstScreen(
@@ -26,6 +28,25 @@ const CONNECT = [
   'To connect one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or for another',
   'server OPENAI_BASE_URL and PITH_MODEL=openai/<model>, and start again.',
 ].join('\n');
+
+/** Which conversation this is, where that was decided for the person, and what is wrong in the settings: a line each. */
+export async function openingLines(
+  { notes }: Pick<Opening, 'notes'>,
+  commands: readonly Command[],
+  columns: number,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const findings = await findingsOf(commands, signal).catch(() => []); // /settings says why
+  const lines = findings.slice(0, MOST_FINDINGS).map(({ line }) => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line));
+  const more = findings.length > lines.length ? `${findings.length - lines.length} more; ` : '';
+  return [...notes, ...lines, ...(lines.length === 0 ? [] : [`${more}see /settings`]), ...(notes.length + lines.length > 0 ? [''] : [])];
+}
+
+/** An edit that could not be taken while the conversation goes on. */
+export function reloadLine({ extensionId, message, file, line, cure }: Failure): string {
+  const place = file === undefined ? '' : ` ${file}${line === undefined ? '' : `:${line}`}`;
+  return clean(`${extensionId}${place}: ${message}${cure === undefined ? '' : `; ${cure}`}`);
+}
 
 /** The conversation so far, shortened. */
 export function pastLines(past: readonly PastMessage[], colour: Colours): readonly string[] {

@@ -3,7 +3,7 @@ import pc from 'picocolors';
 import { messageOf, type CommandIO } from 'pith';
 import { completeLine } from './completion.ts';
 import type { ChatContext } from './conversation.ts';
-import { firstScreen, pastLines } from './first-screen.ts';
+import { firstScreen, openingLines, pastLines, reloadLine } from './first-screen.ts';
 import { HistoryFile } from './history-file.ts';
 import { LineEditor } from './line-editor.ts';
 import type { Opening } from './opening.ts';
@@ -11,6 +11,8 @@ import { SlashCommands } from './slash-commands.ts';
 import { widthOf, type Terminal } from './terminal.ts';
 import type { Terminals } from './terminals.ts';
 import { TurnView } from './turn-view.ts';
+import { typedHints } from './typed-hints.ts';
+import { wrapLines } from './wrap-lines.ts';
 
 export interface InteractiveChat {
   readonly context: ChatContext;
@@ -26,12 +28,14 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const { context, opening, terminal, terminals, io } = chat;
   const { conversation } = opening;
   const colour = pc.createColors(io.colour);
-  const write = (text: string) => void terminal.output.write(`${text}\n`);
+  const write = (text: string) => void terminal.output.write(`${wrapLines(text, widthOf(terminal))}\n`);
   const slash = new SlashCommands(context, conversation);
   const history = new HistoryFile(join(context.dataDirectory, 'history'), (error) =>
     context.logger.warn('history not kept', { reason: messageOf(error) }),
   );
-  const view = new TurnView({ terminal, clock: context.clock, colour: io.colour, quiet: io.quiet });
+  let paths: readonly string[] = [];
+  const hint = (text: string) => typedHints(text, paths);
+  const view = new TurnView({ terminal, clock: context.clock, colour: io.colour, quiet: io.quiet, hint });
   let turn: AbortController | null = null;
   let warned = false;
 
@@ -61,6 +65,18 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
       editor.again();
     },
   });
+  const untold: string[] = [];
+  const tell = () => {
+    for (const text of untold.splice(0)) write(colour.yellow(text));
+  };
+  const offReloads = context.events.handle('extension.failed', (failure) => {
+    if (failure.phase !== 'reload') return;
+    untold.push(reloadLine(failure));
+    if (turn !== null) return; // it would tear the answer
+    write('');
+    tell();
+    editor.again();
+  });
   const slashIO = (): CommandIO => ({
     ...io,
     print: write,
@@ -77,6 +93,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     } finally {
       turn = null;
       warned = false;
+      tell();
     }
   };
   const say = async (text: string | null, abort: AbortSignal) => {
@@ -85,7 +102,10 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   };
 
   try {
-    write(await firstScreen(conversation, await slash.all(), colour, signal));
+    const commands = await slash.all();
+    paths = commands.map(({ path }) => path);
+    write(await firstScreen(conversation, commands, colour, signal));
+    if (!io.quiet) for (const line of await openingLines(opening, commands, widthOf(terminal), signal)) write(colour.dim(line));
     for (const line of pastLines(opening.past, colour)) write(line);
     if (chat.resume) await run((abort) => say(null, abort));
     while (!slash.left && !signal.aborted) {
@@ -97,6 +117,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     }
   } finally {
     signal.removeEventListener('abort', leave);
+    offReloads();
     closeTerminal();
     editor.close();
     await history.close();

@@ -70,7 +70,14 @@ export class LineEditor {
   #keypress = (_text: string | undefined, key: { readonly name?: string } | undefined): void => {
     if (key?.name === 'paste-start') this.#pasting = true;
     if (key?.name === 'paste-end') this.#pasting = false;
+    if (key?.name === 'up') this.#stayAtOldest();
   };
+
+  /** Node goes one step past the oldest line, to an empty one. */
+  #stayAtOldest(): void {
+    const { history, historyIndex } = this.#lines as Interface & { readonly history?: readonly string[]; readonly historyIndex?: number };
+    if (history !== undefined && history.length > 0 && historyIndex === history.length) this.#lines.write(null, { name: 'down' });
+  }
 
   #line(line: string): void {
     if (this.#pasting) return void this.#pasted.push(line);
@@ -102,7 +109,7 @@ export class LineEditor {
     this.#closed = true;
     this.options.terminal.input.off('keypress', this.#keypress);
     this.#unlisten();
-    this.options.terminal.output.write(PASTE_OFF);
+    this.options.terminal.output.write(this.#waiting ? `${PASTE_OFF}\n` : PASTE_OFF); // what comes next begins a line
     this.#waiting?.(null);
     this.#waiting = null;
   }

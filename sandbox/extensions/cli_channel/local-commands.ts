@@ -2,6 +2,7 @@ import type { Command, CommandIO } from 'pith';
 import type { Conversation } from './conversation.ts';
 import { readThread } from './opening.ts';
 import { fields, query, text } from './query.ts';
+import { wrapLines } from './wrap-lines.ts';
 
 export interface LocalScope {
   readonly conversation: Conversation;
@@ -28,7 +29,11 @@ export function localCommands({ conversation, found, all, leave }: LocalScope): 
             ] as const,
         );
         const width = Math.max(...rows.map(([left]) => left.length));
-        for (const [left, right] of rows) io.print(`  ${left.padEnd(width)}  ${right}`);
+        const room = Math.max(20, io.columns - width - 4);
+        for (const [left, right] of rows) {
+          const wrapped = io.interactive ? wrapLines(right, room).replaceAll('\n', `\n${' '.repeat(width + 4)}`) : right;
+          io.print(`  ${left.padEnd(width)}  ${wrapped}`);
+        }
       },
     },
     {

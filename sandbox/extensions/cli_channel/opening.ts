@@ -1,5 +1,6 @@
 import { codeOf, PithError, type Command, type CommandInput } from 'pith';
 import { Conversation, type ChatContext } from './conversation.ts';
+import { findingsOf } from './findings.ts';
 import { fields, list, query, text } from './query.ts';
 
 export interface PastMessage {
@@ -11,9 +12,12 @@ export interface Opening {
   readonly conversation: Conversation;
   /** The last messages of the thread, oldest first. */
   readonly past: readonly PastMessage[];
+  /** What was decided for the person: another conversation than they may think. */
+  readonly notes: readonly string[];
 }
 
 const SHOWN = 6;
+const THREAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
 
 /** Who talks with whom where: from the options, the thread's own agent, the default agent. */
 export async function openConversation(
@@ -22,15 +26,28 @@ export async function openConversation(
   input: CommandInput,
   signal: AbortSignal,
 ): Promise<Opening> {
-  const named = input.options['thread'];
-  const threadId = typeof named === 'string' ? named : input.options['resume'] === true ? await latestThread(commands, signal) : undefined;
+  const named = threadNamed(input);
+  const resume = input.options['resume'] === true;
+  const threadId = named ?? (resume ? await latestThread(commands, signal) : undefined);
   const thread = threadId === undefined ? null : await readThread(commands, threadId, signal);
+  if (resume && thread === null)
+    throw new PithError('thread_unknown', `nothing to resume: there is no conversation '${threadId}'`, { cure: 'see: pith threads list' });
   const asked = input.options['agent'];
   const agentId = (typeof asked === 'string' ? asked : undefined) ?? thread?.agentId ?? (await defaultAgent(context, commands, signal));
   const model = input.options['model'];
   const conversation = new Conversation(context, { agentId, threadId, model: typeof model === 'string' ? model : undefined });
   conversation.begun = thread !== null;
-  return { conversation, past: thread?.past ?? [] };
+  const notes =
+    named === undefined ? (resume ? [`continuing conversation ${threadId}`] : []) : thread === null ? [`new conversation ${named}`] : [];
+  return { conversation, past: thread?.past ?? [], notes };
+}
+
+function threadNamed(input: CommandInput): string | undefined {
+  const named = input.options['thread'];
+  if (typeof named !== 'string' || THREAD_ID.test(named)) return typeof named === 'string' ? named : undefined;
+  throw new PithError('usage', `wrong use of --thread: '${named.slice(0, 80)}' cannot name a conversation`, {
+    cure: 'use up to 64 letters, digits, dots, dashes and underscores, with a letter or digit first',
+  });
 }
 
 /** null: nothing was said in it yet. */
@@ -63,7 +80,12 @@ async function latestThread(commands: readonly Command[], signal: AbortSignal): 
 
 async function defaultAgent(context: ChatContext, commands: readonly Command[], signal: AbortSignal): Promise<string> {
   const agents = list(await query(commands, ['agents', 'list'], signal)).map(fields);
-  const id = text((agents.find((agent) => agent['default'] === true) ?? agents[0])?.['id']) ?? (await context.agents.list())[0]?.id;
+  const chosen = agents.find((agent) => agent['default'] === true);
+  if (chosen === undefined) {
+    const wrong = (await findingsOf(commands, signal)).find(({ code }) => code === 'agent_unknown');
+    if (wrong !== undefined) throw new PithError('agent_unknown', wrong.line);
+  }
+  const id = text((chosen ?? agents[0])?.['id']) ?? (await context.agents.list())[0]?.id;
   if (id === undefined)
     throw new PithError('agent_unknown', 'there is no agent to talk with', {
       cure: 'add one as sandbox/agents/<id>/manifest.yaml, or make a sandbox with pith init',

@@ -3,6 +3,7 @@ import type { ChatContext, Conversation } from './conversation.ts';
 import { errorLine } from './error-line.ts';
 import { findCommands } from './found-commands.ts';
 import { localCommands } from './local-commands.ts';
+import { typedHints } from './typed-hints.ts';
 
 /** What is typed with a slash: the commands of the command line, and those that belong to the conversation itself. */
 export class SlashCommands {
@@ -21,13 +22,16 @@ export class SlashCommands {
 
   /** Returns the exit code; what goes wrong is told on the error stream. */
   async run(line: string, io: CommandIO, signal: AbortSignal): Promise<number> {
+    let paths: readonly string[] = [];
+    const error = (text: string) => io.error(typedHints(text, paths));
     try {
       const commands = await this.all();
-      const words = splitWords(line.trim().slice(1));
+      paths = commands.map(({ path }) => path);
+      const { words, json } = takeJson(splitWords(line.trim().slice(1)));
       const { command, rest } = find(commands, words.length === 0 || words[0] === '?' ? ['help'] : words);
-      return (await command.run(parseCommandInput(command, rest), io, signal)) ?? 0;
-    } catch (error) {
-      io.error(errorLine(error));
+      return (await command.run(parseCommandInput(command, rest), json ? asJson({ ...io, error }) : { ...io, error }, signal)) ?? 0;
+    } catch (failure) {
+      error(errorLine(failure));
       return 1;
     }
   }
@@ -39,6 +43,25 @@ export class SlashCommands {
     const names = new Set(local.map(({ path }) => path));
     return [...local, ...found.filter(({ path }) => !names.has(path))].sort((a, b) => (a.path < b.path ? -1 : 1));
   }
+}
+
+/** `--json` is an option of every command, as on the command line. */
+function takeJson(typed: readonly string[]): { readonly words: readonly string[]; readonly json: boolean } {
+  const end = typed.indexOf('--');
+  const words = typed.filter((word, index) => word !== '--json' || (end >= 0 && index > end));
+  return { words, json: words.length < typed.length };
+}
+
+function asJson(io: CommandIO): CommandIO {
+  if (io.wantsJson) return io;
+  return {
+    ...io,
+    print: () => undefined,
+    json: (value) => io.print(JSON.stringify(value)),
+    interactive: false,
+    wantsJson: true,
+    colour: false,
+  };
 }
 
 /** A group alone (`/skills`) means its list. Throws `command_unknown` with the nearest names. */

@@ -4,6 +4,7 @@ import { clean, MarkdownStream } from './markdown-stream.ts';
 import { Spinner } from './spinner.ts';
 import { endingLine, stepLine, type StepTimes } from './step-line.ts';
 import { widthOf, type Terminal } from './terminal.ts';
+import { wrapLines } from './wrap-lines.ts';
 
 export interface ViewOptions {
   readonly terminal: Terminal;
@@ -11,6 +12,8 @@ export interface ViewOptions {
   readonly colour: boolean;
   /** Answers and errors only. */
   readonly quiet: boolean;
+  /** What is told besides the answer, in the words of this place. */
+  readonly hint?: (text: string) => string;
 }
 
 /** Shows turns on a terminal. Notices are shown once in its life. */
@@ -51,7 +54,7 @@ export class TurnView {
         return;
       }
       case 'notice':
-        if (!quiet && !this.#told.has(event.code + event.message)) this.#line(this.#colour.dim(clean(event.message)));
+        if (!quiet && !this.#told.has(event.code + event.message)) this.#line(this.#colour.dim(clean(this.#hint(event.message))));
         this.#told.add(event.code + event.message);
         return;
       case 'approval-request':
@@ -64,7 +67,8 @@ export class TurnView {
       case 'turn-end': {
         this.#break();
         this.#spinner.stop();
-        const ending = endingLine(event);
+        const told = endingLine(event);
+        const ending = told === null ? null : this.#hint(told);
         if (ending !== null) this.#line(event.reason === 'error' ? this.#colour.red(clean(ending)) : this.#colour.yellow(clean(ending)));
       }
     }
@@ -74,7 +78,11 @@ export class TurnView {
   #line(text: string): void {
     this.#break();
     this.#spinner.stop();
-    this.#write(`${text}\n`);
+    this.#write(`${wrapLines(text, widthOf(this.options.terminal))}\n`);
+  }
+
+  #hint(text: string): string {
+    return this.options.hint?.(text) ?? text;
   }
 
   #break(): void {

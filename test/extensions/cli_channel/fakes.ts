@@ -9,6 +9,7 @@ import {
   type Clock,
   type Command,
   type CommandIO,
+  type Failure,
   type JsonValue,
   type TurnEvent,
   type TurnRequest,
@@ -54,6 +55,11 @@ const PAST: Readonly<Record<string, JsonValue>> = {
   },
 };
 
+/** A command whose JSON is `value`. */
+export function answering(path: string, value: JsonValue): Command {
+  return { path, description: `About ${path}`, run: async (_input, io) => io.json(value) };
+}
+
 export function kernelCommands(model = 'test/model'): readonly Command[] {
   const answer = (path: string, value: JsonValue, args: Command['arguments'] = [], options: Command['options'] = []): Command => ({
     path,
@@ -93,6 +99,8 @@ export function kernelCommands(model = 'test/model'): readonly Command[] {
 
 export interface Chat {
   readonly requests: TurnRequest[];
+  /** An extension fails while the chat is open. */
+  fail(failure: Failure): void;
   readonly context: ChatContext;
   readonly terminals: Terminals;
   readonly folder: string;
@@ -105,6 +113,7 @@ export async function fakeChat(answers: readonly Answer[], commands: readonly Co
   const requests: TurnRequest[] = [];
   const clock: Clock = { now: () => Date.UTC(2026, 0, 1), sleep: () => Promise.resolve(), after: () => () => undefined };
   const quiet = () => undefined;
+  const listeners = new Set<(failure: Failure) => void>();
   const context = {
     dataDirectory: path.join(folder, 'data'),
     clock,
@@ -117,9 +126,17 @@ export async function fakeChat(answers: readonly Answer[], commands: readonly Co
         return (answer ?? fails)(request, signal);
       },
     },
+    events: {
+      publish: () => undefined,
+      handle: (_topic: string, listener: (failure: Failure) => void) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
     find: () => [{ extensionId: 'kernel', getCommands: async () => commands }],
   } as unknown as ChatContext;
-  return { requests, context, terminals: new Terminals(), folder, dispose: () => rm(folder, { recursive: true, force: true }) };
+  const fail = (failure: Failure) => listeners.forEach((listener) => listener(failure));
+  return { requests, fail, context, terminals: new Terminals(), folder, dispose: () => rm(folder, { recursive: true, force: true }) };
 }
 
 export interface PipeRun {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { completeLine } from '../../../sandbox/extensions/cli_channel/completion.ts';
 import { newThreadId } from '../../../sandbox/extensions/cli_channel/thread-id.ts';
-import { fakeChat, fails, hangs, kernelCommands, person, says, type Chat } from './fakes.ts';
+import { answering, fakeChat, fails, hangs, kernelCommands, person, says, USAGE, type Answer, type Chat } from './fakes.ts';
 
 let chat: Chat;
 afterEach(() => chat?.dispose());
@@ -133,6 +133,93 @@ describe('a conversation on a terminal', () => {
     ada.type('\u0004');
     await ada.done;
     expect(ada.listeners()).toEqual([]);
+  });
+
+  it('shows at its start what is wrong in the settings, a line each, five at most', async () => {
+    const findings = [1, 2, 3, 4, 5, 6, 7].map((line) => ({
+      code: 'unknown_key',
+      message: `wrong ${line}`,
+      file: 'pith.yaml',
+      line,
+      cure: 'mend it',
+    }));
+    chat = await fakeChat([says('ok')], [...kernelCommands(), answering('settings', { findings })]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    expect(ada.screen()).toContain('pith.yaml:1: wrong 1; mend it\n');
+    expect(ada.screen()).toContain('wrong 5');
+    expect(ada.screen()).not.toContain('wrong 6');
+    expect(ada.screen()).toContain('2 more; see /settings\n');
+    ada.end();
+    await ada.done;
+  });
+
+  it('tells of an edit that could not be loaded: at the prompt at once, during an answer after it', async () => {
+    chat = await fakeChat([hangs]);
+    const ada = person(chat);
+    const failure = (message: string) => ({
+      extensionId: 'kv',
+      phase: 'reload' as const,
+      code: 'x',
+      message,
+      at: 0,
+      file: '/s/kv/main.ts',
+      line: 3,
+    });
+    await ada.sees('› ');
+    chat.fail(failure('first'));
+    await ada.sees('kv /s/kv/main.ts:3: first');
+    ada.type('hi\r');
+    await expect.poll(() => chat.requests.length).toBe(1);
+    chat.fail(failure('second'));
+    chat.fail({ ...failure('a tool failed'), phase: 'tool call' });
+    expect(ada.screen()).not.toContain('second');
+    ada.type('\u0003');
+    await ada.sees('second');
+    expect(ada.screen()).not.toContain('a tool failed');
+    ada.end();
+    await ada.done;
+  });
+
+  it('breaks errors, notices and /help between words', async () => {
+    const words = 'extraordinary '.repeat(12).trim();
+    const failing: Answer = async function* () {
+      yield { type: 'notice', code: 'x', message: words };
+      yield { type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'x', message: words } };
+    };
+    chat = await fakeChat([failing], [...kernelCommands(), { ...answering('odd', null), description: words }]);
+    const ada = person(chat, [], undefined, 60);
+    await ada.sees('› ');
+    ada.type('hi\r');
+    await ada.sees('pith: extraordinary');
+    await ada.sees('› ');
+    ada.type('/help\r');
+    await ada.sees('/quit');
+    await ada.sees('› ');
+    ada.end();
+    await ada.done;
+    const lines = ada.screen().split(/\r?\n/u);
+    expect(lines.filter((line) => line.length > 60)).toEqual([]);
+    for (const line of lines.filter((each) => each.includes('extraord'))) expect(line).toMatch(/^(?:[^x]*)(?:extraordinary ?)+$/u);
+  });
+
+  it('Up stays at the oldest line, and Ctrl-D ends the line of the prompt', async () => {
+    chat = await fakeChat([says('ok')]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    ada.type('alpha\r');
+    await ada.sees('ok');
+    await ada.sees('› ');
+    ada.type('\u001b[A');
+    ada.type('\u001b[A');
+    ada.type('\u001b[A');
+    ada.type('\r');
+    await expect.poll(() => chat.requests.map(({ input }) => input)).toEqual(['alpha', 'alpha']);
+    await ada.sees('ok');
+    await ada.sees('› ');
+    ada.type('\u0004');
+    await ada.done;
+    expect(ada.screen()).toMatch(/› \n/u);
   });
 
   it('keeps a history for the next conversation', async () => {

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { TurnEvent } from 'pith';
 import { describeChannel } from '../../../sandbox/extensions/cli_channel/describe-channel.ts';
-import { fakeChat, fails, hangs, kernelCommands, pipe, says, USAGE, type Chat } from './fakes.ts';
+import { typedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
+import { answering, fakeChat, fails, hangs, kernelCommands, pipe, says, USAGE, type Chat } from './fakes.ts';
 
 let chat: Chat;
 afterEach(() => chat?.dispose());
@@ -103,6 +104,32 @@ describe('pith chat -p', () => {
     ]);
   });
 
+  it('says which conversation it begins or continues where that was not said', async () => {
+    chat = await fakeChat([says('ok')]);
+    expect((await pipe(chat, ['-p', 'hi', '--thread', 'fresh'])).err).toBe('new conversation fresh\n');
+    expect((await pipe(chat, ['-p', 'hi', '--thread', 'old-1'])).err).toBe('');
+    expect((await pipe(chat, ['--resume', '-p', 'hi'])).err).toBe('continuing conversation old-1\n');
+    await expect(pipe(chat, ['--resume', '--thread', 'fresh'])).rejects.toMatchObject({ code: 'thread_unknown' });
+  });
+
+  it.each(['', '../../x', 'a/b', '.hidden', 'x'.repeat(65)])('refuses %j as the name of a conversation', async (name) => {
+    chat = await fakeChat([says('ok')]);
+    await expect(pipe(chat, ['-p', 'hi', `--thread=${name}`])).rejects.toMatchObject({ code: 'usage' });
+    expect(chat.requests).toEqual([]);
+  });
+
+  it('does not answer as another agent when the default agent is not there', async () => {
+    const finding = { severity: 'error', code: 'agent_unknown', message: "sandbox/pith.yaml:2 default_agent: there is no agent 'mian'" };
+    const commands = kernelCommands().map((command) =>
+      command.path === 'agents list' ? answering('agents list', [{ id: 'main' }]) : command,
+    );
+    chat = await fakeChat([says('ok')], [...commands, answering('settings', { findings: [finding] })]);
+    await expect(pipe(chat, ['-p', 'hi'])).rejects.toMatchObject({ code: 'agent_unknown', message: expect.stringContaining("'mian'") });
+    expect(chat.requests).toEqual([]);
+    await pipe(chat, ['-p', 'hi', '--agent', 'main']);
+    expect(chat.requests).toHaveLength(1);
+  });
+
   it('refuses an empty message', async () => {
     chat = await fakeChat([says('ok')]);
     await expect(pipe(chat, ['-p', ' '])).rejects.toMatchObject({ code: 'usage' });
@@ -180,6 +207,22 @@ describe('slash commands', () => {
     expect(three).toMatchObject({ threadId: 'old-1', agent: 'other', policy: undefined });
     expect(four?.policy).toEqual({ model: 'x/y' });
     expect(five?.policy).toBeUndefined();
+  });
+
+  it('take --json, as on the command line', async () => {
+    chat = await fakeChat([says('ok')]);
+    expect((await pipe(chat, ['-p', '/agents list --json'])).out).toBe('[{"id":"main","default":true},{"id":"other"}]\n');
+  });
+
+  it('name other commands as they are typed there', async () => {
+    chat = await fakeChat([says('ok')]);
+    expect((await pipe(chat, ['-p', '/agent mian'])).err).toContain('; see: /agents list\n');
+    expect(
+      typedHints("see 'pith doctor' for x, npx pith skills list, node ../bin/pith doctor; pith chat; my-pith doctor", [
+        'doctor',
+        'skills list',
+      ]),
+    ).toBe("see '/doctor' for x, /skills list, /doctor; pith chat; my-pith doctor");
   });
 
   it('K44 an unknown agent or thread is told, and nothing changes', async () => {

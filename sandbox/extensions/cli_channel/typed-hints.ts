@@ -1,0 +1,6 @@
+/** `text` with the commands that it names (`see: pith doctor`) as they are typed in a conversation (`see: /doctor`). */
+export function typedHints(text: string, paths: readonly string[]): string {
+  return text.replace(/(?<![\w/-])(?:npx |node \S*\/)?pith ([a-z]+(?: [a-z]+)*)/gu, (whole, words: string) =>
+    paths.some((path) => words === path || words.startsWith(`${path} `)) ? `/${words}` : whole,
+  );
+}
