@@ -45,7 +45,7 @@ export function declaredModels(lifecycle: Lifecycle): readonly DeclaredModel[] {
   );
 }
 
-/** Every enabled agent; `spec` is null for those that a failure of their own or of a hard dependency keeps from running. */
+/** Every enabled agent, the same value while nothing changed; `spec` is null for those that a failure of their own or of a hard dependency keeps from running. */
 export function declaredAgents(lifecycle: Lifecycle, discovery: Discovery): readonly AgentDeclaration[] {
   return [...discovery.declarations.values()]
     .filter((declaration) => isAgent(lifecycle, declaration))
@@ -53,8 +53,18 @@ export function declaredAgents(lifecycle: Lifecycle, discovery: Discovery): read
       const { id, file, positions } = declaration;
       const found = [...declaration.diagnostics, ...blockersOf(lifecycle, discovery, declaration)];
       const broken = declaration.manifest === null || found.some(({ severity }) => severity === 'error');
-      return { id, file, positions, diagnostics: found, spec: broken ? null : agentSpecOf(declaration) };
+      return lasting(declaration, { id, file, positions, diagnostics: found, spec: broken ? null : agentSpecOf(declaration) });
     });
+}
+
+const lastDeclared = new WeakMap<Declaration, AgentDeclaration>();
+
+/** The value that was given out before, while it still holds: whoever checked it need not check again. */
+function lasting(declaration: Declaration, next: AgentDeclaration): AgentDeclaration {
+  const last = lastDeclared.get(declaration);
+  if (last && last.spec === next.spec && JSON.stringify(last.diagnostics) === JSON.stringify(next.diagnostics)) return last;
+  lastDeclared.set(declaration, next);
+  return next;
 }
 
 function isAgent(lifecycle: Lifecycle, declaration: Declaration): boolean {

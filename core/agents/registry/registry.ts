@@ -47,7 +47,10 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     const known = admissions.get(declaration.id);
     if (known?.declaration === declaration) return known.status;
     const status = check(declaration).then(announced);
-    admissions.set(declaration.id, { declaration, status });
+    const admission = { declaration, status };
+    admissions.set(declaration.id, admission);
+    // What an agent lacks may come back with nobody there to say so.
+    void status.then(({ id, state }) => state !== 'active' && admissions.get(id) === admission && admissions.delete(id));
     return status;
   }
 
@@ -87,6 +90,7 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
       if (known) return known;
       const status = admit(freeze(agent), options);
       passing.set(agent, status);
+      void status.then(({ state }) => state !== 'active' && passing.get(agent) === status && passing.delete(agent));
       return status;
     }
     const declarations = current();
@@ -104,13 +108,7 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
       return Promise.all(sorted.map(statusOf));
     },
     async resolve(agent) {
-      let status = await statusFor(agent);
-      if (status.state === 'failed') {
-        // Whatever failed it may have been mended since, with nobody there to say so.
-        if (typeof agent === 'string') admissions.delete(agent);
-        else passing.delete(agent);
-        status = await statusFor(agent);
-      }
+      const status = await statusFor(agent);
       if (status.state === 'failed' || status.spec === null) throw failure(status);
       return status as ResolvedAgent;
     },
