@@ -37,6 +37,8 @@ export function logLevelOf(text: string | undefined): LogLevel {
 }
 
 const MOST_BUFFERED = 1000;
+/** Lines may tell what a person said. */
+const MODE = 0o600;
 /** A command that ends sooner never loads the log writer. */
 const SETTLE_MS = 250;
 
@@ -87,7 +89,7 @@ const NOWHERE: Sink = { write: () => undefined, close: () => Promise.resolve() }
 async function openSink({ file, redact }: LogOptions): Promise<Sink> {
   const { default: pino } = await import('pino'); // a bundle offers nothing else of it
   mkdirSync(path.dirname(file), { recursive: true });
-  const destination = pino.destination({ dest: file, sync: false });
+  const destination = pino.destination({ dest: file, sync: false, mode: MODE });
   destination.on('error', () => undefined); // what cannot be logged is lost; the work goes on
   const writer = pino({ base: null, timestamp: false, level: 'debug', hooks: { streamWrite: redact } }, destination);
   return {
@@ -107,7 +109,7 @@ function appendLines({ file, redact }: LogOptions, records: readonly LogRecord[]
   );
   try {
     mkdirSync(path.dirname(file), { recursive: true });
-    appendFileSync(file, lines.join('\n') + '\n');
+    appendFileSync(file, lines.join('\n') + '\n', { mode: MODE });
   } catch {
     // the log is the last place to complain in: a full or read-only disk must not stop the kernel
   }

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PithError } from '../contract/errors.ts';
 import type { Clock, SqlRow, SqlValue } from '../contract/index.ts';
@@ -68,6 +68,7 @@ function identityCheck(file: string): () => void {
 function makeFolder(file: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true });
+    if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600)); // conversations are private; the log and index beside it get the same mode
   } catch (error) {
     throw databaseFailure(error, file);
   }

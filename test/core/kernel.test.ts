@@ -1,5 +1,8 @@
-import { scriptedModel, testKernel } from 'pith/testing';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
 import { expect, it, vi } from 'vitest';
+import { createLog } from '../../core/host/logger.ts';
 
 it('a turn whose store cannot be opened ends with the reason, and the next one runs when it has been mended', async () => {
   const model = scriptedModel([{ text: 'hello' }]);
@@ -11,6 +14,22 @@ it('a turn whose store cannot be opened ends with the reason, and the next one r
   expect(turn.error?.message).toContain('damaged');
   await pith.remove('data/pith.db');
   expect(await pith.run('hi')).toMatchObject({ reason: 'done', text: 'hello' });
+});
+
+it('conversations and the log can be read by their owner only', async () => {
+  await using pith = await testKernel({ model: scriptedModel([{ text: 'hello' }]) });
+  await pith.run('hi');
+  const mode = async (file: string) => ((await stat(path.join(pith.sandbox, 'data', file))).mode & 0o777).toString(8);
+  expect(await mode('pith.db')).toBe('600');
+  expect(await mode('pith.db-wal')).toBe('600');
+  for (const file of ['short.log', 'long.log']) {
+    const clock = fakeClock();
+    const log = createLog({ file: path.join(pith.sandbox, 'data', file), level: 'info', clock, redact: String });
+    log.logger('test').info('said');
+    if (file === 'long.log') await clock.advance(1000);
+    await log.close();
+    expect(await mode(file)).toBe('600');
+  }
 });
 
 it('messages of listeners that fail are kept once each, and not without end', async () => {
