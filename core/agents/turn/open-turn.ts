@@ -96,8 +96,14 @@ async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<O
   const history = sentHistory(loaded?.messages ?? [], record.id);
   const { agent: spec } = record;
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());
+  // Of the new request only the model counts: what the turn may do was settled when it began.
+  const policy = request.policy?.model === undefined ? record.policy : { ...record.policy, model: request.policy.model };
   const prepared = await untilAborted(
-    prepare(deps, { ...shared(record), spec, notes: [], date, text: null, history, compactions: loaded?.thread.compactions ?? 0 }, signal),
+    prepare(
+      deps,
+      { ...shared(record), policy, spec, notes: [], date, text: null, history, compactions: loaded?.thread.compactions ?? 0 },
+      signal,
+    ),
     signal,
   );
   const turn = running(

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { JsonValue, Message, ToolEffect, ToolResult } from '../../../core/contract/index.ts';
 import type { CallRecord, CallState, TurnRecord } from '../../../core/threads/thread.ts';
 import { agent, createWorld, noticesOf, type World } from './world.ts';
@@ -145,6 +145,14 @@ describe('a turn that a killed process left', () => {
       'error-json',
     ]);
     expect(world.threads.unfinished('thread')).toBeNull();
+  });
+
+  it('K45 is continued with the model that is asked for now, and with nothing else that its policy did not allow', async () => {
+    const world = await killed(null, [{ calls: [{ name: 'read', input: {} }] }, { text: 'done' }]);
+    const resolve = vi.spyOn(world.deps.models, 'resolve');
+    const { end } = await world.collect({ resume: true, policy: { model: 'other/model', limits: { max_turns: 1 } } });
+    expect(end).toMatchObject({ reason: 'done', text: 'done' });
+    expect(resolve.mock.calls).toEqual([['other/model']]);
   });
 
   it('K45 nothing to resume is said; an unknown thread is an error', async () => {
