@@ -3,8 +3,8 @@ import path from 'node:path';
 import { manifestSchema, PROTOCOL_IDS, TOPICS } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { readBody } from '../../sandbox/extensions/skill_registry/format/frontmatter.ts';
 import { lintSkill } from '../../sandbox/extensions/skill_registry/lint.ts';
+import { bodyOf } from '../extensions/skill_registry/format/body-of.ts';
 import { manifestKeys } from './manifest-keys.ts';
 import { read, ROOT } from './repository.ts';
 import { blocks, codeSpans, exampleOf, listed, membersOf, PAGES, SKILL_FILE, TEMPLATES, typeErrors } from './skill-text.ts';
@@ -103,7 +103,7 @@ describe('the skill extension-development', () => {
   }, 120_000);
 
   it('K71 has at most 5,000 tokens', () => {
-    expect(encode(readBody(skill)).length).toBeLessThanOrEqual(5000);
+    expect(encode(bodyOf(skill)).length).toBeLessThanOrEqual(5000);
   });
 
   it('K71 passes lint', async () => {

@@ -108,7 +108,8 @@ async function catalog(runs: number, count: number, snapshot: Snapshot): Promise
     clock: systemClock(),
     readTool: 'skill_registry/read_skill',
     recent: () => [],
-    rank: async () => ({ ranked: [], ready: true }),
+    prepare: async () => {},
+    rank: () => ({ ranked: [], ready: true }),
   };
   const turn = {
     agent: AGENT,

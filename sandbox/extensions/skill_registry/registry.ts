@@ -2,6 +2,8 @@ import type { Clock, Logger } from 'pith';
 import { Bodies } from './bodies.ts';
 import type { SkillBody } from './body.ts';
 import type { FoundSkill, SourceScan } from './found.ts';
+import { inPieces } from './pieces.ts';
+import { offeredIn, someOf } from './scan-log.ts';
 import { scanSource } from './scan.ts';
 import { loadSnapshot, SnapshotWriter } from './snapshot-file.ts';
 import { buildSnapshot, changeBetween, type SourcedScan } from './snapshot.ts';
@@ -48,7 +50,7 @@ export interface SkillRegistry {
   /** The body to be indexed, or null where it cannot be read now. Its tokens are counted: `publishTokens` makes them known. */
   studyBody(skill: Skill): Promise<string | null>;
   /** Swaps in a snapshot that says what has been counted since. Nothing else changes, and nobody is told. */
-  publishTokens(): void;
+  publishTokens(): Promise<void>;
   /** Rescans until `signal` aborts: every `poll_seconds`, and sooner when the file system hints at a change. */
   watch(signal: AbortSignal): Promise<void>;
   /** Writes what is still to be written. */
@@ -136,12 +138,12 @@ class Registry implements SkillRegistry {
     return body.body;
   }
 
-  publishTokens(): void {
-    if (!this.counted || this.running !== null) return; // a scan that runs tells it at its end
-    this.counted = false;
-    const sourced = this.sourced(this.scans);
-    this.snapshot = buildSnapshot(sourced, this.options.config, this.snapshot);
-    this.writer.write(sourced);
+  async publishTokens(): Promise<void> {
+    if (!this.counted || this.running !== null) return; // a scan that runs tells it, or the next one
+    this.running = this.retell().finally(() => {
+      this.running = null;
+    });
+    await this.running;
   }
 
   watch(signal: AbortSignal): Promise<void> {
@@ -150,8 +152,17 @@ class Registry implements SkillRegistry {
     return watchSources(options, signal);
   }
 
-  close(): Promise<void> {
-    return this.writer.flush();
+  async close(): Promise<void> {
+    await this.running?.catch(noop);
+    await this.writer.flush();
+  }
+
+  private async retell(): Promise<Snapshot> {
+    const sourced = this.sourced(this.scans);
+    this.counted = false;
+    this.snapshot = await inPieces(buildSnapshot(sourced, this.options.config, this.snapshot));
+    this.writer.write(sourced);
+    return this.snapshot;
   }
 
   private async scan(): Promise<Snapshot> {
@@ -178,11 +189,12 @@ class Registry implements SkillRegistry {
     this.bodies.forgetRoots();
     const sourced = this.sourced(scans);
     const before = this.snapshot;
-    const next = buildSnapshot(sourced, config, before);
+    const tells = changed || this.counted;
+    this.counted = false; // what is counted from here on is for the next
+    const next = await inPieces(buildSnapshot(sourced, config, before));
     if (next.all.length <= KEEP_AT_ONCE) await this.bodies.readAllAhead(next, read);
     this.snapshot = next;
-    if (changed || this.counted) this.writer.write(sourced);
-    this.counted = false;
+    if (tells) this.writer.write(sourced);
     const change = changeBetween(before, next);
     const counts = { skills: next.all.length, offered: offeredIn(next), read: read.length, ms: clock.now() - began };
     if (first) logger.info('skills discovered', { ...counts, ids: someOf([...next.skills.keys()]) });
@@ -198,7 +210,7 @@ class Registry implements SkillRegistry {
 
   private async load(): Promise<void> {
     this.loaded = true;
-    const loaded = loadSnapshot(this.options.dataDirectory, this.sources);
+    const loaded = await loadSnapshot(this.options.dataDirectory, this.sources);
     if (loaded.problem !== null) this.options.logger.warn(loaded.problem);
     this.scans = loaded.scans;
     for (const scan of loaded.scans.values()) {
@@ -232,17 +244,6 @@ class Registry implements SkillRegistry {
   private folders(): readonly string[] {
     return [...this.scans.values()].flatMap((scan) => [...scan.directories.keys(), ...scan.skills.keys()]);
   }
-}
-
-/** A line of the log names no more than a person reads. */
-function someOf(ids: readonly string[]): readonly string[] {
-  return ids.length <= 50 ? ids : [...ids.slice(0, 50), `and ${ids.length - 50} more`];
-}
-
-function offeredIn({ skills }: Snapshot): number {
-  let count = 0;
-  for (const { state } of skills.values()) if (state === 'offered') count++;
-  return count;
 }
 
 function noop(): void {}

@@ -1,14 +1,16 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Logger } from 'pith';
-import type { SourceScan } from './found.ts';
+import type { FoundSkill, SourceScan } from './found.ts';
+import { inPieces } from './pieces.ts';
 import type { SourcedScan } from './snapshot.ts';
-import { fromDirectory, fromSkill, toScan, type StoredSource } from './snapshot-rows.ts';
+import { fromDirectory, fromSkill, toScan, toSkill, type StoredSkill, type StoredSource } from './snapshot-rows.ts';
 import type { Source } from './sources.ts';
 
 /** Raise it whenever the rows or the rules that made them change. */
-const FORMAT = 2;
+const FORMAT = 3;
 const ROWS_AT_ONCE = 500;
 const WRITE_AFTER_MS = 500;
 
@@ -19,27 +21,49 @@ export interface LoadedSnapshot {
   readonly problem: string | null;
 }
 
-/** What the last process knew. It is only a memory: the scan that follows checks every stamp. */
-export function loadSnapshot(dataDirectory: string, sources: readonly Source[]): LoadedSnapshot {
-  const scans = new Map<string, SourceScan>();
+/** What the last process knew, in pieces. It is only a memory: the scan that follows checks every stamp. */
+export async function loadSnapshot(dataDirectory: string, sources: readonly Source[]): Promise<LoadedSnapshot> {
   const file = fileIn(dataDirectory);
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = await readFile(file, 'utf8');
   } catch (error) {
     const absent = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return { scans, problem: absent ? null : `the skill index ${file} cannot be read and is made anew: ${String(error)}` };
+    return { scans: new Map(), problem: absent ? null : `the skill index ${file} cannot be read and is made anew: ${String(error)}` };
   }
   try {
-    const [format, stored] = JSON.parse(text) as [number, readonly StoredSource[]];
-    if (format !== FORMAT) return { scans, problem: null };
-    for (const source of stored) {
-      if (sources.some(({ directory }) => directory === source[0])) scans.set(source[0], toScan(source));
-    }
-    return { scans, problem: null };
+    return { scans: await inPieces(parse(text, sources)), problem: null };
   } catch (error) {
     return { scans: new Map(), problem: `the skill index ${file} is damaged and is made anew: ${String(error)}` };
   }
+}
+
+/** A line says the format and how many sources there are; each has a line of its own, and one for each skill. */
+function* parse(text: string, sources: readonly Source[]): Generator<void, Map<string, SourceScan>> {
+  const scans = new Map<string, SourceScan>();
+  let at = 0;
+  const next = (): unknown => {
+    const end = text.indexOf('\n', at);
+    const line = text.slice(at, end === -1 ? text.length : end);
+    at = end === -1 ? text.length : end + 1;
+    const row: unknown = JSON.parse(line);
+    if (!Array.isArray(row)) throw new Error('a line holds no row');
+    return row;
+  };
+  const [format, count] = next() as [number, number];
+  if (format !== FORMAT) return scans;
+  for (let left = count; left > 0; left--) {
+    const source = next() as StoredSource;
+    const wanted = sources.some(({ directory }) => directory === source[0]);
+    const skills: FoundSkill[] = [];
+    for (let row = 0; row < source[1]; row++) {
+      skills.push(toSkill(source[0], next() as StoredSkill));
+      if (row % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
+    }
+    if (wanted) scans.set(source[0], toScan(source, skills));
+  }
+  if (at !== text.length) throw new Error('it has too many lines');
+  return scans;
 }
 
 /** Writes the newest state some time after a change: never two at once, never a torn file. */
@@ -95,17 +119,14 @@ function fileIn(dataDirectory: string): string {
 }
 
 async function serialise(scans: readonly SourcedScan[]): Promise<string> {
-  const sources: string[] = [];
+  const lines = [JSON.stringify([FORMAT, scans.length])];
   for (const { source, scan } of scans) {
     const directories = [...scan.directories].map(([path, folder]) => fromDirectory(path.slice(source.directory.length), folder));
-    const rows: string[] = [];
+    lines.push(JSON.stringify([source.directory, scan.skills.size, directories, scan.diagnostics] satisfies StoredSource));
     for (const found of scan.skills.values()) {
-      rows.push(JSON.stringify(fromSkill(source.directory, found)));
-      if (rows.length % ROWS_AT_ONCE === 0) await setImmediate();
+      lines.push(JSON.stringify(fromSkill(source.directory, found)));
+      if (lines.length % ROWS_AT_ONCE === 0) await setImmediate();
     }
-    sources.push(
-      `[${JSON.stringify(source.directory)},${JSON.stringify(directories)},[${rows.join(',\n')}],${JSON.stringify(scan.diagnostics)}]`,
-    );
   }
-  return `[${FORMAT},[${sources.join(',\n')}]]\n`;
+  return `${lines.join('\n')}\n`;
 }

@@ -3,11 +3,11 @@ import { emptyFields, type SkillFields } from './format/fields.ts';
 import type { FoundDirectory, FoundSkill, GoodVersion, SourceScan } from './found.ts';
 import type { Stamp } from './stamp.ts';
 
-/** One source as the file keeps it: rows, because they are the fastest to load. Paths are relative to the source's directory. */
+/** One source as the file keeps it, followed by its skills: rows, because they are the fastest to load. Paths are relative to `directory`. */
 export type StoredSource = readonly [
   directory: string,
+  skills: number,
   directories: readonly StoredDirectory[],
-  skills: readonly StoredSkill[],
   diagnostics: readonly Diagnostic[],
 ];
 type StoredStamp = readonly [mtimeNs: string, ctimeNs: string, size: string, inode: string];
@@ -19,7 +19,7 @@ type StoredDirectory = readonly [
   oddFile: string | null,
   hasFiles: boolean,
 ];
-type StoredSkill = readonly [
+export type StoredSkill = readonly [
   path: string,
   fileName: string,
   ...stamp: StoredStamp,
@@ -91,12 +91,8 @@ function fromFields(fields: SkillFields): StoredFields {
   return values;
 }
 
-export function toScan([root, directories, skills, diagnostics]: StoredSource): SourceScan {
-  const found = new Map<string, FoundSkill>();
-  for (const row of skills) {
-    const skill = toSkill(root, row);
-    found.set(skill.directory, skill);
-  }
+export function toScan([root, , directories, diagnostics]: StoredSource, skills: readonly FoundSkill[]): SourceScan {
+  const found = new Map(skills.map((skill) => [skill.directory, skill]));
   return { skills: found, directories: new Map(directories.map((row) => toDirectory(root, row))), diagnostics, read: NONE };
 }
 
@@ -107,7 +103,7 @@ function toDirectory(
   return [root + path, { stamp: toStamp(mtimeNs, ctimeNs, size, inode), settled: true, children, links, oddFile, hasFiles }];
 }
 
-function toSkill(root: string, row: StoredSkill): FoundSkill {
+export function toSkill(root: string, row: StoredSkill): FoundSkill {
   const [path, fileName, mtimeNs, ctimeNs, size, inode, valid, tokens, fields, diagnostics, good, digest, realDirectory, bodyTokens] = row;
   const directory = root + path;
   const file = `${directory}/${fileName}`;

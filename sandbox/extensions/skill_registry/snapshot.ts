@@ -12,8 +12,10 @@ export interface SourcedScan {
   readonly scan: SourceScan;
 }
 
-/** Decides who wins, who is listed and why. `scans` are in order of precedence, lowest first. */
-export function buildSnapshot(scans: readonly SourcedScan[], config: RegistryConfig, before: Snapshot): Snapshot {
+const IDS_AT_ONCE = 1000;
+
+/** Decides who wins, who is listed and why, in pieces. `scans` are in order of precedence, lowest first. */
+export function* buildSnapshot(scans: readonly SourcedScan[], config: RegistryConfig, before: Snapshot): Generator<void, Snapshot> {
   const filters = filtersOf(config);
   const byId = new Map<string, Candidate[]>();
   for (let index = scans.length - 1; index >= 0; index -= 1) {
@@ -27,7 +29,9 @@ export function buildSnapshot(scans: readonly SourcedScan[], config: RegistryCon
   }
   const skills = new Map<string, Skill>();
   const all: Skill[] = [];
+  let done = 0;
   for (const id of [...byId.keys()].sort()) {
+    if (done++ % IDS_AT_ONCE === IDS_AT_ONCE - 1) yield;
     const judged = judge(byId.get(id) as Candidate[], filters);
     for (const skill of judged) all.push(skill);
     skills.set(id, judged.find((skill) => skill.state === 'offered') ?? (judged[0] as Skill));

@@ -1,6 +1,7 @@
 import { symlink } from 'node:fs/promises';
 import type { SnapshotChange } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { describe, expect, it } from 'vitest';
+import { inPieces } from '../../../sandbox/extensions/skill_registry/pieces.ts';
 import { findSkill } from '../../../sandbox/extensions/skill_registry/snapshot.ts';
 import { skillSandbox, skillText, systemClock, type SkillSandbox } from './skill-sandbox.ts';
 
@@ -190,7 +191,8 @@ describe('the registry', () => {
         return { source, scan: await scanSource(source, null, { trustedLinks: [], now: () => 0, goodBody: () => null }) };
       }),
     );
-    const snapshot = buildSnapshot(scans, {}, { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] });
+    const pieces = buildSnapshot(scans, {}, { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] });
+    const snapshot = await inPieces(pieces);
     expect(snapshot.all.map(({ source, state }) => [source, state])).toEqual([
       ['high', 'untrusted'],
       ['low', 'offered'],

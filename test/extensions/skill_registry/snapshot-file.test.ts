@@ -24,7 +24,7 @@ describe('the persisted index', () => {
     const first = box.registry({ clock: settled });
     const before = await first.refresh();
     await first.close();
-    const { scans } = loadSnapshot(path.join(box.sandbox, 'data/skill_registry'), first.sources);
+    const { scans } = await loadSnapshot(path.join(box.sandbox, 'data/skill_registry'), first.sources);
     const loaded = scans.get(`${box.sandbox}/skills`)!;
     const second = box.registry({ clock: settled });
     const after = await second.refresh();
@@ -67,7 +67,7 @@ describe('the persisted index', () => {
   for (const [title, damage] of [
     ['cut short', (text: string) => text.slice(0, text.length / 2)],
     ['empty', () => ''],
-    ['of another shape', () => '[2,7]'],
+    ['of another shape', () => '[3,1]\n7\n'],
     ['with a broken stamp', (text: string) => text.replace(/"\d{10,}"/, '"soon"')],
   ] as const) {
     it(`S21 an index that is ${title} is made anew, with a line`, async () => {

@@ -24,7 +24,7 @@ export interface SkillIndexOptions {
   /** The body of a skill that is about to be indexed; null where it cannot be read now. */
   readBody(skill: Skill): Promise<string | null>;
   /** Called when the bodies that were to be read have been. */
-  onRead?(): void;
+  onRead?(): Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -128,11 +128,12 @@ export class SkillIndex {
 
   #readUnread(): void {
     if (this.#reading !== null || this.#unread.length === 0) return;
-    this.#reading = this.#readAll().finally(() => {
-      this.#reading = null;
-      this.#options.onRead?.();
-      this.#readUnread();
-    });
+    this.#reading = this.#readAll()
+      .then(() => this.#options.onRead?.())
+      .finally(() => {
+        this.#reading = null;
+        this.#readUnread();
+      });
   }
 
   async #readAll(): Promise<void> {
