@@ -119,12 +119,20 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
 
 function failure({ id, notes }: AgentStatus): PithError {
   const errors = notes.filter(({ severity }) => severity === 'error');
-  const reasons = errors.map(({ message }) => message).join('; ') || 'its declaration is broken';
-  const first = errors[0];
-  return new PithError('agent_failed', `the agent '${id}' cannot run: ${reasons}`, {
+  const [first] = errors;
+  if (errors.length > 1) {
+    const reasons = errors.map((each, index) => `(${index + 1}) ${reasonOf(each)}`).join(' ');
+    return new PithError('agent_failed', `the agent '${id}' cannot run: ${reasons}`);
+  }
+  return new PithError('agent_failed', `the agent '${id}' cannot run: ${first?.message ?? 'its declaration is broken'}`, {
     where: first && placeOf(first),
     cure: first?.cure ?? `see 'pith doctor' for ${id}`,
   });
+}
+
+function reasonOf(finding: Diagnostic): string {
+  const place = placeOf(finding);
+  return `${finding.message}${place === undefined ? '' : ` (${place})`}${finding.cure === undefined ? '' : `; ${finding.cure}`}`;
 }
 
 function placeOf({ file, line }: Diagnostic): string | undefined {

@@ -14,6 +14,20 @@ describe('admission of agents', () => {
     });
   });
 
+  it('K2 an agent with several findings tells each with its place and its cure', async () => {
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['core_tool'], delegatesTo: ['nobody'] })],
+      extensions: { core_tools: { tools: {} } },
+    });
+    await expect(world.registry.resolve('main')).rejects.toMatchObject({
+      code: 'agent_failed',
+      message: expect.stringMatching(
+        /^the agent 'main' cannot run: \(1\) .*'nobody'.* \(\/sandbox\/agents\/main\/manifest\.yaml\); correct the name.* \(2\) .*'core_tool'.* \(\/sandbox\/agents\/main\/manifest\.yaml\); correct the name/u,
+      ),
+    });
+    await world.stop();
+  });
+
   it('K2 a declared provider that has failed, is blocked or switched off leaves the agent degraded, in one line', async () => {
     for (const state of ['failed', 'blocked', 'disabled'] as const) {
       const world = await createWorld({
