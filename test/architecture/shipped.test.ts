@@ -24,6 +24,7 @@ describe('what ships', () => {
       agentPaths: [],
       index: openIndex(path.join(data, 'index.json')),
       isEnabled: () => true,
+      at: 0,
     });
     expect(found.diagnostics).toEqual([]);
     expect([...found.declarations.values()].flatMap(({ diagnostics }) => diagnostics)).toEqual([]);
@@ -33,7 +34,7 @@ describe('what ships', () => {
   it('S81 every skill passes validation', async () => {
     const results = await Promise.all((await names('skills')).map((id) => lintSkill(path.join(SANDBOX, 'skills', id))));
     expect(results.length).toBeGreaterThanOrEqual(4);
-    expect(results.flatMap(({ diagnostics }) => diagnostics.filter(({ severity }) => severity === 'error'))).toEqual([]);
+    expect(results.flatMap(({ diagnostics }) => diagnostics)).toEqual([]);
   });
 
   it('S30 every skill has a catalog line of at most 80 characters, and says when to use it', async () => {

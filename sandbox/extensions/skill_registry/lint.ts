@@ -12,6 +12,26 @@ export interface LintResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** Holds what `given` is to the specification: a skill's folder, its SKILL.md, or a folder with skills below it. Never rejects. */
+export async function lintSkills(given: string): Promise<readonly LintResult[]> {
+  const folder = path.resolve(given);
+  const below = await skillsBelow(folder, DEEPEST);
+  if (below.length === 0 || below[0] === folder) return [await lintSkill(given)];
+  return Promise.all(below.map((skill) => lintSkill(path.join(given, path.relative(folder, skill)))));
+}
+
+const DEEPEST = 4;
+
+/** Folders that hold a SKILL.md, sorted; what lies in one of them belongs to that skill. None for a path that cannot be read. */
+async function skillsBelow(folder: string, depth: number): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []); // told by lintSkill
+  if (entries.some(({ name }) => name.toLowerCase() === 'skill.md')) return [folder];
+  if (depth === 0) return [];
+  const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules');
+  const found = await Promise.all(folders.map(({ name }) => skillsBelow(path.join(folder, name), depth - 1)));
+  return found.flat().sort();
+}
+
 /** Holds a skill's folder, or its SKILL.md, to the specification. Never rejects. */
 export async function lintSkill(given: string): Promise<LintResult> {
   const file = await skillFileOf(path.resolve(given));

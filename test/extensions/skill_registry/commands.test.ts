@@ -200,6 +200,21 @@ describe('the commands', () => {
     });
   });
 
+  it('S81 validate takes a folder of skills for all that lie below it', async () => {
+    const box = await skillSandbox({
+      'all/one/SKILL.md': skillText({ name: 'one' }),
+      'all/one/templates/SKILL.md': 'belongs to one',
+      'all/group/two/SKILL.md': skillText({ name: 'Two' }),
+    });
+    const all = path.join(box.project, 'all');
+    const { json, code } = await run(box, 'skills validate', { arguments: { path: [all] }, json: true });
+    expect(code).toBe(1);
+    expect((json as { path: string; valid: boolean }[]).map((result) => [result.path, result.valid])).toEqual([
+      [path.join(all, 'group/two'), false],
+      [path.join(all, 'one'), true],
+    ]);
+  });
+
   it('S81 validate holds to the specification and fails on errors, with file:line:column', async () => {
     const box = await skillSandbox({
       'ok/SKILL.md': skillText({ name: 'ok' }),

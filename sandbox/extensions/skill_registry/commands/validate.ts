@@ -5,11 +5,11 @@ export function validate(_context: CommandContext): Command {
   return {
     path: 'skills validate',
     description: 'Hold skills to the specification; fails when one has errors',
-    arguments: [{ name: 'path', description: 'folder of a skill, or its SKILL.md', required: true, variadic: true }],
+    arguments: [{ name: 'path', description: 'folder of a skill or of several, or a SKILL.md', required: true, variadic: true }],
     async run(input, io) {
-      const { lintSkill } = await import('../lint.ts');
+      const { lintSkills } = await import('../lint.ts');
       const paths = [input.arguments['path'] ?? []].flat();
-      const results = await Promise.all(paths.map(lintSkill));
+      const results = (await Promise.all(paths.map(lintSkills))).flat();
       if (io.wantsJson)
         io.json(results.map(({ path, valid, diagnostics }) => ({ path, valid, diagnostics: diagnostics.map(diagnosticJson) })));
       for (const { path, valid, diagnostics } of results) {
