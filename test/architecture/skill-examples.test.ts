@@ -51,6 +51,11 @@ describe('the examples and templates of extension-development', () => {
     expect(report.agents).toMatchObject([{ id: 'my_agent', state: 'active' }]);
   }, 60_000);
 
+  it.each(KINDS.map((kind) => template(`main-${kind}-provider.ts`)).filter((main) => main.includes('const config =')))(
+    'K4 the settings of a template take no unknown key: %#',
+    (main) => expect(main).toMatch(/^const config = z\.strictObject\(/mu),
+  );
+
   it('K71 K74 the tools answer a model, and the context reaches it', async () => {
     model.add(
       {

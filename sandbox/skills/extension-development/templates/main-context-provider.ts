@@ -1,6 +1,6 @@
 import { z, type ContextProvider, type ExtensionContext, type TurnInfo } from 'pith';
 
-const config = z.object({ text: z.string() });
+const config = z.strictObject({ text: z.string() });
 
 export default class MyContext implements ContextProvider {
   static config = config;

@@ -1,6 +1,15 @@
-import { PithError, z, type ExtensionContext, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart, type ModelProvider } from 'pith';
+import {
+  PithError,
+  z,
+  type ExtensionContext,
+  type LanguageModel,
+  type ModelCallOptions,
+  type ModelInfo,
+  type ModelPart,
+  type ModelProvider,
+} from 'pith';
 
-const config = z.object({ base_url: z.url() });
+const config = z.strictObject({ base_url: z.url() });
 const listSchema = z.object({ models: z.array(z.object({ name: z.string(), context: z.int().nullish() })) });
 const replySchema = z.object({ text: z.string(), input_tokens: z.int().optional(), output_tokens: z.int().optional() });
 
@@ -29,7 +38,12 @@ export default class MyModels implements ModelProvider {
   /** Asks the server once. A server that streams would yield a `text-delta` for each piece as it arrives. */
   async *#answer(model: string, headers: Record<string, string>, options: ModelCallOptions): AsyncGenerator<ModelPart> {
     const body = JSON.stringify({ model, messages: options.prompt });
-    const response = await fetch(`${this.context.config.base_url}/generate`, { method: 'POST', headers, body, signal: options.abortSignal });
+    const response = await fetch(`${this.context.config.base_url}/generate`, {
+      method: 'POST',
+      headers,
+      body,
+      signal: options.abortSignal,
+    });
     if (!response.ok) throw new PithError('model_failed', `the server answered ${response.status}`, { statusCode: response.status });
     const reply = replySchema.parse(await response.json());
     yield { type: 'stream-start', warnings: [] };

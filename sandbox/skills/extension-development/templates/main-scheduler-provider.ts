@@ -1,7 +1,7 @@
 import { z, type ExtensionContext, type ServiceProvider } from 'pith';
 
 const DAY_MS = 86_400_000;
-const config = z.object({ at: z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 03:00') });
+const config = z.strictObject({ at: z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 03:00') });
 
 export default class MyScheduler implements ServiceProvider {
   static config = config;
@@ -11,7 +11,10 @@ export default class MyScheduler implements ServiceProvider {
   async runBackground(signal: AbortSignal): Promise<void> {
     const { clock, kv } = this.context;
     while (!signal.aborted) {
-      const last = z.number().catch(0).parse(await kv.get('last'));
+      const last = z
+        .number()
+        .catch(0)
+        .parse(await kv.get('last'));
       const due = lastDue(clock.now(), this.context.config.at);
       if (last < due) {
         // Runs that were missed collapse to one. Written down afterwards: a crash repeats the work instead of losing it.

@@ -1,6 +1,6 @@
 import { z, type ExtensionContext, type ServiceProvider } from 'pith';
 
-const config = z.object({ every_seconds: z.number().min(1) });
+const config = z.strictObject({ every_seconds: z.number().min(1) });
 
 export default class MyService implements ServiceProvider {
   static config = config;
