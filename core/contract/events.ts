@@ -1,7 +1,7 @@
 import type { Failure } from './diagnostic.ts';
 import type { TurnEndReason, Usage } from './turn.ts';
 
-/** Every topic and its payload. A topic is a fact in the past tense. Extensions add their own by module augmentation or as `string`. */
+/** Every topic and its payload. A topic is a fact in the past tense. Extensions publish and handle these and no others. */
 export interface TopicMap {
   'extension.activated': { readonly extensionId: string; readonly generation: number };
   'extension.failed': Failure;
