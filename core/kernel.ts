@@ -177,7 +177,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     host.withoutSecrets([
       ...diagnostics,
       ...host.discovery.diagnostics,
-      ...unknownNames(settings, { ids: host.discovery.declarations.keys(), agents: host.agents(), router: get(ROUTER) }),
+      ...unknownNames(settings, { declarations: host.discovery.declarations, agents: host.agents(), router: get(ROUTER) }),
       ...listenerFailures.diagnostics(),
     ]);
 

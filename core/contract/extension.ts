@@ -60,7 +60,7 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly kv: KeyValue;
   readonly database: Database;
   readonly agents: AgentsApi;
-  /** A secret that the manifest declares, or null when it is not set. Throws `not_declared` for other names. */
+  /** A secret that the manifest declares, or that the settings name as `api_key_env` of its provider; null when it is not set. Throws `not_declared` for other names. */
   getSecret(name: string): string | null;
   /** The provider among `depends_on`; throws `not_declared` when none of them provides it. */
   use<T extends object>(protocol: Protocol<T>): Remote<T>;

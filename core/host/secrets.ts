@@ -5,7 +5,7 @@ import { codeOf, messageOf, PithError } from '../contract/errors.ts';
 export interface Secrets {
   /** null when it is not set or empty. */
   get(name: string): string | null;
-  /** From now on the value of `name` is kept out of every text. */
+  /** From now on the value of `name` is kept out of every text, unless it is the mere address of a server. */
   declare(names: Iterable<string>): void;
   /** `text` with the declared values (plain, in JSON, base64, hex and URL form) replaced by their names. */
   redact(text: string): string;
@@ -25,7 +25,7 @@ export function createSecrets(env: Readonly<Record<string, string | undefined>>)
     declare(names) {
       for (const name of names) {
         const value = env[name];
-        if (value && value.length >= SHORTEST && !declared.has(name)) declared.set(name, formsOf(value));
+        if (value && value.length >= SHORTEST && !isAddress(value) && !declared.has(name)) declared.set(name, formsOf(value));
       }
     },
     redact(text) {
@@ -55,6 +55,19 @@ export function createSecrets(env: Readonly<Record<string, string | undefined>>)
   };
   return secrets;
 }
+
+/**
+ * An address of a server, which errors must be able to name. One that can hold a secret is none: with credentials or a query, or
+ * with a part of its path as long as a token.
+ */
+function isAddress(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password, search, hash, pathname } = new URL(value);
+  if (!/^https?:$/.test(protocol) || username !== '' || password !== '' || search !== '' || hash !== '') return false;
+  return pathname.split('/').every((part) => part.length < SHORTEST_TOKEN);
+}
+
+const SHORTEST_TOKEN = 16;
 
 function redactParts(value: unknown, redact: (text: string) => string): unknown {
   if (typeof value === 'string') return redact(value);

@@ -92,7 +92,7 @@ async function boot(declarations: ReadonlyMap<string, Declaration>, folder: stri
     watched: [],
     clock: systemClock(),
     env: {},
-    configOf: () => ({ enabled: true, config: {}, where: () => '' }),
+    configOf: () => ({ enabled: true, config: {}, secrets: [], where: () => '' }),
     index: { surface: () => undefined, putSurface: () => undefined },
     events: { publish: () => undefined, handle: () => () => undefined },
     keyValue: nothing,

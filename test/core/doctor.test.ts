@@ -43,6 +43,20 @@ it('doctor finds misspelt models: the chosen one, aliases and those of agents, a
   expect(report.agents.find(({ id }) => id === 'sound')).toMatchObject({ state: 'active', code: undefined });
 });
 
+it('doctor finds a misspelt provider, with the nearest one and the line', async () => {
+  await using pith = await testKernel({
+    files: { 'pith.yaml': 'providers:\n  opnai:\n    base_url: http://127.0.0.1:1/v1\n  ollama: {}\n' },
+  });
+  const { notes } = await pith.kernel.doctor();
+  expect((notes ?? []).filter(({ message }) => message.includes('providers.'))).toEqual([
+    expect.objectContaining({
+      severity: 'warning',
+      code: 'unknown_key',
+      message: expect.stringMatching(/^sandbox\/pith\.yaml:2 providers\.opnai: .*did you mean 'openai'/u),
+    }),
+  ]);
+});
+
 it('doctor is content with names that are right', async () => {
   await using pith = await testKernel({
     files: { 'pith.yaml': 'default_agent: orchestrator\nmodels:\n  fast: openai/x\n  thinking: fast\n' },

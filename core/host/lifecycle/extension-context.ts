@@ -17,7 +17,7 @@ export function createExtensionContext(
   scope: Scope,
 ): ExtensionContext {
   const { id } = declaration;
-  const secrets = declaration.manifest?.secrets ?? [];
+  const { secrets } = parts.options.configOf(declaration);
   const open = once(() => runOutside(() => parts.options.keyValue(id)));
   const database = once(() => runOutside(() => parts.options.database(id)));
   const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents'>> = {
@@ -32,7 +32,7 @@ export function createExtensionContext(
         `'${id}' asks for the secret '${name}', which its manifest does not declare${didYouMean(name, secrets)}`,
         {
           where: declaration.file,
-          cure: `add ${name} to 'secrets'`,
+          cure: `add ${name} to 'secrets', or name it as a provider's api_key_env in the settings`,
         },
       );
     },

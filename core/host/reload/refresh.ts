@@ -86,10 +86,11 @@ export class Refresh {
   }
 
   #declared(declaration: Declaration) {
-    this.#parts.secrets.declare(declaration.manifest?.secrets ?? []);
+    const config = this.#parts.options.configOf(declaration);
+    this.#parts.secrets.declare(config.secrets);
     return {
       declaration,
-      config: this.#parts.options.configOf(declaration),
+      config,
       declared: this.discovery.failures.get(declaration.id) ?? null,
     };
   }

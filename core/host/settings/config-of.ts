@@ -14,6 +14,8 @@ export interface ExtensionConfig {
   readonly enabled: boolean;
   /** What a person granted in the settings; null when they say nothing. */
   readonly isolation: 'in_process' | 'process' | null;
+  /** Secrets that it may read: those that its manifest declares, and those that the settings name for the prefixes that it offers. */
+  readonly secrets: readonly string[];
   /** How a message names a key of `config`: `sandbox/pith.yaml:12 skills.poll_seconds` or `manifest.yaml:9 config.limit`. */
   where(dotted: string): string;
 }
@@ -23,12 +25,14 @@ export function configOf(declaration: Declaration, settings: Settings): Extensio
   const { id, manifest } = declaration;
   const { enabled = manifest?.enabled ?? true, isolation = null, ...own } = settings.extensions[id] ?? {};
   const claimsSkills = manifest?.provides.includes('skill') ?? false;
-  const claimed = { ...(claimsSkills ? settings.skills : {}), ...providersOf(manifest, settings) };
+  const offered = providersOf(manifest, settings);
+  const claimed = { ...(claimsSkills ? settings.skills : {}), ...(offered.length === 0 ? {} : { providers: Object.fromEntries(offered) }) };
   const merged = overlay(overlay(manifest?.config ?? {}, own), claimed);
   return {
     config: deepFreeze(structuredClone(merged)),
     enabled,
     isolation,
+    secrets: [...new Set([...(manifest?.secrets ?? []), ...offered.flatMap(([, { api_key_env: name }]) => name ?? [])])],
     where(dotted) {
       if (dotted.startsWith('providers.') && isSet(settings, dotted)) return settingName(settings, dotted);
       const sections = claimsSkills ? ['skills', `extensions.${id}`] : [`extensions.${id}`];
@@ -58,9 +62,8 @@ export function unknownExtensionSettings(settings: Settings, ids: Iterable<strin
     }));
 }
 
-function providersOf(manifest: Manifest | null, settings: Settings): PlainMap {
-  const offered = Object.entries(settings.providers).filter(([prefix]) => manifest?.models.some((model) => model.prefix === prefix));
-  return offered.length === 0 ? {} : { providers: Object.fromEntries(offered) };
+function providersOf(manifest: Manifest | null, settings: Settings) {
+  return Object.entries(settings.providers).filter(([prefix]) => manifest?.models.some((model) => model.prefix === prefix));
 }
 
 function isSet(settings: Settings, dotted: string): boolean {

@@ -1,28 +1,43 @@
 import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { didYouMean } from '../../contract/nearest.ts';
+import type { Declaration } from '../discovery/declaration.ts';
 import { unknownExtensionSettings } from './config-of.ts';
 import { settingName, type Settings } from './settings.ts';
 
 export interface KnownNames {
-  /** Of everything declared. */
-  readonly ids: Iterable<string>;
+  readonly declarations: ReadonlyMap<string, Pick<Declaration, 'manifest'>>;
   /** Those that are switched on. */
   readonly agents: readonly { readonly id: string }[];
   /** `check` throws when nothing goes by a model's name. */
   readonly router: { check(reference: string): void };
 }
 
-/** Findings for names in the settings that nothing goes by: blocks of extensions, the default agent, what model aliases stand for. */
-export function unknownNames(settings: Settings, { ids, agents, router }: KnownNames): readonly Diagnostic[] {
+/** Findings for names in the settings that nothing goes by: blocks of extensions and of providers, the default agent, what model aliases stand for. */
+export function unknownNames(settings: Settings, { declarations, agents, router }: KnownNames): readonly Diagnostic[] {
   return [
-    ...unknownExtensionSettings(settings, ids),
+    ...unknownExtensionSettings(settings, declarations.keys()),
+    ...unknownProviders(
+      settings,
+      [...declarations.values()].flatMap(({ manifest }) => manifest?.models.map(({ prefix }) => prefix) ?? []),
+    ),
     ...unknownAgent(
       settings,
       agents.map(({ id }) => id),
     ),
     ...unknownModels(settings, router),
   ];
+}
+
+function unknownProviders(settings: Settings, prefixes: readonly string[]): readonly Diagnostic[] {
+  return Object.keys(settings.providers)
+    .filter((prefix) => !prefixes.includes(prefix))
+    .map((prefix) => ({
+      severity: 'warning',
+      code: 'unknown_key',
+      message: `${settingName(settings, `providers.${prefix}`)}: no extension offers models under '${prefix}'${didYouMean(prefix, prefixes)}`,
+      cure: `Correct the name${prefixes.length === 0 ? '' : ` (one of ${[...new Set(prefixes)].sort().join(', ')})`} or remove the block`,
+    }));
 }
 
 function unknownAgent(settings: Settings, agents: readonly string[]): readonly Diagnostic[] {

@@ -36,6 +36,14 @@ describe('config', () => {
     expect(configOf(registry, settings).config).not.toHaveProperty('providers');
   });
 
+  it('K61 the settings grant a key to the extension that offers the prefix, and no extension grants itself one', async () => {
+    const { registry, plain, settings } = await setUp(
+      'providers:\n  mine: { api_key_env: MY_KEY }\n  other: { api_key_env: OTHER_KEY }\nextensions:\n  registry: { providers: { mine: { api_key_env: TAKEN } } }\n',
+    );
+    expect(configOf(plain, settings).secrets).toEqual(['DECLARED', 'MY_KEY']);
+    expect(configOf(registry, settings).secrets).toEqual([]);
+  });
+
   it('K7 settings switch on and off, also what is broken; flags win', async () => {
     const { settings, registry } = await setUp('extensions:\n  registry: { enabled: false }\n  broken: { enabled: false }\n');
     expect(enabledBy(settings)('registry', registry.manifest)).toBe(false);
@@ -59,7 +67,7 @@ async function setUp(yaml: string, flags: SettingsInput = {}) {
     'sandbox/extensions/registry/manifest.yaml': SKILLFUL,
     'sandbox/extensions/registry/main.ts': '',
     'sandbox/extensions/plain/manifest.yaml':
-      'id: plain\nentrypoint: main.ts\nprovides: [model]\nmodels: [{ prefix: mine }]\nconfig: { k: 1 }\n',
+      'id: plain\nentrypoint: main.ts\nprovides: [model]\nmodels: [{ prefix: mine }]\nsecrets: [DECLARED]\nconfig: { k: 1 }\n',
     'sandbox/extensions/plain/main.ts': '',
   });
   const sandbox = path.join(root, 'sandbox');

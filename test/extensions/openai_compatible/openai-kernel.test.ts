@@ -48,6 +48,19 @@ describe('a turn with a model behind HTTP', () => {
     expect(server.requests.map((request) => [request.method, request.body?.model])).toEqual([['POST', 'my-model']]);
   });
 
+  it('K61 takes the key from the variable that the settings name, and keeps it out of texts', async () => {
+    kernel = await testKernel({
+      env: { MY_GATEWAY_KEY: KEY, PITH_MODEL: 'openai/m' },
+      flags: { providers: { openai: { base_url: server.url, api_key_env: 'MY_GATEWAY_KEY' } } },
+    });
+    server.script({ text: 'Hi.' }, { status: 401, error: { message: `Incorrect API key provided: ${KEY}` } });
+    expect(await kernel.run('Hello')).toMatchObject({ reason: 'done', text: 'Hi.' });
+    expect(server.requests[0]?.headers['authorization']).toBe(`Bearer ${KEY}`);
+    const turn = await kernel.run('Hello');
+    expect(turn.error).toMatchObject({ code: 'model_auth', message: expect.stringContaining('MY_GATEWAY_KEY') });
+    expect(JSON.stringify(turn.events)).not.toContain(KEY);
+  });
+
   it('K61 ends with a clear error, without the key, when the key is refused', async () => {
     const { run } = await start({ PITH_MODEL: 'openai/m' });
     server.script({ status: 401, error: { message: `Incorrect API key provided: ${KEY}` } });
