@@ -1,9 +1,18 @@
 import { mkdir, rename, symlink, utimes } from 'node:fs/promises';
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import type * as fs from 'node:fs';
+import { describe, expect, it, vi } from 'vitest';
 import { scanSource } from '../../../sandbox/extensions/skill_registry/scan.ts';
+import { buildSnapshot } from '../../../sandbox/extensions/skill_registry/snapshot.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
+
+/** How many files were opened. */
+const opened = vi.hoisted(() => ({ count: 0 }));
+vi.mock('node:fs', async (original) => {
+  const real = await original<typeof fs>();
+  return { ...real, openSync: (...given: Parameters<typeof fs.openSync>) => (opened.count++, real.openSync(...given)) };
+});
 
 const ids = (snapshot: { skills: ReadonlyMap<string, { state: string }> }) =>
   [...snapshot.skills].filter(([, skill]) => skill.state === 'offered').map(([id]) => id);
@@ -159,17 +168,33 @@ describe('the scan', () => {
     expect(first.skills.get('b')?.description).toBe('Does a thing. Use it for things.');
   });
 
-  it('S21 yields while it scans many', async () => {
+  it('S21 lets others work after at most 250 files, and after every 1,000 skills of a snapshot', async () => {
     const box = await skillSandbox();
     for (let index = 0; index < 600; index += 1) await box.write(`sandbox/skills/s${index}/SKILL.md`, skillText({ name: `s${index}` }));
     const registry = box.registry();
-    let beats = 0;
-    let running = true;
-    const beat = () => void (running && ((beats += 1), setImmediate(beat)));
+    const begun = opened.count;
+    let [last, most, running] = [begun, 0, true];
+    const beat = () => {
+      most = Math.max(most, opened.count - last);
+      last = opened.count;
+      if (running) setImmediate(beat);
+    };
     setImmediate(beat);
     const snapshot = await registry.refresh();
     running = false;
     expect(snapshot.skills.size).toBe(600);
-    expect(beats).toBeGreaterThanOrEqual(2);
+    expect(opened.count - begun).toBeGreaterThanOrEqual(600);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(250);
+
+    const source = registry.sources.at(-1)!;
+    const scan = await scanSource(source, null, { trustedLinks: [], now: () => 0, goodBody: () => null });
+    const [found] = scan.skills.values();
+    const many = Array.from({ length: 3500 }, (_, at) => [`${at}`, { ...found!, id: `n${at}` }] as const);
+    const pieces = buildSnapshot([{ source, scan: { ...scan, skills: new Map(many) } }], {}, registry.current());
+    let yields = 0;
+    let step = pieces.next();
+    for (; !step.done; step = pieces.next()) yields++;
+    expect([yields, step.value.all.length]).toEqual([3, 3500]);
   });
 });
