@@ -17,8 +17,8 @@ export interface HostOptions {
   readonly dataDirectory: string;
   /** Absolute path of Pith's own package: its `dist/ext` and its npm packages. */
   readonly packageRoot: string;
-  /** Reads the folders again; cheap when nothing changed. */
-  discover(): Promise<Discovery>;
+  /** Reads the folders again; cheap when nothing changed. `at`: now. */
+  discover(at: number): Promise<Discovery>;
   configOf(declaration: Declaration): ExtensionConfig;
   /** Folders whose changes are worth a look: `extensions` and `agents` of every sandbox. */
   readonly watched: readonly string[];

@@ -55,7 +55,7 @@ export class ExtensionHost implements ExtensionsPort {
   }
 
   static async create(options: HostOptions): Promise<ExtensionHost> {
-    return new ExtensionHost(createHostParts(options, await options.discover()));
+    return new ExtensionHost(createHostParts(options, await options.discover(options.clock.now())));
   }
 
   /** As the last look at the disk found it. */

@@ -50,8 +50,8 @@ export function hostOptionsOf({ options, index, settings, discovery }: SandboxRe
     sandbox: options.sandbox,
     dataDirectory: settings.data_dir,
     packageRoot: installation,
-    discover: async () => {
-      const found = known ?? (await discover({ roots, agentPaths: settings.agents.paths, index, isEnabled: enabledBy(settings) }));
+    discover: async (at) => {
+      const found = known ?? (await discover({ roots, agentPaths: settings.agents.paths, index, isEnabled: enabledBy(settings), at }));
       known = undefined; // the next look is a new one
       return found;
     },

@@ -25,6 +25,7 @@ export async function shipExtensions({
     agentPaths: [],
     index: openIndex(path.join(folder, 'none.json')),
     isEnabled: () => true,
+    at: 0,
   });
   const shipped: Writable<ShippedIndex> = {};
   for (const declaration of declarations.values()) {

@@ -9,7 +9,6 @@ import type { FolderRecord } from './folder-record.ts';
 import { readFolder } from './folder-read.ts';
 import type { IndexFile } from './index-file.ts';
 import { orderOf, type IsEnabled } from './order.ts';
-import { systemClock } from '../system-clock.ts';
 
 export interface DiscoverOptions {
   /** Sandboxes. What a sandbox that is not shipped declares replaces what a shipped one does. */
@@ -18,10 +17,12 @@ export interface DiscoverOptions {
   readonly agentPaths: readonly string[];
   readonly index: IndexFile;
   readonly isEnabled: IsEnabled;
+  /** When, for the failures. */
+  readonly at: number;
 }
 
 /** Reads what all folders declare. Never rejects: what is wrong is in the diagnostics of its declaration, or of the discovery. */
-export async function discover({ roots, agentPaths, index, isEnabled }: DiscoverOptions): Promise<Discovery> {
+export async function discover({ roots, agentPaths, index, isEnabled, at }: DiscoverOptions): Promise<Discovery> {
   const diagnostics: Diagnostic[] = [...index.diagnostics];
   const seen = new Set<string>();
   const places: Place[] = [
@@ -51,7 +52,7 @@ export async function discover({ roots, agentPaths, index, isEnabled }: Discover
   }
   index.keepFolders(seen);
   const declarations = new Map([...settleAgents(entries)].sort(([a], [b]) => (a < b ? -1 : 1)));
-  return { declarations, ...orderOf(declarations, isEnabled, systemClock().now()), diagnostics };
+  return { declarations, ...orderOf(declarations, isEnabled, at), diagnostics };
 }
 
 const made = new WeakMap<FolderRecord['declaration'], Declaration>();

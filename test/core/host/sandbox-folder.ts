@@ -27,6 +27,7 @@ export function discoverIn(sandbox: string, options: Partial<DiscoverOptions> = 
     roots: [{ directory: sandbox, shipped: false }],
     agentPaths: [],
     index: indexIn(sandbox),
+    at: 0,
     isEnabled: (_id, manifest) => manifest?.enabled ?? true,
     ...options,
   });

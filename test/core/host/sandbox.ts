@@ -75,7 +75,7 @@ export async function testSandbox(): Promise<TestSandbox> {
         events,
         env,
         wire,
-        discover: () => discover({ roots: [{ directory, shipped: false }], agentPaths: [], index, isEnabled: enabledBy(settings) }),
+        discover: (at) => discover({ roots: [{ directory, shipped: false }], agentPaths: [], index, isEnabled: enabledBy(settings), at }),
         configOf: (declaration) => configOf(declaration, settings),
         watched: [path.join(directory, 'extensions'), path.join(directory, 'agents')],
         keyValue: (id) => createKeyValue(open(), id),
