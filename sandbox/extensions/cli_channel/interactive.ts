@@ -29,7 +29,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const { conversation } = opening;
   const colour = pc.createColors(io.colour);
   const write = (text: string) => void terminal.output.write(`${wrapLines(text, widthOf(terminal))}\n`);
-  const slash = new SlashCommands(context, conversation);
+  const slash = new SlashCommands(context, conversation, (line) => terminal.output.write(`${line}\n`));
   const history = new HistoryFile(join(context.dataDirectory, 'history'), (error) =>
     context.logger.warn('history not kept', { reason: messageOf(error) }),
   );
@@ -37,6 +37,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const hint = (text: string) => typedHints(text, paths);
   const view = new TurnView({ terminal, clock: context.clock, colour: io.colour, quiet: io.quiet, hint });
   let turn: AbortController | null = null;
+  let commanding = false;
   let warned = false;
 
   const editor = new LineEditor({
@@ -70,7 +71,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     for (const text of untold.splice(0)) write(colour.yellow(text));
   };
   const offReloads = context.events.handle('extension.failed', (failure) => {
-    if (failure.phase !== 'reload') return;
+    if (failure.phase !== 'reload' || commanding) return; // who asks for a reload is told by the command
     untold.push(reloadLine(failure));
     if (turn !== null) return; // it would tear the answer
     write('');
@@ -96,6 +97,10 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
       tell();
     }
   };
+  const command = async (line: string, abort: AbortSignal) => {
+    commanding = true;
+    await slash.run(line, slashIO(), abort).finally(() => (commanding = false));
+  };
   const say = async (text: string | null, abort: AbortSignal) => {
     for await (const event of conversation.say(text, abort)) view.show(event);
     write('');
@@ -113,7 +118,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
       if (line === null) break;
       if (line.trim() === '') continue;
       history.add(line);
-      await run((abort) => (slash.covers(line) ? slash.run(line, slashIO(), abort) : say(line, abort)));
+      await run((abort) => (slash.covers(line) ? command(line, abort) : say(line, abort)));
     }
   } finally {
     signal.removeEventListener('abort', leave);

@@ -13,6 +13,8 @@ export class SlashCommands {
   constructor(
     private readonly context: ChatContext,
     private readonly conversation: Conversation,
+    /** Writes a line as it is; default: as other lines are printed. */
+    private readonly raw?: (line: string) => void,
   ) {}
 
   /** True for `/word …`; a path such as `/etc/hosts` is a message. */
@@ -29,7 +31,9 @@ export class SlashCommands {
       paths = commands.map(({ path }) => path);
       const { words, json } = takeJson(splitWords(line.trim().slice(1)));
       const { command, rest } = find(commands, words.length === 0 || words[0] === '?' ? ['help'] : words);
-      return (await command.run(parseCommandInput(command, rest), json ? asJson({ ...io, error }) : { ...io, error }, signal)) ?? 0;
+      return (
+        (await command.run(parseCommandInput(command, rest), json ? asJson({ ...io, error }, this.raw) : { ...io, error }, signal)) ?? 0
+      );
     } catch (failure) {
       error(errorLine(failure));
       return 1;
@@ -52,12 +56,12 @@ function takeJson(typed: readonly string[]): { readonly words: readonly string[]
   return { words, json: words.length < typed.length };
 }
 
-function asJson(io: CommandIO): CommandIO {
+function asJson(io: CommandIO, raw = io.print): CommandIO {
   if (io.wantsJson) return io;
   return {
     ...io,
     print: () => undefined,
-    json: (value) => io.print(JSON.stringify(value)),
+    json: (value) => raw(JSON.stringify(value)),
     interactive: false,
     wantsJson: true,
     colour: false,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { Command } from 'pith';
 import { afterEach, describe, expect, it } from 'vitest';
 import { completeLine } from '../../../sandbox/extensions/cli_channel/completion.ts';
 import { newThreadId } from '../../../sandbox/extensions/cli_channel/thread-id.ts';
@@ -177,6 +178,28 @@ describe('a conversation on a terminal', () => {
     ada.type('\u0003');
     await ada.sees('second');
     expect(ada.screen()).not.toContain('a tool failed');
+    ada.end();
+    await ada.done;
+  });
+
+  it('prints JSON in one line, and leaves it to a reload command to say that it failed', async () => {
+    const failing: Command = {
+      ...answering('extensions reload', null),
+      run: async (_input, io) => {
+        chat.fail({ extensionId: 'kv', phase: 'reload', code: 'x', message: 'said twice', at: 0 });
+        io.error('said once');
+      },
+    };
+    const long = { words: 'many words '.repeat(20) };
+    chat = await fakeChat([says('ok')], [...kernelCommands(), failing, answering('long', long)]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    ada.type('/long --json\r');
+    await ada.sees(`${JSON.stringify(long)}\n`);
+    ada.type('/extensions reload\r');
+    await ada.sees('said once');
+    await ada.sees('› ');
+    expect(ada.screen()).not.toContain('said twice');
     ada.end();
     await ada.done;
   });
