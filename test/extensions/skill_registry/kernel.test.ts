@@ -208,6 +208,29 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     expect(JSON.stringify(requests.at(-1)!.messages)).not.toContain('skill_name');
   });
 
+  it('S50 S51 a bound body stands in the instructions as it is now, and its last good version after it went', async () => {
+    const bound = 'id: bound\nagent: { uses_skills: [alpha], uses_tools: [skill_registry] }\n';
+    await start({ ...skill('alpha'), ...skill('beta'), 'agents/bound/manifest.yaml': bound });
+    const ask = async () => {
+      model.add({ text: 'done' });
+      const outcome = await pith!.run('hello', { agent: 'bound', threadId: 'bound' });
+      expect(outcome, JSON.stringify(outcome.error)).toMatchObject({ reason: 'done' });
+      return outcome.requests[0]!.system;
+    };
+    const first = await ask();
+    expect(first).toContain('BODY-OF-alpha');
+    expect(first).not.toContain('• `alpha`'); // carried already
+    expect(first).toContain('• `beta`');
+    await pith!.write('skills/alpha/SKILL.md', skillText({ name: 'alpha', body: 'BODY-TWO {{ x }} $&\n' }));
+    await pause(260);
+    expect(await ask()).toContain('BODY-TWO {{ x }} $&');
+    await pith!.remove('skills/alpha');
+    await pause(260);
+    expect(await ask()).toContain('BODY-TWO');
+    const { state, notes } = await pith!.kernel.agents.resolve('bound');
+    expect({ state, notes }).toMatchObject({ state: 'degraded', notes: [{ message: expect.stringContaining('removed') }] });
+  });
+
   it('K40 S60 an AGENT.md with allow_skills meets the catalog, with one note that its own mode comes later; without, no skills', async () => {
     const agentFile = (more: string) => `---\nname: Reader\nuses_tools: []\n${more}---\nREADER\n`;
     await start({ ...skill('alpha'), 'agents/open/AGENT.md': agentFile('allow_skills: true\n'), 'agents/shut/AGENT.md': agentFile('') });
