@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import path from 'node:path';
 import { messageOf } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
@@ -6,7 +7,7 @@ import { AGENT_FILE, MANIFEST_FILE, PROMPT_FILES } from './file-names.ts';
 import type { FolderReading, FolderRecord } from './folder-record.ts';
 import type { IndexFile } from './index-file.ts';
 import { MAX_FILES, stampFolder, type FolderStamp } from './source-stamp.ts';
-import { readTextFile } from './text-file.ts';
+import { kindOf, readTextFile } from './text-file.ts';
 
 /** Names that people write for `manifest.yaml`. */
 const SLIPS: readonly string[] = ['manifest.yml', 'manifest.json', 'Manifest.yaml', 'manifest.yaml.txt', 'agent.md'];
@@ -22,7 +23,7 @@ export async function readFolder(directory: string, kind: 'extensions' | 'agents
       : kind === 'agents' && stamp.files.includes(AGENT_FILE)
         ? AGENT_FILE
         : null;
-    if (name === null) return nothingDeclared(directory, kind, stamp.files);
+    if (name === null) return nothingDeclared(directory, kind, stamp);
 
     const { digestOf } = await import('./source-digest.ts');
     const digest = digestOf(directory, stamp.files);
@@ -45,6 +46,7 @@ async function read(directory: string, name: string, digest: string, stamp: Fold
       : (await import('./agent-file.ts')).readAgentFile(directory);
   const found = [...reading.declaration.diagnostics];
   const prompt = promptOf(directory, stamp.files, found);
+  for (const [each, what] of stamp.odd) if (what !== 'a socket') found.push(notAFile(directory, each, what));
   if (name === MANIFEST_FILE && stamp.files.includes(AGENT_FILE))
     found.push(warning(directory, AGENT_FILE, `is not read, because there is a ${MANIFEST_FILE}`, 'Remove one of them'));
   if (stamp.truncated)
@@ -79,16 +81,44 @@ function promptOf(directory: string, files: readonly string[], found: Diagnostic
   for (const other of others) found.push(warning(directory, other, `is not read, because there is a ${name}`, 'Remove one of them'));
   const file = path.join(directory, name);
   try {
-    return { file, text: readTextFile(file, MAX_PROMPT_BYTES) };
+    const why = whyNotItsOwn(directory, file);
+    if (why === null) return { file, text: readTextFile(file, MAX_PROMPT_BYTES) };
+    found.push({ ...PROMPT_FINDING, message: why, file, cure: "Copy the prompt into the agent's folder" });
   } catch (error) {
-    found.push({ severity: 'error', code: 'prompt_invalid', message: messageOf(error), file, line: 1, column: 1 });
-    return null;
+    found.push({ ...PROMPT_FINDING, message: messageOf(error), file, cure: `Make it UTF-8 text of at most ${MAX_PROMPT_BYTES} bytes` });
   }
+  return null;
+}
+
+const PROMPT_FINDING = { severity: 'error', code: 'prompt_invalid', line: 1, column: 1 } as const;
+
+/** A prompt is sent to a model, so nothing from outside the folder may stand in its place. */
+function whyNotItsOwn(directory: string, file: string): string | null {
+  const real = fs.realpathSync(file);
+  if (!real.startsWith(fs.realpathSync(directory) + path.sep)) return `is a link that leads out of the agent's folder, to ${real}`;
+  const isInstalled = real.includes(`${path.sep}node_modules${path.sep}`); // installers link files of packages to their store
+  return fs.statSync(real).nlink > 1 && !isInstalled ? 'has several hard links, so it may be a file from elsewhere' : null;
+}
+
+/** Whoever opened it would wait for ever. */
+function notAFile(directory: string, name: string, what: string): Diagnostic {
+  const code = PROMPT_FILES.includes(name) ? 'prompt_invalid' : 'manifest_invalid';
+  return {
+    severity: 'error',
+    code,
+    message: `is ${what}, not a file`,
+    file: path.join(directory, name),
+    line: 1,
+    column: 1,
+    cure: 'Remove it',
+  };
 }
 
 const MAX_PROMPT_BYTES = 256 * 1024;
 
-function nothingDeclared(directory: string, kind: 'extensions' | 'agents', files: readonly string[]): Diagnostic {
+function nothingDeclared(directory: string, kind: 'extensions' | 'agents', { files }: FolderStamp): Diagnostic {
+  const stat = fs.statSync(path.join(directory, MANIFEST_FILE), { throwIfNoEntry: false });
+  if (stat !== undefined) return { ...notAFile(directory, MANIFEST_FILE, kindOf(stat)), cure: `Put a ${MANIFEST_FILE} in its place` };
   const slip = files.find((file) => SLIPS.includes(file));
   const wanted = kind === 'agents' ? `${MANIFEST_FILE} or ${AGENT_FILE}` : MANIFEST_FILE;
   return {

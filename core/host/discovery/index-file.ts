@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import fs from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { FolderRecord } from './folder-record.ts';
 import { packageVersion } from '../package-version.ts';
 import { isPlainMap } from './plain-data.ts';
+import { readRegularFile } from './text-file.ts';
 import type { SettingsRecord } from '../settings/settings-file.ts';
 
 /** Raise it when a record's shape or the meaning of a manifest changes: older indexes are then rebuilt. A test pins the manifest's schema to it. */
@@ -46,13 +46,13 @@ export function openIndex(file: string): IndexFile {
   const write = async (): Promise<Diagnostic | null> => {
     if (!dirty) return null;
     dirty = false;
-    const content = JSON.stringify({
-      folders: Object.fromEntries(folders),
-      settings: Object.fromEntries(settings),
-      surfaces: Object.fromEntries(surfaces),
-    });
     const draft = `${file}.${randomUUID()}`;
     try {
+      const content = JSON.stringify({
+        folders: Object.fromEntries(folders),
+        settings: Object.fromEntries(settings),
+        surfaces: Object.fromEntries(surfaces),
+      });
       await mkdir(path.dirname(file), { recursive: true });
       await writeFile(draft, `{"version":${JSON.stringify(versionOf())},"digest":"${digestOf(content)}"${CONTENT}${content}}`); // no fsync: a cache that is lost or torn is rebuilt
       await rename(draft, file);
@@ -103,6 +103,9 @@ interface Content {
   readonly surfaces: Record<string, { readonly key: string; readonly data: unknown }>;
 }
 
+/** Far above what thousands of folders need. */
+const MAX_INDEX_BYTES = 256 * 1024 * 1024;
+
 const EMPTY: Content = { folders: {}, settings: {}, surfaces: {} };
 
 function digestOf(content: string): string {
@@ -116,7 +119,7 @@ function versionOf(): string {
 function load(file: string): { readonly content: Content; readonly diagnostics: readonly Diagnostic[] } {
   let text: string;
   try {
-    text = fs.readFileSync(file, 'utf8');
+    text = readRegularFile(file, MAX_INDEX_BYTES).toString('utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { content: EMPTY, diagnostics: [] };
     return rebuilt(file, `it cannot be read: ${(error as Error).message}`);

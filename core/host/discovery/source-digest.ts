@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { stampFolder } from './source-stamp.ts';
+import { readRegularFile } from './text-file.ts';
 
 /** Hex SHA-256 over relative paths and bytes of a folder's files, as `stampFolder` lists them. The build uses the same function. */
 export function sourceDigest(directory: string): string {
@@ -31,7 +32,7 @@ export function digestOf(directory: string, files: readonly string[], maxBytes =
 
 function readOrNothing(file: string): Buffer {
   try {
-    return fs.readFileSync(file);
+    return readRegularFile(file, MAX_BYTES);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0); // removed since it was listed; the next stamp differs
     throw error;

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../system-clock.ts';
 import { AGENT_FILE, MANIFEST_FILE, PROMPT_FILES } from './file-names.ts';
+import { kindOf } from './text-file.ts';
 
 /** What tells one state of a folder's files from another without reading them. */
 export interface FolderStamp {
@@ -15,6 +16,8 @@ export interface FolderStamp {
   readonly truncated: boolean;
   /** Links to folders elsewhere, which are not followed. */
   readonly strayLinks: readonly string[];
+  /** Pipes, sockets and devices by relative path, and which they are. */
+  readonly odd: ReadonlyMap<string, string>;
 }
 
 /** An extension or agent is a few files; a folder with more is something else put there by mistake. */
@@ -25,10 +28,19 @@ export const MAX_FILES = 5000;
  * folder once; those to folders outside `directory` are not: nothing there can be imported. Throws the file system's error when `directory` itself cannot be read.
  */
 export function stampFolder(directory: string): FolderStamp {
-  const walk: Walk = { root: directory, lines: [], files: [], newest: 0n, visited: new Set(), truncated: false, strayLinks: [] };
+  const walk: Walk = {
+    root: directory,
+    lines: [],
+    files: [],
+    newest: 0n,
+    visited: new Set(),
+    truncated: false,
+    strayLinks: [],
+    odd: new Map(),
+  };
   visit(walk, directory, '');
-  const { lines, files, truncated, strayLinks } = walk;
-  return { stamps: lines.join('\n'), files, fresh: isFresh(walk.newest), truncated, strayLinks };
+  const { lines, files, truncated, strayLinks, odd } = walk;
+  return { stamps: lines.join('\n'), files, fresh: isFresh(walk.newest), truncated, strayLinks, odd };
 }
 
 /** The state of one file; null when there is none. Throws other errors of the file system. */
@@ -49,6 +61,7 @@ interface Walk {
   readonly visited: Set<string>;
   truncated: boolean;
   readonly strayLinks: string[];
+  readonly odd: Map<string, string>;
 }
 
 function visit(walk: Walk, directory: string, prefix: string): void {
@@ -76,6 +89,9 @@ function visit(walk: Walk, directory: string, prefix: string): void {
         continue;
       }
       visit(walk, full, `${prefix}${name}/`);
+    } else {
+      walk.odd.set(prefix + name, kindOf(stat));
+      walk.lines.push(lineOf(prefix + name, stat));
     }
   }
 }

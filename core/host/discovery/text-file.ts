@@ -1,13 +1,30 @@
 import fs from 'node:fs';
 
-/** The text of a UTF-8 file without its byte order mark. Throws `ENOENT` and the like, and `RangeError` when it is too long or not text. */
+/** The text of a UTF-8 file without its byte order mark. Throws as `readRegularFile`, and `RangeError` when it is not text. */
 export function readTextFile(file: string, maxBytes: number): string {
-  const { size } = fs.statSync(file);
-  if (size > maxBytes) throw new RangeError(`has ${size} bytes, more than the ${maxBytes} that are read`);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(fs.readFileSync(file));
+    return new TextDecoder('utf-8', { fatal: true }).decode(readRegularFile(file, maxBytes));
   } catch (error) {
     if (error instanceof TypeError) throw new RangeError('is not UTF-8 text', { cause: error });
     throw error;
   }
+}
+
+/** The bytes of a file, never waiting for a pipe or a device. Throws `ENOENT` and the like, and `RangeError` when it is too long or no regular file. */
+export function readRegularFile(file: string, maxBytes: number): Buffer {
+  const descriptor = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+  try {
+    const stat = fs.fstatSync(descriptor);
+    if (!stat.isFile()) throw new RangeError(`is ${kindOf(stat)}, not a file`);
+    if (stat.size > maxBytes) throw new RangeError(`has ${stat.size} bytes, more than the ${maxBytes} that are read`);
+    return fs.readFileSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+export function kindOf(stat: fs.Stats | fs.BigIntStats): string {
+  if (stat.isDirectory()) return 'a folder';
+  if (stat.isFIFO()) return 'a pipe';
+  return stat.isSocket() ? 'a socket' : 'a device';
 }

@@ -37,7 +37,6 @@ export function parseYaml(text: string, options: YamlOptions): YamlDocument {
       schema: 'core',
       uniqueKeys: false,
       prettyErrors: false,
-      logLevel: 'silent',
       lineCounter: lines,
     });
     return read(document, (offset) => at(lines.linePos(offset), options.firstLine ?? 1), options);
@@ -51,6 +50,10 @@ type Locate = (offset: number) => Position;
 function read(document: Document.Parsed, locate: Locate, options: YamlOptions): YamlDocument {
   const diagnostics: Diagnostic[] = [];
   for (const error of document.errors) {
+    if (error.code === 'MULTIPLE_DOCS') {
+      diagnostics.push(finding(options, locate(error.pos[0]), "holds a second document after '---'", 'Keep one document a file'));
+      continue;
+    }
     diagnostics.push(finding(options, locate(error.pos[0]), `is not valid YAML: ${firstLine(error.message)}`, 'Correct the syntax'));
   }
   for (const warning of document.warnings) {
@@ -86,7 +89,24 @@ function read(document: Document.Parsed, locate: Locate, options: YamlOptions): 
     }
   };
   walk(document.contents, '', 0);
-  return { value: document.toJS({ maxAliasCount: MAX_ALIASES }), positions: { ...positions }, diagnostics };
+  const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
+  const cycle = cycleIn(value);
+  if (cycle === null) return { value, positions: { ...positions }, diagnostics };
+  const [line, column] = positions[cycle.join('.')] ?? [options.firstLine ?? 1, 1];
+  const message = `holds itself at '${cycle.join('.')}': the alias names what it stands in`;
+  diagnostics.push(finding(options, { line, column }, message, 'Write the value out'));
+  return { value: undefined, positions: { ...positions }, diagnostics };
+}
+
+/** The path at which a value holds one that it stands in; null when none does. */
+function cycleIn(value: unknown, path: readonly string[] = [], above: readonly unknown[] = []): readonly string[] | null {
+  if (typeof value !== 'object' || value === null) return null;
+  if (above.includes(value)) return path;
+  for (const [key, part] of Object.entries(value)) {
+    const found = cycleIn(part, [...path, key], [...above, value]);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 function keyOf(key: unknown): string {

@@ -1,5 +1,6 @@
-import fs from 'node:fs';
 import path from 'node:path';
+import { readRegularFile } from '../discovery/text-file.ts';
+import { MAX_SETTINGS_BYTES } from './settings-file.ts';
 import { absolutePath, type SettingsOptions } from './settings.ts';
 
 /**
@@ -21,7 +22,7 @@ const LINE = /^data_dir:[ \t]+(?:"([^"\\\n]+)"|'([^'\n]+)'|([^\s"'#&*!|>][^#\n]*
 
 function textOf(file: string): string {
   try {
-    return fs.readFileSync(file, 'utf8');
+    return readRegularFile(file, MAX_SETTINGS_BYTES).toString('utf8');
   } catch {
     return ''; // most sandboxes lack one of them; what else is wrong the reading of the settings tells
   }

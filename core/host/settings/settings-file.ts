@@ -14,7 +14,7 @@ export interface SettingsRecord {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-const MAX_SETTINGS_BYTES = 256 * 1024;
+export const MAX_SETTINGS_BYTES = 256 * 1024;
 
 /** Reads a settings file, from the index while it has not changed. null when there is none. Never rejects. */
 export async function readSettingsFile(file: string, index: IndexFile): Promise<SettingsRecord | null> {
