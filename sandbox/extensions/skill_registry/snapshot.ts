@@ -29,8 +29,10 @@ export function* buildSnapshot(scans: readonly SourcedScan[], config: RegistryCo
   }
   const skills = new Map<string, Skill>();
   const all: Skill[] = [];
+  const ids = [...byId.keys()].sort();
+  if (ids.length > IDS_AT_ONCE) yield;
   let done = 0;
-  for (const id of [...byId.keys()].sort()) {
+  for (const id of ids) {
     if (done++ % IDS_AT_ONCE === IDS_AT_ONCE - 1) yield;
     const judged = judge(byId.get(id) as Candidate[], filters);
     for (const skill of judged) all.push(skill);
