@@ -32,6 +32,7 @@ export const ERROR_CODES = [
   'import_forbidden',
   'disabled',
   'isolation_in_process',
+  'not_supported_yet',
   // calls
   'provider_failed',
   'provider_timeout',

@@ -142,6 +142,7 @@ const CODES = [
   'import_forbidden',
   'disabled',
   'isolation_in_process',
+  'not_supported_yet',
   'provider_failed',
   'provider_timeout',
   'not_serialisable',
