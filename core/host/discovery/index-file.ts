@@ -24,7 +24,7 @@ export interface IndexFile {
   surface(extensionId: string, key: string): unknown;
   /** Keeps plain data of an extension; the former of the same id goes. */
   putSurface(extensionId: string, key: string, data: unknown): void;
-  /** Forgets folders that are not in `directories`. */
+  /** Forgets folders that are not in `directories`, and what was kept for their ids. */
   keepFolders(directories: ReadonlySet<string>): void;
   /** Writes the file when something changed. Never rejects; what hindered it comes back as a warning. */
   save(): Promise<Diagnostic | null>;
@@ -84,11 +84,12 @@ export function openIndex(file: string): IndexFile {
     },
     putSurface: (extensionId, key, data) => put(surfaces, extensionId, { key, data }),
     keepFolders(directories) {
-      for (const directory of folders.keys()) {
-        if (directories.has(directory)) continue;
-        folders.delete(directory);
-        dirty = true;
-      }
+      const ids = new Set([...directories].map((directory) => path.basename(directory)));
+      const drop = (map: Map<string, unknown>, isKept: (key: string) => boolean) => {
+        for (const key of map.keys()) if (!isKept(key)) dirty = map.delete(key);
+      };
+      drop(folders, (directory) => directories.has(directory));
+      drop(surfaces, (name) => ids.has(ownerOf(name)));
     },
     save: () => (saving = saving.then(write)),
   };
@@ -96,6 +97,11 @@ export function openIndex(file: string): IndexFile {
 
 /** Stands before the content, whose bytes the digest covers: a file that is well formed but damaged is not believed. */
 const CONTENT = ',"content":';
+
+/** `config <id>`, `agent key <id>.<key>` or the id alone. */
+function ownerOf(surface: string): string {
+  return surface.slice(surface.lastIndexOf(' ') + 1).split('.', 1)[0] as string;
+}
 
 interface Content {
   readonly folders: Record<string, FolderRecord>;

@@ -147,6 +147,17 @@ describe('the persisted index', () => {
     expect(index.folder(path.join(sandbox, 'extensions/two'))).toBeUndefined();
   });
 
+  it('K3 forgets what was kept for the ids of folders that are gone', async () => {
+    const { sandbox } = await indexed({ ...extension('one'), ...extension('two') });
+    const names = (id: string) => [id, `config ${id}`, `agent key ${id}.skills`];
+    const index = indexIn(sandbox);
+    for (const name of [...names('one'), ...names('two')]) index.putSurface(name, 'key', name);
+    fs.rmSync(path.join(sandbox, 'extensions/two'), { recursive: true });
+    await discoverIn(sandbox, { index });
+    expect(names('one').map((name) => index.surface(name, 'key'))).toEqual(names('one'));
+    expect(names('two').map((name) => index.surface(name, 'key'))).toEqual([undefined, undefined, undefined]);
+  });
+
   it('K3 a place that cannot be written costs a warning, not the start', async () => {
     const sandbox = folderWith({ ...extension('one'), data: 'a file where the folder should be' });
     const index = indexIn(sandbox);
