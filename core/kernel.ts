@@ -38,6 +38,8 @@ export interface KernelOptions {
   readonly home?: string | null;
   /** Settings above all files and the environment. */
   readonly flags?: SettingsInput;
+  /** What relative paths of flags and environment are relative to; default: the process's. */
+  readonly workingDirectory?: string;
   readonly clock?: Clock;
   /** Serialise every argument and result of extensions. */
   readonly wire?: boolean;
@@ -94,8 +96,8 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
   const listenerFailures = createListenerFailures();
   const events = createEvents(listenerFailures);
 
-  const { home = os.homedir(), flags, shipped } = options;
-  const reading = known ?? (await readSandbox({ sandbox, env, home: home ?? undefined, flags, shipped }));
+  const { home = os.homedir(), flags, shipped, workingDirectory } = options;
+  const reading = known ?? (await readSandbox({ sandbox, env, home: home ?? undefined, flags, shipped, workingDirectory }));
   const { settings, diagnostics, index } = reading;
   const scope = createScope(clock);
 

@@ -8,6 +8,8 @@ export interface Target {
   readonly sandbox: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly flags: Readonly<Record<string, unknown>>;
+  /** What relative paths of flags and environment are relative to; default: the process's. */
+  readonly workingDirectory?: string;
 }
 
 export interface WithheldCommand {

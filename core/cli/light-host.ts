@@ -13,8 +13,8 @@ export interface LightHost {
 }
 
 /** What declarations and command entries need, without events, store, models and agents: a command that lists must start fast. */
-export async function openLightHost({ sandbox, env, flags }: Target): Promise<LightHost> {
-  const reading = await readSandbox({ sandbox, env, home: os.homedir(), flags });
+export async function openLightHost({ sandbox, env, flags, workingDirectory }: Target): Promise<LightHost> {
+  const reading = await readSandbox({ sandbox, env, home: os.homedir(), flags, workingDirectory });
   const extensions: ExtensionHost = await ExtensionHost.create({
     ...hostOptionsOf(reading),
     clock: systemClock(),

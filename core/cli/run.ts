@@ -30,6 +30,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
       sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, options.cwd),
       env,
       flags: common.flags,
+      workingDirectory: options.cwd,
     });
     if (common.help || common.words.length === 0) {
       const { showHelp } = await import('./show-help.ts');

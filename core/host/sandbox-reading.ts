@@ -11,7 +11,9 @@ import { configOf, enabledBy } from './settings/config-of.ts';
 import { likelyDataDirectory } from './settings/likely-data-directory.ts';
 import { loadSettings, type Settings, type SettingsOptions } from './settings/settings.ts';
 
-export interface SandboxOptions extends Omit<SettingsOptions, 'index'> {
+export interface SandboxOptions extends Omit<SettingsOptions, 'index' | 'workingDirectory'> {
+  /** What relative paths of flags and environment are relative to; default: the process's. */
+  readonly workingDirectory?: string;
   /** False: without what ships with Pith. Default true. */
   readonly shipped?: boolean;
 }
@@ -29,12 +31,13 @@ export interface SandboxReading {
 
 /** Reads the settings of a sandbox. Never rejects. */
 export async function readSandbox(options: SandboxOptions): Promise<SandboxReading> {
-  let index = openIndex(indexIn(likelyDataDirectory(options)));
-  let loaded = await loadSettings({ ...options, index });
+  const settingsOptions = { ...options, workingDirectory: options.workingDirectory ?? process.cwd() };
+  let index = openIndex(indexIn(likelyDataDirectory(settingsOptions)));
+  let loaded = await loadSettings({ ...settingsOptions, index });
   const file = indexIn(loaded.settings.data_dir);
   if (index.file !== file) {
     index = openIndex(file);
-    loaded = await loadSettings({ ...options, index });
+    loaded = await loadSettings({ ...settingsOptions, index });
   }
   return { options, index, ...loaded };
 }

@@ -54,7 +54,7 @@ export class Refresh {
   async #look(): Promise<{ readonly ids: ReadonlySet<string>; readonly settled: Promise<void> }> {
     const began = this.#parts.clock.now();
     const former = this.discovery;
-    const next = await this.#parts.options.discover();
+    const next = await this.#parts.options.discover(began);
     this.#lookedAt = began;
     this.discovery = next;
     const ids = changedIds(former, next);

@@ -37,15 +37,15 @@ export interface SettingsOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly flags?: SettingsInput | undefined;
   readonly index: IndexFile;
-  /** What relative paths of flags and environment are relative to; default: the process's. */
-  readonly workingDirectory?: string | undefined;
+  /** What relative paths of flags and environment are relative to. */
+  readonly workingDirectory: string;
 }
 
 /** Defaults < `~/.pith/config.yaml` < `sandbox/pith.yaml` < `PITH_*` < flags. Never rejects: what is wrong is left out and reported. */
 export async function loadSettings(
   options: SettingsOptions,
 ): Promise<{ readonly settings: Settings; readonly diagnostics: readonly Diagnostic[] }> {
-  const here = options.workingDirectory ?? process.cwd();
+  const here = options.workingDirectory;
   const diagnostics: Diagnostic[] = [];
   const origins: Record<string, string> = {};
   let values: PlainMap = DEFAULT_SETTINGS;
@@ -84,8 +84,8 @@ export function settingName(settings: Settings, dotted: string): string {
   return dotted;
 }
 
-/** A path of the settings: relative to `base` (default: the process's directory), or to the home folder where it begins with `~/`. */
-export function absolutePath(given: string, base: string = process.cwd(), home?: string): string {
+/** A path of the settings: relative to `base`, or to the home folder where it begins with `~/`. */
+export function absolutePath(given: string, base: string, home?: string): string {
   return home !== undefined && /^~(?=$|[/\\])/.test(given) ? path.join(home, given.slice(1)) : path.resolve(base, given);
 }
 

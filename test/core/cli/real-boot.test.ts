@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { shippedSandbox } from 'pith';
@@ -30,6 +30,16 @@ describe('a new sandbox with the real kernel', () => {
       err: '',
     });
     expect(await run('tools', 'call', 'helo', '--json')).toMatchObject({ code: 1, out: expect.stringContaining('"code":"tool_unknown"') });
+  });
+
+  it('K7 reads relative paths of the environment from where it was called, with and without a kernel', async () => {
+    const at = (file: string) => path.join(folder, 'state', file);
+    const called = (...argv: string[]) => cli(argv, { cwd: folder, boot: realBoot(), env: { PITH_DATA_DIR: 'state' } });
+    await called('skills', 'list');
+    await expect(stat(at('.cache/index.json'))).resolves.toBeTruthy();
+    await rm(at(''), { recursive: true });
+    await called('agents', 'list');
+    await expect(stat(at('.cache/index.json'))).resolves.toBeTruthy();
   });
 
   it('says that the extension of a command is switched off', async () => {

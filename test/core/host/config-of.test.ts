@@ -71,7 +71,7 @@ async function setUp(yaml: string, flags: SettingsInput = {}) {
     'sandbox/extensions/plain/main.ts': '',
   });
   const sandbox = path.join(root, 'sandbox');
-  const { settings } = await loadSettings({ sandbox, env: {}, flags, index: indexIn(sandbox) });
+  const { settings } = await loadSettings({ sandbox, env: {}, flags, index: indexIn(sandbox), workingDirectory: sandbox });
   const { declarations } = await discoverIn(sandbox);
   return { settings, registry: declarations.get('registry')!, plain: declarations.get('plain')!, ids: declarations.keys() };
 }

@@ -58,7 +58,7 @@ export async function testSandbox(): Promise<TestSandbox> {
     async host({ wire = false, clock = systemClock(), env = {} } = {}) {
       const dataDirectory = path.join(directory, 'data');
       const index = openIndex(path.join(dataDirectory, '.cache', 'index.json'));
-      const { settings } = await loadSettings({ sandbox: directory, env, index });
+      const { settings } = await loadSettings({ sandbox: directory, env, index, workingDirectory: directory });
       const events = createEvents({ onListenerError: () => undefined });
       events.handle('extension.failed', (failure) => void failures.push(failure));
       let store: Store | undefined;

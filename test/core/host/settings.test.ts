@@ -201,7 +201,7 @@ function load({ env = {}, flags = {}, ...files }: Given) {
 async function from(root: string, env: Record<string, string>, flags: SettingsInput, index = indexIn(path.join(root, 'sandbox'))) {
   const sandbox = path.join(root, 'sandbox');
   const home = path.join(root, 'home');
-  return { root, sandbox, home, index, ...(await loadSettings({ sandbox, home, env, flags, index })) };
+  return { root, sandbox, home, index, ...(await loadSettings({ sandbox, home, env, flags, index, workingDirectory: root })) };
 }
 
 /** Loads after the files have grown old enough for their stamps to prove them. */
