@@ -17,10 +17,7 @@ export interface KnownNames {
 export function unknownNames(settings: Settings, { declarations, agents, router }: KnownNames): readonly Diagnostic[] {
   return [
     ...unknownExtensionSettings(settings, declarations.keys()),
-    ...unknownProviders(
-      settings,
-      [...declarations.values()].flatMap(({ manifest }) => manifest?.models.map(({ prefix }) => prefix) ?? []),
-    ),
+    ...unknownProviders(settings, declarations),
     ...unknownAgent(
       settings,
       agents.map(({ id }) => id),
@@ -29,14 +26,16 @@ export function unknownNames(settings: Settings, { declarations, agents, router 
   ];
 }
 
-function unknownProviders(settings: Settings, prefixes: readonly string[]): readonly Diagnostic[] {
+function unknownProviders(settings: Settings, declarations: KnownNames['declarations']): readonly Diagnostic[] {
+  const declared = [...declarations.values()].flatMap(({ manifest }) => manifest?.models.map(({ prefix }) => prefix) ?? []);
+  const prefixes = [...new Set(declared)].sort();
   return Object.keys(settings.providers)
     .filter((prefix) => !prefixes.includes(prefix))
     .map((prefix) => ({
       severity: 'warning',
       code: 'unknown_key',
       message: `${settingName(settings, `providers.${prefix}`)}: no extension offers models under '${prefix}'${didYouMean(prefix, prefixes)}`,
-      cure: `Correct the name${prefixes.length === 0 ? '' : ` (one of ${[...new Set(prefixes)].sort().join(', ')})`} or remove the block`,
+      cure: `Correct the name${prefixes.length === 0 ? '' : ` (one of ${prefixes.join(', ')})`} or remove the block`,
     }));
 }
 
