@@ -9,7 +9,7 @@ import { packageRoot } from '../host/package-version.ts';
 import { isElsewhere, locateSandbox } from './locate.ts';
 import { describeError, EXIT, exitCodeOf } from './report.ts';
 import { resolveCommand, resolveLoaded } from './resolve-command.ts';
-import { terminalIO, type Stdio } from './terminal-io.ts';
+import { terminalIO, writeError, type Stdio } from './terminal-io.ts';
 
 export interface CliOptions {
   readonly argv: readonly string[];
@@ -38,7 +38,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     }
     return await runWords(common.words, options, target, io, signal);
   } catch (error) {
-    stdio.error.write(`${describeError(error)}\n`);
+    writeError(stdio, describeError(error));
     return exitCodeOf(error);
   } finally {
     await options.boot.close();

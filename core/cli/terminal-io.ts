@@ -1,6 +1,7 @@
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import { askOn } from './ask.ts';
 import { inputLines } from './input-lines.ts';
+import { wrapLines } from './wrap.ts';
 
 /** The streams of a process, or their stand-ins in tests. */
 export interface Stdio {
@@ -23,7 +24,7 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
     print: (text) => {
       if (!options.json) stdio.output.write(asLine(text));
     },
-    error: (text) => void stdio.error.write(asLine(text)),
+    error: (text) => writeError(stdio, text),
     json: (value) => {
       if (options.json) stdio.output.write(`${JSON.stringify(value)}\n`);
     },
@@ -37,6 +38,11 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
       return (stdio.output as Partial<NodeJS.WriteStream>).columns || 80; // a terminal that does not know says 0
     },
   };
+}
+
+/** A terminal would break it inside words. */
+export function writeError({ error }: Pick<Stdio, 'error'>, text: string): void {
+  error.write(asLine(isTerminal(error) ? wrapLines(text, (error as Partial<NodeJS.WriteStream>).columns || 80) : text));
 }
 
 export function isTerminal(stream: object): boolean {

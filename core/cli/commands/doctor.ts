@@ -2,13 +2,15 @@ import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { JsonValue } from '../../contract/json.ts';
 import type { Doctor, KernelPort } from '../kernel-port.ts';
+import { wrapLines } from '../wrap.ts';
 import { colours, findingLine, paintState, printTable } from './text.ts';
 
 /** Exit code 1 when anything failed. */
 export async function runDoctor(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<number> {
   const report = await kernel.doctor();
   io.json(JSON.parse(JSON.stringify(report)) as JsonValue);
-  printReport(io, kernel.sandbox, report);
+  const print = (text: string) => io.print(io.colour || io.interactive ? wrapLines(text, io.columns) : text);
+  printReport({ ...io, print }, kernel.sandbox, report);
   return report.ok ? 0 : 1;
 }
 

@@ -165,6 +165,18 @@ describe('what doctor prints', () => {
     expect(out).not.toContain('note:');
   });
 
+  it('breaks lines between words in a terminal, and in a pipe not at all', async () => {
+    const message = 'extraordinary '.repeat(20).trim();
+    const report = { ...(await fakeKernel().doctor()), notes: [{ severity: 'error' as const, code: 'x', message }] };
+    const wordy = fakeBoot({ kernel: { doctor: async () => report } });
+    const { out } = await cli(['doctor'], { boot: wordy, terminal: true, env: { NO_COLOR: '1' } });
+    expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(out.split('\n').filter((line) => line.includes('extra') && !/^(?:error: )?(?:extraordinary ?)+$/u.test(line))).toEqual([]);
+    expect((await cli(['doctor'], { boot: wordy })).out).toContain(message);
+    const lost = await cli(['agents', 'show', 'extraordinary '.repeat(8)], { terminal: true });
+    expect(lost.err.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  });
+
   it('says once what several extensions have in common', async () => {
     const notes = [{ code: 'isolation_in_process', message: 'runs in the process' }];
     const out = await doctor({ extensions: ['a', 'b'].map((id) => ({ id, state: 'active' as const, notes })) });
