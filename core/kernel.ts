@@ -21,7 +21,6 @@ import { createScope } from './host/lifecycle/scope.ts';
 import { systemClock } from './host/system-clock.ts';
 import { probePort } from './models/port.ts';
 import { createRouter, type ModelRouter } from './models/router.ts';
-import { createTurnModels } from './models/turn-models.ts';
 import { createDatabase } from './storage/extension-database.ts';
 import { createKeyValue } from './storage/key-value.ts';
 import { createLeases, createOwner } from './storage/leases.ts';
@@ -155,7 +154,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     skills,
     extensions: host,
     threads: get(THREADS),
-    models: createTurnModels(get(ROUTER)),
+    models: get(ROUTER),
     events,
     clock,
     queue: createThreadQueue(createLeases(get(STORE), clock, createOwner()), clock),
@@ -185,6 +184,8 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {
+    const unwritten = await index.save();
+    if (unwritten) host.logger('index').warn(unwritten.message, { ...unwritten }); // while there is a log
     await host.stop();
     await scope.close();
     await index.save();
@@ -212,7 +213,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     toolsOf: (agentId) => get(TOOL_CALLER).toolsOf(agentId),
     callTool: (agentId, name, input, signal = new AbortController().signal) => get(TOOL_CALLER).call(agentId, name, input, signal),
     compact: (threadId, signal) => compactByHand(get(TURN_DEPENDENCIES), threadId, signal),
-    doctor: () => examine({ host, agents: get(AGENTS), router: get(ROUTER), findings }),
+    doctor: () => examine({ host, agents: get(AGENTS), router: get(ROUTER), findings, commands: () => options.commands?.(kernel) ?? [] }),
     findings,
     async start() {
       await host.startServices();

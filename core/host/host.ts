@@ -2,7 +2,6 @@ import type { AgentDeclaration, ContextSource, ExtensionsPort, ExtensionState } 
 import { PithError } from '../contract/errors.ts';
 import type {
   AgentSpec,
-  ChannelProvider,
   Command,
   CommandContext,
   Diagnostic,
@@ -18,7 +17,6 @@ import type {
   ToolResult,
 } from '../contract/index.ts';
 import { didYouMean } from '../contract/nearest.ts';
-import { ChannelProvider as ChannelProtocol } from '../contract/protocols/channel-provider.ts';
 import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-provider.ts';
 import { checkAgentKeys } from './calls/agent-key-check.ts';
 import { commandContext, commandsOf, importCommandEntry, type CommandEntry } from './calls/command-port.ts';
@@ -186,10 +184,6 @@ export class ExtensionHost implements ExtensionsPort {
   /** Models are passed by reference. Rejects `provider_unavailable`. */
   modelProvider(extensionId: string): Promise<ModelProvider> {
     return modelProvider(this.#lifecycle, extensionId);
-  }
-
-  channels(): Promise<readonly Remote<ChannelProvider>[]> {
-    return activeRemotes(this.#lifecycle, ChannelProtocol);
   }
 
   /** Looks at the disk and reloads what changed. Returns the ids of extensions and agents that did. */

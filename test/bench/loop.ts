@@ -3,7 +3,6 @@ import { createBoundSkills } from '../../core/agents/prompt/bound-skills.ts';
 import { createTurns, type Turns } from '../../core/agents/turn/turn.ts';
 import type { LanguageModel, ModelPart, TurnEvent } from '../../core/contract/index.ts';
 import { createKernel, type Kernel } from '../../core/kernel.ts';
-import { createTurnModels } from '../../core/models/turn-models.ts';
 import { openDatabase } from '../../core/storage/open-database.ts';
 import { openStore } from '../../core/storage/store.ts';
 import { createThreads } from '../../core/threads/store.ts';
@@ -71,7 +70,7 @@ function turnsInMemory(kernel: Kernel, sandboxDir: string): Turns {
     skills: createBoundSkills(kernel.extensions),
     extensions: kernel.extensions,
     threads: forgetful,
-    models: createTurnModels(kernel.router),
+    models: kernel.router,
     events: kernel.events,
     clock: kernel.clock,
     queue: { run: (_thread, task) => task(kept) },

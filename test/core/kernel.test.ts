@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
 import { expect, it, vi } from 'vitest';
@@ -30,6 +30,14 @@ it('conversations and the log can be read by their owner only', async () => {
     await log.close();
     expect(await mode(file)).toBe('600');
   }
+});
+
+it('an index that cannot be written is told in the log', async () => {
+  await using pith = await testKernel({ model: scriptedModel([]) });
+  await pith.write('data/.cache', 'a file where the folder should be');
+  await pith.restart();
+  await pith.kernel.stop();
+  expect(await readFile(path.join(pith.sandbox, 'data', 'logs', 'pith.log'), 'utf8')).toContain('the index cannot be written');
 });
 
 it('messages of listeners that fail are kept once each, and not without end', async () => {

@@ -5,6 +5,7 @@ import type { JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { needsApproval } from './approval.ts';
 import { decide, digestOf } from './gate.ts';
 import { newId } from '../turn/new-id.ts';
+import { LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
 import { missingTools } from './missing-tools.ts';
 import { resolveTools, type OfferedTool } from './tools.ts';
 import type { TurnDependencies } from '../turn/turn-types.ts';
@@ -63,8 +64,8 @@ export function createToolCaller({ registry, extensions, clock }: Dependencies):
         id,
         threadId: `tools/${id}`,
         agent: spec,
-        channelId: 'cli',
-        userId: 'local',
+        channelId: UNKNOWN_CHANNEL,
+        userId: LOCAL_USER,
         tools: tools.map((each) => `${each.extensionId}/${each.descriptor.name}`),
         model: { ref: 'none', contextWindow: null },
         userTexts: [],

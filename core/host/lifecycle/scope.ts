@@ -9,8 +9,6 @@ export interface Scope {
   readonly closed: boolean;
   /** Runs `release` at once when the scope has been closed already. */
   own(release: Release): void;
-  /** Closed with this scope, in its turn. */
-  child(): Scope;
   /** Each release gets `limitMs`. Returns what went wrong; never rejects. */
   close(): Promise<readonly Error[]>;
 }
@@ -28,14 +26,6 @@ export function createScope(clock: Clock, limitMs = 5000): Scope {
     own(release) {
       if (closing) closing = closing.then(async (errors) => [...errors, ...(await runRelease(release, clock, limitMs))]);
       else releases.push(release);
-    },
-    child() {
-      const inner = createScope(clock, limitMs);
-      scope.own(async () => {
-        const errors = await inner.close();
-        if (errors.length > 0) throw new AggregateError(errors, errors.map((error) => error.message).join('; '));
-      });
-      return inner;
     },
     close() {
       closing ??= closeAll();
