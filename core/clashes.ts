@@ -1,8 +1,13 @@
 import type { Diagnostic } from './contract/index.ts';
 import type { ExtensionHost } from './host/host.ts';
 
-/** Notes on names that more than one extension gives to a tool or a command. Ask when everything has been activated. */
-export async function clashes(host: Pick<ExtensionHost, 'list' | 'tools' | 'commands'>): Promise<readonly Diagnostic[]> {
+const KERNEL = 'pith itself';
+
+/** Notes on names that more than one extension gives to a tool or a command; `taken`: commands of the kernel. Ask when everything has been activated. */
+export async function clashes(
+  host: Pick<ExtensionHost, 'list' | 'tools' | 'commands'>,
+  taken: readonly { readonly path: string }[] = [],
+): Promise<readonly Diagnostic[]> {
   const active = host.list().filter(({ state, provides }) => state === 'active' && provides.includes('tool'));
   const offered = await Promise.all(
     active.map(async ({ id }) => {
@@ -16,7 +21,10 @@ export async function clashes(host: Pick<ExtensionHost, 'list' | 'tools' | 'comm
         `the tool '${name}' is offered by ${listed(ids)}; an agent that uses both sees ${ids.map((id) => `${id}__${name}`).join(' and ')}`,
       ),
     ),
-    ...shared(host.commands().map(({ path, extensionId }) => [path, extensionId] as const)).map(([path, ids]) =>
+    ...shared([
+      ...taken.map(({ path }) => [path, KERNEL] as const),
+      ...host.commands().map(({ path, extensionId }) => [path, extensionId] as const),
+    ]).map(([path, ids]) =>
       clash(`the command '${path}' is declared by ${listed(ids)}; only that of '${ids[0]}' runs where both have the same words`),
     ),
   ];

@@ -29,10 +29,12 @@ export interface DoctorDependencies {
   readonly router: ModelRouter;
   /** What settings and discovery found. */
   readonly findings: () => readonly Diagnostic[];
+  /** Of the kernel itself. */
+  readonly commands?: () => readonly { readonly path: string }[];
 }
 
 /** Loads, constructs and initialises every enabled extension, side by side, and says what came of it. */
-export async function examine({ host, agents, router, findings }: DoctorDependencies): Promise<DoctorReport> {
+export async function examine({ host, agents, router, findings, commands }: DoctorDependencies): Promise<DoctorReport> {
   const extensions = (await host.activateAll()).map(extensionReport);
   const checked = (await agents.list()).map((status) => agentReport(withModel(status, host, router)));
   const model = await router.choose().then(
@@ -40,7 +42,7 @@ export async function examine({ host, agents, router, findings }: DoctorDependen
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
   );
   const skills = await examineSkills(host);
-  const notes = [...findings(), ...skills.notes, ...(await clashes(host)), ...notYet(host.discovery)];
+  const notes = [...findings(), ...skills.notes, ...(await clashes(host, commands?.())), ...notYet(host.discovery)];
   const failed =
     extensions.some(({ state, phase }) => state === 'failed' || state === 'blocked' || phase === 'reload') || // an edit failed, the version before it runs
     checked.some(({ state, notes: found }) => state === 'failed' || found.some(({ severity }) => severity === 'error')) ||
