@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open, realpath, type FileHandle } from 'node:fs/promises';
+import { open, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { PithError, type Diagnostic } from 'pith';
 import { splitFrontmatter } from './format/frontmatter.ts';
 import { FILE_LIMIT } from './format/rules.ts';
-import { canProveInside, openBelow, openFolder } from './reading/inside.ts';
+import { canProveInside, openBelow, openFolder, stillInside, type Inside } from './reading/inside.ts';
+import { severalLinks } from './regular-file.ts';
 import { reasonOf } from './skill-head.ts';
 import type { Skill } from './skill.ts';
 import { isInside } from './sources.ts';
@@ -50,18 +51,41 @@ export async function readSkillBody(skill: Skill, { kept, broken, roots }: Readi
   return { body: live.text.slice(split.bodyOffset), sha256: live.sha256, bytes: live.bytes };
 }
 
+interface Live {
+  readonly text: string;
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+const MOVED = 'it was moved meanwhile';
+/** A file that is replaced while it is read has another version by the next look. */
+const LOOKS = 3;
+
+async function readLive(file: string, roots: readonly string[]): Promise<Live | string> {
+  for (let look = 1; ; look++) {
+    const live = await readOnce(file, roots);
+    if (live !== MOVED || look === LOOKS) return live;
+  }
+}
+
 /** The bytes from one descriptor that was proven to lie inside after it was opened, or why there are none. */
-async function readLive(file: string, roots: readonly string[]): Promise<{ text: string; sha256: string; bytes: number } | string> {
+async function readOnce(file: string, roots: readonly string[]): Promise<Live | string> {
   try {
     const real = await realpath(file);
     if (!roots.some((root) => isInside(real, root))) return 'it leads out of its skill source';
-    const handle = await openReal(real);
-    if (handle === null) return 'it is no regular file, or was moved meanwhile';
+    const opened = await openReal(real);
+    if (opened === null) return 'it is no regular file, or was moved meanwhile';
+    const { handle } = opened;
     try {
       const stats = await handle.stat();
       if (!stats.isFile()) return 'it is no regular file';
       if (stats.size > FILE_LIMIT) return `it is larger than ${FILE_LIMIT} bytes`;
+      const foreign = severalLinks(stats.nlink, real);
+      if (foreign !== null) return foreign;
       const bytes = await handle.readFile();
+      // A link from elsewhere that lost its name here is no longer at the path, and alone only by then.
+      const after = await handle.stat();
+      if (severalLinks(after.nlink, real) !== null || (canProveInside() && !(await stillInside(opened)))) return MOVED;
       return { text: bytes.toString('utf8'), sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
     } finally {
       await handle.close();
@@ -72,12 +96,12 @@ async function readLive(file: string, roots: readonly string[]): Promise<{ text:
 }
 
 /** Where no descriptor's path can be asked for, that the path was real just before must do. */
-async function openReal(real: string): Promise<FileHandle | null> {
-  if (!canProveInside()) return open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+async function openReal(real: string): Promise<Inside | null> {
+  if (!canProveInside()) return { handle: await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW), path: real };
   const folder = await openFolder(path.dirname(real));
   if (folder === null) return null;
   try {
-    return (await openBelow(folder, [path.basename(real)]))?.handle ?? null;
+    return await openBelow(folder, [path.basename(real)]);
   } finally {
     await folder.handle.close();
   }

@@ -1,8 +1,9 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
 import { RULE } from './format/rules.ts';
 import { parseSkillFile } from './format/skill-file.ts';
+import { readRegularFile } from './regular-file.ts';
 import { reasonOf } from './skill-head.ts';
 
 export interface LintResult {
@@ -21,6 +22,8 @@ export async function lintSkills(given: string): Promise<readonly LintResult[]> 
 }
 
 const DEEPEST = 4;
+/** Far above what a SKILL.md may have, so that it is told as too large. */
+const LINT_LIMIT = 16 * 1024 * 1024;
 
 /** Folders that hold a SKILL.md, sorted; what lies in one of them belongs to that skill. None for a path that cannot be read. */
 async function skillsBelow(folder: string, depth: number): Promise<readonly string[]> {
@@ -38,7 +41,7 @@ export async function lintSkill(given: string): Promise<LintResult> {
   if (typeof file !== 'string') return { path: given, valid: false, diagnostics: [file] };
   try {
     const id = path.basename(path.dirname(file));
-    const { valid, diagnostics } = await parseSkillFile(await readFile(file), { id, file, mode: 'lint' });
+    const { valid, diagnostics } = await parseSkillFile(await readRegularFile(file, LINT_LIMIT), { id, file, mode: 'lint' });
     return { path: given, valid, diagnostics };
   } catch (error) {
     const rule = RULE.get('file_unreadable');

@@ -14,6 +14,7 @@ import {
   sourceTooLarge,
 } from './scan-findings.ts';
 import type { FoundDirectory, FoundSkill, GoodVersion, ScanOptions, SourceScan } from './found.ts';
+import { severalLinks } from './regular-file.ts';
 import { readHead } from './skill-head.ts';
 import { isInside, type Source } from './sources.ts';
 import { isSame, isSettled, stampOf, statOf } from './stamp.ts';
@@ -156,7 +157,9 @@ class Scan {
     if (same && before.settled) return this.keep(before);
     this.spent += READ_COST;
     const id = path.slice(path.lastIndexOf('/') + 1);
-    const parsed = await this.parse({ id, file, mode: 'load' });
+    const foreign = severalLinks(stats.nlink, `${real}/${fileName}`);
+    const about = { id, file, mode: 'load' } as const;
+    const parsed = foreign === null ? await this.parse(about) : unreadable(about, foreign);
     const stamp = stampOf(stats);
     const settled = isSettled(stamp, this.options.now());
     if (same && JSON.stringify(before.parsed) === JSON.stringify(parsed)) {

@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Logger } from 'pith';
 import type { FoundSkill, SourceScan } from './found.ts';
 import { inPieces } from './pieces.ts';
+import { INDEX_LIMIT, readRegularFile } from './regular-file.ts';
 import type { SourcedScan } from './snapshot.ts';
 import { fromDirectory, fromSkill, toScan, toSkill, type StoredSkill, type StoredSource } from './snapshot-rows.ts';
 import type { Source } from './sources.ts';
@@ -26,7 +26,7 @@ export async function loadSnapshot(dataDirectory: string, sources: readonly Sour
   const file = fileIn(dataDirectory);
   let text: string;
   try {
-    text = await readFile(file, 'utf8');
+    text = (await readRegularFile(file, INDEX_LIMIT)).toString('utf8');
   } catch (error) {
     const absent = (error as NodeJS.ErrnoException).code === 'ENOENT';
     return { scans: new Map(), problem: absent ? null : `the skill index ${file} cannot be read and is made anew: ${String(error)}` };

@@ -177,7 +177,7 @@ function isSameContent(a: FoundSkill, b: FoundSkill): boolean {
 
 function digestOf(found: FoundSkill): string | null {
   if (found.digest !== null) return found.digest;
-  if (found.stamp.size > 1024n * 1024n) return null;
+  if (found.stamp.size > 1024n * 1024n || found.parsed.diagnostics.some(({ code }) => code === 'file_unreadable')) return null;
   try {
     return (found.digest = createHash('sha256').update(readFileSync(found.file)).digest('hex'));
   } catch {

@@ -1,9 +1,11 @@
-import { mkdir, rename, symlink, utimes } from 'node:fs/promises';
+import { link, mkdir, rename, symlink, utimes } from 'node:fs/promises';
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import type * as fs from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { scanSource } from '../../../sandbox/extensions/skill_registry/scan.ts';
+import { createRanker } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
+import { restoreIndex } from '../../../sandbox/extensions/skill_registry/search/index-file.ts';
 import { buildSnapshot } from '../../../sandbox/extensions/skill_registry/snapshot.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 
@@ -117,6 +119,33 @@ describe('the scan', () => {
     const snapshot = await box.registry().refresh();
     expect(ids(snapshot)).toEqual(['good']);
     expect(snapshot.skills.get('pipe')?.state).toBe('invalid');
+  });
+
+  it('S12 a SKILL.md with several hard links is invalid, in the scan and when its body is read', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/own/SKILL.md': skillText({ name: 'own' }),
+      'outside.md': skillText({ name: 'taken' }),
+    });
+    await mkdir(`${box.sandbox}/skills/taken`);
+    await link(`${box.project}/outside.md`, `${box.sandbox}/skills/taken/SKILL.md`);
+    const registry = box.registry();
+    const snapshot = await registry.refresh();
+    expect(ids(snapshot)).toEqual(['own']);
+    expect(snapshot.skills.get('taken')).toMatchObject({ state: 'invalid', reason: expect.stringContaining('several hard links') });
+    await expect(registry.readBody(snapshot.skills.get('taken')!)).rejects.toMatchObject({ code: 'skill_not_found' });
+    const own = snapshot.skills.get('own')!;
+    await box.remove('sandbox/skills/own/SKILL.md');
+    await link(`${box.project}/outside.md`, `${box.sandbox}/skills/own/SKILL.md`);
+    expect(await registry.readBody(own)).toMatchObject({ stale: expect.stringContaining('several hard links') }); // the last good one
+  });
+
+  it('S21 indexes that are pipes are made anew, without waiting', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/own/SKILL.md': skillText({ name: 'own' }) });
+    await mkdir(`${box.sandbox}/data/skill_registry`, { recursive: true });
+    for (const name of ['index', 'search-index']) execFileSync('mkfifo', [`${box.sandbox}/data/skill_registry/${name}`]);
+    expect(ids(await box.registry().refresh())).toEqual(['own']);
+    expect(box.log.join()).toContain('it is no regular file');
+    await expect(restoreIndex(`${box.sandbox}/data/skill_registry/search-index`, createRanker())).rejects.toThrow('no regular file');
   });
 
   it('S16 an unreadable file is a diagnostic and the others go on', async () => {

@@ -1,6 +1,7 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
+import { INDEX_LIMIT, readRegularFile } from '../regular-file.ts';
 import type { StoredRanker } from './ranker.ts';
 
 /** Where the search index is kept between two processes. It may be deleted at any time. */
@@ -12,7 +13,7 @@ export function indexFileIn(dataDirectory: string): string {
 export async function restoreIndex(file: string, ranker: StoredRanker): Promise<boolean> {
   let bytes: Buffer;
   try {
-    bytes = await readFile(file);
+    bytes = await readRegularFile(file, INDEX_LIMIT);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;

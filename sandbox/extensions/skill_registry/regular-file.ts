@@ -1,0 +1,24 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+/** The bytes of a regular file, never waiting for a pipe or a device. Rejects with what the file system says, or with why it is not read. */
+export async function readRegularFile(file: string, limit: number): Promise<Buffer> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new RangeError('it is no regular file');
+    if (stats.size > limit) throw new RangeError(`it is larger than ${limit} bytes`);
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Far above what thousands of skills need. */
+export const INDEX_LIMIT = 512 * 1024 * 1024;
+
+/** Why a skill's file with that many links is not its own, or null. Installers link files of packages to their store. */
+export function severalLinks(links: number | bigint, real: string): string | null {
+  if (links <= 1 || real.includes('/node_modules/')) return null;
+  return 'it has several hard links, so it may be a file from elsewhere; copy it here';
+}
