@@ -14,6 +14,10 @@ import type {
 /** What a declared extension is at this moment. `idle`: declared and healthy, its code not loaded yet. */
 export type ExtensionState = 'active' | 'idle' | 'failed' | 'blocked' | 'disabled';
 
+export function canRun(state: ExtensionState | undefined): boolean {
+  return state === 'active' || state === 'idle';
+}
+
 /** A context provider as a turn uses it: timed and isolated by the host. */
 export interface ContextSource {
   readonly extensionId: string;

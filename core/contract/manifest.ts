@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DEFAULT_LIMITS } from './agent.ts';
+import { once } from './once.ts';
 import { PROTOCOL_IDS } from './protocol.ts';
 
 /**
@@ -95,8 +96,3 @@ export const manifestSchema = once(() => {
 
 /** The validated value of a `manifest.yaml`; the only declaration of an extension or agent. */
 export type Manifest = z.output<ReturnType<typeof manifestSchema>>;
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => (made ??= make());
-}

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'eventemitter3';
+import { isThenable } from '../contract/thenable.ts';
 import type { Events } from '../contract/index.ts';
 
 export interface EventsOptions {
@@ -29,8 +30,4 @@ export function createEvents({ onListenerError }: EventsOptions): Events & { clo
       emitter.removeAllListeners();
     },
   };
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

@@ -1,3 +1,4 @@
+import { canRun } from '../agents/ports.ts';
 import path from 'node:path';
 import { PithError } from '../contract/errors.ts';
 import type { Off, Phase, Protocol, Remote } from '../contract/index.ts';
@@ -8,7 +9,7 @@ import { commandsOf } from './calls/command-port.ts';
 import { remoteOf } from './calls/handle.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostParts } from './host-parts.ts';
-import { canRun, Lifecycle } from './lifecycle/lifecycle.ts';
+import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { createLog, type Log } from './logger.ts';
 import { problemOf } from './problem.ts';
 import { Refresh } from './reload/refresh.ts';

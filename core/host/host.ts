@@ -1,4 +1,4 @@
-import type { AgentDeclaration, ContextSource, ExtensionsPort, ExtensionState } from '../agents/ports.ts';
+import { canRun, type AgentDeclaration, type ContextSource, type ExtensionsPort, type ExtensionState } from '../agents/ports.ts';
 import { PithError } from '../contract/errors.ts';
 import type {
   AgentSpec,
@@ -24,7 +24,7 @@ import type { Discovery } from './discovery/declaration.ts';
 import type { DeclaredCommand, ExtensionStatus, HostOptions } from './host-options.ts';
 import type { DeclaredModel } from '../models/declared-model.ts';
 import { createHostParts, type HostShell } from './host-shell.ts';
-import { canRun, recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
+import { recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
 import { activeRemotes, contextSources, modelProvider } from './calls/provider-port.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';

@@ -1,10 +1,10 @@
-import type { AgentDeclaration } from '../agents/ports.ts';
+import { canRun, type AgentDeclaration } from '../agents/ports.ts';
 import type { Diagnostic, Failure } from '../contract/index.ts';
 import { agentSpecOf } from './discovery/agent-spec.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import type { DeclaredCommand, ExtensionStatus } from './host-options.ts';
 import type { DeclaredModel } from '../models/declared-model.ts';
-import { canRun, type Lifecycle } from './lifecycle/lifecycle.ts';
+import type { Lifecycle } from './lifecycle/lifecycle.ts';
 import { isExtension, type Slot } from './lifecycle/slot.ts';
 
 /** One extension as `pith doctor` shows it. */

@@ -1,5 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
+import { deepFreeze } from '../../contract/plain-data.ts';
 import type { AgentSpec, Diagnostic, Events, Off } from '../../contract/index.ts';
 import { admit, stateOf, type AgentStatus } from './admission.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
@@ -57,7 +58,7 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
   async function check(declaration: AgentDeclaration): Promise<AgentStatus> {
     const { id, spec, diagnostics } = declaration;
     if (spec === null) return { id, spec, state: 'failed', notes: diagnostics };
-    const status = await admit(freeze(spec), options);
+    const status = await admit(deepFreeze(spec), options);
     const notes = [...diagnostics, ...status.notes];
     return { ...status, notes, state: stateOf(notes) };
   }
@@ -88,7 +89,7 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     if (typeof agent !== 'string') {
       const known = passing.get(agent);
       if (known) return known;
-      const status = admit(freeze(agent), options);
+      const status = admit(deepFreeze(agent), options);
       passing.set(agent, status);
       void status.then(({ state }) => state !== 'active' && passing.get(agent) === status && passing.delete(agent));
       return status;
@@ -137,11 +138,4 @@ function reasonOf(finding: Diagnostic): string {
 
 function placeOf({ file, line }: Diagnostic): string | undefined {
   return file === undefined || line === undefined ? file : `${file}:${line}`;
-}
-
-/** An agent is frozen data: nothing that it passes through can change it. */
-function freeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  for (const part of Object.values(value)) freeze(part);
-  return Object.freeze(value);
 }

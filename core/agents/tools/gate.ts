@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../contract/plain-data.ts';
 import type { AgentLimits, JsonValue, TurnPolicy } from '../../contract/index.ts';
 
 export type Decision =
@@ -55,14 +56,5 @@ export function narrowed(limits: AgentLimits, by: Partial<AgentLimits> | undefin
 
 /** Names exact arguments: the same for equal values whatever the order of their keys. */
 export function digestOf(input: JsonValue): string {
-  return createHash('sha256').update(canonical(input)).digest('hex');
-}
-
-function canonical(value: JsonValue | undefined): string {
-  if (value === undefined) return 'null';
-  if (Array.isArray(value)) return `[${(value as readonly JsonValue[]).map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const entries = Object.entries(value as Readonly<Record<string, JsonValue | undefined>>).filter(([, part]) => part !== undefined);
-  entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  return `{${entries.map(([key, part]) => `${JSON.stringify(key)}:${canonical(part)}`).join(',')}}`;
+  return createHash('sha256').update(canonicalJson(input)).digest('hex');
 }

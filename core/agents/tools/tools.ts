@@ -3,7 +3,7 @@ import { codeOf, messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { AgentSpec, Diagnostic, ToolDescriptor, TurnPolicy } from '../../contract/index.ts';
 import { permits } from './gate.ts';
-import type { ExtensionsPort } from '../ports.ts';
+import { canRun, type ExtensionsPort } from '../ports.ts';
 
 /** A tool as one turn offers it: data only, no code. */
 export interface OfferedTool {
@@ -23,7 +23,7 @@ export interface ResolvedTools {
 export async function resolveTools(spec: AgentSpec, extensions: ExtensionsPort, policy: TurnPolicy = {}): Promise<ResolvedTools> {
   const wanted = new Map<string, { readonly extensionId: string; readonly descriptor: ToolDescriptor }>();
   const notes: Diagnostic[] = [];
-  const everything = spec.usesTools.includes('*') ? extensions.ids().filter((id) => runs(extensions, id)) : [];
+  const everything = spec.usesTools.includes('*') ? extensions.ids().filter((id) => canRun(extensions.state(id))) : [];
   const entries = [...new Set([...spec.usesTools.filter((entry) => entry !== '*'), ...everything])];
   const answers = await Promise.all(entries.map((entry) => resolveEntry(entry, extensions)));
   answers.forEach((answer, index) => {
@@ -52,7 +52,7 @@ async function resolveEntry(entry: string, extensions: ExtensionsPort): Promise<
       `correct the name, or add the extension '${extensionId}'`,
     );
   }
-  if (!runs(extensions, extensionId)) {
+  if (!canRun(state)) {
     // In the words of the attempt that failed, so that both are one notice.
     const why = await extensions.tools(extensionId).then(() => `the extension is ${state}`, messageOf);
     return degraded(`the tools of '${entry}' are missing: ${why}`, extensionId);
@@ -75,11 +75,6 @@ async function resolveEntry(entry: string, extensions: ExtensionsPort): Promise<
     `uses_tools '${entry}': '${extensionId}' has no tool '${toolName}'${didYouMean(toolName, names)}`,
     `use one of ${names.map((name) => `${extensionId}/${name}`).join(', ')}`,
   );
-}
-
-function runs(extensions: ExtensionsPort, id: string): boolean {
-  const state = extensions.state(id);
-  return state === 'active' || state === 'idle';
 }
 
 function failed(code: string, message: string, cure: string): Entry {

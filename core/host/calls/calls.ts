@@ -1,4 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
+import { isThenable } from '../../contract/thenable.ts';
 import type { Clock } from '../../contract/index.ts';
 
 export interface CallLimit {
@@ -61,7 +62,7 @@ export class Calls {
       const fail = (error: unknown): void => void (end() && reject(error));
       try {
         const result = start(signalOf);
-        if (isPromise(result)) result.then(succeed, fail);
+        if (isThenable(result)) result.then(succeed, fail);
         else succeed(result);
       } catch (error) {
         fail(error);
@@ -87,8 +88,4 @@ export class Calls {
 
 function aborted(signal: AbortSignal | undefined): PithError {
   return new PithError('aborted', 'the call was aborted', { cause: signal?.reason });
-}
-
-function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

@@ -1,10 +1,10 @@
-import type { ContextSource } from '../../agents/ports.ts';
+import { canRun, type ContextSource } from '../../agents/ports.ts';
 import { PithError } from '../../contract/errors.ts';
 import type { ContextParts, ModelCallOptions, ModelProvider, Protocol, ProtocolId, Remote, TurnInfo } from '../../contract/index.ts';
 import { ModelProvider as ModelProtocol } from '../../contract/protocols/model-provider.ts';
 import { callProvider, descriptorOf, remoteOf, running } from './handle.ts';
 import { streamOf } from './model-stream.ts';
-import { canRun, recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
+import { recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 import { Problem } from '../problem.ts';
 import type { Slot } from '../lifecycle/slot.ts';

@@ -4,15 +4,6 @@ export function isPlainMap(value: unknown): value is PlainMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Freezes a tree of plain data in place. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const part of Object.values(value)) deepFreeze(part);
-  }
-  return value;
-}
-
 /** `over` laid over `base`, maps key by key, everything else (lists too) whole. Neither is changed. */
 export function overlay(base: PlainMap, over: PlainMap): Record<string, unknown> {
   const result: Record<string, unknown> = { ...base };

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { JsonValue } from '../../contract/index.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 import { Problem } from '../problem.ts';
 import { knownKeys } from '../discovery/schema-issues.ts';
@@ -64,13 +63,4 @@ export function describeIssues(issues: readonly z.core.$ZodIssue[], schema: z.Zo
 
 export function isSchema(value: unknown): value is z.ZodType {
   return typeof value === 'object' && value !== null && 'safeParse' in value && typeof value.safeParse === 'function';
-}
-
-/** JSON with sorted keys: the same text for the same value. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, part: JsonValue) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
 }

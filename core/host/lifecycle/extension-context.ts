@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
-import path from 'node:path';
 import { PithError } from '../../contract/errors.ts';
 import type { AgentsApi, CommandContext, Database, Events, ExtensionContext, KeyValue } from '../../contract/index.ts';
 import { didYouMean } from '../../contract/nearest.ts';
+import { once } from '../../contract/once.ts';
+import { makeDataFolder } from '../data-folder.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
@@ -53,11 +53,7 @@ export function createCommandContext(
   config: Readonly<Record<string, unknown>>,
 ): CommandContext {
   const { id, directory } = declaration;
-  const folder = once(() => {
-    const data = path.join(parts.options.dataDirectory, id);
-    mkdirSync(data, { recursive: true });
-    return data;
-  });
+  const folder = once(() => makeDataFolder(parts.options.dataDirectory, id));
   return {
     id,
     directory,
@@ -124,9 +120,4 @@ function agentsOf(agents: AgentsApi): AgentsApi {
       return iterator;
     },
   };
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
 }

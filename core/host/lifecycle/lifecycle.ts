@@ -1,4 +1,4 @@
-import type { ExtensionState } from '../../agents/ports.ts';
+import { canRun, type ExtensionState } from '../../agents/ports.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import { isBreakerOpen, withCrash } from './breaker.ts';
 import { close, construct, initialize, start, type Generation } from './generation.ts';
@@ -156,10 +156,6 @@ export class Lifecycle {
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw unavailable(slot.id, messageOf(failed.reason), failed.reason);
   }
-}
-
-export function canRun(state: ExtensionState | undefined): boolean {
-  return state === 'active' || state === 'idle';
 }
 
 export function unavailable(extensionId: string, why: string, cause?: unknown): PithError {

@@ -1,4 +1,5 @@
 import type { Clock, Phase } from '../../contract/index.ts';
+import { isThenable } from '../../contract/thenable.ts';
 import { Problem, problemOf } from '../problem.ts';
 import type { ErrorCode } from '../../contract/errors.ts';
 
@@ -23,7 +24,7 @@ export async function runPhase<T>(limit: PhaseLimit, run: () => T | Promise<T>):
   const cancels: (() => void)[] = [];
   try {
     const result = run();
-    if (!isPromise(result)) return result;
+    if (!isThenable(result)) return result;
     const late = new Promise<never>((_, reject) => {
       cancels.push(clock.after(SLOW_MS, () => limit.slow(`${phase} takes longer than ${SLOW_MS / 1000} s`)));
       cancels.push(
@@ -42,8 +43,4 @@ export async function runPhase<T>(limit: PhaseLimit, run: () => T | Promise<T>):
   } finally {
     for (const cancel of cancels) cancel();
   }
-}
-
-function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Failure } from '../../contract/index.ts';
 import type { Crashes } from './breaker.ts';
-import { canonicalJson } from './config-check.ts';
+import { canonicalJson } from '../../contract/plain-data.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Generation } from './generation.ts';

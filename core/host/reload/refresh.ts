@@ -2,7 +2,7 @@ import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { retire, update } from './replace.ts';
-import { canonicalJson } from '../lifecycle/config-check.ts';
+import { canonicalJson } from '../../contract/plain-data.ts';
 import { createSlot, isExtension, type Slot } from '../lifecycle/slot.ts';
 import { runOutside } from '../stray-errors.ts';
 

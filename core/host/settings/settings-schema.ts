@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { once } from '../../contract/once.ts';
 
 /**
  * The strict shape of `pith.yaml` and `~/.pith/config.yaml`. Made on first use: a start whose settings have not changed never
@@ -72,8 +73,3 @@ export type SettingsInput = z.input<ReturnType<typeof settingsSchema>>;
 
 /** The merged values of all layers. */
 export type SettingsValues = z.output<ReturnType<typeof settingsSchema>>;
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => (made ??= make());
-}

@@ -1,7 +1,8 @@
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { IndexFile } from '../discovery/index-file.ts';
-import { deepFreeze, isPlainMap, overlay, type PlainMap } from '../discovery/plain-data.ts';
+import { deepFreeze } from '../../contract/plain-data.ts';
+import { isPlainMap, overlay, type PlainMap } from '../discovery/plain-data.ts';
 import { settingsFromEnvironment } from './settings-environment.ts';
 import { readSettingsFile } from './settings-file.ts';
 import type { SettingsInput, SettingsValues } from './settings-schema.ts';
