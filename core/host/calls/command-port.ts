@@ -57,7 +57,8 @@ export async function commandsOf(lifecycle: Lifecycle, slot: Slot): Promise<read
 }
 
 async function listOf(lifecycle: Lifecycle, id: string): Promise<readonly Command[]> {
-  return (await callProvider(lifecycle, id, 'command.getCommands', [], true)) as readonly Command[];
+  const list = () => callProvider(lifecycle, id, 'command.getCommands', [], true).catch(unwrap);
+  return (await named(id, 'the commands', list)) as readonly Command[];
 }
 
 async function commandNow(lifecycle: Lifecycle, id: string, path: string): Promise<Command> {
@@ -71,24 +72,35 @@ function owned(parts: HostParts, id: string, command: Command): Command {
   return {
     ...parts.secrets.redactJson(command),
     run: (input, io, signal) =>
-      cleanly(parts, async () => {
-        try {
-          return await runAs(owner, () => command.run(parts.wire.pass(input, `the input of ${command.path}`), io, signal));
-        } catch (error) {
-          throw signal.aborted || error instanceof PithError ? error : crashed(id, command.path, error);
-        }
-      }),
+      cleanly(parts, () =>
+        named(
+          id,
+          `the command '${command.path}'`,
+          () => runAs(owner, () => command.run(parts.wire.pass(input, `the input of ${command.path}`), io, signal)),
+          signal,
+        ),
+      ),
   };
 }
 
-/** What nobody meant to be read names nothing: this gives it the command's name, the extension's and the line. */
-function crashed(id: string, path: string, error: unknown): PithError {
-  const { file, line } = placeOfError(error);
-  const place = file === undefined ? '' : ` in ${file}${line === undefined ? '' : `:${line}`}`;
-  return new PithError('provider_failed', `the command '${path}' of the extension '${id}' failed${place}: ${messageOf(error)}`, {
-    cause: error,
-    cure: `correct the source of ${id}`,
-  });
+/** What the extension threw, where the wire only gave it a code. */
+function unwrap(error: unknown): never {
+  throw error instanceof PithError && error.cause instanceof Error && error.cause.message === error.message ? error.cause : error;
+}
+
+/** What nobody meant to be read names nothing: this gives it the extension's name and the line. */
+async function named<T>(id: string, what: string, run: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (signal?.aborted || error instanceof PithError || error instanceof Problem) throw error;
+    const { file, line } = placeOfError(error);
+    const place = file === undefined ? '' : ` in ${file}${line === undefined ? '' : `:${line}`}`;
+    throw new PithError('provider_failed', `${what} of the extension '${id}' failed${place}: ${messageOf(error)}`, {
+      cause: error,
+      cure: `correct the source of ${id}`,
+    });
+  }
 }
 
 /** What is thrown goes to the terminal as it is: it must not tell secrets. */

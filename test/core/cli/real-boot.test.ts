@@ -64,6 +64,8 @@ describe('a new sandbox with the real kernel', () => {
     const { code, err } = await run('tell');
     expect(code).toBe(1);
     expect(err).toMatch(/^pith: the command 'tell' of the extension 'teller' failed(?: in \S*teller\/main\.ts:3)?: boom; /u);
+    await writeFile(at('main.ts'), "export default class {\n  getCommands() {\n    throw new TypeError('boom');\n  }\n}\n");
+    expect((await run('tell')).err).toMatch(/^pith: the commands of the extension 'teller' failed.*: boom; /u);
   });
 
   it('lists its skill without a kernel', async () => {
