@@ -17,7 +17,10 @@ export default class MyChannel implements ChannelProvider {
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     if (!response.ok) {
-      throw new PithError('provider_failed', `the address answered ${response.status}`, { statusCode: response.status, retryable: response.status >= 500 });
+      throw new PithError('provider_failed', `the address answered ${response.status}`, {
+        statusCode: response.status,
+        retryable: response.status >= 500,
+      });
     }
     return `${target}-${this.context.clock.now()}`;
   }
