@@ -6,7 +6,7 @@ export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 export function describeError(error: unknown): string {
   const message = messageOf(error).trim().replace(/\.$/u, '');
   if (!(error instanceof Error)) return `pith: ${message}`;
-  const { where, cure } = error as Partial<PithError>;
+  const { where, cure = cureOf(error) } = error as Partial<PithError>;
   return `pith: ${withWhere(message, where)}${cure === undefined ? '' : `; ${cure}`}`;
 }
 
@@ -14,6 +14,11 @@ export function describeError(error: unknown): string {
 export function exitCodeOf(error: unknown): number {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'usage' || code === 'command_unknown' ? EXIT.usage : EXIT.failed;
+}
+
+/** For what fails before anything of Pith could say more. */
+function cureOf(error: NodeJS.ErrnoException): string | undefined {
+  return error.code === 'EMFILE' || error.code === 'ENFILE' ? 'allow more open files, such as with `ulimit -n 1024`' : undefined;
 }
 
 function withWhere(message: string, where: string | undefined): string {
