@@ -17,17 +17,16 @@ async function delegating(
   const ends: End[] = [];
   const infos: TurnInfo[] = [];
   let count = 0;
-  let world: World | undefined;
   const run = async (input: JsonValue, { turn, signal }: ToolCall) => {
     const request = { agent: 'child', threadId: `child-${(count += 1)}`, input: 'task', parent: turn, ...(input as object) } as TurnRequest;
     let end: End | undefined;
-    for await (const event of (world as World).turns.run(request, signal)) if (event.type === 'turn-end') end = event;
+    for await (const event of world.turns.run(request, signal)) if (event.type === 'turn-end') end = event;
     ends.push(end as End);
     return `${end?.reason}: ${end?.text}`;
   };
   const agents = (['main', 'child'] as const).map((id) => agent(id, { usesTools: ['ext'], limits: limits[id] as AgentLimits }));
   const tools = { ask: { run }, look: { run: (_: JsonValue, { turn }: ToolCall) => void infos.push(turn) } };
-  world = await createWorld({ agents, extensions: { ext: { tools } }, script });
+  const world: World = await createWorld({ agents, extensions: { ext: { tools } }, script });
   return { world, ends, infos };
 }
 
