@@ -1,13 +1,16 @@
-// Builds dist/: the command as one file, the contract and its test kit as a code-split bundle, both with their npm packages;
+// Builds dist/: the command as files that load late what is needed late, the contract and its test kit as a code-split bundle, both with their npm packages;
 // the shipped extensions; and the declarations that extension authors' editors read.
 import { build } from 'esbuild';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { LATE_PACKAGES, lateImports } from './late-imports.mjs';
+import { lateSection } from './late-section.mjs';
+import { buildSplit } from './split-commonjs.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const dist = path.join(root, 'dist');
@@ -43,8 +46,7 @@ const common = {
   logLevel: 'warning',
 };
 
-/** Packages that many command lines never need: a file each, read when its first importer runs. */
-const LATE = ['zod', 'yaml', 'nunjucks', 'pino', 'chokidar', '@ai-sdk/anthropic', '@ai-sdk/openai-compatible'];
+const CONTRACT_NOW = "export const contractNow = () => require('../../contract/index.ts');";
 
 await rm(dist, { recursive: true, force: true });
 const declarations = emitDeclarations();
@@ -72,32 +74,22 @@ async function bundleCore() {
   });
 }
 
-/**
- * The `pith` command as one CommonJS file. Node links ES modules file by file, each with several waits; one file that evaluates
- * its modules when they are needed starts in half the time.
- */
+/** The `pith` command: a file that starts it, and one with the kernel and whatever else is imported late. */
 async function bundleCommand() {
-  await build({
+  const { rewrite, plugin } = await lateSection(path.join(root, 'core'));
+  await buildSplit({
     ...common,
     entryPoints: { main: 'core/main.ts' },
-    format: 'cjs',
-    outExtension: { '.js': '.cjs' },
-    define: { 'import.meta.url': '__url' },
-    banner: { js: "const __url = require('node:url').pathToFileURL(__filename).href;" },
     plugins: [
+      lateImports('./packages'),
+      plugin,
       {
-        name: 'late-packages',
+        name: 'late-imports-of-core',
         setup(builder) {
-          builder.onLoad({ filter: /[\\/]bundles[\\/]contract-now\.ts$/ }, ({ path: file }) => ({
-            contents: "export const contractNow = () => require('../../contract/index.ts');",
+          builder.onLoad({ filter: /[\\/]core[\\/].*\.ts$/ }, async ({ path: file }) => ({
+            contents: file.endsWith('contract-now.ts') ? CONTRACT_NOW : rewrite(await readFile(file, 'utf8'), file),
             resolveDir: path.dirname(file),
             loader: 'ts',
-          }));
-          // Behind a module of their own, so that `import(…)` of one is a plain require too.
-          builder.onResolve({ filter: new RegExp(`^(?:${LATE.join('|')})$`) }, ({ path: name }) => ({ path: name, namespace: 'late' }));
-          builder.onResolve({ filter: /^\.\/packages\//, namespace: 'late' }, ({ path: file }) => ({ path: file, external: true }));
-          builder.onLoad({ filter: /.*/, namespace: 'late' }, ({ path: name }) => ({
-            contents: `module.exports = require('./packages/${name}.cjs');`,
           }));
         },
       },
@@ -108,7 +100,7 @@ async function bundleCommand() {
 async function bundlePackages() {
   await build({
     ...common,
-    entryPoints: Object.fromEntries(LATE.map((name) => [`packages/${name}`, name])),
+    entryPoints: Object.fromEntries(LATE_PACKAGES.map((name) => [`packages/${name}`, name])),
     format: 'cjs',
     outExtension: { '.js': '.cjs' },
     minify: true,
@@ -119,8 +111,12 @@ async function bundlePackages() {
 
 /** By the same code that bundles other people's extensions, so that digests agree. */
 async function bundleExtensions() {
+  const bundling = async (directory) => {
+    const { rewrite, plugin } = await lateSection(directory);
+    return { build: buildSplit, rewrite, plugins: [lateImports('../../packages'), plugin] };
+  };
   const { shipExtensions } = await import(pathToFileURL(path.join(dist, 'ship-extensions.js')).href);
-  await shipExtensions({ packageRoot: root, latePackages: LATE });
+  await shipExtensions({ packageRoot: root, bundling });
 }
 
 async function emitDeclarations() {

@@ -30,7 +30,13 @@ export async function runProcess(boot: Boot): Promise<void> {
       argv: process.argv.slice(2),
       cwd: process.cwd(),
       env: process.env,
-      stdio: { input: process.stdin, output: process.stdout, error: process.stderr },
+      stdio: {
+        get input() {
+          return process.stdin; // opened by the first who asks for it
+        },
+        output: process.stdout,
+        error: process.stderr,
+      },
       boot,
     },
     abort.signal,

@@ -3,14 +3,14 @@ import { PithError } from '../contract/errors.ts';
 import type { Kernel } from '../kernel.ts';
 import type { ExtensionStatus } from '../host/host-options.ts';
 import type { Boot, Target, WithheldCommand } from './boot.ts';
-import type { LightHost } from './light-host.ts';
+import { openLightHost, type LightHost } from './light-host.ts';
 
-/** One command line's way to the kernel; everything behind it is imported on first use. */
+/** One command line's way to the kernel; the kernel is imported on first use. */
 export function realBoot(): Boot {
   let kernel: Promise<Kernel> | undefined;
   let host: Promise<LightHost> | undefined;
   const full = (target: Target) => (kernel ??= makeKernel(target, host));
-  const light = (target: Target) => (host ??= import('./light-host.ts').then(({ openLightHost }) => openLightHost(target)));
+  const light = (target: Target) => (host ??= openLightHost(target));
   return {
     kernel: full,
     declared: async (target) => (await light(target)).extensions.commands(),

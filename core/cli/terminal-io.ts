@@ -19,7 +19,7 @@ export interface TerminalOptions {
 
 /** A command's input and output on the standard streams. */
 export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
-  const interactive = isTerminal(stdio.input) && isTerminal(stdio.output) && !options.json;
+  const interactive = !options.json && isTerminal(stdio.output) && isTerminal(stdio.input); // the input last: opening it takes its time
   return {
     print: (text) => {
       if (!options.json) stdio.output.write(asLine(text));
@@ -29,7 +29,7 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
       if (options.json) stdio.output.write(`${JSON.stringify(value)}\n`);
     },
     ask: async (question, choices) => (interactive ? askOn(stdio, question, choices) : null),
-    input: inputLines(stdio.input as NodeJS.ReadStream),
+    input: inputLines(() => stdio.input as NodeJS.ReadStream),
     interactive,
     wantsJson: options.json,
     quiet: options.quiet,

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundle } from './bundle.ts';
 import { contractVersion } from './contract-shim.ts';
@@ -30,12 +31,12 @@ const KEPT = 5;
 export function createBundleStore(options: { readonly dataDirectory: string; readonly packageRoot: string }): BundleStore {
   const folder = path.join(options.dataDirectory, '.cache', 'bundles');
   const shippedFolder = path.join(options.packageRoot, 'dist', 'ext');
-  let shipped: Promise<ShippedIndex> | undefined;
+  let shipped: ShippedIndex | undefined;
   const making = new Map<string, Promise<Bundle>>();
 
   async function find(declaration: Declaration, entry: string): Promise<Bundle> {
     shipped ??= readShipped(path.join(shippedFolder, 'index.json'));
-    const known = (await shipped)[declaration.id];
+    const known = shipped[declaration.id];
     if (known !== undefined && known.digest === declaration.digest) {
       const file = entry === declaration.manifest?.entrypoint ? known.main : known.commands[entry];
       if (file) return { file: path.join(shippedFolder, file), shipped: true };
@@ -83,9 +84,9 @@ function keyOf(declaration: Declaration, entry: string, packageRoot: string): st
   return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 32);
 }
 
-async function readShipped(file: string): Promise<ShippedIndex> {
+function readShipped(file: string): ShippedIndex {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as ShippedIndex;
+    return JSON.parse(readFileSync(file, 'utf8')) as ShippedIndex;
   } catch {
     return {}; // not built: everything is bundled from its sources
   }

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { BuildFailure, BuildOptions, Message, Plugin } from 'esbuild';
+import type { BuildFailure, BuildOptions, Message, Metafile, Plugin } from 'esbuild';
 import { CONTRACT_BANNER, contractShim } from './contract-shim.ts';
 import { englishOnly } from './english-only.ts';
 import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
@@ -30,60 +30,43 @@ export async function bundle(request: BundleRequest): Promise<string> {
   }
 }
 
+/** How the build makes files of an extension that comes with Pith. */
+export interface Bundling {
+  /** esbuild's, or one that makes other files of the same. */
+  readonly build: (options: BuildOptions) => Promise<{ readonly metafile?: Metafile | undefined }>;
+  readonly plugins: readonly Plugin[];
+  /** What is bundled in place of a source file's text. */
+  readonly rewrite?: (source: string, file: string) => string;
+}
+
 export interface ShippedBundleRequest extends Omit<ImportRules, 'bundlePackages'> {
   /** Relative to the directory. */
-  readonly entries: readonly string[];
-  /** Where the files go, one for each entry. */
+  readonly entry: string;
   readonly outdir: string;
-  /** Packages that lie in `../../packages` beside it, read when they are used. */
-  readonly latePackages: readonly string[];
+  readonly bundling: Bundling;
 }
 
-/**
- * Bundles entries with their packages, for the build: a CommonJS file each, because Node links ES modules file by file. What is
- * imported late in there is evaluated late. Returns the file name of each entry.
- */
-export async function bundleShipped(request: ShippedBundleRequest): Promise<ReadonlyMap<string, string>> {
-  const { build } = await import('esbuild');
-  const { plugins, ...rest } = await common({ ...request, bundlePackages: true });
-  const { outputs } = (
-    await build({
-      ...rest,
-      plugins: [latePackages(request.latePackages), ...plugins],
-      entryPoints: request.entries.map((entry) => path.join(request.directory, entry)),
-      outdir: request.outdir,
-      format: 'cjs',
-      outExtension: { '.js': '.cjs' },
-      entryNames: '[name]-[hash]',
-      conditions: ['module'],
-      minifySyntax: true,
-      minifyWhitespace: true,
-      metafile: true,
-      define: { 'import.meta.url': '__url' },
-      banner: { js: `const __url = require('node:url').pathToFileURL(__filename).href;${CONTRACT_BANNER}` },
-    })
-  ).metafile;
-  return new Map(
-    Object.entries(outputs).flatMap(([file, { entryPoint }]) => (entryPoint ? [[entryPoint, path.basename(file)] as const] : [])),
-  );
+/** Bundles an entry with its packages, for the build. Returns the name of its file. */
+export async function bundleShipped({ entry, outdir, bundling, ...rules }: ShippedBundleRequest): Promise<string> {
+  const options = await common({ ...rules, bundlePackages: true }, bundling.rewrite);
+  const { metafile } = await bundling.build({
+    ...options,
+    banner: { js: CONTRACT_BANNER },
+    plugins: [...bundling.plugins, ...options.plugins],
+    entryPoints: [path.join(rules.directory, entry)],
+    outdir,
+    entryNames: '[name]-[hash]',
+    conditions: ['module'],
+    minifySyntax: true,
+    minifyWhitespace: true,
+    sourcemap: false,
+    metafile: true,
+  });
+  const made = Object.entries(metafile?.outputs ?? {}).find(([, { entryPoint }]) => entryPoint === path.posix.normalize(entry));
+  return path.basename(made?.[0] ?? '');
 }
 
-/** Behind a module of their own, so that `import(…)` of one is a plain require too. */
-function latePackages(names: readonly string[]): Plugin {
-  return {
-    name: 'pith-late-packages',
-    setup(build) {
-      if (names.length > 0)
-        build.onResolve({ filter: new RegExp(`^(?:${names.join('|')})$`) }, ({ path: name }) => ({ path: name, namespace: 'late' }));
-      build.onResolve({ filter: /^\.\.\/\.\.\/packages\//, namespace: 'late' }, ({ path: file }) => ({ path: file, external: true }));
-      build.onLoad({ filter: /.*/, namespace: 'late' }, ({ path: name }) => ({
-        contents: `module.exports = require('../../packages/${name}.cjs');`,
-      }));
-    },
-  };
-}
-
-async function common(rules: ImportRules) {
+async function common(rules: ImportRules, rewrite?: Bundling['rewrite']) {
   return {
     absWorkingDir: rules.directory,
     bundle: true,
@@ -93,7 +76,11 @@ async function common(rules: ImportRules) {
     logLevel: 'silent',
     legalComments: 'none',
     tsconfigRaw: { compilerOptions: { experimentalDecorators: true, target: 'ES2022', verbatimModuleSyntax: false } },
-    plugins: [await contractShim({ lazy: rules.bundlePackages }), ...(rules.bundlePackages ? [englishOnly] : []), importRules(rules)],
+    plugins: [
+      await contractShim({ lazy: rules.bundlePackages, rewrite }),
+      ...(rules.bundlePackages ? [englishOnly] : []),
+      importRules(rules),
+    ],
   } as const satisfies BuildOptions;
 }
 

@@ -54,7 +54,7 @@ export async function importEntry(
 ) {
   const made = await bundles.bundle(declaration, entry);
   loaded(declaration.id, made.shipped);
-  const offer = await offerContract();
+  const offer = await offerContract(made);
   try {
     offer();
     const module = (await runAs(owner, () => load(made.file, generation))) as Readonly<Record<string, unknown>>;

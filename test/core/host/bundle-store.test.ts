@@ -1,10 +1,11 @@
+import { build } from 'esbuild';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bundle } from '../../../core/host/bundles/bundle.ts';
+import { bundle, type Bundling } from '../../../core/host/bundles/bundle.ts';
 import { offerContract } from '../../../core/host/bundles/contract-shim.ts';
 import { createBundleStore } from '../../../core/host/bundles/bundle-store.ts';
 import type { Declaration } from '../../../core/host/discovery/declaration.ts';
@@ -32,6 +33,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
+const bundling = async (): Promise<Bundling> => ({
+  build: (options) => build({ ...options, format: 'cjs', outExtension: { '.js': '.cjs' } }),
+  plugins: [],
+});
 const directory = (): string => path.join(root, 'sandbox/extensions/mine');
 const source = (name: string, text: string) => writeFile(path.join(directory(), name), text);
 const declaration = (): Declaration => ({
@@ -48,7 +53,7 @@ const store = () => createBundleStore({ dataDirectory: path.join(root, 'data'), 
 
 describe('bundles', () => {
   it('K6 uses what the build shipped while the sources are the same, and bundles them when they are not', async () => {
-    await shipExtensions({ packageRoot: root });
+    await shipExtensions({ packageRoot: root, bundling });
     const shipped = await store().bundle(declaration(), 'main.ts');
     expect(shipped).toMatchObject({ shipped: true, file: expect.stringContaining(path.join('dist', 'ext', 'mine')) });
     expect(await readFile(shipped.file, 'utf8')).not.toContain('node_modules');
@@ -95,8 +100,8 @@ describe('bundles', () => {
   it('K6 gives each bundle the contract of the copy of Pith that loads it', async () => {
     const place = globalThis as unknown as Record<symbol, unknown>;
     const another = () => (place[Symbol.for('pith.contract')] = { light: {}, full: async () => ({}), now: () => ({}) });
-    await shipExtensions({ packageRoot: root });
-    const offer = await offerContract();
+    await shipExtensions({ packageRoot: root, bundling });
+    const offer = await offerContract({ shipped: false });
     type Made = { default: new () => { getTools(): { safeParse?(value: unknown): { success: boolean } }[] } };
     const load = async (entry: string): Promise<Made> => {
       const { file, shipped } = await store().bundle(declaration(), entry);
