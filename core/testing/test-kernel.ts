@@ -14,7 +14,7 @@ export interface TestKernelOptions {
   /** False: only what `files` declare; default true. */
   readonly shipped?: boolean;
   readonly model?: ScriptedModel;
-  /** Serialise every argument and result. */
+  /** Serialise every argument and result; default: when the environment has `PITH_TEST_WIRE=1`, which runs a whole suite that way. */
   readonly wire?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   readonly flags?: SettingsInput;
@@ -45,7 +45,7 @@ export interface TestKernel extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** The real kernel on a real folder; only model and clock are not real. Reads neither the user's settings nor the process's environment. */
+/** The real kernel on a real folder; only model and clock are not real. The kernel sees neither the user's settings nor the process's environment. */
 export async function testKernel(options: TestKernelOptions = {}): Promise<TestKernel> {
   const temporary = options.sandbox === undefined ? await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-test-'))) : null;
   const sandbox = options.sandbox ?? path.join(temporary as string, 'sandbox');
@@ -58,7 +58,7 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     await writeFile(target, content);
   }
 
-  const { env = {}, model, flags, clock, wire, shipped } = options;
+  const { env = {}, model, flags, clock, wire = process.env['PITH_TEST_WIRE'] === '1', shipped } = options;
   const make = () => createKernel({ sandbox, env, home: null, flags, clock, wire, shipped, model });
   let kernel = await make();
 

@@ -22,8 +22,8 @@ describe('house rules', () => {
     ).toEqual([]);
   });
 
-  it('the environment is read by the kernel and the command line only', () => {
-    expect(uses(/\bprocess\.env\b/, /^core\/(?:kernel\.ts|cli\/process\.ts)$/)).toEqual([]);
+  it('the environment is read by the kernel, the command line and the test kit only', () => {
+    expect(uses(/\bprocess\.env\b/, /^core\/(?:kernel\.ts|cli\/process\.ts|testing\/test-kernel\.ts)$/)).toEqual([]);
   });
 
   it('nobody writes to the console; the command line and the terminal have their streams', () => {
