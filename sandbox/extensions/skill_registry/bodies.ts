@@ -1,9 +1,9 @@
 import type { Diagnostic, Logger } from 'pith';
 import { readSkillBody, type SkillBody } from './body.ts';
-import { realOf } from './folder.ts';
-import type { FoundSkill } from './found.ts';
+import { realOf } from './scan/folder.ts';
+import type { FoundSkill } from './scan/found.ts';
 import type { Skill, Snapshot } from './skill.ts';
-import type { Source } from './sources.ts';
+import type { Source } from './scan/sources.ts';
 
 export interface BodiesOptions {
   readonly sources: readonly Source[];

@@ -6,10 +6,10 @@ import { PithError, type Diagnostic } from 'pith';
 import { splitFrontmatter } from './format/frontmatter.ts';
 import { FILE_LIMIT } from './format/rules.ts';
 import { canProveInside, openBelow, openFolder, stillInside, type Inside } from './reading/inside.ts';
-import { severalLinks } from './regular-file.ts';
-import { reasonOf } from './skill-head.ts';
+import { severalLinks } from './scan/regular-file.ts';
+import { reasonOf } from './scan/skill-head.ts';
 import type { Skill } from './skill.ts';
-import { isInside } from './sources.ts';
+import { isInside } from './scan/sources.ts';
 
 export interface SkillBody {
   /** What follows the frontmatter, byte for byte. */

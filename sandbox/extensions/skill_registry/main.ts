@@ -24,7 +24,7 @@ import type { SkillIndex } from './search/skill-index.ts';
 import { contentOf } from './skill-contents.ts';
 import { summaryOf } from './skill-summary.ts';
 import { createTools, type ToolPorts } from './tools.ts';
-import { TurnSnapshots } from './turn-snapshots.ts';
+import { TurnSnapshots } from './scan/turn-snapshots.ts';
 
 /** A turn that begins later than this after the last scan is preceded by another. */
 const FRESH_MS = 250;

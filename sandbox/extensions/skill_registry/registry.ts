@@ -1,16 +1,16 @@
 import type { Clock, Logger } from 'pith';
 import { Bodies } from './bodies.ts';
 import type { SkillBody } from './body.ts';
-import type { FoundSkill, SourceScan } from './found.ts';
-import { inPieces } from './pieces.ts';
-import { offeredIn, someOf } from './scan-log.ts';
-import { scanSource } from './scan.ts';
-import { loadSnapshot, SnapshotWriter } from './snapshot-file.ts';
-import { buildSnapshot, changeBetween, type SourcedScan } from './snapshot.ts';
+import type { FoundSkill, SourceScan } from './scan/found.ts';
+import { inPieces } from './scan/pieces.ts';
+import { offeredIn, someOf } from './scan/scan-log.ts';
+import { scanSource } from './scan/scan.ts';
+import { loadSnapshot, SnapshotWriter } from './scan/snapshot-file.ts';
+import { buildSnapshot, changeBetween, type SourcedScan } from './scan/snapshot.ts';
 import type { Skill, Snapshot, SnapshotChange } from './skill.ts';
-import { locate, resolveSources, type RegistryConfig, type Source } from './sources.ts';
-import { toFileStamp, versionOf } from './stamp.ts';
-import { watchSources } from './watch.ts';
+import { locate, resolveSources, type RegistryConfig, type Source } from './scan/sources.ts';
+import { toFileStamp, versionOf } from './scan/stamp.ts';
+import { watchSources } from './scan/watch.ts';
 
 export interface RegistryOptions {
   /** Absolute. */

@@ -1,7 +1,7 @@
 import { nearest, PithError, type SkillContent } from 'pith';
 import type { SkillRegistry } from './registry.ts';
 import type { Skill } from './skill.ts';
-import { findSkill } from './snapshot.ts';
+import { findSkill } from './scan/snapshot.ts';
 
 /** The body of an offered skill for binding; the last good one of a skill that has gone since. */
 export async function contentOf(registry: SkillRegistry, name: string): Promise<SkillContent> {

@@ -1,8 +1,8 @@
 import { symlink } from 'node:fs/promises';
 import type { SnapshotChange } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { describe, expect, it } from 'vitest';
-import { inPieces } from '../../../sandbox/extensions/skill_registry/pieces.ts';
-import { findSkill } from '../../../sandbox/extensions/skill_registry/snapshot.ts';
+import { inPieces } from '../../../sandbox/extensions/skill_registry/scan/pieces.ts';
+import { findSkill } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
 import { skillSandbox, skillText, systemClock, type SkillSandbox } from './skill-sandbox.ts';
 
 const skill = (name: string, more = '', body = `Body of ${name}.\n`) => skillText({ name, more, body });
@@ -182,8 +182,8 @@ describe('the registry', () => {
   });
 
   it('S14 what an untrusted source has is listed and not offered, and hides nothing', async () => {
-    const { buildSnapshot } = await import('../../../sandbox/extensions/skill_registry/snapshot.ts');
-    const { scanSource } = await import('../../../sandbox/extensions/skill_registry/scan.ts');
+    const { buildSnapshot } = await import('../../../sandbox/extensions/skill_registry/scan/snapshot.ts');
+    const { scanSource } = await import('../../../sandbox/extensions/skill_registry/scan/scan.ts');
     const box = await skillSandbox({ 'low/demo/SKILL.md': skill('demo'), 'high/demo/SKILL.md': skill('demo') });
     const scans = await Promise.all(
       ['low', 'high'].map(async (label) => {

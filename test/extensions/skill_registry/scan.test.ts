@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import type * as fs from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
-import { scanSource } from '../../../sandbox/extensions/skill_registry/scan.ts';
+import { scanSource } from '../../../sandbox/extensions/skill_registry/scan/scan.ts';
 import { createRanker } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import { restoreIndex } from '../../../sandbox/extensions/skill_registry/search/index-file.ts';
-import { buildSnapshot } from '../../../sandbox/extensions/skill_registry/snapshot.ts';
+import { buildSnapshot } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 
 /** How many files were opened. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { loadSnapshot } from '../../../sandbox/extensions/skill_registry/snapshot-file.ts';
+import { loadSnapshot } from '../../../sandbox/extensions/skill_registry/scan/snapshot-file.ts';
 import { skillSandbox, skillText, systemClock } from './skill-sandbox.ts';
 
 /** A time so far from the files' that all of them count as settled. */
@@ -30,7 +30,7 @@ describe('the persisted index', () => {
     const after = await second.refresh();
     expect(JSON.parse(JSON.stringify(after.all))).toEqual(JSON.parse(JSON.stringify(before.all)));
     expect(after.diagnostics).toEqual(before.diagnostics);
-    const { scanSource } = await import('../../../sandbox/extensions/skill_registry/scan.ts');
+    const { scanSource } = await import('../../../sandbox/extensions/skill_registry/scan/scan.ts');
     expect(await scanSource(second.sources[0]!, loaded, { trustedLinks: [], now: () => 0, goodBody: () => null })).toBe(loaded);
   });
 

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_SOURCES, isInside, resolveSources } from '../../../sandbox/extensions/skill_registry/sources.ts';
+import { DEFAULT_SOURCES, isInside, resolveSources } from '../../../sandbox/extensions/skill_registry/scan/sources.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 
 const places = { sandbox: '/project/sandbox', project: '/project', bundled: '/pith/sandbox/skills' };

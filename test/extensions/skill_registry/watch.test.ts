@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
-import { watchSources, type Hint, type StartHint, type WatchOptions } from '../../../sandbox/extensions/skill_registry/watch.ts';
+import { watchSources, type Hint, type StartHint, type WatchOptions } from '../../../sandbox/extensions/skill_registry/scan/watch.ts';
 import { logTo, skillSandbox, skillText, systemClock, until } from './skill-sandbox.ts';
 
 const silent: StartHint = async () => ({ cover: () => false, close: async () => undefined });

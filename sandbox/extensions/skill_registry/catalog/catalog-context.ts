@@ -1,6 +1,6 @@
 import type { Clock, ContextParts, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
-import { within } from '../patience.ts';
+import { within } from '../scan/patience.ts';
 import type { RankOptions } from '../search/ranker.ts';
 import type { RankAnswer } from '../search/skill-index.ts';
 import { renderTurnPart } from './turn-part.ts';

@@ -1,7 +1,7 @@
 import type { AgentSpec, SkillState } from 'pith';
 import { agentSkillsSchema, MAX_SKILLS, type AgentSkills } from '../config.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { findSkill } from '../snapshot.ts';
+import { findSkill } from '../scan/snapshot.ts';
 
 /** What one agent may see of one snapshot. */
 export interface SkillScope {

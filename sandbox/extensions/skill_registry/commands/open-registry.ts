@@ -2,7 +2,7 @@ import path from 'node:path';
 import { shippedSandbox, type CommandContext } from 'pith';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../registry.ts';
 import type { Snapshot } from '../skill.ts';
-import type { RegistryConfig } from '../sources.ts';
+import type { RegistryConfig } from '../scan/sources.ts';
 import { checkSettings } from './settings-check.ts';
 
 /** What every registry of this extension is made of, whichever way it was started. */

@@ -1,6 +1,6 @@
 import { didYouMean, PithError } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
-import { findSkill } from '../snapshot.ts';
+import { findSkill } from '../scan/snapshot.ts';
 
 /** The skill that a person means by an id, a display name or `source/id`. Throws `skill_not_found`. */
 export function wantedSkill(snapshot: Snapshot, reference: string): Skill {

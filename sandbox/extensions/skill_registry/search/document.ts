@@ -1,6 +1,6 @@
 import { clean } from '../catalog/brief.ts';
 import type { Skill } from '../skill.ts';
-import { versionOf } from '../stamp.ts';
+import { versionOf } from '../scan/stamp.ts';
 import type { SearchDocument } from './ranker.ts';
 
 /** What is known of a skill without its body. */

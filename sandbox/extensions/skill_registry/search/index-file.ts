@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { INDEX_LIMIT, readRegularFile } from '../regular-file.ts';
+import { INDEX_LIMIT, readRegularFile } from '../scan/regular-file.ts';
 import type { StoredRanker } from './ranker.ts';
 
 /** Where the search index is kept between two processes. It may be deleted at any time. */

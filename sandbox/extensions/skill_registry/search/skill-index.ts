@@ -2,7 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { messageOf, type Clock, type Logger } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentOf, documentVersion, fullDocumentOf } from './document.ts';
-import { within } from '../patience.ts';
+import { within } from '../scan/patience.ts';
 import { restoreIndex, storeIndex } from './index-file.ts';
 import type { Ranked, RankOptions, StoredRanker } from './ranker.ts';
 

@@ -1,5 +1,5 @@
 import { statSync, type BigIntStats } from 'node:fs';
-import type { FileStamp } from './skill.ts';
+import type { FileStamp } from '../skill.ts';
 
 /** A `FileStamp` as the file system gives it: cheap to compare. */
 export interface Stamp {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { didYouMean, type Diagnostic, type SkillState } from 'pith';
-import type { SkillFields } from './format/fields.ts';
+import type { SkillFields } from '../format/fields.ts';
 import type { FoundSkill, SourceScan } from './found.ts';
-import type { Skill, Snapshot, SnapshotChange } from './skill.ts';
+import type { Skill, Snapshot, SnapshotChange } from '../skill.ts';
 import type { RegistryConfig, Source } from './sources.ts';
 import { toFileStamp, versionOf } from './stamp.ts';
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Diagnostic } from 'pith';
 import { emptyFolders, readFolder, realOf } from './folder.ts';
-import { loadRepairing, parseHead, unreadable, type ParsedSkill, type Repairing } from './format/skill-file.ts';
+import { loadRepairing, parseHead, unreadable, type ParsedSkill, type Repairing } from '../format/skill-file.ts';
 import {
   folderUnreadable,
   linkBroken,

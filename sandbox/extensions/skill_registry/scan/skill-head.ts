@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
-import { FRONTMATTER_LIMIT } from './format/frontmatter.ts';
+import { FRONTMATTER_LIMIT } from '../format/frontmatter.ts';
 import { isInside } from './sources.ts';
 
 /** The beginning of a file: at least to the end of its frontmatter. */

@@ -1,4 +1,4 @@
-import type { Snapshot } from './skill.ts';
+import type { Snapshot } from '../skill.ts';
 
 /** A line of the log names no more than a person reads. */
 export function someOf(ids: readonly string[]): readonly string[] {

@@ -1,5 +1,5 @@
 import type { Diagnostic } from 'pith';
-import { emptyFields, type SkillFields } from './format/fields.ts';
+import { emptyFields, type SkillFields } from '../format/fields.ts';
 import type { FoundDirectory, FoundSkill, GoodVersion, SourceScan } from './found.ts';
 import type { Stamp } from './stamp.ts';
 

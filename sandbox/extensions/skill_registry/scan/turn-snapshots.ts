@@ -1,4 +1,4 @@
-import type { Snapshot } from './skill.ts';
+import type { Snapshot } from '../skill.ts';
 
 /** More turns than this do not run at once; the oldest is one whose end was never heard of. */
 const LIMIT = 4096;

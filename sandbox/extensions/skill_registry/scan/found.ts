@@ -1,7 +1,7 @@
 import type { Diagnostic } from 'pith';
-import type { SkillBody } from './body.ts';
-import type { SkillFields } from './format/fields.ts';
-import type { ParsedSkill } from './format/skill-file.ts';
+import type { SkillBody } from '../body.ts';
+import type { SkillFields } from '../format/fields.ts';
+import type { ParsedSkill } from '../format/skill-file.ts';
 import type { Stamp } from './stamp.ts';
 
 /** A SKILL.md as one scan found it. */
