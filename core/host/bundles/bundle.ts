@@ -22,7 +22,7 @@ export async function bundle(request: BundleRequest): Promise<string> {
       write: false,
       outfile: request.file,
       sourcemap: 'inline',
-      sourcesContent: false,
+      sourcesContent: true, // so that readers of the map need not find the virtual ones
     });
     return result.outputFiles[0]?.text ?? '';
   } catch (error) {
