@@ -9,10 +9,11 @@ import { createAgentRegistry, type AgentRegistry } from './agents/registry/regis
 import { createToolCaller, type ToolCaller } from './agents/tools/tool-caller.ts';
 import type { OfferedTool } from './agents/tools/tools.ts';
 import { createTurns, runWhenReady, type TurnDependencies, type Turns } from './agents/turn/turn.ts';
-import type { Clock, Command, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
+import type { Clock, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
 import { examine, type DoctorReport } from './doctor.ts';
 import { createEvents } from './events/bus.ts';
 import { createListenerFailures } from './events/listener-failures.ts';
+import type { KernelCommand } from './host/host-options.ts';
 import { ExtensionHost } from './host/host.ts';
 import { hostOptionsOf, readSandbox, type SandboxReading } from './host/sandbox-reading.ts';
 import { unknownNames } from './host/settings/unknown-names.ts';
@@ -47,7 +48,7 @@ export interface KernelOptions {
   /** Replaces every model. */
   readonly model?: { readonly model: LanguageModel; readonly contextWindow: number | null };
   /** The kernel's own commands, offered to extensions beside those of extensions. */
-  commands?(kernel: Kernel): readonly Command[];
+  commands?(kernel: Kernel): readonly KernelCommand[];
 }
 
 /** One sandbox, running. */

@@ -9,6 +9,8 @@ export type BareRun = (cwd: string, input: CommandInput, io: CommandIO, signal: 
 interface Definition extends Omit<Command, 'run'> {
   /** Where it can be given: on the command line, in chat, or in both (default). */
   readonly only?: 'command line' | 'chat';
+  /** It answers, reloads, restarts or configures: found only by extensions that may run in process. */
+  readonly granted?: boolean;
 }
 
 export type CoreCommand =
@@ -81,6 +83,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'extensions reload',
     description: 'Load an extension anew',
     arguments: [ID('The extension')],
+    granted: true,
     needs: 'kernel',
     load: async () => (await import('./commands/extensions.ts')).reloadExtension,
   },

@@ -34,8 +34,11 @@ export interface HostOptions {
   database(extensionId: string): Database;
   readonly agents: AgentsApi;
   /** The kernel's own commands; extensions find them as those of a provider called `kernel`. */
-  commands?(): readonly Command[];
+  commands?(): readonly KernelCommand[];
 }
+
+/** A command of the kernel. `granted`: it answers, reloads, restarts or configures, so only extensions that may run in process find it. */
+export type KernelCommand = Command & { readonly granted?: boolean };
 
 /** One extension as `pith doctor` and `pith extensions list` show it. */
 export interface ExtensionStatus {

@@ -76,7 +76,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
       throw undeclared(user, protocol);
     },
     find: (user, protocol) => [
-      ...kernelProvider(options, protocol),
+      ...kernelProvider(options, protocol, isGranted(options, user)),
       ...[...slots.values()]
         .filter((slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
         .map(({ id }) => remote(lifecycle, id, protocol)),
@@ -112,9 +112,15 @@ function createOwner(parts: HostParts, extensionId: string, phase: Phase, ours: 
 }
 
 /** The kernel speaks one protocol itself: its commands. */
-function kernelProvider<T extends object>({ commands }: HostOptions, protocol: Protocol<T>): readonly Remote<T>[] {
+function kernelProvider<T extends object>({ commands }: HostOptions, protocol: Protocol<T>, granted: boolean): readonly Remote<T>[] {
   if (commands === undefined || protocol.id !== 'command') return [];
-  return [Object.freeze({ extensionId: 'kernel', getCommands: async () => commands() }) as unknown as Remote<T>];
+  const getCommands = async () => commands().filter((command) => granted || !command.granted);
+  return [Object.freeze({ extensionId: 'kernel', getCommands }) as unknown as Remote<T>];
+}
+
+/** Whether Pith or a person lets it run in the kernel's process: such code needs no door to do what it likes. */
+function isGranted({ configOf }: HostOptions, user: Declaration): boolean {
+  return user.shipped ? user.manifest?.isolation === 'in_process' : configOf(user).isolation === 'in_process';
 }
 
 /** Commands carry functions, which are run in their extension's name. */

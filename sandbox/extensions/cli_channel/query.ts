@@ -1,16 +1,12 @@
-import { matchCommand, parseCommandInput, type Command, type CommandIO, type JsonValue } from 'pith';
+import { captureCommand, matchCommand, parseCommandInput, type Command, type JsonValue } from 'pith';
 
 /** Runs a command for what it prints as JSON; null when there is no such command. Rejects as the command does. */
 export async function query(commands: readonly Command[], words: readonly string[], signal: AbortSignal): Promise<JsonValue> {
   const found = matchCommand(commands, words);
   if (found === null) return null;
-  let answer: JsonValue = null;
-  await found.command.run(
-    parseCommandInput(found.command, found.rest),
-    silentIO((value) => (answer = value)),
-    signal,
-  );
-  return answer;
+  const { command, rest } = found;
+  const { values } = await captureCommand({ getCommands: () => [command] }, command.path, parseCommandInput(command, rest), signal);
+  return values.at(-1) ?? null;
 }
 
 /** The answer's fields; empty when it is no object. */
@@ -26,19 +22,4 @@ export function list(value: JsonValue | undefined): readonly JsonValue[] {
 
 export function text(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
-}
-
-function silentIO(json: (value: JsonValue) => void): CommandIO {
-  return {
-    print: () => undefined,
-    error: () => undefined,
-    json,
-    ask: () => Promise.resolve(null),
-    input: { async *[Symbol.asyncIterator]() {} },
-    interactive: false,
-    wantsJson: true,
-    quiet: true,
-    colour: false,
-    columns: 80,
-  };
 }

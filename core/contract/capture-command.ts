@@ -1,0 +1,59 @@
+import type { JsonValue } from './json.ts';
+import { PithError } from './errors.ts';
+import type { Command, CommandInput, CommandIO } from './protocols/command-provider.ts';
+
+/** What a command said, where nobody watches it. */
+export interface CapturedCommand {
+  readonly exitCode: number;
+  /** Its JSON values, in order: one, or the lines of a stream. */
+  readonly values: readonly JsonValue[];
+  /** What it printed for people, and its errors. */
+  readonly text: string;
+}
+
+/** Anything with commands: a provider that `find` gave, or the extension itself. */
+export interface CommandSource {
+  getCommands(): readonly Command[] | Promise<readonly Command[]>;
+}
+
+/**
+ * Runs the command at `path` as under `--json`, where nobody can answer a question; options that are left out have their defaults.
+ * Rejects `command_unknown`, or as the command does.
+ */
+export async function captureCommand(
+  provider: CommandSource,
+  path: string,
+  input: Partial<CommandInput>,
+  signal: AbortSignal,
+): Promise<CapturedCommand> {
+  const command = (await provider.getCommands()).find((each) => each.path === path);
+  if (command === undefined)
+    throw new PithError('command_unknown', `no command '${path}': it is not offered here`, { cure: 'see: pith --help' });
+  const values: JsonValue[] = [];
+  const lines: string[] = [];
+  const defaults = (command.options ?? []).flatMap(({ name, default: value }) => (value === undefined ? [] : [[name, value] as const]));
+  const exitCode = await command.run(
+    { arguments: input.arguments ?? {}, options: { ...Object.fromEntries(defaults), ...input.options } },
+    silentIO(
+      (value) => values.push(value),
+      (line) => lines.push(line),
+    ),
+    signal,
+  );
+  return { exitCode: exitCode ?? 0, values, text: lines.join('\n') };
+}
+
+function silentIO(json: (value: JsonValue) => void, print: (text: string) => void): CommandIO {
+  return {
+    print,
+    error: print,
+    json,
+    ask: () => Promise.resolve(null),
+    input: { async *[Symbol.asyncIterator]() {} },
+    interactive: false,
+    wantsJson: true,
+    quiet: true,
+    colour: false,
+    columns: 80,
+  };
+}
