@@ -9,6 +9,8 @@ export interface TopicMap {
   'extension.stopped': { readonly extensionId: string };
   'agent.changed': { readonly agentId: string; readonly state: 'active' | 'degraded' | 'failed' | 'removed' };
   'skills.changed': { readonly added: readonly string[]; readonly changed: readonly string[]; readonly removed: readonly string[] };
+  /** An extension's `getTools` answers something else now; the host asks it again. */
+  'tools.changed': { readonly extensionId: string };
   'turn.started': { readonly turnId: string; readonly threadId: string; readonly agentId: string; readonly correlationId: string };
   'turn.ended': {
     readonly turnId: string;
@@ -37,6 +39,7 @@ export const TOPICS = [
   'extension.stopped',
   'agent.changed',
   'skills.changed',
+  'tools.changed',
   'turn.started',
   'turn.ended',
   'tool.called',

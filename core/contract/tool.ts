@@ -38,6 +38,8 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly name: string;
   readonly description: string;
   readonly input: Schema;
+  /** The JSON Schema that the model is told instead of the one made from `input`: for tools that come with one. */
+  readonly inputSchema?: Readonly<Record<string, unknown>>;
   /** What a resumed turn may do with a call that had started: `read` and `idempotent` run again. Default `write`. */
   readonly effect?: ToolEffect;
   readonly needsApproval?: boolean | ((input: z.infer<Schema>) => boolean | Promise<boolean>);

@@ -7,6 +7,7 @@ import type { Declaration, Discovery } from './discovery/declaration.ts';
 import { createFailures } from './failures.ts';
 import { commandsOf } from './calls/command-port.ts';
 import { remoteOf } from './calls/handle.ts';
+import { renewToolsWhenChanged } from './calls/renew-tools.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostParts } from './host-parts.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
@@ -84,6 +85,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
   };
   const lifecycle = new Lifecycle(parts, slots, (id) => changed(new Set([id])));
   const refresh = new Refresh(parts, slots, lifecycle, discovery, changed);
+  const renewing = renewToolsWhenChanged(lifecycle);
   const unguard = guardProcess(secrets.redact);
   return {
     parts,
@@ -95,6 +97,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
       return () => void listeners.delete(listener);
     },
     close: async () => {
+      renewing();
       unguard();
       await log.close();
     },

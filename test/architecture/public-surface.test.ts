@@ -192,6 +192,7 @@ const TOPIC_NAMES = [
   'extension.stopped',
   'agent.changed',
   'skills.changed',
+  'tools.changed',
   'turn.started',
   'turn.ended',
   'tool.called',

@@ -46,16 +46,18 @@ export async function surfaceOf(
     }
   }
   const make = () => (members['getTools'] as () => readonly Tool[] | Promise<readonly Tool[]>).call(instance);
-  if (known && provides.includes('tool')) {
-    let tools: Promise<ReadonlyMap<string, Tool>> | undefined;
-    const late = async () => new Map((await make()).map((tool) => [tool.name, tool]));
-    for (const [name, operation] of toolOperations(() => (tools ??= late()))) operations.set(name, operation);
-    return { descriptor: { provides, tools: known.tools, constants, warnings: known.warnings }, operations };
-  }
-  const described = provides.includes('tool') ? await describeTools(await make()) : null;
-  if (described) for (const [name, operation] of toolOperations(() => described.tools)) operations.set(name, operation);
-  const { descriptors = [], warnings = [] } = described ?? {};
-  return { descriptor: redact({ provides, tools: descriptors, constants, warnings }), operations };
+  if (!provides.includes('tool')) return { descriptor: redact({ provides, tools: [], constants, warnings: [] }), operations };
+  let tools: Tools | Promise<Tools> | undefined;
+  const describe = async () => {
+    const { tools: now, descriptors, warnings } = await describeTools(await make());
+    tools = now;
+    return { tools: descriptors, warnings };
+  };
+  const late = async () => new Map((await make()).map((tool) => [tool.name, tool]));
+  for (const [name, operation] of toolOperations(() => (tools ??= late()))) operations.set(name, operation);
+  operations.set('tool.describe', describe);
+  const { tools: descriptors, warnings } = known ?? redact(await describe());
+  return { descriptor: { ...redact({ provides, constants }), tools: descriptors, warnings }, operations };
 }
 
 type Method = (...values: unknown[]) => unknown;

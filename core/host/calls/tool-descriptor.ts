@@ -22,8 +22,8 @@ export async function describeTools(list: readonly Tool[]): Promise<DescribedToo
   for (const tool of list as readonly Tool[]) {
     check(tool, tools);
     tools.set(tool.name, tool);
-    const inputSchema = zod.toJSONSchema(tool.input, { io: 'input', unrepresentable: 'any' }) as Readonly<Record<string, unknown>>;
-    for (const path of shapeless(inputSchema))
+    const inputSchema = tool.inputSchema ?? zod.toJSONSchema(tool.input, { io: 'input', unrepresentable: 'any' });
+    for (const path of tool.inputSchema ? [] : shapeless(inputSchema))
       warnings.push(`tool '${tool.name}': the model is not told what '${path}' must be, because JSON Schema cannot say it`);
     descriptors.push(describe(tool, inputSchema));
   }

@@ -27,7 +27,8 @@ export interface Candidate {
 
 /** A version of an extension that runs. */
 export interface Generation extends Candidate {
-  readonly surface: Surface;
+  /** Replaced when its tools are described anew. */
+  surface: Surface;
   readonly calls: Calls;
   started: boolean;
   service: ServiceRun | null;

@@ -1,0 +1,56 @@
+import { recordEvents, testKernel, type TestKernel } from 'pith/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+
+let test: TestKernel | undefined;
+afterEach(async () => {
+  await test?.stop();
+  test = undefined;
+});
+
+const signal = new AbortController().signal;
+
+const files = {
+  'extensions/moving/manifest.yaml': 'id: moving\nentrypoint: main.ts\nprovides: [tool]\n',
+  'extensions/moving/main.ts': `
+import { defineTool, z } from 'pith';
+export default class {
+  constructor(context) { this.context = context; this.names = ['one']; }
+  getTools() {
+    const add = defineTool({ name: 'add', description: 'Adds a tool.', input: z.object({ name: z.string() }),
+      execute: ({ name }) => { this.names.push(name); this.context.events.publish('tools.changed', { extensionId: 'moving' }); return this.names.length; } });
+    return [add, ...this.names.map((name) => defineTool({ name, description: 'A tool.', input: z.looseObject({}),
+      inputSchema: { type: 'object', properties: { deep: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'integer' } } }, execute: (input) => ({ name, input }) }))];
+  }
+}
+`,
+};
+
+const call = (name: string, input: object) =>
+  test!.kernel.extensions.callTool('moving', name, input as never, { turn: {} as never, idempotencyKey: 'k' }, signal);
+const names = async () => (await test!.kernel.extensions.tools('moving')).map(({ name }) => name);
+
+describe('tools.changed', () => {
+  it('the tools of a running extension are asked for again, and what is new can be called', async () => {
+    test = await testKernel({ files });
+    expect(await names()).toEqual(['add', 'one']);
+    expect(await call('add', { name: 'two' })).toMatchObject({ ok: true });
+    await expect.poll(names).toEqual(['add', 'one', 'two']);
+    expect(await call('two', { deep: 1 })).toMatchObject({ ok: true, output: { name: 'two', input: { deep: 1 } } });
+  });
+
+  it('tools that cannot be offered leave the former ones, and the failure is told', async () => {
+    test = await testKernel({ files });
+    await names();
+    const events = recordEvents(test.kernel.events);
+    await call('add', { name: 'no tool can be named so' });
+    await expect.poll(() => events.of('extension.failed').length).toBe(1);
+    expect(await names()).toEqual(['add', 'one']);
+    expect(await call('one', {})).toMatchObject({ ok: true });
+  });
+
+  it('a tool may carry a JSON Schema of its own, which the model is told as it is', async () => {
+    test = await testKernel({ files });
+    const [, one] = await test.kernel.extensions.tools('moving');
+    expect(one?.inputSchema).toEqual({ type: 'object', properties: { deep: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'integer' } } });
+  });
+});
