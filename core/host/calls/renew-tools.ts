@@ -1,7 +1,8 @@
 import type { Off, ToolDescriptor } from '../../contract/index.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Generation } from '../lifecycle/generation.ts';
-import { invoke, recordCall } from './invoke.ts';
+import { invoke } from './invoke.ts';
+import { problemOf } from '../problem.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 import { runOutside } from '../stray-errors.ts';
 
@@ -57,6 +58,6 @@ async function renew(lifecycle: Lifecycle, slot: Slot, generation: Generation): 
     lifecycle.remember(slot, generation);
     lifecycle.changed(slot.id);
   } catch (error) {
-    recordCall(parts, slot.id, 'call', error);
+    parts.failures.record(slot.id, problemOf(error, 'call', 'provider_failed')); // nobody waits for an answer
   }
 }
