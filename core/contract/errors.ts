@@ -48,7 +48,11 @@ export const ERROR_CODES = [
   'interrupted',
   'limit_reached',
   'not_allowed',
-  'approval_unavailable',
+  'approval_needed',
+  'approval_denied',
+  'approval_unknown',
+  'approval_answered',
+  'awaiting_approval',
   'aborted',
   // skills, as the kernel knows them
   'skill_not_found',

@@ -33,6 +33,11 @@ export interface TurnRequest {
   readonly parent?: TurnInfo;
   /** Continue the thread's unfinished turn instead of beginning one. */
   readonly resume?: boolean;
+  /**
+   * Names this turn in its thread, so that asking for it again does not do it again: one that has not come to its end is continued, one
+   * that is done says its answer again without the model. A tool that runs an agent passes its call's `idempotencyKey`.
+   */
+  readonly key?: string;
 }
 
 /** What providers and tools may know of the turn that they serve. Plain data, the same during the whole turn. */
@@ -76,7 +81,20 @@ export type TurnEvent =
       /** The tool's own one line for a terminal, where it has one. */
       readonly line?: string;
     }
-  | { readonly type: 'approval-request'; readonly id: string; readonly tool: string; readonly input: JsonValue; readonly digest: string }
+  | {
+      readonly type: 'approval-request';
+      /** What `pith approvals approve` takes. */
+      readonly id: string;
+      /** `extension/tool`. */
+      readonly tool: string;
+      readonly input: JsonValue;
+      /** SHA-256 of the exact input. */
+      readonly digest: string;
+      /** The agents that lead to the question, the one that the person talks with first. */
+      readonly agents: readonly string[];
+      /** The thread in which the person talks. */
+      readonly thread: string;
+    }
   | { readonly type: 'step-end'; readonly step: number; readonly usage: Usage }
   | {
       readonly type: 'turn-end';

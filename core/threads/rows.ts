@@ -42,6 +42,7 @@ export function rowReader(file: string) {
         steps: Number(row.steps),
         usage: { inputTokens: Number(row.input), outputTokens: Number(row.output) },
         startedAt: Number(row.started),
+        key: row.key === null ? null : text(row.key),
       };
     },
 

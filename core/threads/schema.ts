@@ -20,4 +20,6 @@ export const SCHEMA = [
      tool TEXT NOT NULL, input TEXT NOT NULL, effect TEXT NOT NULL, state TEXT NOT NULL, result TEXT,
      PRIMARY KEY (turn, step, place)
    ) WITHOUT ROWID;`,
+  `ALTER TABLE turns ADD COLUMN key TEXT;
+   CREATE UNIQUE INDEX turnskeyed ON turns (thread, key) WHERE key IS NOT NULL;`,
 ];

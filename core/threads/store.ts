@@ -1,4 +1,4 @@
-import type { Clock, Retain } from '../contract/index.ts';
+import type { Clock, Retain, SqlRow } from '../contract/index.ts';
 import { PithError } from '../contract/errors.ts';
 import type { Store } from '../storage/store.ts';
 import { rowReader } from './rows.ts';
@@ -12,6 +12,13 @@ const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 export function createThreads(store: Store, clock: Clock): Threads {
   store.migrate('threads', SCHEMA);
   const read = rowReader(store.file);
+
+  const withCalls = (row: SqlRow | null) => {
+    if (row === null) return null;
+    const turn = read.turn(row);
+    return { turn, calls: store.all('SELECT * FROM calls WHERE turn = ? ORDER BY step, place', turn.id).map(read.call) };
+  };
+
   return {
     load(threadId) {
       const row = store.get('SELECT * FROM threads WHERE id = ?', threadId);
@@ -30,9 +37,11 @@ export function createThreads(store: Store, clock: Clock): Threads {
            ORDER BY started DESC, id DESC LIMIT 1`,
         threadId,
       );
-      if (row === null) return null;
-      const turn = read.turn(row);
-      return { turn, calls: store.all('SELECT * FROM calls WHERE turn = ? ORDER BY step, place', turn.id).map(read.call) };
+      return withCalls(row);
+    },
+
+    keyed(threadId, key) {
+      return withCalls(store.get('SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND key = ?', threadId, key));
     },
 
     async beginTurn(thread, turn, messages) {
@@ -51,7 +60,7 @@ export function createThreads(store: Store, clock: Clock): Threads {
           now,
         );
         statement(
-          'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+          'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
           turn.id,
           thread.id,
           turn.channelId,
@@ -63,6 +72,7 @@ export function createThreads(store: Store, clock: Clock): Threads {
           turn.usage.inputTokens,
           turn.usage.outputTokens,
           turn.startedAt,
+          turn.key,
         );
         statement('INSERT INTO turnagents VALUES (?, ?, ?)', turn.id, agent, policy);
         for (const text of texts) statement(INSERT_MESSAGE, text, null, turn.id);

@@ -36,6 +36,8 @@ export interface TurnRecord {
   readonly steps: number;
   readonly usage: Usage;
   readonly startedAt: number;
+  /** What its caller names it by; null for one without. */
+  readonly key: string | null;
 }
 
 export type CallState = 'requested' | 'started' | 'finished';
@@ -63,6 +65,8 @@ export interface Threads {
   list(limit: number): readonly ThreadRecord[];
   /** The thread's turn that has not ended (state `running` or `awaiting_approval`) and its calls, or null. */
   unfinished(threadId: string): { readonly turn: TurnRecord; readonly calls: readonly CallRecord[] } | null;
+  /** The thread's turn of this name and its calls, or null. */
+  keyed(threadId: string, key: string): { readonly turn: TurnRecord; readonly calls: readonly CallRecord[] } | null;
   /** Makes the thread if it is new, writes the turn and its first messages, in one commit. */
   beginTurn(thread: Pick<ThreadRecord, 'id' | 'agentId' | 'date' | 'title'>, turn: TurnRecord, messages: readonly Message[]): Promise<void>;
   /** One model step: the assistant message, the calls it asks for (`requested`) and the usage so far, in one commit. */

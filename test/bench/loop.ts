@@ -83,6 +83,7 @@ const forgetful: Threads = {
   load: () => null,
   list: () => [],
   unfinished: () => null,
+  keyed: () => null,
   beginTurn: () => done,
   recordStep: () => done,
   startCall: () => done,
@@ -211,6 +212,7 @@ function turnOf(id: string): TurnRecord {
     steps: 0,
     usage: { inputTokens: 0, outputTokens: 0 },
     startedAt: 0,
+    key: null,
   };
 }
 

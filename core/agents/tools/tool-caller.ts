@@ -55,7 +55,7 @@ export function createToolCaller({ registry, extensions, clock }: Dependencies):
       if (decision.kind === 'refuse') return toolError(decision.code, decision.message);
       if (decision.kind === 'ask') {
         return toolError(
-          'approval_unavailable',
+          'approval_needed',
           `not run: ${decision.reason} (arguments ${digestOf(input).slice(0, 12)}), and nobody can be asked here`,
         );
       }

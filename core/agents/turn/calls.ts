@@ -103,7 +103,7 @@ function refuse(turn: RunningTurn, record: CallRecord, callsBefore: number, most
   if (decision.kind === 'refuse') return toolError(decision.code, decision.message);
   const digest = digestOf(record.input).slice(0, 12);
   return toolError(
-    'approval_unavailable',
+    'approval_needed',
     `not run: ${decision.reason} (arguments ${digest}), and nobody can be asked here; tell the user what you wanted to do`,
   );
 }

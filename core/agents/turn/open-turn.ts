@@ -4,6 +4,7 @@ import type { CallRecord, StoredMessage, TurnRecord } from '../../threads/thread
 import { prepare, type Beginning } from './begin.ts';
 import { assemble, callIdsOf, textOfAnswer, userMessage } from './messages.ts';
 import { sentHistory } from './history.ts';
+import { keyedTurn, withoutBrokenAnswer, type EndedTurn } from './keyed-turn.ts';
 import { newId } from './new-id.ts';
 import type { Place } from './family.ts';
 import type { Noticer } from './noticer.ts';
@@ -33,9 +34,11 @@ export interface Opening {
 export const UNKNOWN_CHANNEL = 'none';
 export const LOCAL_USER = 'local';
 
-/** Begins a turn, or continues the thread's unfinished one. null: there was nothing to continue. */
-export async function openTurn(opening: Opening): Promise<OpenedTurn | null> {
+/** Begins a turn, or continues the thread's unfinished one or the one of the request's key. null: there was nothing to continue. */
+export async function openTurn(opening: Opening): Promise<OpenedTurn | EndedTurn | null> {
   const { deps, request, pipe } = opening;
+  const keyed = request.key === undefined ? null : keyedTurn(deps.threads, request.threadId, request.key);
+  if (keyed) return 'end' in keyed ? keyed : continueTurn(opening, keyed);
   const unfinished = deps.threads.unfinished(request.threadId);
   if (request.resume && unfinished) return continueTurn(opening, unfinished);
   if (request.input !== undefined && request.input.trim() !== '') return beginTurn(opening, request.input, unfinished);
@@ -68,6 +71,7 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
     steps: 0,
     usage: { inputTokens: 0, outputTokens: 0 },
     startedAt: deps.clock.now(),
+    key: request.key ?? null,
   };
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());
   const prepared = await untilAborted(
@@ -85,7 +89,7 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
 
 async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<OpenedTurn> {
   const { deps, request, pipe, signal } = opening;
-  if (request.input)
+  if (request.input && request.key === undefined)
     pipe.push({
       type: 'notice',
       code: 'input_not_sent',
@@ -93,7 +97,7 @@ async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<O
     });
   const loaded = deps.threads.load(request.threadId);
   const { turn: record, calls } = unfinished;
-  const history = sentHistory(loaded?.messages ?? [], record.id);
+  const history = withoutBrokenAnswer(record, sentHistory(loaded?.messages ?? [], record.id));
   const { agent: spec } = record;
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());
   // Of the new request only the model counts: what the turn may do was settled when it began.
@@ -106,6 +110,7 @@ async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<O
     ),
     signal,
   );
+  if (record.state !== 'running') await deps.threads.setState(record.id, 'running', record.usage);
   const turn = running(
     opening,
     prepared,

@@ -2,6 +2,7 @@ import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
 import type { Families, Place } from './family.ts';
 import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
 import { answerCalls, runLoop } from './loop.ts';
+import { sayAgain, type EndedTurn } from './keyed-turn.ts';
 import type { Noticer } from './noticer.ts';
 import { openTurn, type OpenedTurn } from './open-turn.ts';
 import type { Pipe } from './pipe.ts';
@@ -29,11 +30,16 @@ export async function runTurn(
   const onLost = () => stop.abort(lost.reason);
   lost.addEventListener('abort', onLost, { once: true });
   let turn: RunningTurn | null = null;
+  let before: EndedTurn | null = null;
   let cancelBudget: (() => void) | undefined;
   let end: TurnEnd = { reason: 'done' };
   try {
     const opened = await openTurn({ deps, noticer, request, place, pipe, signal });
-    if (opened) {
+    if (opened && 'end' in opened) {
+      before = opened;
+      end = before.end;
+      for (const event of sayAgain(before)) pipe.push(event);
+    } else if (opened) {
       const begun = (turn = opened.turn);
       families.began(begun);
       cancelBudget = deps.clock.after(begun.prepared.limits.time_budget_ms, () => stop.abort(new TimeBudgetSpent(begun)));
@@ -47,7 +53,7 @@ export async function runTurn(
   if (turn) families.ended(turn);
   lost.removeEventListener('abort', onLost);
   if (lost.aborted) end = { reason: 'error', error: plainFailure(lost.reason, 'thread_busy'), stored: true };
-  pipe.push(await close(deps, turn, end));
+  pipe.push(await close(deps, turn, before, end));
 }
 
 async function workOn({ turn, open, answered }: OpenedTurn): Promise<TurnEnd> {
@@ -74,7 +80,7 @@ function endOfError(error: unknown, turn: RunningTurn | null, signal: AbortSigna
 }
 
 /** Writes the turn's end, unless it is written already. An end that cannot be written is an error, whatever it was before. */
-async function close(deps: TurnDependencies, turn: RunningTurn | null, asked: TurnEnd): Promise<TurnEvent> {
+async function close(deps: TurnDependencies, turn: RunningTurn | null, before: EndedTurn | null, asked: TurnEnd): Promise<TurnEvent> {
   let end = asked;
   if (turn && !end.stored) {
     try {
@@ -84,7 +90,7 @@ async function close(deps: TurnDependencies, turn: RunningTurn | null, asked: Tu
     }
   }
   const { reason, error } = end;
-  const usage = turn?.usage ?? { inputTokens: 0, outputTokens: 0 };
+  const { usage, text } = turn ?? before ?? NOTHING;
   if (turn)
     deps.events.publish('turn.ended', {
       turnId: turn.record.id,
@@ -93,6 +99,8 @@ async function close(deps: TurnDependencies, turn: RunningTurn | null, asked: Tu
       usage,
       correlationId: turn.record.correlationId,
     });
-  const event: TurnEvent = { type: 'turn-end', reason, text: turn?.text ?? '', usage };
+  const event: TurnEvent = { type: 'turn-end', reason, text, usage };
   return error === undefined ? event : { ...event, error };
 }
+
+const NOTHING = { text: '', usage: { inputTokens: 0, outputTokens: 0 } };

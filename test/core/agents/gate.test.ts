@@ -61,13 +61,13 @@ describe('the gate', () => {
     });
     const { events } = await world.run('go');
     expect(events.flatMap((event) => (event.type === 'tool-result' ? [event.error?.code ?? 'ran'] : []))).toEqual([
-      'approval_unavailable',
-      'approval_unavailable',
+      'approval_needed',
+      'approval_needed',
       'ran',
     ]);
     expect(world.extensions.calls).toHaveLength(1);
     expect(JSON.stringify(world.model.requests[1]?.messages)).toContain("'ext/always' needs a person's approval");
-    expect(await world.tools.call('main', 'always', {}, never)).toMatchObject({ ok: false, error: { code: 'approval_unavailable' } });
+    expect(await world.tools.call('main', 'always', {}, never)).toMatchObject({ ok: false, error: { code: 'approval_needed' } });
   });
 
   it('K50 a policy takes tools away from the model and refuses them when they are called all the same', async () => {

@@ -41,6 +41,7 @@ async function killed(
     steps: 0,
     usage: NOTHING,
     startedAt: 1,
+    key: null,
   };
   await world.threads.beginTurn({ id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, [
     { role: 'user', content: [{ type: 'text', text: 'do it' }] },

@@ -24,6 +24,7 @@ const turn: TurnRecord = {
   steps: 0,
   usage,
   startedAt: clock.now(),
+  key: null,
 };
 await threads.beginTurn({ id: threadId, agentId: 'writer', date: '2025-01-01', title: 'writing' }, turn, []);
 writeSync(1, 'ready\n');

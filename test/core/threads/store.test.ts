@@ -24,6 +24,7 @@ function turnOf(id: string, threadId: string, changes: Partial<TurnRecord> = {})
     steps: 0,
     usage: { inputTokens: 0, outputTokens: 0 },
     startedAt: 5,
+    key: null,
     ...changes,
   };
 }

@@ -17,11 +17,11 @@ describe.each([{ wire: false }, { wire: true }])('core tools in the kernel (wire
     expect(await call('file', { action: 'read', path: 'notes/a.md' })).toMatchObject({ ok: true, output: { text: 'two\n' } });
     expect(await call('file', { action: 'write', path: 'extensions/x/main.ts', content: 'x' })).toMatchObject({
       ok: false,
-      error: { code: 'approval_unavailable' },
+      error: { code: 'approval_needed' },
     });
     expect(await call('file', { action: 'write', path: 'skills/new/SKILL.md', content: 'x' })).toMatchObject({
       ok: false,
-      error: { code: 'approval_unavailable' },
+      error: { code: 'approval_needed' },
     });
     expect(await call('file', { action: 'write', path: 'skills/old/SKILL.md', content: 'x' })).toMatchObject({
       ok: false,

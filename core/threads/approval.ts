@@ -1,0 +1,59 @@
+import type { JsonValue } from '../contract/index.ts';
+
+export type ApprovalAnswer = 'once' | 'always' | 'no';
+
+/** A turn on the way from the person to a question. */
+export interface AskingTurn {
+  readonly agentId: string;
+  readonly turnId: string;
+  readonly threadId: string;
+}
+
+/** What a call asks a person. Its fields never change; only the answer is added, once. */
+export interface Question {
+  readonly id: string;
+  /** The call that waits. */
+  readonly turnId: string;
+  readonly step: number;
+  readonly index: number;
+  /** The thread in which the person talks: that of the outermost turn. */
+  readonly rootThreadId: string;
+  /** The thread of the turn that asks. */
+  readonly threadId: string;
+  /** `extension/tool`. */
+  readonly tool: string;
+  readonly input: JsonValue;
+  /** SHA-256 of the exact input. */
+  readonly digest: string;
+  /** The outermost turn first, the asking one last. */
+  readonly path: readonly AskingTurn[];
+  readonly channelId: string;
+  readonly userId: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+export interface Approval extends Question {
+  /** null while it is open. */
+  readonly answer: ApprovalAnswer | null;
+  /** Why not, in the words that the model sees. */
+  readonly reason: string | null;
+  /** Who answered; null when nobody did in time. */
+  readonly by: string | null;
+  readonly answeredAt: number | null;
+}
+
+export interface ApprovalReply {
+  readonly answer: ApprovalAnswer;
+  readonly reason?: string;
+  readonly by: string;
+}
+
+/** What people are asked and what they answered. Reads are synchronous; a write is on disk when its promise resolves. */
+export interface Approvals {
+  /** Open questions, oldest first; of one conversation when its thread is named. */
+  list(rootThreadId?: string): readonly Approval[];
+  get(id: string): Approval | null;
+  /** Exactly one answer is taken. Rejects `approval_unknown`, or `approval_answered` with who was first. */
+  answer(id: string, reply: ApprovalReply): Promise<Approval>;
+}
