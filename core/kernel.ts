@@ -15,6 +15,7 @@ import { createEvents } from './events/bus.ts';
 import { createListenerFailures } from './events/listener-failures.ts';
 import type { KernelCommand } from './host/host-options.ts';
 import { ExtensionHost } from './host/host.ts';
+import type { ProbeReport } from './host/probe/report.ts';
 import { hostOptionsOf, readSandbox, type SandboxReading } from './host/sandbox-reading.ts';
 import { unknownNames } from './host/settings/unknown-names.ts';
 import type { Settings, SettingsInput } from './host/settings/settings.ts';
@@ -70,6 +71,8 @@ export interface Kernel {
   /** Shortens a thread now. Rejects `thread_unknown`. */
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
   doctor(): Promise<DoctorReport>;
+  /** Loads the extension in a folder for trial, apart from everything that runs. */
+  probe(directory: string, signal?: AbortSignal): Promise<ProbeReport>;
   /** What is wrong in the settings and with what was found. Loads nothing. */
   findings(): readonly Diagnostic[];
   /** Starts services and watches the sandbox. */
@@ -215,6 +218,8 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     callTool: (agentId, name, input, signal = new AbortController().signal) => get(TOOL_CALLER).call(agentId, name, input, signal),
     compact: (threadId, signal) => compactByHand(get(TURN_DEPENDENCIES), threadId, signal),
     doctor: () => examine({ host, agents: get(AGENTS), router: get(ROUTER), findings, commands: () => options.commands?.(kernel) ?? [] }),
+    probe: async (directory, signal = new AbortController().signal) =>
+      (await import('./host/probe/probe.ts')).probeExtension({ ...hostOptionsOf(reading), discovery: host.discovery }, directory, signal),
     findings,
     async start() {
       await host.startServices();

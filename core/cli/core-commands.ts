@@ -88,6 +88,13 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/extensions.ts')).reloadExtension,
   },
   {
+    path: 'extensions probe',
+    description: 'Load the extension in a folder for trial, apart from everything that runs, and say what is wrong with it',
+    arguments: [{ name: 'dir', description: 'Its folder, in the sandbox or elsewhere', required: true }],
+    needs: 'kernel',
+    load: async () => (await import('./commands/probe.ts')).probeFolder,
+  },
+  {
     path: 'threads list',
     description: 'List the conversations, newest first',
     options: [{ name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 }],

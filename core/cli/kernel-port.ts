@@ -1,6 +1,7 @@
 import type { Diagnostic, Events, JsonValue, ToolDescriptor, ToolResult, TurnEvent, TurnRequest } from '../contract/index.ts';
 import type { AgentRegistry, AgentStatus } from '../agents/registry/registry.ts';
 import type { ExtensionStatus } from '../host/host-options.ts';
+import type { ProbeReport } from '../host/probe/report.ts';
 import type { Choice } from '../models/choice.ts';
 import type { Threads } from '../threads/thread.ts';
 
@@ -26,6 +27,7 @@ export interface KernelPort {
   callTool(agentId: string, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
   doctor(): Promise<Doctor>;
+  probe(directory: string, signal?: AbortSignal): Promise<ProbeReport>;
   findings(): readonly Diagnostic[];
   start(): Promise<void>;
   stop(): Promise<void>;

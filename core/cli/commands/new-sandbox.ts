@@ -22,7 +22,7 @@ default_agent: assistant
 #     enabled: false
 `,
   ],
-  ['.gitignore', 'data/\n'],
+  ['.gitignore', 'data/\n.staging/\n'],
   [
     'agents/assistant/manifest.yaml',
     `id: assistant

@@ -51,7 +51,9 @@ async function resolveImport(
   if (path.isAbsolute(wanted)) return forbidden(`'${wanted}' is an absolute path`);
   if (/^\.\.?(?:\/|$)/.test(wanted)) {
     const found = await resolveFrom(build, args, args.resolveDir);
-    if (found.errors?.length) return found;
+    // Also what does not exist: whether there is something outside is not for an extension to learn.
+    if (found.errors?.length)
+      return isBelow(home, path.resolve(args.resolveDir, wanted)) ? found : forbidden(`'${wanted}' leaves the extension's folder`);
     return isInside(home, found.path ?? '') ? found : forbidden(`'${wanted}' leaves the extension's folder`);
   }
   return resolvePackage(build, args, rules);
@@ -83,7 +85,11 @@ async function resolveFrom(build: PluginBuild, args: OnResolveArgs, resolveDir: 
 }
 
 function isInside(home: string, file: string): boolean {
-  const relative = path.relative(home, realpathSync(file));
+  return isBelow(home, realpathSync(file));
+}
+
+function isBelow(home: string, file: string): boolean {
+  const relative = path.relative(home, file);
   return relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative);
 }
 

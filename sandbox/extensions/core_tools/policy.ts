@@ -31,6 +31,7 @@ export class Policy {
   /** Throws `protected`, or `use_proposal` for a file of an existing skill. */
   async verdictOnChange(segments: readonly string[]): Promise<Verdict> {
     this.requireReadable(segments);
+    if (segments.length > 1 && segments[0] === STAGING) return 'free';
     const path = segments.map((segment) => segment.toLowerCase());
     const name = path.at(-1) ?? '';
     const above = await this.foldersAround(segments);
@@ -70,6 +71,8 @@ export class Policy {
   }
 }
 
+/** What is being written, and loaded by nobody: a person is asked when it is activated. */
+const STAGING = '.staging';
 const CODE_FOLDERS: ReadonlySet<string> = new Set(['extensions', 'agents', 'node_modules']);
 /** What makes a folder an extension or an agent. */
 const DECLARATIONS: readonly string[] = ['manifest.yaml', 'agent.md'];

@@ -102,6 +102,7 @@ export function fakeKernel(): KernelPort {
     sandbox: '/s',
     settings: { default_agent: 'main', origins: {} },
     findings: () => [],
+    probe: async () => ({ id: 'mine', ok: true, findings: [], tools: [], tried: [] }),
     events: { handle: () => () => undefined },
     threads: {
       list: () => [

@@ -15,6 +15,10 @@ describe.each([{ wire: false }, { wire: true }])('core tools in the kernel (wire
       ok: true,
     });
     expect(await call('file', { action: 'read', path: 'notes/a.md' })).toMatchObject({ ok: true, output: { text: 'two\n' } });
+    expect(await call('file', { action: 'write', path: '.staging/extensions/x/manifest.yaml', content: 'id: x\n' })).toMatchObject({
+      ok: true,
+    });
+    expect(await call('file', { action: 'write', path: '.staging/extensions/x/main.ts', content: 'x' })).toMatchObject({ ok: true });
     expect(await call('file', { action: 'write', path: 'extensions/x/main.ts', content: 'x' })).toMatchObject({
       ok: false,
       error: { code: 'approval_needed' },

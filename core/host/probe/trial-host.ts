@@ -1,0 +1,77 @@
+import path from 'node:path';
+import type { TurnEvent } from '../../contract/index.ts';
+import { createEvents } from '../../events/bus.ts';
+import { createListenerFailures } from '../../events/listener-failures.ts';
+import { createDatabase } from '../../storage/extension-database.ts';
+import { createKeyValue } from '../../storage/key-value.ts';
+import { openStore, type Store } from '../../storage/store.ts';
+import type { Declaration, Discovery } from '../discovery/declaration.ts';
+import { openIndex } from '../discovery/index-file.ts';
+import { orderOf } from '../discovery/order.ts';
+import { ExtensionHost } from '../host.ts';
+import { systemClock } from '../system-clock.ts';
+import type { ProbeOptions } from './probe.ts';
+
+/** A host over one extension and what it depends on, apart from the one that runs. */
+export async function openTrial(options: ProbeOptions, declaration: Declaration, dataDirectory: string): Promise<Trial> {
+  const clock = systemClock();
+  const trial = unprivileged(declaration);
+  let store: Store | undefined;
+  const open = (): Store => (store ??= openStore(path.join(dataDirectory, 'pith.db'), clock));
+  const host = await ExtensionHost.create({
+    sandbox: options.sandbox,
+    dataDirectory,
+    packageRoot: options.packageRoot,
+    discover: async (at) => discoveryOf(trial, options.discovery, at),
+    configOf: (each) => ({ ...options.configOf(each), enabled: true, ...(each === trial ? { isolation: null, secrets: [] } : {}) }),
+    watched: [],
+    index: openIndex(path.join(dataDirectory, 'index.json')),
+    clock,
+    events: createEvents(createListenerFailures()),
+    env: {},
+    keyValue: (extensionId) => createKeyValue(open(), extensionId),
+    database: (extensionId) => createDatabase(open(), extensionId),
+    agents: { list: async () => [], run: noAgents },
+  });
+  const close = async () => {
+    await host.stop();
+    await store?.close();
+  };
+  return { host, close };
+}
+
+export interface Trial {
+  readonly host: ExtensionHost;
+  close(): Promise<void>;
+}
+
+/** What it asks for beyond its own folders is given when a person has agreed, and not before. */
+function unprivileged(declaration: Declaration): Declaration {
+  const { manifest } = declaration;
+  if (manifest === null) return declaration;
+  return { ...declaration, manifest: { ...manifest, secrets: [], permissions: { network: false, read: [], write: [] } } };
+}
+
+/** The extension and what it depends on; a version of it that runs is not among them. */
+function discoveryOf(trial: Declaration, live: Discovery, at: number): Discovery {
+  const declarations = new Map([[trial.id, trial]]);
+  for (const { manifest } of declarations.values()) {
+    for (const id of [...(manifest?.depends_on ?? []), ...(manifest?.optional_depends_on ?? [])]) {
+      const found = live.declarations.get(id);
+      if (found !== undefined && !declarations.has(id)) declarations.set(id, found); // the loop comes to it as well
+    }
+  }
+  return { declarations, ...orderOf(declarations, () => true, at), diagnostics: [] };
+}
+
+const USAGE = { inputTokens: 0, outputTokens: 0 };
+
+async function* noAgents(): AsyncGenerator<TurnEvent> {
+  yield {
+    type: 'turn-end',
+    reason: 'error',
+    text: '',
+    usage: USAGE,
+    error: { code: 'not_allowed', message: 'no agent is run while an extension is loaded for trial' },
+  };
+}
