@@ -32,6 +32,9 @@ export const ERROR_CODES = [
   'import_forbidden',
   'disabled',
   'isolation_in_process',
+  'process_ended',
+  'process_limit',
+  'sandbox_unavailable',
   'not_supported_yet',
   // calls
   'provider_failed',

@@ -1,16 +1,28 @@
-import { spawn } from 'node:child_process';
-import type { Duplex } from 'node:stream';
-import type { ErrorCode } from '../../contract/errors.ts';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Duplex, Readable } from 'node:stream';
 import type { Manifest } from '../../contract/index.ts';
+import { systemClock } from '../system-clock.ts';
+import { endingOf, type Ending, type ExitOf } from './ending.ts';
+import { keepGuardian, KERNEL_MARK } from './guardian.ts';
+import { recordHost } from './host-records.ts';
+import { watchMemory, type MemoryWatch } from './memory-watch.ts';
+import { capOutput } from './output-cap.ts';
+import { HOST_VARIABLE, killHost, killRemains, killSame } from './process-end.ts';
+import { findProgram } from './programs.ts';
+import { packagesAbove, sandboxArguments, type Sandboxing } from './sandboxing.ts';
+
+export type { Ending } from './ending.ts';
 
 /** What the process of one extension is started with. */
 export interface LaunchSpec {
   readonly extensionId: string;
   /** Absolute path of the file that it runs. */
   readonly entry: string;
-  /** Absolute path of the extension's folder: its working directory. */
+  /** Absolute path of the extension's folder. */
   readonly directory: string;
-  /** Absolute path of the folder that it may write; made when it is first used. */
+  /** Absolute path of the folder that it may write, which is its working directory; made when it is missing. */
   readonly dataDirectory: string;
   /** Absolute path of the sandbox; the project is its parent. */
   readonly sandbox: string;
@@ -18,14 +30,14 @@ export interface LaunchSpec {
   readonly packageRoot: string;
   /** What its manifest asks for. */
   readonly permissions: Manifest['permissions'];
-  /** Told each line that it writes to its output or its error output. */
+  /** Of it and all that it starts, in MB of memory in use; half of it is the limit of its heap. Absent: 512. */
+  readonly memoryMb?: number;
+  /** What `probeSandboxing` found; absent: it runs without a sandbox. */
+  readonly sandboxing?: Sandboxing | null;
+  /** Of this only the search path, the time zone and the language reach it. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Told each line that it writes to its output or its error output, up to some 64 KB a second. */
   output(line: string): void;
-}
-
-/** Why a process is no more, in words that end a sentence: `it ended with exit code 1`. */
-export interface Ending {
-  readonly code: ErrorCode;
-  readonly message: string;
 }
 
 /** A process that has been started. */
@@ -35,51 +47,125 @@ export interface HostProcess {
   readonly socket: Duplex;
   /** Resolves when the process and all that it started are gone. Never rejects. */
   readonly ended: Promise<Ending>;
+  /** Says whether calls are open: its memory is looked at more often then. It counts as working from the start. */
+  working(isWorking: boolean): void;
   /** Ends it and all that it started, at once. The first reason given is the one that `ended` tells. */
   kill(reason: Ending): void;
 }
 
-const HEAP_MB = 512;
+export const DEFAULT_MEMORY_MB = 512;
+const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
+let launched = 0;
 
-/** Starts a process in a group of its own, with a cleared environment. */
+/**
+ * Starts a process in a group of its own, with a cleared environment and, where there is one, in a sandbox. Its memory and output
+ * are watched. It does not outlive this process.
+ */
 export function launchHost(spec: LaunchSpec): HostProcess {
-  const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, '--no-warnings', spec.entry], {
-    cwd: spec.directory,
-    env: {},
+  const memoryMb = spec.memoryMb ?? DEFAULT_MEMORY_MB;
+  const marker = `${KERNEL_MARK}-${++launched}`;
+  mkdirSync(spec.dataDirectory, { recursive: true });
+  const isSandboxed = spec.sandboxing?.available === true;
+  const searchPath = spec.env?.['PATH'] ?? SEARCH_PATH;
+  if (!isSandboxed) keepGuardian(searchPath);
+  const [program, ...args] = commandOf(spec, heapMb(memoryMb), marker);
+  const child = spawn(program as string, args, {
+    cwd: spec.dataDirectory,
+    env: { ...environmentOf(spec), [HOST_VARIABLE]: marker },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
+  const { pid } = child;
   const socket = child.stdio[3] as Duplex;
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (text: string) => {
-      for (const line of text.split('\n')) if (line !== '') spec.output(line);
+  socket.on('error', () => undefined); // the process is gone: `ended` tells
+  let reason: Ending | undefined;
+  let watch: MemoryWatch | undefined;
+  const kill = (why: Ending): void => {
+    reason ??= why;
+    if (pid !== undefined && child.exitCode === null && child.signalCode === null) killHost(pid);
+  };
+  const overLimit = (message: string, cure: string): void => kill({ code: 'process_limit', message, cure });
+
+  let lastWords = '';
+  for (const stream of [child.stdout, child.stderr] as Readable[]) {
+    capOutput(stream, {
+      clock: systemClock(),
+      line: (text) => {
+        lastWords = `${lastWords}\n${text}`.slice(-4096);
+        spec.output(text);
+      },
+      flood: (message) => overLimit(message, 'print less'),
     });
   }
-  let reason: Ending | undefined;
-  const killGroup = (): void => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    } catch {
-      // it has ended by itself
-    }
-  };
-  const ended = new Promise<Ending>((resolve) => {
-    child.once('error', (error) =>
-      resolve(reason ?? { code: 'provider_failed', message: `its process could not be started: ${error.message}` }),
+
+  let forget = (): void => undefined;
+  if (pid !== undefined) {
+    forget = recordHost(path.dirname(spec.dataDirectory), pid);
+    dieFirst(pid);
+    watch = watchMemory(pid, memoryMb, systemClock(), (message) =>
+      overLimit(message, `use less, or set extensions.${spec.extensionId}.memory_mb`),
     );
-    child.once('exit', (code, signal) => {
-      killGroup();
-      const how = signal === null ? `with exit code ${code}` : `by the signal ${signal}`;
-      resolve(reason ?? { code: 'provider_failed', message: `its process ended ${how}` });
-    });
+  }
+  const ended = endOf(child).then(async (how) => {
+    watch?.stop();
+    if (pid !== undefined && !isSandboxed) await sweep(pid, marker, watch?.seen ?? new Map());
+    forget();
+    return reason ?? endingOf(how, { lastWords, heapMb: heapMb(memoryMb), extensionId: spec.extensionId, isSandboxed });
   });
-  return {
-    pid: child.pid ?? 0,
-    socket,
-    ended,
-    kill(why) {
-      reason ??= why;
-      killGroup();
-    },
-  };
+  return { pid: pid ?? 0, socket, ended, working: (isWorking) => watch?.working(isWorking), kill };
+}
+
+function heapMb(memoryMb: number): number {
+  return Math.max(32, Math.floor(memoryMb / 2));
+}
+
+function commandOf(spec: LaunchSpec, heap: number, marker: string): string[] {
+  const argv = [process.execPath, `--max-old-space-size=${heap}`, '--no-warnings', spec.entry];
+  if (spec.sandboxing?.available === true) {
+    const project = path.dirname(spec.sandbox);
+    const state = path.dirname(spec.dataDirectory);
+    const visible = [
+      ...[spec.directory, spec.packageRoot, path.dirname(spec.entry), path.join(state, '.cache', 'bundles')],
+      ...packagesAbove(spec.packageRoot),
+    ];
+    const places = { dataDirectory: spec.dataDirectory, visible, project, permissions: spec.permissions };
+    return [spec.sandboxing.program, ...sandboxArguments(places, { ...environmentOf(spec), [HOST_VARIABLE]: marker }, argv)];
+  }
+  // Where the system can, it ends the process with the thread that started it, whatever ended that.
+  const setpriv = process.platform === 'linux' ? findProgram('setpriv') : null;
+  return setpriv === null ? argv : [setpriv, '--pdeathsig', 'KILL', '--', ...argv];
+}
+
+function environmentOf({ env = {} }: LaunchSpec): Record<string, string> {
+  const { PATH = SEARCH_PATH, TZ, LANG } = env;
+  return { PATH, ...(TZ === undefined ? {} : { TZ }), ...(LANG === undefined ? {} : { LANG }) };
+}
+
+/** When memory runs out, the system takes the host rather than the kernel. */
+function dieFirst(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
+  } catch {
+    // Not Linux, or it has ended.
+  }
+}
+
+const LAST_OUTPUT_MS = 250;
+
+function endOf(child: ChildProcess): Promise<ExitOf> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve({ code: null, signal: null, error }));
+    child.once('close', (code, signal) => resolve({ code, signal }));
+    // What it started may hold its output open.
+    child.once('exit', (code, signal) => systemClock().after(LAST_OUTPUT_MS, () => resolve({ code, signal })));
+  });
+}
+
+const SWEEPS = 20;
+const SWEEP_PAUSE_MS = 25;
+
+/** Ends what a host left behind, until nothing is left. */
+async function sweep(pid: number, marker: string, seen: ReadonlyMap<number, string>): Promise<void> {
+  for (const [each, startTime] of seen) killSame(each, startTime);
+  for (let round = 0; round < SWEEPS && killRemains(pid, marker) > 0; round += 1) await systemClock().sleep(SWEEP_PAUSE_MS);
 }

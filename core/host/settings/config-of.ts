@@ -15,6 +15,8 @@ export interface ExtensionConfig {
   readonly enabled: boolean;
   /** What a person granted in the settings; null when they say nothing. */
   readonly isolation: 'in_process' | 'process' | null;
+  /** The most memory that its process may hold, in MB; null when the settings do not say. */
+  readonly memoryMb: number | null;
   /** Secrets that it may read: those that its manifest declares, and those that the settings name for the prefixes that it offers. */
   readonly secrets: readonly string[];
   /** How a message names a key of `config`: `sandbox/pith.yaml:12 skills.poll_seconds` or `manifest.yaml:9 config.limit`. */
@@ -24,7 +26,7 @@ export interface ExtensionConfig {
 /** What manifest and settings together say about an extension. Of a broken manifest only the settings count. */
 export function configOf(declaration: Declaration, settings: Settings): ExtensionConfig {
   const { id, manifest } = declaration;
-  const { enabled = manifest?.enabled ?? true, isolation = null, ...own } = settings.extensions[id] ?? {};
+  const { enabled = manifest?.enabled ?? true, isolation = null, memory_mb: memoryMb = null, ...own } = settings.extensions[id] ?? {};
   const claimsSkills = manifest?.provides.includes('skill') ?? false;
   const offered = providersOf(manifest, settings);
   const claimed = { ...(claimsSkills ? settings.skills : {}), ...(offered.length === 0 ? {} : { providers: Object.fromEntries(offered) }) };
@@ -33,6 +35,7 @@ export function configOf(declaration: Declaration, settings: Settings): Extensio
     config: deepFreeze(structuredClone(merged)),
     enabled,
     isolation,
+    memoryMb,
     secrets: [...new Set([...(manifest?.secrets ?? []), ...offered.flatMap(([, { api_key_env: name }]) => name ?? [])])],
     where(dotted) {
       if (dotted.startsWith('providers.') && isSet(settings, dotted)) return settingName(settings, dotted);

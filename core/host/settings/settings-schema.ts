@@ -51,6 +51,12 @@ export const settingsSchema = once(() => {
       .optional()
       .describe('Where state is kept; `data` in the sandbox without it. Relative to the folder of the settings file.'),
     admins: z.array(z.string().min(1)).default([]).describe('Ids of the users who may do what is kept for administrators. Nothing is yet.'),
+    extensions_sandbox: z
+      .enum(['auto', 'off'])
+      .default('auto')
+      .describe(
+        'auto: processes of extensions run in bubblewrap where it works, and see only what their manifests ask for; off: they run without.',
+      ),
     extensions: z
       .record(
         z.string(),
@@ -60,6 +66,13 @@ export const settingsSchema = once(() => {
             .enum(['in_process', 'process'])
             .optional()
             .describe('in_process lets an extension that did not come with Pith run inside the kernel.'),
+          memory_mb: z
+            .int()
+            .min(128)
+            .optional()
+            .describe(
+              'How much memory its process and all that it starts may hold, in MB; 512 without it. Half of it is the limit of its heap.',
+            ),
         }),
       )
       .default({})

@@ -26,6 +26,7 @@ export const DEFAULT_SETTINGS = deepFreeze({
   providers: {},
   agents: { paths: [] as string[] },
   admins: [] as string[],
+  extensions_sandbox: 'auto' as const,
   extensions: {},
   skills: {},
 }) satisfies Omit<SettingsValues, 'data_dir'>;

@@ -1,0 +1,36 @@
+import { allProcesses, familyOf, hasVariable, processEntry } from './process-table.ts';
+
+/** The variable by which the processes of a host are known, also those that left its group and outlived their parent. */
+export const HOST_VARIABLE = 'PITH_HOST';
+
+/** Sends SIGKILL to a host, its process group, and all that descend from it. */
+export function killHost(pid: number): void {
+  const family = familyOf(pid);
+  // The group first: what it forks in the meantime dies with it.
+  kill(-pid);
+  for (const each of family) kill(each);
+}
+
+/** Sends SIGKILL to whatever is left of a host that has ended. Returns how many there were. */
+export function killRemains(pid: number, marker: string): number {
+  const left = allProcesses().filter(
+    (entry) => entry.group === pid || entry.session === pid || hasVariable(entry.pid, HOST_VARIABLE, marker),
+  );
+  for (const entry of left) {
+    for (const each of familyOf(entry.pid)) kill(each);
+  }
+  return left.length;
+}
+
+/** Kills a process unless its pid belongs to another one by now. */
+export function killSame(pid: number, startTime: string): void {
+  if (processEntry(pid)?.startTime === startTime) kill(pid);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended already, or the system knows no process groups.
+  }
+}

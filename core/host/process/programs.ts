@@ -1,0 +1,19 @@
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+
+/** Where programs of the system stand. Not the caller's search path: what holds an extension must not come from a folder of a project. */
+const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin', '/run/current-system/sw/bin'];
+
+/** Absolute path of a program of the system; null: there is none. */
+export function findProgram(name: string): string | null {
+  return FOLDERS.map((folder) => path.join(folder, name)).find(isExecutable) ?? null;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false; // not there, or not for us
+  }
+}

@@ -1,0 +1,140 @@
+import { execFile } from 'node:child_process';
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { Manifest } from '../../contract/index.ts';
+import { findProgram } from './programs.ts';
+
+/** What bubblewrap does on this machine. */
+export type Sandboxing =
+  | { readonly available: true; readonly program: string }
+  | {
+      readonly available: false;
+      /** As the end of a sentence, with what to do about it. */
+      readonly why: string;
+      readonly cure: string;
+    };
+
+export interface SandboxPlaces {
+  /** Bound for writing. Those of other extensions, beside it, are hidden. */
+  readonly dataDirectory: string;
+  /** Seen, not written: folders and files. What is missing is left out. */
+  readonly visible: readonly string[];
+  readonly project: string;
+  readonly permissions: Manifest['permissions'];
+}
+
+const PROBE_LIMIT_MS = 5000;
+let probed: Promise<Sandboxing> | undefined;
+
+/** Whether bubblewrap can hold an extension's process here: tried once, by starting Node in it. */
+export function probeSandboxing(): Promise<Sandboxing> {
+  return (probed ??= probe());
+}
+
+async function probe(): Promise<Sandboxing> {
+  if (process.platform !== 'linux')
+    return { available: false, why: 'bubblewrap exists for Linux only', cure: 'run Pith on Linux or in a container' };
+  const program = findProgram('bwrap');
+  if (program === null) return { available: false, why: 'bubblewrap is not installed', cure: 'install the package bubblewrap' };
+  const args = [...namespaces(false), ...system(), ...command([process.execPath, '--version'])];
+  return new Promise((resolve) => {
+    execFile(program, args, { timeout: PROBE_LIMIT_MS, env: {}, cwd: '/' }, (error, _out, stderr) => {
+      if (error === null) return resolve({ available: true, program });
+      const why = `bubblewrap does not work here: ${stderr.trim().split('\n')[0] || error.message}`;
+      resolve({ available: false, why, cure: 'allow unprivileged user namespaces, or run where they are allowed' });
+    });
+  });
+}
+
+/** The arguments of bubblewrap in front of a program: what it sees, and what it may write. */
+export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Record<string, string>>, argv: readonly string[]): string[] {
+  const { dataDirectory, permissions, project, visible } = places;
+  const state = path.dirname(dataDirectory);
+  const given = (file: string): string => (file.startsWith('~/') ? path.join(os.homedir(), file.slice(2)) : path.resolve(project, file));
+  const mounts: Mount[] = [
+    ...[...withoutHome(project), ...visible, ...packagesAbove(project)].map((file) => mount('--ro-bind-try', file)),
+    ...permissions.read.map((file) => mount('--ro-bind-try', given(file))),
+    ...permissions.write.map((file) => mount('--bind-try', given(file))),
+    { at: state, args: ['--size', `${STATE_BYTES}`, '--tmpfs', state] },
+    mount('--bind', dataDirectory),
+  ];
+  // A folder before what lies in it; of two for the same place the later one holds.
+  mounts.sort((a, b) => a.at.split(path.sep).length - b.at.split(path.sep).length);
+  return [
+    ...namespaces(permissions.network),
+    ...system(),
+    ...mounts.flatMap(({ args }) => args),
+    ...['--remount-ro', state],
+    ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...['--chdir', dataDirectory],
+    ...command(argv),
+  ];
+}
+
+/** Packages that lie outside of a folder and are found from it: in folders above, or behind a link. */
+export function packagesAbove(folder: string): readonly string[] {
+  const found: string[] = [];
+  for (let at = folder; ; at = path.dirname(at)) {
+    const packages = path.join(at, 'node_modules');
+    if (existsSync(packages)) found.push(packages, realpathSync(packages));
+    if (at === path.dirname(at)) return found;
+  }
+}
+
+interface Mount {
+  readonly at: string;
+  readonly args: readonly string[];
+}
+
+const STATE_BYTES = 1024 * 1024;
+const TEMPORARY_BYTES = 64 * 1024 * 1024;
+
+function mount(how: '--ro-bind-try' | '--bind-try' | '--bind', file: string): Mount {
+  return { at: file, args: [how, file, file] };
+}
+
+/** A sandbox that stands in the home folder itself does not open all of it. */
+function withoutHome(project: string): readonly string[] {
+  const below = path.relative(project, os.homedir());
+  return below === '' || !below.startsWith('..') ? [] : [project];
+}
+
+function namespaces(network: boolean): readonly string[] {
+  const all = ['--unshare-all', ...(network ? ['--share-net'] : [])];
+  return [...all, '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'];
+}
+
+function command(argv: readonly string[]): readonly string[] {
+  return ['--', ...argv];
+}
+
+const PROGRAMS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
+const CONFIGURATION = [
+  'ssl',
+  'pki',
+  'ca-certificates',
+  'resolv.conf',
+  'hosts',
+  'nsswitch.conf',
+  'localtime',
+  'passwd',
+  'group',
+  'ld.so.cache',
+];
+
+/** Programs, libraries, certificates and names: no one's own files. */
+function system(): readonly string[] {
+  return [
+    ...PROGRAMS.flatMap(sameAsHere),
+    ...CONFIGURATION.map((name) => `/etc/${name}`).flatMap((file) => ['--ro-bind-try', file, file]),
+    ...['--ro-bind', process.execPath, process.execPath],
+    ...['--proc', '/proc', '--dev', '/dev'],
+    ...['--size', `${TEMPORARY_BYTES}`, '--tmpfs', '/dev/shm', '--size', `${TEMPORARY_BYTES}`, '--tmpfs', '/tmp'],
+  ];
+}
+
+function sameAsHere(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return lstatSync(folder).isSymbolicLink() ? ['--symlink', readlinkSync(folder), folder] : ['--ro-bind', folder, folder];
+}
