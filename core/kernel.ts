@@ -5,6 +5,7 @@ import { container as root, instanceCachingFactory, type InjectionToken } from '
 import { createBoundSkills } from './agents/prompt/bound-skills.ts';
 import { compactByHand } from './agents/compaction/compact-by-hand.ts';
 import { preview, type PreviewRequest, type PromptPreview } from './agents/prompt/preview.ts';
+import { checkAgent } from './agents/registry/check-agent.ts';
 import { createAgentRegistry, type AgentRegistry } from './agents/registry/registry.ts';
 import { createToolCaller, type ToolCaller } from './agents/tools/tool-caller.ts';
 import type { OfferedTool } from './agents/tools/tools.ts';
@@ -131,6 +132,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     database: (extensionId) => createDatabase(get(STORE), extensionId),
     agents: {
       list: async () => (await get(AGENTS).list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
+      check: (agent) => checkAgent(get(AGENTS), get(ROUTER), agent),
       run: (request, signal) => runTurn(request, signal),
     },
     commands: () => options.commands?.(kernel) ?? [],

@@ -21,7 +21,7 @@ export async function openLightHost({ sandbox, env, flags, workingDirectory }: T
     events: { publish: () => undefined, handle: () => () => undefined },
     keyValue: absent,
     database: absent,
-    agents: { list: async () => extensions.agents().flatMap(({ spec }) => spec ?? []), run: absent },
+    agents: { list: async () => extensions.agents().flatMap(({ spec }) => spec ?? []), check: absent, run: absent },
   });
   return {
     extensions,

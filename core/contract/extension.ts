@@ -1,5 +1,6 @@
 import type { AgentSpec } from './agent.ts';
 import type { Clock } from './clock.ts';
+import type { Diagnostic } from './diagnostic.ts';
 import type { Events } from './events.ts';
 import type { Protocol, Remote } from './protocol.ts';
 import type { JsonValue } from './json.ts';
@@ -40,6 +41,8 @@ export interface Database {
 export interface AgentsApi {
   /** Every declared agent that can run. */
   list(): Promise<readonly AgentSpec[]>;
+  /** What keeps this agent from running (`error`), or what it must do without (`warning`), with the nearest names; empty when all is well. */
+  check(agent: AgentSpec): Promise<readonly Diagnostic[]>;
   /** The one way to run an agent. Never throws; ends with `turn-end`. */
   run(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
 }

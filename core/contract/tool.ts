@@ -47,6 +47,8 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly timeoutMs?: number;
   /** Given only to agents that name it (`extension/tool`), not by the extension's id alone. */
   readonly optIn?: boolean;
+  /** The tool runs the agent that its input names as `agent_id`: agents with `integration_mode: tool` are offered as tools that are this one, with the agent filled in. */
+  readonly agentTools?: boolean;
   readonly permission?: ToolPermission;
   /** The call's one line in a terminal. */
   present?(result: ToolResult): string;
@@ -69,6 +71,8 @@ export interface ToolDescriptor {
   readonly needsApproval: 'never' | 'always' | 'maybe';
   readonly timeoutMs: number;
   readonly optIn: boolean;
+  /** It also stands for each agent with `integration_mode: tool` that its caller may call. */
+  readonly agentTools?: true;
   readonly permission: ToolPermission;
 }
 

@@ -22,4 +22,5 @@ export const SCHEMA = [
    ) WITHOUT ROWID;`,
   `ALTER TABLE turns ADD COLUMN key TEXT;
    CREATE UNIQUE INDEX turnskeyed ON turns (thread, key) WHERE key IS NOT NULL;`,
+  `CREATE TABLE turndelegated (turn TEXT PRIMARY KEY, turns INTEGER NOT NULL, steps INTEGER NOT NULL, calls INTEGER NOT NULL) WITHOUT ROWID;`,
 ];

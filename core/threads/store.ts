@@ -142,6 +142,18 @@ export function createThreads(store: Store, clock: Clock): Threads {
       });
     },
 
+    delegated(turnId) {
+      const row = store.get('SELECT turns, steps, calls FROM turndelegated WHERE turn = ?', turnId);
+      return { turns: Number(row?.turns ?? 0), steps: Number(row?.steps ?? 0), calls: Number(row?.calls ?? 0) };
+    },
+
+    async charge(turnId, { turns, steps, calls }, { inputTokens, outputTokens }) {
+      await store.write((statement) => {
+        statement('INSERT OR REPLACE INTO turndelegated VALUES (?, ?, ?, ?)', turnId, turns, steps, calls);
+        statement('UPDATE turns SET input = ?, output = ? WHERE id = ?', inputTokens, outputTokens, turnId);
+      });
+    },
+
     async setState(turnId, state, usage) {
       await store.write((statement) => {
         const { changes } = statement(

@@ -40,6 +40,14 @@ export interface TurnRecord {
   readonly key: string | null;
 }
 
+/** What the turns that a turn called have done, and those that they called. */
+export interface Delegated {
+  /** Called by this turn itself. */
+  turns: number;
+  steps: number;
+  calls: number;
+}
+
 export type CallState = 'requested' | 'started' | 'finished';
 
 /** One tool call, keyed turn/step/index. */
@@ -67,6 +75,8 @@ export interface Threads {
   unfinished(threadId: string): { readonly turn: TurnRecord; readonly calls: readonly CallRecord[] } | null;
   /** The thread's turn of this name and its calls, or null. */
   keyed(threadId: string, key: string): { readonly turn: TurnRecord; readonly calls: readonly CallRecord[] } | null;
+  /** What `charge` wrote last; zeros where nothing did. */
+  delegated(turnId: string): Delegated;
   /** Makes the thread if it is new, writes the turn and its first messages, in one commit. */
   beginTurn(thread: Pick<ThreadRecord, 'id' | 'agentId' | 'date' | 'title'>, turn: TurnRecord, messages: readonly Message[]): Promise<void>;
   /** One model step: the assistant message, the calls it asks for (`requested`) and the usage so far, in one commit. */
@@ -75,6 +85,8 @@ export interface Threads {
   finishCall(turnId: string, step: number, index: number, result: ToolResult): Promise<void>;
   /** The tool message that answers a step, after its calls have finished. */
   recordResults(turnId: string, step: number, message: Message, retain: Readonly<Record<string, Retain>>): Promise<void>;
+  /** What a turn has used, with all that it called. */
+  charge(turnId: string, delegated: Delegated, usage: Usage): Promise<void>;
   setState(turnId: string, state: TurnState, usage: Usage): Promise<void>;
   /** Replaces all messages up to `throughSeq` by `replacement` and counts one compaction, in one commit. */
   compact(threadId: string, throughSeq: number, replacement: readonly Pick<StoredMessage, 'message' | 'retain'>[]): Promise<void>;

@@ -97,7 +97,7 @@ async function boot(declarations: ReadonlyMap<string, Declaration>, folder: stri
     events: { publish: () => undefined, handle: () => () => undefined },
     keyValue: nothing,
     database: nothing,
-    agents: { list: nothing, run: nothing },
+    agents: { list: nothing, check: nothing, run: nothing },
   } as unknown as HostOptions;
   const shell = createHostParts(options, discovery);
   for (const id of discovery.order) {

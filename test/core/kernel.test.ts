@@ -103,8 +103,6 @@ it('an agent is checked again when an extension that it uses has gone, although 
 it('what is declared and has no effect yet is a note of doctor, not a failure', async () => {
   await using pith = await testKernel({
     files: {
-      'agents/boss/manifest.yaml': 'id: boss\nagent:\n  integration_mode: tool\n  delegates_to: [other]\n',
-      'agents/other/manifest.yaml': 'id: other\nagent: {}\n',
       'extensions/clockwork/manifest.yaml': JSON.stringify({
         id: 'clockwork',
         entrypoint: 'main.ts',
@@ -121,8 +119,6 @@ it('what is declared and has no effect yet is a note of doctor, not a failure', 
   const report = await pith.kernel.doctor();
   const later = report.notes.filter(({ code }) => code === 'not_supported_yet');
   expect(later.map(({ severity, message, line }) => [severity, message.split(' is read')[0], line])).toEqual([
-    ['info', "'boss': agent.delegates_to", 4],
-    ['info', "'boss': agent.integration_mode", 3],
     ['info', "'clockwork': schedules", undefined],
     ['info', "'clockwork': events.handles", undefined],
   ]);

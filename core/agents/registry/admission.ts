@@ -21,6 +21,9 @@ export interface AdmissionOptions {
   readonly skills: BoundSkills;
 }
 
+/** In `delegates_to`: every declared agent but itself. */
+export const EVERY_AGENT = '*';
+
 /** Every check that an agent passes before it runs, side by side. Never rejects. */
 export async function admit(spec: AgentSpec, options: AdmissionOptions): Promise<AgentStatus> {
   const declarations = options.declarations();
@@ -46,6 +49,7 @@ export function stateOf(notes: readonly Diagnostic[]): AgentStatus['state'] {
 function checkDelegates(spec: AgentSpec, declarations: readonly AgentDeclaration[]): readonly Diagnostic[] {
   const ids = declarations.map(({ id }) => id);
   return spec.delegatesTo.flatMap((name): readonly Diagnostic[] => {
+    if (name === EVERY_AGENT) return [];
     const target = declarations.find(({ id }) => id === name);
     if (target?.spec) return [];
     if (target)

@@ -2,7 +2,7 @@ import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { deepFreeze } from '../../contract/plain-data.ts';
 import type { AgentSpec, Diagnostic, Events, Off } from '../../contract/index.ts';
-import { admit, stateOf, type AgentStatus } from './admission.ts';
+import { admit, EVERY_AGENT, stateOf, type AgentStatus } from './admission.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { AgentDeclaration, ExtensionsPort } from '../ports.ts';
 
@@ -16,6 +16,10 @@ export interface AgentRegistry {
   list(): Promise<readonly AgentStatus[]>;
   /** Rejects `agent_unknown` with the nearest names, `agent_failed` with the reason and the cure. */
   resolve(agent: string | AgentSpec): Promise<ResolvedAgent>;
+  /** Whether this agent could run, without rejecting. */
+  examine(spec: AgentSpec): Promise<AgentStatus>;
+  /** The declared agents that `spec` may call (`delegates_to`), sorted by id. */
+  callees(spec: AgentSpec): readonly AgentSpec[];
   /** What was known of these agents, or of all, is checked anew when next asked for. */
   invalidate(ids?: readonly string[]): void;
   /** Stops listening to events. */
@@ -112,6 +116,13 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
       const status = await statusFor(agent);
       if (status.state === 'failed' || status.spec === null) throw failure(status);
       return status as ResolvedAgent;
+    },
+    examine: (spec) => statusFor(spec),
+    callees({ id, delegatesTo }) {
+      if (delegatesTo.length === 0) return [];
+      const declared = [...current().values()].flatMap(({ spec }) => spec ?? []);
+      const may = (callee: string) => delegatesTo.includes(callee) || (delegatesTo.includes(EVERY_AGENT) && callee !== id);
+      return declared.filter((spec) => may(spec.id)).sort((a, b) => (a.id < b.id ? -1 : 1));
     },
     invalidate,
     stop: () => offs.splice(0).forEach((off) => off()),

@@ -2,6 +2,7 @@ import { PithError } from '../../contract/errors.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';
+import { withFixed } from './agent-tools.ts';
 import { needsApproval } from './approval.ts';
 import { decide, digestOf } from './gate.ts';
 import { newId } from '../turn/new-id.ts';
@@ -23,7 +24,7 @@ type Dependencies = Pick<TurnDependencies, 'registry' | 'extensions' | 'clock'>;
 export function createToolCaller({ registry, extensions, clock }: Dependencies): ToolCaller {
   const offered = async (agentId: string) => {
     const { spec } = await registry.resolve(agentId);
-    return { spec, ...(await resolveTools(spec, extensions)) };
+    return { spec, ...(await resolveTools(spec, extensions, {}, registry.callees(spec))) };
   };
 
   return {
@@ -44,10 +45,11 @@ export function createToolCaller({ registry, extensions, clock }: Dependencies):
         });
       }
       const { extensionId, descriptor } = tool;
+      const whole = withFixed(input, tool);
       const decision = decide({
         extensionId,
         tool: descriptor.name,
-        needsApproval: await needsApproval(extensions, tool, input),
+        needsApproval: await needsApproval(extensions, tool, whole),
         callsBefore: 0,
         mostCalls: spec.limits.max_tool_calls,
         policy: {},
@@ -56,7 +58,7 @@ export function createToolCaller({ registry, extensions, clock }: Dependencies):
       if (decision.kind === 'ask') {
         return toolError(
           'approval_needed',
-          `not run: ${decision.reason} (arguments ${digestOf(input).slice(0, 12)}), and nobody can be asked here`,
+          `not run: ${decision.reason} (arguments ${digestOf(whole).slice(0, 12)}), and nobody can be asked here`,
         );
       }
       const id = newId(clock);
@@ -66,14 +68,14 @@ export function createToolCaller({ registry, extensions, clock }: Dependencies):
         agent: spec,
         channelId: UNKNOWN_CHANNEL,
         userId: LOCAL_USER,
-        tools: tools.map((each) => `${each.extensionId}/${each.descriptor.name}`),
+        tools: [...new Set(tools.map((each) => `${each.extensionId}/${each.descriptor.name}`))],
         model: { ref: 'none', contextWindow: null },
         userTexts: [],
         compactions: 0,
         correlationId: id,
         depth: 0,
       };
-      return extensions.callTool(extensionId, descriptor.name, input, { turn, idempotencyKey: `${id}/0/0` }, signal);
+      return extensions.callTool(extensionId, descriptor.name, whole, { turn, idempotencyKey: `${id}/0/0` }, signal);
     },
   };
 }

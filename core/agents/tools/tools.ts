@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
 import { codeOf, messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
-import type { AgentSpec, Diagnostic, ToolDescriptor, TurnPolicy } from '../../contract/index.ts';
+import type { AgentSpec, Diagnostic, JsonValue, ToolDescriptor, TurnPolicy } from '../../contract/index.ts';
+import { toolsOfAgents } from './agent-tools.ts';
 import { permits } from './gate.ts';
+import { named, type UnnamedTool } from './tool-names.ts';
 import { canRun, type ExtensionsPort } from '../ports.ts';
 
 /** A tool as one turn offers it: data only, no code. */
@@ -11,6 +12,8 @@ export interface OfferedTool {
   readonly modelName: string;
   readonly extensionId: string;
   readonly descriptor: ToolDescriptor;
+  /** Stands in the input of every call, whatever the model writes: the agent that a tool of an agent's name runs. */
+  readonly fixed?: Readonly<Record<string, JsonValue>>;
 }
 
 export interface ResolvedTools {
@@ -19,9 +22,14 @@ export interface ResolvedTools {
   readonly notes: readonly Diagnostic[];
 }
 
-/** What `uses_tools` means at this moment, narrowed by the policy. Never rejects. */
-export async function resolveTools(spec: AgentSpec, extensions: ExtensionsPort, policy: TurnPolicy = {}): Promise<ResolvedTools> {
-  const wanted = new Map<string, { readonly extensionId: string; readonly descriptor: ToolDescriptor }>();
+/** What `uses_tools` means at this moment, narrowed by the policy; `callees` are the agents that it may call. Never rejects. */
+export async function resolveTools(
+  spec: AgentSpec,
+  extensions: ExtensionsPort,
+  policy: TurnPolicy = {},
+  callees: readonly AgentSpec[] = [],
+): Promise<ResolvedTools> {
+  const wanted = new Map<string, UnnamedTool>();
   const notes: Diagnostic[] = [];
   const everything = spec.usesTools.includes('*') ? extensions.ids().filter((id) => canRun(extensions.state(id))) : [];
   const entries = [...new Set([...spec.usesTools.filter((entry) => entry !== '*'), ...everything])];
@@ -32,11 +40,11 @@ export async function resolveTools(spec: AgentSpec, extensions: ExtensionsPort, 
     for (const tool of answer.tools) wanted.set(`${tool.extensionId}/${tool.descriptor.name}`, tool);
   });
   const allowed = [...wanted.values()].filter(({ extensionId, descriptor }) => permits(policy, extensionId, descriptor.name));
-  return { tools: named(allowed), notes };
+  return { tools: named([...allowed, ...toolsOfAgents(allowed, callees)]), notes };
 }
 
 interface Entry {
-  readonly tools: readonly { readonly extensionId: string; readonly descriptor: ToolDescriptor }[];
+  readonly tools: readonly UnnamedTool[];
   readonly notes: readonly Diagnostic[];
 }
 
@@ -83,29 +91,4 @@ function failed(code: string, message: string, cure: string): Entry {
 
 function degraded(message: string, extensionId: string, code = 'provider_unavailable'): Entry {
   return { tools: [], notes: [{ severity: 'warning', code, message, cure: `see 'pith doctor' for ${extensionId}` }] };
-}
-
-/** All that share a name get their extension's id in front. */
-function named(tools: readonly { readonly extensionId: string; readonly descriptor: ToolDescriptor }[]): readonly OfferedTool[] {
-  const counts = new Map<string, number>();
-  for (const { descriptor } of tools) counts.set(descriptor.name, (counts.get(descriptor.name) ?? 0) + 1);
-  const taken = new Set<string>();
-  return tools.map((tool) => {
-    const clash = (counts.get(tool.descriptor.name) ?? 0) > 1;
-    const long = `${tool.extensionId}__${tool.descriptor.name}`;
-    const wish = clash ? capped(long, long) : tool.descriptor.name;
-    const modelName = taken.has(wish) ? hashed(long, long) : wish;
-    taken.add(modelName);
-    return { modelName, ...tool };
-  });
-}
-
-const LONGEST_NAME = 64;
-
-function capped(name: string, identity: string): string {
-  return name.length <= LONGEST_NAME ? name : hashed(name, identity);
-}
-
-function hashed(name: string, identity: string): string {
-  return `${name.slice(0, LONGEST_NAME - 9)}_${createHash('sha256').update(identity).digest('hex').slice(0, 8)}`;
 }

@@ -33,7 +33,7 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
   const { spec, policy, channelId, userId, date } = beginning;
   const [model, resolved, skills, gathered] = await Promise.all([
     deps.models.resolve(policy.model ?? spec.model),
-    resolveTools(spec, deps.extensions, policy),
+    resolveTools(spec, deps.extensions, policy, deps.registry.callees(spec)),
     deps.skills.read(spec.usesSkills, signal),
     contextSources(deps),
   ]);
@@ -44,7 +44,7 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     agent: spec,
     channelId,
     userId,
-    tools: resolved.tools.map(({ extensionId, descriptor }) => `${extensionId}/${descriptor.name}`),
+    tools: [...new Set(resolved.tools.map(({ extensionId, descriptor }) => `${extensionId}/${descriptor.name}`))],
     model: { ref: model.ref, contextWindow: model.contextWindow },
     userTexts: beginning.text === null ? texts : [...texts, beginning.text].slice(-MOST_TEXTS),
     compactions: beginning.compactions,

@@ -10,6 +10,7 @@ import { boundedResult } from './bounded-result.ts';
 import { missingTools } from '../tools/missing-tools.ts';
 import { resultPart } from './messages.ts';
 import type { RawCall } from './step.ts';
+import { withFixed } from '../tools/agent-tools.ts';
 import type { AskedCall, RunningTurn } from './turn-types.ts';
 
 /** A call and what the gate decided: `result` is there when it does not run. */
@@ -118,7 +119,7 @@ function recordOf(turnId: string, step: number, index: number, { callId, name, t
     name,
     extensionId: tool?.extensionId ?? '',
     tool: toolName,
-    input,
+    input: withFixed(input, tool),
     effect,
     state: 'requested',
     result: null,

@@ -11,7 +11,7 @@ export interface Place {
 
 /** The turns that run now: who called whom. */
 export interface Families {
-  /** Takes a place for a turn that is to begin. Throws `limit_reached`, or `thread_busy` where waiting would never end. */
+  /** The place of a turn that is to begin or to go on. Throws `limit_reached`, or `thread_busy` where waiting would never end. */
   place(request: TurnRequest): Place;
   began(turn: RunningTurn): void;
   ended(turn: RunningTurn): void;
@@ -34,8 +34,6 @@ export function createFamilies(): Families {
           cure: 'give the called agent a thread of its own',
         });
       }
-      if (parent !== null && parent.delegated.turns >= MOST_CHILDREN) throw limit(`one turn calls ${MOST_CHILDREN} agents at most`);
-      if (parent !== null) parent.delegated.turns += 1;
       return { parent, depth };
     },
     began: (turn) => void running.set(turn.record.id, turn),
@@ -46,6 +44,18 @@ export function createFamilies(): Families {
 /** `turn`, the turn that called it, and so on. */
 export function* callers(turn: RunningTurn | null): Generator<RunningTurn, void, undefined> {
   for (let each = turn; each !== null; each = each.parent) yield each;
+}
+
+/** Counts a turn that begins; one that goes on was counted when it began. Throws `limit_reached`. */
+export function countCalled({ parent }: Place): void {
+  if (parent === null) return;
+  if (parent.delegated.turns >= MOST_CHILDREN) throw limit(`one turn calls ${MOST_CHILDREN} agents at most`);
+  parent.delegated.turns += 1;
+}
+
+/** Writes what all that called have used through the turn that they wait for: a restart must not give it back to them. */
+export function chargeCallers(parent: RunningTurn | null): readonly Promise<void>[] {
+  return [...callers(parent)].map(({ deps, record, delegated, usage }) => deps.threads.charge(record.id, delegated, usage));
 }
 
 /** What a turn uses, its callers have used. */

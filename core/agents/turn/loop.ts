@@ -1,7 +1,7 @@
 import type { JsonValue, Message } from '../../contract/index.ts';
 import { decideCalls, readCalls, runCalls, type DecidedCall } from './calls.ts';
 import { compactIfNeeded, mayBeTooLong } from '../compaction/compact-turn.ts';
-import { spendStep } from './family.ts';
+import { chargeCallers, spendStep } from './family.ts';
 import { callsLeft, limitEnd, limitReached } from './limits.ts';
 import type { AssistantMessage } from './messages.ts';
 import { addUsage } from './meter.ts';
@@ -69,6 +69,7 @@ async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEn
     await Promise.all([
       threads.recordStep(turn.record.id, step, message, [], turn.usage),
       threads.setState(turn.record.id, ending.reason, turn.usage),
+      ...chargeCallers(turn.parent),
     ]);
     turn.emit({ type: 'step-end', step, usage: turn.usage });
     return { ...ending, stored: true };
@@ -83,6 +84,7 @@ async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEn
       calls.map(({ record }) => record),
       turn.usage,
     ),
+    ...chargeCallers(turn.parent),
   ]);
 }
 

@@ -1,12 +1,13 @@
 import { PithError } from '../../contract/errors.ts';
 import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
-import type { CallRecord, StoredMessage, TurnRecord } from '../../threads/thread.ts';
+import type { CallRecord, Delegated, StoredMessage, TurnRecord } from '../../threads/thread.ts';
 import { prepare, type Beginning } from './begin.ts';
 import { assemble, callIdsOf, textOfAnswer, userMessage } from './messages.ts';
 import { sentHistory } from './history.ts';
+import { inheritedPolicy } from './inherited-policy.ts';
 import { keyedTurn, withoutBrokenAnswer, type EndedTurn } from './keyed-turn.ts';
 import { newId } from './new-id.ts';
-import type { Place } from './family.ts';
+import { chargeCallers, countCalled, type Place } from './family.ts';
 import type { Noticer } from './noticer.ts';
 import type { Pipe } from './pipe.ts';
 import { closeUnfinished, openCalls, type Unfinished } from './resume.ts';
@@ -53,9 +54,11 @@ export async function openTurn(opening: Opening): Promise<OpenedTurn | EndedTurn
 async function beginTurn(opening: Opening, input: string, unfinished: Unfinished | null): Promise<OpenedTurn> {
   const { deps, request, place, signal } = opening;
   const { parent } = request;
-  const { threadId, policy = {}, channelId = parent?.channelId ?? UNKNOWN_CHANNEL, userId = parent?.userId ?? LOCAL_USER } = request;
+  countCalled(place);
+  const { threadId, channelId = parent?.channelId ?? UNKNOWN_CHANNEL, userId = parent?.userId ?? LOCAL_USER } = request;
   if (unfinished) await closeUnfinished(deps.threads, unfinished, deps.threads.load(threadId)?.messages ?? []);
   const { spec, notes } = await untilAborted(deps.registry.resolve(request.agent), signal);
+  const policy = inheritedPolicy(request, spec, place.parent);
   const loaded = deps.threads.load(threadId);
   const history = sentHistory(loaded?.messages ?? []);
   const record: TurnRecord = {
@@ -82,8 +85,12 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
     prepared.turnParts.map(({ text }) => text),
     input,
   );
-  await deps.threads.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message]);
-  const turn = running(opening, prepared, record, [...history.map((stored) => stored.message), message]);
+  await Promise.all([
+    deps.threads.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message]),
+    ...chargeCallers(place.parent),
+  ]);
+  const none = { turns: 0, steps: 0, calls: 0 };
+  const turn = running(opening, prepared, record, none, [...history.map((stored) => stored.message), message]);
   return { turn, open: [], answered: false };
 }
 
@@ -115,6 +122,7 @@ async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<O
     opening,
     prepared,
     record,
+    deps.threads.delegated(record.id),
     history.map(({ message }) => message),
   );
   turn.calls = calls.length;
@@ -134,6 +142,7 @@ function running(
   { deps, noticer, place, pipe, signal }: Opening,
   prepared: Prepared,
   record: TurnRecord,
+  delegated: Delegated,
   messages: Parameters<typeof assemble>[1],
 ): RunningTurn {
   return {
@@ -142,7 +151,7 @@ function running(
     record,
     noticer,
     parent: place.parent,
-    delegated: { turns: 0, steps: 0, calls: 0 },
+    delegated,
     signal,
     emit: pipe.push,
     ready: pipe.ready,

@@ -15,7 +15,7 @@ import type {
 } from '../../contract/index.ts';
 import type { ModelRouter, ResolvedModel } from '../../models/router.ts';
 import type { ThreadQueue } from '../../threads/queue.ts';
-import type { Threads, TurnRecord } from '../../threads/thread.ts';
+import type { Delegated, Threads, TurnRecord } from '../../threads/thread.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { Noticer } from './noticer.ts';
 import type { ExtensionsPort } from '../ports.ts';
@@ -95,13 +95,6 @@ export interface RunningTurn {
   /** The last text that the model said in this turn. */
   text: string;
   readonly meter: Meter;
-}
-
-export interface Delegated {
-  /** Called by this turn itself. */
-  turns: number;
-  steps: number;
-  calls: number;
 }
 
 /** Tokens of the prompt as far as they are known. */

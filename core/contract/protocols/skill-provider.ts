@@ -1,3 +1,4 @@
+import type { AgentSpec } from '../agent.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { defineProtocol } from '../protocol.ts';
 
@@ -35,6 +36,8 @@ export interface SkillProvider {
   getSkillContent(id: string, signal?: AbortSignal): Promise<SkillContent>;
   /** All skills in every state, sorted by id. */
   listSkills(signal?: AbortSignal): Promise<readonly SkillSummary[]>;
+  /** Ids of the skills that this agent may read, sorted. Without it an agent made at run time gets none but its creator's bound ones. */
+  readableSkills?(agent: AgentSpec, signal?: AbortSignal): Promise<readonly string[]>;
   /** Findings of lint mode for the folder at `path`; never rejects. */
   validateSkill(path: string, signal?: AbortSignal): Promise<readonly Diagnostic[]>;
 }
@@ -42,5 +45,6 @@ export interface SkillProvider {
 export const SkillProvider = defineProtocol<SkillProvider>('skill', {
   getSkillContent: { kind: 'method', signature: 'getSkillContent(id: string): Promise<SkillContent>', signalAt: 1 },
   listSkills: { kind: 'method', signature: 'listSkills(): Promise<SkillSummary[]>', signalAt: 0 },
+  readableSkills: { kind: 'method', signature: 'readableSkills(agent: AgentSpec): Promise<string[]>', optional: true, signalAt: 1 },
   validateSkill: { kind: 'method', signature: 'validateSkill(path: string): Promise<Diagnostic[]>', signalAt: 1 },
 });

@@ -59,6 +59,7 @@ function describe(tool: Tool, inputSchema: Readonly<Record<string, unknown>>): T
     needsApproval: typeof tool.needsApproval === 'function' ? 'maybe' : tool.needsApproval ? 'always' : 'never',
     timeoutMs: tool.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     optIn: tool.optIn ?? false,
+    ...(tool.agentTools === true ? { agentTools: true } : {}),
     permission: tool.permission ?? {},
   };
 }

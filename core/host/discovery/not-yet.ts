@@ -20,6 +20,4 @@ export function notYet({ declarations }: Discovery): readonly Diagnostic[] {
 const KEYS: readonly { readonly path: string; readonly what: string; isUsed(manifest: Manifest): boolean }[] = [
   { path: 'schedules', what: 'nothing is run by the clock yet', isUsed: ({ schedules }) => schedules.length > 0 },
   { path: 'events.handles', what: 'no handler is called yet; use context.events', isUsed: ({ events }) => events.handles.length > 0 },
-  { path: 'agent.delegates_to', what: 'agents cannot call each other yet', isUsed: ({ agent }) => (agent?.delegates_to.length ?? 0) > 0 },
-  { path: 'agent.integration_mode', what: 'no agent is offered as a tool yet', isUsed: ({ agent }) => agent?.integration_mode === 'tool' },
 ];

@@ -110,6 +110,7 @@ function databaseOf(open: () => Database): Database {
 function agentsOf(agents: AgentsApi): AgentsApi {
   return {
     list: () => runOutside(() => agents.list()),
+    check: (agent) => runOutside(() => agents.check(agent)),
     run: (request, signal) => {
       const turn = runOutside(() => agents.run(request, signal)[Symbol.asyncIterator]());
       const iterator = {

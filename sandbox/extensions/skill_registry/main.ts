@@ -1,5 +1,6 @@
 import {
   PithError,
+  type AgentSpec,
   type CommandProvider,
   type ContextParts,
   type ContextProvider,
@@ -95,6 +96,11 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   async listSkills(): Promise<readonly SkillSummary[]> {
     return (await this.#registry.refreshIfOlderThan(FRESH_MS)).all.map(summaryOf);
+  }
+
+  async readableSkills(agent: AgentSpec): Promise<readonly string[]> {
+    const snapshot = await this.#registry.refreshIfOlderThan(FRESH_MS);
+    return this.#enabled ? [...this.#cache.scope(snapshot, agent).readable.keys()].sort() : [];
   }
 
   async validateSkill(folder: string): Promise<readonly Diagnostic[]> {

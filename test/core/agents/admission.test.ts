@@ -68,6 +68,15 @@ describe('admission of agents', () => {
     expect((await world.registry.list())[1]).toMatchObject({ id: 'main', state: 'failed', notes: [{ code: 'name_unknown' }] });
   });
 
+  it('K43 delegates_to "*" is every declared agent but itself', async () => {
+    const boss = agent('boss', { delegatesTo: ['*'] });
+    const world = await createWorld({ agents: [agent('two'), boss, agent('one')] });
+    expect(await world.registry.resolve('boss')).toMatchObject({ state: 'active', notes: [] });
+    expect(world.registry.callees(boss).map(({ id }) => id)).toEqual(['one', 'two']);
+    expect(world.registry.callees(agent('one', { delegatesTo: ['two'] })).map(({ id }) => id)).toEqual(['two']);
+    expect(world.registry.callees(agent('one'))).toEqual([]);
+  });
+
   it('K2 is admitted again by itself when the extension comes', async () => {
     const world = await createWorld({ agents: [agent('main', { usesTools: ['late'] })] });
     await expect(world.registry.resolve('main')).rejects.toMatchObject({ code: 'agent_failed' });

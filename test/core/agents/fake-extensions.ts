@@ -120,7 +120,8 @@ function descriptorOf(name: string, tool: FakeTool): ToolDescriptor {
     needsApproval = 'never',
     timeoutMs = 20_000,
     optIn = false,
+    agentTools,
     permission = {},
   } = tool;
-  return { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, permission };
+  return { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, ...(agentTools && { agentTools }), permission };
 }

@@ -82,6 +82,7 @@ export async function testSandbox(): Promise<TestSandbox> {
         database: (id) => createDatabase(open(), id),
         agents: {
           list: () => Promise.resolve([]),
+          check: () => Promise.resolve([]),
           run: () => {
             throw new Error('no agents here');
           },

@@ -1,0 +1,21 @@
+import type { AgentSpec, TurnPolicy, TurnRequest } from '../../contract/index.ts';
+import { narrowed, permits } from '../tools/gate.ts';
+import type { RunningTurn } from './turn-types.ts';
+
+/**
+ * What a turn may not do because another one calls it. What the caller was denied stays denied, whoever is called. Beyond that a declared agent
+ * runs with its own tools; one made at run time (without an origin) has no tool that its caller lacks, and no higher limit.
+ */
+export function inheritedPolicy(
+  { policy = {}, parent: calling }: Pick<TurnRequest, 'policy' | 'parent'>,
+  { origin }: AgentSpec,
+  parent: RunningTurn | null,
+): TurnPolicy {
+  if (calling === undefined) return policy;
+  const denied = [...new Set([...(policy.denyTools ?? []), ...(parent?.prepared.policy.denyTools ?? [])])];
+  const own: TurnPolicy = denied.length === 0 ? policy : { ...policy, denyTools: denied };
+  if (origin !== null) return own;
+  const { tools, agent } = parent?.prepared.info ?? calling;
+  const allowTools = tools.filter((tool) => permits(policy, tool.split('/', 1)[0] as string, tool.slice(tool.indexOf('/') + 1)));
+  return { ...own, allowTools, limits: narrowed(parent?.prepared.limits ?? agent.limits, policy.limits) };
+}
