@@ -183,6 +183,7 @@ async function leftBehind(world: World, call: Pick<CallRecord, 'name' | 'tool' |
     steps: 0,
     usage: { inputTokens: 0, outputTokens: 0 },
     startedAt: 1,
+    key: null,
   };
   const asked: Message = { role: 'user', content: [{ type: 'text', text: 'do it' }] };
   await world.threads.beginTurn({ id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, [asked]);
