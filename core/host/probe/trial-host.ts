@@ -31,7 +31,7 @@ export async function openTrial(options: ProbeOptions, declaration: Declaration,
     env: {},
     keyValue: (extensionId) => createKeyValue(open(), extensionId),
     database: (extensionId) => createDatabase(open(), extensionId),
-    agents: { list: async () => [], run: noAgents },
+    agents: { list: async () => [], check: async () => [], run: noAgents },
   });
   const close = async () => {
     await host.stop();
