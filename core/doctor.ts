@@ -2,7 +2,6 @@ import { clashes } from './clashes.ts';
 import { codeOf, messageOf, PithError } from './contract/errors.ts';
 import type { Diagnostic } from './contract/index.ts';
 import type { AgentRegistry, AgentStatus } from './agents/registry/registry.ts';
-import { notYet } from './host/discovery/not-yet.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
 import type { ExtensionHost } from './host/host.ts';
 import type { ModelRouter } from './models/router.ts';
@@ -42,7 +41,7 @@ export async function examine({ host, agents, router, findings, commands }: Doct
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
   );
   const skills = await examineSkills(host);
-  const notes = [...findings(), ...skills.notes, ...(await clashes(host, commands?.())), ...notYet(host.discovery)];
+  const notes = [...findings(), ...skills.notes, ...(await clashes(host, commands?.()))];
   const failed =
     extensions.some(({ state, phase }) => state === 'failed' || state === 'blocked' || phase === 'reload') || // an edit failed, the version before it runs
     checked.some(({ state, notes: found }) => state === 'failed' || found.some(({ severity }) => severity === 'error')) ||

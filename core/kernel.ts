@@ -13,6 +13,8 @@ import { createTurns, runWhenReady, type TurnDependencies, type Turns } from './
 import type { Clock, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
 import { examine, type DoctorReport } from './doctor.ts';
 import { createEvents } from './events/bus.ts';
+import { createJournal, type Journal } from './events/journal.ts';
+import { messageSaid } from './threads/message-said.ts';
 import { createListenerFailures } from './events/listener-failures.ts';
 import type { KernelCommand } from './host/host-options.ts';
 import { ExtensionHost } from './host/host.ts';
@@ -86,6 +88,7 @@ export interface Kernel {
 const TURN_REFRESH_MS = 1000;
 
 const STORE: InjectionToken<Store> = Symbol('store');
+const JOURNAL: InjectionToken<Journal> = Symbol('journal');
 const THREADS: InjectionToken<Threads> = Symbol('threads');
 const ROUTER: InjectionToken<ModelRouter> = Symbol('router');
 const AGENTS: InjectionToken<AgentRegistry> = Symbol('agents');
@@ -98,7 +101,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
   const { sandbox, env = process.env, clock = systemClock(), model } = options;
   const container = root.createChildContainer();
   const listenerFailures = createListenerFailures();
-  const events = createEvents(listenerFailures);
+  const events = createEvents({ ...listenerFailures, journal: () => get(JOURNAL) });
 
   const { home = os.homedir(), flags, shipped, workingDirectory } = options;
   const reading = known ?? (await readSandbox({ sandbox, env, home: home ?? undefined, flags, shipped, workingDirectory }));
@@ -121,7 +124,20 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     () => openStore(path.join(settings.data_dir, 'pith.db'), clock),
     (store) => store.close(),
   );
-  lazily(THREADS, () => createThreads(get(STORE), clock));
+  lazily(JOURNAL, () =>
+    createJournal({
+      store: get(STORE),
+      clock,
+      handlers: (topic, payload) => host.handlersOf(topic, payload),
+      written: (written) => events.announce(written),
+    }),
+  );
+  lazily(THREADS, () => {
+    const journal = get(JOURNAL); // its tables must be there before a transaction begins
+    return createThreads(get(STORE), clock, (statement, turn, text) =>
+      journal.append(statement, 'user.message', ...messageSaid(turn, host.withoutSecrets(text))),
+    );
+  });
 
   const host = await ExtensionHost.create({
     ...hostOptionsOf(reading),

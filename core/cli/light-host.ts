@@ -1,5 +1,7 @@
 import os from 'node:os';
 import { PithError } from '../contract/errors.ts';
+import { DURABLE_TOPICS } from '../contract/events.ts';
+import type { Events, Topic } from '../contract/index.ts';
 import { ExtensionHost } from '../host/host.ts';
 import { hostOptionsOf, readSandbox, type SandboxReading } from '../host/sandbox-reading.ts';
 import { systemClock } from '../host/system-clock.ts';
@@ -18,7 +20,7 @@ export async function openLightHost({ sandbox, env, flags, workingDirectory }: T
   const extensions: ExtensionHost = await ExtensionHost.create({
     ...hostOptionsOf(reading),
     clock: systemClock(),
-    events: { publish: () => undefined, handle: () => () => undefined },
+    events: { publish: nothing as Events['publish'], handle: () => () => undefined },
     keyValue: absent,
     database: absent,
     agents: { list: async () => extensions.agents().flatMap(({ spec }) => spec ?? []), check: absent, run: absent },
@@ -33,7 +35,16 @@ export async function openLightHost({ sandbox, env, flags, workingDirectory }: T
   };
 }
 
+/** Nobody listens here; what an extension publishes durably it does in a command that needs the kernel. */
+function nothing(topic: Topic): Promise<string> | undefined {
+  return (DURABLE_TOPICS as readonly Topic[]).includes(topic) ? Promise.reject(absentError()) : undefined;
+}
+
 /** A command that needs these says `needs: initialized`. */
 function absent(): never {
-  throw new PithError('internal', 'no kernel is running: this command was declared to need only the index');
+  throw absentError();
+}
+
+function absentError(): PithError {
+  return new PithError('internal', 'no kernel is running: this command was declared to need only the index');
 }

@@ -24,6 +24,7 @@ export const ERROR_CODES = [
   'start_failed',
   'stop_failed',
   'background_failed',
+  'handler_failed',
   'breaker_open',
   'phase_timeout',
   'phase_slow',

@@ -24,7 +24,18 @@ export type { Clock } from './clock.ts';
 export { commandUsage, matchCommand, optionUsage, parseCommandInput, splitWords, type CommandShape } from './command-line.ts';
 export type { Diagnostic, Failure, Phase } from './diagnostic.ts';
 export { codeOf, ERROR_CODES, messageOf, PithError, type ErrorCode, type PithErrorOptions } from './errors.ts';
-export { TOPICS, type Events, type Off, type Topic, type TopicMap } from './events.ts';
+export {
+  DURABLE_TOPICS,
+  TOPICS,
+  type Delivery,
+  type DurableTopic,
+  type DurableTopicMap,
+  type Events,
+  type Off,
+  type PublishOptions,
+  type Topic,
+  type TopicMap,
+} from './events.ts';
 export type { AgentsApi, Database, Extension, ExtensionContext, KeyValue, Logger, SqlRow, SqlValue } from './extension.ts';
 export type { JsonValue } from './json.ts';
 export { manifestSchema, type Manifest } from './manifest.ts';

@@ -1,18 +1,35 @@
 import { EventEmitter } from 'eventemitter3';
+import { DURABLE_TOPICS } from '../contract/events.ts';
 import { isThenable } from '../contract/thenable.ts';
-import type { Events } from '../contract/index.ts';
+import type { DurableTopic, DurableTopicMap, Events, PublishOptions } from '../contract/index.ts';
+import type { Journal, WrittenEvent } from './journal.ts';
 
 export interface EventsOptions {
   /** Told of each listener that threw or rejected. Must not throw. */
   onListenerError(topic: string, error: unknown): void;
+  /** Where durable topics are written; asked for by the first of them. */
+  journal(): Journal;
 }
 
+export interface Bus extends Events {
+  /** Tells listeners of what the journal has written. */
+  announce(events: readonly WrittenEvent[]): void;
+  close(): void;
+}
+
+const DURABLE: ReadonlySet<string> = new Set(DURABLE_TOPICS);
+
 /** The one bus. `publish` calls every listener at once, each on its own: none delays, breaks or sees the failure of another. */
-export function createEvents({ onListenerError }: EventsOptions): Events & { close(): void } {
+export function createEvents({ onListenerError, journal }: EventsOptions): Bus {
   const emitter = new EventEmitter();
+  const publish = (topic: string, payload: unknown, options?: PublishOptions): Promise<string> | undefined => {
+    if (!DURABLE.has(topic)) return void emitter.emit(topic, payload);
+    return new Promise((resolve) => resolve(journal().publish(topic as DurableTopic, payload as DurableTopicMap[DurableTopic], options)));
+  };
   return {
-    publish(topic, payload) {
-      emitter.emit(topic, payload);
+    publish: publish as Events['publish'],
+    announce(events) {
+      for (const { topic, payload } of events) emitter.emit(topic, payload);
     },
     handle(topic, listener) {
       const isolated = (payload: Parameters<typeof listener>[0]): void => {

@@ -5,6 +5,8 @@ import type {
   Command,
   CommandContext,
   Diagnostic,
+  DurableTopic,
+  DurableTopicMap,
   Failure,
   JsonValue,
   Logger,
@@ -26,6 +28,7 @@ import type { DeclaredModel } from '../models/declared-model.ts';
 import { createHostParts, type HostShell } from './host-shell.ts';
 import { recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
 import { activeRemotes, contextSources, modelProvider } from './calls/provider-port.ts';
+import { handlersOf } from './events/declared-handlers.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
 import { reloadByHand } from './reload/replace.ts';
@@ -150,6 +153,11 @@ export class ExtensionHost implements ExtensionsPort {
       ...[...this.discovery.failures.values()].filter(({ extensionId }) => this.#lifecycle.slots.has(extensionId)),
       ...this.#shell.parts.failures.all(),
     ];
+  }
+
+  /** `extension/method` of each handler that an event is for, loaded or not. */
+  handlersOf(topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[] {
+    return handlersOf(this.#lifecycle, topic, payload);
   }
 
   /** What manifests declare, of extensions that can run. */

@@ -1,15 +1,19 @@
 import type { Clock, Retain, SqlRow } from '../contract/index.ts';
 import { PithError } from '../contract/errors.ts';
 import type { Store } from '../storage/store.ts';
+import type { Statement } from '../storage/writer.ts';
 import { rowReader } from './rows.ts';
 import { SCHEMA } from './schema.ts';
-import type { Threads } from './thread.ts';
+import type { Threads, TurnRecord } from './thread.ts';
 
 const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
   FROM turns WHERE id = ?`;
 const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-export function createThreads(store: Store, clock: Clock): Threads {
+/** Writes `user.message` in the transaction of the turn that answers it. */
+export type WriteSaid = (statement: Statement, turn: TurnRecord, text: string) => void;
+
+export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid = () => undefined): Threads {
   store.migrate('threads', SCHEMA);
   const read = rowReader(store.file);
 
@@ -44,7 +48,7 @@ export function createThreads(store: Store, clock: Clock): Threads {
       return withCalls(store.get('SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND key = ?', threadId, key));
     },
 
-    async beginTurn(thread, turn, messages) {
+    async beginTurn(thread, turn, messages, said) {
       const agent = JSON.stringify(turn.agent);
       const policy = JSON.stringify(turn.policy);
       const texts = messages.map((message) => JSON.stringify(message));
@@ -76,6 +80,7 @@ export function createThreads(store: Store, clock: Clock): Threads {
         );
         statement('INSERT INTO turnagents VALUES (?, ?, ?)', turn.id, agent, policy);
         for (const text of texts) statement(INSERT_MESSAGE, text, null, turn.id);
+        if (said !== undefined) writeSaid(statement, turn, said);
       });
     },
 

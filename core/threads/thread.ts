@@ -77,8 +77,13 @@ export interface Threads {
   keyed(threadId: string, key: string): { readonly turn: TurnRecord; readonly calls: readonly CallRecord[] } | null;
   /** What `charge` wrote last; zeros where nothing did. */
   delegated(turnId: string): Delegated;
-  /** Makes the thread if it is new, writes the turn and its first messages, in one commit. */
-  beginTurn(thread: Pick<ThreadRecord, 'id' | 'agentId' | 'date' | 'title'>, turn: TurnRecord, messages: readonly Message[]): Promise<void>;
+  /** Makes the thread if it is new, writes the turn and its first messages, in one commit; with it what a person `said`, as an event. */
+  beginTurn(
+    thread: Pick<ThreadRecord, 'id' | 'agentId' | 'date' | 'title'>,
+    turn: TurnRecord,
+    messages: readonly Message[],
+    said?: string,
+  ): Promise<void>;
   /** One model step: the assistant message, the calls it asks for (`requested`) and the usage so far, in one commit. */
   recordStep(turnId: string, step: number, message: Message, calls: readonly CallRecord[], usage: Usage): Promise<void>;
   startCall(turnId: string, step: number, index: number): Promise<void>;

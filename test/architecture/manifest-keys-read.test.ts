@@ -4,15 +4,7 @@ import { filesBelow, read, withoutComments } from './repository.ts';
 
 /** Keys that are checked and shown, and that nothing acts on yet. A key leaves this list with its first reader. */
 const WAITING: ReadonlyMap<string, string> = new Map([
-  ['events.publishes', 'documentation of an extension until topics are journalled'],
-  ['events.handles', 'handlers from manifests come with the durable events'],
-  ['events.handles[].topic', 'as events.handles'],
-  ['events.handles[].handler', 'as events.handles'],
-  ['events', 'as its parts'],
-  ['schedules', 'due handlers come with the durable timer'],
-  ['schedules[].name', 'as schedules'],
-  ['schedules[].cron', 'as schedules'],
-  ['schedules[].handler', 'as schedules'],
+  ['schedules[].cron', 'read when schedules are planned'],
   ['permissions', 'granted with processes of their own'],
   ['permissions.network', 'as permissions'],
   ['permissions.read', 'as permissions'],
@@ -59,9 +51,7 @@ describe('manifest keys', () => {
   });
 
   it('a key that waits is waiting: take it off the list with its first reader', () => {
-    const acted = ['schedules', 'setup_instructions', 'permissions', 'events'].filter((name) =>
-      new RegExp(`manifest[!?]?\\.${name}\\b`).test(SOURCES),
-    );
+    const acted = ['setup_instructions', 'permissions'].filter((name) => new RegExp(`manifest[!?]?\\.${name}\\b`).test(SOURCES));
     expect(acted).toEqual([]);
   });
 });

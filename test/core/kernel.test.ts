@@ -99,28 +99,3 @@ it('an agent is checked again when an extension that it uses has gone, although 
   await pith.kernel.extensions.refresh();
   expect(await stateOf()).toEqual([{ id: 'plain', state: 'failed' }]);
 });
-
-it('what is declared and has no effect yet is a note of doctor, not a failure', async () => {
-  await using pith = await testKernel({
-    files: {
-      'extensions/clockwork/manifest.yaml': JSON.stringify({
-        id: 'clockwork',
-        entrypoint: 'main.ts',
-        provides: ['tool'],
-        isolation: 'in_process',
-        events: { handles: [{ topic: 'turn.ended', handler: 'onEnd' }] },
-        schedules: [{ name: 'daily', cron: '0 0 * * *', handler: 'daily' }],
-      }),
-      'extensions/clockwork/main.ts': 'export default class { getTools() { return []; } daily() {} onEnd() {} }\n',
-    },
-    shipped: false,
-    model: scriptedModel([]),
-  });
-  const report = await pith.kernel.doctor();
-  const later = report.notes.filter(({ code }) => code === 'not_supported_yet');
-  expect(later.map(({ severity, message, line }) => [severity, message.split(' is read')[0], line])).toEqual([
-    ['info', "'clockwork': schedules", undefined],
-    ['info', "'clockwork': events.handles", undefined],
-  ]);
-  expect(report.ok).toBe(true);
-});

@@ -85,8 +85,9 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
     prepared.turnParts.map(({ text }) => text),
     input,
   );
+  const said = record.depth === 0 ? input : undefined; // a callee's task is no person's message
   await Promise.all([
-    deps.threads.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message]),
+    deps.threads.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message], said),
     ...chargeCallers(place.parent),
   ]);
   const none = { turns: 0, steps: 0, calls: 0 };

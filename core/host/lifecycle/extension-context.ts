@@ -6,6 +6,7 @@ import { makeDataFolder } from '../data-folder.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
+import { eventPublisher } from '../events/event-publisher.ts';
 import type { Scope } from './scope.ts';
 import { runAs, runOutside } from '../stray-errors.ts';
 
@@ -21,7 +22,7 @@ export function createExtensionContext(
   const open = once(() => runOutside(() => parts.options.keyValue(id)));
   const database = once(() => runOutside(() => parts.options.database(id)));
   const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents'>> = {
-    events: eventsOf(parts, id, scope),
+    events: eventsOf(parts, declaration, scope),
     kv: keyValueOf(open),
     database: databaseOf(database),
     agents: agentsOf(parts.options.agents),
@@ -68,9 +69,10 @@ export function createCommandContext(
   };
 }
 
-function eventsOf(parts: HostParts, id: string, scope: Scope): Events {
+function eventsOf(parts: HostParts, declaration: Declaration, scope: Scope): Events {
+  const { id } = declaration;
   return {
-    publish: (topic, payload) => runOutside(() => parts.options.events.publish(topic, parts.secrets.redactJson(payload))),
+    publish: eventPublisher(parts, declaration),
     handle(topic, listener) {
       const owner = parts.owner(id, 'call');
       const failed = (error: unknown): void => void parts.failures.record(id, problemOf(error, 'call', 'provider_failed'));

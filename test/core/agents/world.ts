@@ -9,6 +9,7 @@ import { createToolCaller } from '../../../core/agents/tools/tool-caller.ts';
 import { createTurns, type TurnDependencies } from '../../../core/agents/turn/turn.ts';
 import { DEFAULT_LIMITS, type AgentSpec, type TurnEvent, type TurnRequest } from '../../../core/contract/index.ts';
 import { createEvents } from '../../../core/events/bus.ts';
+import { createJournal } from '../../../core/events/journal.ts';
 import { createLeases } from '../../../core/storage/leases.ts';
 import { openStore } from '../../../core/storage/store.ts';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
@@ -64,7 +65,9 @@ export async function createWorld(options: WorldOptions = {}) {
     onListenerError(_topic, error) {
       throw error;
     },
+    journal: () => journal,
   });
+  const journal = createJournal({ store, clock, handlers: () => [], written: events.announce });
   const recorded = recordEvents(events);
   const extensions = fakeExtensions(options.extensions, options.skills);
   const declarations = (options.agents ?? [agent('main')]).map(declaration);

@@ -3,12 +3,15 @@ import { describe, expect, it, vi } from 'vitest';
 import { createEvents } from '../../../core/events/bus.ts';
 
 const payload: TopicMap['extension.stopped'] = { extensionId: 'x' };
+const noJournal = (): never => {
+  throw new Error('nothing durable here');
+};
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('events', () => {
   it('K30 a listener that throws or rejects breaks no other', async () => {
     const onListenerError = vi.fn();
-    const events = createEvents({ onListenerError });
+    const events = createEvents({ onListenerError, journal: noJournal });
     const seen: string[] = [];
     events.handle('extension.stopped', () => {
       throw new Error('thrown');
@@ -27,7 +30,7 @@ describe('events', () => {
   });
 
   it('K30 a listener that waits delays neither the others nor the publisher', () => {
-    const events = createEvents({ onListenerError: vi.fn() });
+    const events = createEvents({ onListenerError: vi.fn(), journal: noJournal });
     const seen: string[] = [];
     events.handle('extension.stopped', () => new Promise(() => undefined));
     events.handle('extension.stopped', () => void seen.push('second'));
@@ -37,7 +40,7 @@ describe('events', () => {
   });
 
   it('K30 handle returns its off, which ends that listener only', () => {
-    const events = createEvents({ onListenerError: vi.fn() });
+    const events = createEvents({ onListenerError: vi.fn(), journal: noJournal });
     const listener = vi.fn();
     const first = events.handle('extension.stopped', listener);
     events.handle('extension.stopped', listener);
@@ -48,7 +51,7 @@ describe('events', () => {
   });
 
   it('K30 topics are kept apart, and a listener may leave or join while an event is under way', () => {
-    const events = createEvents({ onListenerError: vi.fn() });
+    const events = createEvents({ onListenerError: vi.fn(), journal: noJournal });
     const seen: string[] = [];
     const off = events.handle('extension.stopped', () => {
       seen.push('leaving');
@@ -64,7 +67,7 @@ describe('events', () => {
   });
 
   it('K30 nothing is heard after close', () => {
-    const events = createEvents({ onListenerError: vi.fn() });
+    const events = createEvents({ onListenerError: vi.fn(), journal: noJournal });
     const listener = vi.fn();
     events.handle('extension.stopped', listener);
     events.close();

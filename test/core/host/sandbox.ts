@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Clock, Failure, ToolCall, TurnInfo } from '../../../core/contract/index.ts';
 import { DEFAULT_LIMITS } from '../../../core/contract/index.ts';
 import { createEvents } from '../../../core/events/bus.ts';
+import { createJournal } from '../../../core/events/journal.ts';
 import { configOf, enabledBy } from '../../../core/host/settings/config-of.ts';
 import { discover } from '../../../core/host/discovery/discover.ts';
 import { ExtensionHost } from '../../../core/host/host.ts';
@@ -59,7 +60,10 @@ export async function testSandbox(): Promise<TestSandbox> {
       const dataDirectory = path.join(directory, 'data');
       const index = openIndex(path.join(dataDirectory, '.cache', 'index.json'));
       const { settings } = await loadSettings({ sandbox: directory, env, index, workingDirectory: directory });
-      const events = createEvents({ onListenerError: () => undefined });
+      const events = createEvents({
+        onListenerError: () => undefined,
+        journal: () => createJournal({ store: open(), clock, handlers: () => [], written: events.announce }),
+      });
       events.handle('extension.failed', (failure) => void failures.push(failure));
       let store: Store | undefined;
       const open = () => {

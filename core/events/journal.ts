@@ -1,0 +1,145 @@
+import { PithError } from '../contract/errors.ts';
+import type { Clock, DurableTopic, DurableTopicMap, PublishOptions } from '../contract/index.ts';
+import type { Store } from '../storage/store.ts';
+import type { Statement } from '../storage/writer.ts';
+import { JOURNAL_SCHEMA } from './journal-schema.ts';
+import { payloadText } from './payload.ts';
+
+export interface WrittenEvent {
+  readonly id: string;
+  readonly topic: DurableTopic;
+  readonly payload: DurableTopicMap[DurableTopic];
+}
+
+export interface JournalOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** `extension/method` of each handler that the manifests declare for an event. */
+  handlers(topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[];
+  /** Told of events that are on disk. Must not throw. */
+  written(events: readonly WrittenEvent[]): void;
+}
+
+/** Durable events in `pith.db`: an event and its deliveries are one commit. */
+export interface Journal {
+  /** Resolves to the event's id when it is on disk; the events of one tick share a commit. */
+  publish<T extends DurableTopic>(topic: T, payload: DurableTopicMap[T], options?: PublishOptions): Promise<string>;
+  /** Writes an event in the transaction of `statement`, so that a row and its event are one commit. Throws as `publish` rejects. */
+  append<T extends DurableTopic>(statement: Statement, topic: T, payload: DurableTopicMap[T], options?: PublishOptions): void;
+}
+
+interface Waiting {
+  readonly topic: DurableTopic;
+  readonly payload: DurableTopicMap[DurableTopic];
+  readonly handlers: readonly string[];
+  readonly key: string | null;
+  readonly due: number;
+  readonly row: readonly unknown[];
+  readonly resolve: (id: string) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Events of one write; more would hold the event loop too long. */
+const MAX_BATCH = 1000;
+const MAX_BATCH_LENGTH = 1_048_576;
+/** Beyond these `publish` rejects. */
+const MAX_WAITING = 100_000;
+const MAX_KEY_LENGTH = 512;
+
+const INSERT_EVENTS = `INSERT INTO events SELECT ? + key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?)`;
+const INSERT_DELIVERIES = `INSERT INTO deliveries SELECT value ->> 0, ? + (value ->> 1), value ->> 2, value ->> 3, 0, NULL FROM json_each(?)`;
+
+export function createJournal({ store, clock, handlers, written }: JournalOptions): Journal {
+  store.migrate('journal', JOURNAL_SCHEMA);
+  let waiting: Waiting[] = [];
+  let writing = false;
+
+  /** One write at a time: what is published meanwhile shares the next one. */
+  function flush(): void {
+    writing = true;
+    let batch: readonly Waiting[] = [];
+    let first = 0;
+    store
+      .write((statement) => {
+        batch = take();
+        first = nextId(store);
+        insert(statement, first, batch);
+      })
+      .then(
+        () => {
+          batch.forEach(({ resolve }, index) => resolve(String(first + index)));
+          written(batch.map(({ topic, payload }, index) => ({ id: String(first + index), topic, payload })));
+        },
+        (error: unknown) => {
+          for (const { reject } of batch.length > 0 ? batch : take()) reject(error);
+        },
+      )
+      .finally(() => (waiting.length > 0 ? flush() : void (writing = false)));
+  }
+
+  function take(): readonly Waiting[] {
+    let length = 0;
+    const end = waiting.findIndex(({ row }, index) => index >= MAX_BATCH || (length += (row[2] as string).length) > MAX_BATCH_LENGTH);
+    if (end > 0) return waiting.splice(0, end);
+    const all = waiting;
+    waiting = [];
+    return all;
+  }
+
+  const prepared = (topic: DurableTopic, payload: DurableTopicMap[DurableTopic], options: PublishOptions) => {
+    const { at } = options;
+    const key = options.key ?? null;
+    checkOptions(topic, key, at);
+    const now = clock.now();
+    const text = payloadText(topic, payload);
+    const row = [topic, key, text, options.correlationId ?? null, now] as const;
+    return { topic, payload, handlers: handlers(topic, payload), key, due: at !== undefined && at > now ? Math.ceil(at) : 0, row };
+  };
+
+  return {
+    publish(topic, payload, options = {}) {
+      return new Promise<string>((resolve, reject) => {
+        if (waiting.length >= MAX_WAITING) throw tooMany(store.file);
+        waiting.push({ ...prepared(topic, payload, options), resolve, reject });
+        if (!writing) flush();
+      });
+    },
+    append(statement, topic, payload, options = {}) {
+      const event = prepared(topic, payload, options);
+      const id = nextId(store);
+      insert(statement, id, [event]);
+      // The commit follows within this tick; what was rolled back is not there afterwards.
+      queueMicrotask(() => {
+        if (store.get('SELECT 1 FROM events WHERE id = ?', id) !== null) written([{ id: String(id), topic, payload }]);
+      });
+    },
+  };
+}
+
+/** Safe within a write: nobody else writes then. */
+function nextId(store: Store): number {
+  return 1 + Number(store.get('SELECT coalesce(max(id), 0) AS last FROM events')?.last);
+}
+
+function insert(statement: Statement, first: number, events: readonly Omit<Waiting, 'resolve' | 'reject'>[]): void {
+  const deliveries = events.flatMap(({ handlers, key, due }, index) => handlers.map((handler) => [handler, index, key, due]));
+  statement(INSERT_EVENTS, first, JSON.stringify(events.map(({ row }) => row)));
+  if (deliveries.length > 0) statement(INSERT_DELIVERIES, first, JSON.stringify(deliveries));
+}
+
+function tooMany(file: string): PithError {
+  return new PithError('database_failed', `database ${file}: ${MAX_WAITING} events are waiting to be written`, {
+    where: file,
+    retryable: true,
+    cure: 'wait for the promise of publish before publishing more',
+  });
+}
+
+function checkOptions(topic: string, key: string | null, at: number | undefined): void {
+  if (key !== null && (typeof key !== 'string' || key === '' || key.length > MAX_KEY_LENGTH || key.includes('\0'))) {
+    throw new PithError('parameter_invalid', `the key of '${topic}' must be a text of 1 to ${MAX_KEY_LENGTH} characters`);
+  }
+  if (at !== undefined && !Number.isSafeInteger(Math.ceil(at))) {
+    throw new PithError('parameter_invalid', `the time of '${topic}' must be milliseconds since the epoch`);
+  }
+}

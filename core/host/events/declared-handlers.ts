@@ -1,0 +1,40 @@
+import type { DurableTopic, DurableTopicMap } from '../../contract/index.ts';
+import type { Lifecycle } from '../lifecycle/lifecycle.ts';
+import type { Slot } from '../lifecycle/slot.ts';
+
+/** What follows `kernel/`: notices and questions that reach people through channels. */
+export const CHANNELS_HANDLER = 'kernel/channels';
+
+const FOR_CHANNELS: ReadonlySet<DurableTopic> = new Set<DurableTopic>(['notify', 'approval.requested']);
+
+/** `extension/method` of each handler that the manifests of enabled extensions declare for an event, loaded or not. */
+export function handlersOf(lifecycle: Lifecycle, topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[] {
+  const found = [...lifecycle.slots.values()].flatMap((slot) => handlersIn(slot, topic, payload));
+  return FOR_CHANNELS.has(topic) ? [CHANNELS_HANDLER, ...found] : found;
+}
+
+/** Every handler that the manifests of enabled extensions declare. */
+export function allHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
+  return new Set(
+    [...lifecycle.slots.values()].filter(isEnabled).flatMap((slot) => {
+      const { id, declaration } = slot;
+      const { events, schedules } = declaration.manifest ?? {};
+      return [...(events?.handles ?? []), ...(schedules ?? [])].map(({ handler }) => `${id}/${handler}`);
+    }),
+  );
+}
+
+function handlersIn(slot: Slot, topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[] {
+  const { manifest } = slot.declaration;
+  if (manifest === null || !isEnabled(slot)) return [];
+  const names = new Set(manifest.events.handles.filter((each) => each.topic === topic).map(({ handler }) => handler));
+  if (topic === 'schedule.due' && manifest.schedules.length > 0) {
+    const due = payload as DurableTopicMap['schedule.due'];
+    if (due.extensionId === slot.id) for (const { name, handler } of manifest.schedules) if (name === due.name) names.add(handler);
+  }
+  return [...names].map((name) => `${slot.id}/${name}`);
+}
+
+export function isEnabled({ config }: Slot): boolean {
+  return config.enabled;
+}

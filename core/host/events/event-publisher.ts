@@ -1,0 +1,43 @@
+import { PithError } from '../../contract/errors.ts';
+import { DURABLE_TOPICS } from '../../contract/events.ts';
+import type { DurableTopic, Events, PublishOptions, Topic, TopicMap } from '../../contract/index.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import type { HostParts } from '../host-parts.ts';
+import { runOutside } from '../stray-errors.ts';
+
+/** What only the kernel says: people's words and answers. */
+const KERNEL_ONLY: ReadonlySet<string> = new Set<DurableTopic>(['user.message', 'approval.requested', 'approval.answered']);
+
+/** `publish` as one extension may use it: durable topics only those that its manifest declares. Secrets are taken out. */
+export function eventPublisher(parts: HostParts, declaration: Declaration): Events['publish'] {
+  const durable = new Set<string>(DURABLE_TOPICS);
+  const declared = new Set(declaration.manifest?.events.publishes);
+  const publish = (topic: Topic, payload: TopicMap[Topic], options?: PublishOptions): unknown => {
+    const { events } = parts.options;
+    const clean = parts.secrets.redactJson(payload);
+    if (!durable.has(topic)) return runOutside(() => (events.publish as (...values: unknown[]) => void)(topic, clean));
+    const refused = refusal(declaration, declared, topic);
+    if (refused) return Promise.reject(refused);
+    return runOutside(() => events.publish(topic as 'notify', clean as TopicMap['notify'], options));
+  };
+  return publish as Events['publish'];
+}
+
+function refusal({ id, file }: Declaration, declared: ReadonlySet<string>, topic: string): PithError | null {
+  if (KERNEL_ONLY.has(topic)) {
+    return new PithError('not_allowed', `'${id}' publishes '${topic}', which only the kernel does`, {
+      where: file,
+      cure: 'publish another topic',
+    });
+  }
+  if (declared.has(topic)) return null;
+  return new PithError(
+    'not_declared',
+    `'${id}' publishes '${topic}', which its manifest does not declare${didYouMean(topic, [...declared])}`,
+    {
+      where: file,
+      cure: `add ${topic} to 'events.publishes'`,
+    },
+  );
+}
