@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { TurnEvent } from '../../contract/index.ts';
 import { createEvents } from '../../events/bus.ts';
+import { createJournal } from '../../events/journal.ts';
 import { createListenerFailures } from '../../events/listener-failures.ts';
 import { createDatabase } from '../../storage/extension-database.ts';
 import { createKeyValue } from '../../storage/key-value.ts';
@@ -18,6 +19,10 @@ export async function openTrial(options: ProbeOptions, declaration: Declaration,
   const trial = unprivileged(declaration);
   let store: Store | undefined;
   const open = (): Store => (store ??= openStore(path.join(dataDirectory, 'pith.db'), clock));
+  const events = createEvents({
+    ...createListenerFailures(),
+    journal: () => createJournal({ store: open(), clock, handlers: () => [], written: (written) => events.announce(written) }),
+  });
   const host = await ExtensionHost.create({
     sandbox: options.sandbox,
     dataDirectory,
@@ -27,7 +32,7 @@ export async function openTrial(options: ProbeOptions, declaration: Declaration,
     watched: [],
     index: openIndex(path.join(dataDirectory, 'index.json')),
     clock,
-    events: createEvents(createListenerFailures()),
+    events,
     env: {},
     keyValue: (extensionId) => createKeyValue(open(), extensionId),
     database: (extensionId) => createDatabase(open(), extensionId),
