@@ -52,12 +52,19 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
   const { dataDirectory, permissions, project, visible } = places;
   const state = path.dirname(dataDirectory);
   const given = (file: string): string => (file.startsWith('~/') ? path.join(os.homedir(), file.slice(2)) : path.resolve(project, file));
+  const open = [...withoutHome(project), ...visible];
+  // A link inside of what is open stays a link there; it needs only what it leads to.
+  const bind = (how: '--ro-bind-try' | '--bind-try', file: string): readonly Mount[] =>
+    ways(file).flatMap((at) =>
+      at !== real(file) && open.some((folder) => isBelow(at, folder)) ? [] : [{ at, args: [how, real(file), at] }],
+    );
   const mounts: Mount[] = [
-    ...[...withoutHome(project), ...visible, ...packagesAbove(project)].map((file) => mount('--ro-bind-try', file)),
-    ...permissions.read.map((file) => mount('--ro-bind-try', given(file))),
-    ...permissions.write.map((file) => mount('--bind-try', given(file))),
-    { at: state, args: ['--size', `${STATE_BYTES}`, '--tmpfs', state] },
-    mount('--bind', dataDirectory),
+    ...open.flatMap((file) => bind('--ro-bind-try', file)),
+    ...packagesAbove(project).flatMap((file) => bind('--ro-bind-try', file)),
+    ...permissions.read.flatMap((file) => bind('--ro-bind-try', given(file))),
+    ...permissions.write.flatMap((file) => bind('--bind-try', given(file))),
+    ...ways(state).map((at): Mount => ({ at, args: ['--size', `${STATE_BYTES}`, '--tmpfs', at] })),
+    ...ways(dataDirectory).map((at): Mount => ({ at, args: ['--bind', dataDirectory, at] })),
   ];
   // A folder before what lies in it; of two for the same place the later one holds.
   mounts.sort((a, b) => a.at.split(path.sep).length - b.at.split(path.sep).length);
@@ -65,19 +72,19 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     ...namespaces(permissions.network),
     ...system(),
     ...mounts.flatMap(({ args }) => args),
-    ...['--remount-ro', state],
+    ...ways(state).flatMap((at) => ['--remount-ro', at]),
     ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--chdir', dataDirectory],
     ...command(argv),
   ];
 }
 
-/** Packages that lie outside of a folder and are found from it: in folders above, or behind a link. */
+/** The folders of packages that are found from a folder: in it, and in folders above. */
 export function packagesAbove(folder: string): readonly string[] {
   const found: string[] = [];
   for (let at = folder; ; at = path.dirname(at)) {
     const packages = path.join(at, 'node_modules');
-    if (existsSync(packages)) found.push(packages, realpathSync(packages));
+    if (existsSync(packages)) found.push(packages);
     if (at === path.dirname(at)) return found;
   }
 }
@@ -90,8 +97,21 @@ interface Mount {
 const STATE_BYTES = 1024 * 1024;
 const TEMPORARY_BYTES = 64 * 1024 * 1024;
 
-function mount(how: '--ro-bind-try' | '--bind-try' | '--bind', file: string): Mount {
-  return { at: file, args: [how, file, file] };
+/** The paths by which a place is known: as it was given, and without links. */
+function ways(file: string): readonly string[] {
+  return [...new Set([file, real(file)])];
+}
+
+function real(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file; // not there: it is left out, or made later
+  }
+}
+
+function isBelow(file: string, folder: string): boolean {
+  return file.startsWith(`${folder}${path.sep}`);
 }
 
 /** A sandbox that stands in the home folder itself does not open all of it. */

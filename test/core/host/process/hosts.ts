@@ -57,20 +57,26 @@ const say = (value) => socket.write(JSON.stringify(value) + '\\n');
 `;
 
 /** The first line that a host says, as a value. */
-export function firstWord(host: HostProcess): Promise<unknown> {
+export function firstWord(host: HostProcess, lines: readonly string[] = []): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let text = '';
     host.socket.on('data', (chunk: Buffer) => {
       text += chunk.toString();
       if (text.includes('\n')) resolve(JSON.parse(text.slice(0, text.indexOf('\n'))));
     });
-    void host.ended.then(({ message }) => reject(new Error(`${message} before it said anything`)));
+    void host.ended.then(({ message }) => reject(new Error(`${message} before it said anything; it printed: ${lines.join('\n')}`)));
   });
 }
 
 export function isAlive(pid: number): boolean {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', `${pid}`], { encoding: 'utf8' });
   return stdout.trim() !== '' && !stdout.trim().startsWith('Z');
+}
+
+/** Whether a process with this word among its arguments runs. */
+export function runs(word: string): boolean {
+  const { stdout } = spawnSync('ps', ['-eo', 'stat=,args='], { encoding: 'utf8' });
+  return stdout.split('\n').some((line) => !line.startsWith('Z') && line.split(/\s+/u).includes(word));
 }
 
 /** Waits until it holds; rejects after `ms`. */

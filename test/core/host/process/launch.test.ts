@@ -14,7 +14,7 @@ it('K10 a process has nothing of the environment but path, zone and language, an
     env: { PATH: process.env['PATH'], TZ: 'UTC', HOME: '/somewhere', NODE_OPTIONS: '--inspect', OPENAI_API_KEY: 'sk' },
     memoryMb: 400,
   });
-  const { env, cwd, argv } = (await firstWord(host)) as { env: Record<string, string>; cwd: string; argv: string[] };
+  const { env, cwd, argv } = (await firstWord(host, folder.lines)) as { env: Record<string, string>; cwd: string; argv: string[] };
   host.kill({ code: 'stopped', message: 'enough' });
   delete process.env['PITH_TEST_SECRET'];
   expect(Object.keys(env).sort()).toEqual(['PATH', 'PITH_HOST', 'TZ']);
@@ -75,13 +75,13 @@ it.runIf(isLinux)('K10 nothing that a process started is left when it ends: of i
     say([start({}), start({ detached: true }), start({ detached: true, env: { PATH: process.env.PATH } })]);
   `;
   const killed = await folder.launch(code);
-  const pids = (await firstWord(killed)) as number[];
+  const pids = (await firstWord(killed, folder.lines)) as number[];
   killed.kill({ code: 'stopped', message: 'enough' });
   await killed.ended;
   expect(pids.filter(isAlive)).toEqual([]);
 
   const exited = await folder.launch(`${code}; setTimeout(() => process.exit(0), 600);`);
-  const left = (await firstWord(exited)) as number[];
+  const left = (await firstWord(exited, folder.lines)) as number[];
   await exited.ended;
   await until(() => !left.some(isAlive));
 });

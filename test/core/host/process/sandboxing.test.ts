@@ -1,0 +1,111 @@
+import { createServer } from 'node:http';
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { probeSandboxing } from '../../../../core/host/process/sandboxing.ts';
+import { firstWord, hostFolder, isAlive, runs, until, type HostFolder } from './hosts.ts';
+
+const sandboxing = await probeSandboxing();
+const why = sandboxing.available ? '' : ` (skipped: ${sandboxing.why})`;
+
+describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
+  let folder: HostFolder;
+  let outside: string;
+  beforeEach(async () => {
+    folder = await hostFolder();
+    outside = await mkdtemp(path.join(os.tmpdir(), 'pith-outside-'));
+    await writeFile(path.join(outside, 'secret.txt'), 'secret');
+    await mkdir(path.join(folder.data, 'other'));
+    await writeFile(path.join(folder.data, 'other', 'state.json'), 'other');
+    await writeFile(path.join(folder.data, 'pith.db'), 'threads');
+    await writeFile(path.join(folder.project, 'notes.md'), 'notes');
+  });
+  afterEach(async () => {
+    await folder.remove();
+    await rm(outside, { recursive: true, force: true });
+  });
+
+  /** What each action gave: its value, or the code of its error. */
+  async function tried(actions: Readonly<Record<string, string>>, permissions = {}): Promise<Record<string, unknown>> {
+    const attempts = Object.entries(actions).map(([name, code]) => `[${JSON.stringify(name)}, async () => ${code}]`);
+    const host = await folder.launch(
+      `const results = {};
+      for (const [name, run] of [${attempts.join(',')}]) {
+        try { results[name] = (await run()) ?? 'done'; } catch (error) { results[name] = error.cause?.code ?? error.code ?? error.message; }
+      }
+      say(results);`,
+      { sandboxing, permissions: { network: false, read: [], write: [], ...permissions } },
+    );
+    const results = await firstWord(host, folder.lines);
+    host.kill({ code: 'stopped', message: 'enough' });
+    await host.ended;
+    return results as Record<string, unknown>;
+  }
+  const read = (file: string): string => `fs.readFileSync(${JSON.stringify(file)}, 'utf8')`;
+  const write = (file: string): string => `fs.writeFileSync(${JSON.stringify(file)}, 'written')`;
+
+  it('K10 sees the project read-only, its own data folder, and nothing else', async () => {
+    const results = await tried({
+      project: read(path.join(folder.project, 'notes.md')),
+      projectWrite: write(path.join(folder.project, 'notes.md')),
+      extensionWrite: write(path.join(folder.sandbox, 'extensions', 'mine', 'new.ts')),
+      own: write(path.join(folder.data, 'mine', 'state.json')),
+      others: read(path.join(folder.data, 'other', 'state.json')),
+      threads: read(path.join(folder.data, 'pith.db')),
+      beside: write(path.join(folder.data, 'pith.db')),
+      outside: read(path.join(outside, 'secret.txt')),
+      home: `fs.readdirSync(${JSON.stringify(os.homedir())}).length`,
+      shadow: read('/etc/shadow'),
+      temporary: write('/tmp/mine.txt'),
+      processes: `fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name)).length < 5`,
+    });
+    expect(results).toEqual({
+      project: 'notes',
+      projectWrite: 'EROFS',
+      extensionWrite: 'EROFS',
+      own: 'done',
+      others: 'ENOENT',
+      threads: 'ENOENT',
+      beside: 'EROFS',
+      outside: 'ENOENT',
+      home: 'ENOENT',
+      shadow: 'ENOENT',
+      temporary: 'done',
+      processes: true,
+    });
+  });
+
+  it('K10 other paths are open as its permissions say', async () => {
+    const inside = path.join(folder.project, 'out');
+    await mkdir(inside);
+    const results = await tried(
+      { read: read(path.join(outside, 'secret.txt')), written: write(path.join(outside, 'b.txt')), out: write(path.join(inside, 'a.txt')) },
+      { read: [outside], write: ['out', 'missing'] },
+    );
+    expect(results).toEqual({ read: 'secret', written: 'EROFS', out: 'done' });
+  });
+
+  it('K10 the network is open only to those that ask for it', async () => {
+    const server = createServer((_, response) => response.end('here')).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const fetched = { fetched: `(await fetch('http://127.0.0.1:${(server.address() as AddressInfo).port}')).text()` };
+    expect(await tried(fetched)).toEqual({ fetched: 'ECONNREFUSED' });
+    expect(await tried(fetched, { network: true })).toEqual({ fetched: 'here' });
+    server.close();
+    server.closeAllConnections();
+  });
+
+  it('K10 says how it ended, and nothing that it started is left', async () => {
+    const abort = await folder.launch('process.abort()', { sandboxing });
+    expect(await abort.ended).toMatchObject({ message: 'its process was ended by the signal SIGABRT' });
+    const host = await folder.launch(`spawn('sleep', ['61.5'], { detached: true, stdio: 'ignore', env: {} }); say('started');`, {
+      sandboxing,
+    });
+    await firstWord(host, folder.lines);
+    host.kill({ code: 'stopped', message: 'enough' });
+    await host.ended;
+    await until(() => !isAlive(host.pid) && !runs('61.5'));
+  });
+});
