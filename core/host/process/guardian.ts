@@ -9,7 +9,8 @@ export const KERNEL_MARK = randomBytes(12).toString('hex');
 const SCRIPT = `
 cat >/dev/null
 for round in 1 2 3 4 5; do
-  found=$(grep -lsF "$1=$2" /proc/[0-9]*/environ) || exit 0
+  found=$(grep -lsF "$1=$2" /proc/[0-9]*/environ)
+  [ -n "$found" ] || exit 0
   for file in $found; do pid=\${file#/proc/}; kill -9 "\${pid%/environ}"; done
   sleep 0.2
 done`;

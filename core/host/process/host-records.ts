@@ -1,18 +1,18 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { HOST_VARIABLE, killHost, killRemains } from './process-end.ts';
-import { hasVariable, processEntry } from './process-table.ts';
+import { killHost, killRemains } from './process-end.ts';
+import { processEntry } from './process-table.ts';
 
 /**
  * Notes that this process started `pid`, so that a later start can end it should it outlive us. An empty file whose name says
  * all: nothing can be half written. Returns what takes the note back.
  */
-export function recordHost(dataDirectory: string, pid: number): () => void {
+export function recordHost(dataDirectory: string, pid: number, marker: string): () => void {
   const host = processEntry(pid);
   const kernel = processEntry(process.pid);
   if (!host || !kernel) return () => undefined;
   const folder = folderOf(dataDirectory);
-  const file = path.join(folder, [kernel.pid, kernel.startTime, host.pid, host.startTime].join('.'));
+  const file = path.join(folder, [kernel.pid, kernel.startTime, host.pid, host.startTime, marker].join('.'));
   try {
     mkdirSync(folder, { recursive: true });
     writeFileSync(file, '');
@@ -22,19 +22,24 @@ export function recordHost(dataDirectory: string, pid: number): () => void {
   return () => rmSync(file, { force: true });
 }
 
-/** Ends recorded hosts whose kernel is gone, and forgets them. A pid that belongs to another process by now is left alone. Returns those that it ended. */
-export function endOrphans(dataDirectory: string): readonly number[] {
+/**
+ * Ends recorded hosts whose kernel is gone, with what they started, and forgets them. A pid that belongs to another process by
+ * now is left alone. Returns how many there were.
+ */
+export function endOrphans(dataDirectory: string): number {
   const folder = folderOf(dataDirectory);
-  return names(folder).flatMap((name) => {
-    const [kernelPid, kernelStart, pid, start] = name.split('.');
-    if (start !== undefined && processEntry(Number(kernelPid))?.startTime === kernelStart) return [];
+  let ended = 0;
+  for (const name of names(folder)) {
+    const [kernelPid, kernelStart, pid, start, marker] = name.split('.');
+    if (marker !== undefined && processEntry(Number(kernelPid))?.startTime === kernelStart) continue;
     rmSync(path.join(folder, name), { force: true });
+    if (marker === undefined) continue;
     const host = Number(pid);
-    if (start === undefined || processEntry(host)?.startTime !== start || !hasVariable(host, HOST_VARIABLE, '*')) return [];
-    killHost(host);
-    killRemains(host, '');
-    return [host];
-  });
+    const isSame = processEntry(host)?.startTime === start;
+    if (isSame) killHost(host);
+    ended += (isSame ? 1 : 0) + killRemains(marker, isSame ? host : null);
+  }
+  return ended;
 }
 
 function folderOf(dataDirectory: string): string {

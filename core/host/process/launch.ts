@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import type { Manifest } from '../../contract/index.ts';
@@ -100,7 +100,7 @@ export function launchHost(spec: LaunchSpec): HostProcess {
 
   let forget = (): void => undefined;
   if (pid !== undefined) {
-    forget = recordHost(path.dirname(spec.dataDirectory), pid);
+    forget = recordHost(path.dirname(spec.dataDirectory), pid, marker);
     dieFirst(pid);
     watch = watchMemory(pid, memoryMb, systemClock(), (message) =>
       overLimit(message, `use less, or set extensions.${spec.extensionId}.memory_mb`),
@@ -128,7 +128,9 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): string[] {
       ...[spec.directory, spec.packageRoot, path.dirname(spec.entry), path.join(state, '.cache', 'bundles')],
       ...packagesAbove(spec.packageRoot),
     ];
-    const places = { dataDirectory: spec.dataDirectory, visible, project, permissions: spec.permissions };
+    const ownData = path.join(spec.packageRoot, 'sandbox', 'data');
+    const hidden = existsSync(ownData) && ownData !== state ? [ownData] : [];
+    const places = { dataDirectory: spec.dataDirectory, visible, project, hidden, permissions: spec.permissions };
     return [spec.sandboxing.program, ...sandboxArguments(places, { ...environmentOf(spec), [HOST_VARIABLE]: marker }, argv)];
   }
   // Where the system can, it ends the process with the thread that started it, whatever ended that.
@@ -167,5 +169,5 @@ const SWEEP_PAUSE_MS = 25;
 /** Ends what a host left behind, until nothing is left. */
 async function sweep(pid: number, marker: string, seen: ReadonlyMap<number, string>): Promise<void> {
   for (const [each, startTime] of seen) killSame(each, startTime);
-  for (let round = 0; round < SWEEPS && killRemains(pid, marker) > 0; round += 1) await systemClock().sleep(SWEEP_PAUSE_MS);
+  for (let round = 0; round < SWEEPS && killRemains(marker, pid) > 0; round += 1) await systemClock().sleep(SWEEP_PAUSE_MS);
 }

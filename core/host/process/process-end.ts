@@ -11,13 +11,13 @@ export function killHost(pid: number): void {
   for (const each of family) kill(each);
 }
 
-/** Sends SIGKILL to whatever is left of a host that has ended. Returns how many there were. */
-export function killRemains(pid: number, marker: string): number {
+/** Sends SIGKILL to whatever is left of a host: what carries its mark, or is of its group. Returns how many there were. */
+export function killRemains(marker: string, group: number | null): number {
   const left = allProcesses().filter(
-    (entry) => entry.group === pid || entry.session === pid || hasVariable(entry.pid, HOST_VARIABLE, marker),
+    (entry) => entry.group === group || entry.session === group || hasVariable(entry.pid, HOST_VARIABLE, marker),
   );
-  for (const entry of left) {
-    for (const each of familyOf(entry.pid)) kill(each);
+  for (const { pid } of left) {
+    for (const each of familyOf(pid)) kill(each);
   }
   return left.length;
 }

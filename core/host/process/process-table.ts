@@ -44,11 +44,9 @@ export function residentBytes(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + Number(/^VmRSS:\s*(\d+)/mu.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024, 0);
 }
 
-/** Whether a process was started with `NAME=value`, or below one that was. A value that ends in `*` stands for all that begin so. */
+/** Whether a process was started with `NAME=value`, or below one that was. */
 export function hasVariable(pid: number, name: string, value: string): boolean {
-  const open = value.endsWith('*');
-  const wanted = `\0${name}=${open ? value.slice(0, -1) : `${value}\0`}`;
-  return `\0${read(`/proc/${pid}/environ`)}`.includes(wanted);
+  return `\0${read(`/proc/${pid}/environ`)}`.includes(`\0${name}=${value}\0`);
 }
 
 function read(file: string): string {

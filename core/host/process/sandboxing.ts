@@ -21,6 +21,8 @@ export interface SandboxPlaces {
   /** Seen, not written: folders and files. What is missing is left out. */
   readonly visible: readonly string[];
   readonly project: string;
+  /** Folders in what is visible of which nothing is seen. */
+  readonly hidden: readonly string[];
   readonly permissions: Manifest['permissions'];
 }
 
@@ -49,8 +51,8 @@ async function probe(): Promise<Sandboxing> {
 
 /** The arguments of bubblewrap in front of a program: what it sees, and what it may write. */
 export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Record<string, string>>, argv: readonly string[]): string[] {
-  const { dataDirectory, permissions, project, visible } = places;
-  const state = path.dirname(dataDirectory);
+  const { dataDirectory, hidden, permissions, project, visible } = places;
+  const covered = [path.dirname(dataDirectory), ...hidden].flatMap(ways);
   const given = (file: string): string => (file.startsWith('~/') ? path.join(os.homedir(), file.slice(2)) : path.resolve(project, file));
   const open = [...withoutHome(project), ...visible];
   // A link inside of what is open stays a link there; it needs only what it leads to.
@@ -63,7 +65,7 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     ...packagesAbove(project).flatMap((file) => bind('--ro-bind-try', file)),
     ...permissions.read.flatMap((file) => bind('--ro-bind-try', given(file))),
     ...permissions.write.flatMap((file) => bind('--bind-try', given(file))),
-    ...ways(state).map((at): Mount => ({ at, args: ['--size', `${STATE_BYTES}`, '--tmpfs', at] })),
+    ...covered.map((at): Mount => ({ at, args: ['--size', `${STATE_BYTES}`, '--tmpfs', at] })),
     ...ways(dataDirectory).map((at): Mount => ({ at, args: ['--bind', dataDirectory, at] })),
   ];
   // A folder before what lies in it; of two for the same place the later one holds.
@@ -72,7 +74,7 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     ...namespaces(permissions.network),
     ...system(),
     ...mounts.flatMap(({ args }) => args),
-    ...ways(state).flatMap((at) => ['--remount-ro', at]),
+    ...covered.flatMap((at) => ['--remount-ro', at]),
     ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--chdir', dataDirectory],
     ...command(argv),

@@ -10,6 +10,8 @@ export interface HostFolder {
   readonly sandbox: string;
   readonly data: string;
   readonly lines: string[];
+  /** What can be told in JSON of how a process with this code is started. */
+  spec(code: string): Promise<Omit<LaunchSpec, 'output'>>;
   launch(code: string, spec?: Partial<LaunchSpec>): Promise<HostProcess>;
   remove(): Promise<void>;
 }
@@ -23,27 +25,27 @@ export async function hostFolder(): Promise<HostFolder> {
   await mkdir(data);
   const lines: string[] = [];
   let count = 0;
+  async function spec(code: string): Promise<Omit<LaunchSpec, 'output'>> {
+    const entry = path.join(directory, `entry-${++count}.mjs`);
+    await writeFile(entry, `${PRELUDE}\n${code}`);
+    return {
+      extensionId: 'mine',
+      entry,
+      directory,
+      dataDirectory: path.join(data, 'mine'),
+      sandbox,
+      packageRoot: path.resolve('.'),
+      permissions: { network: false, read: [], write: [] },
+      env: { PATH: process.env['PATH'] },
+    };
+  }
   return {
     project,
     sandbox,
     data,
     lines,
-    async launch(code, spec = {}) {
-      const entry = path.join(directory, `entry-${++count}.mjs`);
-      await writeFile(entry, `${PRELUDE}\n${code}`);
-      return launchHost({
-        extensionId: 'mine',
-        entry,
-        directory,
-        dataDirectory: path.join(data, 'mine'),
-        sandbox,
-        packageRoot: path.resolve('.'),
-        permissions: { network: false, read: [], write: [] },
-        env: { PATH: process.env['PATH'] },
-        output: (line) => lines.push(line),
-        ...spec,
-      });
-    },
+    spec,
+    launch: async (code, more = {}) => launchHost({ ...(await spec(code)), output: (line) => lines.push(line), ...more }),
     remove: () => rm(project, { recursive: true, force: true, maxRetries: 3 }),
   };
 }

@@ -1,0 +1,76 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { build } from 'esbuild';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { endOrphans } from '../../../../core/host/process/host-records.ts';
+import { processEntry } from '../../../../core/host/process/process-table.ts';
+import { probeSandboxing } from '../../../../core/host/process/sandboxing.ts';
+import { hostFolder, isAlive, runs, until, type HostFolder } from './hosts.ts';
+
+const isLinux = process.platform === 'linux';
+const sandboxing = await probeSandboxing();
+let folder: HostFolder;
+beforeEach(async () => {
+  folder = await hostFolder();
+});
+afterEach(() => folder.remove());
+
+const DESCENDANTS = `
+  spawn('sleep', ['62.5'], { stdio: 'ignore' });
+  spawn('sleep', ['62.5'], { stdio: 'ignore', detached: true });
+  spawn('sh', ['-c', 'sleep 62.5 & sleep 62.5 & wait'], { stdio: 'ignore', detached: true });
+  say('started');
+  for (;;);
+`;
+
+/** A process that stands for the kernel, with one host that has descendants and never looks at its socket. */
+async function kernelWithHost(sandboxed: boolean): Promise<{ readonly kernel: ChildProcess; readonly host: number }> {
+  const program = path.join(folder.project, 'kernel.mjs');
+  const entryPoints = [path.resolve('test/core/host/process/fixtures/kernel.ts')];
+  await build({ entryPoints, outfile: program, bundle: true, format: 'esm', platform: 'node', target: 'node20', logLevel: 'silent' });
+  const spec = await folder.spec(DESCENDANTS);
+  const kernel = spawn(process.execPath, [program, JSON.stringify({ ...spec, sandboxed })], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let host = 0;
+  for await (const line of createInterface({ input: kernel.stdout })) {
+    if (line.includes('started')) break;
+    host = Number(line);
+  }
+  expect(isAlive(host) && runs('62.5')).toBe(true);
+  return { kernel, host };
+}
+
+it.runIf(isLinux).each([['without a sandbox', false], ...(sandboxing.available ? [['in bubblewrap', true] as const] : [])] as const)(
+  'K10 two seconds after kill -9 of the kernel no descendant is left: %s',
+  async (_, sandboxed) => {
+    const { kernel, host } = await kernelWithHost(sandboxed);
+    kernel.kill('SIGKILL');
+    await until(() => !isAlive(host) && !runs('62.5'), 2000);
+  },
+);
+
+it.runIf(isLinux)('K10 a start ends hosts that a killed kernel left, and never a process that has their pid by now', async () => {
+  const records = path.join(folder.data, '.cache', 'hosts');
+  const started = await folder.launch("spawn('sleep', ['63.5'], { stdio: 'ignore', detached: true }); for (;;);");
+  await until(() => runs('63.5'));
+  expect(endOrphans(folder.data)).toBe(0);
+  expect(isAlive(started.pid)).toBe(true);
+
+  const [own = ''] = readdirSync(records);
+  const [, kernelStart = '', pid = '', start = '', marker = ''] = own.split('.');
+  const dead = '4194305'; // above the highest pid that there is
+  const stranger = spawn('sleep', ['64.5'], { stdio: 'ignore' });
+  mkdirSync(records, { recursive: true });
+  writeFileSync(path.join(records, `${dead}.${kernelStart}.${pid}.${Number(start) + 1}.another-1`), '');
+  writeFileSync(path.join(records, `${dead}.${kernelStart}.${stranger.pid}.${processEntry(stranger.pid ?? 0)?.startTime}9.another-2`), '');
+  expect(endOrphans(folder.data)).toBe(0);
+  expect([started.pid, stranger.pid ?? 0].map(isAlive)).toEqual([true, true]);
+  stranger.kill();
+
+  writeFileSync(path.join(records, `${dead}.${kernelStart}.${pid}.${start}.${marker}`), '');
+  expect(endOrphans(folder.data)).toBeGreaterThan(0);
+  await started.ended;
+  await until(() => !isAlive(started.pid) && !runs('63.5'));
+  expect(readdirSync(records)).toEqual([]);
+});
