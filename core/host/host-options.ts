@@ -3,6 +3,7 @@ import type { ExtensionState } from '../agents/ports.ts';
 import type { ExtensionConfig } from './settings/config-of.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import type { LogLevel } from './logger.ts';
+import type { Sandboxing } from './process/sandboxing.ts';
 
 /** Where descriptors survive a restart. A key covers sources and configuration. */
 export interface SurfaceIndex {
@@ -27,6 +28,8 @@ export interface HostOptions {
   readonly events: Events;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly logLevel?: LogLevel;
+  /** What can hold the processes of extensions; null when the settings want nothing to. Absent: null. */
+  sandboxing?(): Promise<Sandboxing | null>;
   /** Serialise every argument and result. */
   readonly wire?: boolean;
   /** Called on first use, so that an untouched store is never opened. */

@@ -13,6 +13,7 @@ import type { HostParts } from './host-parts.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { createLog, type Log } from './logger.ts';
 import { problemOf } from './problem.ts';
+import { endOrphans } from './process/host-records.ts';
 import { Refresh } from './reload/refresh.ts';
 import { createSecrets } from './secrets.ts';
 import type { Slot } from './lifecycle/slot.ts';
@@ -44,6 +45,8 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     clock,
     redact: secrets.redact,
   });
+  const orphans = endOrphans(dataDirectory);
+  if (orphans > 0) log.logger('host').warn('ended processes of extensions that a killed kernel left', { count: orphans });
   const failures = createFailures({ clock, events: options.events, logger: log.logger('host'), redact: secrets.redact });
   const owners = new Map<string, Owner>();
   const ours = new Set<string>();

@@ -42,7 +42,17 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
   return { options, index, ...loaded };
 }
 
-type OfTheSandbox = 'sandbox' | 'dataDirectory' | 'packageRoot' | 'discover' | 'configOf' | 'watched' | 'index' | 'env' | 'logLevel';
+type OfTheSandbox =
+  | 'sandbox'
+  | 'dataDirectory'
+  | 'packageRoot'
+  | 'discover'
+  | 'configOf'
+  | 'watched'
+  | 'index'
+  | 'env'
+  | 'logLevel'
+  | 'sandboxing';
 
 /** What a host over this sandbox is made of, whoever makes it. */
 export function hostOptionsOf({ options, index, settings, discovery }: SandboxReading): Pick<HostOptions, OfTheSandbox> {
@@ -63,6 +73,7 @@ export function hostOptionsOf({ options, index, settings, discovery }: SandboxRe
     index,
     env: options.env,
     logLevel: logLevelOf(options.env['PITH_LOG']),
+    sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : (await import('./process/sandboxing.ts')).probeSandboxing()),
   };
 }
 

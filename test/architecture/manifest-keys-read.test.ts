@@ -5,10 +5,6 @@ import { filesBelow, read, withoutComments } from './repository.ts';
 /** Keys that are checked and shown, and that nothing acts on yet. A key leaves this list with its first reader. */
 const WAITING: ReadonlyMap<string, string> = new Map([
   ['schedules[].cron', 'read when schedules are planned'],
-  ['permissions', 'granted with processes of their own'],
-  ['permissions.network', 'as permissions'],
-  ['permissions.read', 'as permissions'],
-  ['permissions.write', 'as permissions'],
   ['isolation', 'asked for here and granted in the settings; acted on with processes of their own'],
   ['setup_instructions', 'printed by the set-up command when that comes'],
 ]);
@@ -51,7 +47,7 @@ describe('manifest keys', () => {
   });
 
   it('a key that waits is waiting: take it off the list with its first reader', () => {
-    const acted = ['setup_instructions', 'permissions'].filter((name) => new RegExp(`manifest[!?]?\\.${name}\\b`).test(SOURCES));
+    const acted = ['setup_instructions'].filter((name) => new RegExp(`manifest[!?]?\\.${name}\\b`).test(SOURCES));
     expect(acted).toEqual([]);
   });
 });
