@@ -1,6 +1,7 @@
 import type { LanguageModelV3Message } from '@ai-sdk/provider';
 import type { AgentSpec } from './agent.ts';
 import type { JsonValue } from './json.ts';
+import type { Retain } from './tool.ts';
 
 /** A message as models take it and threads keep it: plain JSON. */
 export type Message = LanguageModelV3Message;
@@ -80,6 +81,8 @@ export type TurnEvent =
       readonly metadata?: JsonValue;
       /** The tool's own one line for a terminal, where it has one. */
       readonly line?: string;
+      /** What the tool asked compaction to keep. */
+      readonly retain?: Retain;
     }
   | {
       readonly type: 'approval-request';

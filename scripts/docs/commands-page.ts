@@ -9,12 +9,17 @@ import { chatCommand } from '../../sandbox/extensions/cli_channel/chat-command.t
 import { localCommands } from '../../sandbox/extensions/cli_channel/local-commands.ts';
 import { Terminals } from '../../sandbox/extensions/cli_channel/terminals.ts';
 import skillCommands from '../../sandbox/extensions/skill_registry/commands.ts';
+import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';
 
 type Described = CommandShape & Pick<Command, 'description' | 'slash'>;
 
 /** Every command, from the definitions that the command line itself uses. */
 export async function commandsPage(root: string): Promise<string> {
-  const extensions: readonly Described[] = [chatCommand({} as ExtensionContext, new Terminals()), ...skillCommands({} as CommandContext)];
+  const extensions: readonly Described[] = [
+    chatCommand({} as ExtensionContext, new Terminals()),
+    ...skillCommands({} as CommandContext),
+    ...taskCommands({} as ExtensionContext, {} as never),
+  ];
   await expectAll(root, extensions);
   const line = [...CORE_COMMANDS.filter(({ only }) => only !== 'chat'), ...extensions].sort(byPath);
   const local = localCommands({ conversation: {} as never, found: [], all: async () => [], leave: () => undefined });

@@ -154,7 +154,8 @@ async function resultEvent(turn: RunningTurn, { callId: id, name, extensionId, t
   const line = extensionId === '' ? undefined : await turn.deps.extensions.presentTool(extensionId, tool, result);
   const outcome = result.ok ? { output: result.output } : { error: result.error };
   const { title, metadata } = result;
-  return { type: 'tool-result', id, name, ok: result.ok, at: turn.deps.clock.now(), ...outcome, title, metadata, line };
+  const retain = result.ok ? result.retain : undefined;
+  return { type: 'tool-result', id, name, ok: result.ok, at: turn.deps.clock.now(), ...outcome, title, metadata, line, retain };
 }
 
 /** null when the text is no JSON object. Models write nothing at all for a tool without arguments. */

@@ -1,0 +1,56 @@
+import type { Events } from 'pith';
+import { threadOf, type Task } from './task.ts';
+import type { Announcement, TaskStore } from './task-store.ts';
+import { cut } from './view.ts';
+
+/**
+ * Tells of each change of state: `task.changed` for programs, `notify` for the person who submitted the task. What was told is
+ * marked afterwards, so that a killed process leaves nothing untold; it may tell twice.
+ */
+export class Announcer {
+  #running: Promise<void> | undefined;
+
+  constructor(
+    private readonly store: TaskStore,
+    private readonly events: Events,
+  ) {}
+
+  announce(): Promise<void> {
+    this.#running ??= this.#announceAll().finally(() => (this.#running = undefined));
+    return this.#running;
+  }
+
+  async #announceAll(): Promise<void> {
+    for (let changes = this.store.unannounced(); changes.length > 0; changes = this.store.unannounced()) {
+      for (const change of changes) await this.#tell(change);
+    }
+  }
+
+  async #tell({ seq, state, note, task }: Announcement): Promise<void> {
+    const { id, goal, submitter } = task;
+    const { threadId, userId, person } = submitter;
+    const options = { key: threadOf(id) };
+    const text = person && task.state === state ? noticeOf(task) : null;
+    await Promise.all([
+      this.events.publish('task.changed', { v: 1, taskId: id, state, goal, threadId, note }, options),
+      ...(text === null ? [] : [this.events.publish('notify', { v: 1, text, kind: 'task', target: null, threadId, userId }, options)]),
+      this.store.announced(seq),
+    ]);
+  }
+}
+
+const SHOWN = 1_000;
+
+/** What a person wants to know without asking: how it ended, or that it waits for them. */
+function noticeOf(task: Task): string | null {
+  const { id, goal, state, result, error, note } = task;
+  const about = `Task ${id} (${cut(goal, 60)})`;
+  if (state === 'done') return `${about} is done: ${cut(result ?? '', SHOWN)}`;
+  if (state === 'failed')
+    return `${about} has failed: ${error?.message ?? ''}; see: pith tasks show ${id}, try again: pith tasks retry ${id}`;
+  if (state === 'human_review') {
+    if (task.question === null) return `${about} waits: ${note ?? ''}`;
+    return `${about} asks: ${task.question}; answer: pith tasks review ${id} "<your answer>"`;
+  }
+  return null;
+}

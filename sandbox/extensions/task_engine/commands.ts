@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { captureCommand, CommandProvider, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
+import type { Desk } from './desk.ts';
+import { TASK_STATES, type Task, type TaskState } from './task.ts';
+import { listText, taskText } from './text.ts';
+import { changeJson, taskIdFor, taskJson } from './view.ts';
+
+const ID = { name: 'id', description: 'The task', required: true };
+const LOCAL_USER = 'local';
+const DEFAULT_LISTED = 20;
+
+type Ports = Pick<ExtensionContext, 'find' | 'clock'>;
+
+/** `pith tasks …` and `/tasks …`: what a person does with tasks. They write; whoever runs the engine sees it within half a second. */
+export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
+  const one = (
+    path: string,
+    description: string,
+    run: (task: Task, input: CommandInput, io: CommandIO) => Promise<void>,
+    more = {},
+  ): Command => ({
+    path,
+    description,
+    arguments: [ID],
+    ...more,
+    run: async (input, io) => run(await desk.find(String(input.arguments['id']), null), input, io),
+  });
+  const tell = (io: CommandIO, task: Task, text: string) => {
+    io.json(taskJson(task));
+    io.print(text);
+  };
+  return [
+    {
+      path: 'tasks list',
+      description: 'List the tasks, newest first',
+      options: [
+        { name: 'state', short: 's', type: 'string', description: `Only those that are ${TASK_STATES.join(', ')}` },
+        { name: 'limit', short: 'k', type: 'number', description: 'At most so many', default: DEFAULT_LISTED },
+      ],
+      async run({ options }, io) {
+        const tasks = await desk.list(Math.max(1, Number(options['limit'])), stateOf(options['state']), null);
+        io.json(tasks.map(taskJson));
+        io.print(listText(tasks, ports.clock.now(), io));
+      },
+    },
+    one('tasks show', 'Show one task: its state, progress and result', async (task, _input, io) => {
+      const changes = desk.store.changes(task.id);
+      const subtasks = desk.store.subtasks(task.id);
+      io.json({ ...taskJson(task), subtasks: subtasks.map(({ id }) => id), history: changes.map(changeJson) });
+      io.print(taskText(task, subtasks, changes));
+    }),
+    {
+      path: 'tasks submit',
+      description: 'Submit a task; it is worked on while a chat or `pith serve` runs',
+      arguments: [{ name: 'goal', description: 'What is to be reached', required: true, variadic: true }],
+      options: [
+        { name: 'agent', short: 'a', type: 'string', description: 'The agent that works on it (default: the default agent)' },
+        { name: 'priority', type: 'number', description: 'Higher is worked on first', default: 0 },
+        { name: 'after', type: 'string', multiple: true, description: 'A task that must be done before' },
+        { name: 'max-steps', type: 'number', description: 'Model steps at most' },
+      ],
+      async run({ arguments: { goal }, options }, io, signal) {
+        const session = io.session;
+        const agentId = String(options['agent'] ?? session?.agentId ?? (await defaultAgent(ports, signal)));
+        const wanted = {
+          id: taskIdFor(randomUUID()),
+          goal: (goal as readonly string[]).join(' '),
+          agentId,
+          priority: whole('priority', options['priority']),
+          after: (options['after'] ?? []) as readonly string[],
+          maxSteps: options['max-steps'] === undefined ? undefined : whole('max-steps', options['max-steps'], 1),
+        };
+        const by = { userId: LOCAL_USER, channelId: 'cli', threadId: session?.threadId ?? null, agent: null, parent: null, tools: null };
+        const [task] = (await desk.submit([wanted], by)) as readonly [Task];
+        const where = session === undefined ? ' It is worked on while a chat or `pith serve` runs.' : '';
+        tell(io, task, `Task ${task.id} is ${task.state}.${where} See: pith tasks show ${task.id}`);
+      },
+    },
+    one('tasks cancel', 'Cancel a task and its subtasks', async (task, _input, io) => {
+      tell(io, await desk.cancel(task, 'cancelled by a person'), `Task ${task.id} is cancelled.`);
+    }),
+    one('tasks retry', 'Try a failed or cancelled task again', async (task, _input, io) => {
+      const again = await desk.retry(task);
+      tell(io, again, `Task ${task.id} is ${again.state}.`);
+    }),
+    one(
+      'tasks review',
+      'Answer a task that waits for a person',
+      async (task, input, io) => {
+        const words = (input.arguments['answer'] ?? []) as readonly string[];
+        const answer = words.length > 0 ? words.join(' ') : task.question === null ? null : await io.ask(task.question);
+        if (answer === null || answer.trim() === '')
+          throw new PithError(
+            'usage',
+            `task ${task.id} ${task.question === null ? `is ${task.state} and asks nothing` : `asks: ${task.question}`}`,
+            {
+              cure: `write: pith tasks review ${task.id} "<your answer>"`,
+            },
+          );
+        const after = await desk.review(task, answer);
+        tell(io, after, `Task ${task.id} goes on.`);
+      },
+      { arguments: [ID, { name: 'answer', description: 'What you answer (default: you are asked)', variadic: true }] },
+    ),
+  ];
+}
+
+function stateOf(value: unknown): TaskState | null {
+  if (value === undefined) return null;
+  const state = TASK_STATES.find((each) => each === value);
+  if (state) return state;
+  throw new PithError('usage', `wrong use of --state: there is no state '${String(value)}'`, {
+    cure: `use one of ${TASK_STATES.join(', ')}`,
+  });
+}
+
+function whole(name: string, value: unknown, least = -100): number {
+  const number = Number(value);
+  if (Number.isInteger(number) && number >= least && number <= 1000) return number;
+  throw new PithError('usage', `wrong use of --${name}: it must be a whole number from ${least} to 1000`);
+}
+
+async function defaultAgent(ports: Ports, signal: AbortSignal): Promise<string> {
+  for (const provider of ports.find(CommandProvider)) {
+    if (provider.extensionId !== 'kernel') continue;
+    const { values } = await captureCommand(provider, 'agents list', {}, signal);
+    const agents = (values[0] ?? []) as readonly { readonly id?: unknown; readonly default?: unknown }[];
+    const chosen = agents.find((agent) => agent.default === true);
+    if (typeof chosen?.id === 'string') return chosen.id;
+  }
+  throw new PithError('agent_unknown', 'there is no default agent', { cure: 'name one with --agent' });
+}

@@ -1,0 +1,91 @@
+import { didYouMean, PithError, type AgentsApi, type AgentSpec, type Clock } from 'pith';
+import type { Engine } from './engine.ts';
+import { hasEnded, type Task } from './task.ts';
+import type { TaskStore } from './task-store.ts';
+import type { TaskEvent } from './transitions.ts';
+import { submit, type Submitter, type Wanted } from './submission.ts';
+
+export interface DeskPorts {
+  readonly store: TaskStore;
+  readonly engine: Engine;
+  readonly agents: Pick<AgentsApi, 'list'>;
+  readonly clock: Clock;
+  readonly maxOpen: number;
+}
+
+/** What people and agents may do with tasks, the same from a tool, a slash command and the command line. Throws `PithError`. */
+export class Desk {
+  constructor(private readonly ports: DeskPorts) {}
+
+  get store(): TaskStore {
+    return this.ports.store;
+  }
+
+  async submit(wanted: readonly Wanted[], by: Submitter): Promise<readonly Task[]> {
+    const agents: readonly AgentSpec[] = await this.ports.agents.list();
+    const tasks = await submit(this.ports, wanted, by, agents);
+    await this.ports.engine.settle();
+    return tasks;
+  }
+
+  /** Newest first. */
+  async list(limit: number, state: Task['state'] | null, userId: string | null): Promise<readonly Task[]> {
+    await this.store.ready();
+    const tasks = this.store.list(userId === null ? limit : 1000, state);
+    return tasks.filter(({ submitter }) => userId === null || submitter.userId === userId).slice(0, limit);
+  }
+
+  /** Throws `task_unknown`, also for tasks of another user. */
+  async find(id: string, userId: string | null): Promise<Task> {
+    await this.store.ready();
+    const task = this.store.load(id);
+    if (task && (userId === null || task.submitter.userId === userId)) return task;
+    throw new PithError('task_unknown', `there is no task '${id}'${didYouMean(id, this.store.ids())}`, { cure: 'see: pith tasks list' });
+  }
+
+  /** Takes its subtasks with it; what waits for it is cancelled too. */
+  async cancel(task: Task, why: string): Promise<Task> {
+    if (hasEnded(task)) throw refused(task, 'it has ended', 'there is nothing to cancel');
+    return this.change(task, { type: 'cancelled', why });
+  }
+
+  /** Also those that were cancelled because they waited for it. */
+  async retry(task: Task): Promise<Task> {
+    if (task.state === 'done') throw refused(task, 'it is done', 'submit a new task');
+    if (!hasEnded(task) && task.state !== 'retry_scheduled') throw refused(task, `it is ${task.state}`, 'wait, or cancel it first');
+    const again = await this.store.write((tasks) => {
+      const waits = task.after.some((id) => tasks.load(id)?.state !== 'done');
+      const after = tasks.change(task.id, { type: 'retried', blocked: waits });
+      const revive = (id: string) => {
+        for (const waiting of this.store.waitingFor(id)) {
+          if (waiting.state !== 'cancelled' || waiting.error?.code !== 'dependency_failed') continue;
+          tasks.change(waiting.id, { type: 'retried', blocked: true });
+          revive(waiting.id);
+        }
+      };
+      revive(task.id);
+      return after;
+    });
+    await this.ports.engine.settle();
+    return again ?? (await this.find(task.id, null));
+  }
+
+  /** A person's answer to what the worker asked. */
+  async review(task: Task, answer: string): Promise<Task> {
+    if (task.state !== 'human_review') throw refused(task, `it is ${task.state} and asks nothing`, 'see: pith tasks list');
+    if (task.question === null) throw refused(task, 'a tool call waits for approval, not for an answer', 'see: pith approvals list');
+    return this.change(task, { type: 'reviewed', answer });
+  }
+
+  async change(task: Task, event: TaskEvent): Promise<Task> {
+    const after = await this.store.write((tasks) => tasks.change(task.id, event));
+    await this.ports.engine.settle();
+    if (after) return after;
+    const now = await this.find(task.id, null);
+    throw refused(now, `it is ${now.state} by now`, `see: pith tasks show ${now.id}`);
+  }
+}
+
+function refused({ id }: Task, why: string, cure: string): PithError {
+  return new PithError('task_state', `task ${id}: ${why}`, { cure });
+}

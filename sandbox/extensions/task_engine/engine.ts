@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { messageOf, type Clock, type Logger } from 'pith';
+import type { Announcer } from './announcer.ts';
+import { releaseWaiting } from './release.ts';
+import type { TaskStore } from './task-store.ts';
+import { workOn, type WorkerPorts } from './worker.ts';
+
+export interface EnginePorts extends WorkerPorts {
+  readonly store: TaskStore;
+  readonly announcer: Announcer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly maxConcurrent: number;
+}
+
+/** Short, so that after `kill -9` a task goes on soon; longer than the event loop is ever blocked. */
+const LEASE_MS = 3_000;
+/** How soon other processes' changes are seen. What this process changes is seen at once. */
+const POLL_MS = 500;
+
+interface Worker {
+  readonly taskId: string;
+  readonly claim: string;
+  readonly lost: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** Works on the tasks of a sandbox. Each claim is one write with its condition, so that any number of processes may run one. */
+export class Engine {
+  readonly #owner = `${process.pid}-${randomBytes(6).toString('hex')}`;
+  readonly #workers = new Set<Worker>();
+  #claims = 0;
+  #renewAt = 0;
+  #woken = false;
+  #resume: () => void = () => undefined;
+
+  constructor(private readonly ports: EnginePorts) {}
+
+  /** Until `signal` aborts; then the workers are interrupted, and their tasks given back. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { store, announcer } = this.ports;
+    await store.ready();
+    const stop = new AbortController();
+    try {
+      while (!signal.aborted) {
+        this.#dropLost();
+        await this.#renew();
+        await releaseWaiting(store);
+        await this.#claim(stop.signal);
+        await announcer.announce();
+        await this.#pause(signal);
+      }
+    } finally {
+      stop.abort();
+      await Promise.all([...this.#workers].map(({ ended }) => ended));
+    }
+  }
+
+  /** Something has changed in this process: look at once. */
+  wake(): void {
+    this.#woken = true;
+    this.#resume();
+  }
+
+  /** Moves on what waited, and tells of what has changed. For processes in which the engine may not run. */
+  async settle(): Promise<void> {
+    await releaseWaiting(this.ports.store);
+    await this.ports.announcer.announce();
+    this.wake();
+  }
+
+  async #claim(stop: AbortSignal): Promise<void> {
+    const { store, maxConcurrent } = this.ports;
+    while (this.#workers.size < maxConcurrent && store.hasClaimable()) {
+      const claim = `${this.#owner}-${(this.#claims += 1)}`;
+      const task = await store.write((tasks) => tasks.claim(claim, LEASE_MS, maxConcurrent));
+      if (task === null) return;
+      const lost = new AbortController();
+      const work = workOn(this.ports, task, { name: claim, stop, lost: lost.signal }).catch((error: unknown) =>
+        // The claim runs out, and the task is taken up again where it stands.
+        this.ports.logger.error(`task ${task.id} was left for now`, { error: messageOf(error) }),
+      );
+      const worker: Worker = { taskId: task.id, claim, lost, ended: work.finally(() => this.#left(worker)) };
+      this.#workers.add(worker);
+    }
+  }
+
+  #left(worker: Worker): void {
+    this.#workers.delete(worker);
+    this.wake();
+  }
+
+  /** A task that was cancelled, or taken by another process after this one was held up. */
+  #dropLost(): void {
+    for (const { taskId, claim, lost } of this.#workers) if (!this.ports.store.holds(taskId, claim)) lost.abort();
+  }
+
+  async #renew(): Promise<void> {
+    const { store, clock } = this.ports;
+    if (this.#workers.size === 0 || clock.now() < this.#renewAt) return;
+    await store.write((tasks) => {
+      for (const { taskId, claim } of this.#workers) tasks.renew(taskId, claim, LEASE_MS);
+    });
+    this.#renewAt = clock.now() + LEASE_MS / 3;
+  }
+
+  async #pause(signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        cancel();
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const cancel = this.ports.clock.after(POLL_MS, done);
+      signal.addEventListener('abort', done, { once: true });
+      this.#resume = done;
+      if (this.#woken || signal.aborted) done();
+    });
+    this.#woken = false;
+  }
+}

@@ -1,0 +1,52 @@
+import type { Command, CommandProvider, ExtensionContext, ServiceProvider, Tool, ToolProvider, TopicMap } from 'pith';
+import { Announcer } from './announcer.ts';
+import { taskCommands } from './commands.ts';
+import { config, type Config } from './config.ts';
+import { Desk } from './desk.ts';
+import { Engine } from './engine.ts';
+import { taskOfThread } from './task.ts';
+import { TaskStore } from './task-store.ts';
+import { taskTools } from './tools.ts';
+import { workerTools } from './worker-tools.ts';
+
+/** Tasks: long work that agents do in the background, in steps that survive a crash. */
+export default class TaskEngine implements ToolProvider, ServiceProvider, CommandProvider {
+  static readonly config = config;
+
+  readonly #context: ExtensionContext<Config>;
+  readonly #store: TaskStore;
+  readonly #engine: Engine;
+  readonly #desk: Desk;
+
+  constructor(context: ExtensionContext<Config>) {
+    const { database, clock, events, agents, logger, id: extensionId } = context;
+    const { max_concurrent: maxConcurrent, max_open: maxOpen } = context.config;
+    this.#context = context;
+    const store = new TaskStore(database, clock);
+    const announcer = new Announcer(store, events);
+    const engine = new Engine({ store, announcer, clock, agents, logger, extensionId, maxConcurrent });
+    this.#store = store;
+    this.#engine = engine;
+    this.#desk = new Desk({ store, engine, agents, clock, maxOpen });
+  }
+
+  getTools(): readonly Tool[] {
+    return [...taskTools(this.#desk), ...workerTools(this.#desk)];
+  }
+
+  getCommands(): readonly Command[] {
+    return taskCommands(this.#context, this.#desk);
+  }
+
+  runBackground(signal: AbortSignal): Promise<void> {
+    return this.#engine.run(signal);
+  }
+
+  /** Handles `approval.answered`: a task whose turn waited for it goes on. */
+  async approvalAnswered({ threadId }: TopicMap['approval.answered']): Promise<void> {
+    const taskId = taskOfThread(threadId);
+    if (taskId === null) return;
+    await this.#store.write((tasks) => tasks.change(taskId, { type: 'approval_answered' }));
+    await this.#engine.settle();
+  }
+}

@@ -1,0 +1,143 @@
+import { defineTool, PithError, toolError, toolResult, z, type JsonValue, type Tool, type ToolResult } from 'pith';
+import type { Desk } from './desk.ts';
+import { submitterOf, workedOn } from './submission.ts';
+import { TASK_STATES, threadOf, type Task } from './task.ts';
+import { briefJson, changeJson, cut, taskIdFor, taskJson } from './view.ts';
+
+export const taskId = z.string().trim().min(1).describe('The id of a task, as submit_task gave it.');
+const goal = z
+  .string()
+  .trim()
+  .min(1)
+  .max(20_000)
+  .describe('What is to be reached, with all that the worker must know: it sees nothing of this conversation.');
+const agentId = z
+  .string()
+  .trim()
+  .min(1)
+  .optional()
+  .describe('The agent that works on it; default: yourself. One of those you may delegate to.');
+const maxSteps = z.int().min(1).max(1000).optional().describe('Model steps at most; reaching them fails the task.');
+const SHOWN = 100;
+const WORKED_ON =
+  'Worked on while a chat or `pith serve` is open; otherwise it waits. The person is told when it ends: do not wait for it.';
+const SUBTASKS = 'When you have submitted all subtasks, end your turn: you are continued with their results.';
+
+/** Submitting and seeing tasks. */
+export function taskTools(desk: Desk): readonly Tool[] {
+  return [
+    defineTool({
+      name: 'submit_task',
+      description:
+        'Hand long work to an agent that does it in the background, survives restarts and reports when it ends. Within a task it makes a subtask.',
+      input: z.object({
+        goal,
+        agent_id: agentId,
+        priority: z.int().min(-100).max(100).optional().describe('Higher is worked on first; default 0.'),
+        after: z.array(taskId).max(50).optional().describe('Tasks that must be done before; their results are passed on.'),
+        max_steps: maxSteps,
+      }),
+      effect: 'idempotent', // the id comes from the call
+      execute: (input, call) =>
+        answer(async () => {
+          const by = submitterOf(desk.store, call.turn);
+          const wanted = {
+            id: taskIdFor(call.idempotencyKey),
+            goal: input.goal,
+            agentId: input.agent_id ?? call.turn.agent.id,
+            priority: input.priority,
+            after: input.after,
+            maxSteps: input.max_steps,
+          };
+          const [task] = await desk.submit([wanted], by);
+          return submitted([task as Task], by.parent !== null);
+        }),
+    }),
+    defineTool({
+      name: 'submit_chain',
+      description:
+        'Hand over several steps that are worked on one after the other; each is given the result of the one before. A failure stops the rest.',
+      input: z.object({
+        steps: z
+          .array(z.object({ goal, agent_id: agentId, max_steps: maxSteps }))
+          .min(2)
+          .max(20),
+        priority: z.int().min(-100).max(100).optional(),
+      }),
+      effect: 'idempotent',
+      execute: ({ steps, priority }, call) =>
+        answer(async () => {
+          const by = submitterOf(desk.store, call.turn);
+          const ids = steps.map((_, index) => taskIdFor(`${call.idempotencyKey}/${index}`));
+          const wanted = steps.map((step, index) => ({
+            id: ids[index] as string,
+            goal: step.goal,
+            agentId: step.agent_id ?? call.turn.agent.id,
+            priority,
+            after: ids.slice(Math.max(0, index - 1), index),
+            maxSteps: step.max_steps,
+            chain: ids[0] as string,
+          }));
+          return submitted(await desk.submit(wanted, by), by.parent !== null);
+        }),
+    }),
+    defineTool({
+      name: 'get_task_status',
+      description: 'The state, progress and result of one task.',
+      input: z.object({ task_id: taskId }),
+      effect: 'read',
+      execute: ({ task_id }, { turn }) =>
+        answer(async () => {
+          const task = await desk.find(task_id, turn.userId);
+          const subtasks = desk.store.subtasks(task.id).map(briefJson);
+          return { ...taskJson(task), subtasks, history: desk.store.changes(task.id).slice(-SHOWN).map(changeJson) };
+        }),
+    }),
+    defineTool({
+      name: 'list_tasks',
+      description: 'Tasks, newest first, with their states.',
+      input: z.object({ state: z.enum(TASK_STATES).optional(), limit: z.int().min(1).max(SHOWN).default(20) }),
+      effect: 'read',
+      execute: ({ state, limit }, { turn }) =>
+        answer(async () => ({ tasks: (await desk.list(limit, state ?? null, turn.userId)).map(briefJson) })),
+    }),
+    defineTool({
+      name: 'cancel_task',
+      description: 'Stop a task and its subtasks. What waits for it is cancelled too.',
+      input: z.object({ task_id: taskId, reason: z.string().trim().max(500).default('') }),
+      effect: 'idempotent',
+      execute: ({ task_id, reason }, { turn }) =>
+        answer(async () => {
+          const task = await desk.find(task_id, turn.userId);
+          const worker = workedOn(desk.store, turn);
+          if (worker !== null && !isBelow(desk, task, worker.id))
+            return toolError('not_allowed', `task ${task.id} is no subtask of ${worker.id}; a worker cancels its own subtasks only`);
+          if (task.state === 'cancelled') return briefJson(task);
+          return briefJson(await desk.cancel(task, `cancelled by '${turn.agent.id}'${reason === '' ? '' : `: ${reason}`}`));
+        }),
+    }),
+  ];
+}
+
+/** What a tool answers; a refusal is told to the model, with its cure. */
+export async function answer(work: () => Promise<JsonValue | ToolResult>): Promise<JsonValue | ToolResult> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof PithError)) throw error;
+    return toolError(error.code, `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}`);
+  }
+}
+
+function submitted(tasks: readonly Task[], within: boolean): ToolResult {
+  const [first] = tasks as readonly [Task, ...Task[]];
+  const ids = tasks.map(({ id }) => id);
+  const output = tasks.length === 1 ? { task_id: first.id, state: first.state } : { chain: first.id, task_ids: ids };
+  const title = `Submitted ${tasks.length === 1 ? `task ${first.id}` : `a chain of ${tasks.length} tasks`}: ${cut(first.goal, 60)}`;
+  return toolResult({ ...output, note: within ? SUBTASKS : WORKED_ON }, { title, metadata: { tasks: ids, thread: threadOf(first.id) } });
+}
+
+function isBelow(desk: Desk, task: Task, above: string): boolean {
+  for (let each: Task | null = task; each?.parent; each = desk.store.load(each.parent)) if (each.parent === above) return true;
+  return false;
+}

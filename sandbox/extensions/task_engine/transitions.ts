@@ -1,0 +1,150 @@
+import type { TurnEndReason } from 'pith';
+import { answerMessage, goneOnMessage, retriedMessage, subtasksMessage } from './messages.ts';
+import { hasEnded, type Task, type TaskState } from './task.ts';
+
+/** How a turn of the worker ended. */
+export interface TurnOutcome {
+  readonly reason: TurnEndReason;
+  readonly text: string;
+  readonly error?: { readonly code: string; readonly message: string };
+  /** It ended because all steps that it might take were taken. */
+  readonly outOfSteps: boolean;
+}
+
+export type SubtaskOutcome = Pick<Task, 'id' | 'goal' | 'state' | 'result' | 'error' | 'note'>;
+
+/** All that can happen to a task. */
+export type TaskEvent =
+  | { readonly type: 'unblocked' }
+  | { readonly type: 'abandoned'; readonly why: string }
+  | { readonly type: 'claimed' }
+  | { readonly type: 'progressed'; readonly steps: number; readonly retained: readonly string[] }
+  | { readonly type: 'review_requested'; readonly question: string }
+  | { readonly type: 'completed'; readonly result: string }
+  | {
+      readonly type: 'turn_ended';
+      readonly outcome: TurnOutcome;
+      readonly openSubtasks: number;
+      readonly endedSubtasks: readonly SubtaskOutcome[];
+    }
+  | { readonly type: 'interrupted' }
+  | { readonly type: 'subtasks_ended'; readonly endedSubtasks: readonly SubtaskOutcome[] }
+  | { readonly type: 'approval_answered' }
+  | { readonly type: 'reviewed'; readonly answer: string }
+  | { readonly type: 'cancelled'; readonly why: string }
+  | { readonly type: 'retried'; readonly blocked: boolean };
+
+export const MOST_ATTEMPTS = 5;
+const FIRST_WAIT_MS = 5_000;
+const LONGEST_WAIT_MS = 300_000;
+const BUSY_WAIT_MS = 1_000;
+
+/** Failures that another attempt cannot mend. */
+const LASTING = new Set(['agent_unknown', 'model_auth', 'model_unknown', 'model_context_too_long', 'usage']);
+
+/** 5 s · 2ⁿ, at most five minutes; `failures` counts from 1. */
+export function waitAfter(failures: number): number {
+  return Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS);
+}
+
+/** The task after an event; null where the event does not fit its state. Knows no clock. */
+export function advance(task: Task, event: TaskEvent): Task | null {
+  if (hasEnded(task)) return event.type === 'retried' && task.state !== 'done' ? retried(task, event.blocked) : null;
+  switch (event.type) {
+    case 'cancelled':
+      return to(task, 'cancelled', { note: event.why });
+    case 'abandoned':
+      return to(task, 'cancelled', { note: event.why, error: { code: 'dependency_failed', message: event.why } });
+    case 'unblocked':
+      return task.state === 'blocked' ? to(task, 'pending') : null;
+    case 'claimed':
+      return ['pending', 'retry_scheduled', 'running'].includes(task.state) ? to(task, 'running') : null;
+    case 'subtasks_ended':
+      return task.state === 'waiting_subtasks' ? nextTurn({ ...task, attempts: 0 }, subtasksMessage(task, event.endedSubtasks)) : null;
+    case 'reviewed':
+      return isAsked(task) ? nextTurn({ ...task, question: null, attempts: 0 }, answerMessage(task, event.answer)) : null;
+    case 'approval_answered':
+      if (task.state === 'human_review' && task.question === null) return to(task, 'pending'); // the same turn goes on
+      return task.state === 'running' ? { ...task, approvalAnswered: true } : null;
+    case 'retried':
+      return task.state === 'retry_scheduled' ? to(task, 'pending') : null;
+    default:
+      return task.state === 'running' ? whileRunning(task, event) : null;
+  }
+}
+
+type RunningEvent = Extract<TaskEvent, { type: 'progressed' | 'review_requested' | 'completed' | 'turn_ended' | 'interrupted' }>;
+
+function whileRunning(task: Task, event: RunningEvent): Task | null {
+  switch (event.type) {
+    case 'progressed': {
+      const retained = [...new Set([...task.retained, ...event.retained])];
+      return { ...task, steps: task.stepsBefore + event.steps, retained };
+    }
+    case 'review_requested':
+      return { ...task, question: event.question };
+    case 'completed':
+      return { ...task, completed: event.result };
+    case 'interrupted':
+      return to(task, 'pending', { note: 'Pith was stopped' }); // its turn is continued
+    case 'turn_ended':
+      return turnEnded(task, event);
+  }
+}
+
+function turnEnded(task: Task, { outcome, openSubtasks, endedSubtasks }: Extract<TaskEvent, { type: 'turn_ended' }>): Task {
+  const { reason, text, error } = outcome;
+  if (reason === 'awaiting_approval') {
+    if (task.approvalAnswered) return to(task, 'pending');
+    return to(task, 'human_review', { note: 'a tool call waits for approval: see pith approvals list' });
+  }
+  if (task.completed !== null) return to(task, 'done', { result: task.completed });
+  if (task.question !== null) return to(task, 'human_review', { note: task.question });
+  if (reason === 'limit')
+    return failed(task, isOutOfSteps(task, outcome) ? 'step_limit' : 'limit_reached', error?.message ?? 'a limit was reached');
+  if (reason === 'aborted') return to(task, 'pending', { note: 'its turn was stopped' });
+  if (reason === 'error') return afterError(task, error ?? { code: 'internal', message: 'the turn failed without a reason' });
+  if (openSubtasks > 0) return to(task, 'waiting_subtasks', { note: `waits for ${openSubtasks} subtask${openSubtasks === 1 ? '' : 's'}` });
+  if (endedSubtasks.length > 0) return nextTurn({ ...task, attempts: 0 }, subtasksMessage(task, endedSubtasks));
+  return to(task, 'done', { result: text });
+}
+
+/** A turn that is heard again after a crash says only that a limit was reached. */
+function isOutOfSteps({ maxSteps, steps }: Task, { outOfSteps }: TurnOutcome): boolean {
+  return outOfSteps || (maxSteps !== null && steps >= maxSteps);
+}
+
+/** Another attempt continues the same turn: what it has done is not done again. */
+function afterError(task: Task, { code, message }: { readonly code: string; readonly message: string }): Task {
+  // Somebody else works in the thread, for instance the one who answered an approval: that is no failure.
+  if (code === 'thread_busy') return to(task, 'retry_scheduled', { waitMs: BUSY_WAIT_MS, note: message });
+  const failures = { ...task, attempts: task.attempts + 1 };
+  if (LASTING.has(code)) return failed(failures, code, message);
+  if (failures.attempts >= MOST_ATTEMPTS) return failed(failures, code, `${message} (${failures.attempts} attempts)`);
+  const next = code === 'interrupted' ? nextTurn(failures, goneOnMessage(task)) : failures;
+  return to(next, 'retry_scheduled', { waitMs: waitAfter(failures.attempts), note: message });
+}
+
+function retried(task: Task, blocked: boolean): Task {
+  const fresh = { ...task, steps: 0, error: null, completed: null, question: null, attempts: 0 };
+  const next = task.steps > 0 ? nextTurn(fresh, retriedMessage(task)) : { ...fresh, turn: task.turn + 1 };
+  return to(next, blocked ? 'blocked' : 'pending');
+}
+
+function isAsked({ state, question }: Task): boolean {
+  return state === 'human_review' && question !== null;
+}
+
+function failed(task: Task, code: string, message: string): Task {
+  return to(task, 'failed', { error: { code, message }, note: `${code}: ${message}` });
+}
+
+/** Another turn in the same thread, which has seen all that was done. */
+function nextTurn(task: Task, message: string): Task {
+  const turn = { ...task, turn: task.turn + 1, message, stepsBefore: task.steps };
+  return to(turn, 'pending');
+}
+
+function to(task: Task, state: TaskState, with_: Partial<Task> = {}): Task {
+  return { ...task, state, note: null, waitMs: null, approvalAnswered: false, ...with_ };
+}

@@ -1,0 +1,92 @@
+import type { AgentsApi, TurnEvent, TurnRequest } from 'pith';
+import { goalMessage } from './messages.ts';
+import { hasEnded, threadOf, type Task } from './task.ts';
+import type { TaskStore } from './task-store.ts';
+import type { TaskEvent, TurnOutcome } from './transitions.ts';
+
+export interface WorkerPorts {
+  readonly store: TaskStore;
+  readonly agents: AgentsApi;
+  /** The engine's own id, to keep workers from answering reviews. */
+  readonly extensionId: string;
+}
+
+/** The claim by which this process works on a task. `stop` aborts when the engine stops, `lost` when the claim is somebody else's. */
+export interface Claim {
+  readonly name: string;
+  readonly stop: AbortSignal;
+  readonly lost: AbortSignal;
+}
+
+/**
+ * One turn of a task: an ordinary turn of its agent in the task's own thread, under a key of its own, so that a process that
+ * takes over continues it, or hears its answer again when only the task's row was not written.
+ */
+export async function workOn(ports: WorkerPorts, task: Task, claim: Claim): Promise<void> {
+  const { store } = ports;
+  const outcome = await turnOf(ports, task, claim);
+  if (claim.lost.aborted) return; // what comes next is decided by whoever holds or ended the task
+  await store.write((tasks) => {
+    const event: TaskEvent = claim.stop.aborted && outcome.reason === 'aborted' ? { type: 'interrupted' } : ended(store, task.id, outcome);
+    tasks.change(task.id, event, claim.name);
+    if (event.type === 'turn_ended' && event.openSubtasks === 0) tasks.told(event.endedSubtasks.map(({ id }) => id));
+  });
+}
+
+async function turnOf(ports: WorkerPorts, task: Task, claim: Claim): Promise<TurnOutcome> {
+  if (task.maxSteps !== null && task.stepsBefore >= task.maxSteps)
+    return {
+      reason: 'limit',
+      text: '',
+      outOfSteps: true,
+      error: { code: 'limit_reached', message: `all ${task.maxSteps} steps are taken` },
+    };
+  let retained: readonly string[] = [];
+  for await (const event of ports.agents.run(requestFor(ports, task), AbortSignal.any([claim.stop, claim.lost]))) {
+    if (event.type === 'tool-result' && event.retain !== undefined) retained = [...retained, event.retain.key];
+    if (event.type === 'turn-end') return outcomeOf(event);
+    if (event.type !== 'step-end') continue;
+    // A checkpoint of what people see; the step itself is in the thread already.
+    const progress: TaskEvent = { type: 'progressed', steps: event.step + 1, retained };
+    await ports.store.write((tasks) => tasks.change(task.id, progress, claim.name));
+  }
+  return { reason: 'aborted', text: '', outOfSteps: false };
+}
+
+function requestFor({ store, extensionId }: WorkerPorts, task: Task): TurnRequest {
+  const { submitter, maxSteps, stepsBefore } = task;
+  return {
+    agent: task.agent,
+    input:
+      task.message ??
+      goalMessage(
+        task,
+        task.after.flatMap((id) => store.load(id) ?? []),
+      ),
+    threadId: threadOf(task.id),
+    key: `${task.id}/${task.turn}`,
+    channelId: submitter.channelId,
+    userId: submitter.userId,
+    policy: {
+      ...(task.tools === null ? {} : { allowTools: task.tools }),
+      denyTools: [`${extensionId}/respond_to_review`], // a person's
+      ...(maxSteps === null ? {} : { limits: { max_turns: maxSteps - stepsBefore } }),
+    },
+  };
+}
+
+function outcomeOf({ reason, text, error }: Extract<TurnEvent, { type: 'turn-end' }>): TurnOutcome {
+  // Only the message tells which limit it was; steps of delegated turns count as well, so that counting here would not do.
+  const outOfSteps = reason === 'limit' && /^stopped at max_turns\b/.test(error?.message ?? '');
+  return { reason, text, outOfSteps, ...(error === undefined ? {} : { error }) };
+}
+
+function ended(store: TaskStore, taskId: string, outcome: TurnOutcome): TaskEvent {
+  const subtasks = store.subtasks(taskId);
+  return {
+    type: 'turn_ended',
+    outcome,
+    openSubtasks: subtasks.filter((each) => !hasEnded(each)).length,
+    endedSubtasks: subtasks.filter((each) => hasEnded(each) && !each.told),
+  };
+}

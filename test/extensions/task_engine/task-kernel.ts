@@ -1,0 +1,114 @@
+import {
+  fakeClock,
+  recordEvents,
+  scriptedModel,
+  testKernel,
+  type FakeClock,
+  type ModelRequest,
+  type ScriptedReply,
+  type TestKernel,
+} from 'pith/testing';
+import { captureCommand, matchCommand, parseCommandInput, type JsonValue } from 'pith';
+import { expect } from 'vitest';
+
+const { signal } = new AbortController();
+
+export type Row = { readonly [key: string]: JsonValue };
+
+const agent = (id: string, more: string) => `id: ${id}\nversion: 1.0.0\nagent:\n  description: Does the ${id}'s work.\n${more}`;
+
+export const AGENTS = {
+  'agents/boss/manifest.yaml': agent('boss', '  uses_tools: [task_engine, kv]\n  delegates_to: [worker]\n'),
+  'agents/worker/manifest.yaml': agent('worker', '  uses_tools: [task_engine, kv]\n'),
+  'agents/stranger/manifest.yaml': agent('stranger', '  uses_tools: []\n'),
+};
+
+/** A kernel whose model answers by what it is asked, and whose time stands still until it is moved on. */
+export interface TaskKernel extends AsyncDisposable {
+  readonly test: TestKernel;
+  readonly clock: FakeClock;
+  readonly requests: readonly ModelRequest[];
+  readonly states: () => readonly string[];
+  tool(name: string, input: JsonValue, agentId?: string): Promise<Row>;
+  refusal(name: string, input: JsonValue, agentId?: string): Promise<{ readonly code: string; readonly message: string }>;
+  /** Runs `pith tasks …` as it is typed, and returns its JSON. */
+  command(...words: readonly string[]): Promise<Row>;
+  task(id: string): Promise<Row>;
+  /** Moves time on in small steps until the task is in this state. */
+  until(id: string, state: string): Promise<Row>;
+}
+
+/** The user's text of the last turn that a request shows. */
+export function lastUser({ messages }: ModelRequest): string {
+  const content = messages.findLast(({ role }) => role === 'user')?.content;
+  return Array.isArray(content) ? content.map((part) => ('text' in part ? part.text : '')).join('\n') : String(content ?? '');
+}
+
+/** How many results of tools stand after the user's text. */
+export function stepOf({ messages }: ModelRequest): number {
+  const from = messages.findLastIndex(({ role }) => role === 'user');
+  return messages.slice(from).filter(({ role }) => role === 'tool').length;
+}
+
+export async function taskKernel(
+  reply: (request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>,
+  options: { readonly files?: Readonly<Record<string, string>>; readonly start?: boolean; readonly sandbox?: string } = {},
+): Promise<TaskKernel> {
+  const clock = fakeClock();
+  const requests: ModelRequest[] = [];
+  const model = scriptedModel();
+  const next = (request: ModelRequest): ScriptedReply | Promise<ScriptedReply> => {
+    requests.push(request);
+    model.add(next);
+    return reply(request);
+  };
+  model.add(next);
+  const { sandbox } = options;
+  const test = await testKernel({
+    model: { ...model, expectFinished: () => undefined },
+    clock,
+    sandbox,
+    files: { ...AGENTS, ...options.files },
+  });
+  const recorded = recordEvents(test.kernel.events);
+  if (options.start !== false) await test.kernel.start();
+
+  const call = (name: string, input: JsonValue, agentId = 'boss') => test.kernel.callTool(agentId, name, input);
+  const tool = async (name: string, input: JsonValue, agentId?: string) => {
+    const result = await call(name, input, agentId);
+    if (!result.ok) throw new Error(`${name}: ${result.error.code}: ${result.error.message}`);
+    return result.output as Row;
+  };
+  const task = (id: string) => tool('get_task_status', { task_id: id });
+  return {
+    test,
+    clock,
+    requests,
+    states: () => recorded.of('task.changed').map(({ taskId, state }) => `${taskId} ${state}`),
+    tool,
+    async refusal(name, input, agentId) {
+      const result = await call(name, input, agentId);
+      if (result.ok) throw new Error(`${name} was not refused: ${JSON.stringify(result.output)}`);
+      return result.error;
+    },
+    async command(...words) {
+      const commands = await test.kernel.extensions.commandsOf('task_engine');
+      const { command, rest } = matchCommand(commands, words)!;
+      const { values } = await captureCommand({ getCommands: () => [command] }, command.path, parseCommandInput(command, rest), signal);
+      return values[0] as Row;
+    },
+    task,
+    async until(id, state) {
+      for (let round = 0; round < 400; round += 1) {
+        const now = await task(id);
+        if (now['state'] === state) return now;
+        await clock.advance(round < 100 ? 50 : 2_000);
+      }
+      expect.unreachable(`task ${id} is ${JSON.stringify(await task(id))}, not ${state}`);
+    },
+    async [Symbol.asyncDispose]() {
+      recorded.stop();
+      await test.stop();
+    },
+  };
+}

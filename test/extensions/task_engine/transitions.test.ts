@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { hasEnded, TASK_STATES, type Task } from '../../../sandbox/extensions/task_engine/task.ts';
+import {
+  advance,
+  MOST_ATTEMPTS,
+  waitAfter,
+  type TaskEvent,
+  type TurnOutcome,
+} from '../../../sandbox/extensions/task_engine/transitions.ts';
+import { newTask } from './task-values.ts';
+
+const outcome: fc.Arbitrary<TurnOutcome> = fc.record({
+  reason: fc.constantFrom('done', 'limit', 'aborted', 'error', 'awaiting_approval'),
+  text: fc.string(),
+  error: fc.record({
+    code: fc.constantFrom('model_unreachable', 'model_auth', 'thread_busy', 'interrupted', 'internal'),
+    message: fc.string(),
+  }),
+  outOfSteps: fc.boolean(),
+});
+const subtask = fc.record({
+  id: fc.string(),
+  goal: fc.string(),
+  state: fc.constantFrom('done' as const, 'failed' as const, 'cancelled' as const),
+  result: fc.option(fc.string()),
+  error: fc.constant(null),
+  note: fc.constant(null),
+});
+const event: fc.Arbitrary<TaskEvent> = fc.oneof(
+  fc.constantFrom<TaskEvent>(
+    { type: 'unblocked' },
+    { type: 'claimed' },
+    { type: 'interrupted' },
+    { type: 'approval_answered' },
+    { type: 'abandoned', why: 'x' },
+    { type: 'cancelled', why: 'x' },
+    { type: 'review_requested', question: 'which?' },
+    { type: 'reviewed', answer: 'that one' },
+    { type: 'completed', result: '42' },
+  ),
+  fc.boolean().map((blocked): TaskEvent => ({ type: 'retried', blocked })),
+  fc.record({ type: fc.constant('progressed' as const), steps: fc.nat(30), retained: fc.array(fc.string()) }),
+  fc.record({ type: fc.constant('subtasks_ended' as const), endedSubtasks: fc.array(subtask) }),
+  fc.record({ type: fc.constant('turn_ended' as const), outcome, openSubtasks: fc.nat(2), endedSubtasks: fc.array(subtask) }),
+);
+
+/** Plays events; those that do not fit are left out, as the store leaves them out. */
+function play(task: Task, events: readonly TaskEvent[], seen?: (before: Task, event: TaskEvent, after: Task) => void): Task {
+  let now = task;
+  for (const each of events) {
+    const after = advance(now, each);
+    if (after === null) continue;
+    seen?.(now, each, after);
+    now = after;
+  }
+  return now;
+}
+
+const turnEnded = (more: Partial<TurnOutcome>, open = 0): TaskEvent => ({
+  type: 'turn_ended',
+  outcome: { reason: 'done', text: 'the answer', outOfSteps: false, ...more },
+  openSubtasks: open,
+  endedSubtasks: [],
+});
+const claimed: TaskEvent = { type: 'claimed' };
+
+describe('the state machine of tasks', () => {
+  it('K91: whatever happens, a task stays in a known state, and an ended one moves only when a person retries it', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 40 }), (events) => {
+        const broken: string[] = [];
+        play(newTask(), events, (before, each, after) => {
+          if (!TASK_STATES.includes(after.state)) broken.push(`the state ${after.state}`);
+          if (hasEnded(before) && each.type !== 'retried') broken.push(`${each.type} moved what was ${before.state}`);
+          if (before.state === 'done') broken.push('what is done went on');
+          if (after.turn < before.turn || after.turn > before.turn + 1) broken.push(`turn ${before.turn} led to ${after.turn}`);
+        });
+        expect(broken).toEqual([]);
+      }),
+    );
+  });
+
+  it('K91: a new turn has a message, a wait has a time, an end has a result or a reason', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 40 }), (events) => {
+        const broken: string[] = [];
+        play(newTask(), events, (before, _each, after) => {
+          if (after.turn > before.turn && after.steps > 0 && !after.message?.includes(after.id)) broken.push('a turn without its task');
+          if ((after.waitMs !== null) !== (after.state === 'retry_scheduled')) broken.push(`${after.state} waits ${after.waitMs}`);
+          if (after.state === 'done' && after.result === null) broken.push('done without a result');
+          if (after.state === 'failed' && after.error === null) broken.push('failed without a reason');
+          if (after.state === 'human_review' && after.note === null) broken.push('a review without a question');
+        });
+        expect(broken).toEqual([]);
+      }),
+    );
+  });
+
+  it('K91: at most five attempts, each waiting twice as long, never more than five minutes', () => {
+    expect([1, 2, 3, 4].map(waitAfter)).toEqual([5_000, 10_000, 20_000, 40_000]);
+    expect(waitAfter(20)).toBe(300_000);
+    const failure = turnEnded({ reason: 'error', error: { code: 'model_unreachable', message: 'down' } });
+    const waits: (number | null)[] = [];
+    const end = play(
+      newTask(),
+      Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? claimed : failure)),
+      (_before, each, after) => void (each === failure && waits.push(after.waitMs)),
+    );
+    expect(end).toMatchObject({ state: 'failed', attempts: MOST_ATTEMPTS, turn: 0, error: { code: 'model_unreachable' } });
+    expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, null]);
+  });
+
+  it('K91: a failure that another attempt cannot mend is not tried again', () => {
+    const end = play(newTask(), [claimed, turnEnded({ reason: 'error', error: { code: 'agent_unknown', message: 'no' } })]);
+    expect(end).toMatchObject({ state: 'failed', error: { code: 'agent_unknown' } });
+  });
+
+  it('K91: reaching the steps is failed, not done', () => {
+    const end = play(newTask({ maxSteps: 3 }), [claimed, turnEnded({ reason: 'limit', text: 'so far', outOfSteps: true })]);
+    expect(end).toMatchObject({ state: 'failed', error: { code: 'step_limit' }, result: null });
+  });
+
+  it('K91: a turn that was stopped or failed is continued under its own key; one after a wait for others is a new one', () => {
+    expect(play(newTask(), [claimed, { type: 'interrupted' }])).toMatchObject({ state: 'pending', turn: 0 });
+    const waiting = play(newTask(), [claimed, turnEnded({}, 2)]);
+    expect(waiting).toMatchObject({ state: 'waiting_subtasks', turn: 0 });
+    const ended: TaskEvent = {
+      type: 'subtasks_ended',
+      endedSubtasks: [{ id: 'sub', goal: 'half', state: 'done', result: 'seven', error: null, note: null }],
+    };
+    expect(advance(waiting, ended)).toMatchObject({ state: 'pending', turn: 1, message: expect.stringContaining('seven') });
+  });
+
+  it('K91: an approval that is answered while the turn still ends is not lost', () => {
+    const early = play(newTask(), [claimed, { type: 'approval_answered' }, turnEnded({ reason: 'awaiting_approval' })]);
+    expect(early).toMatchObject({ state: 'pending', turn: 0 });
+    const late = play(newTask(), [claimed, turnEnded({ reason: 'awaiting_approval' })]);
+    expect(late.state).toBe('human_review');
+    expect(advance(late, { type: 'reviewed', answer: 'yes' })).toBeNull();
+    expect(advance(late, { type: 'approval_answered' })).toMatchObject({ state: 'pending', turn: 0 });
+  });
+
+  it('K90: what the worker gave to complete_task is the result, also when the turn then ends otherwise', () => {
+    const marked: TaskEvent = { type: 'completed', result: '42' };
+    for (const reason of ['done', 'limit', 'error'] as const)
+      expect(play(newTask(), [claimed, marked, turnEnded({ reason, text: 'bye' })])).toMatchObject({ state: 'done', result: '42' });
+    expect(play(newTask(), [claimed, turnEnded({ text: 'the text' })])).toMatchObject({ state: 'done', result: 'the text' });
+  });
+});
