@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import {
+  defineTool,
+  didYouMean,
+  isToolResult,
+  toolError,
+  toolResult,
+  z,
+  type AgentLimits,
+  type AgentSpec,
+  type ExtensionContext,
+  type Tool,
+  type TurnInfo,
+} from 'pith';
+import { grantedSkills, grantedTools } from './agent-rights.ts';
+import { LIFE_MS, MOST_MADE, type MadeAgents } from './made-agents.ts';
+
+const LONGEST_INSTRUCTIONS = 20_000;
+
+const limit = z.int().min(1).optional();
+const names = z.array(z.string().min(1)).max(100).default([]);
+
+const input = z.strictObject({
+  name: z.string().trim().min(1).max(60),
+  instructions: z.string().trim().min(1).max(LONGEST_INSTRUCTIONS).describe('Who it is and how it works.'),
+  description: z.string().trim().max(300).default('').describe('What it is for.'),
+  uses_tools: names.describe('Tools that you have yourself, by name, extension/tool or extension; "*" for all of them.'),
+  uses_skills: names.describe('Ids of skills that you can read; their text stands in its instructions.'),
+  model: z.string().min(1).optional().describe('An alias or provider/model; default yours.'),
+  limits: z
+    .strictObject({ max_turns: limit, max_tool_calls: limit, max_tokens: limit, time_budget_ms: limit })
+    .default({})
+    .describe('Never higher than yours.'),
+  keep: z.boolean().default(false).describe('True: until forget_agent; else for 30 minutes, in this conversation.'),
+});
+
+type Wanted = z.output<typeof input>;
+
+export function createAgentTools(context: ExtensionContext, made: MadeAgents): readonly Tool[] {
+  return [createAgent(context, made), forgetAgent(made)];
+}
+
+function createAgent(context: ExtensionContext, made: MadeAgents): Tool {
+  return defineTool({
+    name: 'create_agent',
+    description:
+      'Makes an agent of your own for delegate_task, where none of list_agents fits. It has at most your tools, skills and limits.',
+    input,
+    effect: 'idempotent', // its id comes from the call
+    async execute(wanted, { turn, idempotencyKey }) {
+      const tools = grantedTools(wanted.uses_tools, turn);
+      if (isToolResult(tools)) return tools;
+      const skills = await grantedSkills(wanted.uses_skills, turn, context);
+      if (isToolResult(skills)) return skills;
+      const spec = specOf(wanted, turn, tools, skills, idempotencyKey);
+      const problems = (await context.agents.check(spec)).filter(({ severity }) => severity === 'error');
+      if (problems.length > 0)
+        return toolError(
+          'agent_failed',
+          `the agent cannot run: ${problems.map(({ message, cure }) => (cure ? `${message}; ${cure}` : message)).join('; ')}`,
+        );
+      const expiresAt = wanted.keep ? null : context.clock.now() + LIFE_MS;
+      const by = { agent: turn.agent.id, user: turn.userId, thread: turn.threadId };
+      if (!(await made.add({ spec, by, expiresAt }, turn)))
+        return toolError('limit_reached', `'${turn.agent.id}' has made ${MOST_MADE} agents, which is the most; forget_agent makes room`);
+      const { id, usesTools, usesSkills, model, limits } = spec;
+      return toolResult(
+        {
+          agent_id: id,
+          tools: usesTools,
+          skills: usesSkills,
+          model,
+          limits: { ...limits },
+          expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+        },
+        { title: `Made ${id}` },
+      );
+    },
+  });
+}
+
+function forgetAgent(made: MadeAgents): Tool {
+  return defineTool({
+    name: 'forget_agent',
+    description: 'Removes an agent that you made with create_agent.',
+    input: z.object({ agent_id: z.string().min(1) }),
+    effect: 'idempotent',
+    async execute({ agent_id: id }, { turn }) {
+      const ids = (await made.of(turn)).map(({ spec }) => spec.id);
+      if (!ids.includes(id)) return toolError('agent_unknown', `'${turn.agent.id}' has made no agent '${id}'${didYouMean(id, ids)}`);
+      await made.forget(id);
+      return { agent_id: id, forgotten: true };
+    },
+  });
+}
+
+/** Whatever is not asked for is the creator's: values of other extensions' keys among it, so that the catalog is never wider. */
+function specOf(wanted: Wanted, { agent }: TurnInfo, usesTools: readonly string[], usesSkills: readonly string[], key: string): AgentSpec {
+  const slug = wanted.name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+    .slice(0, 40);
+  return {
+    id: `made_${slug === '' ? '' : `${slug}_`}${createHash('sha256').update(key).digest('hex').slice(0, 8)}`,
+    name: wanted.name,
+    description: wanted.description || `Made by '${agent.id}'`,
+    model: wanted.model ?? agent.model,
+    integrationMode: 'none',
+    instructions: wanted.instructions,
+    prompt: null,
+    promptFile: null,
+    usesTools,
+    usesSkills,
+    delegatesTo: [],
+    limits: shrunk(agent.limits, wanted.limits),
+    keys: agent.keys,
+    origin: null,
+  };
+}
+
+function shrunk(limits: AgentLimits, by: Wanted['limits']): AgentLimits {
+  const least = (key: keyof AgentLimits) => Math.min(limits[key], by[key] ?? Infinity);
+  return {
+    max_turns: least('max_turns'),
+    max_tool_calls: least('max_tool_calls'),
+    max_tokens: least('max_tokens'),
+    time_budget_ms: least('time_budget_ms'),
+  };
+}

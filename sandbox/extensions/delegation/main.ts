@@ -1,0 +1,19 @@
+import type { ExtensionContext, Tool, ToolProvider } from 'pith';
+import { createAgentTools } from './create-agent.ts';
+import { delegateTask } from './delegate-task.ts';
+import { listAgents } from './list-agents.ts';
+import { MadeAgents } from './made-agents.ts';
+
+/** Agents that call agents. */
+export default class Delegation implements ToolProvider {
+  readonly #context: ExtensionContext;
+
+  constructor(context: ExtensionContext) {
+    this.#context = context;
+  }
+
+  getTools(): readonly Tool[] {
+    const made = new MadeAgents(this.#context.kv, this.#context.clock);
+    return [listAgents(this.#context, made), delegateTask(this.#context, made), ...createAgentTools(this.#context, made)];
+  }
+}
