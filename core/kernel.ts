@@ -4,24 +4,20 @@ import path from 'node:path';
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
 import { createBoundSkills } from './agents/prompt/bound-skills.ts';
 import { compactByHand } from './agents/compaction/compact-by-hand.ts';
-import { preview, type PreviewRequest, type PromptPreview } from './agents/prompt/preview.ts';
+import { preview } from './agents/prompt/preview.ts';
 import { checkAgent } from './agents/registry/check-agent.ts';
 import { createAgentRegistry, type AgentRegistry } from './agents/registry/registry.ts';
 import { createToolCaller, type ToolCaller } from './agents/tools/tool-caller.ts';
-import type { OfferedTool } from './agents/tools/tools.ts';
 import { createTurns, runWhenReady, type TurnDependencies, type Turns } from './agents/turn/turn.ts';
-import type { Clock, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
-import { examine, type DoctorReport } from './doctor.ts';
+import type { TurnRequest } from './contract/index.ts';
+import { examine } from './doctor.ts';
 import { createEvents } from './events/bus.ts';
 import { createJournal, type Journal } from './events/journal.ts';
 import { messageSaid } from './threads/message-said.ts';
 import { createListenerFailures } from './events/listener-failures.ts';
-import type { KernelCommand } from './host/host-options.ts';
 import { ExtensionHost } from './host/host.ts';
-import type { ProbeReport } from './host/probe/report.ts';
 import { hostOptionsOf, readSandbox, type SandboxReading } from './host/sandbox-reading.ts';
 import { unknownNames } from './host/settings/unknown-names.ts';
-import type { Settings, SettingsInput } from './host/settings/settings.ts';
 import { createScope } from './host/lifecycle/scope.ts';
 import { systemClock } from './host/system-clock.ts';
 import { probePort } from './models/port.ts';
@@ -29,60 +25,14 @@ import { createRouter, type ModelRouter } from './models/router.ts';
 import { createDatabase } from './storage/extension-database.ts';
 import { createKeyValue } from './storage/key-value.ts';
 import { createLeases, createOwner } from './storage/leases.ts';
+import { createRestarts } from './restarts.ts';
+import type { Kernel, KernelOptions } from './kernel-surface.ts';
 import { openStore, type Store } from './storage/store.ts';
 import { createThreadQueue } from './threads/queue.ts';
 import { createThreads } from './threads/store.ts';
 import type { Threads } from './threads/thread.ts';
 
-export interface KernelOptions {
-  /** Absolute path. */
-  readonly sandbox: string;
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where `.pith/config.yaml` is looked for; null: nowhere. Default the user's home. */
-  readonly home?: string | null;
-  /** Settings above all files and the environment. */
-  readonly flags?: SettingsInput;
-  /** What relative paths of flags and environment are relative to; default: the process's. */
-  readonly workingDirectory?: string;
-  readonly clock?: Clock;
-  /** Serialise every argument and result of extensions. */
-  readonly wire?: boolean;
-  /** False: without the extensions, agents and skills that ship with Pith. */
-  readonly shipped?: boolean;
-  /** Replaces every model. */
-  readonly model?: { readonly model: LanguageModel; readonly contextWindow: number | null };
-  /** The kernel's own commands, offered to extensions beside those of extensions. */
-  commands?(kernel: Kernel): readonly KernelCommand[];
-}
-
-/** One sandbox, running. */
-export interface Kernel {
-  readonly sandbox: string;
-  readonly settings: Settings;
-  readonly events: Events;
-  readonly clock: Clock;
-  readonly threads: Threads;
-  readonly extensions: ExtensionHost;
-  readonly agents: AgentRegistry;
-  readonly router: ModelRouter;
-  /** The one way to run an agent. Never throws; the last event is `turn-end`. */
-  runTurn(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
-  /** What a turn would send, without sending or writing anything. */
-  preview(request: PreviewRequest): Promise<PromptPreview>;
-  toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
-  callTool(agentId: string, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
-  /** Shortens a thread now. Rejects `thread_unknown`. */
-  compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
-  doctor(): Promise<DoctorReport>;
-  /** Loads the extension in a folder for trial, apart from everything that runs. */
-  probe(directory: string, signal?: AbortSignal): Promise<ProbeReport>;
-  /** What is wrong in the settings and with what was found. Loads nothing. */
-  findings(): readonly Diagnostic[];
-  /** Starts services and watches the sandbox. */
-  start(): Promise<void>;
-  /** Releases everything, at most ten seconds. Once; never rejects. */
-  stop(): Promise<void>;
-}
+export type { Kernel, KernelOptions } from './kernel-surface.ts';
 
 /** How old the last look at the folders may be when a turn begins. */
 const TURN_REFRESH_MS = 1000;
@@ -239,6 +189,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     probe: async (directory, signal = new AbortController().signal) =>
       (await import('./host/probe/probe.ts')).probeExtension({ ...hostOptionsOf(reading), discovery: host.discovery }, directory, signal),
     findings,
+    restarts: createRestarts(),
     async start() {
       await host.startServices();
       await host.watch();

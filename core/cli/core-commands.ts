@@ -1,4 +1,5 @@
 import type { Command, CommandInput, CommandIO, CommandOption } from '../contract/protocols/command-provider.ts';
+import type { Boot, Target } from './boot.ts';
 import type { KernelPort } from './kernel-port.ts';
 
 /** Runs with a kernel that has loaded no code yet. */
@@ -13,8 +14,12 @@ interface Definition extends Omit<Command, 'run'> {
   readonly granted?: boolean;
 }
 
+/** Chooses itself what to boot. */
+export type BootRun = (boot: Boot, target: Target, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number>;
+
 export type CoreCommand =
   | (Definition & { readonly needs: 'kernel'; load(): Promise<KernelRun> })
+  | (Definition & { readonly needs: 'boot'; load(): Promise<BootRun> })
   | (Definition & { readonly needs: 'nothing'; load(): Promise<BareRun> });
 
 const AGENT: CommandOption = { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' };
@@ -149,6 +154,22 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Say what loaded, what failed and why, and what to do',
     needs: 'kernel',
     load: async () => (await import('./commands/doctor.ts')).runDoctor,
+  },
+  {
+    path: 'restart',
+    description: 'Start the kernel again, where something supervises it; the conversations go on',
+    arguments: [{ name: 'reason', description: 'Why', variadic: true }],
+    only: 'chat',
+    granted: true,
+    needs: 'kernel',
+    load: async () => (await import('./commands/restart.ts')).restartKernel,
+  },
+  {
+    path: 'serve',
+    description: 'Run the kernel and its services until Ctrl-C, and start it again when it crashes',
+    only: 'command line',
+    needs: 'boot',
+    load: async () => (await import('./serve/serve.ts')).serve,
   },
   {
     path: 'init',

@@ -1,14 +1,17 @@
-import type { Diagnostic, Events, JsonValue, ToolDescriptor, ToolResult, TurnEvent, TurnRequest } from '../contract/index.ts';
+import type { Diagnostic, Events, JsonValue, Logger, ToolDescriptor, ToolResult, TurnEvent, TurnRequest } from '../contract/index.ts';
 import type { AgentRegistry, AgentStatus } from '../agents/registry/registry.ts';
+import type { Discovery } from '../host/discovery/declaration.ts';
 import type { ExtensionStatus } from '../host/host-options.ts';
 import type { ProbeReport } from '../host/probe/report.ts';
+import type { Settings } from '../host/settings/settings.ts';
 import type { Choice } from '../models/choice.ts';
+import type { Restarts } from '../restarts.ts';
 import type { Threads } from '../threads/thread.ts';
 
 /** What the commands use of the kernel. `Kernel` has it all; tests may have less. */
 export interface KernelPort {
   readonly sandbox: string;
-  readonly settings: { readonly default_agent: string; readonly origins: Readonly<Record<string, string>> };
+  readonly settings: Pick<Settings, 'default_agent' | 'data_dir' | 'extensions' | 'origins'>;
   readonly events: Pick<Events, 'handle'>;
   readonly threads: Pick<Threads, 'list' | 'load'>;
   readonly extensions: ExtensionsOfKernel;
@@ -29,6 +32,8 @@ export interface KernelPort {
   doctor(): Promise<Doctor>;
   probe(directory: string, signal?: AbortSignal): Promise<ProbeReport>;
   findings(): readonly Diagnostic[];
+  /** What asks for a restart of this process, and who can give it. */
+  readonly restarts: Restarts;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -37,6 +42,8 @@ export interface ExtensionsOfKernel {
   list(): readonly ExtensionStatus[];
   show(extensionId: string): ExtensionStatus | null;
   reload(extensionId: string): Promise<ExtensionStatus>;
+  readonly discovery: Pick<Discovery, 'declarations'>;
+  logger(name: string): Logger;
 }
 
 /** DESIGN's shape of `agents prompt --json`. */

@@ -71,6 +71,7 @@ async function runCore(
 ): Promise<number> {
   const input = parseCommandInput(command, rest); // before anything is booted: wrong use is told at once
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
+  if (command.needs === 'boot') return (await command.load())(boot, target(), input, io, signal);
   const [run, kernel] = await Promise.all([command.load(), boot.kernel(target())]);
   return (await run(kernel, input, io, signal)) ?? EXIT.done;
 }

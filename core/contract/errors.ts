@@ -26,6 +26,7 @@ export const ERROR_CODES = [
   'background_failed',
   'handler_failed',
   'breaker_open',
+  'quarantined',
   'phase_timeout',
   'phase_slow',
   'exit_refused',

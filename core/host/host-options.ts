@@ -4,6 +4,7 @@ import type { ExtensionConfig } from './settings/config-of.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import type { LogLevel } from './logger.ts';
 import type { Sandboxing } from './process/sandboxing.ts';
+import type { Quarantine } from './quarantine.ts';
 
 /** Where descriptors survive a restart. A key covers sources and configuration. */
 export interface SurfaceIndex {
@@ -30,6 +31,8 @@ export interface HostOptions {
   readonly logLevel?: LogLevel;
   /** What can hold the processes of extensions; null when the settings want nothing to. Absent: null. */
   sandboxing?(): Promise<Sandboxing | null>;
+  /** Versions that are not started, because the kernel crashed with them. */
+  readonly quarantine?: Quarantine;
   /** Serialise every argument and result. */
   readonly wire?: boolean;
   /** Called on first use, so that an untouched store is never opened. */

@@ -7,6 +7,7 @@ import { sandboxRoots } from './discovery/roots.ts';
 import type { HostOptions } from './host-options.ts';
 import { logLevelOf } from './logger.ts';
 import { packageRoot } from './package-version.ts';
+import { quarantineIn } from './quarantine.ts';
 import { configOf, enabledBy } from './settings/config-of.ts';
 import { likelyDataDirectory } from './settings/likely-data-directory.ts';
 import { loadSettings, type Settings, type SettingsOptions } from './settings/settings.ts';
@@ -52,7 +53,8 @@ type OfTheSandbox =
   | 'index'
   | 'env'
   | 'logLevel'
-  | 'sandboxing';
+  | 'sandboxing'
+  | 'quarantine';
 
 /** What a host over this sandbox is made of, whoever makes it. */
 export function hostOptionsOf({ options, index, settings, discovery }: SandboxReading): Pick<HostOptions, OfTheSandbox> {
@@ -74,6 +76,7 @@ export function hostOptionsOf({ options, index, settings, discovery }: SandboxRe
     env: options.env,
     logLevel: logLevelOf(options.env['PITH_LOG']),
     sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : (await import('./process/sandboxing.ts')).probeSandboxing()),
+    quarantine: quarantineIn(settings.data_dir),
   };
 }
 

@@ -144,6 +144,7 @@ const CODES = [
   'background_failed',
   'handler_failed',
   'breaker_open',
+  'quarantined',
   'phase_timeout',
   'phase_slow',
   'exit_refused',

@@ -1,3 +1,4 @@
+import type { Failure } from '../../contract/index.ts';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -91,8 +92,16 @@ export class Refresh {
     return {
       declaration,
       config,
-      declared: this.discovery.failures.get(declaration.id) ?? null,
+      declared: this.discovery.failures.get(declaration.id) ?? this.#quarantined(declaration),
     };
+  }
+
+  #quarantined({ id, digest, file }: Declaration): Failure | null {
+    const found = this.#parts.options.quarantine?.of(id, digest);
+    if (!found) return null;
+    const { reason, at } = found;
+    const cure = `edit it, or run: pith extensions reload ${id}`;
+    return { extensionId: id, phase: 'start', code: 'quarantined', message: reason, at, file, cure };
   }
 }
 

@@ -36,6 +36,7 @@ export async function reloadByHand(lifecycle: Lifecycle, slot: Slot): Promise<vo
   await inTurn(slot, async () => {
     await slot.pending?.catch(recorded);
     forgive(slot);
+    if (lifecycle.parts.options.quarantine?.lift(slot.id) && slot.declared?.code === 'quarantined') slot.declared = null;
     lifecycle.parts.failures.clear(slot.id);
     if (slot.current) await replace(lifecycle, slot, slot.current);
     else await lifecycle.ready(slot).catch(recorded);

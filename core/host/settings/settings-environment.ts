@@ -64,7 +64,13 @@ export function settingsFromEnvironment(env: Readonly<Record<string, string | un
 }
 
 /** Variables that are no settings: the command line reads them. */
-const ELSEWHERE: ReadonlySet<string> = new Set(['PITH_SANDBOX', 'PITH_LOG']);
+const ELSEWHERE: ReadonlySet<string> = new Set([
+  'PITH_SANDBOX',
+  'PITH_LOG',
+  'PITH_SUPERVISED',
+  'PITH_SERVE_HEALTHY_MS',
+  'PITH_SERVE_SILENCE_MS',
+]);
 
 /** The common prefix says nothing, so a name must also begin alike after it to count as a slip. */
 function sharesStart(name: string, other: string): boolean {

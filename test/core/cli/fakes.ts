@@ -2,6 +2,7 @@ import { PassThrough, Writable } from 'node:stream';
 import type { Command, JsonValue, ToolResult } from '../../../core/contract/index.ts';
 import type { Boot, Target, WithheldCommand } from '../../../core/cli/boot.ts';
 import type { KernelPort } from '../../../core/cli/kernel-port.ts';
+import { createRestarts } from '../../../core/restarts.ts';
 import { runCli } from '../../../core/cli/run.ts';
 import type { DeclaredCommand } from '../../../core/host/host-options.ts';
 
@@ -100,7 +101,8 @@ export function fakeKernel(): KernelPort {
     name === 'echo' ? { ok: true, output: input } : { ok: false, error: { code: 'tool_unknown', message: `no tool '${name}'` } };
   return {
     sandbox: '/s',
-    settings: { default_agent: 'main', origins: {} },
+    settings: { default_agent: 'main', data_dir: '/s/data', extensions: {}, origins: {} },
+    restarts: createRestarts(),
     findings: () => [],
     probe: async () => ({ id: 'mine', ok: true, findings: [], tools: [], tried: [] }),
     events: { handle: () => () => undefined },
@@ -128,6 +130,8 @@ export function fakeKernel(): KernelPort {
             },
     },
     extensions: {
+      discovery: { declarations: new Map() },
+      logger: () => ({ debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }),
       list: () => [
         {
           id: 'kv',

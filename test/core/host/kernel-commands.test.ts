@@ -1,4 +1,4 @@
-import { captureCommand, CommandProvider, type Remote } from 'pith';
+import { captureCommand, type CommandProvider, type Remote } from 'pith';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/commands/index.ts';

@@ -1,0 +1,18 @@
+import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import type { KernelPort } from '../kernel-port.ts';
+
+/** Exit code 1 where nothing could start the kernel again; then it says how a person does. */
+export async function restartKernel(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
+  const given = input.arguments['reason'];
+  const reason = (typeof given === 'string' ? given : (given ?? []).join(' ')) || 'somebody asked for it';
+  if (kernel.restarts.ask(reason)) {
+    io.json({ ok: true, restarting: true });
+    io.print('The kernel starts again when the turns that run have ended');
+    return 0;
+  }
+  const thread = io.session?.threadId;
+  const how = `leave this conversation, then continue it with: pith chat${thread === undefined ? '' : ` --thread ${thread}`} --resume`;
+  io.json({ ok: false, restarting: false, how });
+  io.print(`Nothing supervises this kernel (only \`pith serve\` does): ${how}`);
+  return 1;
+}

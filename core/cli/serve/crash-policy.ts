@@ -1,0 +1,44 @@
+/** A changed extension that may be why the kernel crashes. */
+export interface Suspect {
+  readonly id: string;
+  /** Of its sources, as they are. */
+  readonly digest: string;
+  /** When a file of it was last written. */
+  readonly changedAt: number;
+  /** It runs inside the kernel, so it can take it down. */
+  readonly inProcess: boolean;
+}
+
+export interface Crashes {
+  /** When the kernel crashed since the last set of extensions was chosen, oldest first. */
+  readonly at: readonly number[];
+  /** How often extensions have been left out already. */
+  readonly rounds: number;
+}
+
+export const NO_CRASHES: Crashes = { at: [], rounds: 0 };
+export const MOST_CRASHES = 5;
+export const CRASH_WINDOW_MS = 5 * 60_000;
+
+export type Decision =
+  | { readonly act: 'start'; readonly afterMs: number }
+  /** Start without these: the newest changed one, and when that was not it, all that changed. */
+  | { readonly act: 'quarantine'; readonly suspects: readonly Suspect[] }
+  | { readonly act: 'give up' };
+
+/** What a supervisor does after a crash at `now`. `suspects`: what changed since the last good start and is not left out yet. */
+export function afterCrash(crashes: Crashes, suspects: readonly Suspect[], now: number): { crashes: Crashes; decision: Decision } {
+  const at = [...crashes.at.filter((earlier) => now - earlier < CRASH_WINDOW_MS), now];
+  const { rounds } = crashes;
+  if (at.length < MOST_CRASHES)
+    return { crashes: { at, rounds }, decision: { act: 'start', afterMs: Math.min(5000, 100 * 2 ** at.length) } };
+  const [newest, ...others] = byLikelihood(suspects);
+  if (newest === undefined) return { crashes: { at, rounds }, decision: { act: 'give up' } };
+  const chosen = rounds === 0 ? [newest] : [newest, ...others];
+  return { crashes: { at: [], rounds: rounds + 1 }, decision: { act: 'quarantine', suspects: chosen } };
+}
+
+/** Those that can take the kernel down first, then the newest. */
+function byLikelihood(suspects: readonly Suspect[]): readonly Suspect[] {
+  return [...suspects].sort((a, b) => Number(b.inProcess) - Number(a.inProcess) || b.changedAt - a.changedAt || (a.id < b.id ? -1 : 1));
+}

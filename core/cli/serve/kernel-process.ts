@@ -1,0 +1,93 @@
+import { fork } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+import { numberIn, RESTART_EXIT, SUPERVISED, type Message } from './messages.ts';
+import type { Suspect } from './crash-policy.ts';
+
+/** How a kernel's process ended. */
+export type KernelEnd =
+  | { readonly how: 'stopped' }
+  | { readonly how: 'restart'; readonly reason: string }
+  /** It ended by itself; `started` is false when it could not even read the sandbox. */
+  | { readonly how: 'exit'; readonly code: number; readonly started: boolean }
+  | { readonly how: 'crash'; readonly why: string };
+
+export interface KernelRun {
+  readonly end: KernelEnd;
+  /** Of the last kernel that said it; null when this one did not come so far. */
+  readonly declared: { readonly dataDirectory: string; readonly suspects: readonly Suspect[] } | null;
+}
+
+/** A kernel that says nothing for so long hangs. */
+const SILENCE_MS = 15_000;
+/** How long it may take to end when it is asked to; the supervisor's own limit is ten seconds. */
+const STOP_MS = 9000;
+
+/** Runs the same command line as a kernel under this process, until it ends or `signal` ends it. */
+export function runKernel(env: Readonly<Record<string, string | undefined>>, signal: AbortSignal): Promise<KernelRun> {
+  const [program, ...words] = process.argv.slice(1) as [string, ...string[]];
+  const guard = deathGuard(env);
+  const child = fork(program, words, {
+    env: { ...env, [SUPERVISED]: '1' },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    ...(guard === null ? {} : { execPath: guard, execArgv: ['--pdeathsig', 'KILL', '--', process.execPath, ...process.execArgv] }),
+  });
+  return new Promise((resolve) => {
+    let declared: KernelRun['declared'] = null;
+    let reason = '';
+    let hung = false;
+    let killing: NodeJS.Timeout | undefined;
+    let silence = waitInSilence();
+
+    function waitInSilence(): NodeJS.Timeout {
+      return setTimeout(
+        () => {
+          hung = true;
+          child.kill('SIGKILL');
+        },
+        numberIn(env, 'PITH_SERVE_SILENCE_MS', SILENCE_MS),
+      );
+    }
+    const stop = (): void => {
+      child.kill('SIGTERM');
+      killing ??= setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+    };
+    const end = (how: KernelEnd): void => {
+      clearTimeout(silence);
+      clearTimeout(killing);
+      signal.removeEventListener('abort', stop);
+      resolve({ end: signal.aborted ? { how: 'stopped' } : how, declared });
+    };
+
+    child.on('message', (message: Message) => {
+      clearTimeout(silence);
+      silence = waitInSilence();
+      if (message.type === 'declared') declared = { dataDirectory: message.dataDirectory, suspects: message.suspects };
+      else if (message.type === 'restart') ({ reason } = message);
+    });
+    child.on('error', (error) => end({ how: 'crash', why: error.message }));
+    child.on('exit', (code, killed) => {
+      if (code === RESTART_EXIT) end({ how: 'restart', reason });
+      else if (hung) end({ how: 'crash', why: 'it answered no more' });
+      else if (code === 0 || (code !== null && declared === null)) end({ how: 'exit', code, started: declared !== null });
+      else end({ how: 'crash', why: killed === null ? `exit code ${code}` : `it was ended by ${killed}` });
+    });
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+}
+
+/** The program that ends a child with its parent, where there is one; elsewhere the child notices by its channel. */
+function deathGuard(env: Readonly<Record<string, string | undefined>>): string | null {
+  if (process.platform !== 'linux') return null;
+  for (const folder of (env['PATH'] ?? '').split(path.delimiter)) {
+    const file = path.join(folder, 'setpriv');
+    try {
+      accessSync(file, constants.X_OK);
+      return file;
+    } catch {
+      continue; // not in this folder
+    }
+  }
+  return null;
+}

@@ -1,0 +1,101 @@
+import type { CommandIO } from '../../contract/protocols/command-provider.ts';
+import type { Boot, Target } from '../boot.ts';
+import type { KernelPort } from '../kernel-port.ts';
+import { lastGoodIn } from '../../host/last-good.ts';
+import { ALIVE_MS, numberIn, RESTART_EXIT, type Message } from './messages.ts';
+
+/** How long a start must have gone well until its extensions are known as good. */
+const HEALTHY_MS = 60_000;
+/** How long a restart waits for the turns that run. */
+const TURNS_MS = 10_000;
+
+/** The kernel with its services, until `signal` ends it, its supervisor is gone, or somebody asks for a restart. */
+export async function serveKernel(boot: Boot, target: Target, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const orphaned = (): void => void process.kill(process.pid, 'SIGTERM');
+  process.once('disconnect', orphaned);
+  await tell({ type: 'alive' });
+  const alive = setInterval(() => void tell({ type: 'alive' }), ALIVE_MS);
+  const kernel = await boot.kernel(target);
+  const dataDirectory = kernel.settings.data_dir;
+  const running = () => [...kernel.extensions.discovery.declarations.values()].filter(({ id }) => mayRun(kernel, id));
+  const good = lastGoodIn(dataDirectory, running, Date.now);
+  const suspects = good
+    .changed()
+    .map((changed) => ({ ...changed, inProcess: kernel.settings.extensions[changed.id]?.isolation === 'in_process' }));
+  await tell({ type: 'declared', dataDirectory, suspects });
+  const healthy = setInterval(() => good.recordIfSteady(), numberIn(target.env, 'PITH_SERVE_HEALTHY_MS', HEALTHY_MS));
+  const turns = openTurns(kernel);
+  try {
+    const asked = restartAsked(kernel, signal);
+    await kernel.start();
+    announce(kernel, io);
+    const reason = await asked;
+    if (reason === null) return 0;
+    await turns.ended(TURNS_MS, signal);
+    await tell({ type: 'restart', reason });
+    return RESTART_EXIT;
+  } finally {
+    clearInterval(alive);
+    clearInterval(healthy);
+    process.off('disconnect', orphaned);
+  }
+}
+
+function mayRun(kernel: KernelPort, id: string): boolean {
+  const state = kernel.extensions.show(id)?.state;
+  return state === 'active' || state === 'idle';
+}
+
+function announce(kernel: KernelPort, io: CommandIO): void {
+  const quarantined = kernel.extensions.list().filter(({ code }) => code === 'quarantined');
+  for (const { id, message = '', cure = '' } of quarantined) {
+    kernel.extensions.logger('serve').warn(`${id} was not started`, { message, cure });
+    io.error(`pith: ${id} was not started: ${message}; ${cure}`);
+  }
+  io.json({ type: 'started', sandbox: kernel.sandbox, pid: process.pid, quarantined: quarantined.map(({ id }) => id) });
+  if (!io.quiet) io.print(`Serving ${kernel.sandbox}; Ctrl-C ends it`);
+}
+
+/** The reason that was given; null when `signal` ends the kernel. */
+function restartAsked(kernel: KernelPort, signal: AbortSignal): Promise<string | null> {
+  return new Promise((resolve) => {
+    const off = kernel.restarts.handle((reason) => resolve(reason));
+    const stopped = (): void => {
+      off();
+      resolve(null);
+    };
+    if (signal.aborted) stopped();
+    else signal.addEventListener('abort', stopped, { once: true });
+  });
+}
+
+function openTurns(kernel: KernelPort): { ended(limitMs: number, signal: AbortSignal): Promise<void> } {
+  const open = new Set<string>();
+  let noticed: (() => void) | undefined;
+  kernel.events.handle('turn.started', ({ turnId }) => void open.add(turnId));
+  kernel.events.handle('turn.ended', ({ turnId }) => {
+    open.delete(turnId);
+    if (open.size === 0) noticed?.();
+  });
+  return {
+    ended(limitMs, signal) {
+      if (open.size === 0 || signal.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        const timer = setTimeout(resolve, limitMs);
+        noticed = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+        signal.addEventListener('abort', noticed, { once: true });
+      });
+    },
+  };
+}
+
+/** Resolves when it has been written; a supervisor that is gone is noticed elsewhere. */
+function tell(message: Message): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.connected) process.send?.(message, undefined, {}, () => resolve());
+    else resolve();
+  });
+}

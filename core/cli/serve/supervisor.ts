@@ -1,0 +1,59 @@
+import type { CommandIO } from '../../contract/protocols/command-provider.ts';
+import { quarantineIn } from '../../host/quarantine.ts';
+import { afterCrash, CRASH_WINDOW_MS, MOST_CRASHES, NO_CRASHES, type Suspect } from './crash-policy.ts';
+import { runKernel } from './kernel-process.ts';
+
+/** Keeps a kernel running until `signal` ends it. Returns the exit code. */
+export async function supervise(
+  env: Readonly<Record<string, string | undefined>>,
+  io: Pick<CommandIO, 'error'>,
+  signal: AbortSignal,
+): Promise<number> {
+  let crashes = NO_CRASHES;
+  let known: { readonly dataDirectory: string; readonly suspects: readonly Suspect[] } = { dataDirectory: '', suspects: [] };
+  for (;;) {
+    const { end, declared } = await runKernel(env, signal);
+    known = declared ?? known;
+    if (end.how === 'stopped') return 0;
+    if (end.how === 'exit') return end.code;
+    if (end.how === 'restart') {
+      io.error(`The kernel starts again: ${end.reason}`);
+      continue;
+    }
+    const now = Date.now();
+    const { crashes: next, decision } = afterCrash(crashes, known.suspects, now);
+    crashes = next;
+    if (decision.act === 'give up') {
+      io.error(
+        `pith: the kernel crashed ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes: ${end.why}, and no changed extension is left that could be why; see the log in the data folder, then start again: pith serve`,
+      );
+      return 1;
+    }
+    if (decision.act === 'quarantine') {
+      const ids = decision.suspects.map(({ id }) => `'${id}'`).join(', ');
+      const which = decision.suspects.length === 1 ? 'the newest changed extension' : 'what changed since the last good start';
+      const reason = `the kernel crashed ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes (${end.why}), and this is ${which}`;
+      quarantineIn(known.dataDirectory).add(decision.suspects.map(({ id, digest }) => ({ id, digest, reason, at: now })));
+      const cure = decision.suspects.map(({ id }) => `pith extensions reload ${id}`).join(', ');
+      io.error(
+        `pith: the kernel crashed ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes: ${end.why}; it starts without ${ids}, ${which}; edit it, or run: ${cure}`,
+      );
+      continue;
+    }
+    io.error(`pith: the kernel crashed: ${end.why}; it starts again`);
+    if (!(await waited(decision.afterMs, signal))) return 0;
+  }
+}
+
+/** False when `signal` ended it. */
+function waited(ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve(!signal.aborted);
+    }
+    signal.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,63 @@
+import type { PreviewRequest, PromptPreview } from './agents/prompt/preview.ts';
+import type { AgentRegistry } from './agents/registry/registry.ts';
+import type { OfferedTool } from './agents/tools/tools.ts';
+import type { Clock, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
+import type { DoctorReport } from './doctor.ts';
+import type { KernelCommand } from './host/host-options.ts';
+import type { ExtensionHost } from './host/host.ts';
+import type { ProbeReport } from './host/probe/report.ts';
+import type { Settings, SettingsInput } from './host/settings/settings.ts';
+import type { ModelRouter } from './models/router.ts';
+import type { Restarts } from './restarts.ts';
+import type { Threads } from './threads/thread.ts';
+
+export interface KernelOptions {
+  /** Absolute path. */
+  readonly sandbox: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where `.pith/config.yaml` is looked for; null: nowhere. Default the user's home. */
+  readonly home?: string | null;
+  /** Settings above all files and the environment. */
+  readonly flags?: SettingsInput;
+  /** What relative paths of flags and environment are relative to; default: the process's. */
+  readonly workingDirectory?: string;
+  readonly clock?: Clock;
+  /** Serialise every argument and result of extensions. */
+  readonly wire?: boolean;
+  /** False: without the extensions, agents and skills that ship with Pith. */
+  readonly shipped?: boolean;
+  /** Replaces every model. */
+  readonly model?: { readonly model: LanguageModel; readonly contextWindow: number | null };
+  /** The kernel's own commands, offered to extensions beside those of extensions. */
+  commands?(kernel: Kernel): readonly KernelCommand[];
+}
+
+/** One sandbox, running. */
+export interface Kernel {
+  readonly sandbox: string;
+  readonly settings: Settings;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly threads: Threads;
+  readonly extensions: ExtensionHost;
+  readonly agents: AgentRegistry;
+  readonly router: ModelRouter;
+  /** The one way to run an agent. Never throws; the last event is `turn-end`. */
+  runTurn(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
+  /** What a turn would send, without sending or writing anything. */
+  preview(request: PreviewRequest): Promise<PromptPreview>;
+  toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
+  callTool(agentId: string, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
+  /** Shortens a thread now. Rejects `thread_unknown`. */
+  compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
+  doctor(): Promise<DoctorReport>;
+  /** Loads the extension in a folder for trial, apart from everything that runs. */
+  probe(directory: string, signal?: AbortSignal): Promise<ProbeReport>;
+  /** What is wrong in the settings and with what was found. Loads nothing. */
+  findings(): readonly Diagnostic[];
+  readonly restarts: Restarts;
+  /** Starts services and watches the sandbox. */
+  start(): Promise<void>;
+  /** Releases everything, at most ten seconds. Once; never rejects. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,157 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { linesOf, projectFolder, runPith, startPith, type Folder, type PithProcess } from './pith-process.ts';
+import { extensionFiles } from './sandbox-files.ts';
+
+let folder: Folder;
+let serving: PithProcess | undefined;
+afterEach(async () => {
+  serving?.child.kill('SIGKILL');
+  await serving?.ended;
+  serving = undefined;
+  await folder.remove();
+});
+
+/** A service inside the kernel that runs `body` as soon as it is started; `{}` is granted nothing. */
+const service = (id: string, body: string) =>
+  extensionFiles(id, { provides: ['service'], main: `export default class {\n  async runBackground(signal) { ${body} }\n}\n` });
+const WAIT = 'await new Promise((resolve) => signal.addEventListener("abort", resolve));';
+const granted = (...ids: string[]) => ({
+  'pith.yaml': JSON.stringify({ extensions: Object.fromEntries(ids.map((id) => [id, { isolation: 'in_process' }])) }),
+});
+
+function serve(env: Readonly<Record<string, string>> = {}): PithProcess {
+  return (serving = startPith(['serve', '--json'], { cwd: folder.path, env, input: null }));
+}
+
+type Started = { readonly pid: number; readonly quarantined: readonly string[] };
+const starts = ({ out }: PithProcess) => linesOf(out().slice(0, out().lastIndexOf('\n') + 1)) as unknown as readonly Started[];
+
+async function started(process: PithProcess, count = 1): Promise<Started> {
+  await expect.poll(() => starts(process).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(count);
+  return starts(process)[count - 1]!;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false; // there is no such process
+  }
+}
+
+const log = () => readFile(path.join(folder.sandbox, 'data', 'logs', 'pith.log'), 'utf8');
+
+describe('pith serve', () => {
+  it('K21 runs until SIGTERM, which ends the kernel and its supervisor', async () => {
+    folder = await projectFolder();
+    const process = serve();
+    const { pid } = await started(process);
+    expect(pid).not.toBe(process.child.pid);
+    const asked = performance.now();
+    process.child.kill('SIGTERM');
+    expect(await process.ended).toMatchObject({ code: 0 });
+    expect(performance.now() - asked).toBeLessThan(10_000);
+    expect(isAlive(pid)).toBe(false);
+  }, 60_000);
+
+  it('K21 kill -9 of the supervisor leaves no kernel behind', async () => {
+    folder = await projectFolder();
+    const process = serve();
+    const { pid } = await started(process);
+    process.child.kill('SIGKILL');
+    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+  }, 60_000);
+
+  it('K21 starts a kernel that died again', async () => {
+    folder = await projectFolder();
+    const supervisor = serve();
+    const { pid } = await started(supervisor);
+    process.kill(pid, 'SIGKILL');
+    const next = await started(supervisor, 2);
+    expect(next.pid).not.toBe(pid);
+  }, 60_000);
+
+  it('K21 starts a kernel that answers no more again', async () => {
+    folder = await projectFolder({
+      ...granted('stuck'),
+      ...service(
+        'stuck',
+        `const { existsSync, writeFileSync } = await import('node:fs'); const seen = '${path.join('sandbox', 'seen')}'; if (!existsSync(seen)) { writeFileSync(seen, ''); while (true); } ${WAIT}`,
+      ),
+    });
+    const supervisor = serve({ PITH_SERVE_SILENCE_MS: '4000' });
+    await started(supervisor);
+    expect(starts(supervisor)[0]!.quarantined).toEqual([]);
+    supervisor.child.kill('SIGTERM');
+    expect((await supervisor.ended).err).toContain('the kernel crashed: it answered no more');
+  }, 60_000);
+
+  it('K21 a restart that is asked for starts the kernel again, and is no crash', async () => {
+    folder = await projectFolder({
+      ...granted('asker'),
+      ...extensionFiles('asker', {
+        provides: ['service'],
+        main: `
+import { existsSync, writeFileSync } from 'node:fs';
+import { captureCommand, CommandProvider } from 'pith';
+export default class {
+  constructor(context) { this.context = context; }
+  async runBackground(signal) {
+    const seen = this.context.dataDirectory + '/asked';
+    if (!existsSync(seen)) {
+      writeFileSync(seen, '');
+      const kernel = this.context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
+      await captureCommand(kernel, 'restart', { arguments: { reason: ['new', 'native', 'module'] } }, signal);
+    }
+    ${WAIT}
+  }
+}
+`,
+      }),
+    });
+    const supervisor = serve();
+    const [first, second] = [await started(supervisor), await started(supervisor, 2)];
+    expect(second.pid).not.toBe(first.pid);
+    supervisor.child.kill('SIGTERM');
+    const { err, code } = await supervisor.ended;
+    expect(err).toContain('The kernel starts again: new native module');
+    expect(err).not.toContain('crashed');
+    expect(code).toBe(0);
+  }, 60_000);
+
+  it('K21 after five crashes it starts without the newest changed extension and names it, until that is reloaded', async () => {
+    folder = await projectFolder({ ...granted('crasher', 'steady'), ...service('steady', WAIT) });
+    const first = serve({ PITH_SERVE_HEALTHY_MS: '200' });
+    await started(first);
+    await expect
+      .poll(() => readFile(path.join(folder.sandbox, 'data', 'last-good.json'), 'utf8').catch(() => ''), { timeout: 10_000 })
+      .toContain('steady');
+    first.child.kill('SIGTERM');
+    await first.ended;
+
+    for (const [file, text] of Object.entries(
+      service('crasher', '(await import("node:child_process")).execFileSync("kill", ["-SEGV", String(process.pid)]);'),
+    )) {
+      await mkdir(path.dirname(path.join(folder.sandbox, file)), { recursive: true });
+      await writeFile(path.join(folder.sandbox, file), text);
+    }
+    const supervisor = serve();
+    await expect.poll(() => starts(supervisor).some(({ quarantined }) => quarantined.length > 0), { timeout: 40_000 }).toBe(true);
+    expect(starts(supervisor).at(-1)!.quarantined).toEqual(['crasher']);
+    await expect.poll(log).toContain('crasher was not started');
+    const { out, code } = await runPith(['doctor', '--json'], { cwd: folder.path });
+    expect(code).toBe(1);
+    const report = JSON.parse(out) as { extensions: { id: string; state: string; code?: string; cure?: string }[] };
+    expect(report.extensions.find(({ id }) => id === 'crasher')).toMatchObject({ state: 'failed', code: 'quarantined' });
+    expect(report.extensions.find(({ id }) => id === 'crasher')?.cure).toContain('pith extensions reload crasher');
+    expect(report.extensions.find(({ id }) => id === 'steady')).toMatchObject({ state: 'active' });
+
+    supervisor.child.kill('SIGTERM');
+    const { err } = await supervisor.ended;
+    expect(err).toMatch(
+      /crashed 5 times in 5 minutes.*'crasher', the newest changed extension; edit it, or run: pith extensions reload crasher/u,
+    );
+  }, 120_000);
+});
