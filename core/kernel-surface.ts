@@ -1,5 +1,6 @@
 import type { PreviewRequest, PromptPreview } from './agents/prompt/preview.ts';
 import type { AgentRegistry } from './agents/registry/registry.ts';
+import type { ToolUser } from './agents/tools/tool-caller.ts';
 import type { OfferedTool } from './agents/tools/tools.ts';
 import type { Clock, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
@@ -9,6 +10,8 @@ import type { ProbeReport } from './host/probe/report.ts';
 import type { Settings, SettingsInput } from './host/settings/settings.ts';
 import type { ModelRouter } from './models/router.ts';
 import type { Restarts } from './restarts.ts';
+
+import type { AttendedApprovals } from './threads/attendance.ts';
 import type { Threads } from './threads/thread.ts';
 
 export interface KernelOptions {
@@ -39,6 +42,8 @@ export interface Kernel {
   readonly events: Events;
   readonly clock: Clock;
   readonly threads: Threads;
+  /** What people are asked, and their answers. Only a person's command may answer. */
+  readonly approvals: AttendedApprovals;
   readonly extensions: ExtensionHost;
   readonly agents: AgentRegistry;
   readonly router: ModelRouter;
@@ -47,7 +52,8 @@ export interface Kernel {
   /** What a turn would send, without sending or writing anything. */
   preview(request: PreviewRequest): Promise<PromptPreview>;
   toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
-  callTool(agentId: string, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
+  /** Calls one tool as an agent would; what needs approval is refused unless `user` can ask a person. */
+  callTool(user: ToolUser, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
   /** Shortens a thread now. Rejects `thread_unknown`. */
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
   doctor(): Promise<DoctorReport>;

@@ -13,7 +13,6 @@ import type { TurnRequest } from './contract/index.ts';
 import { examine } from './doctor.ts';
 import { createEvents } from './events/bus.ts';
 import { createJournal, type Journal } from './events/journal.ts';
-import { messageSaid } from './threads/message-said.ts';
 import { createListenerFailures } from './events/listener-failures.ts';
 import { ExtensionHost } from './host/host.ts';
 import { hostOptionsOf, readSandbox, type SandboxReading } from './host/sandbox-reading.ts';
@@ -24,13 +23,10 @@ import { probePort } from './models/port.ts';
 import { createRouter, type ModelRouter } from './models/router.ts';
 import { createDatabase } from './storage/extension-database.ts';
 import { createKeyValue } from './storage/key-value.ts';
-import { createLeases, createOwner } from './storage/leases.ts';
 import { createRestarts } from './restarts.ts';
 import type { Kernel, KernelOptions } from './kernel-surface.ts';
 import { openStore, type Store } from './storage/store.ts';
-import { createThreadQueue } from './threads/queue.ts';
-import { createThreads } from './threads/store.ts';
-import type { Threads } from './threads/thread.ts';
+import { createThreadStores, type ThreadStores } from './threads/stores.ts';
 
 export type { Kernel, KernelOptions } from './kernel-surface.ts';
 
@@ -39,7 +35,7 @@ const TURN_REFRESH_MS = 1000;
 
 const STORE: InjectionToken<Store> = Symbol('store');
 const JOURNAL: InjectionToken<Journal> = Symbol('journal');
-const THREADS: InjectionToken<Threads> = Symbol('threads');
+const STORES: InjectionToken<ThreadStores> = Symbol('threads and approvals');
 const ROUTER: InjectionToken<ModelRouter> = Symbol('router');
 const AGENTS: InjectionToken<AgentRegistry> = Symbol('agents');
 const TURNS: InjectionToken<Turns> = Symbol('turns');
@@ -82,12 +78,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
       written: (written) => events.announce(written),
     }),
   );
-  lazily(THREADS, () => {
-    const journal = get(JOURNAL); // its tables must be there before a transaction begins
-    return createThreads(get(STORE), clock, (statement, turn, text) =>
-      journal.append(statement, 'user.message', ...messageSaid(turn, host.withoutSecrets(text))),
-    );
-  });
+  lazily(STORES, () => createThreadStores(get(STORE), clock, get(JOURNAL), host.withoutSecrets));
 
   const host = await ExtensionHost.create({
     ...hostOptionsOf(reading),
@@ -125,16 +116,16 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     registry: get(AGENTS),
     skills,
     extensions: host,
-    threads: get(THREADS),
+    ...get(STORES),
+    askAlways: settings.approvals.tools,
     models: get(ROUTER),
     events,
     clock,
-    queue: createThreadQueue(createLeases(get(STORE), clock, createOwner()), clock),
     unreleased: (threadId, error) => host.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
     sandboxDir: sandbox,
   }));
   lazily(TURNS, () => createTurns(get(TURN_DEPENDENCIES)));
-  lazily(TOOL_CALLER, () => createToolCaller({ registry: get(AGENTS), extensions: host, clock }));
+  lazily(TOOL_CALLER, () => createToolCaller({ registry: get(AGENTS), extensions: host, clock, askAlways: settings.approvals.tools }));
   host.onChange(() => {
     get(AGENTS).invalidate();
     get(ROUTER).invalidate();
@@ -171,7 +162,10 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     events,
     clock,
     get threads() {
-      return get(THREADS);
+      return get(STORES).threads;
+    },
+    get approvals() {
+      return get(STORES).approvals;
     },
     extensions: host,
     get agents() {
@@ -183,7 +177,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     runTurn,
     preview: (request) => preview(get(TURN_DEPENDENCIES), request),
     toolsOf: (agentId) => get(TOOL_CALLER).toolsOf(agentId),
-    callTool: (agentId, name, input, signal = new AbortController().signal) => get(TOOL_CALLER).call(agentId, name, input, signal),
+    callTool: (user, name, input, signal = new AbortController().signal) => get(TOOL_CALLER).call(user, name, input, signal),
     compact: (threadId, signal) => compactByHand(get(TURN_DEPENDENCIES), threadId, signal),
     doctor: () => examine({ host, agents: get(AGENTS), router: get(ROUTER), findings, commands: () => options.commands?.(kernel) ?? [] }),
     probe: async (directory, signal = new AbortController().signal) =>

@@ -23,6 +23,7 @@ export type CoreCommand =
   | (Definition & { readonly needs: 'nothing'; load(): Promise<BareRun> });
 
 const AGENT: CommandOption = { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' };
+const QUESTION = { name: 'id', description: 'The question, as approvals list names it', required: true };
 const ID = (description: string) => ({ name: 'id', description, required: true });
 
 /** The kernel's own commands as data; an implementation is imported when it runs. */
@@ -67,7 +68,11 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'tools call',
     description: 'Call a tool as an agent would, and print its result',
     arguments: [{ name: 'name', description: 'The tool', required: true }],
-    options: [{ name: 'input', short: 'i', type: 'string', description: 'Its input as JSON', default: '{}' }, AGENT],
+    options: [
+      { name: 'input', short: 'i', type: 'string', description: 'Its input as JSON', default: '{}' },
+      AGENT,
+      { name: 'approve', type: 'boolean', description: 'Run it also where it needs approval' },
+    ],
     needs: 'kernel',
     load: async () => (await import('./commands/tools.ts')).callTool,
   },
@@ -133,6 +138,40 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'List the open questions of tools that wait for approval',
     needs: 'kernel',
     load: async () => (await import('./commands/approvals.ts')).listApprovals,
+  },
+  {
+    path: 'approvals show',
+    description: 'Show what a tool wants to do, with its exact arguments',
+    arguments: [QUESTION],
+    options: [{ name: 'all', type: 'boolean', description: 'Everything, however long' }],
+    needs: 'kernel',
+    load: async () => (await import('./commands/approvals.ts')).showApproval,
+  },
+  {
+    path: 'approvals approve',
+    description: 'Let a tool do what it asks for, and go on with the conversation',
+    arguments: [QUESTION],
+    options: [{ name: 'always', type: 'boolean', description: 'Ask no more for this tool in this conversation' }],
+    granted: true,
+    needs: 'kernel',
+    load: async () => (await import('./commands/approvals.ts')).approve,
+  },
+  {
+    path: 'approvals reject',
+    description: 'Refuse what a tool asks for, and go on with the conversation',
+    arguments: [QUESTION],
+    options: [{ name: 'reason', type: 'string', description: 'Why; the model sees it' }],
+    granted: true,
+    needs: 'kernel',
+    load: async () => (await import('./commands/approvals.ts')).reject,
+  },
+  {
+    path: 'approvals wait',
+    description: 'Wait until a question is answered, here or elsewhere',
+    arguments: [QUESTION],
+    granted: true,
+    needs: 'kernel',
+    load: async () => (await import('./commands/approvals.ts')).waitForAnswer,
   },
   {
     path: 'model',

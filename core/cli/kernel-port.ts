@@ -1,11 +1,13 @@
 import type { Diagnostic, Events, JsonValue, Logger, ToolDescriptor, ToolResult, TurnEvent, TurnRequest } from '../contract/index.ts';
 import type { AgentRegistry, AgentStatus } from '../agents/registry/registry.ts';
 import type { Discovery } from '../host/discovery/declaration.ts';
+import type { ToolUser } from '../agents/tools/tool-caller.ts';
 import type { ExtensionStatus } from '../host/host-options.ts';
 import type { ProbeReport } from '../host/probe/report.ts';
 import type { Settings } from '../host/settings/settings.ts';
 import type { Choice } from '../models/choice.ts';
 import type { Restarts } from '../restarts.ts';
+import type { AttendedApprovals } from '../threads/attendance.ts';
 import type { Threads } from '../threads/thread.ts';
 
 /** What the commands use of the kernel. `Kernel` has it all; tests may have less. */
@@ -13,7 +15,8 @@ export interface KernelPort {
   readonly sandbox: string;
   readonly settings: Pick<Settings, 'default_agent' | 'data_dir' | 'extensions' | 'origins'>;
   readonly events: Pick<Events, 'handle'>;
-  readonly threads: Pick<Threads, 'list' | 'load'>;
+  readonly threads: Pick<Threads, 'list' | 'load' | 'unfinished'>;
+  readonly approvals: AttendedApprovals;
   readonly extensions: ExtensionsOfKernel;
   readonly agents: Pick<AgentRegistry, 'list'>;
   readonly router: { choose(): Promise<Choice>; resolve(reference: string): Promise<Choice> };
@@ -27,7 +30,7 @@ export interface KernelPort {
   toolsOf(
     agentId: string,
   ): Promise<readonly { readonly modelName: string; readonly extensionId: string; readonly descriptor: ToolDescriptor }[]>;
-  callTool(agentId: string, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
+  callTool(user: ToolUser, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
   doctor(): Promise<Doctor>;
   probe(directory: string, signal?: AbortSignal): Promise<ProbeReport>;

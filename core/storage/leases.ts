@@ -13,6 +13,8 @@ export interface Lease {
 export interface Leases {
   /** null while somebody else holds the name. A holder that died keeps it until its time is over. */
   acquire(name: string, ttlMs: number): Promise<Lease | null>;
+  /** Whether anybody holds the name now. */
+  isHeld(name: string): boolean;
 }
 
 const SCHEMA = ['CREATE TABLE leases (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID'];
@@ -27,6 +29,7 @@ export function createLeases(store: Store, clock: Clock, owner: string): Leases 
   store.migrate('leases', SCHEMA);
   let count = 0;
   return {
+    isHeld: (name) => store.get('SELECT 1 FROM leases WHERE name = ? AND until > ?', name, clock.now()) !== null,
     async acquire(name, ttlMs) {
       const holder = `${owner}-${(count += 1)}`; // a lease of the same process that was lost must not release a later one
       let taken = 0;

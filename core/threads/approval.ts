@@ -29,6 +29,7 @@ export interface Question {
   readonly path: readonly AskingTurn[];
   readonly channelId: string;
   readonly userId: string;
+  readonly correlationId: string;
   readonly createdAt: number;
   readonly expiresAt: number;
 }

@@ -24,7 +24,7 @@ const WAIT_MS = 5_000;
 const PAUSE_MS = 100;
 
 /** One queue per thread; threads run side by side. */
-export function createThreadQueue(leases: Leases, clock: Clock): ThreadQueue {
+export function createThreadQueue(leases: Pick<Leases, 'acquire'>, clock: Clock): ThreadQueue {
   const tails = new Map<string, Promise<void>>();
 
   async function acquire(threadId: string, signal?: AbortSignal): Promise<ThreadHold> {
@@ -65,7 +65,7 @@ export function createThreadQueue(leases: Leases, clock: Clock): ThreadQueue {
   };
 }
 
-async function take(leases: Leases, clock: Clock, threadId: string, signal?: AbortSignal): Promise<Lease> {
+async function take(leases: Pick<Leases, 'acquire'>, clock: Clock, threadId: string, signal?: AbortSignal): Promise<Lease> {
   const end = clock.now() + WAIT_MS;
   for (;;) {
     const lease = await leases.acquire(`thread:${threadId}`, LEASE_MS);

@@ -4,7 +4,7 @@ import type { Store } from '../storage/store.ts';
 import type { Statement } from '../storage/writer.ts';
 import { rowReader } from './rows.ts';
 import { SCHEMA } from './schema.ts';
-import type { Threads, TurnRecord } from './thread.ts';
+import type { CallState, Threads, TurnRecord } from './thread.ts';
 
 const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
   FROM turns WHERE id = ?`;
@@ -22,6 +22,12 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
     const turn = read.turn(row);
     return { turn, calls: store.all('SELECT * FROM calls WHERE turn = ? ORDER BY step, place', turn.id).map(read.call) };
   };
+
+  const setCall = (turnId: string, step: number, index: number, state: CallState) =>
+    store.write((statement) => {
+      const { changes } = statement('UPDATE calls SET state = ? WHERE turn = ? AND step = ? AND place = ?', state, turnId, step, index);
+      found(changes, `call ${step}/${index} of turn '${turnId}'`);
+    });
 
   return {
     load(threadId) {
@@ -119,12 +125,8 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
       });
     },
 
-    async startCall(turnId, step, index) {
-      await store.write((statement) => {
-        const { changes } = statement(`UPDATE calls SET state = 'started' WHERE turn = ? AND step = ? AND place = ?`, turnId, step, index);
-        found(changes, `call ${step}/${index} of turn '${turnId}'`);
-      });
-    },
+    startCall: (turnId, step, index) => setCall(turnId, step, index, 'started'),
+    suspendCall: (turnId, step, index) => setCall(turnId, step, index, 'requested'),
 
     async finishCall(turnId, step, index, result) {
       const text = JSON.stringify(result);

@@ -86,6 +86,8 @@ export interface Threads {
   ): Promise<void>;
   /** One model step: the assistant message, the calls it asks for (`requested`) and the usage so far, in one commit. */
   recordStep(turnId: string, step: number, message: Message, calls: readonly CallRecord[], usage: Usage): Promise<void>;
+  /** A call that waits for somebody's answer: it will be run again, whatever its effect. */
+  suspendCall(turnId: string, step: number, index: number): Promise<void>;
   startCall(turnId: string, step: number, index: number): Promise<void>;
   finishCall(turnId: string, step: number, index: number, result: ToolResult): Promise<void>;
   /** The tool message that answers a step, after its calls have finished. */

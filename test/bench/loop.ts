@@ -5,6 +5,7 @@ import type { LanguageModel, ModelPart, TurnEvent } from '../../core/contract/in
 import { createKernel, type Kernel } from '../../core/kernel.ts';
 import { openDatabase } from '../../core/storage/open-database.ts';
 import { openStore } from '../../core/storage/store.ts';
+import type { ApprovalStore } from '../../core/threads/approvals.ts';
 import { createThreads } from '../../core/threads/store.ts';
 import type { CallRecord, Threads, TurnRecord } from '../../core/threads/thread.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
@@ -70,6 +71,8 @@ function turnsInMemory(kernel: Kernel, sandboxDir: string): Turns {
     skills: createBoundSkills(kernel.extensions),
     extensions: kernel.extensions,
     threads: forgetful,
+    approvals: silent,
+    askAlways: [],
     models: kernel.router,
     events: kernel.events,
     clock: kernel.clock,
@@ -79,6 +82,15 @@ function turnsInMemory(kernel: Kernel, sandboxDir: string): Turns {
 }
 
 const done = Promise.resolve();
+const silent: ApprovalStore = {
+  list: () => [],
+  get: () => null,
+  ruling: () => null,
+  askedFor: () => [],
+  ask: () => done,
+  reject: () => done,
+  answer: () => Promise.reject(new Error('nothing is asked')),
+};
 const forgetful: Threads = {
   load: () => null,
   list: () => [],
@@ -89,6 +101,7 @@ const forgetful: Threads = {
   beginTurn: () => done,
   recordStep: () => done,
   startCall: () => done,
+  suspendCall: () => done,
   finishCall: () => done,
   recordResults: () => done,
   setState: () => done,

@@ -2,15 +2,13 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../contract/plain-data.ts';
 import type { AgentLimits, JsonValue, TurnPolicy } from '../../contract/index.ts';
 
-export type Decision =
-  | { readonly kind: 'allow' }
-  | { readonly kind: 'refuse'; readonly code: 'limit_reached' | 'not_allowed'; readonly message: string }
-  | { readonly kind: 'ask'; readonly reason: string };
+/** `ask`: a person decides. */
+export type Decision = 'allow' | 'ask' | { readonly code: 'limit_reached' | 'not_allowed'; readonly message: string };
 
 export interface GateQuestion {
   readonly extensionId: string;
   readonly tool: string;
-  /** What the tool itself says of this input. */
+  /** What the tool itself says of this input, or the settings of the tool. */
   readonly needsApproval: boolean;
   /** Calls of this turn so far, this one not included. */
   readonly callsBefore: number;
@@ -23,23 +21,25 @@ export function decide(question: GateQuestion): Decision {
   const { extensionId, tool, mostCalls, policy, callsBefore } = question;
   if (callsBefore >= mostCalls) {
     return {
-      kind: 'refuse',
       code: 'limit_reached',
       message: `not run: this turn may make ${mostCalls} tool calls (max_tool_calls), and has made them`,
     };
   }
   if (!permits(policy, extensionId, tool)) {
-    return { kind: 'refuse', code: 'not_allowed', message: `not run: '${extensionId}/${tool}' is not allowed in this turn` };
+    return { code: 'not_allowed', message: `not run: '${extensionId}/${tool}' is not allowed in this turn` };
   }
-  if (question.needsApproval) return { kind: 'ask', reason: `'${extensionId}/${tool}' needs a person's approval` };
-  return { kind: 'allow' };
+  return question.needsApproval ? 'ask' : 'allow';
 }
 
-/** Entries name an extension, `extension/tool`, or everything (`*`); a denial wins. */
+/** A denial wins. */
 export function permits(policy: TurnPolicy, extensionId: string, tool: string): boolean {
-  const matches = (entry: string) => entry === '*' || entry === extensionId || entry === `${extensionId}/${tool}`;
-  if (policy.denyTools?.some(matches)) return false;
-  return policy.allowTools === undefined || policy.allowTools.some(matches);
+  if (policy.denyTools && isNamed(policy.denyTools, extensionId, tool)) return false;
+  return policy.allowTools === undefined || isNamed(policy.allowTools, extensionId, tool);
+}
+
+/** Whether one of `entries` is the tool's extension, `extension/tool` or `*`. */
+export function isNamed(entries: readonly string[], extensionId: string, tool: string): boolean {
+  return entries.some((entry) => entry === '*' || entry === extensionId || entry === `${extensionId}/${tool}`);
 }
 
 /** Limits only shrink. */

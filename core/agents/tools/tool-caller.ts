@@ -16,12 +16,22 @@ export interface ToolCaller {
   /** What the agent can call now. Rejects `agent_unknown` or `agent_failed`. */
   toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
   /** Through the same gate as in a turn. Rejects `tool_unknown` with the nearest names. */
-  call(agentId: string, name: string, input: JsonValue, signal: AbortSignal): Promise<ToolResult>;
+  call(user: ToolUser, name: string, input: JsonValue, signal: AbortSignal): Promise<ToolResult>;
 }
 
-type Dependencies = Pick<TurnDependencies, 'registry' | 'extensions' | 'clock'>;
+/** The agent as which a tool is called, and the person who can be asked. An agent alone is refused what needs approval. */
+export type ToolUser = string | { readonly agentId: string; approve(question: ToolQuestion): Promise<boolean> };
 
-export function createToolCaller({ registry, extensions, clock }: Dependencies): ToolCaller {
+export interface ToolQuestion {
+  /** `extension/tool`. */
+  readonly tool: string;
+  readonly input: JsonValue;
+  readonly digest: string;
+}
+
+type Dependencies = Pick<TurnDependencies, 'registry' | 'extensions' | 'clock' | 'askAlways'>;
+
+export function createToolCaller({ registry, extensions, clock, askAlways }: Dependencies): ToolCaller {
   const offered = async (agentId: string) => {
     const { spec } = await registry.resolve(agentId);
     return { spec, ...(await resolveTools(spec, extensions, {}, registry.callees(spec))) };
@@ -29,7 +39,8 @@ export function createToolCaller({ registry, extensions, clock }: Dependencies):
 
   return {
     toolsOf: async (agentId) => (await offered(agentId)).tools,
-    async call(agentId, name, input, signal) {
+    async call(user, name, input, signal) {
+      const { agentId, approve } = typeof user === 'string' ? { agentId: user, approve: null } : user;
       const { spec, tools } = await offered(agentId);
       const tool = tools.find(
         ({ modelName, extensionId, descriptor }) => name === modelName || name === `${extensionId}/${descriptor.name}`,
@@ -49,17 +60,17 @@ export function createToolCaller({ registry, extensions, clock }: Dependencies):
       const decision = decide({
         extensionId,
         tool: descriptor.name,
-        needsApproval: await needsApproval(extensions, tool, whole),
+        needsApproval: await needsApproval({ extensions, askAlways }, tool, whole),
         callsBefore: 0,
         mostCalls: spec.limits.max_tool_calls,
         policy: {},
       });
-      if (decision.kind === 'refuse') return toolError(decision.code, decision.message);
-      if (decision.kind === 'ask') {
-        return toolError(
-          'approval_needed',
-          `not run: ${decision.reason} (arguments ${digestOf(whole).slice(0, 12)}), and nobody can be asked here`,
-        );
+      if (typeof decision === 'object') return toolError(decision.code, decision.message);
+      if (decision === 'ask') {
+        const question = { tool: `${extensionId}/${descriptor.name}`, input: whole, digest: digestOf(whole) };
+        if (approve === null)
+          return toolError('approval_needed', `not run: '${question.tool}' needs a person's approval, and nobody can be asked here`);
+        if (!(await approve(question))) return toolError('approval_denied', `not run: '${question.tool}' was not approved`);
       }
       const id = newId(clock);
       const turn: TurnInfo = {

@@ -3,7 +3,8 @@ import { toolError } from '../../contract/tool.ts';
 import type { JsonValue, Message, Retain, ToolResult, TurnEvent } from '../../contract/index.ts';
 import type { CallRecord } from '../../threads/thread.ts';
 import { needsApproval } from '../tools/approval.ts';
-import { decide, digestOf } from '../tools/gate.ts';
+import { decide } from '../tools/gate.ts';
+import { isSuspended, RUNS, verdictOf, type Verdict } from './asking.ts';
 import { spendCalls } from './family.ts';
 import { callsLeft } from './limits.ts';
 import { boundedResult } from './bounded-result.ts';
@@ -13,10 +14,9 @@ import type { RawCall } from './step.ts';
 import { withFixed } from '../tools/agent-tools.ts';
 import type { AskedCall, RunningTurn } from './turn-types.ts';
 
-/** A call and what the gate decided: `result` is there when it does not run. */
-export interface DecidedCall {
+/** A call and what the gate decided. */
+export interface DecidedCall extends Verdict {
   readonly record: CallRecord;
-  readonly result: ToolResult | null;
 }
 
 /** Finds the tool and reads the input of each call. What cannot run carries its answer. */
@@ -45,37 +45,56 @@ export function decideCalls(
   let waits = false;
   const decided = asked.map((call, index) => {
     const record = recordOf(turn.record.id, step, index, call);
-    const result = call.problem ?? refusal(turn, record, before + index, most);
-    if (!(result instanceof Promise)) return { record, result };
+    const verdict = call.problem ? { result: call.problem, question: null } : decideCall(turn, record, before + index, most);
+    if (!(verdict instanceof Promise)) return { record, ...verdict };
     waits = true;
-    return result.then((settled) => ({ record, result: settled }));
+    return verdict.then((settled) => ({ record, ...settled }));
   });
   return waits ? Promise.all(decided) : (decided as readonly DecidedCall[]);
 }
 
-/** Runs what the gate let through, side by side; the message has the results in the order of the calls. Never rejects for a tool's sake. */
-export async function runCalls(
-  turn: RunningTurn,
-  calls: readonly DecidedCall[],
-): Promise<{ readonly message: Message; readonly retain: Readonly<Record<string, Retain>>; readonly stored: Promise<unknown> }> {
+/** What came of the calls of a step. */
+export interface RanCalls {
+  /** The results in the order of the calls; null when one of them waits for a person. */
+  readonly message: Message | null;
+  readonly retain: Readonly<Record<string, Retain>>;
+  readonly stored: Promise<unknown>;
+}
+
+/** Runs what the gate let through, side by side. Never rejects for a tool's sake. */
+export async function runCalls(turn: RunningTurn, calls: readonly DecidedCall[]): Promise<RanCalls> {
   const { threads } = turn.deps;
   const stored: Promise<void>[] = [];
+  const store = (write: Promise<void>) => {
+    write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
+    stored.push(write);
+  };
   const finished = await Promise.all(
-    calls.map(async ({ record, result: given }) => {
+    calls.map(async ({ record, result: given, question }) => {
+      if (question) return null;
       const result = given ?? boundedResult(await callTool(turn, record));
-      if (record.state !== 'finished') {
-        const write = threads.finishCall(record.turnId, record.step, record.index, result);
-        write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
-        stored.push(write);
+      if (isSuspended(turn, result)) {
+        if (record.effect === 'write') store(threads.suspendCall(record.turnId, record.step, record.index));
+        return null;
       }
-      turn.emit(await resultEvent(turn, record, result));
+      if (record.state !== 'finished') store(threads.finishCall(record.turnId, record.step, record.index, result));
+      if (!wasTold(turn, record)) turn.emit(await resultEvent(turn, record, result));
       return { record, result };
     }),
   );
   const retain: Record<string, Retain> = {};
-  for (const { record, result } of finished) if (result.ok && result.retain) retain[record.callId] = result.retain;
-  const message: Message = { role: 'tool', content: finished.map(({ record, result }) => resultPart(record.callId, record.name, result)) };
-  return { message, retain, stored: Promise.all(stored) };
+  const content = finished.flatMap((each) => {
+    if (each === null) return [];
+    const { record, result } = each;
+    if (result.ok && result.retain) retain[record.callId] = result.retain;
+    return resultPart(record.callId, record.name, result);
+  });
+  return { message: finished.includes(null) ? null : { role: 'tool', content }, retain, stored: Promise.all(stored) };
+}
+
+/** A call that ended before its turn was suspended: its result has been shown. */
+export function wasTold({ record: { state } }: RunningTurn, record: CallRecord): boolean {
+  return state === 'awaiting_approval' && record.state === 'finished';
 }
 
 /** The key that every attempt at this call has. */
@@ -83,30 +102,23 @@ export function keyOf({ turnId, step, index }: Pick<CallRecord, 'turnId' | 'step
   return `${turnId}/${step}/${index}`;
 }
 
-/** Why a call does not run, or null when it may. `mostCalls`: how many this turn may make in all. */
-export function refusal(
-  turn: RunningTurn,
-  record: CallRecord,
-  callsBefore: number,
-  mostCalls: number,
-): ToolResult | null | Promise<ToolResult | null> {
+/** What the gate says of a call. `mostCalls`: how many this turn may make in all. */
+export function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Verdict | Promise<Verdict> {
   const tool = turn.toolsByName.get(record.name);
-  if (tool === undefined || tool.descriptor.needsApproval !== 'maybe')
-    return refuse(turn, record, callsBefore, mostCalls, tool?.descriptor.needsApproval === 'always');
-  return needsApproval(turn.deps.extensions, tool, record.input).then((needed) => refuse(turn, record, callsBefore, mostCalls, needed));
+  if (tool === undefined) return judge(turn, record, callsBefore, mostCalls, false);
+  const needed = needsApproval(turn.deps, tool, record.input);
+  return needed instanceof Promise
+    ? needed.then((settled) => judge(turn, record, callsBefore, mostCalls, settled))
+    : judge(turn, record, callsBefore, mostCalls, needed);
 }
 
-function refuse(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number, needed: boolean): ToolResult | null {
+function judge(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number, needed: boolean): Verdict {
   const { policy } = turn.prepared;
   const { extensionId, tool } = record;
   const decision = decide({ extensionId, tool, needsApproval: needed, callsBefore, mostCalls, policy });
-  if (decision.kind === 'allow') return null;
-  if (decision.kind === 'refuse') return toolError(decision.code, decision.message);
-  const digest = digestOf(record.input).slice(0, 12);
-  return toolError(
-    'approval_needed',
-    `not run: ${decision.reason} (arguments ${digest}), and nobody can be asked here; tell the user what you wanted to do`,
-  );
+  if (decision === 'allow') return RUNS;
+  if (decision === 'ask') return verdictOf(turn, record);
+  return { result: toolError(decision.code, decision.message), question: null };
 }
 
 function recordOf(turnId: string, step: number, index: number, { callId, name, tool, input }: AskedCall): CallRecord {

@@ -1,5 +1,6 @@
 import type { JsonValue, Message } from '../../contract/index.ts';
-import { decideCalls, readCalls, runCalls, type DecidedCall } from './calls.ts';
+import { announceQuestion } from './asking.ts';
+import { decideCalls, readCalls, runCalls, wasTold, type DecidedCall } from './calls.ts';
 import { compactIfNeeded, mayBeTooLong } from '../compaction/compact-turn.ts';
 import { chargeCallers, spendStep } from './family.ts';
 import { callsLeft, limitEnd, limitReached } from './limits.ts';
@@ -34,10 +35,21 @@ export async function answerCalls(
   writes: readonly Promise<void>[] = [],
 ): Promise<TurnEnd | null> {
   // Only what must not be repeated has to be known as started. In the same tick as the step itself it costs no commit of its own.
-  const starts = calls.filter(({ record, result }) => result === null && record.effect === 'write');
-  await Promise.all([...writes, ...starts.map(({ record }) => turn.deps.threads.startCall(record.turnId, record.step, record.index))]);
-  for (const { record } of calls) turn.emit({ type: 'tool-call', id: record.callId, name: record.name, input: record.input });
+  const starts = calls.filter(({ record, result, question }) => result === null && question === null && record.effect === 'write');
+  const questions = calls.flatMap(({ question }) => question ?? []);
+  await Promise.all([
+    ...writes,
+    ...starts.map(({ record }) => turn.deps.threads.startCall(record.turnId, record.step, record.index)),
+    ...questions.flatMap(({ question, isNew }) => (isNew ? turn.deps.approvals.ask(question) : [])),
+  ]);
+  for (const { record } of calls)
+    if (!wasTold(turn, record)) turn.emit({ type: 'tool-call', id: record.callId, name: record.name, input: record.input });
   const { message, retain, stored } = await runCalls(turn, calls);
+  if (message === null) {
+    await stored;
+    for (const question of questions) announceQuestion(turn, question);
+    return { reason: 'awaiting_approval' };
+  }
   await Promise.all([stored, turn.deps.threads.recordResults(turn.record.id, step, message, retain)]);
   turn.prompt.push(message);
   turn.emit({ type: 'step-end', step, usage: turn.usage });

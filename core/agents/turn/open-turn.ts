@@ -12,6 +12,7 @@ import type { Noticer } from './noticer.ts';
 import type { Pipe } from './pipe.ts';
 import { closeUnfinished, openCalls, type Unfinished } from './resume.ts';
 import type { Prepared, RunningTurn, TurnDependencies } from './turn-types.ts';
+import { closeSuspended } from './withdraw.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** A turn whose row and first message are on disk. */
@@ -56,7 +57,8 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
   const { parent } = request;
   countCalled(place);
   const { threadId, channelId = parent?.channelId ?? UNKNOWN_CHANNEL, userId = parent?.userId ?? LOCAL_USER } = request;
-  if (unfinished) await closeUnfinished(deps.threads, unfinished, deps.threads.load(threadId)?.messages ?? []);
+  if (unfinished?.turn.state === 'awaiting_approval') await closeSuspended(deps, unfinished, { text: input, by: userId });
+  else if (unfinished) await closeUnfinished(deps.threads, unfinished, deps.threads.load(threadId)?.messages ?? []);
   const { spec, notes } = await untilAborted(deps.registry.resolve(request.agent), signal);
   const policy = inheritedPolicy(request, spec, place.parent);
   const loaded = deps.threads.load(threadId);
@@ -153,6 +155,7 @@ function running(
     noticer,
     parent: place.parent,
     delegated,
+    suspended: false,
     signal,
     emit: pipe.push,
     ready: pipe.ready,

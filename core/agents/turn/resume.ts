@@ -1,7 +1,7 @@
 import { toolError } from '../../contract/tool.ts';
 import type { ToolResult } from '../../contract/index.ts';
 import type { CallRecord, StoredMessage, Threads, TurnRecord } from '../../threads/thread.ts';
-import { keyOf, refusal, type DecidedCall } from './calls.ts';
+import { decideCall, keyOf, type DecidedCall } from './calls.ts';
 import { callIdsOf, resultPart } from './messages.ts';
 import type { RunningTurn } from './turn-types.ts';
 
@@ -26,24 +26,30 @@ export async function resumeCalls(turn: RunningTurn, open: readonly CallRecord[]
   const before = turn.calls - open.length;
   return Promise.all(
     open.map(async (record, index): Promise<DecidedCall> => {
-      if (record.state === 'finished') return { record, result: record.result ?? interrupted(record) };
-      if (record.state === 'started' && record.effect === 'write') return { record, result: interrupted(record) };
+      if (record.state === 'finished') return { record, result: record.result ?? interrupted(record), question: null };
+      if (record.state === 'started' && record.effect === 'write') return { record, result: interrupted(record), question: null };
       const offered = turn.toolsByName.get(record.name);
-      if (offered === undefined) return { record, result: toolError('tool_gone', `not run: '${record.name}' is no longer there`) };
-      return { record, result: await refusal(turn, record, before + index, turn.prepared.limits.max_tool_calls) };
+      if (offered === undefined)
+        return { record, result: toolError('tool_gone', `not run: '${record.name}' is no longer there`), question: null };
+      return { record, ...(await decideCall(turn, record, before + index, turn.prepared.limits.max_tool_calls)) };
     }),
   );
 }
 
 /** Ends a turn that nobody continues: its open calls are answered, so that the history stays one that models accept. */
-export async function closeUnfinished(threads: Threads, unfinished: Unfinished, messages: readonly StoredMessage[]): Promise<void> {
+export async function closeUnfinished(
+  threads: Threads,
+  unfinished: Unfinished,
+  messages: readonly StoredMessage[],
+  answerFor: (record: CallRecord) => ToolResult = interrupted,
+): Promise<void> {
   const { turn } = unfinished;
   const open = openCalls(unfinished, messages);
   const writes: Promise<void>[] = [];
   if (open.length > 0) {
     const answers = open.map((record) => ({
       record,
-      result: record.state === 'finished' && record.result ? record.result : interrupted(record),
+      result: record.state === 'finished' && record.result ? record.result : answerFor(record),
     }));
     for (const { record, result } of answers) {
       if (record.state !== 'finished') writes.push(threads.finishCall(turn.id, record.step, record.index, result));

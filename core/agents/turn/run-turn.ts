@@ -1,4 +1,4 @@
-import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
+import type { TurnEndReason, TurnEvent, TurnRequest } from '../../contract/index.ts';
 import type { Families, Place } from './family.ts';
 import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
 import { answerCalls, runLoop } from './loop.ts';
@@ -8,7 +8,10 @@ import { openTurn, type OpenedTurn } from './open-turn.ts';
 import type { Pipe } from './pipe.ts';
 import { plainFailure } from './plain-failure.ts';
 import { resumeCalls } from './resume.ts';
+import { withdraw } from './withdraw.ts';
 import type { RunningTurn, TurnDependencies, TurnEnd } from './turn-types.ts';
+
+type TurnEndEvent = Extract<TurnEvent, { type: 'turn-end' }>;
 
 /** What all turns of a kernel have in common. */
 export interface Shared {
@@ -53,7 +56,9 @@ export async function runTurn(
   if (turn) families.ended(turn);
   lost.removeEventListener('abort', onLost);
   if (lost.aborted) end = { reason: 'error', error: plainFailure(lost.reason, 'thread_busy'), stored: true };
-  pipe.push(await close(deps, turn, before, end));
+  const event = await close(deps, turn, before, end);
+  if (turn) await settleQuestions(turn, event.reason);
+  pipe.push(event);
 }
 
 async function workOn({ turn, open, answered }: OpenedTurn): Promise<TurnEnd> {
@@ -61,6 +66,19 @@ async function workOn({ turn, open, answered }: OpenedTurn): Promise<TurnEnd> {
   const first = open[0];
   const end = first === undefined ? null : await answerCalls(turn, first.step, await resumeCalls(turn, open));
   return end ?? runLoop(turn);
+}
+
+/** A suspended turn suspends its caller; one that ended otherwise leaves no question of those that it called behind. */
+async function settleQuestions({ deps, record, suspended, parent }: RunningTurn, reason: TurnEndReason): Promise<void> {
+  if (reason === 'awaiting_approval') {
+    if (parent) parent.suspended = true;
+  } else if (suspended) {
+    try {
+      await withdraw(deps, record.id, { reason: 'the turn that asked has ended', by: null });
+    } catch {
+      // The store failed, which the turn's end says; an answer to such a question finds nothing to continue.
+    }
+  }
 }
 
 function announce(turn: RunningTurn): void {
@@ -80,7 +98,7 @@ function endOfError(error: unknown, turn: RunningTurn | null, signal: AbortSigna
 }
 
 /** Writes the turn's end, unless it is written already. An end that cannot be written is an error, whatever it was before. */
-async function close(deps: TurnDependencies, turn: RunningTurn | null, before: EndedTurn | null, asked: TurnEnd): Promise<TurnEvent> {
+async function close(deps: TurnDependencies, turn: RunningTurn | null, before: EndedTurn | null, asked: TurnEnd): Promise<TurnEndEvent> {
   let end = asked;
   if (turn && !end.stored) {
     try {
@@ -99,7 +117,7 @@ async function close(deps: TurnDependencies, turn: RunningTurn | null, before: E
       usage,
       correlationId: turn.record.correlationId,
     });
-  const event: TurnEvent = { type: 'turn-end', reason, text, usage };
+  const event: TurnEndEvent = { type: 'turn-end', reason, text, usage };
   return error === undefined ? event : { ...event, error };
 }
 

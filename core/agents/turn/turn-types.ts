@@ -14,6 +14,7 @@ import type {
   Usage,
 } from '../../contract/index.ts';
 import type { ModelRouter, ResolvedModel } from '../../models/router.ts';
+import type { ApprovalStore } from '../../threads/approvals.ts';
 import type { ThreadQueue } from '../../threads/queue.ts';
 import type { Delegated, Threads, TurnRecord } from '../../threads/thread.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
@@ -28,6 +29,9 @@ export interface TurnDependencies {
   readonly skills: BoundSkills;
   readonly extensions: ExtensionsPort;
   readonly threads: Threads;
+  readonly approvals: ApprovalStore;
+  /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
+  readonly askAlways: readonly string[];
   readonly models: Pick<ModelRouter, 'resolve'>;
   readonly events: Events;
   readonly clock: Clock;
@@ -78,6 +82,8 @@ export interface RunningTurn {
   readonly parent: RunningTurn | null;
   /** What turns that this one called have done, and those that they called. Their tokens stand in `usage`. */
   readonly delegated: Delegated;
+  /** One of those waits for a person. */
+  suspended: boolean;
   readonly signal: AbortSignal;
   readonly emit: (event: TurnEvent) => void;
   /** Resolves when the channel has room for more events. */

@@ -3,6 +3,8 @@ import type { CommandInput, CommandIO } from '../../contract/protocols/command-p
 import type { JsonValue } from '../../contract/json.ts';
 import type { ToolResult } from '../../contract/tool.ts';
 import type { KernelPort } from '../kernel-port.ts';
+import type { ToolQuestion } from '../../agents/tools/tool-caller.ts';
+import { argumentLines, visible } from './approval-text.ts';
 import { findAgent } from './agents.ts';
 import { printTable } from './text.ts';
 
@@ -36,7 +38,8 @@ export async function listTools(kernel: KernelPort, input: CommandInput, io: Com
 export async function callTool(kernel: KernelPort, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
   const agent = await agentOf(kernel, input, io);
   const given = parseJson(String(input.options['input'] ?? '{}'));
-  const result = await kernel.callTool(agent, String(input.arguments['name']), given, signal).catch(refusal);
+  const approve = (question: ToolQuestion) => approveCall(question, input.options['approve'] === true, io);
+  const result = await kernel.callTool({ agentId: agent, approve }, String(input.arguments['name']), given, signal).catch(refusal);
   if (result.ok) {
     io.json({ ok: true, output: result.output });
     io.print(typeof result.output === 'string' ? result.output : JSON.stringify(result.output, null, 2));
@@ -46,6 +49,18 @@ export async function callTool(kernel: KernelPort, input: CommandInput, io: Comm
   io.json({ ok: false, error: { code, message } });
   if (!io.wantsJson) io.error(`pith: ${String(input.arguments['name'])}: ${message} (${code})`);
   return 1;
+}
+
+/** Who calls a tool by hand is the person to ask. */
+async function approveCall({ tool, input, digest }: ToolQuestion, isGiven: boolean, io: CommandIO): Promise<boolean> {
+  if (isGiven) return true;
+  if (!io.interactive)
+    throw new PithError('approval_needed', `not run: '${tool}' needs your approval, and there is no terminal to ask on`, {
+      cure: 'look at the input, then add --approve',
+    });
+  io.print(`${visible(tool)} needs your approval (arguments ${digest.slice(0, 12)})`);
+  for (const line of argumentLines(input)) io.print(`  ${line}`);
+  return (await io.ask('Run it?', { choices: ['yes', 'no'] })) === 'yes';
 }
 
 /** A tool that the agent does not have is an answer of the same shape. */

@@ -45,6 +45,17 @@ export const settingsSchema = once(() => {
       })
       .default({ paths: [] })
       .describe('Where agents are found beside the sandbox.'),
+    approvals: z
+      .strictObject({
+        tools: z
+          .array(z.string().min(1))
+          .default([])
+          .describe(
+            'Tools whose every call needs approval, beside those that ask for it themselves: extension ids, extension/tool or "*".',
+          ),
+      })
+      .default({ tools: [] })
+      .describe('What a person is asked before it is done.'),
     data_dir: z
       .string()
       .min(1)

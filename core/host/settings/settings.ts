@@ -25,6 +25,7 @@ export const DEFAULT_SETTINGS = deepFreeze({
   models: {},
   providers: {},
   agents: { paths: [] as string[] },
+  approvals: { tools: [] as string[] },
   admins: [] as string[],
   extensions_sandbox: 'auto' as const,
   extensions: {},

@@ -13,7 +13,7 @@ export interface KnownNames {
   readonly router: { check(reference: string): void };
 }
 
-/** Findings for names in the settings that nothing goes by: blocks of extensions and of providers, the default agent, what model aliases stand for. */
+/** Findings for names in the settings that nothing goes by: blocks of extensions and of providers, the default agent, what model aliases stand for, tools that need approval. */
 export function unknownNames(settings: Settings, { declarations, agents, router }: KnownNames): readonly Diagnostic[] {
   return [
     ...unknownExtensionSettings(settings, declarations.keys()),
@@ -23,6 +23,7 @@ export function unknownNames(settings: Settings, { declarations, agents, router 
       agents.map(({ id }) => id),
     ),
     ...unknownModels(settings, router),
+    ...unknownTools(settings, declarations),
   ];
 }
 
@@ -50,6 +51,22 @@ function unknownAgent(settings: Settings, agents: readonly string[]): readonly D
       cure: 'Correct the name, or add the agent',
     },
   ];
+}
+
+/** A misspelt entry would ask nobody anything. The tools themselves are known only to loaded code. */
+function unknownTools(settings: Settings, declarations: KnownNames['declarations']): readonly Diagnostic[] {
+  return settings.approvals.tools.flatMap((entry): readonly Diagnostic[] => {
+    const [id = ''] = entry.split('/', 1);
+    if (entry === '*' || declarations.has(id)) return [];
+    return [
+      {
+        severity: 'error',
+        code: 'name_unknown',
+        message: `${settingName(settings, 'approvals.tools')}: there is no extension '${id}'${didYouMean(id, declarations.keys())}`,
+        cure: 'Write an extension id, extension/tool or "*"',
+      },
+    ];
+  });
 }
 
 function unknownModels(settings: Settings, router: KnownNames['router']): readonly Diagnostic[] {

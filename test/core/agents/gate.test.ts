@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decide, digestOf, narrowed, permits, type GateQuestion } from '../../../core/agents/tools/gate.ts';
-import { DEFAULT_LIMITS } from '../../../core/contract/index.ts';
+import { needsApproval } from '../../../core/agents/tools/approval.ts';
+import { DEFAULT_LIMITS, type ToolDescriptor } from '../../../core/contract/index.ts';
 import { agent, createWorld } from './world.ts';
 
 const never = new AbortController().signal;
@@ -8,14 +9,12 @@ const question: GateQuestion = { extensionId: 'ext', tool: 't', needsApproval: f
 
 describe('the gate', () => {
   it('K50 decides limits, then policy, then approval', () => {
-    expect(decide(question)).toEqual({ kind: 'allow' });
-    expect(decide({ ...question, needsApproval: true })).toMatchObject({ kind: 'ask' });
+    expect(decide(question)).toBe('allow');
+    expect(decide({ ...question, needsApproval: true })).toBe('ask');
     expect(decide({ ...question, needsApproval: true, policy: { denyTools: ['ext'] } })).toMatchObject({
-      kind: 'refuse',
       code: 'not_allowed',
     });
     expect(decide({ ...question, policy: { denyTools: ['ext'] }, callsBefore: 60 })).toMatchObject({
-      kind: 'refuse',
       code: 'limit_reached',
     });
   });
@@ -37,37 +36,36 @@ describe('the gate', () => {
     expect(narrowed(DEFAULT_LIMITS, { max_turns: 3, max_tool_calls: 1000 })).toEqual({ ...DEFAULT_LIMITS, max_turns: 3 });
   });
 
-  it('K50 a tool that needs approval is refused where nobody can be asked, and the model is told why', async () => {
+  it('K50 settings name tools that always need approval, by extension, tool or all; they cannot waive what a tool asks for', async () => {
+    const tool = (needsApproval: 'never' | 'always') => ({
+      extensionId: 'ext',
+      descriptor: { name: 't', needsApproval } as ToolDescriptor,
+    });
+    const extensions = { needsApproval: async () => false };
+    const asks = (askAlways: readonly string[], says: 'never' | 'always' = 'never') =>
+      needsApproval({ extensions, askAlways }, tool(says), {});
+    expect(['ext', 'ext/t', '*', 'other', 'ext/u'].map((entry) => asks([entry]))).toEqual([true, true, true, false, false]);
+    expect(asks([], 'always')).toBe(true);
+    const broken = { needsApproval: () => Promise.reject(new Error('broken')) };
+    const maybe = { extensionId: 'ext', descriptor: { name: 't', needsApproval: 'maybe' } as ToolDescriptor };
+    expect(await needsApproval({ extensions: broken, askAlways: [] }, maybe, {})).toBe(true);
+  });
+
+  it('K50 one tool called as an agent is refused where nobody can be asked, and runs only when the person says so', async () => {
     const world = await createWorld({
       agents: [agent('main', { usesTools: ['ext'] })],
-      extensions: {
-        ext: {
-          tools: {
-            always: { needsApproval: 'always' },
-            maybe: { needsApproval: 'maybe', asks: (input) => (input as { big: boolean }).big },
-          },
-        },
-      },
-      script: [
-        {
-          calls: [
-            { name: 'always', input: {} },
-            { name: 'maybe', input: { big: true } },
-            { name: 'maybe', input: { big: false } },
-          ],
-        },
-        { text: 'ok' },
-      ],
+      extensions: { ext: { tools: { always: { needsApproval: 'always' } } } },
     });
-    const { events } = await world.run('go');
-    expect(events.flatMap((event) => (event.type === 'tool-result' ? [event.error?.code ?? 'ran'] : []))).toEqual([
-      'approval_needed',
-      'approval_needed',
-      'ran',
-    ]);
-    expect(world.extensions.calls).toHaveLength(1);
-    expect(JSON.stringify(world.model.requests[1]?.messages)).toContain("'ext/always' needs a person's approval");
     expect(await world.tools.call('main', 'always', {}, never)).toMatchObject({ ok: false, error: { code: 'approval_needed' } });
+    const asked: unknown[] = [];
+    const person = (says: boolean) => ({ agentId: 'main', approve: async (question: unknown) => (asked.push(question), says) });
+    expect(await world.tools.call(person(false), 'always', { a: 1 }, never)).toMatchObject({
+      ok: false,
+      error: { code: 'approval_denied' },
+    });
+    expect(world.extensions.calls).toHaveLength(0);
+    expect(await world.tools.call(person(true), 'always', { a: 1 }, never)).toMatchObject({ ok: true });
+    expect(asked[1]).toEqual({ tool: 'ext/always', input: { a: 1 }, digest: digestOf({ a: 1 }) });
   });
 
   it('K50 a policy takes tools away from the model and refuses them when they are called all the same', async () => {

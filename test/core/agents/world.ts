@@ -15,6 +15,7 @@ import { openStore } from '../../../core/storage/store.ts';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { recordEvents } from '../../../core/testing/record-events.ts';
 import { scriptedModel, type ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import { createApprovals } from '../../../core/threads/approvals.ts';
 import { createThreadQueue } from '../../../core/threads/queue.ts';
 import { createThreads } from '../../../core/threads/store.ts';
 import { fakeExtensions, type FakeExtension } from './fake-extensions.ts';
@@ -49,6 +50,8 @@ export interface WorldOptions {
   readonly skills?: Record<string, string>;
   readonly script?: readonly ScriptedStep[];
   readonly contextWindow?: number;
+  /** Tools that the settings want approved always. */
+  readonly askAlways?: readonly string[];
   /** Another world's store: the same disk, a new process. */
   readonly file?: string;
 }
@@ -80,6 +83,8 @@ export async function createWorld(options: WorldOptions = {}) {
     skills,
     extensions,
     threads,
+    approvals: createApprovals(store, clock),
+    askAlways: options.askAlways ?? [],
     events,
     clock,
     models: { resolve: async () => ({ ref: 'scripted/scripted', why: 'test', model: model.model, contextWindow: model.contextWindow }) },

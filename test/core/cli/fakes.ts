@@ -106,7 +106,16 @@ export function fakeKernel(): KernelPort {
     findings: () => [],
     probe: async () => ({ id: 'mine', ok: true, findings: [], tools: [], tried: [] }),
     events: { handle: () => () => undefined },
+    approvals: {
+      list: () => [],
+      get: () => null,
+      answer: async () => Promise.reject(new Error('no question')),
+      answered: async (approval) => approval,
+      isAttended: () => false,
+      goesOn: async () => false,
+    },
     threads: {
+      unfinished: () => null,
       list: () => [
         {
           id: 't1',

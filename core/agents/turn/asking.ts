@@ -1,0 +1,81 @@
+import { toolError } from '../../contract/tool.ts';
+import type { ToolResult, TurnEvent } from '../../contract/index.ts';
+import type { Approval, Question } from '../../threads/approval.ts';
+import { OPEN_MS } from '../../threads/approvals.ts';
+import type { CallRecord } from '../../threads/thread.ts';
+import { digestOf } from '../tools/gate.ts';
+import { callers } from './family.ts';
+import { newId } from './new-id.ts';
+import type { RunningTurn } from './turn-types.ts';
+
+/** What the gate says of a call: it runs, it does not with `result`, or a person is asked first. */
+export interface Verdict {
+  readonly result: ToolResult | null;
+  readonly question: AskedQuestion | null;
+}
+
+export interface AskedQuestion {
+  readonly question: Question;
+  /** It has not been written yet. */
+  readonly isNew: boolean;
+}
+
+export const RUNS: Verdict = { result: null, question: null };
+
+/** The answer that a person gave to this very call or for its tool, or the question that they are to be asked. */
+export function verdictOf(turn: RunningTurn, record: CallRecord): Verdict {
+  const question = questionOf(turn, record);
+  const ruling = turn.deps.approvals.ruling(question);
+  if (ruling === null) return { result: null, question: { question, isNew: true } };
+  if (ruling.answer === null) return { result: null, question: { question: ruling, isNew: false } };
+  return ruling.answer === 'no' ? { result: denied(ruling), question: null } : RUNS;
+}
+
+/** Tells the channel, also that of the turns which called this one: the person talks with the outermost. */
+export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion): void {
+  const { id, tool, input, digest, path, rootThreadId: thread } = question;
+  const event: TurnEvent = { type: 'approval-request', id, tool, input, digest, agents: path.map(({ agentId }) => agentId), thread };
+  for (const each of callers(turn)) each.emit(event);
+}
+
+/** A tool says that the agent which it runs waits for a person, and one does. */
+export function isSuspended(turn: RunningTurn, result: ToolResult): boolean {
+  return !result.ok && result.error.code === 'awaiting_approval' && turn.suspended;
+}
+
+export function denied({ reason, by }: Pick<Approval, 'reason' | 'by'>): ToolResult {
+  const why = reason ?? 'they gave no reason';
+  const who = by === null ? 'no person approved it' : 'a person did not approve it';
+  return toolError('approval_denied', `not run: ${who}: ${why}; do not try the same again unless they ask for it`);
+}
+
+function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool, input }: CallRecord): Question {
+  const { clock } = turn.deps;
+  const path = [...callers(turn)]
+    .reverse()
+    .map(({ record }) => ({ agentId: record.agent.id, turnId: record.id, threadId: record.threadId }));
+  const { threadId, channelId, userId, correlationId } = turn.record;
+  const createdAt = clock.now();
+  return {
+    id: questionId(newId(clock)),
+    turnId,
+    step,
+    index,
+    rootThreadId: path[0]?.threadId ?? threadId,
+    threadId,
+    tool: `${extensionId}/${tool}`,
+    input,
+    digest: digestOf(input),
+    path,
+    channelId,
+    userId,
+    correlationId,
+    createdAt,
+    expiresAt: createdAt + OPEN_MS,
+  };
+}
+
+/** Short enough to be typed: the part of the time that differs, and chance. */
+function questionId(id: string): string {
+  return `${id.slice(4, 10)}-${id.slice(-4)}`.toLowerCase();
+}

@@ -1,0 +1,53 @@
+import type { JsonValue } from '../../contract/json.ts';
+import type { Approval } from '../../threads/approval.ts';
+
+const MOST_LINES = 40;
+const LONGEST_LINE = 400;
+const SHOWN_DIGEST = 12;
+
+/** A question as a person reads it: who asks, for what, with the exact arguments. Bounded unless `all`. */
+export function questionLines(approval: Approval, all: boolean): readonly string[] {
+  const { tool, path, input, digest, id, expiresAt } = approval;
+  const agents = path.map(({ agentId }) => visible(agentId)).join(' → ');
+  const given = argumentLines(input);
+  const shown = all ? given : given.slice(0, MOST_LINES).map(cut);
+  const isCut = shown.length < given.length || shown.some((line, index) => line !== given[index]);
+  return [
+    `${visible(tool)} needs your approval (asked by ${agents})`,
+    ...shown.map((line) => `  ${line}`),
+    ...(isCut ? [`  … ${given.length - shown.length} more lines; all of it: pith approvals show ${id} --all`] : []),
+    `  question ${id} · arguments ${digest.slice(0, SHOWN_DIGEST)} · open until ${timeOf(expiresAt)}`,
+  ];
+}
+
+/** Each argument on a line; texts of several lines stand below their names, each line behind a bar that no text can forge. */
+export function argumentLines(input: JsonValue): readonly string[] {
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+  const entries = isObject ? Object.entries(input) : [['input', input] as const];
+  return entries.length === 0 ? ['no arguments'] : entries.flatMap(([name, value]) => valueLines(visible(name), value ?? null));
+}
+
+function valueLines(name: string, value: JsonValue): readonly string[] {
+  if (typeof value === 'string' && value.includes('\n'))
+    return [`${name}:`, ...value.split('\n').map((line) => `  │ ${visible(line.replaceAll('\t', '  '))}`)];
+  const [first = '', ...rest] = (JSON.stringify(value, null, 2) ?? 'null').split('\n').map(visible);
+  return [`${name}: ${first}`, ...rest];
+}
+
+function cut(line: string): string {
+  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line;
+}
+
+/** Characters that a terminal obeys or hides are shown as escapes: what is read must be what is approved. */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
+export function timeOf(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** DESIGN's shape of `approvals list --json`. */
+export function approvalJson({ id, tool, input, digest, path, rootThreadId, expiresAt }: Approval): JsonValue {
+  return { id, tool, input, digest, agents: path.map(({ agentId }) => agentId), thread: rootThreadId, expiresAt };
+}

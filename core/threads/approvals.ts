@@ -1,0 +1,177 @@
+import type { Clock, JsonValue, SqlRow } from '../contract/index.ts';
+import { PithError } from '../contract/errors.ts';
+import type { Store } from '../storage/store.ts';
+import type { Statement } from '../storage/writer.ts';
+import type { Approval, ApprovalAnswer, Approvals, AskingTurn, Question } from './approval.ts';
+
+/** How long a question waits. */
+export const OPEN_MS = 24 * 60 * 60 * 1000;
+const UNANSWERED = 'nobody answered within 24 h';
+
+const SCHEMA = [
+  `CREATE TABLE approvals (
+     id TEXT PRIMARY KEY, turn TEXT NOT NULL, step INTEGER NOT NULL, place INTEGER NOT NULL, root TEXT NOT NULL, thread TEXT NOT NULL,
+     tool TEXT NOT NULL, input TEXT NOT NULL, digest TEXT NOT NULL, path TEXT NOT NULL, channel TEXT NOT NULL, user TEXT NOT NULL, correlation TEXT NOT NULL,
+     created INTEGER NOT NULL, expires INTEGER NOT NULL, answer TEXT, reason TEXT, answeredby TEXT, answered INTEGER
+   ) WITHOUT ROWID;
+   CREATE INDEX approvalscall ON approvals (turn, step, place);
+   CREATE INDEX approvalsroot ON approvals (root, tool, answer);
+   CREATE INDEX approvalsopen ON approvals (created) WHERE answer IS NULL;`,
+];
+
+/** What the gate does with approvals, beside what people do. */
+export interface ApprovalStore extends Approvals {
+  /** What was said of this call with these very arguments, or of its tool for the whole thread; null when nobody was asked yet. */
+  ruling(question: Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId'>): Approval | null;
+  ask(question: Question): Promise<void>;
+  /** Open questions that `turnId` waits for: its own, and those of agents that it called. */
+  askedFor(turnId: string): readonly Approval[];
+  /** Answers what is still open of these with no. `by` null: nobody did. */
+  reject(open: readonly Approval[], reason: string, by: string | null): Promise<void>;
+}
+
+/** Writes the events of approvals in the transactions of their rows. */
+export interface ApprovalEvents {
+  requested(statement: Statement, question: Question): void;
+  answered(statement: Statement, question: Question, answer: ApprovalAnswer): void;
+}
+
+const NONE: ApprovalEvents = { requested: () => undefined, answered: () => undefined };
+
+export function createApprovals(store: Store, clock: Clock, events: ApprovalEvents = NONE): ApprovalStore {
+  store.migrate('approvals', SCHEMA);
+
+  const read = (row: SqlRow): Approval => approvalOf(row, clock.now());
+  const get = (id: string): Approval | null => {
+    const row = store.get('SELECT * FROM approvals WHERE id = ?', id);
+    return row === null ? null : read(row);
+  };
+  const list = (rootThreadId?: string): readonly Approval[] => {
+    const rows =
+      rootThreadId === undefined
+        ? store.all('SELECT * FROM approvals WHERE answer IS NULL ORDER BY created, id')
+        : store.all('SELECT * FROM approvals WHERE root = ? AND answer IS NULL ORDER BY created, id', rootThreadId);
+    return rows.map(read).filter(({ answer }) => answer === null);
+  };
+  /** False when it has an answer already, or nobody can answer any more. */
+  const close = (statement: Statement, approval: Approval, { answer, reason, by }: Said): boolean => {
+    const now = clock.now();
+    const { changes } = statement(
+      'UPDATE approvals SET answer = ?, reason = ?, answeredby = ?, answered = ? WHERE id = ? AND answer IS NULL AND expires > ?',
+      answer,
+      reason ?? null,
+      by,
+      now,
+      approval.id,
+      now,
+    );
+    if (changes === 1) events.answered(statement, approval, answer);
+    return changes === 1;
+  };
+
+  return {
+    list,
+    get,
+
+    async answer(id, reply) {
+      const found = get(id);
+      if (found === null) throw unknown(id, list());
+      let won = false;
+      await store.write((statement) => {
+        won = close(statement, found, reply);
+        // What else the same tool asks in the same conversation is answered with it.
+        if (won && reply.answer === 'always')
+          for (const other of list(found.rootThreadId)) if (other.tool === found.tool) close(statement, other, reply);
+      });
+      const now = get(id) ?? found;
+      if (!won) throw answeredBefore(now);
+      return now;
+    },
+
+    ruling({ turnId, step, index, digest, tool, rootThreadId }) {
+      const always = store.get(`SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always' LIMIT 1`, rootThreadId, tool);
+      if (always !== null) return read(always);
+      const row = store.get(
+        'SELECT * FROM approvals WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC LIMIT 1',
+        turnId,
+        step,
+        index,
+        digest,
+      );
+      return row === null ? null : read(row);
+    },
+
+    async ask(question) {
+      const { id, turnId, step, index, rootThreadId, threadId, tool, digest, channelId, userId, correlationId } = question;
+      const [input, path] = [JSON.stringify(question.input), JSON.stringify(question.path)];
+      const call = [id, turnId, step, index, rootThreadId, threadId, tool, input, digest, path] as const;
+      const asker = [channelId, userId, correlationId, question.createdAt, question.expiresAt] as const;
+      await store.write((statement) => {
+        statement('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)', ...call, ...asker);
+        events.requested(statement, question);
+      });
+    },
+
+    askedFor: (turnId) => list().filter(({ path }) => path.some((turn) => turn.turnId === turnId)),
+
+    async reject(open, reason, by) {
+      if (open.length === 0) return;
+      await store.write((statement) => {
+        for (const approval of open) close(statement, approval, { answer: 'no', reason, by });
+      });
+    },
+  };
+}
+
+interface Said {
+  readonly answer: ApprovalAnswer;
+  readonly reason?: string;
+  readonly by: string | null;
+}
+
+function approvalOf(row: SqlRow, now: number): Approval {
+  const expiresAt = Number(row.expires);
+  const expired = row.answer === null && expiresAt <= now;
+  return {
+    id: String(row.id),
+    turnId: String(row.turn),
+    step: Number(row.step),
+    index: Number(row.place),
+    rootThreadId: String(row.root),
+    threadId: String(row.thread),
+    tool: String(row.tool),
+    input: JSON.parse(String(row.input)) as JsonValue,
+    digest: String(row.digest),
+    path: JSON.parse(String(row.path)) as readonly AskingTurn[],
+    channelId: String(row.channel),
+    userId: String(row.user),
+    correlationId: String(row.correlation),
+    createdAt: Number(row.created),
+    expiresAt,
+    answer: expired ? 'no' : (row.answer as ApprovalAnswer | null),
+    reason: expired ? UNANSWERED : (row.reason as string | null),
+    by: row.answeredby as string | null,
+    answeredAt: expired ? expiresAt : row.answered === null ? null : Number(row.answered),
+  };
+}
+
+function unknown(id: string, open: readonly Approval[]): PithError {
+  const ids = open.map((each) => each.id);
+  return new PithError('approval_unknown', `there is no question '${id}'`, {
+    where: id,
+    cure: ids.length === 0 ? 'nothing waits for approval now' : `open are ${ids.slice(0, 10).join(', ')}; see: pith approvals list`,
+  });
+}
+
+/** "by ann: once", "by nobody …" of an answer, for people. */
+export function saidOf({ answer, by, reason }: Pick<Approval, 'answer' | 'by' | 'reason'>): string {
+  if (by === null) return reason ?? 'withdrawn';
+  return `answered by ${by}: ${answer}${reason === null ? '' : ` (${reason})`}`;
+}
+
+function answeredBefore(approval: Approval): PithError {
+  return new PithError('approval_answered', `the question '${approval.id}' is no longer open: ${saidOf(approval)}`, {
+    where: approval.id,
+    cure: 'see: pith approvals list',
+  });
+}

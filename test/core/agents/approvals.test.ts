@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonValue, TurnEvent } from '../../../core/contract/index.ts';
+import { digestOf } from '../../../core/agents/tools/gate.ts';
+import { openStore } from '../../../core/storage/store.ts';
+import { createApprovals } from '../../../core/threads/approvals.ts';
+import { agent, createWorld, type World, type WorldOptions } from './world.ts';
+
+const agents = [agent('main', { usesTools: ['ext'] })];
+const call = (name: string, input: JsonValue = {}) => ({ calls: [{ name, input }] });
+
+async function asking(script: WorldOptions['script'], more: Partial<WorldOptions> = {}) {
+  const ran: JsonValue[] = [];
+  const tools = {
+    risky: { needsApproval: 'always' as const, effect: 'write' as const, run: (input: JsonValue) => (ran.push(input), 'did it') },
+    safe: { effect: 'write' as const, run: (input: JsonValue) => (ran.push(input), 'was safe') },
+  };
+  const world = await createWorld({ agents, extensions: { ext: { tools } }, script, ...more });
+  const { approvals } = world.deps;
+  const resume = () => world.collect({ resume: true });
+  return { world, ran, approvals, resume, tools };
+}
+
+const questions = (events: readonly TurnEvent[]) => events.filter((event) => event.type === 'approval-request');
+const results = (events: readonly TurnEvent[]) => events.filter((event) => event.type === 'tool-result');
+const lastTool = (world: World) => JSON.stringify(world.model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool'));
+
+describe('a call that needs approval', () => {
+  it('K50 suspends the turn: sibling calls finish, the question is on disk with its exact arguments and their digest', async () => {
+    const input = { file: 'a', list: [1, 2] };
+    const both = {
+      calls: [
+        { name: 'risky', input },
+        { name: 'safe', input: { n: 1 } },
+      ],
+    };
+    const { world, ran, approvals } = await asking([both]);
+    const { events, end } = await world.run('go');
+    expect(end.reason).toBe('awaiting_approval');
+    expect(ran).toEqual([{ n: 1 }]);
+    expect(results(events)).toMatchObject([{ name: 'safe', ok: true }]);
+    const [open] = approvals.list();
+    expect(approvals.list()).toHaveLength(1);
+    expect(open).toMatchObject({
+      tool: 'ext/risky',
+      input,
+      digest: digestOf(input),
+      rootThreadId: 'thread',
+      userId: 'local',
+      answer: null,
+    });
+    expect(open!.expiresAt - open!.createdAt).toBe(24 * 60 * 60 * 1000);
+    expect(questions(events)).toEqual([
+      { type: 'approval-request', id: open!.id, tool: 'ext/risky', input, digest: digestOf(input), agents: ['main'], thread: 'thread' },
+    ]);
+    expect(events.at(-2)?.type).toBe('approval-request');
+    expect(world.threads.unfinished('thread')?.turn.state).toBe('awaiting_approval');
+    expect(world.threads.unfinished('thread')?.calls.map(({ state }) => state)).toEqual(['requested', 'finished']);
+  });
+
+  it('K50 once: the call runs when the turn is resumed, siblings are neither run nor told again, and the next call asks again', async () => {
+    const both = {
+      calls: [
+        { name: 'risky', input: { n: 1 } },
+        { name: 'safe', input: {} },
+      ],
+    };
+    const { world, ran, approvals, resume } = await asking([both, call('risky', { n: 2 }), { text: 'done' }]);
+    await world.run('go');
+    const [first] = approvals.list();
+    await approvals.answer(first!.id, { answer: 'once', by: 'ann' });
+    expect(approvals.get(first!.id)).toMatchObject({ answer: 'once', by: 'ann' });
+    const { events, end } = await resume();
+    expect(ran).toEqual([{}, { n: 1 }]);
+    expect(results(events)).toMatchObject([{ name: 'risky', ok: true, output: 'did it' }]);
+    expect(end.reason).toBe('awaiting_approval');
+    const [second] = approvals.list();
+    expect(second).toMatchObject({ input: { n: 2 } });
+    await approvals.answer(second!.id, { answer: 'once', by: 'ann' });
+    expect((await resume()).end).toMatchObject({ reason: 'done', text: 'done' });
+    expect(ran).toEqual([{}, { n: 1 }, { n: 2 }]);
+    expect(JSON.stringify(world.model.requests[1]?.messages)).toMatch(/did it.*was safe/su);
+  });
+
+  it('K50 once binds the digest: the same call with other arguments asks again', async () => {
+    const { world, ran, approvals, resume } = await asking([call('risky', { n: 1 }), { text: 'done' }]);
+    await world.run('go');
+    await approvals.answer(approvals.list()[0]!.id, { answer: 'once', by: 'ann' });
+    await world.store.write((statement) => void statement(`UPDATE calls SET input = '{"n":666}'`));
+    const { end, events } = await resume();
+    expect(end.reason).toBe('awaiting_approval');
+    expect(ran).toEqual([]);
+    expect(questions(events)).toMatchObject([{ input: { n: 666 } }]);
+    await approvals.answer(approvals.list()[0]!.id, { answer: 'no', by: 'ann' });
+    expect((await resume()).end.reason).toBe('done');
+    expect(ran).toEqual([]);
+  });
+
+  it('K50 always: that tool asks no more in that thread, and what else it asks there is answered; other threads and tools ask', async () => {
+    const twice = { calls: [1, 2].map((n) => ({ name: 'risky', input: { n } })) };
+    const script = [twice, call('risky', { n: 3 }), { text: 'done' }, call('risky'), call('dear')];
+    const { world, ran, approvals, resume } = await asking(script, { askAlways: ['ext/dear'] });
+    world.extensions.declared.get('ext')!.tools!['dear'] = {};
+    await world.run('go');
+    const [first, second] = approvals.list();
+    await approvals.answer(first!.id, { answer: 'always', by: 'ann' });
+    expect(approvals.get(second!.id)).toMatchObject({ answer: 'always', by: 'ann' });
+    expect((await resume()).end).toMatchObject({ reason: 'done' });
+    expect(ran).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    expect((await world.run('go', { threadId: 'other' })).end.reason).toBe('awaiting_approval');
+    expect((await world.run('go')).end.reason).toBe('awaiting_approval');
+    expect(
+      approvals
+        .list()
+        .map(({ tool, rootThreadId }) => [tool, rootThreadId])
+        .sort(),
+    ).toEqual([
+      ['ext/dear', 'thread'],
+      ['ext/risky', 'other'],
+    ]);
+  });
+
+  it('K50 no: the model sees the reason, and the call never runs', async () => {
+    const { world, ran, approvals, resume } = await asking([call('risky'), { text: 'I see' }]);
+    await world.run('go');
+    await approvals.answer(approvals.list()[0]!.id, { answer: 'no', reason: 'use the other file', by: 'ann' });
+    const { events, end } = await resume();
+    expect(end).toMatchObject({ reason: 'done', text: 'I see' });
+    expect(results(events)).toMatchObject([{ ok: false, error: { code: 'approval_denied' } }]);
+    expect(lastTool(world)).toContain('use the other file');
+    expect(ran).toEqual([]);
+  });
+
+  it('K50 resumed before anybody answered, it asks the same question again and runs nothing', async () => {
+    const { world, ran, approvals, resume } = await asking([call('risky')]);
+    const first = await world.run('go');
+    const again = await resume();
+    expect(again.end.reason).toBe('awaiting_approval');
+    expect(questions(again.events)).toEqual(questions(first.events));
+    expect(approvals.list()).toHaveLength(1);
+    expect(ran).toEqual([]);
+  });
+
+  it('K50 a new message in the thread answers no with itself as the reason', async () => {
+    const { world, ran, approvals } = await asking([call('risky'), { text: 'fine' }]);
+    await world.run('go');
+    const [open] = approvals.list();
+    expect((await world.run('leave that, what is the time?', { userId: 'ann' })).end).toMatchObject({ reason: 'done', text: 'fine' });
+    expect(approvals.get(open!.id)).toMatchObject({ answer: 'no', by: 'ann', reason: expect.stringContaining('leave that') });
+    expect(lastTool(world)).toMatch(/approval_denied.*leave that, what is the time/su);
+    expect(world.model.requests.at(-1)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
+    expect(ran).toEqual([]);
+    await expect(approvals.answer(open!.id, { answer: 'once', by: 'bob' })).rejects.toMatchObject({ code: 'approval_answered' });
+  });
+
+  it('K50 what nobody answered within 24 h counts as no', async () => {
+    const { world, ran, approvals, resume } = await asking([call('risky'), { text: 'nobody was there' }]);
+    await world.run('go');
+    const [open] = approvals.list();
+    await world.clock.advance(24 * 60 * 60 * 1000 - 1);
+    expect(approvals.list()).toHaveLength(1);
+    await world.clock.advance(1);
+    expect(approvals.list()).toEqual([]);
+    expect(approvals.get(open!.id)).toMatchObject({ answer: 'no', by: null, reason: 'nobody answered within 24 h' });
+    await expect(approvals.answer(open!.id, { answer: 'once', by: 'ann' })).rejects.toMatchObject({ code: 'approval_answered' });
+    expect((await resume()).end.reason).toBe('done');
+    expect(lastTool(world)).toContain('nobody answered within 24 h');
+    expect(ran).toEqual([]);
+  });
+
+  it('K50 of two answers exactly one is taken, and the other is told who was first', async () => {
+    const { world, approvals } = await asking([call('risky')]);
+    await world.run('go');
+    const { id } = approvals.list()[0]!;
+    const other = createApprovals(openStore(world.file, world.clock), world.clock);
+    const answers = await Promise.allSettled([
+      approvals.answer(id, { answer: 'once', by: 'ann' }),
+      other.answer(id, { answer: 'no', by: 'bob' }),
+    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    const { by } = approvals.get(id)!;
+    const refused = answers.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
+    expect(refused.reason).toMatchObject({ code: 'approval_answered', message: expect.stringContaining(`answered by ${by}`) });
+    await expect(approvals.answer('nothing', { answer: 'once', by: 'ann' })).rejects.toMatchObject({ code: 'approval_unknown' });
+  });
+});
