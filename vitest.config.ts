@@ -13,6 +13,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // What the processes of extensions run, from the sources as they are now.
+    globalSetup: ['scripts/extension-process.mjs'],
     setupFiles: ['reflect-metadata'],
     pool: 'forks',
     testTimeout: 20_000,

@@ -4,7 +4,7 @@ import type { ToolUser } from './agents/tools/tool-caller.ts';
 import type { OfferedTool } from './agents/tools/tools.ts';
 import type { Clock, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
-import type { KernelCommand } from './host/host-options.ts';
+import type { HostOptions, KernelCommand } from './host/host-options.ts';
 import type { ExtensionHost } from './host/host.ts';
 import type { ProbeReport } from './host/probe/report.ts';
 import type { Settings, SettingsInput } from './host/settings/settings.ts';
@@ -27,6 +27,8 @@ export interface KernelOptions {
   readonly clock?: Clock;
   /** Serialise every argument and result of extensions. */
   readonly wire?: boolean;
+  /** Where extensions run: as they are granted (default), or all of them in the tier named here. */
+  readonly isolation?: HostOptions['isolation'];
   /** False: without the extensions, agents and skills that ship with Pith. */
   readonly shipped?: boolean;
   /** Replaces every model. */

@@ -85,6 +85,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     clock,
     events,
     wire: options.wire,
+    isolation: options.isolation,
     keyValue: (extensionId) => createKeyValue(get(STORE), extensionId),
     database: (extensionId) => createDatabase(get(STORE), extensionId),
     agents: {

@@ -2,6 +2,7 @@ import type { AgentsApi, Clock, Command, Database, Events, KeyValue, Manifest, P
 import type { ExtensionState } from '../agents/ports.ts';
 import type { ExtensionConfig } from './settings/config-of.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
+import type { Tier } from './lifecycle/generation.ts';
 import type { LogLevel } from './logger.ts';
 import type { Sandboxing } from './process/sandboxing.ts';
 import type { Quarantine } from './quarantine.ts';
@@ -33,6 +34,8 @@ export interface HostOptions {
   sandboxing?(): Promise<Sandboxing | null>;
   /** Versions that are not started, because the kernel crashed with them. */
   readonly quarantine?: Quarantine;
+  /** Where extensions run: as they are granted (default), or all of them in the tier named here. */
+  readonly isolation?: Tier | 'granted';
   /** Serialise every argument and result. */
   readonly wire?: boolean;
   /** Called on first use, so that an untouched store is never opened. */
@@ -52,6 +55,8 @@ export interface ExtensionStatus {
   readonly state: ExtensionState;
   readonly provides: readonly ProtocolId[];
   readonly shipped: boolean;
+  /** Where it runs, or would run. */
+  readonly tier: Tier;
   readonly directory: string;
   readonly version: string;
   readonly generation: number;

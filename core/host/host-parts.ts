@@ -1,9 +1,11 @@
-import type { Clock, Logger, Phase, Protocol, Remote } from '../contract/index.ts';
+import type { Clock, Logger, Off, Phase, Protocol, Remote } from '../contract/index.ts';
 import type { BundleStore } from './bundles/bundle-store.ts';
 import type { Declaration } from './discovery/declaration.ts';
 import type { Failures } from './failures.ts';
 import type { HostOptions } from './host-options.ts';
+import type { Generation } from './lifecycle/generation.ts';
 import type { Problem } from './problem.ts';
+import type { ProviderFacts } from './process/setup.ts';
 import type { Secrets } from './secrets.ts';
 import type { Owner } from './stray-errors.ts';
 import type { Wire } from './calls/wire.ts';
@@ -25,6 +27,14 @@ export interface HostParts {
   note(extensionId: string, code: string, message: string): void;
   /** A service that rejected or an error that nobody caught: three in five minutes stop the extension. */
   crashed(extensionId: string, problem: Problem): void;
+  /** Its process ended by itself. `needed`: it worked or listened, and is started again without being asked. */
+  lost(generation: Generation, why: Problem, needed: boolean): void;
+  /** Nothing has been asked of it for long: it is stopped until it is needed again. */
+  idle(generation: Generation): void;
+  /** The other extensions, as one in a process of its own must know them. */
+  providersFor(user: Declaration): readonly ProviderFacts[];
+  /** Told whenever `providersFor` may answer differently. */
+  onProviders(listener: () => void): Off;
   use<T extends object>(user: Declaration, protocol: Protocol<T>): Remote<T>;
   find<T extends object>(user: Declaration, protocol: Protocol<T>): readonly Remote<T>[];
 }

@@ -14,6 +14,7 @@ import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { createLog, type Log } from './logger.ts';
 import { problemOf } from './problem.ts';
 import { endOrphans } from './process/host-records.ts';
+import { providersFor } from './process/providers.ts';
 import { Refresh } from './reload/refresh.ts';
 import { createSecrets } from './secrets.ts';
 import type { Slot } from './lifecycle/slot.ts';
@@ -37,6 +38,10 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
   const listeners = new Set<(ids: ReadonlySet<string>) => void>();
   const changed = (ids: ReadonlySet<string>): void => {
     for (const listener of listeners) listener(ids);
+  };
+  const listen = (listener: (ids: ReadonlySet<string>) => void): Off => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
   };
   const secrets = createSecrets(options.env);
   const log = createLog({
@@ -74,6 +79,16 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
       if (slot) lifecycle.crashed(slot, problem);
       else failures.record(extensionId, problem);
     },
+    lost: (generation, why, needed) => {
+      const slot = slots.get(generation.declaration.id);
+      if (slot) lifecycle.lost(slot, generation, why, needed);
+    },
+    idle: (generation) => {
+      const slot = slots.get(generation.declaration.id);
+      if (slot?.current === generation) void lifecycle.rest(slot, null);
+    },
+    providersFor: (user) => providersFor(lifecycle, user),
+    onProviders: (listener) => listen(listener),
     use: (user, protocol) => {
       const id = user.manifest?.depends_on.find((each) => provides(slots.get(each), protocol));
       if (id !== undefined) return remote(lifecycle, id, protocol);
@@ -95,10 +110,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     lifecycle,
     refresh,
     log,
-    onChange: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    onChange: listen,
     close: async () => {
       renewing();
       unguard();

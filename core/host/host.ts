@@ -10,7 +10,6 @@ import type {
   Failure,
   JsonValue,
   Logger,
-  ModelProvider,
   Off,
   Remote,
   SkillProvider,
@@ -190,7 +189,7 @@ export class ExtensionHost implements ExtensionsPort {
   }
 
   /** Models are passed by reference. Rejects `provider_unavailable`. */
-  modelProvider(extensionId: string): Promise<ModelProvider> {
+  modelProvider(extensionId: string): ReturnType<typeof modelProvider> {
     return modelProvider(this.#lifecycle, extensionId);
   }
 

@@ -6,6 +6,7 @@ import type { DeclaredCommand, ExtensionStatus } from './host-options.ts';
 import type { DeclaredModel } from '../models/declared-model.ts';
 import type { Lifecycle } from './lifecycle/lifecycle.ts';
 import { isExtension, type Slot } from './lifecycle/slot.ts';
+import { tierOf } from './lifecycle/tier.ts';
 
 /** One extension as `pith doctor` shows it. */
 export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
@@ -17,12 +18,13 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
     state,
     provides: declaration.manifest?.provides ?? [],
     shipped: current?.shipped || declaration.shipped,
+    tier: current?.tier ?? tierOf(lifecycle.parts, declaration),
     directory: declaration.directory,
     version: declaration.manifest?.version ?? '',
     generation: current?.number ?? 0,
     manifest: declaration.manifest,
     ...(failure ? pick(failure, declaration) : {}),
-    notes: notesOf(slot),
+    notes: notesOf(lifecycle, slot),
   };
 }
 
@@ -107,11 +109,11 @@ function failureOf(lifecycle: Lifecycle, slot: Slot): Failure | undefined {
   };
 }
 
-function notesOf({ declaration, config, current, notes }: Slot): ExtensionStatus['notes'] {
+function notesOf({ parts }: Lifecycle, { declaration, config, current, notes }: Slot): ExtensionStatus['notes'] {
   const found = [...notes].map(([message, code]) => ({ code, message }));
   for (const { severity, code, message } of declaration.diagnostics) if (severity !== 'error') found.push({ code, message });
   const trusted = declaration.shipped || current?.shipped || config.isolation === 'in_process';
-  if (!trusted && config.enabled)
+  if (!trusted && config.enabled && (current?.tier ?? tierOf(parts, declaration)) === 'in_process')
     found.push({
       code: 'isolation_in_process',
       message: 'runs in the process of the kernel: an endless loop, a full heap or a crash in it is not contained',

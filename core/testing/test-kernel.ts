@@ -3,7 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Clock, TurnEndReason, TurnEvent, TurnRequest } from '../contract/index.ts';
 import type { SettingsInput } from '../host/settings/settings.ts';
-import { createKernel, type Kernel } from '../kernel.ts';
+import type { Tier } from '../host/lifecycle/generation.ts';
+import { createKernel, type Kernel, type KernelOptions } from '../kernel.ts';
 import type { ModelRequest, ScriptedModel } from './scripted-model.ts';
 
 export interface TestKernelOptions {
@@ -16,6 +17,11 @@ export interface TestKernelOptions {
   readonly model?: ScriptedModel;
   /** Serialise every argument and result; default: when the environment has `PITH_TEST_WIRE=1`, which runs a whole suite that way. */
   readonly wire?: boolean;
+  /**
+   * `process`: as outside of tests, where everything that did not come with Pith runs in a process of its own. Default `in_process`, for speed;
+   * the environment's `PITH_TEST_TIER=process` runs every extension of a suite in a process of its own. Processes are made by the build.
+   */
+  readonly isolation?: Tier;
   readonly env?: Readonly<Record<string, string>>;
   readonly flags?: SettingsInput;
   readonly clock?: Clock;
@@ -59,7 +65,8 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
   }
 
   const { env = {}, model, flags, clock, wire = process.env['PITH_TEST_WIRE'] === '1', shipped } = options;
-  const make = () => createKernel({ sandbox, env, home: null, flags, clock, wire, shipped, model });
+  const isolation = isolationOf(options.isolation);
+  const make = () => createKernel({ sandbox, env, home: null, flags, clock, wire, isolation, shipped, model });
   let kernel = await make();
 
   async function run(input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal): Promise<TurnOutcome> {
@@ -107,4 +114,9 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+function isolationOf(asked: Tier | undefined): KernelOptions['isolation'] {
+  if (asked === 'process') return 'granted';
+  return asked ?? (process.env['PITH_TEST_TIER'] === 'process' ? 'process' : 'in_process');
 }

@@ -5,7 +5,7 @@ import type { Declaration } from '../../core/host/discovery/declaration.ts';
 import { orderOf } from '../../core/host/discovery/order.ts';
 import { createHostParts } from '../../core/host/host-shell.ts';
 import type { HostOptions } from '../../core/host/host-options.ts';
-import { constructClass, initialize } from '../../core/host/lifecycle/generation.ts';
+import { constructClass } from '../../core/host/lifecycle/in-process.ts';
 import { systemClock } from '../../core/host/system-clock.ts';
 import { createKernel } from '../../core/kernel.ts';
 import { interleaved, timed, type Bench, type Row } from './measure.ts';
@@ -102,7 +102,7 @@ async function boot(declarations: ReadonlyMap<string, Declaration>, folder: stri
   const shell = createHostParts(options, discovery);
   for (const id of discovery.order) {
     const candidate = await constructClass(shell.parts, declarations.get(id)!, 1, Trivial as never, true);
-    await initialize(shell.parts, candidate);
+    await candidate.initialize();
   }
   await shell.close();
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundle } from './bundle.ts';
+import { contractKey } from './contract-offer.ts';
 import { contractVersion } from './contract-shim.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { sourceDigest } from '../discovery/source-digest.ts';
@@ -11,12 +12,16 @@ export interface Bundle {
   readonly file: string;
   /** Made with Pith from the same sources: Pith's own code. */
   readonly shipped: boolean;
+  /** Under which key it reads the contract, where it did not come with Pith. */
+  readonly contractKey: string;
 }
 
 /** Bundles by source digest: what came with Pith, else what was made before, else a new one. */
 export interface BundleStore {
   /** Throws a `Problem` of phase `bundle`. */
   bundle(declaration: Declaration, entry: string): Promise<Bundle>;
+  /** Whether its sources are those that Pith's own bundle was made from. */
+  isShipped(declaration: Declaration): boolean;
   /** After a bundle could not be imported: the next one is made anew. */
   forget(bundle: Bundle): Promise<void>;
 }
@@ -34,17 +39,22 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
   let shipped: ShippedIndex | undefined;
   const making = new Map<string, Promise<Bundle>>();
 
-  async function find(declaration: Declaration, entry: string): Promise<Bundle> {
+  function shippedOf({ id, digest }: Declaration): ShippedIndex[string] | undefined {
     shipped ??= readShipped(path.join(shippedFolder, 'index.json'));
-    const known = shipped[declaration.id];
-    if (known !== undefined && known.digest === declaration.digest) {
+    const known = shipped[id];
+    return known?.digest === digest ? known : undefined;
+  }
+
+  async function find(declaration: Declaration, entry: string): Promise<Bundle> {
+    const known = shippedOf(declaration);
+    if (known !== undefined) {
       const file = entry === declaration.manifest?.entrypoint ? known.main : known.commands[entry];
-      if (file) return { file: path.join(shippedFolder, file), shipped: true };
+      if (file) return { file: path.join(shippedFolder, file), shipped: true, contractKey: contractKey() };
     }
     const file = path.join(folder, `${declaration.id}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}.mjs`);
-    if (await exists(file)) return { file, shipped: false };
+    if (await exists(file)) return { file, shipped: false, contractKey: contractKey() };
     const made = await make(declaration, entry, file);
-    return { file: made, shipped: false };
+    return { file: made, shipped: false, contractKey: contractKey() };
   }
 
   async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
@@ -68,6 +78,7 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
       making.set(key, found);
       return found;
     },
+    isShipped: (declaration) => shippedOf(declaration) !== undefined,
     async forget(made) {
       if (!made.shipped) await rm(made.file, { force: true });
     },

@@ -1,9 +1,7 @@
-import type { z } from 'zod';
 import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
 import { messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { canonicalJson } from '../../contract/plain-data.ts';
-import { describeIssues, isSchema } from '../lifecycle/config-check.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { slotKey, type Slot } from '../lifecycle/slot.ts';
@@ -46,28 +44,20 @@ async function checkKey(
   at: PlaceOf,
 ): Promise<readonly Diagnostic[]> {
   try {
-    const { Class, shipped } = await lifecycle.ready(owner);
+    const generation = await lifecycle.ready(owner);
     const { index } = lifecycle.parts.options;
     const name = `agent key ${place}`;
     const version = `${slotKey(owner)} ${canonicalJson(value)}`;
-    if (shipped && index.surface(name, version) === true) return []; // found right before: no schema, and no zod
-    const schema = Class.agentKeys?.[key];
-    if (!isSchema(schema)) return [];
-    const result = schema.safeParse(value);
-    if (result.success) {
-      if (shipped) index.putSurface(name, version, true);
-      return [];
-    }
-    return result.error.issues.flatMap((issue) =>
-      describeIssues([issue], schema, `agent.${key}`).map(({ path, code, message }): Diagnostic => ({
-        severity: 'error',
-        code: code === 'unrecognized_keys' ? 'unknown_key' : 'manifest_invalid',
-        message,
-        cure: `Correct '${path}'`,
-        ...noteIn(issue),
-        ...at(path),
-      })),
-    );
+    if (generation.shipped && index.surface(name, version) === true) return []; // found right before: no schema, and no zod
+    const findings = await generation.checkAgentKey(key, value);
+    if (findings.length === 0 && generation.shipped) index.putSurface(name, version, true);
+    return findings.map(({ path, severity, code, message, cure }) => ({
+      severity,
+      code,
+      message,
+      cure: cure ?? `Correct '${path}'`,
+      ...at(path),
+    }));
   } catch (error) {
     return [
       {
@@ -79,14 +69,6 @@ async function checkKey(
       },
     ];
   }
-}
-
-/** What an owner's schema only notes, with `params: { severity: 'warning', code, cure }`, does not fail the agent. */
-function noteIn(issue: z.core.$ZodIssue): Partial<Pick<Diagnostic, 'severity' | 'code' | 'cure'>> {
-  const params = issue.code === 'custom' ? issue.params : undefined;
-  if (params?.['severity'] !== 'warning') return {};
-  const { code, cure } = params as { readonly code?: unknown; readonly cure?: unknown };
-  return { severity: 'warning', ...(typeof code === 'string' ? { code } : {}), ...(typeof cure === 'string' ? { cure } : {}) };
 }
 
 function placeIn(spec: AgentSpec, declaration: Declaration | undefined): PlaceOf {

@@ -3,7 +3,6 @@ import type { Phase } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
-import { runAs } from '../stray-errors.ts';
 
 export interface Invocation {
   /** `skill.listSkills`, `tool.execute`, … */
@@ -34,7 +33,7 @@ export async function invoke(
       { retryable: true },
     );
   const result = await generation.calls.run({ timeoutMs, timedOut, signal }, (signalOf) =>
-    runAs(parts.owner(id, phase), () => act(sent, signalOf)),
+    generation.run(phase, () => act(sent, signalOf)),
   );
   return byReference ? result : wire.pass(result, `the result of ${operation}`);
 }

@@ -1,14 +1,13 @@
 import { canRun, type ContextSource } from '../../agents/ports.ts';
-import { PithError } from '../../contract/errors.ts';
-import type { ContextParts, ModelCallOptions, ModelProvider, Protocol, ProtocolId, Remote, TurnInfo } from '../../contract/index.ts';
+import type { ContextParts, ModelCallOptions, Protocol, ProtocolId, Remote, TurnInfo } from '../../contract/index.ts';
 import { ModelProvider as ModelProtocol } from '../../contract/protocols/model-provider.ts';
+import type { RouterDependencies } from '../../models/declared-model.ts';
 import { callProvider, descriptorOf, remoteOf, running } from './handle.ts';
 import { streamOf } from './model-stream.ts';
 import { recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 import { Problem } from '../problem.ts';
 import type { Slot } from '../lifecycle/slot.ts';
-import { runAs } from '../stray-errors.ts';
 
 /** Extensions that provide `id` and could be activated, in the order of their ids. Those that could not are recorded. */
 export async function activeProviders(lifecycle: Lifecycle, id: ProtocolId): Promise<readonly Slot[]> {
@@ -29,40 +28,38 @@ export async function contextSources(lifecycle: Lifecycle): Promise<readonly Con
     .sort((a, b) => a.priority - b.priority || (a.extensionId < b.extensionId ? -1 : 1));
 }
 
-/** Models cross by reference; each call goes to the version that runs then, in the extension's name. Rejects `provider_unavailable`. */
-export async function modelProvider(lifecycle: Lifecycle, extensionId: string): Promise<ModelProvider> {
+type RoutedProvider = Awaited<ReturnType<RouterDependencies['provider']>>;
+
+/** Each call of a model goes to the version that runs then, in the extension's name. Rejects `provider_unavailable`. */
+export async function modelProvider(lifecycle: Lifecycle, extensionId: string): Promise<RoutedProvider> {
   const slot = lifecycle.slots.get(extensionId);
   if (!slot || !provides(slot, 'model')) throw unavailable(extensionId, 'it provides no models');
   await lifecycle.ready(slot);
   const { models } = remoteOf(lifecycle, extensionId, ModelProtocol);
   return {
     models,
-    getModel(name, prefix) {
-      if (!slot.current) throw new PithError('stopped', `'${extensionId}' is not running`, { retryable: true });
-      const found = modelsOf(lifecycle, name, prefix);
-      const { model, contextWindow } = found(slot.current);
+    async getModel(name, prefix) {
+      const found = modelsOf(name, prefix);
+      const { model, contextWindow } = await found(await running(lifecycle, extensionId));
       const { specificationVersion, provider, modelId } = model;
       return { contextWindow, model: { specificationVersion, provider, modelId, doStream } };
 
       async function doStream(options: ModelCallOptions) {
         const generation = slot?.current ?? (await running(lifecycle, extensionId));
-        return streamOf(generation, options, (call) =>
-          runAs(lifecycle.parts.owner(extensionId, 'call'), () => found(generation).model.doStream(call)),
-        );
+        const now = found(generation);
+        const { model: each } = now instanceof Promise ? await now : now;
+        return streamOf(generation, options, (call) => generation.run('call', () => each.doStream(call)));
       }
     },
   };
 }
 
 /** One model as each version of its extension makes it, once a version. */
-function modelsOf({ parts }: Lifecycle, name: string, prefix: string): (generation: Generation) => ReturnType<ModelProvider['getModel']> {
-  const made = new WeakMap<Generation, ReturnType<ModelProvider['getModel']>>();
+function modelsOf(name: string, prefix: string): (generation: Generation) => ReturnType<Generation['getModel']> {
+  const made = new WeakMap<Generation, ReturnType<Generation['getModel']>>();
   return (generation) => {
     let found = made.get(generation);
-    if (!found) {
-      const provider = generation.instance as unknown as ModelProvider;
-      made.set(generation, (found = runAs(parts.owner(generation.declaration.id, 'call'), () => provider.getModel(name, prefix))));
-    }
+    if (!found) made.set(generation, (found = generation.getModel(name, prefix)));
     return found;
   };
 }

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Extension, ExtensionContext } from '../../contract/index.ts';
 import { codeOf, messageOf } from '../../contract/errors.ts';
 import type { HostParts } from '../host-parts.ts';
-import { offerContract } from '../bundles/contract-shim.ts';
+import { offerContract } from '../bundles/contract-offer.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { Problem } from '../problem.ts';
 import { runAs, type Owner } from '../stray-errors.ts';

@@ -1,11 +1,12 @@
 import { canRun, type ExtensionState } from '../../agents/ports.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
-import { isBreakerOpen, withCrash } from './breaker.ts';
-import { close, construct, initialize, start, type Generation } from './generation.ts';
+import { isBreakerOpen, restartDelay, withCrash } from './breaker.ts';
+import { close, type Generation } from './generation.ts';
 import type { HostParts } from '../host-parts.ts';
 import { isBlocked } from '../discovery/order.ts';
 import { Problem, problemOf } from '../problem.ts';
 import { slotKey, type Slot } from './slot.ts';
+import { construct } from './tier.ts';
 import { runOutside } from '../stray-errors.ts';
 
 /** Brings extensions to life when they are needed, and to rest. */
@@ -78,7 +79,7 @@ export class Lifecycle {
   async startOrFail(slot: Slot, generation: Generation): Promise<void> {
     if (!this.servicesWanted) return;
     try {
-      await start(this.parts, generation);
+      await generation.start();
     } catch (error) {
       if (slot.current === generation) await this.rest(slot, problemOf(error, 'start', 'start_failed'));
       else throw error;
@@ -90,16 +91,20 @@ export class Lifecycle {
     this.parts.failures.record(slot.id, problem);
     slot.crashes = withCrash(slot.crashes, this.parts.clock.now());
     if (!isBreakerOpen(slot.crashes) || !slot.current) return;
-    const opened = new Problem(
-      'background',
-      'breaker_open',
-      `stopped after ${slot.crashes.length} crashes in five minutes, the last: ${problem.message}`,
-      {
-        cause: problem.cause,
-        cure: `correct it, or run: pith extensions reload ${slot.id}`,
-      },
-    );
-    void this.rest(slot, opened);
+    void this.rest(slot, breakerProblem(slot, problem));
+  }
+
+  /** A version is gone by itself. The next call starts another, later each time; the third crash in five minutes stops the extension. */
+  lost(slot: Slot, generation: Generation, why: Problem, needed: boolean): void {
+    const { clock } = this.parts;
+    if (slot.current !== generation) return void this.parts.failures.record(slot.id, why);
+    slot.current = null;
+    slot.notBefore = clock.now() + (slot.crashes.length === 0 ? 0 : restartDelay(slot.crashes.length - 1));
+    this.crashed(slot, why);
+    if (isBreakerOpen(slot.crashes)) slot.failure = this.parts.failures.record(slot.id, breakerProblem(slot, why));
+    else if (needed && !this.stopped) void this.ready(slot).catch(recorded);
+    this.parts.options.events.publish('extension.stopped', { extensionId: slot.id });
+    this.changed(slot.id);
   }
 
   /** Takes a version out of service, for the reason given or for none, and closes it. Never rejects. */
@@ -108,7 +113,7 @@ export class Lifecycle {
     slot.current = null;
     if (why) slot.failure = this.parts.failures.record(slot.id, why);
     if (generation) {
-      await runOutside(() => close(this.parts, generation, graceMs));
+      await runOutside(() => close(generation, graceMs));
       this.parts.options.events.publish('extension.stopped', { extensionId: slot.id });
     }
     this.changed(slot.id);
@@ -127,11 +132,13 @@ export class Lifecycle {
     const why = this.stopped ? 'Pith is stopping' : this.reason(slot);
     if (why !== undefined) throw unavailable(slot.id, why);
     await this.#activateDependencies(slot);
+    const wait = slot.notBefore - this.parts.clock.now();
+    if (wait > 0) await this.parts.clock.sleep(wait);
     let generation: Generation;
     try {
-      generation = await initialize(this.parts, await construct(this.parts, slot.declaration, ++slot.generations));
+      generation = await (await construct(this.parts, slot.declaration, ++slot.generations)).initialize();
       await this.startOrFail(slot, generation).catch(async (error: unknown) => {
-        await close(this.parts, generation, 0);
+        await close(generation, 0);
         throw error;
       });
     } catch (error) {
@@ -140,7 +147,7 @@ export class Lifecycle {
       throw unavailable(slot.id, slot.failure.message, error);
     }
     if (this.stopped) {
-      await close(this.parts, generation, 0);
+      await close(generation, 0);
       throw unavailable(slot.id, 'Pith is stopping');
     }
     slot.current = generation;
@@ -156,6 +163,13 @@ export class Lifecycle {
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw unavailable(slot.id, messageOf(failed.reason), failed.reason);
   }
+}
+
+function breakerProblem({ id, crashes }: Slot, last: Problem): Problem {
+  return new Problem('background', 'breaker_open', `stopped after ${crashes.length} crashes in five minutes, the last: ${last.message}`, {
+    cause: last.cause,
+    cure: `correct it, or run: pith extensions reload ${id}`,
+  });
 }
 
 export function unavailable(extensionId: string, why: string, cause?: unknown): PithError {

@@ -20,6 +20,8 @@ export interface Slot {
   /** Why loading this declaration failed, until it changes or is reloaded by hand. */
   failure: Failure | null;
   crashes: Crashes;
+  /** After a crash: when the next version may be begun. */
+  notBefore: number;
   /** How many versions were begun. */
   generations: number;
   readonly notes: Map<string, string>;
@@ -37,6 +39,7 @@ export function createSlot(declaration: Declaration, config: ExtensionConfig, de
     pending: null,
     failure: null,
     crashes: [],
+    notBefore: 0,
     generations: 0,
     notes: new Map(),
     updating: Promise.resolve(),

@@ -2,8 +2,9 @@ import { messageOf } from '../../contract/errors.ts';
 import type { Failure } from '../../contract/index.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import { close, construct, constructClass, initialize, type Candidate, type Generation } from '../lifecycle/generation.ts';
+import { close, type Candidate, type Generation } from '../lifecycle/generation.ts';
 import { recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
+import { construct } from '../lifecycle/tier.ts';
 import { isBlocked } from '../discovery/order.ts';
 import { Problem, problemOf } from '../problem.ts';
 import type { Slot } from '../lifecycle/slot.ts';
@@ -64,6 +65,7 @@ function problemOfFailure({ phase, code, message, file, line, cure }: Failure): 
 function forgive(slot: Slot): void {
   slot.failure = null;
   slot.crashes = [];
+  slot.notBefore = 0;
   slot.notes.clear();
 }
 
@@ -93,7 +95,7 @@ async function replace(lifecycle: Lifecycle, slot: Slot, old: Generation): Promi
 
 async function change(lifecycle: Lifecycle, slot: Slot, old: Generation, candidate: Candidate): Promise<Generation> {
   const { parts } = lifecycle;
-  await close(parts, old, DRAIN_MS);
+  await close(old, DRAIN_MS);
   try {
     slot.current = await run(lifecycle, slot, candidate);
     parts.options.events.publish('extension.reloaded', { extensionId: slot.id, generation: slot.current.number });
@@ -103,7 +105,7 @@ async function change(lifecycle: Lifecycle, slot: Slot, old: Generation, candida
     keepOld(lifecycle, slot, error);
   }
   try {
-    slot.current = await run(lifecycle, slot, await constructClass(parts, old.declaration, ++slot.generations, old.Class, old.shipped));
+    slot.current = await run(lifecycle, slot, await old.again(++slot.generations));
     return slot.current;
   } catch (error) {
     slot.failure = parts.failures.record(slot.id, problemOf(error, 'reload', 'initialize_failed'));
@@ -112,12 +114,12 @@ async function change(lifecycle: Lifecycle, slot: Slot, old: Generation, candida
 }
 
 async function run(lifecycle: Lifecycle, slot: Slot, candidate: Candidate): Promise<Generation> {
-  const generation = await initialize(lifecycle.parts, candidate);
+  const generation = await candidate.initialize();
   try {
     await lifecycle.startOrFail(slot, generation);
     return generation;
   } catch (error) {
-    await close(lifecycle.parts, generation, 0);
+    await close(generation, 0);
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bundle, type Bundling } from '../../../core/host/bundles/bundle.ts';
-import { offerContract } from '../../../core/host/bundles/contract-shim.ts';
+import { contractKey, offerContract } from '../../../core/host/bundles/contract-offer.ts';
 import { createBundleStore } from '../../../core/host/bundles/bundle-store.ts';
 import type { Declaration } from '../../../core/host/discovery/declaration.ts';
 import { packageRoot } from '../../../core/host/package-version.ts';
@@ -101,13 +101,16 @@ describe('bundles', () => {
     const place = globalThis as unknown as Record<symbol, unknown>;
     const another = () => (place[Symbol.for('pith.contract')] = { light: {}, full: async () => ({}), now: () => ({}) });
     await shipExtensions({ packageRoot: root, bundling });
-    const offer = await offerContract({ shipped: false });
+    const offers = {
+      ours: await offerContract({ shipped: true, contractKey: contractKey() }),
+      other: await offerContract({ shipped: false, contractKey: contractKey() }),
+    };
     type Made = { default: new () => { getTools(): { safeParse?(value: unknown): { success: boolean } }[] } };
     const load = async (entry: string): Promise<Made> => {
       const { file, shipped } = await store().bundle(declaration(), entry);
       another();
+      (shipped ? offers.ours : offers.other)();
       if (!shipped) return (await import(pathToFileURL(file).href)) as Made;
-      offer();
       return createRequire(file)(file) as Made;
     };
     const made = [await load('main.ts')];

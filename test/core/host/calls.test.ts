@@ -55,7 +55,7 @@ describe('models', () => {
     }
   }`;
   const says = (text: string) => model(`yield { type: 'text-delta', id: '1', delta: '${text}' };`);
-  const ask = async (host: ExtensionHost) => (await host.modelProvider('mine')).getModel('m', 'mine').model;
+  const ask = async (host: ExtensionHost) => (await (await host.modelProvider('mine')).getModel('m', 'mine')).model;
   const CALL = { prompt: [] };
   const textOf = async (stream: AsyncIterable<ModelPart>) => {
     let text = '';

@@ -7,6 +7,7 @@ import { createEvents } from '../../../core/events/bus.ts';
 import { createJournal } from '../../../core/events/journal.ts';
 import { configOf, enabledBy } from '../../../core/host/settings/config-of.ts';
 import { discover } from '../../../core/host/discovery/discover.ts';
+import type { HostOptions } from '../../../core/host/host-options.ts';
 import { ExtensionHost } from '../../../core/host/host.ts';
 import { openIndex } from '../../../core/host/discovery/index-file.ts';
 import { packageRoot } from '../../../core/host/package-version.ts';
@@ -18,6 +19,8 @@ import { openStore, type Store } from '../../../core/storage/store.ts';
 
 export interface HostSetup {
   readonly wire?: boolean;
+  /** Default `in_process`, for speed. */
+  readonly isolation?: HostOptions['isolation'];
   readonly clock?: Clock;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -56,7 +59,7 @@ export async function testSandbox(): Promise<TestSandbox> {
       await sandbox.write(`extensions/${id}/manifest.yaml`, `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n${manifest}\n`);
       await sandbox.write(`extensions/${id}/main.ts`, `import { defineTool, toolError, toolResult, z, PithError } from 'pith';\n${body}\n`);
     },
-    async host({ wire = false, clock = systemClock(), env = {} } = {}) {
+    async host({ wire = false, isolation = 'in_process', clock = systemClock(), env = {} } = {}) {
       const dataDirectory = path.join(directory, 'data');
       const index = openIndex(path.join(dataDirectory, '.cache', 'index.json'));
       const { settings } = await loadSettings({ sandbox: directory, env, index, workingDirectory: directory });
@@ -79,6 +82,7 @@ export async function testSandbox(): Promise<TestSandbox> {
         events,
         env,
         wire,
+        isolation,
         discover: (at) => discover({ roots: [{ directory, shipped: false }], agentPaths: [], index, isEnabled: enabledBy(settings), at }),
         configOf: (declaration) => configOf(declaration, settings),
         watched: [path.join(directory, 'extensions'), path.join(directory, 'agents')],

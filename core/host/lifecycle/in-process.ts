@@ -1,0 +1,147 @@
+import type { Extension, ModelProvider, Phase } from '../../contract/index.ts';
+import { checkAgentKeyWith } from '../calls/agent-key-schema.ts';
+import { Calls } from '../calls/calls.ts';
+import { surfaceOf } from '../calls/surface.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import type { HostParts } from '../host-parts.ts';
+import { Problem, problemOf } from '../problem.ts';
+import { runAs } from '../stray-errors.ts';
+import { checkConfig } from './config-check.ts';
+import { createExtensionContext } from './extension-context.ts';
+import type { Candidate, Generation } from './generation.ts';
+import { importClass, type ExtensionClass } from './import-class.ts';
+import { knownConfig, knownSurface } from './known.ts';
+import { PHASE_LIMIT_MS, runPhase, STOP_LIMIT_MS } from './phase-limit.ts';
+import { checkProvides } from './provides-check.ts';
+import { createScope, type Scope } from './scope.ts';
+import { superviseService, type ServiceRun } from './services.ts';
+
+/** What a version that runs in this process is made of. */
+interface Parts {
+  readonly number: number;
+  readonly declaration: Declaration;
+  readonly Class: ExtensionClass;
+  readonly shipped: boolean;
+  readonly instance: Extension & Record<string, unknown>;
+  readonly scope: Scope;
+}
+
+/** Bundles, imports, checks the configuration, constructs, checks `provides`. Throws a `Problem`; leaves nothing behind then. */
+export async function constructInProcess(host: HostParts, declaration: Declaration, number: number): Promise<Candidate> {
+  const { Class, shipped } = await importInProcess(host, declaration, number);
+  return constructClass(host, declaration, number, Class, shipped);
+}
+
+export function importInProcess(host: HostParts, declaration: Declaration, number: number) {
+  const { id } = declaration;
+  const limit = { phase: 'import', clock: host.clock, limitMs: PHASE_LIMIT_MS, failed: 'import_failed', slow: slowOf(host, id) } as const;
+  return runPhase(limit, () => importClass(host, declaration, number, host.owner(id, 'import')));
+}
+
+/** For a class that has been imported before. */
+export async function constructClass(
+  host: HostParts,
+  declaration: Declaration,
+  number: number,
+  Class: ExtensionClass,
+  shipped: boolean,
+): Promise<Candidate> {
+  const { id, manifest, file } = declaration;
+  if (!manifest) throw new Problem('validate', 'manifest_invalid', `the manifest of '${id}' is broken`, { file });
+  const config = shipped ? knownConfig(host, declaration, Class) : checkConfig(Class.config, host.options.configOf(declaration), file);
+  const scope = createScope(host.clock, STOP_LIMIT_MS);
+  const context = createExtensionContext(host, declaration, config, scope);
+  try {
+    const instance = await runPhase(
+      { phase: 'construct', clock: host.clock, limitMs: PHASE_LIMIT_MS, failed: 'construct_failed', slow: slowOf(host, id) },
+      () => runAs(host.owner(id, 'construct'), () => new Class(context)),
+    );
+    for (const warning of checkProvides(instance, manifest, file)) host.note(id, 'provides_mismatch', warning);
+    const parts: Parts = { number, declaration, Class, shipped, instance, scope };
+    return { number, declaration, shipped, tier: 'in_process', initialize: () => initialize(host, parts) };
+  } catch (error) {
+    await scope.close();
+    throw error;
+  }
+}
+
+async function initialize(host: HostParts, parts: Parts): Promise<Generation> {
+  const { declaration, instance, Class, shipped, number } = parts;
+  const { id, manifest } = declaration;
+  try {
+    const surface = await phase(host, id, 'initialize', 'initialize_failed', PHASE_LIMIT_MS, async () => {
+      await instance.initialize?.();
+      const known = shipped ? knownSurface(host, declaration) : undefined;
+      return surfaceOf(instance, manifest?.provides ?? [], host.secrets.redactJson, known);
+    });
+    for (const warning of surface.descriptor.warnings) host.note(id, 'tool_input_invalid', warning);
+    return {
+      number,
+      declaration,
+      shipped,
+      tier: 'in_process',
+      surface,
+      calls: new Calls(host.clock),
+      run: (during, work) => runAs(host.owner(id, during), work),
+      ...lifeOf(host, parts),
+      again: (next) => constructClass(host, declaration, next, Class, shipped),
+      checkAgentKey: (key, value) => checkAgentKeyWith(Class.agentKeys, key, value),
+      getModel: (name, prefix) => runAs(host.owner(id, 'call'), () => (instance as unknown as ModelProvider).getModel(name, prefix)),
+    };
+  } catch (error) {
+    await stopInstance(host, parts);
+    throw error;
+  }
+}
+
+function lifeOf(host: HostParts, parts: Parts): Pick<Generation, 'start' | 'stopService' | 'stop'> {
+  const { declaration, instance } = parts;
+  const { id, manifest } = declaration;
+  let started = false;
+  let service: ServiceRun | undefined;
+  return {
+    async start() {
+      if (started) return;
+      started = true;
+      await phase(host, id, 'start', 'start_failed', PHASE_LIMIT_MS, () => instance.start?.());
+      if (!manifest?.provides.includes('service')) return;
+      const run = instance['runBackground'] as (signal: AbortSignal) => Promise<void>;
+      service = superviseService({
+        clock: host.clock,
+        run: (signal) => runAs(host.owner(id, 'background'), () => run.call(instance, signal)),
+        crashed: (error) => host.crashed(id, problemOf(error, 'background', 'background_failed')),
+      });
+    },
+    async stopService() {
+      if ((await service?.stop(STOP_LIMIT_MS)) !== false) return;
+      const late = `runBackground did not end within ${STOP_LIMIT_MS / 1000} s of its signal`;
+      host.failures.record(id, new Problem('stop', 'phase_timeout', late, { cure: 'resolve when the signal aborts' }));
+    },
+    stop: () => stopInstance(host, parts),
+  };
+}
+
+async function stopInstance(host: HostParts, { declaration, instance, scope }: Parts): Promise<void> {
+  const { id } = declaration;
+  try {
+    await phase(host, id, 'stop', 'stop_failed', STOP_LIMIT_MS, () => instance.stop?.());
+  } catch (error) {
+    host.failures.record(id, problemOf(error, 'stop', 'stop_failed'));
+  }
+  for (const error of await scope.close()) host.failures.record(id, problemOf(error, 'stop', 'stop_failed'));
+}
+
+function phase<T>(
+  host: HostParts,
+  id: string,
+  name: Phase,
+  failed: 'initialize_failed' | 'start_failed' | 'stop_failed',
+  limitMs: number,
+  run: () => T | Promise<T>,
+): Promise<T> {
+  return runPhase({ phase: name, clock: host.clock, limitMs, failed, slow: slowOf(host, id) }, () => runAs(host.owner(id, name), run));
+}
+
+function slowOf(host: HostParts, id: string): (message: string) => void {
+  return (message) => host.note(id, 'phase_slow', message);
+}

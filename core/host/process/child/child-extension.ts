@@ -1,0 +1,104 @@
+import { PithError } from '../../../contract/errors.ts';
+import type { Command, ModelCallOptions, ModelPart, Phase, Topic, TopicMap } from '../../../contract/index.ts';
+import type { Candidate, Generation } from '../../lifecycle/generation.ts';
+import { constructClass, importInProcess } from '../../lifecycle/in-process.ts';
+import type { ImportedClass } from '../../lifecycle/import-class.ts';
+import type { HostParts } from '../../host-parts.ts';
+import { commandData, runFor, type CommandCalls } from '../command-bridge.ts';
+import { errorToData } from '../error-data.ts';
+import type { Incoming, Peer } from '../peer.ts';
+import type { Offer, ProviderFacts, Setup } from '../setup.ts';
+import { ChildEvents } from './child-events.ts';
+import { createChildParts } from './child-parts.ts';
+import { Providers } from './remote-providers.ts';
+
+/** The one extension of this process, through the phases that the kernel asks for. */
+export class ChildExtension {
+  readonly #peer: Peer;
+  readonly #terminals: CommandCalls;
+  readonly #events: ChildEvents;
+  readonly #setup: Setup;
+  readonly #parts: HostParts;
+  readonly #providers: Providers;
+  #imported: ImportedClass | undefined;
+  #candidate: Candidate | undefined;
+  #generation: Generation | undefined;
+
+  constructor(peer: Peer, terminals: CommandCalls, setup: Setup) {
+    this.#peer = peer;
+    this.#terminals = terminals;
+    this.#setup = setup;
+    this.#events = new ChildEvents(() => peer);
+    this.#providers = new Providers(peer, terminals, setup.providers);
+    this.#parts = createChildParts(setup, peer, this.#events, this.#providers);
+  }
+
+  serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown {
+    if (operation.startsWith('io.')) return this.#terminals.serve(operation, args);
+    const act = this.#acts[operation];
+    if (act) return act(args, incoming);
+    const generation = this.#running();
+    const found = generation.surface.operations.get(operation);
+    if (!found) throw new PithError('not_declared', `'${this.#setup.declaration.id}' has no ${operation}`);
+    return generation.run(phaseOf(operation), () => found(args, incoming.signalOf));
+  }
+
+  readonly #acts: Readonly<Record<string, (args: readonly unknown[], incoming: Incoming) => unknown>> = {
+    'host.import': async () => void (this.#imported = await importInProcess(this.#parts, this.#setup.declaration, this.#setup.number)),
+    'host.construct': async () => {
+      const { Class, shipped } = this.#imported as ImportedClass;
+      const { declaration, number } = this.#setup;
+      this.#candidate = await constructClass(this.#parts, declaration, number, Class, shipped);
+    },
+    'host.initialize': async (): Promise<Offer> => {
+      this.#generation = await (this.#candidate as Candidate).initialize();
+      const { descriptor, operations } = this.#generation.surface;
+      return { descriptor, operations: [...operations.keys()] };
+    },
+    'host.start': () => this.#running().start(),
+    'host.stopService': () => this.#running().stopService(),
+    'host.stop': () => this.#generation?.stop(),
+    event: ([topic, payload]) => this.#events.arrived(topic as Topic, payload as TopicMap[Topic]),
+    providers: ([facts]) => void (this.#providers.facts = facts as readonly ProviderFacts[]),
+    agentKey: ([key, value]) => this.#running().checkAgentKey(String(key), value),
+    'command.list': async () => commandData(await this.#commands()),
+    'command.run': async (args, incoming) => {
+      const commands = await this.#commands();
+      return this.#running().run('call', () => runFor(this.#peer, commands, args, incoming));
+    },
+    'model.facts': async ([name, prefix]) => {
+      const { model, contextWindow } = await this.#running().getModel(String(name), String(prefix));
+      const { specificationVersion, provider, modelId } = model;
+      return { specificationVersion, provider, modelId, contextWindow };
+    },
+    'model.stream': ([name, prefix, options], { signalOf }) =>
+      this.#answer(String(name), String(prefix), { ...(options as ModelCallOptions), abortSignal: signalOf() }),
+  };
+
+  #running(): Generation {
+    if (this.#generation) return this.#generation;
+    throw new PithError('stopped', `'${this.#setup.declaration.id}' has not been initialised`);
+  }
+
+  async #commands(): Promise<readonly Command[]> {
+    const list = this.#running().surface.operations.get('command.getCommands');
+    if (!list) throw new PithError('not_declared', `'${this.#setup.declaration.id}' provides no commands`);
+    return (await this.#running().run('call', () => list([], () => new AbortController().signal))) as readonly Command[];
+  }
+
+  async #answer(name: string, prefix: string, options: ModelCallOptions): Promise<AsyncIterable<ModelPart>> {
+    const { model } = await this.#running().getModel(name, prefix);
+    const { stream } = await this.#running().run('call', () => model.doStream(options));
+    return crossing(stream);
+  }
+}
+
+/** Errors among the parts cross as data. */
+async function* crossing(parts: AsyncIterable<ModelPart>): AsyncGenerator<ModelPart> {
+  for await (const part of parts) yield part.type === 'error' ? { ...part, error: errorToData(part.error) } : part;
+}
+
+function phaseOf(operation: string): Phase {
+  if (operation === 'context.getContext') return 'getContext';
+  return operation.startsWith('tool.') && operation !== 'tool.describe' ? 'tool call' : 'call';
+}

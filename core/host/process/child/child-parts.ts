@@ -1,0 +1,112 @@
+import { PithError } from '../../../contract/errors.ts';
+import type { AgentSpec, Database, Diagnostic, JsonValue, KeyValue, Logger, Phase, TurnEvent } from '../../../contract/index.ts';
+import type { Failures } from '../../failures.ts';
+import type { HostOptions } from '../../host-options.ts';
+import type { HostParts } from '../../host-parts.ts';
+import { problemOf } from '../../problem.ts';
+import { createSecrets } from '../../secrets.ts';
+import type { Owner } from '../../stray-errors.ts';
+import { systemClock } from '../../system-clock.ts';
+import { DIRECT } from '../../calls/wire.ts';
+import { errorToData } from '../error-data.ts';
+import type { Peer } from '../peer.ts';
+import { whereIn, type Setup } from '../setup.ts';
+import type { ChildEvents } from './child-events.ts';
+import { plainFields } from './plain-fields.ts';
+import type { Providers } from './remote-providers.ts';
+
+/** What the parts of a host are in the process of one extension: the same words, answered by the kernel. */
+export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, providers: Providers): HostParts {
+  const { declaration, bundle, config, places, known } = setup;
+  const { id } = declaration;
+  const secrets = createSecrets(setup.secrets);
+  secrets.declare(Object.keys(setup.secrets));
+  const where = whereIn(places);
+  const options: HostOptions = {
+    ...setup.options,
+    discover: absent,
+    configOf: () => ({ ...config, where }),
+    watched: [],
+    index: { surface: (name) => (name === id ? known : undefined), putSurface: () => undefined },
+    clock: systemClock(),
+    events,
+    env: setup.secrets,
+    keyValue: () => keyValueOf(peer),
+    database: noDatabase,
+    agents: {
+      list: async () => (await peer.call('agents.list', [])) as readonly AgentSpec[],
+      check: async (agent) => (await peer.call('agents.check', [agent])) as readonly Diagnostic[],
+      run: (request, signal) => peer.stream('agents.run', [request], signal) as AsyncIterable<TurnEvent>,
+    },
+  };
+  const report = (operation: string, error: unknown): void => peer.tell(operation, [errorToData(error)]);
+  const ownerOf = (phase: Phase): Owner => ({
+    extensionId: id,
+    isShipped: false,
+    report: (code, error) => report('crashed', problemOf(error, phase, code)),
+  });
+  return {
+    options,
+    clock: options.clock,
+    bundles: { bundle: async () => bundle, isShipped: () => bundle.shipped, forget: async () => undefined },
+    secrets,
+    failures: failuresOf(report),
+    wire: DIRECT,
+    logger: () => loggerOf(peer),
+    owner: (_, phase) => ownerOf(phase),
+    loaded: () => undefined,
+    note: (_, code, message) => peer.tell('note', [code, message]),
+    crashed: (_, problem) => report('crashed', problem),
+    lost: absent,
+    idle: absent,
+    providersFor: absent,
+    onProviders: absent,
+    use: (_, protocol) => providers.use(declaration, protocol),
+    find: (_, protocol) => providers.find(protocol),
+  };
+}
+
+function failuresOf(report: (operation: string, error: unknown) => void): Failures {
+  return {
+    record(extensionId, problem) {
+      report('failure', problem);
+      const { phase, code, message } = problem;
+      return { extensionId, phase, code, message, at: systemClock().now() };
+    },
+    all: () => [],
+    last: () => undefined,
+    clear: () => undefined,
+  };
+}
+
+function keyValueOf(peer: Peer): KeyValue {
+  return {
+    get: async (key) => (await peer.call('kv.get', [key])) as JsonValue,
+    set: async (key, value) => void (await peer.call('kv.set', [key, value])),
+    delete: async (key) => (await peer.call('kv.delete', [key])) as boolean,
+    keys: async (prefix) => (await peer.call('kv.keys', [prefix])) as readonly string[],
+  };
+}
+
+function loggerOf(peer: Peer): Logger {
+  const at =
+    (level: string) =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}): void =>
+      peer.tell('log', [level, String(message), plainFields(fields)]);
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+function noDatabase(): Database {
+  throw new PithError(
+    'not_supported_yet',
+    'context.database is for extensions that run inside the kernel, and this one runs in a process of its own',
+    {
+      cure: 'use context.kv, or let it in by extensions.<id>.isolation: in_process in the settings',
+    },
+  );
+}
+
+/** What only the kernel does. */
+function absent(): never {
+  throw new PithError('internal', 'this is the kernel’s to do, not that of an extension’s process');
+}

@@ -1,0 +1,37 @@
+import { Socket } from 'node:net';
+import { PithError } from '../../../contract/errors.ts';
+import { problemOf } from '../../problem.ts';
+import { guardProcess, runAs, runOutside, type Owner } from '../../stray-errors.ts';
+import { CommandCalls } from '../command-bridge.ts';
+import { errorToData } from '../error-data.ts';
+import { createPeer, type Incoming } from '../peer.ts';
+import type { Setup } from '../setup.ts';
+import { ChildExtension } from './child-extension.ts';
+import { currentCorrelation, underCorrelation } from './correlation.ts';
+
+/** The process of one extension: frames on descriptor 3, and nothing of Pith but what that extension needs. */
+const terminals = new CommandCalls();
+let extension: ChildExtension | undefined;
+
+/** What escapes from code whose call is long over. */
+const owner: Owner = {
+  extensionId: '',
+  isShipped: false,
+  report: (code, error) => peer.tell('crashed', [errorToData(problemOf(error, 'background', code))]),
+};
+
+const peer = runAs(owner, () =>
+  createPeer({
+    socket: new Socket({ fd: 3, readable: true, writable: true }),
+    serve: (operation, args, incoming) => underCorrelation(incoming.correlationId, () => serve(operation, args, incoming)),
+    correlation: currentCorrelation,
+    broken: () => runOutside(() => process.exit(0)), // the kernel is gone
+  }),
+);
+guardProcess();
+
+function serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown {
+  if (operation === 'host.import') extension = new ChildExtension(peer, terminals, args[0] as Setup);
+  if (extension) return extension.serve(operation, args, incoming);
+  throw new PithError('internal', `${operation} was asked for before anything was loaded`);
+}

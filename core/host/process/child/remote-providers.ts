@@ -1,0 +1,63 @@
+import { PithError } from '../../../contract/errors.ts';
+import type { Command, Protocol, Remote } from '../../../contract/index.ts';
+import { splitSignal } from '../../calls/wire.ts';
+import type { Declaration } from '../../discovery/declaration.ts';
+import type { CommandCalls, CommandData } from '../command-bridge.ts';
+import type { Peer } from '../peer.ts';
+import type { ProviderFacts } from '../setup.ts';
+
+/** The providers of other extensions, reached through the kernel. */
+export class Providers {
+  readonly #peer: Peer;
+  readonly #commands: CommandCalls;
+  /** As the kernel last told. */
+  facts: readonly ProviderFacts[];
+
+  constructor(peer: Peer, commands: CommandCalls, facts: readonly ProviderFacts[]) {
+    this.#peer = peer;
+    this.#commands = commands;
+    this.facts = facts;
+  }
+
+  use<T extends object>({ id, manifest, file }: Declaration, protocol: Protocol<T>): Remote<T> {
+    const found = manifest?.depends_on.find((each) => this.#fact(each)?.provides.includes(protocol.id));
+    if (found !== undefined) return this.#remote(found, protocol);
+    throw new PithError('not_declared', `'${id}' asks for a provider of '${protocol.id}', but nothing in its depends_on provides it`, {
+      where: file,
+      cure: "add the provider's id to 'depends_on', or use context.find",
+    });
+  }
+
+  find<T extends object>(protocol: Protocol<T>): readonly Remote<T>[] {
+    return this.facts
+      .filter(({ provides, reachable }) => reachable && provides.includes(protocol.id))
+      .map(({ id }) => this.#remote(id, protocol));
+  }
+
+  #fact(id: string): ProviderFacts | undefined {
+    return this.facts.find((each) => each.id === id);
+  }
+
+  #remote<T extends object>(extensionId: string, protocol: Protocol<T>): Remote<T> {
+    const handle: Record<string, unknown> = { extensionId };
+    for (const [name, member] of Object.entries(protocol.members)) {
+      if (member.kind === 'constant') {
+        const get = (): unknown => this.#fact(extensionId)?.constants[`${protocol.id}.${name}`];
+        Object.defineProperty(handle, name, { enumerable: true, get });
+        continue;
+      }
+      handle[name] = (...args: unknown[]) => {
+        const { values, signal } = splitSignal(args, member.signalAt);
+        const asked = [extensionId, protocol.id, name, values];
+        return member.kind === 'stream' ? this.#peer.stream('use', asked, signal) : this.#peer.call('use', asked, signal);
+      };
+    }
+    if (protocol.id === 'command') handle['getCommands'] = () => this.#commandsOf(extensionId);
+    return Object.freeze(handle) as Remote<T>;
+  }
+
+  async #commandsOf(extensionId: string): Promise<readonly Command[]> {
+    const list = (await this.#peer.call('command.list', [extensionId])) as readonly CommandData[];
+    return this.#commands.commandsOf(this.#peer, [extensionId], list);
+  }
+}

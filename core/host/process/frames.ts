@@ -1,0 +1,118 @@
+import type { Duplex } from 'node:stream';
+import { DefaultDeserializer, DefaultSerializer } from 'node:v8';
+import { messageOf, PithError } from '../../contract/errors.ts';
+
+/** The largest message that crosses, either way. */
+export const MAX_FRAME_BYTES = 8 * 1024 * 1024;
+/** What may wait for a reader that does not read. */
+const MAX_QUEUED_BYTES = 4 * MAX_FRAME_BYTES;
+const HEADER_BYTES = 4;
+
+/** Messages over a socket: four bytes of length, little endian, then the value as v8 serialises it. */
+export interface Frames {
+  /** Throws `not_serialisable` for what cannot cross or is too large; `what` names it. */
+  send(message: unknown, what: string): void;
+  close(): void;
+}
+
+export interface FramesOptions {
+  readonly socket: Duplex;
+  received(message: unknown, bytes: number): void;
+  /** Told once, in words that end a sentence, when nothing that follows can be understood. `gone`: the other side hung up. */
+  broken(why: string, gone: boolean): void;
+}
+
+export function openFrames({ socket, received, broken }: FramesOptions): Frames {
+  let chunks: Buffer[] = [];
+  let size = 0;
+  let wanted = HEADER_BYTES;
+  let closed = false;
+
+  const fail = (why: string, gone = false): void => {
+    if (closed) return;
+    close();
+    broken(why, gone);
+  };
+  function close(): void {
+    closed = true;
+    chunks = [];
+    socket.destroy();
+  }
+  socket.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size < wanted || closed) return;
+    let rest = chunks.length === 1 ? chunk : Buffer.concat(chunks, size);
+    wanted = HEADER_BYTES;
+    while (rest.length >= HEADER_BYTES) {
+      const length = rest.readUInt32LE(0);
+      // The length is seen before anything of that length is kept.
+      if (length > MAX_FRAME_BYTES) return fail(`it sent a message of ${megabytes(length)}, and ${megabytes(MAX_FRAME_BYTES)} may cross`);
+      wanted = HEADER_BYTES + length;
+      if (rest.length < wanted) break;
+      let message: unknown;
+      try {
+        message = decode(rest.subarray(HEADER_BYTES, wanted));
+      } catch (error) {
+        return fail(`it sent what is no message: ${messageOf(error)}`);
+      }
+      rest = rest.subarray(wanted);
+      wanted = HEADER_BYTES;
+      received(message, length);
+      if (closed) return;
+    }
+    chunks = rest.length === 0 ? [] : [rest];
+    size = rest.length;
+  });
+  socket.on('error', (error) => fail(`its connection broke: ${error.message}`, true));
+  socket.on('end', () => fail('it closed its connection', true));
+  socket.on('close', () => fail('its connection was closed', true));
+
+  return {
+    send(message, what) {
+      if (closed) return;
+      const frame = encode(message, what);
+      socket.write(frame);
+      if (socket.writableLength > MAX_QUEUED_BYTES) fail('it does not read its messages');
+    },
+    close,
+  };
+}
+
+function encode(message: unknown, what: string): Buffer {
+  const serializer = new DefaultSerializer();
+  try {
+    serializer.writeRawBytes(EMPTY_HEADER);
+    serializer.writeHeader();
+    serializer.writeValue(message);
+  } catch (error) {
+    throw new PithError('not_serialisable', `${what} cannot cross to another process: ${messageOf(error)}`, {
+      cure: 'use plain data: no functions, classes or symbols',
+    });
+  }
+  const frame = serializer.releaseBuffer();
+  const length = frame.length - HEADER_BYTES;
+  if (length > MAX_FRAME_BYTES) {
+    throw new PithError(
+      'not_serialisable',
+      `${what} has ${megabytes(length)}, and ${megabytes(MAX_FRAME_BYTES)} may cross to another process`,
+      {
+        cure: 'return less, or write it to a file and return its path',
+      },
+    );
+  }
+  frame.writeUInt32LE(length, 0);
+  return frame;
+}
+
+const EMPTY_HEADER = Buffer.alloc(HEADER_BYTES);
+
+function decode(bytes: Buffer): unknown {
+  const deserializer = new DefaultDeserializer(bytes);
+  deserializer.readHeader();
+  return deserializer.readValue();
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}

@@ -1,0 +1,245 @@
+import type { Duplex } from 'node:stream';
+import { messageOf, PithError } from '../../contract/errors.ts';
+import { isThenable } from '../../contract/thenable.ts';
+import type { SignalOf } from '../calls/calls.ts';
+import { errorFromData, errorToData } from './error-data.ts';
+import { openFrames } from './frames.ts';
+import { pumpStream, ReceivedStream } from './streams.ts';
+
+/** What came with a call that the other side makes. */
+export interface Incoming {
+  readonly signalOf: SignalOf;
+  /** Of the message that the call belongs to. */
+  readonly correlationId: string | undefined;
+}
+
+export interface PeerOptions {
+  readonly socket: Duplex;
+  /** Answers a call of the other side: a value, a promise, or parts for a stream. */
+  serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown;
+  /** Of the call that is being served now. */
+  correlation?(): string | undefined;
+  /** Told once that nothing more will be understood. Open calls wait for `close`, which knows the reason. `gone`: the other side hung up. */
+  broken(why: string, gone: boolean): void;
+  /** Told of each message that the other side began, in bytes. */
+  asked?(bytes: number): void;
+}
+
+/** Calls in both directions over one socket. */
+export interface Peer {
+  /** Rejects with the error of the other side, `aborted`, or what `close` was given. */
+  call(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): Promise<unknown>;
+  /** As `call`, for what answers with parts. */
+  stream(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): AsyncIterableIterator<unknown>;
+  /** Asks for no answer. */
+  tell(operation: string, args: readonly unknown[]): void;
+  /** Resolves when the other side answers at all. */
+  ping(): Promise<void>;
+  /** Calls that one side or the other waits for. */
+  readonly open: number;
+  /** Ends the connection; every open call is rejected with `why`. */
+  close(why: Error): void;
+}
+
+const KIND = { call: 0, stream: 1, result: 2, error: 3, abort: 4, part: 5, credit: 6, note: 7, ping: 8, pong: 9 } as const;
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+  part?(value: unknown): void;
+}
+
+interface Serving {
+  abort(reason: unknown): void;
+  credit?(parts: number): void;
+}
+
+export function createPeer(options: PeerOptions): Peer {
+  const waiting = new Map<number, Waiting>();
+  const serving = new Map<number, Serving>();
+  const pings: (() => void)[] = [];
+  let lastId = 0;
+  let over: Error | undefined;
+  const frames = openFrames({
+    socket: options.socket,
+    received(message, bytes) {
+      if (!Array.isArray(message)) return broken('it sent what is no message');
+      receive(message as readonly unknown[], bytes);
+    },
+    broken,
+  });
+
+  function broken(why: string, gone = false): void {
+    if (!over) options.broken(why, gone);
+  }
+
+  function close(why: Error): void {
+    if (over) return;
+    over = why;
+    frames.close();
+    for (const call of waiting.values()) call.reject(why);
+    for (const call of serving.values()) call.abort(why);
+    waiting.clear();
+    serving.clear();
+  }
+
+  function receive([kind, id, first, second, correlation]: readonly unknown[], bytes: number): void {
+    switch (kind) {
+      case KIND.call:
+      case KIND.stream:
+        options.asked?.(bytes);
+        return answer(Number(id), String(first), second, text(correlation), kind === KIND.stream);
+      case KIND.note:
+        options.asked?.(bytes);
+        return heard(String(first), second, text(correlation));
+      case KIND.result:
+        return settle(Number(id), (call) => call.resolve(first));
+      case KIND.error:
+        return settle(Number(id), (call) => call.reject(errorFromData(first)));
+      case KIND.part:
+        return waiting.get(Number(id))?.part?.(first);
+      case KIND.abort:
+        return serving.get(Number(id))?.abort(first === undefined ? undefined : errorFromData(first));
+      case KIND.credit:
+        return serving.get(Number(id))?.credit?.(Number(first));
+      case KIND.ping:
+        return frames.send([KIND.pong], 'an answer');
+      case KIND.pong:
+        return pings.shift()?.();
+      default:
+        broken('it sent what is no message');
+    }
+  }
+
+  function settle(id: number, end: (call: Waiting) => void): void {
+    const call = waiting.get(id);
+    waiting.delete(id);
+    if (call) end(call);
+  }
+
+  function heard(operation: string, args: unknown, correlationId: string | undefined): void {
+    const result = options.serve(operation, listOf(args), { signalOf: () => new AbortController().signal, correlationId });
+    if (isThenable(result)) result.then(undefined, () => undefined); // who tells does not wait for what comes of it
+  }
+
+  function answer(id: number, operation: string, args: unknown, correlationId: string | undefined, streamed: boolean): void {
+    let controller: AbortController | undefined;
+    let aborted: { readonly reason: unknown } | undefined;
+    const signalOf: SignalOf = () => {
+      controller ??= new AbortController();
+      if (aborted) controller.abort(aborted.reason);
+      return controller.signal;
+    };
+    const entry: Serving = {
+      abort(reason) {
+        aborted = { reason };
+        controller?.abort(reason);
+      },
+    };
+    serving.set(id, entry);
+    const succeed = (value: unknown): void => {
+      if (!serving.delete(id)) return;
+      try {
+        frames.send([KIND.result, id, value], `the result of ${operation}`);
+      } catch (error) {
+        frames.send([KIND.error, id, errorToData(error)], 'an error');
+      }
+    };
+    const fail = (error: unknown): void => {
+      if (serving.delete(id)) frames.send([KIND.error, id, errorToData(error)], 'an error');
+    };
+    try {
+      const result = options.serve(operation, listOf(args), { signalOf, correlationId });
+      if (streamed) {
+        const send = (part: unknown): void => frames.send([KIND.part, id, part], `a part of ${operation}`);
+        pumpStream(result, { send, entry, ended: () => !serving.has(id) }).then(succeed, fail);
+      } else if (isThenable(result)) result.then(succeed, fail);
+      else succeed(result);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  function begin(kind: number, operation: string, args: readonly unknown[], call: Waiting, signal?: AbortSignal, given?: string): number {
+    const id = ++lastId;
+    if (over) call.reject(over);
+    else if (signal?.aborted) call.reject(abortedBy(signal));
+    else {
+      try {
+        const correlationId = given ?? options.correlation?.();
+        frames.send([kind, id, operation, args, correlationId], `an argument of ${operation}`);
+        waiting.set(id, watched(id, call, signal));
+      } catch (error) {
+        call.reject(error as Error);
+      }
+    }
+    return id;
+  }
+
+  /** The call, told to the other side as soon as its signal aborts. */
+  function watched(id: number, call: Waiting, signal: AbortSignal | undefined): Waiting {
+    if (!signal) return call;
+    const onAbort = (): void => {
+      if (!waiting.delete(id)) return;
+      cancel(id, signal.reason);
+      call.reject(abortedBy(signal));
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    const done = (): void => signal.removeEventListener('abort', onAbort);
+    return {
+      ...call,
+      resolve(value) {
+        done();
+        call.resolve(value);
+      },
+      reject(error) {
+        done();
+        call.reject(error);
+      },
+    };
+  }
+
+  function cancel(id: number, reason?: unknown): void {
+    waiting.delete(id);
+    if (!over) frames.send([KIND.abort, id, reason === undefined ? undefined : errorToData(reason)], 'an abort');
+  }
+
+  return {
+    call: (operation, args, signal, correlationId) =>
+      new Promise((resolve, reject) => void begin(KIND.call, operation, args, { resolve, reject }, signal, correlationId)),
+    stream(operation, args, signal, correlationId) {
+      const received = new ReceivedStream({
+        credit: (parts) => !over && frames.send([KIND.credit, id, parts], 'credit'),
+        cancel: () => cancel(id),
+        flooded: () => broken(`it sent more parts of ${operation} than were asked for`),
+      });
+      const id = begin(KIND.stream, operation, args, received.waiting, signal, correlationId);
+      return received;
+    },
+    tell(operation, args) {
+      if (!over) frames.send([KIND.note, 0, operation, args, options.correlation?.()], `an argument of ${operation}`);
+    },
+    ping: () =>
+      new Promise((resolve) => {
+        pings.push(resolve);
+        if (!over) frames.send([KIND.ping], 'a question');
+      }),
+    get open() {
+      return waiting.size + serving.size;
+    },
+    close,
+  };
+}
+
+function listOf(args: unknown): readonly unknown[] {
+  return Array.isArray(args) ? args : [];
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function abortedBy(signal: AbortSignal): Error {
+  const { reason } = signal as { readonly reason: unknown };
+  return reason instanceof PithError ? reason : new PithError('aborted', `the call was aborted: ${messageOf(reason)}`, { cause: reason });
+}

@@ -1,0 +1,132 @@
+import path from 'node:path';
+import { messageOf, PithError, type ErrorCode } from '../../contract/errors.ts';
+import type { Off, Phase } from '../../contract/index.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import type { HostParts } from '../host-parts.ts';
+import { createExtensionContext } from '../lifecycle/extension-context.ts';
+import { runPhase, STOP_LIMIT_MS } from '../lifecycle/phase-limit.ts';
+import { createScope } from '../lifecycle/scope.ts';
+import { Problem, problemOf } from '../problem.ts';
+import { systemClock } from '../system-clock.ts';
+import { CommandCalls } from './command-bridge.ts';
+import { floodLimit } from './flood-limit.ts';
+import { KernelCalls } from './kernel-calls.ts';
+import { launchHost, type Ending } from './launch.ts';
+import { Liveness } from './liveness.ts';
+import { createPeer, type Peer } from './peer.ts';
+
+/** How long a process that hung up may take to say how it ended. */
+const HANG_UP_MS = 1000;
+
+/** The process of one version of an extension, as the kernel holds it. */
+export interface RemoteHost {
+  readonly peer: Peer;
+  readonly commands: CommandCalls;
+  /** Whether it must not be ended for being idle. */
+  readonly listens: boolean;
+  /** What its code was last asked to do. */
+  doing: Phase;
+  /** It works by itself from now on. */
+  staying: boolean;
+  /** Asks it for one phase of its life. Rejects with a `Problem`; the process is ended then. */
+  phase(name: Phase, failed: ErrorCode, limitMs: number, operation: string, args?: readonly unknown[]): Promise<unknown>;
+  /** Told that something has been asked of it. */
+  used(): void;
+  /** Told once, with the reason, when the process has ended before `end` was called. */
+  lost(told: (why: Problem) => void): void;
+  /** Ends the process, and releases what its code took through the context. Never rejects. */
+  end(why: string): Promise<void>;
+}
+
+export async function openRemoteHost(host: HostParts, declaration: Declaration, entry: string): Promise<RemoteHost> {
+  const { id, manifest, directory } = declaration;
+  const { dataDirectory, sandbox, packageRoot, configOf, env } = host.options;
+  const sandboxing = await host.options.sandboxing?.();
+  const scope = createScope(host.clock, STOP_LIMIT_MS);
+  const { config, memoryMb } = configOf(declaration);
+  const context = createExtensionContext(host, declaration, config, scope);
+  const commands = new CommandCalls();
+  const calls = new KernelCalls({ host, context, commands, peer: () => peer });
+  const running = launchHost({
+    extensionId: id,
+    entry,
+    directory,
+    dataDirectory: path.join(dataDirectory, id),
+    sandbox,
+    packageRoot,
+    permissions: manifest?.permissions ?? { network: false, read: [], write: [] },
+    ...(memoryMb === null ? {} : { memoryMb }),
+    sandboxing,
+    env,
+    output: (line) => host.logger(id).info(line),
+  });
+  let ending = false;
+  let told: ((why: Problem) => void) | undefined;
+  let cancelHangUp: Off | undefined;
+  const kill = (message: string): void => running.kill({ code: 'process_ended', message });
+  const peer = createPeer({
+    socket: running.socket,
+    serve: calls.serve,
+    asked: floodLimit(host.clock, kill),
+    broken: (why, gone) => {
+      if (gone) cancelHangUp = systemClock().after(HANG_UP_MS, () => kill(why));
+      else kill(why);
+    },
+  });
+  const liveness = new Liveness({
+    ping: () => peer.ping(),
+    busy: () => remote.staying || peer.open > 0,
+    working: (isWorking) => running.working(isWorking),
+    silent: () => kill('it did not answer for 5 s and was ended'),
+  });
+  let toldProviders = JSON.stringify(host.providersFor(declaration));
+  scope.own(
+    host.onProviders(() => {
+      const facts = host.providersFor(declaration);
+      const text = JSON.stringify(facts);
+      if (text !== toldProviders) peer.tell('providers', [facts]);
+      toldProviders = text;
+    }),
+  );
+  const gone = running.ended.then((how) => over(how));
+
+  async function over({ code, message, cure }: Ending): Promise<void> {
+    cancelHangUp?.();
+    liveness.close();
+    const text = `the process of '${id}' is gone: ${message}`;
+    peer.close(new PithError(ending ? 'interrupted' : 'provider_failed', text, { retryable: true }));
+    if (!ending) told?.(new Problem(remote.doing, code, text, { cure: cure ?? `correct the source of ${id}; the log has what it wrote` }));
+    await scope.close();
+  }
+
+  const remote: RemoteHost = {
+    peer,
+    commands,
+    get listens() {
+      return calls.listens;
+    },
+    doing: 'import',
+    staying: false,
+    async phase(name, failed, limitMs, operation, args = []) {
+      remote.doing = name;
+      const slow = (message: string): void => host.note(id, 'phase_slow', message);
+      try {
+        remote.used();
+        return await runPhase({ phase: name, clock: host.clock, limitMs, failed, slow }, () => peer.call(operation, args));
+      } catch (error) {
+        await remote.end('it was ended after an error');
+        const own = problemOf(error, name, failed);
+        // What the process could not say itself is told in the words of the phase.
+        throw own.code === 'provider_failed' ? new Problem(name, failed, messageOf(own), { cause: error, cure: own.cure }) : own;
+      }
+    },
+    used: () => liveness.used(),
+    lost: (listener) => (told = listener),
+    async end(why) {
+      ending = true;
+      kill(why);
+      await gone;
+    },
+  };
+  return remote;
+}

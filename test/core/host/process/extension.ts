@@ -1,0 +1,15 @@
+/** The manifest of an extension with `main.ts` as its entrypoint. */
+export function manifest(id: string, fields: Readonly<Record<string, unknown>>): Record<string, string> {
+  return { [`extensions/${id}/manifest.yaml`]: JSON.stringify({ id, version: '1.0.0', entrypoint: 'main.ts', ...fields }) };
+}
+
+/** A `main.ts` with this body of its class, which keeps its context as `context`. */
+export function main(id: string, body: string, head = ''): Record<string, string> {
+  const text = `import { defineTool, PithError, toolError, z } from 'pith';\n${head}\nexport default class {\n  constructor(context) { this.context = context; }\n${body}\n}\n`;
+  return { [`extensions/${id}/main.ts`]: text };
+}
+
+/** A `main.ts` with these tools, which may use `context`. */
+export function tools(id: string, list: string, head = ''): Record<string, string> {
+  return main(id, `getTools() { const { context } = this; return [${list}]; }`, head);
+}
