@@ -41,14 +41,14 @@ async function turnOf(ports: WorkerPorts, task: Task, claim: Claim): Promise<Tur
       outOfSteps: true,
       error: { code: 'limit_reached', message: `all ${task.maxSteps} steps are taken` },
     };
-  let retained: readonly string[] = [];
+  let steps = task.steps - task.stepsBefore;
   for await (const event of ports.agents.run(requestFor(ports, task), AbortSignal.any([claim.stop, claim.lost]))) {
-    if (event.type === 'tool-result' && event.retain !== undefined) retained = [...retained, event.retain.key];
     if (event.type === 'turn-end') return outcomeOf(event);
-    if (event.type !== 'step-end') continue;
+    const retained = event.type === 'tool-result' && event.retain !== undefined ? [event.retain.key] : [];
+    if (event.type === 'step-end') steps = event.step + 1;
+    else if (retained.length === 0) continue;
     // A checkpoint of what people see; the step itself is in the thread already.
-    const progress: TaskEvent = { type: 'progressed', steps: event.step + 1, retained };
-    await ports.store.write((tasks) => tasks.change(task.id, progress, claim.name));
+    await ports.store.write((tasks) => tasks.change(task.id, { type: 'progressed', steps, retained }, claim.name));
   }
   return { reason: 'aborted', text: '', outOfSteps: false };
 }
