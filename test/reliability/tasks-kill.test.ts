@@ -59,6 +59,10 @@ const plan = (id: string): readonly (readonly Call[])[] => [
   [{ name: 'complete_task', input: { result: `the result of ${id}` } }],
 ];
 
+let calls = 0;
+/** As servers do it: no two calls have the same id. */
+const named = (call: Call) => ({ ...call, id: `call-${(calls += 1)}` });
+
 /** A careful model: it does the next step that is not done, and looks before it repeats what was interrupted. */
 function reply(body: ChatBody): ScriptedReply {
   const from = body.messages.findLastIndex(({ role }) => role === 'user');
@@ -74,12 +78,13 @@ function reply(body: ChatBody): ScriptedReply {
   const id = /You work on task (\w+)/.exec(told)?.[1];
   if (id === undefined) return made.length > 0 ? { text: 'submitted' } : { calls: [{ name: 'submit_task', input: { goal: told } }] };
   const cutOff = made.findLastIndex(({ result }) => result.includes('interrupted'));
-  if (cutOff >= 0 && !made.slice(cutOff).some(({ name }) => name === 'recorded')) return { calls: [{ name: 'recorded', input: {} }] };
+  if (cutOff >= 0 && !made.slice(cutOff).some(({ name }) => name === 'recorded'))
+    return { calls: [named({ name: 'recorded', input: {} })] };
   const isDone = ({ name, input }: Call) =>
     made.some((each) => each.name === name && each.note === input['note'] && !each.result.includes('interrupted')) ||
     made.some((each) => each.name === 'recorded' && input['note'] !== undefined && each.result.includes(input['note']));
-  const step = plan(id).find((calls) => !calls.every(isDone));
-  return step === undefined ? { text: 'finished' } : { calls: step.filter((call) => !isDone(call)) };
+  const step = plan(id).find((each) => !each.every(isDone));
+  return step === undefined ? { text: 'finished' } : { calls: step.filter((call) => !isDone(call)).map(named) };
 }
 
 let server: OpenAiServer;

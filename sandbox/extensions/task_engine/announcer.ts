@@ -1,6 +1,7 @@
 import type { Events } from 'pith';
 import { threadOf, type Task } from './task.ts';
 import type { Announcement, TaskStore } from './task-store.ts';
+import { awaitsApproval } from './transitions.ts';
 import { cut } from './view.ts';
 
 /**
@@ -43,14 +44,13 @@ const SHOWN = 1_000;
 
 /** What a person wants to know without asking: how it ended, or that it waits for them. */
 function noticeOf(task: Task): string | null {
-  const { id, goal, state, result, error, note } = task;
+  const { id, goal, state, result, error, question } = task;
   const about = `Task ${id} (${cut(goal, 60)})`;
   if (state === 'done') return `${about} is done: ${cut(result ?? '', SHOWN)}`;
   if (state === 'failed')
     return `${about} has failed: ${error?.message ?? ''}; see: pith tasks show ${id}, try again: pith tasks retry ${id}`;
-  if (state === 'human_review') {
-    if (task.question === null) return `${about} waits: ${note ?? ''}`;
-    return `${about} asks: ${task.question}; answer: pith tasks review ${id} "<your answer>"`;
-  }
+  // A tool call that waits for approval is asked by the kernel itself.
+  if (state === 'human_review' && !awaitsApproval(task))
+    return `${about} asks: ${question}; answer: pith tasks review ${id} "<your answer>"`;
   return null;
 }

@@ -2,7 +2,7 @@ import { didYouMean, PithError, type AgentsApi, type AgentSpec, type Clock } fro
 import type { Engine } from './engine.ts';
 import { hasEnded, type Task } from './task.ts';
 import type { TaskStore } from './task-store.ts';
-import type { TaskEvent } from './transitions.ts';
+import { awaitsApproval, type TaskEvent } from './transitions.ts';
 import { submit, type Submitter, type Wanted } from './submission.ts';
 
 export interface DeskPorts {
@@ -73,7 +73,7 @@ export class Desk {
   /** A person's answer to what the worker asked. */
   async review(task: Task, answer: string): Promise<Task> {
     if (task.state !== 'human_review') throw refused(task, `it is ${task.state} and asks nothing`, 'see: pith tasks list');
-    if (task.question === null) throw refused(task, 'a tool call waits for approval, not for an answer', 'see: pith approvals list');
+    if (awaitsApproval(task)) throw refused(task, 'a tool call waits for approval, not for an answer', 'see: pith approvals list');
     return this.change(task, { type: 'reviewed', answer });
   }
 

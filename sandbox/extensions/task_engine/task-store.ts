@@ -30,7 +30,7 @@ export interface Announcement extends TaskChange {
 
 type Statement = Parameters<Parameters<Database['write']>[0]>[0];
 
-const CLAIMABLE = `(state = 'pending' OR (state = 'retry_scheduled' AND due <= ?) OR (state = 'running' AND until <= ?))`;
+const CLAIMABLE = `(state = 'pending' OR (state IN ('retry_scheduled', 'human_review') AND due <= ?) OR (state = 'running' AND until <= ?))`;
 
 const AWAITED = `SELECT 1 FROM task_engine__waits JOIN task_engine__tasks AS other ON other.id = awaited WHERE task_engine__waits.task = waiting.id`;
 const RELEASED = `SELECT task FROM task_engine__tasks AS waiting WHERE

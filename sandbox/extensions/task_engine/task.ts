@@ -36,7 +36,7 @@ export const taskSchema = z.object({
   turn: z.int(),
   /** What the current turn is told; null: the goal. */
   message: z.string().nullable(),
-  /** Set with `retry_scheduled`: how long it waits. */
+  /** How long it waits in this state: for another attempt, or at most for an approval. */
   waitMs: z.int().nullable(),
   /** What the worker gave to complete_task. */
   completed: z.string().nullable(),

@@ -38,6 +38,8 @@ export const MOST_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 300_000;
 const BUSY_WAIT_MS = 1_000;
+/** A question that nobody answers within a day is answered by that; its turn goes on and is told. */
+const APPROVAL_WAIT_MS = 86_460_000;
 
 /** Failures that another attempt cannot mend. */
 const LASTING = new Set(['agent_unknown', 'model_auth', 'model_unknown', 'model_context_too_long', 'usage']);
@@ -58,13 +60,15 @@ export function advance(task: Task, event: TaskEvent): Task | null {
     case 'unblocked':
       return task.state === 'blocked' ? to(task, 'pending') : null;
     case 'claimed':
-      return ['pending', 'retry_scheduled', 'running'].includes(task.state) ? to(task, 'running') : null;
+      return isClaimable(task) ? to(task, 'running') : null;
     case 'subtasks_ended':
       return task.state === 'waiting_subtasks' ? nextTurn({ ...task, attempts: 0 }, subtasksMessage(task, event.endedSubtasks)) : null;
     case 'reviewed':
-      return isAsked(task) ? nextTurn({ ...task, question: null, attempts: 0 }, answerMessage(task, event.answer)) : null;
+      return task.state === 'human_review' && !awaitsApproval(task)
+        ? nextTurn({ ...task, question: null, attempts: 0 }, answerMessage(task, event.answer))
+        : null;
     case 'approval_answered':
-      if (task.state === 'human_review' && task.question === null) return to(task, 'pending'); // the same turn goes on
+      if (awaitsApproval(task)) return to(task, 'pending'); // the same turn goes on
       return task.state === 'running' ? { ...task, approvalAnswered: true } : null;
     case 'retried':
       return task.state === 'retry_scheduled' ? to(task, 'pending') : null;
@@ -96,7 +100,7 @@ function turnEnded(task: Task, { outcome, openSubtasks, endedSubtasks }: Extract
   const { reason, text, error } = outcome;
   if (reason === 'awaiting_approval') {
     if (task.approvalAnswered) return to(task, 'pending');
-    return to(task, 'human_review', { note: 'a tool call waits for approval: see pith approvals list' });
+    return to(task, 'human_review', { waitMs: APPROVAL_WAIT_MS, note: 'a tool call waits for approval: see pith approvals list' });
   }
   if (task.completed !== null) return to(task, 'done', { result: task.completed });
   if (task.question !== null) return to(task, 'human_review', { note: task.question });
@@ -131,8 +135,14 @@ function retried(task: Task, blocked: boolean): Task {
   return to(next, blocked ? 'blocked' : 'pending');
 }
 
-function isAsked({ state, question }: Task): boolean {
-  return state === 'human_review' && question !== null;
+/** Whether somebody may work on it, once its time has come. */
+function isClaimable(task: Task): boolean {
+  return ['pending', 'retry_scheduled', 'running'].includes(task.state) || awaitsApproval(task);
+}
+
+/** Its turn is suspended until a person approves or refuses a tool call. */
+export function awaitsApproval({ state, waitMs }: Task): boolean {
+  return state === 'human_review' && waitMs !== null;
 }
 
 function failed(task: Task, code: string, message: string): Task {

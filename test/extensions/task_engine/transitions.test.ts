@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { hasEnded, TASK_STATES, type Task } from '../../../sandbox/extensions/task_engine/task.ts';
 import {
   advance,
+  awaitsApproval,
   MOST_ATTEMPTS,
   waitAfter,
   type TaskEvent,
@@ -87,10 +88,11 @@ describe('the state machine of tasks', () => {
         const broken: string[] = [];
         play(newTask(), events, (before, _each, after) => {
           if (after.turn > before.turn && after.steps > 0 && !after.message?.includes(after.id)) broken.push('a turn without its task');
-          if ((after.waitMs !== null) !== (after.state === 'retry_scheduled')) broken.push(`${after.state} waits ${after.waitMs}`);
+          const waits = after.state === 'retry_scheduled' || awaitsApproval(after);
+          if ((after.waitMs !== null) !== waits) broken.push(`${after.state} waits ${after.waitMs}`);
+          if (after.state === 'human_review' && !waits && after.question === null) broken.push('a review without a question');
           if (after.state === 'done' && after.result === null) broken.push('done without a result');
           if (after.state === 'failed' && after.error === null) broken.push('failed without a reason');
-          if (after.state === 'human_review' && after.note === null) broken.push('a review without a question');
         });
         expect(broken).toEqual([]);
       }),
