@@ -25,6 +25,8 @@ export interface TestKernelOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly flags?: SettingsInput;
   readonly clock?: Clock;
+  /** The kernel's own commands, which the `pith` command gives it. */
+  readonly commands?: KernelOptions['commands'];
 }
 
 export interface TurnOutcome {
@@ -64,9 +66,9 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     await writeFile(target, content);
   }
 
-  const { env = {}, model, flags, clock, wire = process.env['PITH_TEST_WIRE'] === '1', shipped } = options;
+  const { env = {}, model, flags, clock, wire = process.env['PITH_TEST_WIRE'] === '1', shipped, commands } = options;
   const isolation = isolationOf(options.isolation);
-  const make = () => createKernel({ sandbox, env, home: null, flags, clock, wire, isolation, shipped, model });
+  const make = () => createKernel({ sandbox, env, home: null, flags, clock, wire, isolation, shipped, model, commands });
   let kernel = await make();
 
   async function run(input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal): Promise<TurnOutcome> {

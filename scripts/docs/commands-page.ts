@@ -8,6 +8,10 @@ import type { Command, CommandContext, CommandOption, ExtensionContext } from '.
 import { chatCommand } from '../../sandbox/extensions/cli_channel/chat-command.ts';
 import { localCommands } from '../../sandbox/extensions/cli_channel/local-commands.ts';
 import { Terminals } from '../../sandbox/extensions/cli_channel/terminals.ts';
+import type { Builder } from '../../sandbox/extensions/extension_builder/builder.ts';
+import builderCommands from '../../sandbox/extensions/extension_builder/commands.ts';
+import { rollbackCommand } from '../../sandbox/extensions/extension_builder/commands/rollback.ts';
+import { validateCommand } from '../../sandbox/extensions/extension_builder/commands/validate.ts';
 import skillCommands from '../../sandbox/extensions/skill_registry/commands.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';
 
@@ -19,6 +23,9 @@ export async function commandsPage(root: string): Promise<string> {
     chatCommand({} as ExtensionContext, new Terminals()),
     ...skillCommands({} as CommandContext),
     ...taskCommands({} as ExtensionContext, {} as never),
+    ...builderCommands({} as CommandContext),
+    validateCommand({} as Builder),
+    rollbackCommand({} as Builder),
   ];
   await expectAll(root, extensions);
   const line = [...CORE_COMMANDS.filter(({ only }) => only !== 'chat'), ...extensions].sort(byPath);

@@ -66,8 +66,8 @@ function asksOf(manifest: Manifest | null): readonly (readonly [string, string |
 
 /** Exit code 1 when the new version did not load; the old one then still runs. */
 export async function reloadExtension(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
-  const { id } = findExtension(kernel, String(input.arguments['id']));
-  const status = await kernel.extensions.reload(id);
+  const id = String(input.arguments['id']);
+  const status = await kernel.extensions.reload(id); // it looks at the disk first: what was added a moment ago is found
   const ok = (status.state === 'active' || status.state === 'idle') && status.phase !== 'reload';
   io.json({ ok, ...jsonOf(status) });
   if (!ok) io.error(`pith: ${id} was not reloaded: ${findingLine(status)}`);

@@ -6,12 +6,15 @@ import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import { readFolder } from '../discovery/folder-read.ts';
 import { openIndex } from '../discovery/index-file.ts';
 import type { ExtensionStatus, HostOptions } from '../host-options.ts';
+import { runOwnTests } from './own-tests.ts';
 import { checkOf, findingOf, type ProbeFinding, type ProbeReport } from './report.ts';
 import { trySurface } from './smoke.ts';
 import { openTrial } from './trial-host.ts';
 
 /** What a probe takes from the host that runs. */
-export type ProbeOptions = Pick<HostOptions, 'sandbox' | 'dataDirectory' | 'packageRoot' | 'configOf'> & { readonly discovery: Discovery };
+export type ProbeOptions = Pick<HostOptions, 'sandbox' | 'dataDirectory' | 'packageRoot' | 'configOf' | 'sandboxing'> & {
+  readonly discovery: Discovery;
+};
 
 /**
  * Loads the extension in `directory`, which need not be one of the sandbox, for trial: in a process of its own, with a data folder that is
@@ -44,16 +47,12 @@ async function probe(options: ProbeOptions, declaration: Declaration, dataDirect
     const status = await host.activate(id);
     if (status.state !== 'active') return reportOf(id, [...said, ...failuresOf(host.failures(), status)], [], []);
     const tools = manifest.provides.includes('tool') ? await host.tools(id) : [];
-    const { findings, tried } = await trySurface(host, id, { manifest, tools }, signal);
+    const tests = await runOwnTests(options, { id, directory: declaration.directory, dataDirectory }, signal);
+    const smoke = await trySurface(host, id, { manifest, tools }, signal);
     // What is wrong without a call that failed: an error in a timer, a promise that nobody waits for.
-    const found = [
-      ...findings,
-      ...host
-        .failures()
-        .filter((failure) => failure.extensionId === id && checkOf(failure) !== 'smoke')
-        .map(findingOf),
-    ];
-    return reportOf(id, [...said, ...notesOf(host.show(id)), ...found], tools, tried);
+    const others = host.failures().filter((failure) => failure.extensionId === id && checkOf(failure) !== 'smoke');
+    const findings = [...said, ...notesOf(host.show(id)), ...tests.findings, ...smoke.findings, ...others.map(findingOf)];
+    return reportOf(id, findings, tools, [...tests.tried, ...smoke.tried]);
   } finally {
     await close();
   }

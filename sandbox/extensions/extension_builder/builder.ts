@@ -1,0 +1,84 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf, PithError, SkillProvider, type ExtensionContext, type ToolCall } from 'pith';
+import { checkExtension, type CheckedFolder } from './check/check-extension.ts';
+import { checkOf, type Check } from './finding.ts';
+import { KernelPort } from './kernel-port.ts';
+import { activeFolder } from './places.ts';
+import { digestOf } from './sources.ts';
+import { Staging } from './staging.ts';
+import { Activation, type Asker } from './versions/activation.ts';
+import { SwitchJournal, type Switch } from './versions/switch-journal.ts';
+import { VersionStore } from './versions/version-store.ts';
+
+/** The parts of the builder over one sandbox. */
+export class Builder {
+  readonly staging: Staging;
+  readonly kernel: KernelPort;
+  readonly versions: VersionStore;
+  readonly activation: Activation;
+
+  constructor(readonly context: ExtensionContext) {
+    this.staging = new Staging(context);
+    this.kernel = new KernelPort(context);
+    this.versions = new VersionStore(() => join(context.dataDirectory, 'versions'), context.clock);
+    this.activation = new Activation({
+      context,
+      kernel: this.kernel,
+      versions: this.versions,
+      journal: new SwitchJournal(() => join(context.dataDirectory, 'switches')),
+      report: (record, text) => this.#report(record, text),
+    });
+    context.own(() => this.activation.close());
+  }
+
+  get sandbox(): string {
+    return this.context.sandbox;
+  }
+
+  checkExtension(folder: string, signal: AbortSignal): Promise<CheckedFolder> {
+    return checkExtension(folder, { kernel: this.kernel, cache: join(this.context.dataDirectory, 'cache') }, signal);
+  }
+
+  /** Lint and scan, by whoever provides skills. */
+  async checkSkill(id: string, signal: AbortSignal): Promise<{ readonly check: Check; readonly digest: string }> {
+    const digest = digestOf(await this.staging.sources('skills', id));
+    const [skills] = this.context.find(SkillProvider);
+    if (skills === undefined)
+      throw new PithError('provider_unavailable', 'nothing provides skills here', { cure: 'switch skill_registry on' });
+    return { check: checkOf('skill', await skills.validateSkill(this.staging.folder('skills', id), signal)), digest };
+  }
+
+  /** Folders of the extensions that stand in this sandbox, sorted. */
+  async extensionFolders(): Promise<readonly string[]> {
+    const base = join(this.sandbox, 'extensions');
+    const entries = await readdir(base, { withFileTypes: true }).catch(() => []); // a sandbox without extensions has no such folder
+    return entries
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+      .map(({ name }) => join(base, name))
+      .sort();
+  }
+
+  /** The folder that an extension is loaded from, or would be. */
+  async folderOf(id: string, signal: AbortSignal): Promise<string> {
+    return (await this.kernel.show(id, signal))?.directory ?? activeFolder(this.sandbox, 'extensions', id);
+  }
+
+  async watchOver(signal: AbortSignal): Promise<void> {
+    await this.activation.recover(signal);
+    if (!signal.aborted) await new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }));
+  }
+
+  #report(record: Switch, text: string): void {
+    const { id, threadId, userId } = record;
+    this.context.logger.warn(text, { extensionId: id, threadId });
+    const notice = { v: 1, text, kind: 'warning', target: null, threadId, userId } as const;
+    void this.context.events.publish('notify', notice, { key: id }).catch((error: unknown) => {
+      this.context.logger.warn('people could not be told', { reason: messageOf(error) });
+    });
+  }
+}
+
+export function askerOf({ turn }: Pick<ToolCall, 'turn'>): Asker {
+  return { by: turn.agent.id, threadId: turn.threadId, userId: turn.userId };
+}

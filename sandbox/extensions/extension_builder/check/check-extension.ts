@@ -1,0 +1,69 @@
+import { basename } from 'node:path';
+import { checkOf, type Check, type Finding } from '../finding.ts';
+import type { KernelPort, ProbeReport } from '../kernel-port.ts';
+import { digestOf, readSources } from '../sources.ts';
+import { typeFindings } from './types.ts';
+
+/** All that was asked of one state of an extension's files. */
+export interface CheckedFolder {
+  readonly id: string;
+  readonly ok: boolean;
+  /** Of the files that were checked. */
+  readonly digest: string;
+  readonly checks: readonly Check[];
+  readonly tools: ProbeReport['tools'];
+  /** What was called. */
+  readonly tried: readonly string[];
+}
+
+export interface CheckPorts {
+  readonly kernel: KernelPort;
+  /** A folder that may be written. */
+  readonly cache: string;
+}
+
+/** Order in which people mend things. */
+const CHECKS = ['manifest', 'imports', 'types', 'load', 'contract', 'tests', 'smoke'] as const;
+
+/** Checks an extension in any folder; nothing of it stays loaded. */
+export async function checkExtension(folder: string, { kernel, cache }: CheckPorts, signal: AbortSignal): Promise<CheckedFolder> {
+  const sources = await readSources(folder);
+  const digest = digestOf(sources);
+  const [report, types] = await Promise.all([
+    kernel.probe(folder, signal),
+    typeFindings(
+      folder,
+      sources.map(({ path }) => path),
+      cache,
+      signal,
+    ),
+  ]);
+  const findings: readonly (Finding & { readonly check: string })[] = [
+    ...report.findings,
+    ...types.map((finding) => ({ check: 'types', ...finding })),
+    ...((await digestNow(folder)) === digest ? [] : [CHANGED]),
+  ];
+  const checks = CHECKS.map((name) => checkOf(name, findings.filter(({ check }) => check === name).map(plain)));
+  return { id: basename(folder), ok: checks.every(({ ok }) => ok), digest, checks, tools: report.tools, tried: report.tried };
+}
+
+const CHANGED = {
+  check: 'load',
+  severity: 'error',
+  message: 'the files were changed while they were checked',
+  cure: 'check again',
+} as const;
+
+async function digestNow(folder: string): Promise<string> {
+  return digestOf(await readSources(folder));
+}
+
+function plain({ severity, message, file, line, cure }: Finding): Finding {
+  return {
+    severity,
+    message,
+    ...(file === undefined ? {} : { file }),
+    ...(line === undefined ? {} : { line }),
+    ...(cure === undefined ? {} : { cure }),
+  };
+}

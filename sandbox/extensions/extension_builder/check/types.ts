@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { execPath } from 'node:process';
+import { shippedSandbox } from 'pith';
+import type { Finding } from '../finding.ts';
+
+const TIMEOUT_MS = 120_000;
+const MAX_OUTPUT = 4 * 1024 * 1024;
+const MAX_FINDINGS = 50;
+
+/** Holds the sources of an extension to the types of the contract, by the compiler in a process of its own. `cache`: a folder that may be written. */
+export async function typeFindings(
+  folder: string,
+  sources: readonly string[],
+  cache: string,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const files = sources.filter((path) => /\.[cm]?tsx?$/.test(path)).map((path) => join(folder, path));
+  if (files.length === 0) return [];
+  await mkdir(cache, { recursive: true });
+  const project = join(cache, `types-${randomUUID()}.json`);
+  await writeFile(project, JSON.stringify(projectOf(files)));
+  try {
+    return await compile(project, folder, signal);
+  } finally {
+    await rm(project, { force: true });
+  }
+}
+
+/** Pith's own package. */
+const root = (): string => dirname(shippedSandbox());
+
+/** As the bundler reads the sources. */
+function projectOf(files: readonly string[]) {
+  const built = join(root(), 'dist/types/core/contract/index.d.ts');
+  const packages = join(root(), 'node_modules');
+  return {
+    compilerOptions: {
+      target: 'ES2022',
+      lib: ['ES2023'],
+      module: 'ESNext',
+      moduleResolution: 'Bundler',
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      experimentalDecorators: true,
+      isolatedModules: true,
+      skipLibCheck: true,
+      types: ['node'],
+      typeRoots: [join(packages, '@types')],
+      paths: { pith: [existsSync(built) ? built : join(root(), 'core/contract/index.ts')], '*': [join(packages, '*')] },
+    },
+    files,
+  };
+}
+
+function compile(project: string, folder: string, signal: AbortSignal): Promise<readonly Finding[]> {
+  const compiler = createRequire(join(root(), 'package.json')).resolve('typescript/bin/tsc');
+  const argv = [compiler, '-p', project, '--pretty', 'false'];
+  return new Promise((done, fail) => {
+    execFile(execPath, argv, { cwd: folder, env: {}, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT, signal }, (error, output) => {
+      if (error === null) return done([]);
+      const findings = findingsOf(output, folder);
+      if (findings.length > 0) return done(findings);
+      if (signal.aborted) return fail(error);
+      const why = error.killed ? `it took longer than ${TIMEOUT_MS / 1000} s` : error.message;
+      done([
+        { severity: 'error', message: `the types could not be checked: ${why}`, cure: 'make the extension smaller, or check it again' },
+      ]);
+    });
+  });
+}
+
+/** `main.ts(3,5): error TS2322: …`, and lines that go on. */
+function findingsOf(output: string, folder: string): readonly Finding[] {
+  const findings: Finding[] = [];
+  for (const line of output.split('\n')) {
+    const [, file, at, code, message] =
+      /^(.+?)\((\d+),\d+\): error (TS\d+): (.+)$/.exec(line) ?? /^()()error (TS\d+): (.+)$/.exec(line) ?? [];
+    const last = findings.at(-1);
+    if (code !== undefined) {
+      const place = file ? { file: resolve(folder, file), line: Number(at) } : {};
+      findings.push({ severity: 'error', message: `${message} (${code})`, ...place });
+    } else if (last !== undefined && line.startsWith('  ') && last.message.length < 600) {
+      findings[findings.length - 1] = { ...last, message: `${last.message} ${line.trim()}` };
+    }
+    if (findings.length > MAX_FINDINGS) break;
+  }
+  return findings.slice(0, MAX_FINDINGS);
+}

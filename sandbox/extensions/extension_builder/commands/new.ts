@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { cwd } from 'node:process';
+import { didYouMean, PithError, type Command, type CommandIO } from 'pith';
+import { activeFolder, requireId, type Kind } from '../places.ts';
+import { writeSources, type Source } from '../sources.ts';
+import { agentTemplate, extensionTemplate, KINDS, skillTemplate, type ExtensionKind } from '../templates.ts';
+
+const ID = (description: string) => [{ name: 'id', description, required: true }];
+
+export function newExtension(sandbox: string): Command {
+  return {
+    path: 'extensions new',
+    description: 'Make an extension from a template',
+    arguments: ID('Its id, in snake_case'),
+    options: [{ name: 'kind', short: 'k', type: 'string', description: `What it gives: ${KINDS.join(', ')}`, default: 'tool' }],
+    async run({ arguments: given, options }, io) {
+      const kind = kindOf(String(options['kind']));
+      const id = String(given['id']);
+      await make(sandbox, 'extensions', id, (checked) => extensionTemplate(kind, checked), io, [
+        [`pith extensions validate ${id}`, 'check it: manifest, types, imports, loading, a call of each tool'],
+        ...(kind === 'tool'
+          ? ([[`pith tools call greet_person --input '{"name":"Ada"}'`, 'call its tool as an agent would']] as const)
+          : []),
+        ['pith chat', 'a chat that runs has it within seconds; saving a file loads it anew'],
+      ]);
+    },
+  };
+}
+
+export function newAgent(sandbox: string): Command {
+  return {
+    path: 'agents new',
+    description: 'Make an agent from a template',
+    arguments: ID('Its id, in snake_case'),
+    async run({ arguments: given }, io) {
+      const id = String(given['id']);
+      await make(sandbox, 'agents', id, agentTemplate, io, [
+        [`pith agents prompt ${id}`, 'see what a model would be sent'],
+        [`pith chat -a ${id}`, 'talk to it'],
+      ]);
+    },
+  };
+}
+
+export function newSkill(sandbox: string): Command {
+  return {
+    path: 'skills new',
+    description: 'Make a skill from a template',
+    arguments: ID('Its id, in lower-case words with hyphens'),
+    async run({ arguments: given }, io) {
+      const id = String(given['id']);
+      await make(sandbox, 'skills', id, skillTemplate, io, [
+        [`pith skills validate ${relative(cwd(), activeFolder(sandbox, 'skills', id))}`, 'check it'],
+        [`pith skills explain ${id} --text "a request"`, 'see whether it is found'],
+      ]);
+    },
+  };
+}
+
+type Step = readonly [command: string, why: string];
+
+async function make(
+  sandbox: string,
+  kind: Kind | 'agents',
+  given: string,
+  template: (id: string) => Promise<readonly Source[]>,
+  io: CommandIO,
+  steps: readonly Step[],
+): Promise<void> {
+  const id = requireId(kind, given);
+  const folder = activeFolder(sandbox, kind, id);
+  if (existsSync(folder)) throw new PithError('usage', `nothing was made: ${folder} exists already`, { cure: 'choose another id' });
+  const sources = await template(id);
+  await writeSources(folder, sources);
+  io.json({ ok: true, id, folder, files: sources.map(({ path }) => path) });
+  const shown = relative(cwd(), folder);
+  io.print(`Made ${shown}`);
+  if (io.quiet) return;
+  for (const { path } of sources) io.print(`  ${path}`);
+  const width = Math.max(...steps.map(([command]) => command.length));
+  io.print(['', 'Next:', ...steps.map(([command, why]) => `  ${command.padEnd(width)}  ${why}`)].join('\n'));
+}
+
+function kindOf(given: string): ExtensionKind {
+  const kind = KINDS.find((each) => each === given);
+  if (kind !== undefined) return kind;
+  throw new PithError('usage', `no kind of extension is called '${given}'${didYouMean(given, KINDS)}`, {
+    cure: `choose one of ${KINDS.join(', ')}`,
+  });
+}

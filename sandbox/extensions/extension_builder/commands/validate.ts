@@ -1,0 +1,45 @@
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'pith';
+import type { Builder } from '../builder.ts';
+import { checkJson, findingText } from '../finding.ts';
+
+export function validateCommand(builder: Builder): Command {
+  return {
+    path: 'extensions validate',
+    description: 'Check extensions: manifest, imports, types, loading, contract, tests, a call of each tool that changes nothing',
+    arguments: [{ name: 'what', description: 'An id or a folder (default: every extension of this sandbox)' }],
+    async run({ arguments: given }, io, signal) {
+      const what = given['what'];
+      const folders = what === undefined ? await builder.extensionFolders() : [await folderOf(builder, String(what), signal)];
+      const results = [];
+      for (const folder of folders) {
+        const found = await builder.checkExtension(folder, signal);
+        results.push({
+          id: found.id,
+          path: folder,
+          ok: found.ok,
+          digest: found.digest,
+          checks: found.checks.map((each) => checkJson(each, builder.sandbox)),
+        });
+        for (const { check, findings } of found.checks)
+          for (const finding of findings) io.print(`${check}: ${findingText(finding, builder.sandbox)}`);
+        io.print(
+          `${found.id}: ${found.ok ? 'passes' : 'does not pass'}${found.tried.length > 0 ? ` (tried ${found.tried.join(', ')})` : ''}`,
+        );
+      }
+      if (folders.length === 0) io.print('No extensions in this sandbox');
+      io.json(results);
+      return results.every(({ ok }) => ok) ? 0 : 1;
+    },
+  };
+}
+
+async function folderOf(builder: Builder, what: string, signal: AbortSignal): Promise<string> {
+  if (/^[a-z0-9_]+$/.test(what)) {
+    const folder = await builder.folderOf(what, signal);
+    if (existsSync(folder)) return folder;
+  }
+  const folder = resolve(what);
+  return statSync(folder, { throwIfNoEntry: false })?.isFile() ? resolve(folder, '..') : folder;
+}

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PithError, z, type ExtensionContext } from 'pith';
+import { readJson, writeJson } from './json-file.ts';
+import { stagingFolder, stagingPath, type Kind } from './places.ts';
+import { digestOf, readSources, writeSources, type Source } from './sources.ts';
+
+const recordSchema = z.object({ digest: z.string(), ok: z.boolean(), at: z.number() });
+
+/** What is being written, and which of it has passed its checks. */
+export class Staging {
+  constructor(private readonly context: Pick<ExtensionContext, 'sandbox' | 'dataDirectory' | 'clock'>) {}
+
+  /** Relative to the sandbox, as the file tools take it. */
+  path(kind: Kind, id: string): string {
+    return stagingPath(kind, id);
+  }
+
+  folder(kind: Kind, id: string): string {
+    return stagingFolder(this.context.sandbox, kind, id);
+  }
+
+  exists(kind: Kind, id: string): boolean {
+    return existsSync(this.folder(kind, id));
+  }
+
+  async begin(kind: Kind, id: string, sources: readonly Source[]): Promise<void> {
+    await rm(this.folder(kind, id), { recursive: true, force: true });
+    await writeSources(this.folder(kind, id), sources);
+  }
+
+  /** Rejects `not_found` where nothing is staged. */
+  async sources(kind: Kind, id: string): Promise<readonly Source[]> {
+    if (!this.exists(kind, id)) {
+      const tool = kind === 'skills' ? 'stage_skill' : 'stage_extension';
+      throw new PithError('not_found', `nothing is staged under '${id}'`, { cure: `call ${tool} first` });
+    }
+    return readSources(this.folder(kind, id));
+  }
+
+  async remember(kind: Kind, id: string, digest: string, ok: boolean): Promise<void> {
+    await writeJson(this.#record(kind, id), { digest, ok, at: this.context.clock.now() });
+  }
+
+  /** Why these very bytes must not become active; null: they passed their checks. */
+  async whyNot(kind: Kind, id: string, digest: string): Promise<string | null> {
+    const check = kind === 'skills' ? 'check_skill' : 'check_extension';
+    if (digestOf(await this.sources(kind, id)) !== digest)
+      return `the staged files are not those with this digest; run ${check} and take its digest`;
+    const record = await readJson(this.#record(kind, id), recordSchema);
+    if (record?.digest !== digest) return `the staged files have not been checked; run ${check}`;
+    return record.ok ? null : `the staged files did not pass; mend what ${check} found`;
+  }
+
+  async end(kind: Kind, id: string): Promise<void> {
+    await rm(this.folder(kind, id), { recursive: true, force: true });
+    await rm(this.#record(kind, id), { force: true });
+  }
+
+  #record(kind: Kind, id: string): string {
+    return join(this.context.dataDirectory, 'checks', `${kind}-${id}.json`);
+  }
+}

@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { shippedSandbox } from 'pith';
+import type { Source } from './sources.ts';
+
+/** What an extension can be made from. */
+export const KINDS = ['tool', 'context', 'service', 'channel', 'scheduler', 'model', 'command'] as const;
+export type ExtensionKind = (typeof KINDS)[number];
+
+/** The files of a new extension: those that the skill `extension-development` shows, under this id. */
+export async function extensionTemplate(kind: ExtensionKind, id: string): Promise<readonly Source[]> {
+  const manifest = await template(`manifest-${kind}-provider.yaml`);
+  const main = await template(`main-${kind}-provider.ts`);
+  const className = /export default class (\w+)/.exec(main)?.[1] ?? '';
+  return [source('main.ts', main.replaceAll(className, words(id).map(capital).join(''))), source('manifest.yaml', named(manifest, id))];
+}
+
+export async function agentTemplate(id: string): Promise<readonly Source[]> {
+  return [
+    source('manifest.yaml', named(await template('manifest-agent.yaml'), id)),
+    source('prompt.jinja2', await template('prompt.jinja2')),
+  ];
+}
+
+export async function skillTemplate(id: string): Promise<readonly Source[]> {
+  const text = (await template('SKILL.md')).replaceAll('my-skill', id);
+  return [source('SKILL.md', text.replace('# My skill', `# ${title(id)}`))];
+}
+
+function template(name: string): Promise<string> {
+  return readFile(join(shippedSandbox(), 'skills', 'extension-development', 'templates', name), 'utf8');
+}
+
+function named(manifest: string, id: string): string {
+  const former = /^id: (\w+)/m.exec(manifest)?.[1] ?? '';
+  return manifest.replaceAll(former, id).replace(/^name: .+$/m, `name: ${title(id)}`);
+}
+
+function title(id: string): string {
+  const [first = '', ...others] = words(id);
+  return [capital(first), ...others].join(' ');
+}
+
+function words(id: string): readonly string[] {
+  return id.split(/[_-]/);
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
+function source(path: string, text: string): Source {
+  return { path, bytes: Buffer.from(text) };
+}

@@ -1,0 +1,165 @@
+import { defineTool, toolError, toolResult, z, type Tool } from 'pith';
+import { giveTools } from '../agent-tools.ts';
+import { askerOf, type Builder } from '../builder.ts';
+import { checkJson } from '../finding.ts';
+import { activeFolder } from '../places.ts';
+import { digestOf, readSources, type Source } from '../sources.ts';
+import { extensionTemplate, KINDS, type ExtensionKind } from '../templates.ts';
+import { Place } from '../versions/place.ts';
+import { WATCH_MS } from '../versions/watch.ts';
+import { activationSummary } from '../activation-summary.ts';
+import { guarded } from './guarded.ts';
+
+const id = z.string().min(1).describe('The extension, in snake_case, such as city_time.');
+const digest = z.string().min(1).describe('The digest that the check answered for these files.');
+
+export function extensionTools(builder: Builder): readonly Tool[] {
+  return [stage(builder), check(builder), activate(builder), rollBack(builder)];
+}
+
+function stage(builder: Builder): Tool {
+  const { staging } = builder;
+  return defineTool({
+    name: 'stage_extension',
+    description:
+      'Begin to write or change an extension: makes a copy that nothing loads, from a template, from the active extension, or empty. ' +
+      'Write its files with the file tool at the path that comes back, then call check_extension.',
+    input: z.object({
+      id,
+      kind: z
+        .enum(KINDS)
+        .optional()
+        .describe('The template for a new one. Without it: a copy of the active extension, or an empty folder.'),
+      restart: z.boolean().default(false).describe('Throw away what is staged under this id and begin anew.'),
+    }),
+    effect: 'idempotent',
+    execute: (input, { signal }) =>
+      guarded(async () => {
+        const isKept = staging.exists('extensions', input.id) && !input.restart;
+        const made = isKept ? null : await beginning(builder, input.id, input.kind, signal);
+        if (made !== null) await staging.begin('extensions', input.id, made.sources);
+        const sources = await staging.sources('extensions', input.id);
+        const path = staging.path('extensions', input.id);
+        return toolResult(
+          {
+            path,
+            from: made?.from ?? 'what was staged before; restart begins anew',
+            files: sources.map((source) => `${path}/${source.path}`),
+          },
+          { title: `Staged ${input.id}` },
+        );
+      }),
+  });
+}
+
+async function beginning(
+  builder: Builder,
+  extension: string,
+  kind: ExtensionKind | undefined,
+  signal: AbortSignal,
+): Promise<{ readonly from: string; readonly sources: readonly Source[] }> {
+  const active = await builder.kernel.show(extension, signal);
+  if (kind !== undefined) {
+    const from = `the template for ${kind}${active === null ? '' : '; activating it replaces the extension that has this id'}`;
+    return { from, sources: await extensionTemplate(kind, extension) };
+  }
+  if (active !== null) return { from: 'the active extension', sources: await readSources(active.directory) };
+  return { from: 'nothing: the folder is empty', sources: [] };
+}
+
+function check(builder: Builder): Tool {
+  const { staging, sandbox } = builder;
+  return defineTool({
+    name: 'check_extension',
+    description:
+      'Check a staged extension: manifest, imports, types, loading in a process of its own, contract, its own tests (*.test.ts), ' +
+      'and one call of each tool that changes nothing. Returns findings with file, line and cure, and the digest that activate_extension wants.',
+    input: z.object({ id }),
+    effect: 'idempotent',
+    timeoutMs: 240_000,
+    execute: (input, { signal }) =>
+      guarded(async () => {
+        await staging.sources('extensions', input.id);
+        const found = await builder.checkExtension(staging.folder('extensions', input.id), signal);
+        await staging.remember('extensions', input.id, found.digest, found.ok);
+        return toolResult(
+          {
+            ok: found.ok,
+            digest: found.digest,
+            checks: found.checks.map((each) => checkJson(each, sandbox)),
+            tools: found.tools.map((each) => ({ ...each })),
+            tried: [...found.tried],
+            next: found.ok ? 'activate_extension with this digest; a person is asked' : 'mend the errors, then check again',
+          },
+          { title: found.ok ? `${input.id} passes` : `${input.id} does not pass` },
+        );
+      }),
+  });
+}
+
+function activate(builder: Builder): Tool {
+  const { staging, sandbox, activation } = builder;
+  return defineTool({
+    name: 'activate_extension',
+    description:
+      'Make a staged extension that has passed its checks the active one; a person is asked. Its tools reach agents with uses_tools "*" from ' +
+      'their next turn, and the agents in give_to. It is watched for a minute; when it fails, the version before comes back by itself.',
+    input: z.object({
+      id,
+      digest,
+      give_to: z.array(z.string().min(1)).default([]).describe('Agents of this sandbox whose uses_tools shall name it.'),
+    }),
+    timeoutMs: 90_000,
+    /** What will be refused is not asked. */
+    needsApproval: async (input) => (await staging.whyNot('extensions', input.id, input.digest).catch(() => 'refused')) === null,
+    execute: (input, call) =>
+      guarded(async () => {
+        const why = await staging.whyNot('extensions', input.id, input.digest);
+        if (why !== null) return toolError('not_checked', `'${input.id}' was not activated: ${why}`);
+        const sources = await staging.sources('extensions', input.id);
+        if (digestOf(sources) !== input.digest)
+          return toolError('not_checked', `'${input.id}' was not activated: its files were changed just now`);
+        const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
+        const given: string[] = [];
+        const edit = async () => {
+          for (const agent of input.give_to) if (await giveTools(sandbox, agent, input.id)) given.push(agent);
+          return given;
+        };
+        const result = await activation.activate(input.id, sources, askerOf(call), edit, call.signal);
+        if (!result.ok) {
+          const now = result.former === null ? 'it was removed again' : `version ${result.former} is active again`;
+          return toolError(
+            'activation_failed',
+            `'${input.id}' failed when it was activated: ${result.reason}; ${now}. Mend the staged files and check again`,
+          );
+        }
+        return toolResult(
+          { id: input.id, version: result.version, before: result.former, given_to: given, watched_seconds: WATCH_MS / 1000 },
+          { title: `Activated ${input.id}, version ${result.version}`, metadata: { ...activationSummary(before, sources) } },
+        );
+      }),
+  });
+}
+
+function rollBack(builder: Builder): Tool {
+  return defineTool({
+    name: 'rollback_extension',
+    description: 'Make a former version of an extension active again; a person is asked. Without a version: the one before the active one.',
+    input: z.object({ id, version: z.int().min(1).optional() }),
+    timeoutMs: 90_000,
+    needsApproval: true,
+    execute: (input, call) =>
+      guarded(async () => {
+        const result = await builder.activation.rollBack(input.id, input.version ?? null, askerOf(call), call.signal);
+        if (!result.ok)
+          return toolError(
+            'activation_failed',
+            `version ${result.version} of '${input.id}' failed: ${result.reason}; version ${result.former} stays`,
+          );
+        return toolResult(
+          { id: input.id, version: result.version, before: result.former },
+          { title: `${input.id} is at version ${result.version}` },
+        );
+      }),
+  });
+}

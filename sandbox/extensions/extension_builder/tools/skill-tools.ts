@@ -1,0 +1,83 @@
+import { defineTool, toolError, toolResult, z, type Tool } from 'pith';
+import type { Builder } from '../builder.ts';
+import { checkJson } from '../finding.ts';
+import { activeFolder } from '../places.ts';
+import { digestOf } from '../sources.ts';
+import { skillTemplate } from '../templates.ts';
+import { Place } from '../versions/place.ts';
+import { guarded } from './guarded.ts';
+
+const id = z.string().min(1).describe('The skill, in lower-case words with hyphens, such as release-notes.');
+
+export function skillTools(builder: Builder): readonly Tool[] {
+  return [stage(builder), check(builder), activate(builder)];
+}
+
+function stage({ staging }: Builder): Tool {
+  return defineTool({
+    name: 'stage_skill',
+    description:
+      'Begin to write a new skill from the template, where nothing offers it yet. Write its files with the file tool, then call check_skill.',
+    input: z.object({ id, restart: z.boolean().default(false).describe('Throw away what is staged under this id and begin anew.') }),
+    effect: 'idempotent',
+    execute: (input) =>
+      guarded(async () => {
+        if (!staging.exists('skills', input.id) || input.restart) await staging.begin('skills', input.id, await skillTemplate(input.id));
+        const path = staging.path('skills', input.id);
+        const sources = await staging.sources('skills', input.id);
+        return toolResult({ path, files: sources.map((source) => `${path}/${source.path}`) }, { title: `Staged ${input.id}` });
+      }),
+  });
+}
+
+function check(builder: Builder): Tool {
+  return defineTool({
+    name: 'check_skill',
+    description:
+      'Hold a staged skill to the specification and scan it. Returns findings with file, line and cure, and the digest that activate_skill wants.',
+    input: z.object({ id }),
+    effect: 'idempotent',
+    timeoutMs: 60_000,
+    execute: (input, { signal }) =>
+      guarded(async () => {
+        const { check: found, digest } = await builder.checkSkill(input.id, signal);
+        await builder.staging.remember('skills', input.id, digest, found.ok);
+        return toolResult(
+          {
+            ok: found.ok,
+            digest,
+            checks: [checkJson(found, builder.sandbox)],
+            next: found.ok ? 'activate_skill with this digest; a person is asked' : 'mend the errors, then check again',
+          },
+          { title: found.ok ? `${input.id} passes` : `${input.id} does not pass` },
+        );
+      }),
+  });
+}
+
+function activate({ staging, sandbox }: Builder): Tool {
+  const place = (skill: string) => new Place(activeFolder(sandbox, 'skills', skill));
+  const whyNot = async (skill: string, digest: string) =>
+    (await place(skill).digest()) === null
+      ? { code: 'not_checked', why: await staging.whyNot('skills', skill, digest) }
+      : { code: 'use_proposal', why: 'it exists: use propose_skill_update' };
+  return defineTool({
+    name: 'activate_skill',
+    description:
+      'Accept a staged new skill that has passed its check, so that it is offered; a person is asked. An existing skill is changed by propose_skill_update.',
+    input: z.object({ id, digest: z.string().min(1).describe('The digest that check_skill answered.') }),
+    /** What will be refused is not asked. */
+    needsApproval: async (input) => (await whyNot(input.id, input.digest).catch(() => ({ why: 'refused' }))).why === null,
+    execute: (input) =>
+      guarded(async () => {
+        const { code, why } = await whyNot(input.id, input.digest);
+        if (why !== null) return toolError(code, `the skill '${input.id}' was not activated: ${why}`);
+        const sources = await staging.sources('skills', input.id);
+        if (digestOf(sources) !== input.digest)
+          return toolError('not_checked', `the skill '${input.id}' was not activated: its files were changed just now`);
+        await place(input.id).put(sources);
+        await staging.end('skills', input.id);
+        return toolResult({ id: input.id, path: `skills/${input.id}` }, { title: `The skill ${input.id} is offered` });
+      }),
+  });
+}

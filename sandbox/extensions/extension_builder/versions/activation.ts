@@ -1,0 +1,222 @@
+import { messageOf, type Clock, type ExtensionContext, type Failure } from 'pith';
+import { takeTools } from '../agent-tools.ts';
+import type { KernelPort } from '../kernel-port.ts';
+import { activeFolder } from '../places.ts';
+import { digestOf, type Source } from '../sources.ts';
+import { Place } from './place.ts';
+import type { Switch, SwitchJournal } from './switch-journal.ts';
+import type { VersionStore } from './version-store.ts';
+import { FailureWatch, WATCH_MS } from './watch.ts';
+
+/** What at once goes wrong is told in the answer; this long it is waited for. */
+const FIRST_MOMENT_MS = 500;
+
+export interface ActivationPorts {
+  readonly context: Pick<ExtensionContext, 'sandbox' | 'events' | 'logger'> & { readonly clock: Clock };
+  readonly kernel: KernelPort;
+  readonly versions: VersionStore;
+  readonly journal: SwitchJournal;
+  /** Tells people that a version was taken back. */
+  report(record: Switch, text: string): void;
+}
+
+/** Who asks, and where the answer belongs. */
+export interface Asker {
+  readonly by: string;
+  readonly threadId: string | null;
+  readonly userId: string | null;
+}
+
+export type Activated =
+  | { readonly ok: true; readonly version: number; readonly former: number | null }
+  | { readonly ok: false; readonly version: number; readonly former: number | null; readonly reason: string };
+
+/** Exchanges versions of extensions: whole, journalled, watched, and taken back when the new one fails. */
+export class Activation {
+  readonly #watches = new Map<string, () => void>();
+  readonly #busy = new Map<string, Promise<unknown>>();
+
+  constructor(private readonly ports: ActivationPorts) {}
+
+  /** Makes these files the active version. They have been checked and agreed to. `edit`: after the exchange, before the extension is loaded. */
+  activate(
+    id: string,
+    sources: readonly Source[],
+    asker: Asker,
+    edit: () => Promise<readonly string[]>,
+    signal: AbortSignal,
+  ): Promise<Activated> {
+    return this.#alone(id, async () => {
+      const { versions } = this.ports;
+      const from = await this.#keepActive(id);
+      const to = await versions.add(id, sources, asker.by, from === null ? [] : [from]);
+      return this.#exchange(
+        { id, from, to: to.number, digest: to.digest, agents: [], threadId: asker.threadId, userId: asker.userId },
+        sources,
+        edit,
+        signal,
+      );
+    });
+  }
+
+  /** Makes a kept version active again; without a number the one before the active one. */
+  rollBack(id: string, number: number | null, asker: Asker, signal: AbortSignal): Promise<Activated> {
+    return this.#alone(id, async () => {
+      const from = await this.#keepActive(id);
+      const wanted = number ?? (await this.#before(id, from));
+      const sources = await this.ports.versions.read(id, wanted);
+      const record = { id, from, to: wanted, digest: digestOf(sources), agents: [], threadId: asker.threadId, userId: asker.userId };
+      return this.#exchange(record, sources, async () => [], signal);
+    });
+  }
+
+  /** Finishes what a former process began: either version stands whole, and a new one is watched. */
+  async recover(signal: AbortSignal): Promise<void> {
+    for (const record of await this.ports.journal.open()) {
+      if (this.#watches.has(record.id) || this.#busy.has(record.id)) continue; // this process is at it
+      await this.#alone(record.id, () => this.#recover(record, signal)).catch((error: unknown) =>
+        this.ports.context.logger.error(`the exchange of '${record.id}' could not be finished`, { reason: messageOf(error) }),
+      );
+    }
+  }
+
+  /** Stops watching; the journal keeps what is not over. */
+  close(): void {
+    for (const end of this.#watches.values()) end();
+    this.#watches.clear();
+  }
+
+  async #recover(record: Switch, signal: AbortSignal): Promise<void> {
+    const place = this.#place(record.id);
+    await place.tidy();
+    const digest = await place.digest();
+    if (digest === null && record.from !== null) await place.put(await this.ports.versions.read(record.id, record.from));
+    if (digest !== record.digest) {
+      await this.#forget(record); // the new version never came, or a person has changed it since
+      return this.#reloadQuietly(record.id, signal);
+    }
+    const watch = new FailureWatch(this.ports.context, record.id);
+    await this.ports.journal.write({ ...record, phase: 'watching' });
+    const reason = await this.#load(record.id, watch, signal);
+    if (reason === null) this.#watch(record, watch);
+    else await this.#takeBack(record, watch, reason);
+  }
+
+  async #exchange(
+    begun: Omit<Switch, 'phase'>,
+    sources: readonly Source[],
+    edit: () => Promise<readonly string[]>,
+    signal: AbortSignal,
+  ): Promise<Activated> {
+    const { journal } = this.ports;
+    this.#watches.get(begun.id)?.();
+    await journal.write({ ...begun, phase: 'switching' });
+    const watch = new FailureWatch(this.ports.context, begun.id);
+    await this.#place(begun.id).put(sources);
+    const record: Switch = { ...begun, phase: 'watching', agents: [...(await edit())] };
+    await journal.write(record);
+    const reason = await this.#load(begun.id, watch, signal);
+    const { to: version, from: former } = record;
+    if (reason === null) {
+      this.#watch(record, watch);
+      return { ok: true, version, former };
+    }
+    await this.#takeBack(record, watch, reason);
+    return { ok: false, version, former, reason };
+  }
+
+  /** Why it does not run; null when it does. */
+  async #load(id: string, watch: FailureWatch, signal: AbortSignal): Promise<string | null> {
+    const status = await this.ports.kernel
+      .reload(id, signal)
+      .catch((error: unknown) => ({ ok: false, state: 'failed', message: messageOf(error) }));
+    if (status.ok !== true) return watch.first === null ? (status.message ?? `it is ${status.state}`) : reasonOf(watch.first);
+    await this.ports.context.clock.sleep(FIRST_MOMENT_MS);
+    return watch.first && reasonOf(watch.first);
+  }
+
+  #watch(record: Switch, watch: FailureWatch): void {
+    const { clock, logger } = this.ports.context;
+    const over = (): void => {
+      cancel();
+      watch.end();
+      this.#watches.delete(record.id);
+    };
+    const cancel = clock.after(WATCH_MS, () => {
+      over();
+      void this.#forget(record).catch((error: unknown) =>
+        logger.warn(`the watch of '${record.id}' could not be closed`, { reason: messageOf(error) }),
+      );
+    });
+    this.#watches.set(record.id, over);
+    watch.tell((failure) => {
+      over();
+      const back = () => this.#takeBack(record, watch, reasonOf(failure));
+      void this.#alone(record.id, back).catch((error: unknown) =>
+        logger.error(`'${record.id}' failed and could not be taken back`, { reason: messageOf(error) }),
+      );
+    });
+  }
+
+  /** The version before stands in its place again; what was new goes. */
+  async #takeBack(record: Switch, watch: FailureWatch, reason: string): Promise<void> {
+    const { versions, context } = this.ports;
+    watch.end();
+    const place = this.#place(record.id);
+    if ((await place.digest()) !== record.digest) return this.#forget(record); // a person has changed it since
+    if (record.from === null) await place.remove();
+    else await place.put(await versions.read(record.id, record.from));
+    if (record.from === null) for (const agent of record.agents) await takeTools(context.sandbox, agent, record.id);
+    await this.#reloadQuietly(record.id, new AbortController().signal);
+    await this.#forget(record);
+    const now = record.from === null ? 'it was removed' : `version ${record.from} is active again`;
+    this.ports.report(record, `Version ${record.to} of the extension '${record.id}' failed and was taken back: ${reason}. Now ${now}.`);
+  }
+
+  /** What stands in the extension's place is a version; null: nothing does. */
+  async #keepActive(id: string): Promise<number | null> {
+    const sources = await this.#place(id).sources();
+    if (sources === null) return null;
+    const digest = digestOf(sources);
+    const known = (await this.ports.versions.list(id)).findLast((version) => version.digest === digest);
+    return (known ?? (await this.ports.versions.add(id, sources, 'found'))).number;
+  }
+
+  async #before(id: string, active: number | null): Promise<number> {
+    const versions = await this.ports.versions.list(id);
+    const found =
+      versions.findLast(({ number }) => active === null || number < active) ?? versions.findLast(({ number }) => number !== active);
+    return found?.number ?? (active ?? 0) - 1; // which none has: reading it says so
+  }
+
+  async #reloadQuietly(id: string, signal: AbortSignal): Promise<void> {
+    await this.ports.kernel.reload(id, signal).catch((error: unknown) => {
+      this.ports.context.logger.debug(`'${id}' is not loaded`, { reason: messageOf(error) }); // it was removed, which the kernel has seen by this
+    });
+  }
+
+  #forget(record: Switch): Promise<void> {
+    return this.ports.journal.close(record.id);
+  }
+
+  #place(id: string): Place {
+    return new Place(activeFolder(this.ports.context.sandbox, 'extensions', id));
+  }
+
+  /** One exchange of an extension at a time. */
+  #alone<T>(id: string, run: () => Promise<T>): Promise<T> {
+    const before = this.#busy.get(id) ?? Promise.resolve();
+    const work = before.then(run, run);
+    const settled = work.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#busy.set(id, settled);
+    void settled.then(() => this.#busy.get(id) === settled && this.#busy.delete(id));
+    return work;
+  }
+}
+
+function reasonOf({ phase, message }: Failure): string {
+  return `${message} (in ${phase})`;
+}

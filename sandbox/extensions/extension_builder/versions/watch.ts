@@ -1,0 +1,34 @@
+import type { ExtensionContext, Failure, Off } from 'pith';
+
+/** How long a version is watched after it has become active. */
+export const WATCH_MS = 60_000;
+
+/** Gathers what goes wrong with one extension. A version that is on its way out may fail to stop: that is not this one's. */
+export class FailureWatch {
+  #first: Failure | null = null;
+  #told: ((failure: Failure) => void) | null = null;
+  readonly #off: Off;
+
+  constructor({ events }: Pick<ExtensionContext, 'events'>, id: string) {
+    this.#off = events.handle('extension.failed', (failure) => {
+      if (failure.extensionId !== id || failure.phase === 'stop' || this.#first !== null) return;
+      this.#first = failure;
+      this.#told?.(failure);
+    });
+  }
+
+  get first(): Failure | null {
+    return this.#first;
+  }
+
+  /** Calls `told` with the first failure, also when it was before. */
+  tell(told: (failure: Failure) => void): void {
+    this.#told = told;
+    if (this.#first !== null) told(this.#first);
+  }
+
+  end(): void {
+    this.#told = null;
+    this.#off();
+  }
+}

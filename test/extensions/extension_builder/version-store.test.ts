@@ -1,0 +1,44 @@
+import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Place } from '../../../sandbox/extensions/extension_builder/versions/place.ts';
+import { VersionStore } from '../../../sandbox/extensions/extension_builder/versions/version-store.ts';
+import { realClock } from '../fake-context.ts';
+
+let folder: string;
+beforeEach(async () => void (folder = await realpath(await mkdtemp(join(tmpdir(), 'pith-versions-')))));
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const files = (text: string) => [{ path: 'main.ts', bytes: Buffer.from(text) }];
+
+describe('the versions of an extension', () => {
+  it('K72 keeps the last five, and those that are named', async () => {
+    const store = new VersionStore(() => folder, realClock);
+    for (let number = 1; number <= 7; number += 1) expect((await store.add('x', files(`${number}`), 'me', [1])).number).toBe(number);
+    expect((await store.list('x')).map(({ number }) => number)).toEqual([1, 3, 4, 5, 6, 7]);
+    expect((await readdir(join(folder, 'x'))).sort()).toEqual(['1', '3', '4', '5', '6', '7', 'versions.json']);
+    expect(await store.add('x', files('7'), 'me')).toMatchObject({ number: 7 });
+    await expect(store.read('x', 2)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('K72 does not give out a version that was changed', async () => {
+    const store = new VersionStore(() => folder, realClock);
+    await store.add('x', files('one'), 'me');
+    await writeFile(join(folder, 'x/1/main.ts'), 'two');
+    await expect(store.read('x', 1)).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining('was changed') });
+  });
+
+  it('K72 exchanges a folder as a whole and leaves nothing beside it', async () => {
+    const place = new Place(join(folder, 'extensions/x'));
+    expect(await place.digest()).toBeNull();
+    await place.put(files('one'));
+    await place.put([...files('two'), { path: 'deep/more.ts', bytes: Buffer.from('more') }]);
+    expect((await place.sources())?.map(({ path }) => path)).toEqual(['deep/more.ts', 'main.ts']);
+    await place.put(files('three'));
+    expect((await place.sources())?.map(({ path }) => path)).toEqual(['main.ts']);
+    expect(await readdir(join(folder, 'extensions'))).toEqual(['x']);
+    await place.remove();
+    expect(await readdir(join(folder, 'extensions'))).toEqual([]);
+  });
+});
