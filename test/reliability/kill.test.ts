@@ -5,7 +5,8 @@ import { openDatabase } from '../../core/storage/open-database.ts';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { linesOf, projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';
 
-const ROUNDS = 10;
+/** 10, in the long form 200; before a release `PITH_TEST_ROUNDS=2000 npm run test:soak`. */
+const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 10));
 const MESSAGES = 40;
 
 let server: OpenAiServer;
@@ -19,53 +20,57 @@ afterAll(async () => {
   await folder.remove();
 });
 
-it('kill -9 at random points of conversations: no torn file, no acknowledged turn lost, ready again', async () => {
-  const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' };
-  const acknowledged: string[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    server.script(
-      ...Array.from({ length: MESSAGES * 2 }, (_, index) =>
-        index % 2 === 0 ? { calls: [{ name: 'kv_set', input: { key: `round-${round}`, value: index } }] } : { text: `answer ${index}` },
-      ),
-    );
-    const input = Array.from({ length: MESSAGES }, (_, index) => `message ${round}.${index}`).join('\n');
-    const process = startPith(['chat', '--json', '--thread', `thread-${round}`], { cwd: folder.path, env, input });
-    const wanted = Math.floor(Math.random() * 12);
-    await new Promise<void>((resolve) => {
-      process.child.stdout.on('data', () => (process.out().split('"turn-end"').length > wanted ? resolve() : undefined));
-      process.child.on('close', () => resolve());
-    });
-    const later = Math.random() * 30;
-    await new Promise((resolve) => setTimeout(resolve, later)); // a random point, not the same one each time
-    process.child.kill('SIGKILL');
-    const { out } = await process.ended;
-    const whole = out.slice(0, out.lastIndexOf('\n') + 1);
-    const ended = linesOf(whole).filter(({ type }) => type === 'turn-end');
-    expect(ended.filter(({ reason }) => reason !== 'done')).toEqual([]);
-    acknowledged.push(...ended.map((_, index) => `message ${round}.${index}`));
-    server.script(); // what is left of the script belongs to no one
-    await drained();
-  }
-  expect(acknowledged.length).toBeGreaterThan(0);
+it(
+  'kill -9 at random points of conversations: no torn file, no acknowledged turn lost, ready again',
+  async () => {
+    const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' };
+    const acknowledged: string[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      server.script(
+        ...Array.from({ length: MESSAGES * 2 }, (_, index) =>
+          index % 2 === 0 ? { calls: [{ name: 'kv_set', input: { key: `round-${round}`, value: index } }] } : { text: `answer ${index}` },
+        ),
+      );
+      const input = Array.from({ length: MESSAGES }, (_, index) => `message ${round}.${index}`).join('\n');
+      const process = startPith(['chat', '--json', '--thread', `thread-${round}`], { cwd: folder.path, env, input });
+      const wanted = Math.floor(Math.random() * 12);
+      await new Promise<void>((resolve) => {
+        process.child.stdout.on('data', () => (process.out().split('"turn-end"').length > wanted ? resolve() : undefined));
+        process.child.on('close', () => resolve());
+      });
+      const later = Math.random() * 30;
+      await new Promise((resolve) => setTimeout(resolve, later)); // a random point, not the same one each time
+      process.child.kill('SIGKILL');
+      const { out } = await process.ended;
+      const whole = out.slice(0, out.lastIndexOf('\n') + 1);
+      const ended = linesOf(whole).filter(({ type }) => type === 'turn-end');
+      expect(ended.filter(({ reason }) => reason !== 'done')).toEqual([]);
+      acknowledged.push(...ended.map((_, index) => `message ${round}.${index}`));
+      server.script(); // what is left of the script belongs to no one
+      await drained();
+    }
+    expect(acknowledged.length).toBeGreaterThan(0);
 
-  const database = openDatabase(path.join(folder.sandbox, 'data', 'pith.db'));
-  expect(database.get('PRAGMA integrity_check')).toMatchObject({ integrity_check: 'ok' });
-  database.close();
-  const texts = new Map<string, string>();
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const shown = await runPith(['threads', 'show', `thread-${round}`, '--last', '1000', '--json'], { cwd: folder.path });
-    texts.set(`${round}`, shown.out);
-    expect(shown.err === '' || /no thread/u.test(shown.err), shown.err).toBe(true);
-  }
-  const lost = acknowledged.filter((message) => !texts.get(message.split(/[ .]/u)[1] as string)?.includes(`"${message}"`));
-  expect(lost).toEqual([]);
+    const database = openDatabase(path.join(folder.sandbox, 'data', 'pith.db'));
+    expect(database.get('PRAGMA integrity_check')).toMatchObject({ integrity_check: 'ok' });
+    database.close();
+    const texts = new Map<string, string>();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const shown = await runPith(['threads', 'show', `thread-${round}`, '--last', '1000', '--json'], { cwd: folder.path });
+      texts.set(`${round}`, shown.out);
+      expect(shown.err === '' || /no thread/u.test(shown.err), shown.err).toBe(true);
+    }
+    const lost = acknowledged.filter((message) => !texts.get(message.split(/[ .]/u)[1] as string)?.includes(`"${message}"`));
+    expect(lost).toEqual([]);
 
-  for (const file of await readdir(path.join(folder.sandbox, 'data'), { recursive: true, withFileTypes: true })) {
-    if (file.isFile() && file.name.endsWith('.json')) JSON.parse(await readFile(path.join(file.parentPath, file.name), 'utf8'));
-  }
-  const doctor = await runPith(['doctor'], { cwd: folder.path });
-  expect(doctor.code, doctor.out).toBe(0);
-}, 60_000);
+    for (const file of await readdir(path.join(folder.sandbox, 'data'), { recursive: true, withFileTypes: true })) {
+      if (file.isFile() && file.name.endsWith('.json')) JSON.parse(await readFile(path.join(file.parentPath, file.name), 'utf8'));
+    }
+    const doctor = await runPith(['doctor'], { cwd: folder.path });
+    expect(doctor.code, doctor.out).toBe(0);
+  },
+  60_000 + ROUNDS * 6000,
+);
 
 /** Takes the steps that the killed process left out of the script. */
 async function drained(): Promise<void> {

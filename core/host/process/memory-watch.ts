@@ -1,7 +1,7 @@
 import type { Clock } from '../../contract/index.ts';
 import { familyOf, processEntry, residentBytes } from './process-table.ts';
 
-const WORKING_MS = 250;
+const WORKING_MS = 100;
 const IDLE_MS = 2000;
 
 export interface MemoryWatch {
