@@ -1,0 +1,54 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { testKernel, type TestKernel } from 'pith/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+let test: TestKernel;
+beforeAll(async () => void (test = await testKernel({ shipped: false })));
+afterAll(() => test.stop());
+
+const tool = (body: string, constructor = '') => `import { defineTool, z } from 'pith';
+import fs from 'node:fs';
+export default class Hostile {
+  constructor() { ${constructor} }
+  getTools() {
+    return [defineTool({ name: 'hostile', description: 'x', effect: 'read', timeoutMs: 2000, input: z.object({}), execute: async () => { ${body} } })];
+  }
+}`;
+const context = (body: string) => `export default class Hostile { contextPriority = 5; async getContext() { ${body} } }`;
+const FOREVER = 'while (true);';
+const HEAP = 'const all = []; for (;;) all.push(new Array(100000).fill(1.5));';
+
+async function errorsOf(provides: string, main: string) {
+  const folder = path.join(test.sandbox, '.staging', 'extensions', 'hostile');
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, 'manifest.yaml'), `id: hostile\nentrypoint: main.ts\nprovides: [${provides}]\n`);
+  await writeFile(path.join(folder, 'main.ts'), main);
+  const { findings } = await test.kernel.probe(folder);
+  return findings.filter(({ severity }) => severity === 'error');
+}
+
+describe('what is loaded for trial', () => {
+  it.each([
+    ['loops for ever in getContext', 'context', context(FOREVER), 'smoke'],
+    ['ends its process in getContext', 'context', context('process.exit(0);'), 'smoke'],
+    ['fills the heap in getContext', 'context', context(HEAP), 'smoke'],
+    ['loops for ever in a tool', 'tool', tool(FOREVER), 'smoke'],
+    ['kills itself in a tool', 'tool', tool("process.kill(process.pid, 'SIGKILL');"), 'smoke'],
+    ['floods its output in a tool', 'tool', tool("for (;;) fs.writeSync(1, 'x'.repeat(100000));"), 'smoke'],
+    ['ends its process when it is constructed', 'tool', tool('return 1;', 'process.exit(0);'), 'load'],
+    ['fills the heap when it is constructed', 'tool', tool('return 1;', HEAP), 'load'],
+    ['ends its process when it is imported', 'tool', `process.exit(3);\n${tool('return 1;')}`, 'load'],
+    ['imports the kernel', 'tool', `import '../../core/kernel.ts';\n${tool('return 1;')}`, 'imports'],
+  ])(
+    'K72 K10 is told, and costs nobody anything, when it %s',
+    async (_what, provides, main, check) => {
+      const began = performance.now();
+      const errors = await errorsOf(provides, main);
+      expect(errors).toContainEqual(expect.objectContaining({ check, message: expect.stringMatching(/./) }));
+      expect(performance.now() - began).toBeLessThan(20_000);
+      expect((await test.kernel.doctor()).extensions).toEqual([]);
+    },
+    30_000,
+  );
+});
