@@ -10,7 +10,6 @@ import type { ProbeReport } from './host/probe/report.ts';
 import type { Settings, SettingsInput } from './host/settings/settings.ts';
 import type { ModelRouter } from './models/router.ts';
 import type { Restarts } from './restarts.ts';
-
 import type { AttendedApprovals } from './threads/attendance.ts';
 import type { Threads } from './threads/thread.ts';
 

@@ -22,8 +22,10 @@ export function eventLine(event: TurnEvent): JsonValue {
         metadata,
       };
     }
-    case 'approval-request':
-      return { type: event.type, id: event.id, tool: event.tool, input: event.input, digest: event.digest };
+    case 'approval-request': {
+      const { type, id, tool, input, digest, agents, thread } = event;
+      return { type, id, tool, input, digest, agents, thread };
+    }
     case 'turn-end': {
       const { type, reason, text, usage, error } = event;
       const { inputTokens, outputTokens } = usage;

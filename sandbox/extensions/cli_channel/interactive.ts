@@ -7,6 +7,7 @@ import { firstScreen, openingLines, pastLines, reloadLine } from './first-screen
 import { HistoryFile } from './history-file.ts';
 import { LineEditor } from './line-editor.ts';
 import type { Opening } from './opening.ts';
+import { Questions } from './questions.ts';
 import { SlashCommands } from './slash-commands.ts';
 import { widthOf, type Terminal } from './terminal.ts';
 import type { Terminals } from './terminals.ts';
@@ -35,7 +36,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   );
   let paths: readonly string[] = [];
   const hint = (text: string) => typedHints(text, paths);
-  const view = new TurnView({ terminal, clock: context.clock, colour: io.colour, quiet: io.quiet, hint });
+  const view = new TurnView({ terminal, clock: context.clock, colour: io.colour, quiet: io.quiet, hint, asks: true });
   let turn: AbortController | null = null;
   let commanding = false;
   let warned = false;
@@ -100,10 +101,37 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const command = async (line: string, abort: AbortSignal) => {
     commanding = true;
     await slash.run(line, slashIO(), abort).finally(() => (commanding = false));
+    if (!slash.left && !abort.aborted) await catchUp(abort).catch(() => undefined); // /approvals says why
   };
+  const questions = new Questions({
+    editor,
+    commands: () => slash.all(),
+    io: () => ({ ...slashIO(), print: (line) => write(hint(line)) }),
+    dim: colour.dim,
+    prompt: colour.yellow,
+  });
+  /** The thread whose question the person left open. */
+  let leftOpen: string | null = null;
   const say = async (text: string | null, abort: AbortSignal) => {
-    for await (const event of conversation.say(text, abort)) view.show(event);
+    leftOpen = null;
+    for (let words = text; ; words = null) {
+      let waits = false;
+      for await (const event of conversation.say(words, abort)) {
+        view.show(event);
+        waits = event.type === 'turn-end' && event.reason === 'awaiting_approval';
+      }
+      if (waits && (await questions.ask(conversation.threadId, abort))) continue;
+      if (waits) leftOpen = conversation.threadId;
+      break;
+    }
     write('');
+  };
+  /** Asks what is open in the conversation, and goes on with it when that has been answered. */
+  const catchUp = async (abort: AbortSignal) => {
+    const { threadId } = conversation;
+    const isOpen = (await questions.openIn(threadId, abort)).length > 0;
+    if (isOpen ? leftOpen !== threadId && (await questions.ask(threadId, abort)) : leftOpen === threadId) return say(null, abort);
+    leftOpen = isOpen ? threadId : null;
   };
 
   try {
@@ -113,6 +141,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     if (!io.quiet) for (const line of await openingLines(opening, commands, widthOf(terminal), signal)) write(colour.dim(line));
     for (const line of pastLines(opening.past, colour)) write(line);
     if (chat.resume) await run((abort) => say(null, abort));
+    else if (conversation.begun) await run((abort) => catchUp(abort).catch(() => undefined)); // /approvals says why
     while (!slash.left && !signal.aborted) {
       const line = await editor.next(colour.cyan('› '));
       if (line === null) break;

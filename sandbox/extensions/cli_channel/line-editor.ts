@@ -52,10 +52,33 @@ export class LineEditor {
   next(prompt: string): Promise<string | null> {
     const typed = this.#typed.shift();
     if (typed !== undefined || this.#closed) return Promise.resolve(typed ?? null);
+    return new Promise((resolve) => this.#wait(prompt, resolve));
+  }
+
+  /** The answer to a question: what was typed before it was asked is none, and is kept. null when the input ends or `signal` takes the question away. */
+  ask(prompt: string, signal: AbortSignal): Promise<string | null> {
+    if (this.#closed || signal.aborted) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      const withdraw = () => {
+        this.#waiting = null;
+        this.#takeLine(false);
+        this.#muted = true;
+        this.options.terminal.output.write('\r\u001b[2K');
+        resolve(null);
+      };
+      signal.addEventListener('abort', withdraw, { once: true });
+      this.#wait(prompt, (line) => {
+        signal.removeEventListener('abort', withdraw);
+        resolve(line);
+      });
+    });
+  }
+
+  #wait(prompt: string, resolve: (line: string | null) => void): void {
     this.#muted = false;
     this.#lines.setPrompt(prompt);
     this.#lines.prompt(true);
-    return new Promise((resolve) => (this.#waiting = resolve));
+    this.#waiting = resolve;
   }
 
   /** Shows the prompt again after something was written over it. */
@@ -96,10 +119,10 @@ export class LineEditor {
   }
 
   /** Empties the line that is being typed. */
-  #takeLine(): string {
+  #takeLine(isShown = true): string {
     const line = [...this.#pasted, this.#lines.line].join('\n');
     this.#pasted = [];
-    if (!this.#muted && line !== '') this.options.terminal.output.write('^C\n');
+    if (isShown && !this.#muted && line !== '') this.options.terminal.output.write('^C\n');
     (this.#lines as Interface & { line: string; cursor: number }).line = '';
     (this.#lines as Interface & { cursor: number }).cursor = 0;
     return line;

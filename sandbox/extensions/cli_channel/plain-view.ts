@@ -1,5 +1,5 @@
 import type { Clock, CommandIO, TurnEvent } from 'pith';
-import { endingLine, stepLine, type StepTimes } from './step-line.ts';
+import { endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
 
 /** Answers as the model wrote them, line by line on the output; steps and notices on the error stream. */
 export class PlainView {
@@ -25,6 +25,7 @@ export class PlainView {
       this.#told.add(event.message);
       io.error(event.message);
     }
+    if (event.type === 'approval-request') io.error(questionLine(event));
     if (event.type === 'turn-end') {
       const ending = endingLine(event);
       if (ending !== null) io.error(ending);

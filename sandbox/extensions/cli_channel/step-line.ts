@@ -28,8 +28,14 @@ export function endingLine(event: TurnEndEvent): string | null {
     case 'limit':
       return `Stopped: ${event.error?.message ?? 'a limit of the agent was reached'}`;
     case 'awaiting_approval':
-      return 'Waiting for approval; see /approvals';
+      return 'Not done: the conversation waits for your approval';
   }
+}
+
+/** What a tool asks, and how to answer it from any terminal. */
+export function questionLine({ tool, agents, id }: Extract<TurnEvent, { type: 'approval-request' }>): string {
+  const by = agents.length > 1 ? ` (asked by ${agents.join(' → ')})` : '';
+  return `${tool} needs your approval${by}: see pith approvals show ${id}, answer with pith approvals approve ${id} or pith approvals reject ${id}`;
 }
 
 function brief(input: JsonValue | undefined): string {

@@ -2,7 +2,7 @@ import pc from 'picocolors';
 import type { Clock, TurnEvent } from 'pith';
 import { clean, MarkdownStream } from './markdown-stream.ts';
 import { Spinner } from './spinner.ts';
-import { endingLine, stepLine, type StepTimes } from './step-line.ts';
+import { endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
 import { widthOf, type Terminal } from './terminal.ts';
 import { wrapLines } from './wrap-lines.ts';
 
@@ -12,6 +12,8 @@ export interface ViewOptions {
   readonly colour: boolean;
   /** Answers and errors only. */
   readonly quiet: boolean;
+  /** Questions are asked where the turn is shown. */
+  readonly asks?: boolean;
   /** What is told besides the answer, in the words of this place. */
   readonly hint?: (text: string) => string;
 }
@@ -58,7 +60,7 @@ export class TurnView {
         this.#told.add(event.code + event.message);
         return;
       case 'approval-request':
-        this.#line(this.#colour.yellow(`${clean(event.tool)} waits for approval`));
+        if (!this.options.asks) this.#line(this.#colour.yellow(clean(questionLine(event))));
         return;
       case 'step-end':
         this.#break();
@@ -67,7 +69,7 @@ export class TurnView {
       case 'turn-end': {
         this.#break();
         this.#spinner.stop();
-        const told = endingLine(event);
+        const told = event.reason === 'awaiting_approval' && this.options.asks ? null : endingLine(event);
         const ending = told === null ? null : this.#hint(told);
         if (ending !== null) this.#line(event.reason === 'error' ? this.#colour.red(clean(ending)) : this.#colour.yellow(clean(ending)));
       }

@@ -1,0 +1,122 @@
+import { codeOf, matchCommand, parseCommandInput, type Command, type CommandIO } from 'pith';
+import { errorLine } from './error-line.ts';
+import type { LineEditor } from './line-editor.ts';
+import { fields, list, query, text } from './query.ts';
+
+export interface QuestionsOptions {
+  readonly editor: Pick<LineEditor, 'ask'>;
+  readonly commands: () => Promise<readonly Command[]>;
+  /** Where commands speak; its session names the conversation. */
+  readonly io: () => CommandIO;
+  readonly dim: (line: string) => string;
+  readonly prompt: (line: string) => string;
+}
+
+type Choice = 'once' | 'always' | 'no';
+
+const CHOICES: ReadonlyMap<string, Choice> = new Map([
+  ['once', 'once'],
+  ['o', 'once'],
+  ['always', 'always'],
+  ['a', 'always'],
+  ['no', 'no'],
+  ['n', 'no'],
+]);
+
+/** What tools ask a person, in the conversation that is open here. */
+export class Questions {
+  constructor(private readonly options: QuestionsOptions) {}
+
+  /** Ids of the open questions of a conversation, oldest first. */
+  async openIn(threadId: string, signal: AbortSignal): Promise<readonly string[]> {
+    const open = list(await query(await this.options.commands(), ['approvals', 'list'], signal)).map(fields);
+    return open.flatMap((question) => (text(question['thread']) === threadId ? (text(question['id']) ?? []) : []));
+  }
+
+  /** Asks all of them, one after the other. True when each has its answer, from here or elsewhere: the turn can go on. Never rejects. */
+  async ask(threadId: string, signal: AbortSignal): Promise<boolean> {
+    const { io, dim } = this.options;
+    try {
+      for (;;) {
+        const [id] = await this.openIn(threadId, signal);
+        if (id === undefined) return true;
+        if (await this.#settle(id, signal)) continue;
+        io().print(dim(`It stays open: answer with /approvals approve ${id} or /approvals reject ${id}, or send a message instead`));
+        return false;
+      }
+    } catch (error) {
+      if (!signal.aborted) io().error(errorLine(error));
+      return false;
+    }
+  }
+
+  async #settle(id: string, signal: AbortSignal): Promise<boolean> {
+    const { io, dim } = this.options;
+    await this.#run(['approvals', 'show', id], signal);
+    const stop = new AbortController();
+    const both = AbortSignal.any([signal, stop.signal]);
+    const elsewhere = this.#answeredElsewhere(id, both).then(
+      (line) => ({ line }),
+      (error: unknown) => {
+        if (both.aborted) return null;
+        throw error;
+      },
+    );
+    const here = this.#askPerson(both);
+    try {
+      const first = await Promise.race([elsewhere, here]);
+      if (first === null) return false;
+      if ('line' in first) {
+        io().print(dim(first.line));
+        return true;
+      }
+    } finally {
+      stop.abort();
+      await Promise.allSettled([elsewhere, here]); // the lines of a person are read by one at a time
+    }
+    const answer = await here;
+    return answer !== null && this.#answer(id, answer, signal);
+  }
+
+  /** null: the person left the question, by Ctrl-C or the end of the input. */
+  async #askPerson(signal: AbortSignal): Promise<{ readonly choice: Choice; readonly reason: string } | null> {
+    const { editor, prompt } = this.options;
+    for (;;) {
+      const typed = await editor.ask(prompt('Run it? [once/always/no] '), signal);
+      if (typed === null) return null;
+      const choice = CHOICES.get(typed.trim().toLowerCase());
+      if (choice === undefined) continue;
+      if (choice !== 'no') return { choice, reason: '' };
+      const reason = await editor.ask(prompt('Why not? (the model reads it; Enter: no reason) '), signal);
+      return reason === null ? null : { choice, reason: reason.trim() };
+    }
+  }
+
+  async #answer(
+    id: string,
+    { choice, reason }: { readonly choice: Choice; readonly reason: string },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const words = choice === 'no' ? ['reject', id, ...(reason === '' ? [] : [`--reason=${reason}`])] : ['approve', id];
+    try {
+      await this.#run(['approvals', ...words, ...(choice === 'always' ? ['--always'] : [])], signal);
+      return true;
+    } catch (error) {
+      if (codeOf(error, '') !== 'approval_answered') throw error;
+      this.options.io().print(this.options.dim(errorLine(error))); // somebody was quicker
+      return true;
+    }
+  }
+
+  async #answeredElsewhere(id: string, signal: AbortSignal): Promise<string> {
+    const answered = fields(await query(await this.options.commands(), ['approvals', 'wait', id], signal));
+    const [answer, by, reason] = ['answer', 'by', 'reason'].map((name) => text(answered[name]));
+    if (by === undefined) return `Not approved: ${reason ?? 'nobody answered'}`;
+    return `Answered elsewhere by ${by}: ${answer}${reason === undefined ? '' : ` (${reason})`}`;
+  }
+
+  async #run(words: readonly string[], signal: AbortSignal): Promise<void> {
+    const found = matchCommand(await this.options.commands(), words);
+    if (found) await found.command.run(parseCommandInput(found.command, found.rest), this.options.io(), signal);
+  }
+}

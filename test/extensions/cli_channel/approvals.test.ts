@@ -1,0 +1,154 @@
+import { testKernel, scriptedModel, type ScriptedStep } from 'pith/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { kernelCommands } from '../../../core/cli/commands/index.ts';
+import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
+import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
+import { fakeChat, person, pipe, type Chat } from './fakes.ts';
+
+const RISKY = extensionFiles('risky', {
+  provides: ['tool'],
+  main: `
+import { defineTool, z } from 'pith';
+export default class {
+  getTools() {
+    return [defineTool({ name: 'launch', description: 'Launches.', input: z.object({ what: z.string() }), needsApproval: true, execute: async ({ what }) => 'launched ' + what })];
+  }
+}
+`,
+});
+const FILES = { ...RISKY, 'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['risky'] }), 'pith.yaml': 'default_agent: main\n' };
+const launch = (what: string): ScriptedStep => ({ calls: [{ name: 'launch', input: { what } }] });
+
+/** The chat over a real kernel; only the model is a script. */
+async function chatting(script: readonly ScriptedStep[]) {
+  const model = scriptedModel(script);
+  const pith = await testKernel({ files: FILES, shipped: false, model });
+  const fake = await fakeChat([]);
+  const context = {
+    ...fake.context,
+    clock: pith.kernel.clock,
+    agents: { list: async () => [], run: pith.kernel.runTurn },
+    find: () => [{ extensionId: 'kernel', getCommands: async () => kernelCommands(pith.kernel) }],
+  } as unknown as ChatContext;
+  const chat: Chat = { ...fake, context };
+  onTestFinished(async () => {
+    await pith.stop();
+    await fake.dispose();
+  });
+  const lastTool = () => JSON.stringify(model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool'));
+  return { pith, chat, lastTool };
+}
+
+describe('a tool asks the person at the terminal', () => {
+  it('K50 shows tool, agents and exact arguments; once runs it and the turn goes on', async () => {
+    const { chat, lastTool } = await chatting([launch('it \u001b[2J\u202egnp'), { text: 'It flies.' }]);
+    const user = person(chat);
+    await user.sees('› ');
+    user.type('go\n');
+    await user.sees('risky/launch needs your approval (asked by main)');
+    await user.sees('what: "it \\u001b[2J\\u{202e}gnp"');
+    await user.sees('Run it? [once/always/no]');
+    user.type('perhaps\n');
+    await user.sees('Run it? [once/always/no]');
+    user.type('once\n');
+    await user.sees('It flies.');
+    expect(lastTool()).toContain('launched it');
+    user.end();
+    expect(await user.done).toBe(0);
+  });
+
+  it('K50 no takes a reason, which the model sees; what was typed before the question is no answer', async () => {
+    const { chat, lastTool, pith } = await chatting([
+      async () => {
+        user.type('once\n'); // while the model is still answering
+        await new Promise((resolve) => setImmediate(resolve));
+        return { calls: [{ name: 'launch', input: { what: 'x' } }] };
+      },
+      { text: 'As you wish.' },
+      { text: 'You said once.' },
+    ]);
+    const user = person(chat);
+    await user.sees('› ');
+    user.type('go\n');
+    await user.sees('Run it? [once/always/no]');
+    expect(pith.kernel.approvals.list()).toHaveLength(1);
+    user.type('n\n');
+    await user.sees('Why not?');
+    user.type('wrong day\n');
+    await user.sees('As you wish.');
+    expect(lastTool()).toMatch(/approval_denied.*wrong day/su);
+    await user.sees('You said once.'); // the line that was typed ahead is the next message
+    user.end();
+    await user.done;
+  });
+
+  it('K50 an answer from elsewhere takes the question away within a second, says whose it was, and the turn goes on', async () => {
+    const { chat, pith, lastTool } = await chatting([launch('x'), { text: 'It flies.' }]);
+    const other = await testKernel({ sandbox: pith.sandbox, shipped: false });
+    onTestFinished(() => other.stop());
+    const user = person(chat);
+    await user.sees('› ');
+    user.type('go\n');
+    await user.sees('Run it? [once/always/no]');
+    const [open] = other.kernel.approvals.list();
+    await expect.poll(() => other.kernel.approvals.isAttended(open!.rootThreadId)).toBe(true);
+    await other.kernel.approvals.answer(open!.id, { answer: 'once', by: 'ann' });
+    const asked = performance.now();
+    await user.sees('Answered elsewhere by ann: once');
+    expect(performance.now() - asked).toBeLessThan(1000);
+    await user.sees('It flies.');
+    expect(lastTool()).toContain('launched x');
+    user.end();
+    await user.done;
+  });
+
+  it('K50 Ctrl-C leaves the question open; /approvals approve answers it, and the conversation goes on', async () => {
+    const { chat, pith } = await chatting([launch('x'), { text: 'It flies.' }]);
+    const user = person(chat);
+    await user.sees('› ');
+    user.type('go\n');
+    await user.sees('Run it? [once/always/no]');
+    user.type('\u0003');
+    await user.sees('It stays open: answer with /approvals approve');
+    const [open] = pith.kernel.approvals.list();
+    user.type(`/approvals approve ${open!.id}\n`);
+    await user.sees('approved once by local');
+    await user.sees('It flies.');
+    user.end();
+    await user.done;
+  });
+
+  it('K50 opening a conversation with an open question asks it', async () => {
+    const { chat, pith } = await chatting([launch('x'), { text: 'It flies.' }]);
+    await pith.run('go', { threadId: 'talk' });
+    const user = person(chat, ['--thread', 'talk']);
+    await user.sees('Run it? [once/always/no]');
+    user.type('always\n');
+    await user.sees('It flies.');
+    expect(pith.kernel.approvals.list()).toEqual([]);
+    user.end();
+    await user.done;
+  });
+
+  it('K50 a pipe cannot be asked: the line says how to answer, and the exit code is 1', async () => {
+    const { chat, pith } = await chatting([launch('x'), launch('x')]);
+    const { code, err } = await pipe(chat, ['-p', 'go', '--thread', 'one']);
+    const [open] = pith.kernel.approvals.list();
+    expect(code).toBe(1);
+    expect(err).toContain(`risky/launch needs your approval: see pith approvals show ${open!.id}`);
+    const json = await pipe(chat, ['-p', 'go', '--thread', 'two'], { json: true });
+    const lines = json.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.at(-2)).toMatchObject({
+      type: 'approval-request',
+      tool: 'risky/launch',
+      input: { what: 'x' },
+      agents: ['main'],
+      thread: 'two',
+    });
+    expect(lines.at(-1)).toMatchObject({ type: 'turn-end', reason: 'awaiting_approval' });
+    expect(json.code).toBe(1);
+  });
+});
