@@ -38,12 +38,15 @@ export function runOutside<T>(run: () => T): T {
 /** Of every kernel that guards the process: each takes its own secrets out. */
 const guards = new Set<(text: string) => string>();
 let restore: (() => void) | undefined;
+/** Where all code belongs to one extension. */
+let owning: Owner | undefined;
 
 /**
  * While at least one guard stands, stray errors of extensions are reported instead of ending the process, and extensions cannot end it.
- * Errors that belong to no extension end it as without a guard, in a text that went through `redact`. Returns the guard's off.
+ * `otherwise`: who answers for errors of which nothing tells whose they are. Without it they end the process as without a guard, in a text that went through `redact`. Returns the guard's off.
  */
-export function guardProcess(redact: (text: string) => string = String): () => void {
+export function guardProcess(redact: (text: string) => string = String, otherwise?: Owner): () => void {
+  if (otherwise) owning = otherwise;
   const guard = (text: string) => redact(text);
   if (guards.size === 0) restore = install();
   guards.add(guard);
@@ -67,7 +70,7 @@ function install(): () => void {
 }
 
 function handle(error: unknown, event: 'uncaughtException' | 'unhandledRejection'): void {
-  const owner = owners.getStore() ?? ownerOf(error);
+  const owner = owners.getStore() ?? ownerOf(error) ?? owning;
   if (owner) return runOutside(() => owner.report('stray_error', error));
   // Another listener answers for the process; without one it ends as Node would end it.
   if (process.listenerCount(event) > 1) return;

@@ -4,8 +4,8 @@ import { messageOf, PithError } from '../../contract/errors.ts';
 
 /** The largest message that crosses, either way. */
 export const MAX_FRAME_BYTES = 8 * 1024 * 1024;
-/** What may wait for a reader that does not read. */
-const MAX_QUEUED_BYTES = 4 * MAX_FRAME_BYTES;
+/** What may wait in the kernel for a process that does not read. */
+export const MAX_QUEUED_BYTES = 4 * MAX_FRAME_BYTES;
 const HEADER_BYTES = 4;
 
 /** Messages over a socket: four bytes of length, little endian, then the value as v8 serialises it. */
@@ -17,12 +17,14 @@ export interface Frames {
 
 export interface FramesOptions {
   readonly socket: Duplex;
+  /** What may wait for a reader that does not read. */
+  readonly maxQueuedBytes: number;
   received(message: unknown, bytes: number): void;
   /** Told once, in words that end a sentence, when nothing that follows can be understood. `gone`: the other side hung up. */
   broken(why: string, gone: boolean): void;
 }
 
-export function openFrames({ socket, received, broken }: FramesOptions): Frames {
+export function openFrames({ socket, maxQueuedBytes, received, broken }: FramesOptions): Frames {
   let chunks: Buffer[] = [];
   let size = 0;
   let wanted = HEADER_BYTES;
@@ -73,7 +75,7 @@ export function openFrames({ socket, received, broken }: FramesOptions): Frames 
       if (closed) return;
       const frame = encode(message, what);
       socket.write(frame);
-      if (socket.writableLength > MAX_QUEUED_BYTES) fail('it does not read its messages');
+      if (socket.writableLength > maxQueuedBytes) fail('it does not read its messages');
     },
     close,
   };

@@ -15,6 +15,8 @@ export interface Incoming {
 
 export interface PeerOptions {
   readonly socket: Duplex;
+  /** What may wait for the other side to read; more breaks the connection. Absent: no bound. */
+  readonly maxQueuedBytes?: number;
   /** Answers a call of the other side: a value, a promise, or parts for a stream. */
   serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown;
   /** Of the call that is being served now. */
@@ -62,6 +64,7 @@ export function createPeer(options: PeerOptions): Peer {
   let over: Error | undefined;
   const frames = openFrames({
     socket: options.socket,
+    maxQueuedBytes: options.maxQueuedBytes ?? Infinity,
     received(message, bytes) {
       if (!Array.isArray(message)) return broken('it sent what is no message');
       receive(message as readonly unknown[], bytes);

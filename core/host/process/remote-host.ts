@@ -10,6 +10,7 @@ import { Problem, problemOf } from '../problem.ts';
 import { systemClock } from '../system-clock.ts';
 import { CommandCalls } from './command-bridge.ts';
 import { floodLimit } from './flood-limit.ts';
+import { MAX_QUEUED_BYTES } from './frames.ts';
 import { KernelCalls } from './kernel-calls.ts';
 import { launchHost, type Ending } from './launch.ts';
 import { Liveness } from './liveness.ts';
@@ -66,6 +67,7 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
   const kill = (message: string): void => running.kill({ code: 'process_ended', message });
   const peer = createPeer({
     socket: running.socket,
+    maxQueuedBytes: MAX_QUEUED_BYTES,
     serve: calls.serve,
     asked: floodLimit(host.clock, kill),
     broken: (why, gone) => {

@@ -20,6 +20,8 @@ export class ChildExtension {
   readonly #setup: Setup;
   readonly #parts: HostParts;
   readonly #providers: Providers;
+  /** What was asked of its code last. */
+  doing: Phase = 'import';
   #imported: ImportedClass | undefined;
   #candidate: Candidate | undefined;
   #generation: Generation | undefined;
@@ -40,7 +42,8 @@ export class ChildExtension {
     const generation = this.#running();
     const found = generation.surface.operations.get(operation);
     if (!found) throw new PithError('not_declared', `'${this.#setup.declaration.id}' has no ${operation}`);
-    return generation.run(phaseOf(operation), () => found(args, incoming.signalOf));
+    this.doing = phaseOf(operation);
+    return generation.run(this.doing, () => found(args, incoming.signalOf));
   }
 
   readonly #acts: Readonly<Record<string, (args: readonly unknown[], incoming: Incoming) => unknown>> = {

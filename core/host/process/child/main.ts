@@ -13,11 +13,11 @@ import { currentCorrelation, underCorrelation } from './correlation.ts';
 const terminals = new CommandCalls();
 let extension: ChildExtension | undefined;
 
-/** What escapes from code whose call is long over. */
+/** Answers for what escapes: all code here is the extension's. */
 const owner: Owner = {
   extensionId: '',
   isShipped: false,
-  report: (code, error) => peer.tell('crashed', [errorToData(problemOf(error, 'background', code))]),
+  report: (code, error) => peer.tell('crashed', [errorToData(problemOf(error, extension?.doing ?? 'import', code))]),
 };
 
 const peer = runAs(owner, () =>
@@ -28,7 +28,7 @@ const peer = runAs(owner, () =>
     broken: () => runOutside(() => process.exit(0)), // the kernel is gone
   }),
 );
-guardProcess();
+guardProcess(String, owner);
 
 function serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown {
   if (operation === 'host.import') extension = new ChildExtension(peer, terminals, args[0] as Setup);
