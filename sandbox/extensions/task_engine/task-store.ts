@@ -86,7 +86,7 @@ export class TaskStore {
   /** Tasks that wait for this one, whatever their state. */
   waitingFor(id: string): readonly Task[] {
     return this.#tasks(
-      'SELECT task FROM task_engine__waits JOIN task_engine__tasks ON id = task_engine__waits.task WHERE awaited = ? ORDER BY seq',
+      'SELECT waiting.task FROM task_engine__waits AS waits JOIN task_engine__tasks AS waiting ON waiting.id = waits.task WHERE awaited = ? ORDER BY seq',
       id,
     );
   }

@@ -16,7 +16,7 @@ describe('the task engine', () => {
     expect(lastUser(kernel.requests[0]!)).toContain(`task ${String(id)}`);
     expect(lastUser(kernel.requests[0]!)).toContain('count the stars');
     expect(kernel.test.kernel.threads.load(`task-${String(id)}`)?.thread.agentId).toBe('worker');
-    expect(kernel.states()).toEqual(['pending', 'running', 'done'].map((state) => `${String(id)} ${state}`));
+    await expect.poll(() => kernel.states()).toEqual(['pending', 'running', 'done'].map((state) => `${String(id)} ${state}`));
   });
 
   it('K90: complete_task gives the result; a worker may complete only its own task', async () => {

@@ -29,6 +29,8 @@ export interface TaskKernel extends AsyncDisposable {
   readonly clock: FakeClock;
   readonly requests: readonly ModelRequest[];
   readonly states: () => readonly string[];
+  /** What people were told. */
+  readonly notices: () => readonly string[];
   tool(name: string, input: JsonValue, agentId?: string): Promise<Row>;
   refusal(name: string, input: JsonValue, agentId?: string): Promise<{ readonly code: string; readonly message: string }>;
   /** Runs `pith tasks …` as it is typed, and returns its JSON. */
@@ -86,6 +88,7 @@ export async function taskKernel(
     requests,
     states: () => recorded.of('task.changed').map(({ taskId, state }) => `${taskId} ${state}`),
     tool,
+    notices: () => recorded.of('notify').map(({ text }) => text),
     async refusal(name, input, agentId) {
       const result = await call(name, input, agentId);
       if (result.ok) throw new Error(`${name} was not refused: ${JSON.stringify(result.output)}`);
