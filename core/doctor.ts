@@ -28,12 +28,14 @@ export interface DoctorDependencies {
   readonly router: ModelRouter;
   /** What settings and discovery found. */
   readonly findings: () => readonly Diagnostic[];
+  /** Events that could not be delivered. */
+  readonly deliveries?: () => readonly Diagnostic[];
   /** Of the kernel itself. */
   readonly commands?: () => readonly { readonly path: string }[];
 }
 
 /** Loads, constructs and initialises every enabled extension, side by side, and says what came of it. */
-export async function examine({ host, agents, router, findings, commands }: DoctorDependencies): Promise<DoctorReport> {
+export async function examine({ host, agents, router, findings, deliveries, commands }: DoctorDependencies): Promise<DoctorReport> {
   const extensions = (await host.activateAll()).map(extensionReport);
   const checked = (await agents.list()).map((status) => agentReport(withModel(status, host, router)));
   const model = await router.choose().then(
@@ -41,7 +43,7 @@ export async function examine({ host, agents, router, findings, commands }: Doct
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
   );
   const skills = await examineSkills(host);
-  const notes = [...findings(), ...skills.notes, ...(await clashes(host, commands?.()))];
+  const notes = [...findings(), ...(deliveries?.() ?? []), ...skills.notes, ...(await clashes(host, commands?.()))];
   const failed =
     extensions.some(({ state, phase }) => state === 'failed' || state === 'blocked' || phase === 'reload') || // an edit failed, the version before it runs
     checked.some(({ state, notes: found }) => state === 'failed' || found.some(({ severity }) => severity === 'error')) ||

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { existsSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
@@ -11,6 +12,7 @@ import { createToolCaller, type ToolCaller } from './agents/tools/tool-caller.ts
 import { createTurns, runWhenReady, type TurnDependencies, type Turns } from './agents/turn/turn.ts';
 import type { TurnRequest } from './contract/index.ts';
 import { examine } from './doctor.ts';
+import { createEventServices, type EventServices } from './event-services.ts';
 import { createEvents } from './events/bus.ts';
 import { createJournal, type Journal } from './events/journal.ts';
 import { createListenerFailures } from './events/listener-failures.ts';
@@ -35,6 +37,7 @@ const TURN_REFRESH_MS = 1000;
 
 const STORE: InjectionToken<Store> = Symbol('store');
 const JOURNAL: InjectionToken<Journal> = Symbol('journal');
+const EVENT_SERVICES: InjectionToken<EventServices> = Symbol('event services');
 const STORES: InjectionToken<ThreadStores> = Symbol('threads and approvals');
 const ROUTER: InjectionToken<ModelRouter> = Symbol('router');
 const AGENTS: InjectionToken<AgentRegistry> = Symbol('agents');
@@ -65,19 +68,24 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     });
   const get = <T>(token: InjectionToken<T>): T => container.resolve(token);
 
+  const databaseFile = path.join(settings.data_dir, 'pith.db');
   lazily(
     STORE,
-    () => openStore(path.join(settings.data_dir, 'pith.db'), clock),
+    () => openStore(databaseFile, clock),
     (store) => store.close(),
   );
   lazily(JOURNAL, () =>
     createJournal({
       store: get(STORE),
       clock,
-      handlers: (topic, payload) => host.handlersOf(topic, payload),
-      written: (written) => events.announce(written),
+      handlers: (topic, payload) => host.handlers.of(topic, payload),
+      written: (written) => {
+        events.announce(written);
+        get(EVENT_SERVICES).written(written);
+      },
     }),
   );
+  lazily(EVENT_SERVICES, () => createEventServices({ store: get(STORE), journal: get(JOURNAL), clock, host, events }));
   lazily(STORES, () => createThreadStores(get(STORE), clock, get(JOURNAL), host.withoutSecrets));
 
   const host = await ExtensionHost.create({
@@ -146,10 +154,14 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
       ...listenerFailures.diagnostics(),
     ]);
 
+  const deliveries = () => (existsSync(databaseFile) ? get(EVENT_SERVICES).notes() : []);
+
+  let started = false;
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     const unwritten = await index.save();
     if (unwritten) host.logger('index').warn(unwritten.message, { ...unwritten }); // while there is a log
+    if (started) await get(EVENT_SERVICES).stop();
     await host.stop();
     await scope.close();
     await index.save();
@@ -180,14 +192,17 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     toolsOf: (agentId) => get(TOOL_CALLER).toolsOf(agentId),
     callTool: (user, name, input, signal = new AbortController().signal) => get(TOOL_CALLER).call(user, name, input, signal),
     compact: (threadId, signal) => compactByHand(get(TURN_DEPENDENCIES), threadId, signal),
-    doctor: () => examine({ host, agents: get(AGENTS), router: get(ROUTER), findings, commands: () => options.commands?.(kernel) ?? [] }),
+    doctor: () =>
+      examine({ host, agents: get(AGENTS), router: get(ROUTER), findings, deliveries, commands: () => options.commands?.(kernel) ?? [] }),
     probe: async (directory, signal = new AbortController().signal) =>
       (await import('./host/probe/probe.ts')).probeExtension({ ...hostOptionsOf(reading), discovery: host.discovery }, directory, signal),
     findings,
     restarts: createRestarts(),
     async start() {
+      started = true;
       await host.startServices();
       await host.watch();
+      get(EVENT_SERVICES).start();
     },
     stop: () => (stopping ??= stop()),
   };

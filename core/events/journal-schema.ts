@@ -4,7 +4,7 @@
  */
 export const JOURNAL_SCHEMA = [
   `CREATE TABLE events (
-     id INTEGER PRIMARY KEY, topic TEXT NOT NULL, key TEXT, payload TEXT NOT NULL, correlation TEXT, created INTEGER NOT NULL
+     id INTEGER PRIMARY KEY, topic TEXT NOT NULL, key TEXT, payload TEXT NOT NULL, correlation TEXT, at INTEGER NOT NULL
    );
    CREATE TABLE deliveries (
      handler TEXT NOT NULL, event INTEGER NOT NULL, key TEXT, due INTEGER NOT NULL, attempts INTEGER NOT NULL, error TEXT,

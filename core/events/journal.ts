@@ -9,6 +9,7 @@ export interface WrittenEvent {
   readonly id: string;
   readonly topic: DurableTopic;
   readonly payload: DurableTopicMap[DurableTopic];
+  readonly handlers: readonly string[];
 }
 
 export interface JournalOptions {
@@ -24,8 +25,8 @@ export interface JournalOptions {
 export interface Journal {
   /** Resolves to the event's id when it is on disk; the events of one tick share a commit. */
   publish<T extends DurableTopic>(topic: T, payload: DurableTopicMap[T], options?: PublishOptions): Promise<string>;
-  /** Writes an event in the transaction of `statement`, so that a row and its event are one commit. Throws as `publish` rejects. */
-  append<T extends DurableTopic>(statement: Statement, topic: T, payload: DurableTopicMap[T], options?: PublishOptions): void;
+  /** Writes an event in the transaction of `statement`, so that a row and its event are one commit. Returns its id; throws as `publish` rejects. */
+  append<T extends DurableTopic>(statement: Statement, topic: T, payload: DurableTopicMap[T], options?: PublishOptions): number;
 }
 
 interface Waiting {
@@ -68,7 +69,7 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
       .then(
         () => {
           batch.forEach(({ resolve }, index) => resolve(String(first + index)));
-          written(batch.map(({ topic, payload }, index) => ({ id: String(first + index), topic, payload })));
+          written(batch.map((event, index) => writtenOf(first + index, event)));
         },
         (error: unknown) => {
           for (const { reject } of batch.length > 0 ? batch : take()) reject(error);
@@ -92,7 +93,7 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
     checkOptions(topic, key, at);
     const now = clock.now();
     const text = payloadText(topic, payload);
-    const row = [topic, key, text, options.correlationId ?? null, now] as const;
+    const row = [topic, key, text, options.correlationId ?? null, Math.max(now, Math.ceil(at ?? now))] as const;
     return { topic, payload, handlers: handlers(topic, payload), key, due: at !== undefined && at > now ? Math.ceil(at) : 0, row };
   };
 
@@ -110,10 +111,15 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
       insert(statement, id, [event]);
       // The commit follows within this tick; what was rolled back is not there afterwards.
       queueMicrotask(() => {
-        if (store.get('SELECT 1 FROM events WHERE id = ?', id) !== null) written([{ id: String(id), topic, payload }]);
+        if (store.get('SELECT 1 FROM events WHERE id = ?', id) !== null) written([writtenOf(id, event)]);
       });
+      return id;
     },
   };
+}
+
+function writtenOf(id: number, { topic, payload, handlers }: Omit<Waiting, 'resolve' | 'reject'>): WrittenEvent {
+  return { id: String(id), topic, payload, handlers };
 }
 
 /** Safe within a write: nobody else writes then. */

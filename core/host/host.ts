@@ -2,11 +2,10 @@ import { canRun, type AgentDeclaration, type ContextSource, type ExtensionsPort,
 import { PithError } from '../contract/errors.ts';
 import type {
   AgentSpec,
+  ChannelProvider,
   Command,
   CommandContext,
   Diagnostic,
-  DurableTopic,
-  DurableTopicMap,
   Failure,
   JsonValue,
   Logger,
@@ -18,6 +17,7 @@ import type {
   ToolResult,
 } from '../contract/index.ts';
 import { didYouMean } from '../contract/nearest.ts';
+import { ChannelProvider as ChannelProtocol } from '../contract/protocols/channel-provider.ts';
 import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-provider.ts';
 import { checkAgentKeys } from './calls/agent-key-check.ts';
 import { commandContext, commandsOf, importCommandEntry, type CommandEntry } from './calls/command-port.ts';
@@ -26,8 +26,8 @@ import type { DeclaredCommand, ExtensionStatus, HostOptions } from './host-optio
 import type { DeclaredModel } from '../models/declared-model.ts';
 import { createHostParts, type HostShell } from './host-shell.ts';
 import { recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
-import { activeRemotes, contextSources, modelProvider } from './calls/provider-port.ts';
-import { handlersOf } from './events/declared-handlers.ts';
+import { activeRemotes, contextSources, modelProvider, runningRemotes } from './calls/provider-port.ts';
+import { createEventHandlers, type EventHandlers } from './events/event-handlers.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
 import { reloadByHand } from './reload/replace.ts';
@@ -46,11 +46,14 @@ export class ExtensionHost implements ExtensionsPort {
   readonly #refresh: Refresh;
   readonly #watch: ReloadWatch;
   #stopping: Promise<void> | undefined;
+  /** Handlers and schedules that manifests declare, and calls of them. */
+  readonly handlers: EventHandlers;
 
   private constructor(shell: HostShell) {
     this.#shell = shell;
     this.#lifecycle = shell.lifecycle;
     this.#refresh = shell.refresh;
+    this.handlers = createEventHandlers(shell.lifecycle);
     this.#watch = createReloadWatch(shell.lifecycle, shell.refresh, shell.log.logger('host'));
   }
 
@@ -154,11 +157,6 @@ export class ExtensionHost implements ExtensionsPort {
     ];
   }
 
-  /** `extension/method` of each handler that an event is for, loaded or not. */
-  handlersOf(topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[] {
-    return handlersOf(this.#lifecycle, topic, payload);
-  }
-
   /** What manifests declare, of extensions that can run. */
   commands(): readonly DeclaredCommand[] {
     return declaredCommands(this.#lifecycle);
@@ -213,6 +211,11 @@ export class ExtensionHost implements ExtensionsPort {
   /** Starts what has `start` or a service, now and for what is activated later. */
   startServices(): Promise<void> {
     return runOutside(() => this.#lifecycle.startServices());
+  }
+
+  /** Those that run now; loads none. */
+  channels(): readonly Remote<ChannelProvider>[] {
+    return runningRemotes(this.#lifecycle, ChannelProtocol);
   }
 
   /** Told the ids of extensions and agents whose declaration or state changed. */

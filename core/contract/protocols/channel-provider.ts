@@ -3,6 +3,10 @@ import { defineProtocol } from '../protocol.ts';
 export interface ChannelMessage {
   readonly text: string;
   readonly kind: string;
+  /** The conversation that it is about. */
+  readonly threadId?: string;
+  /** The question that `pith approvals` answers: a channel that shows it already need not show it again. */
+  readonly approvalId?: string;
 }
 
 /** Reaches people outside a turn: notices, questions, results of runs. */

@@ -20,6 +20,12 @@ export async function activeRemotes<T extends object>(lifecycle: Lifecycle, prot
   return (await activeProviders(lifecycle, protocol.id)).map(({ id }) => remoteOf(lifecycle, id, protocol));
 }
 
+/** Of the extensions that run now; loads none. */
+export function runningRemotes<T extends object>(lifecycle: Lifecycle, protocol: Protocol<T>): readonly Remote<T>[] {
+  const slots = [...lifecycle.slots.values()].filter((slot) => slot.current !== null && provides(slot, protocol.id));
+  return slots.map(({ id }) => remoteOf(lifecycle, id, protocol));
+}
+
 /** By priority, then id. */
 export async function contextSources(lifecycle: Lifecycle): Promise<readonly ContextSource[]> {
   const slots = await activeProviders(lifecycle, 'context');

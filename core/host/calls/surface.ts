@@ -2,6 +2,7 @@ import type { JsonValue, Tool, ToolCall, ToolDescriptor, ToolResult } from '../.
 import { PithError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../contract/protocol.ts';
 import type { SignalOf } from './calls.ts';
+import { handlerOperations } from './handler-operation.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { asksApproval, executeTool } from './tool-call.ts';
 import { describeTools } from './tool-descriptor.ts';
@@ -33,9 +34,10 @@ export async function surfaceOf(
   provides: readonly ProtocolId[],
   redact: <T>(value: T) => T,
   known?: SurfaceDescriptor,
+  handlers: readonly string[] = [],
 ): Promise<Surface> {
   const members = instance as Readonly<Record<string, unknown>>;
-  const operations = new Map<string, Operation>();
+  const operations = new Map<string, Operation>(handlerOperations(instance, handlers));
   const constants: Record<string, JsonValue> = {};
   for (const id of provides) {
     for (const [name, member] of Object.entries(PROTOCOLS.get(id)?.members ?? {})) {

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { manifestSchema, type Manifest } from '../../contract/manifest.ts';
+import { eventChecks, hears } from './event-checks.ts';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import { MANIFEST_FILE } from './file-names.ts';
 import { keptPositions, type FolderReading } from './folder-record.ts';
@@ -64,7 +65,7 @@ function checksOf(directory: string, file: string, manifest: Manifest, positions
       `the id '${manifest.id}' differs from the folder's name '${folder}'`,
       `Write 'id: ${folder}' or rename the folder`,
     );
-  if (manifest.entrypoint !== undefined && manifest.provides.length === 0) {
+  if (manifest.entrypoint !== undefined && manifest.provides.length === 0 && !hears(manifest)) {
     add(
       'entrypoint',
       'manifest_invalid',
@@ -75,6 +76,7 @@ function checksOf(directory: string, file: string, manifest: Manifest, positions
   if (manifest.entrypoint === undefined && manifest.provides.length > 0) {
     add('provides', 'manifest_invalid', "'provides' needs an entrypoint", "Add 'entrypoint: main.ts' or remove 'provides'");
   }
+  eventChecks(manifest, add);
   const entries: [string, string | undefined][] = [['entrypoint', manifest.entrypoint]];
   manifest.commands.forEach((command, index) => entries.push([`commands.${index}.entry`, command.entry]));
   for (const [key, entry] of entries) {

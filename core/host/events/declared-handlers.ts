@@ -1,4 +1,5 @@
 import type { DurableTopic, DurableTopicMap } from '../../contract/index.ts';
+import { handlerNames } from '../calls/handler-operation.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 
@@ -15,13 +16,10 @@ export function handlersOf(lifecycle: Lifecycle, topic: DurableTopic, payload: D
 
 /** Every handler that the manifests of enabled extensions declare. */
 export function allHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
-  return new Set(
-    [...lifecycle.slots.values()].filter(isEnabled).flatMap((slot) => {
-      const { id, declaration } = slot;
-      const { events, schedules } = declaration.manifest ?? {};
-      return [...(events?.handles ?? []), ...(schedules ?? [])].map(({ handler }) => `${id}/${handler}`);
-    }),
-  );
+  const named = [...lifecycle.slots.values()]
+    .filter(isEnabled)
+    .flatMap(({ id, declaration }) => handlerNames(declaration.manifest).map((name) => `${id}/${name}`));
+  return new Set([CHANNELS_HANDLER, ...named]);
 }
 
 function handlersIn(slot: Slot, topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[] {

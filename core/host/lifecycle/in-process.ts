@@ -1,6 +1,7 @@
 import type { Extension, ModelProvider, Phase } from '../../contract/index.ts';
 import { checkAgentKeyWith } from '../calls/agent-key-schema.ts';
 import { Calls } from '../calls/calls.ts';
+import { handlerNames } from '../calls/handler-operation.ts';
 import { surfaceOf } from '../calls/surface.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
@@ -72,7 +73,7 @@ async function initialize(host: HostParts, parts: Parts): Promise<Generation> {
     const surface = await phase(host, id, 'initialize', 'initialize_failed', PHASE_LIMIT_MS, async () => {
       await instance.initialize?.();
       const known = shipped ? knownSurface(host, declaration) : undefined;
-      return surfaceOf(instance, manifest?.provides ?? [], host.secrets.redactJson, known);
+      return surfaceOf(instance, manifest?.provides ?? [], host.secrets.redactJson, known, handlerNames(manifest));
     });
     for (const warning of surface.descriptor.warnings) host.note(id, 'tool_input_invalid', warning);
     return {

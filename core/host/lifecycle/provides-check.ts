@@ -1,6 +1,8 @@
 import { distance } from 'fastest-levenshtein';
 import type { Manifest } from '../../contract/index.ts';
 import type { Protocol } from '../../contract/protocol.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import { handlerNames } from '../calls/handler-operation.ts';
 import { Problem } from '../problem.ts';
 import { PROTOCOLS } from '../calls/protocols.ts';
 
@@ -14,9 +16,21 @@ export function checkProvides(instance: object, manifest: Manifest, file: string
       cure: "implement it, or take the protocol out of 'provides'",
     });
   }
+  checkHandlers(instance, manifest, file);
   return [...PROTOCOLS.values()]
     .filter((protocol) => !declared.has(protocol.id) && hasSome(protocol, instance) && protocol.missing(instance).length === 0)
     .map((protocol) => `the class implements '${protocol.id}' but its manifest does not provide it: add it to 'provides'`);
+}
+
+function checkHandlers(instance: object, manifest: Manifest, file: string): void {
+  const members = instance as Readonly<Record<string, unknown>>;
+  const missing = handlerNames(manifest).filter((name) => typeof members[name] !== 'function');
+  if (missing.length === 0) return;
+  const named = missing.map((name) => `'${name}(payload, delivery)'${didYouMean(name, methodNames(instance))}`);
+  throw new Problem('construct', 'provides_mismatch', `the class lacks what its manifest names as a handler: ${named.join('; ')}`, {
+    file,
+    cure: "implement it, or correct 'events.handles' or 'schedules'",
+  });
 }
 
 function describeMissing(protocol: Protocol, instance: object): readonly string[] {

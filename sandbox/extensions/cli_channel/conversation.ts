@@ -3,7 +3,7 @@ import { CHANNEL_ID } from './describe-channel.ts';
 import { newThreadId } from './thread-id.ts';
 
 /** What of the context a conversation needs. */
-export type ChatContext = Pick<ExtensionContext, 'agents' | 'events' | 'find' | 'clock' | 'dataDirectory' | 'logger'>;
+export type ChatContext = Pick<ExtensionContext, 'id' | 'agents' | 'events' | 'find' | 'clock' | 'dataDirectory' | 'logger'>;
 
 /** One person's talk: with whom, in which thread, by which model. */
 export class Conversation {

@@ -6,6 +6,7 @@ import type { ChatContext } from './conversation.ts';
 import { firstScreen, openingLines, pastLines, reloadLine } from './first-screen.ts';
 import { HistoryFile } from './history-file.ts';
 import { LineEditor } from './line-editor.ts';
+import { clean } from './markdown-stream.ts';
 import type { Opening } from './opening.ts';
 import { Questions } from './questions.ts';
 import { SlashCommands } from './slash-commands.ts';
@@ -58,19 +59,22 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     editor.close();
   };
   signal.addEventListener('abort', leave, { once: true });
+  const untold: string[] = [];
+  const tell = () => {
+    for (const text of untold.splice(0)) write(colour.yellow(text));
+  };
   const closeTerminal = terminals.open({
     get threadId() {
       return conversation.threadId;
     },
     show: ({ text }) => {
-      write(`\n${text}`);
+      untold.push(clean(text));
+      if (turn !== null) return; // it would tear the answer
+      write('');
+      tell();
       editor.again();
     },
   });
-  const untold: string[] = [];
-  const tell = () => {
-    for (const text of untold.splice(0)) write(colour.yellow(text));
-  };
   const offReloads = context.events.handle('extension.failed', (failure) => {
     if (failure.phase !== 'reload' || commanding) return; // who asks for a reload is told by the command
     untold.push(reloadLine(failure));
@@ -140,6 +144,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     write(await firstScreen(conversation, commands, colour, signal));
     if (!io.quiet) for (const line of await openingLines(opening, commands, widthOf(terminal), signal)) write(colour.dim(line));
     for (const line of pastLines(opening.past, colour)) write(line);
+    context.events.publish('channel.opened', { extensionId: context.id });
     if (chat.resume) await run((abort) => say(null, abort));
     else if (conversation.begun) await run((abort) => catchUp(abort).catch(() => undefined)); // /approvals says why
     while (!slash.left && !signal.aborted) {

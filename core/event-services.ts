@@ -1,0 +1,108 @@
+import { codeOf } from './contract/errors.ts';
+import type { Clock, Diagnostic } from './contract/index.ts';
+import type { Bus } from './events/bus.ts';
+import { createDeliveries } from './events/deliveries.ts';
+import { deadLetters } from './events/delivery-rows.ts';
+import type { Journal, WrittenEvent } from './events/journal.ts';
+import { orphans } from './events/journal-tidy.ts';
+import { createNotices } from './events/notices.ts';
+import { createSchedules } from './events/schedules.ts';
+import { CHANNELS_HANDLER } from './host/events/declared-handlers.ts';
+import type { ExtensionHost } from './host/host.ts';
+import { createLeases, createOwner } from './storage/leases.ts';
+import type { Store } from './storage/store.ts';
+
+export interface EventServicesOptions {
+  readonly store: Store;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly host: ExtensionHost;
+  readonly events: Bus;
+}
+
+/** What a kernel that serves does with the journal: deliveries, schedules, and notices to people. */
+export interface EventServices {
+  start(): void;
+  stop(): Promise<void>;
+  /** Told of each event that this process wrote. */
+  written(events: readonly WrittenEvent[]): void;
+  /** Dead letters, and what waits for handlers that are gone. */
+  notes(): readonly Diagnostic[];
+}
+
+const GRACE_MS = 3000;
+/** Channels that say nothing when they open are tried this often. */
+const TRY_CHANNELS_MS = 30_000;
+const MOST_NOTES = 20;
+
+export function createEventServices({ store, journal, clock, host, events }: EventServicesOptions): EventServices {
+  const logger = host.logger('events');
+  const notices = createNotices({ store, clock, logger, handler: CHANNELS_HANDLER, channels: () => host.channels() });
+  const schedules = createSchedules({ store, journal, clock, logger, declared: () => host.handlers.schedules() });
+  let triedAt = 0;
+  const deliveries = createDeliveries({
+    store,
+    leases: createLeases(store, clock, createOwner()),
+    clock,
+    logger,
+    declared: () => host.handlers.declared(),
+    callable: () => (notices.reachable ? new Set([CHANNELS_HANDLER, ...host.handlers.callable()]) : host.handlers.callable()),
+    sideBySide: (handler) => (handler === CHANNELS_HANDLER ? 1 : 16),
+    async call(handler, payload, delivery, signal) {
+      if (handler !== CHANNELS_HANDLER) return host.handlers.call(handler, payload, delivery, signal);
+      try {
+        await notices.deliver(payload, delivery, signal);
+      } catch (error) {
+        if (!notices.reachable && codeOf(error, '') === 'stopped') setImmediate(() => deliveries.refresh());
+        throw error;
+      }
+    },
+    looked() {
+      schedules.look();
+      if (notices.reachable || clock.now() - triedAt < TRY_CHANNELS_MS) return;
+      triedAt = clock.now();
+      notices.opened(false);
+      if (notices.reachable) deliveries.refresh();
+    },
+  });
+  const offs: (() => void)[] = [];
+
+  return {
+    start() {
+      offs.push(
+        events.handle('channel.opened', () => {
+          notices.opened(true);
+          deliveries.refresh();
+        }),
+        host.onChange(() => {
+          deliveries.refresh();
+          schedules.refresh();
+        }),
+      );
+      deliveries.start();
+      schedules.refresh();
+    },
+    async stop() {
+      for (const off of offs.splice(0)) off();
+      await deliveries.stop(GRACE_MS);
+    },
+    written(written) {
+      deliveries.wake(new Set(written.flatMap(({ handlers }) => handlers)));
+    },
+    notes() {
+      const dead = deadLetters(store, MOST_NOTES).map(({ handler, event, topic, error }): Diagnostic => ({
+        severity: 'warning',
+        code: 'handler_failed',
+        message: `event ${event} (${topic}) could not be delivered to '${handler}' after 8 attempts: ${error}`,
+        cure: 'Correct the handler; events that come later are delivered',
+      }));
+      const gone = orphans(store, host.handlers.declared()).map(({ handler, count }): Diagnostic => ({
+        severity: 'warning',
+        code: 'handler_failed',
+        message: `${count} ${count === 1 ? 'event waits' : 'events wait'} for '${handler}', which no enabled extension declares any more`,
+        cure: 'Bring the handler back within 7 days, or leave them: they are forgotten then',
+      }));
+      return [...dead, ...gone];
+    },
+  };
+}

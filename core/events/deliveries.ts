@@ -1,0 +1,112 @@
+import { messageOf } from '../contract/errors.ts';
+import type { Clock, Logger } from '../contract/index.ts';
+import type { Leases } from '../storage/leases.ts';
+import type { Store } from '../storage/store.ts';
+import { deliveryRows } from './delivery-rows.ts';
+import { tidyJournal } from './journal-tidy.ts';
+import { Lane, type LaneOptions } from './lane.ts';
+
+export interface DeliveriesOptions {
+  readonly store: Store;
+  readonly leases: Leases;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Every handler that is declared. */
+  declared(): ReadonlySet<string>;
+  /** Those that can be called in this process now. */
+  callable(): ReadonlySet<string>;
+  readonly sideBySide: LaneOptions['sideBySide'];
+  readonly call: LaneOptions['call'];
+  /** Told at each look, at least once a second. */
+  looked?(): void;
+}
+
+/** Works on deliveries from `start` to `stop`. */
+export interface Deliveries {
+  start(): void;
+  /** Looks for work for these handlers, or for all. */
+  wake(handlers?: Iterable<string>): void;
+  /** Handlers may have come or gone. */
+  refresh(): void;
+  /** Lets what runs end within `graceMs`, then aborts it; that is delivered again later. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** What another process wrote is seen within a second. */
+const LOOK_MS = 800;
+const TIDY_MS = 3_600_000;
+const FIRST_TIDY_MS = 60_000;
+
+export function createDeliveries(options: DeliveriesOptions): Deliveries {
+  const { store, clock, logger } = options;
+  const lanes = new Map<string, Lane>();
+  const closing = new Set<Promise<void>>();
+  let running = false;
+  let version = -1;
+  let tidied = 0;
+  let cancel: (() => void) | undefined;
+
+  function refresh(): void {
+    if (!running) return;
+    const callable = options.callable();
+    for (const [handler, lane] of lanes) {
+      if (callable.has(handler)) continue;
+      lanes.delete(handler);
+      closeLane(lane, 0);
+    }
+    for (const handler of callable) {
+      if (lanes.has(handler)) continue;
+      const lane = new Lane({ ...options, handler, rows: deliveryRows(store, handler) });
+      lanes.set(handler, lane);
+      lane.wake();
+    }
+  }
+
+  function closeLane(lane: Lane, graceMs: number): void {
+    const closed = lane.stop(graceMs).finally(() => closing.delete(closed));
+    closing.add(closed);
+  }
+
+  function look(): void {
+    const now = clock.now();
+    try {
+      const seen = Number(store.get('PRAGMA data_version')?.data_version);
+      const changed = seen !== version;
+      version = seen;
+      for (const lane of lanes.values()) if (changed || lane.contended || (lane.nextDue !== null && lane.nextDue <= now)) lane.wake();
+      options.looked?.();
+      if (Math.abs(now - tidied) >= TIDY_MS) tidy(now);
+    } catch (error) {
+      logger.warn('the journal could not be looked at', { error: messageOf(error) });
+    }
+    if (running) cancel = clock.after(LOOK_MS, look);
+  }
+
+  function tidy(now: number): void {
+    tidied = now;
+    tidyJournal(store, options.declared(), now).catch((error: unknown) =>
+      logger.warn('the journal could not be tidied', { error: messageOf(error) }),
+    );
+  }
+
+  return {
+    start() {
+      if (running) return;
+      running = true;
+      tidied = clock.now() - TIDY_MS + FIRST_TIDY_MS;
+      refresh();
+      look();
+    },
+    wake(handlers = lanes.keys()) {
+      for (const handler of handlers) lanes.get(handler)?.wake();
+    },
+    refresh,
+    async stop(graceMs) {
+      running = false;
+      cancel?.();
+      for (const lane of lanes.values()) closeLane(lane, graceMs);
+      lanes.clear();
+      await Promise.all(closing);
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { canRun } from '../../agents/ports.ts';
+import type { Delivery, JsonValue } from '../../contract/index.ts';
+import { running } from '../calls/handle.ts';
+import { handlerNames } from '../calls/handler-operation.ts';
+import { invoke, recordCall } from '../calls/invoke.ts';
+import type { Lifecycle } from '../lifecycle/lifecycle.ts';
+import { isEnabled } from './declared-handlers.ts';
+
+/** How long one delivery may take. */
+const DELIVERY_MS = 600_000;
+
+/** Calls `extension/method`, loading the extension when needed. Rejects with what it threw, `stopped` while it is not there. */
+export async function callHandler(
+  lifecycle: Lifecycle,
+  handler: string,
+  payload: JsonValue,
+  delivery: Omit<Delivery, 'signal'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const [extensionId = '', method = ''] = handler.split('/');
+  const generation = await running(lifecycle, extensionId);
+  try {
+    const values = [payload, delivery];
+    await invoke(lifecycle.parts, generation, {
+      operation: `handler.${method}`,
+      values,
+      timeoutMs: DELIVERY_MS,
+      signal,
+      phase: 'background',
+    });
+  } catch (error) {
+    recordCall(lifecycle.parts, extensionId, 'background', error);
+    throw lifecycle.parts.secrets.redactError(error);
+  }
+}
+
+/** Handlers of the extensions that can run now. */
+export function callableHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
+  return new Set(
+    [...lifecycle.slots.values()]
+      .filter((slot) => isEnabled(slot) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
+      .flatMap(({ id, declaration }) => handlerNames(declaration.manifest).map((name) => `${id}/${name}`)),
+  );
+}
