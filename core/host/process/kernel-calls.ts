@@ -25,6 +25,8 @@ export interface KernelCallsOptions {
   readonly context: ExtensionContext;
   readonly commands: CommandCalls;
   peer(): Peer;
+  /** Its service begins to work. */
+  background(): void;
 }
 
 /** What the process of an extension may ask of the kernel. */
@@ -58,6 +60,7 @@ export class KernelCalls {
     failure: ([error]) =>
       void this.#options.host.failures.record(this.#options.context.id, problemOf(errorFromData(error), 'call', 'provider_failed')),
     crashed: ([error]) => this.#options.host.crashed(this.#options.context.id, problemOf(errorFromData(error), 'call', 'stray_error')),
+    background: () => this.#options.background(),
     'kv.get': ([key]) => this.#options.context.kv.get(String(key)),
     'kv.set': ([key, value]) => this.#options.context.kv.set(String(key), value as JsonValue),
     'kv.delete': ([key]) => this.#options.context.kv.delete(String(key)),

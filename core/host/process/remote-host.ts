@@ -47,7 +47,7 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
   const { config, memoryMb } = configOf(declaration);
   const context = createExtensionContext(host, declaration, config, scope);
   const commands = new CommandCalls();
-  const calls = new KernelCalls({ host, context, commands, peer: () => peer });
+  const calls = new KernelCalls({ host, context, commands, peer: () => peer, background: () => (remote.doing = 'background') });
   const running = launchHost({
     extensionId: id,
     entry,
@@ -118,8 +118,10 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
       } catch (error) {
         await remote.end('it was ended after an error');
         const own = problemOf(error, name, failed);
-        // What the process could not say itself is told in the words of the phase.
-        throw own.code === 'provider_failed' ? new Problem(name, failed, messageOf(own), { cause: error, cure: own.cure }) : own;
+        if (own.code !== 'provider_failed') throw own;
+        // What the process could not say itself is told in the words of the phase; a service may have begun before that was said.
+        const during = remote.doing === 'background' ? 'background' : name;
+        throw new Problem(during, failed, messageOf(own), { cause: error, cure: own.cure });
       }
     },
     used: () => liveness.used(),

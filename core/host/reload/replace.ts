@@ -78,6 +78,7 @@ function inTurn(slot: Slot, run: () => Promise<void>): Promise<void> {
 /** What fails before the switch leaves the old version untouched; what fails after it brings the old version back. */
 async function replace(lifecycle: Lifecycle, slot: Slot, old: Generation): Promise<void> {
   const { parts } = lifecycle;
+  parts.failures.clear(slot.id); // what follows belongs to the new version
   let candidate: Candidate;
   try {
     candidate = await construct(parts, slot.declaration, ++slot.generations);
@@ -85,7 +86,6 @@ async function replace(lifecycle: Lifecycle, slot: Slot, old: Generation): Promi
     keepOld(lifecycle, slot, error);
     return;
   }
-  parts.failures.clear(slot.id); // what follows belongs to the switch
   slot.current = null;
   const pending = change(lifecycle, slot, old, candidate).finally(() => (slot.pending = null));
   slot.pending = pending;

@@ -53,7 +53,11 @@ export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, 
     failures: failuresOf(report),
     wire: DIRECT,
     logger: () => loggerOf(peer),
-    owner: (_, phase) => ownerOf(phase),
+    owner: (_, phase) => {
+      // Told before it begins: it may never come to say anything again.
+      if (phase === 'background') peer.tell('background', []);
+      return ownerOf(phase);
+    },
     loaded: () => undefined,
     note: (_, code, message) => peer.tell('note', [code, message]),
     crashed: (_, problem) => report('crashed', problem),
