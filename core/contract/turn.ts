@@ -59,6 +59,8 @@ export interface TurnInfo {
   readonly correlationId: string;
   /** 0 for a person's own turn, one more for each delegation. */
   readonly depth: number;
+  /** What narrows this turn; absent: nothing. Who makes work of it for later hands it on. */
+  readonly policy?: TurnPolicy;
 }
 
 export type TurnEndReason = 'done' | 'limit' | 'aborted' | 'error' | 'awaiting_approval';

@@ -50,6 +50,7 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     compactions: beginning.compactions,
     correlationId: beginning.correlationId,
     depth: beginning.depth,
+    ...(Object.keys(policy).length === 0 ? {} : { policy }),
   };
   if (beginning.text !== null) refuseUnusable(spec, skills);
   const [instructions, context] = await Promise.all([

@@ -12,7 +12,7 @@ export function inheritedPolicy(
   parent: RunningTurn | null,
 ): TurnPolicy {
   if (calling === undefined) return policy;
-  const denied = [...new Set([...(policy.denyTools ?? []), ...(parent?.prepared.policy.denyTools ?? [])])];
+  const denied = [...new Set([...(policy.denyTools ?? []), ...((parent?.prepared.policy ?? calling.policy)?.denyTools ?? [])])];
   const own: TurnPolicy = denied.length === 0 ? policy : { ...policy, denyTools: denied };
   if (origin !== null) return own;
   const { tools, agent } = parent?.prepared.info ?? calling;

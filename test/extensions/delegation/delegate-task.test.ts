@@ -55,11 +55,11 @@ describe('delegate_task', () => {
       { text: 'ok' },
     ]);
     await pith.run('go');
-    const [list, refused] = readResults(model.requests.at(-1)) as readonly Record<string, JsonValue>[];
-    const ids = (list?.['agents'] as readonly { agent_id: string }[]).map(({ agent_id }) => agent_id);
+    const [list, refused] = readResults(model.requests.at(-1)) as [Record<string, JsonValue>, JsonValue];
+    const ids = (list['agents'] as readonly { agent_id: string }[]).map(({ agent_id }) => agent_id);
     expect(ids).toContain('cook');
     expect(ids).not.toContain('boss');
-    expect(list?.['cannot_run_now']).toEqual(['broken']);
+    expect(list['cannot_run_now']).toEqual(['broken']);
     expect(refused).toMatchObject({ error: { code: 'agent_failed' } });
   });
 
@@ -69,7 +69,8 @@ describe('delegate_task', () => {
     await pith.run('go');
     const tool = model.requests[0]?.tools.find(({ name }) => name === 'cook');
     expect(tool?.description).toMatch(/^Cooks soup\./);
-    expect(Object.keys((tool?.inputSchema as { properties: object }).properties)).toEqual(['task', 'context']);
+    expect(tool?.inputSchema).toMatchObject({ required: ['task'], properties: { task: {}, context: {} } });
+    expect(JSON.stringify(tool?.inputSchema)).not.toContain('agent_id');
     expect(model.requests[1]?.system).toContain('I AM cook.');
     expect(readResults(model.requests[2])).toMatchObject([{ agent: 'cook', text: 'Soup.' }]);
     expect(toolNames(model.requests[1])).not.toContain('cook');

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { didYouMean, PithError, type AgentsApi, type Clock, type ToolCall, type TurnInfo, type TurnPolicy } from 'pith';
+import type { Runner } from './runner.ts';
+import type { ScheduleStore } from './schedule-store.ts';
+import type { Schedule } from './schedule.ts';
+
+/** Of one person. */
+export const MOST_SCHEDULES = 50;
+
+export interface Wish {
+  readonly agentId: string | undefined;
+  readonly message: string;
+  readonly nextAt: number;
+  readonly cron: string | null;
+  readonly timeZone: string | null;
+}
+
+export interface DeskPorts {
+  readonly store: ScheduleStore;
+  readonly runner: Runner;
+  readonly agents: Pick<AgentsApi, 'list'>;
+  readonly clock: Clock;
+}
+
+/** Where schedules are made and cancelled. Expected refusals are `PithError`s. */
+export class Desk {
+  readonly #ports: DeskPorts;
+
+  constructor(ports: DeskPorts) {
+    this.#ports = ports;
+  }
+
+  /** The same call makes the same schedule. */
+  async make({ agentId, ...wish }: Wish, { turn, idempotencyKey }: ToolCall): Promise<Schedule> {
+    const { store, runner, clock } = this.#ports;
+    const agent = agentId ?? turn.agent.id;
+    await this.#checkAgent(agent, turn);
+    const schedule: Schedule = {
+      ...wish,
+      id: createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 10),
+      agentId: agent,
+      open: [],
+      last: null,
+      createdAt: clock.now(),
+      by: { agent: turn.agent.id, user: turn.userId, channel: turn.channelId, thread: turn.threadId },
+      policy: policyOf(agent, turn),
+    };
+    // Woken before it is there, it would be taken for cancelled: the row comes first, and a call that is repeated arms it again.
+    if (!(await store.add(schedule, MOST_SCHEDULES))) {
+      throw new PithError('limit_reached', `${MOST_SCHEDULES} schedules are the most for one person`, {
+        cure: 'cancel some of list_schedules',
+      });
+    }
+    await runner.arm((await store.get(schedule.id)) ?? schedule);
+    return schedule;
+  }
+
+  list(user: string | null): Promise<readonly Schedule[]> {
+    return this.#ports.store.list(user);
+  }
+
+  /** `user`: null for a person at the terminal, who may cancel everybody's. */
+  async cancel(id: string, user: string | null): Promise<Schedule> {
+    const found = await this.#ports.store.get(id);
+    if (found !== null && (user === null || found.by.user === user)) {
+      await this.#ports.store.change(id, () => null);
+      return found;
+    }
+    const ids = (await this.list(user)).map((each) => each.id);
+    throw new PithError('not_found', `there is no schedule '${id}'${didYouMean(id, ids)}`, {
+      cure: ids.length === 0 ? 'there are none' : `use one of ${ids.join(', ')}`,
+    });
+  }
+
+  async #checkAgent(id: string, { agent }: TurnInfo): Promise<void> {
+    if (agent.origin === null) {
+      throw new PithError('not_allowed', `'${agent.id}' was made at run time and may be gone by then`, {
+        cure: 'let the agent that made it schedule the work',
+      });
+    }
+    if (id === agent.id) return;
+    const known = (await this.#ports.agents.list()).map((each) => each.id);
+    const callable = known.filter((name) => agent.delegatesTo.includes(name) || agent.delegatesTo.includes('*'));
+    if (callable.includes(id)) return;
+    throw new PithError('agent_unknown', `there is no agent '${id}' that '${agent.id}' may call${didYouMean(id, callable)}`, {
+      cure: `leave agent_id out, or use one of ${callable.join(', ')}`,
+    });
+  }
+}
+
+/** The agent itself gets no tool later that it lacks now; another one has its own, without what this turn was denied. */
+function policyOf(agentId: string, { agent, tools, policy = {} }: TurnInfo): TurnPolicy {
+  return agentId === agent.id ? { ...policy, allowTools: tools } : policy.denyTools === undefined ? {} : { denyTools: policy.denyTools };
+}

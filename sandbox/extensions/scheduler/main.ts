@@ -1,0 +1,38 @@
+import type { Command, CommandProvider, Delivery, ExtensionContext, Tool, ToolProvider, TopicMap } from 'pith';
+import { scheduleCommands } from './commands.ts';
+import { Desk } from './desk.ts';
+import { Runner } from './runner.ts';
+import { ScheduleStore } from './schedule-store.ts';
+import { scheduleTools } from './tools.ts';
+
+/** What agents are to do later. */
+export default class Scheduler implements ToolProvider, CommandProvider {
+  readonly #context: ExtensionContext;
+  readonly #runner: Runner;
+  readonly #desk: Desk;
+
+  constructor(context: ExtensionContext) {
+    const store = new ScheduleStore(context.database);
+    this.#context = context;
+    this.#runner = new Runner(context, store);
+    this.#desk = new Desk({ store, runner: this.#runner, agents: context.agents, clock: context.clock });
+  }
+
+  getTools(): readonly Tool[] {
+    return scheduleTools(this.#desk, this.#context.clock);
+  }
+
+  getCommands(): readonly Command[] {
+    return scheduleCommands(this.#desk);
+  }
+
+  /** Handles `schedule.due`. */
+  due(payload: TopicMap['schedule.due'], delivery: Delivery): Promise<void> {
+    return this.#runner.due(payload, delivery);
+  }
+
+  /** Handles `approval.answered`. */
+  answered(payload: TopicMap['approval.answered'], delivery: Delivery): Promise<void> {
+    return this.#runner.answered(payload, delivery);
+  }
+}

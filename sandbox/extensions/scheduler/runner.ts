@@ -1,0 +1,103 @@
+import { PithError, type Delivery, type ExtensionContext, type TopicMap, type TurnEvent } from 'pith';
+import type { ScheduleStore } from './schedule-store.ts';
+import { runOf, threadOf, type Schedule } from './schedule.ts';
+import { nextRun } from './times.ts';
+
+type Ports = Pick<ExtensionContext, 'id' | 'agents' | 'clock' | 'events'>;
+type End = Extract<TurnEvent, { type: 'turn-end' }>;
+
+/** Less than one delivery may take; what is longer is a task. */
+const LONGEST_RUN_MS = 9 * 60_000;
+/** Questions that nobody answers are let go of. */
+const MOST_OPEN = 10;
+
+/** Runs what falls due. */
+export class Runner {
+  readonly #ports: Ports;
+  readonly #store: ScheduleStore;
+
+  constructor(ports: Ports, store: ScheduleStore) {
+    this.#ports = ports;
+    this.#store = store;
+  }
+
+  /** Writes the event that wakes the schedule. */
+  async arm({ id, nextAt }: Schedule): Promise<void> {
+    if (nextAt === null) return;
+    const { events, id: extensionId } = this.#ports;
+    await events.publish('schedule.due', { v: 1, extensionId, name: id, at: nextAt }, { at: nextAt, key: `${extensionId}/${id}` });
+  }
+
+  /** One delivery of `schedule.due`. What was missed while nothing ran arrives once; the next time is reckoned from now. */
+  async due({ extensionId, name, at }: TopicMap['schedule.due'], { signal }: Delivery): Promise<void> {
+    if (extensionId !== this.#ports.id) return;
+    const known = await this.#store.get(name);
+    if (known === null) return; // cancelled
+    if (known.nextAt === at) {
+      // The next one first: whatever becomes of this run, the schedule goes on. Armed twice is woken twice, and runs once.
+      const nextAt = known.cron === null ? null : this.#next(known);
+      await this.arm({ ...known, nextAt });
+      await this.#store.change(name, (each) =>
+        each.nextAt === at ? { ...each, nextAt, open: [...each.open, at].slice(-MOST_OPEN) } : each,
+      );
+    }
+    await this.#work(name, at, signal);
+  }
+
+  /** One delivery of `approval.answered`: a run that waited for it goes on. */
+  async answered({ threadId }: TopicMap['approval.answered'], { signal }: Delivery): Promise<void> {
+    const run = runOf(threadId);
+    if (run !== null) await this.#work(run.id, run.at, signal);
+  }
+
+  async #work(id: string, at: number, signal: AbortSignal): Promise<void> {
+    const schedule = await this.#store.get(id);
+    if (schedule === null || !schedule.open.includes(at)) return;
+    const end = await this.#run(schedule, at, signal);
+    signal.throwIfAborted(); // it is delivered again, and goes on
+    await this.#tell(schedule, at, end);
+    if (end.reason === 'awaiting_approval') return;
+    const closed = (each: Schedule): Schedule => ({
+      ...each,
+      open: each.open.filter((other) => other !== at),
+      last: { at, reason: end.reason },
+    });
+    await this.#store.change(id, (each) => (each.cron === null ? null : closed(each)));
+  }
+
+  async #run(schedule: Schedule, at: number, signal: AbortSignal): Promise<End> {
+    const { agentId: agent, message: input, by, policy } = schedule;
+    const threadId = threadOf(schedule, at);
+    const request = { agent, input, threadId, channelId: by.channel, userId: by.user, key: threadId, policy: this.#narrowed(policy) };
+    for await (const event of this.#ports.agents.run(request, signal)) if (event.type === 'turn-end') return event;
+    throw new PithError('interrupted', `the run of '${schedule.id}' ended without a result`, { retryable: true });
+  }
+
+  /** A run makes no schedules: it could keep itself alive without anybody having agreed. */
+  #narrowed(policy: Schedule['policy']): Schedule['policy'] {
+    const { id } = this.#ports;
+    return {
+      ...policy,
+      denyTools: [...(policy.denyTools ?? []), `${id}/schedule_once`, `${id}/schedule_recurring`],
+      limits: { ...policy.limits, time_budget_ms: Math.min(policy.limits?.time_budget_ms ?? Infinity, LONGEST_RUN_MS) },
+    };
+  }
+
+  async #tell({ id, agentId, by }: Schedule, at: number, { reason, text, error }: End): Promise<void> {
+    const what = `${agentId} (schedule ${id})`;
+    const said = {
+      done: `${what}: ${text}`,
+      awaiting_approval: `${what} waits for an answer: see pith approvals list`,
+      limit: `${what} stopped at a limit: ${error?.message ?? ''}${text === '' ? '' : `; so far: ${text}`}`,
+      aborted: `${what} was stopped`,
+      error: `${what} failed: ${error?.message ?? 'it gave no reason'}`,
+    }[reason];
+    const notice = { v: 1, text: said, kind: 'schedule', target: null, threadId: by.thread, userId: by.user } as const;
+    await this.#ports.events.publish('notify', notice, { key: threadOf({ id }, at) });
+  }
+
+  #next({ cron, timeZone }: Schedule): number | null {
+    const next = nextRun(String(cron), String(timeZone), this.#ports.clock.now());
+    return typeof next === 'number' ? next : null;
+  }
+}

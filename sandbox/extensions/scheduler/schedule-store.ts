@@ -1,0 +1,75 @@
+import type { Database } from 'pith';
+import { parseSchedule, type Schedule } from './schedule.ts';
+
+/** Schedules in a table of their own. Several processes may change one: a change is written only over what was read. */
+export class ScheduleStore {
+  readonly #database: Database;
+  #ready: Promise<void> | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** By when they are next due; null user: everybody's. */
+  async list(user: string | null): Promise<readonly Schedule[]> {
+    await this.#open();
+    const rows = this.#database.all('SELECT row FROM scheduler__schedules WHERE ? IS NULL OR user = ? ORDER BY made, id', user, user);
+    return rows.map(({ row }) => parseSchedule(String(row)));
+  }
+
+  async get(id: string): Promise<Schedule | null> {
+    const text = await this.#text(id);
+    return text === null ? null : parseSchedule(text);
+  }
+
+  /** False when this person has `most` already. */
+  async add(schedule: Schedule, most: number): Promise<boolean> {
+    await this.#open();
+    let added = false;
+    await this.#database.write((statement) => {
+      const { changes } = statement(
+        'INSERT INTO scheduler__schedules SELECT ?, ?, ?, ? WHERE (SELECT count(*) FROM scheduler__schedules WHERE user = ? AND id <> ?) < ? ON CONFLICT (id) DO NOTHING',
+        schedule.id,
+        schedule.by.user,
+        schedule.createdAt,
+        JSON.stringify(schedule),
+        schedule.by.user,
+        schedule.id,
+        most,
+      );
+      added = changes > 0;
+    });
+    return added || (await this.#text(schedule.id)) !== null;
+  }
+
+  /** Replaces it by what `change` makes of it; null removes it. Resolves null when it is not there, or not any more. */
+  async change(id: string, change: (schedule: Schedule) => Schedule | null): Promise<Schedule | null> {
+    for (;;) {
+      const before = await this.#text(id);
+      if (before === null) return null;
+      const next = change(parseSchedule(before));
+      let changed = 0;
+      await this.#database.write((statement) => {
+        ({ changes: changed } =
+          next === null
+            ? statement('DELETE FROM scheduler__schedules WHERE id = ? AND row = ?', id, before)
+            : statement('UPDATE scheduler__schedules SET row = ? WHERE id = ? AND row = ?', JSON.stringify(next), id, before));
+      });
+      if (changed > 0) return next;
+    }
+  }
+
+  async #text(id: string): Promise<string | null> {
+    await this.#open();
+    const row = this.#database.get('SELECT row FROM scheduler__schedules WHERE id = ?', id);
+    return row === null ? null : String(row.row);
+  }
+
+  #open(): Promise<void> {
+    return (this.#ready ??= this.#database.write((statement) => {
+      statement(
+        'CREATE TABLE IF NOT EXISTS scheduler__schedules (id TEXT PRIMARY KEY, user TEXT NOT NULL, made INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID',
+      );
+    }));
+  }
+}

@@ -1,0 +1,51 @@
+import { Cron } from 'croner';
+import { messageOf } from 'pith';
+
+/** A time, or why there is none, as the end of a sentence. */
+export type Time = number | { readonly problem: string };
+
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const LONGEST_MS = 366 * 86_400_000;
+
+/** A moment with its zone, such as `2026-03-01T09:00:00+01:00` or `…Z`. */
+export function momentOf(text: string, now: number): Time {
+  const at = /T.*(?:Z|[+-]\d\d:?\d\d)$/.test(text.trim()) ? Date.parse(text.trim()) : NaN;
+  if (Number.isNaN(at)) return { problem: `'${text}' is no time with its zone, such as 2026-03-01T09:00:00Z` };
+  return within(at, text, now);
+}
+
+/** A span such as `10m`, `2h` or `3d`, from now. */
+export function spanOf(text: string, now: number): Time {
+  const found = /^(\d+(?:\.\d+)?)\s*([smhd])$/.exec(text.trim());
+  if (found === null) return { problem: `'${text}' is no span such as 90s, 10m, 2h or 3d` };
+  return within(now + Number(found[1]) * (UNITS[String(found[2])] ?? 0), text, now);
+}
+
+/** The first time after `after` at which five fields of cron fall due in a time zone. Hours that the clock skips or repeats count once. */
+export function nextRun(cron: string, timeZone: string, after: number): Time {
+  if (cron.trim().split(/\s+/).length !== 5 || cron.trim().startsWith('@'))
+    return { problem: `'${cron}' must have five fields: minute hour day month weekday` };
+  try {
+    const next = new Cron(cron, { mode: '5-part', paused: true, timezone: timeZone }).nextRun(new Date(after));
+    return next === null ? { problem: `'${cron}' never falls due` } : next.getTime();
+  } catch (error) {
+    return { problem: `'${cron}' is no schedule in ${timeZone}: ${messageOf(error)}` };
+  }
+}
+
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false; // it throws for names that it does not know
+  }
+}
+
+export function localTimeZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+function within(at: number, text: string, now: number): Time {
+  if (at <= now) return { problem: `'${text}' is over` };
+  return at - now > LONGEST_MS ? { problem: `'${text}' is more than a year away` } : Math.ceil(at);
+}

@@ -1,0 +1,94 @@
+import { defineTool, PithError, toolError, toolResult, z, type Clock, type Tool, type ToolCall, type ToolResult } from 'pith';
+import type { Desk, Wish } from './desk.ts';
+import { scheduleView } from './schedule.ts';
+import { isTimeZone, localTimeZone, momentOf, nextRun, spanOf } from './times.ts';
+
+const message = z.string().trim().min(1).max(4000).describe('What the agent is told then. It does not see this conversation.');
+const agent = z.string().min(1).optional().describe('Another agent that you may call; default yourself.');
+
+export function scheduleTools(desk: Desk, clock: Clock): readonly Tool[] {
+  return [once(desk, clock), recurring(desk, clock), list(desk), cancel(desk)];
+}
+
+function once(desk: Desk, clock: Clock): Tool {
+  return defineTool({
+    name: 'schedule_once',
+    description: 'Runs an agent once at a later time; its answer reaches the user as a notice. Give either at or in.',
+    input: z.strictObject({
+      message,
+      at: z.string().optional().describe('A time with its zone: 2026-03-01T09:00:00+01:00.'),
+      in: z.string().optional().describe('A span from now: 90s, 10m, 2h, 3d.'),
+      agent_id: agent,
+    }),
+    effect: 'idempotent',
+    async execute({ message: text, at, in: span, agent_id: agentId }, call) {
+      if ((at === undefined) === (span === undefined)) return toolError('tool_input_invalid', "give either 'at' or 'in'");
+      const now = clock.now();
+      const time = at === undefined ? spanOf(String(span), now) : momentOf(at, now);
+      if (typeof time !== 'number') return toolError('tool_input_invalid', time.problem);
+      return made(desk, { agentId, message: text, nextAt: time, cron: null, timeZone: null }, call);
+    },
+  });
+}
+
+function recurring(desk: Desk, clock: Clock): Tool {
+  return defineTool({
+    name: 'schedule_recurring',
+    description: 'Runs an agent again and again by a cron expression, until it is cancelled; each answer reaches the user as a notice.',
+    input: z.strictObject({
+      message,
+      cron: z.string().describe('minute hour day month weekday: "0 9 * * MON-FRI".'),
+      time_zone: z.string().optional().describe('Such as Europe/Vienna; default that of this computer.'),
+      agent_id: agent,
+    }),
+    effect: 'idempotent',
+    needsApproval: true,
+    async execute({ message: text, cron, time_zone: zone, agent_id: agentId }, call) {
+      if (zone !== undefined && !isTimeZone(zone)) return toolError('tool_input_invalid', `there is no time zone '${zone}'`);
+      const timeZone = zone ?? localTimeZone();
+      const time = nextRun(cron, timeZone, clock.now());
+      if (typeof time !== 'number') return toolError('tool_input_invalid', time.problem);
+      return made(desk, { agentId, message: text, nextAt: time, cron, timeZone }, call);
+    },
+  });
+}
+
+function list(desk: Desk): Tool {
+  return defineTool({
+    name: 'list_schedules',
+    description: 'Lists what is scheduled for this user.',
+    input: z.strictObject({}),
+    effect: 'read',
+    execute: async (_input, { turn }) => ({ schedules: (await desk.list(turn.userId)).map(scheduleView) }),
+  });
+}
+
+function cancel(desk: Desk): Tool {
+  return defineTool({
+    name: 'cancel_schedule',
+    description: 'Cancels one of list_schedules.',
+    input: z.strictObject({ schedule_id: z.string().min(1) }),
+    effect: 'idempotent',
+    execute: ({ schedule_id: id }, { turn }) =>
+      refusable(async () => {
+        const { message: text } = await desk.cancel(id, turn.userId);
+        return toolResult({ schedule_id: id, cancelled: true, message: text }, { title: `Cancelled ${id}` });
+      }),
+  });
+}
+
+function made(desk: Desk, wish: Wish, call: ToolCall): Promise<ToolResult> {
+  return refusable(async () => {
+    const view = scheduleView(await desk.make(wish, call));
+    return toolResult(view, { title: `Scheduled for ${view.next}` });
+  });
+}
+
+async function refusable(work: () => Promise<ToolResult>): Promise<ToolResult> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof PithError)) throw error;
+    return toolError(error.code, error.cure === undefined ? error.message : `${error.message}; ${error.cure}`);
+  }
+}
