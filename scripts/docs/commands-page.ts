@@ -13,6 +13,7 @@ import builderCommands from '../../sandbox/extensions/extension_builder/commands
 import { rollbackCommand } from '../../sandbox/extensions/extension_builder/commands/rollback.ts';
 import { validateCommand } from '../../sandbox/extensions/extension_builder/commands/validate.ts';
 import skillCommands from '../../sandbox/extensions/skill_registry/commands.ts';
+import { scheduleCommands } from '../../sandbox/extensions/scheduler/commands.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';
 
 type Described = CommandShape & Pick<Command, 'description' | 'slash'>;
@@ -23,6 +24,7 @@ export async function commandsPage(root: string): Promise<string> {
     chatCommand({} as ExtensionContext, new Terminals()),
     ...skillCommands({} as CommandContext),
     ...taskCommands({} as ExtensionContext, {} as never),
+    ...scheduleCommands({} as never),
     ...builderCommands({} as CommandContext),
     validateCommand({} as Builder),
     rollbackCommand({} as Builder),
