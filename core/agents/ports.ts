@@ -37,7 +37,8 @@ export interface ExtensionsPort {
   tools(extensionId: string): Promise<readonly ToolDescriptor[]>;
   /** Never rejects: a throw is `tool_failed`, a cut `tool_timeout`, an abort `aborted`, a reload under way `interrupted`, a missing tool `tool_gone`. */
   callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult>;
-  needsApproval(extensionId: string, tool: string, input: JsonValue): Promise<boolean>;
+  /** A text means yes, and is for the person who is asked. */
+  needsApproval(extensionId: string, tool: string, input: JsonValue): Promise<boolean | string>;
   /** The tool's own line for a terminal; undefined where it has none or throws. */
   presentTool(extensionId: string, tool: string, result: ToolResult): Promise<string | undefined>;
   /** All context providers that can run now, sorted by priority, then id. Those that fail to load are recorded and left out. */

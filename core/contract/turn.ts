@@ -99,6 +99,8 @@ export type TurnEvent =
       readonly agents: readonly string[];
       /** The thread in which the person talks. */
       readonly thread: string;
+      /** What the tool wants the person to read beside the input. */
+      readonly details?: string;
     }
   | { readonly type: 'step-end'; readonly step: number; readonly usage: Usage }
   | {

@@ -91,7 +91,7 @@ export class ExtensionHost implements ExtensionsPort {
     return callTool(this.#lifecycle, extensionId, tool, input, call, signal);
   }
 
-  needsApproval(extensionId: string, tool: string, input: JsonValue): Promise<boolean> {
+  needsApproval(extensionId: string, tool: string, input: JsonValue): Promise<boolean | string> {
     return needsApproval(this.#lifecycle, extensionId, tool, input);
   }
 

@@ -25,6 +25,8 @@ export interface Question {
   readonly input: JsonValue;
   /** SHA-256 of the exact input. */
   readonly digest: string;
+  /** What the tool wants a person to read beside the input. */
+  readonly details: string | null;
   /** The outermost turn first, the asking one last. */
   readonly path: readonly AskingTurn[];
   readonly channelId: string;

@@ -17,6 +17,7 @@ const SCHEMA = [
    CREATE INDEX approvalscall ON approvals (turn, step, place);
    CREATE INDEX approvalsroot ON approvals (root, tool, answer);
    CREATE INDEX approvalsopen ON approvals (created) WHERE answer IS NULL;`,
+  'ALTER TABLE approvals ADD COLUMN details TEXT;',
 ];
 
 /** What the gate does with approvals, beside what people do. */
@@ -107,7 +108,12 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
       const call = [id, turnId, step, index, rootThreadId, threadId, tool, input, digest, path] as const;
       const asker = [channelId, userId, correlationId, question.createdAt, question.expiresAt] as const;
       await store.write((statement) => {
-        statement('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)', ...call, ...asker);
+        statement(
+          'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?)',
+          ...call,
+          ...asker,
+          question.details,
+        );
         events.requested(statement, question);
       });
     },
@@ -142,6 +148,7 @@ function approvalOf(row: SqlRow, now: number): Approval {
     tool: String(row.tool),
     input: JSON.parse(String(row.input)) as JsonValue,
     digest: String(row.digest),
+    details: row.details === null ? null : String(row.details),
     path: JSON.parse(String(row.path)) as readonly AskingTurn[],
     channelId: String(row.channel),
     userId: String(row.user),

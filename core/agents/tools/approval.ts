@@ -9,14 +9,15 @@ export interface ApprovalRules {
   readonly askAlways: readonly string[];
 }
 
-/** Whether a person must be asked before this call. A tool that cannot say is asked about. Waits only where the tool must say it itself. */
+/** Whether a person must be asked before this call; a text means yes, and is for them. A tool that cannot say is asked about. Waits only where the tool must say it itself. */
 export function needsApproval(
   { extensions, askAlways }: ApprovalRules,
   { extensionId, descriptor }: Pick<OfferedTool, 'extensionId' | 'descriptor'>,
   input: JsonValue,
-): boolean | Promise<boolean> {
+): boolean | string | Promise<boolean | string> {
   const { name, needsApproval: says } = descriptor;
-  if (isNamed(askAlways, extensionId, name)) return true;
-  if (says !== 'maybe') return says === 'always';
-  return extensions.needsApproval(extensionId, name, input).catch(() => true); // fail closed: the host has recorded why
+  const isAlways = isNamed(askAlways, extensionId, name);
+  if (says !== 'maybe') return isAlways || says === 'always';
+  const said = extensions.needsApproval(extensionId, name, input).catch(() => true); // fail closed: the host has recorded why
+  return isAlways ? said.then((each) => each || true) : said;
 }

@@ -60,7 +60,7 @@ export function createToolCaller({ registry, extensions, clock, askAlways }: Dep
       const decision = decide({
         extensionId,
         tool: descriptor.name,
-        needsApproval: await needsApproval({ extensions, askAlways }, tool, whole),
+        needsApproval: (await needsApproval({ extensions, askAlways }, tool, whole)) !== false,
         callsBefore: 0,
         mostCalls: spec.limits.max_tool_calls,
         policy: {},

@@ -23,8 +23,8 @@ export interface AskedQuestion {
 export const RUNS: Verdict = { result: null, question: null };
 
 /** The answer that a person gave to this very call or for its tool, or the question that they are to be asked. */
-export function verdictOf(turn: RunningTurn, record: CallRecord): Verdict {
-  const question = questionOf(turn, record);
+export function verdictOf(turn: RunningTurn, record: CallRecord, details: string | null): Verdict {
+  const question = questionOf(turn, record, details);
   const ruling = turn.deps.approvals.ruling(question);
   if (ruling === null) return { result: null, question: { question, isNew: true } };
   if (ruling.answer === null) return { result: null, question: { question: ruling, isNew: false } };
@@ -33,8 +33,17 @@ export function verdictOf(turn: RunningTurn, record: CallRecord): Verdict {
 
 /** Tells the channel, also that of the turns which called this one: the person talks with the outermost. */
 export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion): void {
-  const { id, tool, input, digest, path, rootThreadId: thread } = question;
-  const event: TurnEvent = { type: 'approval-request', id, tool, input, digest, agents: path.map(({ agentId }) => agentId), thread };
+  const { id, tool, input, digest, path, rootThreadId: thread, details } = question;
+  const event: TurnEvent = {
+    type: 'approval-request',
+    id,
+    tool,
+    input,
+    digest,
+    agents: path.map(({ agentId }) => agentId),
+    thread,
+    ...(details === null ? {} : { details }),
+  };
   for (const each of callers(turn)) each.emit(event);
 }
 
@@ -49,7 +58,7 @@ export function denied({ reason, by }: Pick<Approval, 'reason' | 'by'>): ToolRes
   return toolError('approval_denied', `not run: ${who}: ${why}; do not try the same again unless they ask for it`);
 }
 
-function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool, input }: CallRecord): Question {
+function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool, input }: CallRecord, details: string | null): Question {
   const { clock } = turn.deps;
   const path = [...callers(turn)]
     .reverse()
@@ -66,6 +75,7 @@ function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool,
     tool: `${extensionId}/${tool}`,
     input,
     digest: digestOf(input),
+    details,
     path,
     channelId,
     userId,

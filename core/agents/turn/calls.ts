@@ -112,12 +112,12 @@ export function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: n
     : judge(turn, record, callsBefore, mostCalls, needed);
 }
 
-function judge(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number, needed: boolean): Verdict {
+function judge(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number, needed: boolean | string): Verdict {
   const { policy } = turn.prepared;
   const { extensionId, tool } = record;
-  const decision = decide({ extensionId, tool, needsApproval: needed, callsBefore, mostCalls, policy });
+  const decision = decide({ extensionId, tool, needsApproval: needed !== false, callsBefore, mostCalls, policy });
   if (decision === 'allow') return RUNS;
-  if (decision === 'ask') return verdictOf(turn, record);
+  if (decision === 'ask') return verdictOf(turn, record, typeof needed === 'string' ? needed : null);
   return { result: toolError(decision.code, decision.message), question: null };
 }
 

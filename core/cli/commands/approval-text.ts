@@ -7,9 +7,9 @@ const SHOWN_DIGEST = 12;
 
 /** A question as a person reads it: who asks, for what, with the exact arguments. Bounded unless `all`. */
 export function questionLines(approval: Approval, all: boolean): readonly string[] {
-  const { tool, path, input, digest, id, expiresAt } = approval;
+  const { tool, path, input, digest, id, expiresAt, details } = approval;
   const agents = path.map(({ agentId }) => visible(agentId)).join(' → ');
-  const given = argumentLines(input);
+  const given = [...argumentLines(input), ...(details === null ? [] : valueLines('what it says', `${details}\n`))];
   const shown = all ? given : given.slice(0, MOST_LINES).map(cut);
   const isCut = shown.length < given.length || shown.some((line, index) => line !== given[index]);
   return [
@@ -48,6 +48,15 @@ export function timeOf(at: number): string {
 }
 
 /** DESIGN's shape of `approvals list --json`. */
-export function approvalJson({ id, tool, input, digest, path, rootThreadId, expiresAt }: Approval): JsonValue {
-  return { id, tool, input, digest, agents: path.map(({ agentId }) => agentId), thread: rootThreadId, expiresAt };
+export function approvalJson({ id, tool, input, digest, path, rootThreadId, expiresAt, details }: Approval): JsonValue {
+  return {
+    id,
+    tool,
+    input,
+    digest,
+    agents: path.map(({ agentId }) => agentId),
+    thread: rootThreadId,
+    expiresAt,
+    ...(details === null ? {} : { details }),
+  };
 }

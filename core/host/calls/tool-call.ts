@@ -21,10 +21,12 @@ export async function executeTool(tool: Tool, input: JsonValue, call: Omit<ToolC
 }
 
 /** What `needsApproval` says to this input; an input that does not parse needs none, because the call will refuse it. */
-export async function asksApproval(tool: Tool, input: JsonValue): Promise<boolean> {
+export async function asksApproval(tool: Tool, input: JsonValue): Promise<boolean | string> {
   if (typeof tool.needsApproval !== 'function') return tool.needsApproval ?? false;
   const parsed = await parseInput(tool.input, input);
-  return parsed.success ? (await tool.needsApproval(parsed.data)) === true : false;
+  if (!parsed.success) return false;
+  const said = await tool.needsApproval(parsed.data);
+  return typeof said === 'string' ? said : said === true;
 }
 
 function normalise(value: unknown): ToolResult {

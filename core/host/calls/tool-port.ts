@@ -7,6 +7,8 @@ import { unavailable } from '../lifecycle/lifecycle.ts';
 import { resultOfError } from './tool-call.ts';
 
 const ASK_MS = 1000;
+/** Of what a tool wants a person to read, in characters. */
+const MOST_SAID = 64 * 1024;
 
 /** Descriptors, from the version that runs or from the index; loads the extension only when neither knows. */
 export async function toolsOf(lifecycle: Lifecycle, extensionId: string): Promise<readonly ToolDescriptor[]> {
@@ -50,19 +52,18 @@ export async function callTool(
 }
 
 /** Fails closed: a tool that cannot be asked needs approval. */
-export async function needsApproval(lifecycle: Lifecycle, extensionId: string, tool: string, input: JsonValue): Promise<boolean> {
+export async function needsApproval(lifecycle: Lifecycle, extensionId: string, tool: string, input: JsonValue): Promise<boolean | string> {
   const slot = lifecycle.slots.get(extensionId);
   if (!slot) return false;
   try {
-    return (
-      (await invoke(lifecycle.parts, await lifecycle.ready(slot), {
-        operation: 'tool.needsApproval',
-        values: [tool, input],
-        timeoutMs: ASK_MS,
-        signal: undefined,
-        phase: 'tool call',
-      })) === true
-    );
+    const said = await invoke(lifecycle.parts, await lifecycle.ready(slot), {
+      operation: 'tool.needsApproval',
+      values: [tool, input],
+      timeoutMs: ASK_MS,
+      signal: undefined,
+      phase: 'tool call',
+    });
+    return typeof said === 'string' ? lifecycle.parts.secrets.redact(said.slice(0, MOST_SAID)) : said === true;
   } catch (error) {
     recordCall(lifecycle.parts, extensionId, 'tool call', error);
     return true;

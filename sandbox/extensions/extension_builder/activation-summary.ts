@@ -29,6 +29,13 @@ export function activationSummary(before: readonly Source[] | null, after: reado
   };
 }
 
+/** As a person reads it before they agree: what it asks for first, because a diff is long. */
+export function summaryText({ diff, asks }: ActivationSummary, agents: readonly string[]): string {
+  const rows = Object.entries(asks).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') || 'none' : String(value)}`);
+  const given = agents.length === 0 ? [] : [`agents whose uses_tools will name it: ${agents.join(', ')}`];
+  return [...rows, ...given, '', diff === '' ? 'no file differs from what is active' : diff].join('\n');
+}
+
 export function diffOf(before: readonly Source[], after: readonly Source[]): string {
   const paths = [...new Set([...before, ...after].map(({ path }) => path))].sort();
   const parts = paths.flatMap((path) => {

@@ -41,7 +41,7 @@ export async function workbench(settings: Record<string, unknown> = {}, dataFold
     async needsApproval(name, input) {
       const tool = tools.find((candidate) => candidate.name === name);
       if (typeof tool?.needsApproval !== 'function') throw new Error(`${name} has no predicate`);
-      return tool.needsApproval(tool.input.parse(input));
+      return (await tool.needsApproval(tool.input.parse(input))) !== false;
     },
     async put(path, content) {
       await mkdir(dirname(join(sandbox, path)), { recursive: true });

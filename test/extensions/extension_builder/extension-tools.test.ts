@@ -45,7 +45,10 @@ describe('the tools of the builder', () => {
     await made.stage('city_time', CITY_TIME);
     const digest = await checked(made);
     const asks = (input: object) => made.test.kernel.extensions.needsApproval('extension_builder', 'activate_extension', input as never);
-    expect(await asks({ id: 'city_time', digest })).toBe(true);
+    const question = await asks({ id: 'city_time', digest, give_to: ['traveller'] });
+    expect(question).toMatch(
+      /isolation: process\nsecrets: none\nnetwork: false[\s\S]*uses_tools will name it: traveller[\s\S]*\+\+\+ b\/main\.ts[\s\S]*\+export default class CityTime/,
+    );
     await made.stage('city_time', { 'main.ts': toolSource("return 'other';") });
     expect(await asks({ id: 'city_time', digest })).toBe(false);
     expect(await made.call('activate_extension', { id: 'city_time', digest })).toMatchObject({ ok: false, error: { code: 'not_checked' } });

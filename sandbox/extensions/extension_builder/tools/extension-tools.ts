@@ -7,7 +7,7 @@ import { digestOf, readSources, type Source } from '../sources.ts';
 import { extensionTemplate, KINDS, type ExtensionKind } from '../templates.ts';
 import { Place } from '../versions/place.ts';
 import { WATCH_MS } from '../versions/watch.ts';
-import { activationSummary } from '../activation-summary.ts';
+import { activationSummary, summaryText } from '../activation-summary.ts';
 import { guarded } from './guarded.ts';
 
 const id = z.string().min(1).describe('The extension, in snake_case, such as city_time.');
@@ -111,7 +111,11 @@ function activate(builder: Builder): Tool {
     }),
     timeoutMs: 90_000,
     /** What will be refused is not asked. */
-    needsApproval: async (input) => (await staging.whyNot('extensions', input.id, input.digest).catch(() => 'refused')) === null,
+    needsApproval: async (input) => {
+      if ((await staging.whyNot('extensions', input.id, input.digest).catch(() => 'refused')) !== null) return false;
+      const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
+      return summaryText(activationSummary(before, await staging.sources('extensions', input.id)), input.give_to);
+    },
     execute: (input, call) =>
       guarded(async () => {
         const why = await staging.whyNot('extensions', input.id, input.digest);
@@ -147,7 +151,7 @@ function rollBack(builder: Builder): Tool {
     description: 'Make a former version of an extension active again; a person is asked. Without a version: the one before the active one.',
     input: z.object({ id, version: z.int().min(1).optional() }),
     timeoutMs: 90_000,
-    needsApproval: true,
+    needsApproval: (input) => rollbackText(builder, input.id, input.version ?? null).catch(() => true),
     execute: (input, call) =>
       guarded(async () => {
         const result = await builder.activation.rollBack(input.id, input.version ?? null, askerOf(call), call.signal);
@@ -162,4 +166,11 @@ function rollBack(builder: Builder): Tool {
         );
       }),
   });
+}
+
+/** What a person reads before they agree to go back. */
+async function rollbackText(builder: Builder, extension: string, version: number | null): Promise<string> {
+  const wanted = version ?? (await builder.activation.versionBefore(extension));
+  const active = await new Place(activeFolder(builder.sandbox, 'extensions', extension)).sources();
+  return `back to version ${wanted}\n${summaryText(activationSummary(active, await builder.versions.read(extension, wanted)), [])}`;
 }

@@ -1,4 +1,5 @@
 import { defineTool, toolError, toolResult, z, type Tool } from 'pith';
+import { diffOf } from '../activation-summary.ts';
 import type { Builder } from '../builder.ts';
 import { checkJson } from '../finding.ts';
 import { activeFolder } from '../places.ts';
@@ -67,7 +68,10 @@ function activate({ staging, sandbox }: Builder): Tool {
       'Accept a staged new skill that has passed its check, so that it is offered; a person is asked. An existing skill is changed by propose_skill_update.',
     input: z.object({ id, digest: z.string().min(1).describe('The digest that check_skill answered.') }),
     /** What will be refused is not asked. */
-    needsApproval: async (input) => (await whyNot(input.id, input.digest).catch(() => ({ why: 'refused' }))).why === null,
+    needsApproval: async (input) => {
+      const { why } = await whyNot(input.id, input.digest).catch(() => ({ why: 'refused' }));
+      return why === null && diffOf([], await staging.sources('skills', input.id));
+    },
     execute: (input) =>
       guarded(async () => {
         const { code, why } = await whyNot(input.id, input.digest);
