@@ -75,7 +75,7 @@ function reply(body: ChatBody): ScriptedReply {
       result: JSON.stringify(since.find(({ tool_call_id }) => tool_call_id === id)?.content ?? ''),
     })),
   );
-  const id = /You work on task (\w+)/.exec(told)?.[1];
+  const id = /You work on task (\w+)/.exec(JSON.stringify(body.messages[0]))?.[1];
   if (id === undefined) return made.length > 0 ? { text: 'submitted' } : { calls: [{ name: 'submit_task', input: { goal: told } }] };
   const cutOff = made.findLastIndex(({ result }) => result.includes('interrupted'));
   if (cutOff >= 0 && !made.slice(cutOff).some(({ name }) => name === 'recorded'))

@@ -1,17 +1,30 @@
-import type { Command, CommandProvider, ExtensionContext, ServiceProvider, Tool, ToolProvider, TopicMap } from 'pith';
+import type {
+  Command,
+  CommandProvider,
+  ContextProvider,
+  ExtensionContext,
+  ServiceProvider,
+  Tool,
+  ToolProvider,
+  TopicMap,
+  TurnInfo,
+} from 'pith';
 import { Announcer } from './announcer.ts';
 import { taskCommands } from './commands.ts';
 import { config, type Config } from './config.ts';
 import { Desk } from './desk.ts';
 import { Engine } from './engine.ts';
-import { taskOfThread } from './task.ts';
+import { workerText } from './messages.ts';
+import { taskOfThread, threadOf } from './task.ts';
 import { TaskStore } from './task-store.ts';
 import { taskTools } from './tools.ts';
 import { workerTools } from './worker-tools.ts';
 
 /** Tasks: long work that agents do in the background, in steps that survive a crash. */
-export default class TaskEngine implements ToolProvider, ServiceProvider, CommandProvider {
+export default class TaskEngine implements ToolProvider, ContextProvider, ServiceProvider, CommandProvider {
   static readonly config = config;
+
+  readonly contextPriority = 10;
 
   readonly #context: ExtensionContext<Config>;
   readonly #store: TaskStore;
@@ -32,6 +45,14 @@ export default class TaskEngine implements ToolProvider, ServiceProvider, Comman
 
   getTools(): readonly Tool[] {
     return [...taskTools(this.#desk), ...workerTools(this.#desk)];
+  }
+
+  /** For workers, whose thread says which task they work on. */
+  async getContext(_prompt: string, { threadId, tools }: TurnInfo): Promise<string | null> {
+    const taskId = taskOfThread(threadId);
+    if (taskId === null || threadId !== threadOf(taskId)) return null;
+    const has = (tool: string) => tools.includes(`${this.#context.id}/${tool}`);
+    return workerText(taskId, has('complete_task'), has('request_human_review'));
   }
 
   getCommands(): readonly Command[] {

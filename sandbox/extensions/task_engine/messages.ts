@@ -5,35 +5,39 @@ const SHOWN_RESULT = 8_000;
 
 type Ended = Pick<Task, 'id' | 'goal' | 'state' | 'result' | 'error' | 'note'>;
 
-/** The first thing a worker is told. `before`: the tasks that it waited for. */
-export function goalMessage(task: Task, before: readonly Ended[]): string {
-  return paragraphs(
-    `You work on task ${task.id}. Nobody reads along; what you do is kept after each step.`,
-    `Goal: ${task.goal}`,
-    before.length === 0 ? null : `Results of the tasks before this one:\n\n${before.map(resultOf).join('\n\n')}`,
-    howToEnd(task),
-  );
+/**
+ * What a worker is told first: the goal in the words of who set it, because what skills there are is searched by this text.
+ * `before`: the tasks that it waited for.
+ */
+export function goalMessage({ goal }: Task, before: readonly Ended[]): string {
+  return before.length === 0 ? goal : paragraphs(goal, 'Results of the tasks before this one:', ...before.map(resultOf));
+}
+
+/** What stands in the system text of the worker's turns: the same bytes in each of them. */
+export function workerText(taskId: string, canComplete: boolean, canAsk: boolean): string {
+  return [
+    '[Task]',
+    `You work on task ${taskId}. Nobody reads along; what you do is kept after each step.`,
+    canComplete ? 'When the goal is reached, give the result with complete_task, then end your turn.' : 'Your answer is the result.',
+    ...(canAsk ? ['If only a person can decide something, ask with request_human_review, then end your turn.'] : []),
+  ].join('\n');
 }
 
 /** Where somebody has spoken in the task's thread, so that its turn cannot be continued. */
-export function goneOnMessage({ id }: Task): string {
-  return `Task ${id}: what was done stands above. Go on with the goal from there, and do not repeat what is done.`;
+export function goneOnMessage(): string {
+  return 'What was done stands above. Go on with the goal from there, and do not repeat what is done.';
 }
 
-export function retriedMessage({ id, note }: Task): string {
-  return `Task ${id}: a person asks you to try again${note === null ? '' : `; it had ended with: ${note}`}. What was done stands above. Go on with the goal from there.`;
+export function retriedMessage({ note }: Task): string {
+  return `Try again${note === null ? '' : `; it had ended with: ${note}`}. What was done stands above. Go on with the goal from there.`;
 }
 
-export function subtasksMessage(task: Task, ended: readonly Ended[]): string {
-  return paragraphs(`Task ${task.id}: your subtasks have ended.`, ended.map(resultOf).join('\n\n'), howToEnd(task));
+export function subtasksMessage(ended: readonly Ended[]): string {
+  return paragraphs('Your subtasks have ended. Go on with the goal.', ...ended.map(resultOf));
 }
 
-export function answerMessage(task: Task, answer: string): string {
-  return paragraphs(`Task ${task.id}: a person has answered your question (${task.question}):`, answer, howToEnd(task));
-}
-
-function howToEnd({ id }: Task): string {
-  return `When the goal is reached, give the result: with complete_task if you have it (task ${id}), else as your answer. If only a person can decide, ask with request_human_review and stop.`;
+export function answerMessage({ question }: Task, answer: string): string {
+  return paragraphs(`A person has answered your question (${question}):`, answer);
 }
 
 function resultOf({ id, goal, state, result, error, note }: Ended): string {
@@ -45,6 +49,6 @@ function cut(text: string, most = SHOWN_RESULT): string {
   return text.length > most ? `${text.slice(0, most)}… (${text.length - most} more characters)` : text;
 }
 
-function paragraphs(...parts: readonly (string | null)[]): string {
-  return parts.filter((part) => part !== null).join('\n\n');
+function paragraphs(...parts: readonly string[]): string {
+  return parts.join('\n\n');
 }

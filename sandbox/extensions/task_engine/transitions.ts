@@ -62,7 +62,7 @@ export function advance(task: Task, event: TaskEvent): Task | null {
     case 'claimed':
       return isClaimable(task) ? to(task, 'running') : null;
     case 'subtasks_ended':
-      return task.state === 'waiting_subtasks' ? nextTurn({ ...task, attempts: 0 }, subtasksMessage(task, event.endedSubtasks)) : null;
+      return task.state === 'waiting_subtasks' ? nextTurn({ ...task, attempts: 0 }, subtasksMessage(event.endedSubtasks)) : null;
     case 'reviewed':
       return task.state === 'human_review' && !awaitsApproval(task)
         ? nextTurn({ ...task, question: null, attempts: 0 }, answerMessage(task, event.answer))
@@ -109,7 +109,7 @@ function turnEnded(task: Task, { outcome, openSubtasks, endedSubtasks }: Extract
   if (reason === 'aborted') return to(task, 'pending', { note: 'its turn was stopped' });
   if (reason === 'error') return afterError(task, error ?? { code: 'internal', message: 'the turn failed without a reason' });
   if (openSubtasks > 0) return to(task, 'waiting_subtasks', { note: `waits for ${openSubtasks} subtask${openSubtasks === 1 ? '' : 's'}` });
-  if (endedSubtasks.length > 0) return nextTurn({ ...task, attempts: 0 }, subtasksMessage(task, endedSubtasks));
+  if (endedSubtasks.length > 0) return nextTurn({ ...task, attempts: 0 }, subtasksMessage(endedSubtasks));
   return to(task, 'done', { result: text });
 }
 
@@ -125,7 +125,7 @@ function afterError(task: Task, { code, message }: { readonly code: string; read
   const failures = { ...task, attempts: task.attempts + 1 };
   if (LASTING.has(code)) return failed(failures, code, message);
   if (failures.attempts >= MOST_ATTEMPTS) return failed(failures, code, `${message} (${failures.attempts} attempts)`);
-  const next = code === 'interrupted' ? nextTurn(failures, goneOnMessage(task)) : failures;
+  const next = code === 'interrupted' ? nextTurn(failures, goneOnMessage()) : failures;
   return to(next, 'retry_scheduled', { waitMs: waitAfter(failures.attempts), note: message });
 }
 
