@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
+
+let server: OpenAiServer;
+let folder: Folder;
+
+beforeEach(async () => {
+  server = await startOpenAiServer();
+  folder = await projectFolder({ 'pith.yaml': 'approvals: { tools: [kv/kv_set] }\n' });
+});
+afterEach(async () => {
+  await server.close();
+  await folder.remove();
+});
+
+const options = () => ({ cwd: folder.path, env: { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' } });
+const pith = (...argv: string[]) => runPith(argv, options());
+const json = async (...argv: string[]) =>
+  JSON.parse((await pith(...argv, '--json')).out) as Record<string, unknown> & Record<string, unknown>[];
+const set = (value: string) => ({ calls: [{ name: 'kv_set', input: { key: 'colour', value } }] });
+const say = (text: string, ...more: string[]) => pith('chat', '-p', text, '--thread', 'talk', ...more);
+const bodies = () => server.requests.filter(({ method }) => method === 'POST').map(({ body }) => body);
+
+describe('approvals from any terminal', () => {
+  it('K50 a question is kept, listed with its shape, answered by another process, and the turn goes on there', async () => {
+    server.script(set('blue'), { text: 'It is blue now.' });
+    const asked = await say('make it blue', '--json');
+    expect(asked.code, asked.err).toBe(1);
+    const events = linesOf(asked.out);
+    expect(events.at(-1)).toMatchObject({ type: 'turn-end', reason: 'awaiting_approval' });
+    const question = events.find(({ type }) => type === 'approval-request')!;
+
+    const [open] = await json('approvals', 'list');
+    expect(open).toEqual({
+      id: question['id'],
+      tool: 'kv/kv_set',
+      input: { key: 'colour', value: 'blue' },
+      digest: question['digest'],
+      agents: ['orchestrator'],
+      thread: 'talk',
+      expiresAt: expect.any(Number),
+    });
+    const shown = await pith('approvals', 'show', String(open!['id']));
+    expect(shown.out).toMatch(/kv\/kv_set needs your approval.*value: "blue"/su);
+
+    const approved = await pith('approvals', 'approve', String(open!['id']));
+    expect(approved.code, approved.err).toBe(0);
+    expect(approved.out).toMatch(/approved once by local.*It is blue now\./su);
+    expect(await json('approvals', 'list')).toEqual([]);
+    expect(JSON.stringify(bodies().at(-1)!.messages)).toContain('colour');
+
+    const again = await pith('approvals', 'reject', String(open!['id']));
+    expect(again.code).toBe(1);
+    expect(again.err).toMatch(/no longer open: answered by local: once/u);
+  });
+
+  it('K50 of two processes that answer at once exactly one wins, and what it approved runs once', async () => {
+    server.script(set('red'), { text: 'done' });
+    await say('make it red');
+    const [open] = await json('approvals', 'list');
+    const both = await Promise.all(['approve', 'approve'].map((verb) => pith('approvals', verb, String(open!['id']))));
+    const [won, lost] = both.sort((a, b) => Number(a.code) - Number(b.code));
+    expect([won!.code, lost!.code], won!.err).toEqual([0, 1]);
+    expect(lost!.err).toContain('no longer open');
+    expect(bodies()).toHaveLength(2);
+  });
+
+  it('K50 kill -9 while a turn waits loses nothing: it is answered and goes on afterwards', async () => {
+    server.script(set('green'), { text: 'never heard', stallAfter: 1 });
+    const chat = startPith(['chat', '--json', '--thread', 'talk'], { ...options(), input: null });
+    chat.child.stdin.write('make it green\n');
+    await expect.poll(() => chat.out(), { timeout: 15_000 }).toContain('awaiting_approval');
+    chat.child.kill('SIGKILL');
+    await chat.ended;
+    const [open] = await json('approvals', 'list');
+    const first = startPith(['approvals', 'approve', String(open!['id'])], options());
+    await expect.poll(() => bodies().length, { timeout: 15_000 }).toBe(2);
+    first.child.kill('SIGKILL'); // in the middle of going on
+    await first.ended;
+    server.script({ text: 'It is green.' });
+    const resumed = await pith('chat', '--thread', 'talk', '--resume', '--json');
+    expect(linesOf(resumed.out).at(-1)).toMatchObject({ reason: 'done', text: expect.stringContaining('It is green.') });
+    expect((await pith('tools', 'call', 'kv_get', '--input', '{"key":"colour"}')).out).toContain('green');
+  });
+
+  it('K50 tools call asks on a terminal only: elsewhere it is refused with the cure', async () => {
+    const call = ['tools', 'call', 'kv_set', '--input', '{"key":"a","value":"b"}'];
+    const refused = await pith(...call);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(/'kv\/kv_set' needs your approval.*--approve/u)]);
+    expect((await pith(...call, '--approve')).code).toBe(0);
+  });
+});
