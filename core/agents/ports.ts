@@ -27,8 +27,24 @@ export interface ContextSource {
   getContext(prompt: string, turn: TurnInfo, signal: AbortSignal): Promise<string | ContextParts | null>;
 }
 
+/** A text that comes in pieces, cleaned of secrets. */
+export interface CleanStream {
+  /** What can be shown of what has come until now. */
+  feed(piece: string): string;
+  /** The rest: nothing more comes. */
+  end(): string;
+}
+
+/** Takes the values of declared secrets out of what models say: a server may repeat its key. */
+export interface Cleaning {
+  redact(text: string): string;
+  /** null while there is nothing to hide. */
+  stream(): CleanStream | null;
+}
+
 /** What agents need of extensions; the host implements it. */
 export interface ExtensionsPort {
+  readonly cleaning: Cleaning;
   /** Ids of all declared extensions, sorted. */
   ids(): readonly string[];
   /** undefined: nothing declares this id. */

@@ -43,6 +43,7 @@ export type { CommandEntry } from './calls/command-port.ts';
 export class ExtensionHost implements ExtensionsPort {
   readonly #shell: HostShell;
   readonly #lifecycle: Lifecycle;
+  readonly cleaning: ExtensionsPort['cleaning'];
   readonly #refresh: Refresh;
   readonly #watch: ReloadWatch;
   #stopping: Promise<void> | undefined;
@@ -52,6 +53,7 @@ export class ExtensionHost implements ExtensionsPort {
   private constructor(shell: HostShell) {
     this.#shell = shell;
     this.#lifecycle = shell.lifecycle;
+    this.cleaning = shell.parts.secrets;
     this.#refresh = shell.refresh;
     this.handlers = createEventHandlers(shell.lifecycle);
     this.#watch = createReloadWatch(shell.lifecycle, shell.refresh, shell.log.logger('host'));

@@ -1,5 +1,7 @@
 import { inspect } from 'node:util';
+import type { CleanStream } from '../agents/ports.ts';
 import { codeOf, messageOf, PithError } from '../contract/errors.ts';
+import { cleanStream } from './secret-stream.ts';
 
 /** Secrets come from the environment, by declared names only, and their values never leave in text. */
 export interface Secrets {
@@ -9,6 +11,8 @@ export interface Secrets {
   declare(names: Iterable<string>): void;
   /** `text` with the declared values (plain, in JSON, base64, hex and URL form) replaced by their names. */
   redact(text: string): string;
+  /** As `redact`, for a text that comes in pieces; null while there is nothing to hide. */
+  stream(): CleanStream | null;
   /** As `redact`, for every text in plain JSON; `value` itself where there is nothing to hide. */
   redactJson<T>(value: T): T;
   /** An error that says the same without them; `error` itself where it holds none. */
@@ -19,29 +23,37 @@ export interface Secrets {
 const SHORTEST = 6;
 
 export function createSecrets(env: Readonly<Record<string, string | undefined>>): Secrets {
-  const declared = new Map<string, readonly string[]>();
+  const declared = new Set<string>();
+  /** What must not be seen, and whose it is; the longest first, for one may begin with another. */
+  let forms: readonly (readonly [form: string, name: string])[] = [];
   const secrets: Secrets = {
     get: (name) => env[name] || null,
     declare(names) {
       for (const name of names) {
         const value = env[name];
-        if (value && value.length >= SHORTEST && !isAddress(value) && !declared.has(name)) declared.set(name, formsOf(value));
+        if (!value || value.length < SHORTEST || isAddress(value) || declared.has(name)) continue;
+        declared.add(name);
+        const own = formsOf(value).map((form) => [form, name] as const);
+        forms = [...forms, ...own].sort(([a], [b]) => b.length - a.length);
       }
     },
     redact(text) {
       let clean = text;
-      for (const [name, forms] of declared) {
-        for (const form of forms) if (clean.includes(form)) clean = clean.split(form).join(`[secret ${name}]`);
-      }
+      for (const [form, name] of forms) if (clean.includes(form)) clean = clean.split(form).join(nameOf(name));
       return clean;
     },
+    stream() {
+      if (forms.length === 0) return null;
+      const texts = forms.map(([form]) => form);
+      return cleanStream(texts, secrets.redact, (broken) => nameOf(forms.find(([form]) => form === broken)?.[1] ?? ''));
+    },
     redactJson(value) {
-      if (declared.size === 0) return value;
+      if (forms.length === 0) return value;
       const text = JSON.stringify(value) ?? ''; // of undefined and functions JSON says nothing
       return secrets.redact(text) === text ? value : (redactParts(value, secrets.redact) as typeof value);
     },
     redactError(error) {
-      if (declared.size === 0) return error;
+      if (forms.length === 0) return error;
       const whole = inspect(error);
       if (secrets.redact(whole) === whole) return error;
       const { cure, where, retryable, statusCode } = error instanceof PithError ? error : ({} as Partial<PithError>);
@@ -54,6 +66,10 @@ export function createSecrets(env: Readonly<Record<string, string | undefined>>)
     },
   };
   return secrets;
+}
+
+function nameOf(name: string): string {
+  return `[secret ${name}]`;
 }
 
 /**
@@ -90,5 +106,5 @@ function formsOf(value: string): readonly string[] {
     hex,
     hex.toUpperCase(),
   ];
-  return [...new Set(forms)].sort((a, b) => b.length - a.length);
+  return [...new Set(forms)];
 }

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inspect } from 'node:util';
 import type { CommandIO } from 'pith';
-import { recordEvents, testKernel, type TestKernel } from 'pith/testing';
+import { recordEvents, scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { agentFile, extensionFiles } from '../journeys/sandbox-files.ts';
@@ -133,6 +133,39 @@ beforeAll(async () => {
 afterAll(async () => {
   await pith.stop();
   await server.close();
+});
+
+describe('a secret that the model server repeats', () => {
+  it('K61 in its answer, over many pieces, in reasoning and in the input of a call: it is neither shown nor stored', async () => {
+    const pieces = [...`Your key is ${CANARY}, in hex ${FORMS.hex}; Can you?`];
+    const model = scriptedModel([
+      { text: ['Look: ', CANARY.slice(0, 9), CANARY.slice(9)], calls: [{ name: 'kv_set', input: { key: 'k', value: CANARY } }] },
+      { text: pieces },
+      { text: ['The key is ', CANARY.slice(0, -2)], breakWith: new Error('the server went away') },
+    ]);
+    await using echo = await testKernel({ env: { OPENAI_API_KEY: CANARY }, model });
+    const first = await echo.run('hello');
+    expect(first.text).toBe('Your key is [secret OPENAI_API_KEY], in hex [secret OPENAI_API_KEY]; Can you?');
+    const deltas = first.events.flatMap((event) => (event.type === 'text-delta' ? [event.text] : []));
+    expect(deltas.join('')).toBe(`Look: [secret OPENAI_API_KEY]${first.text}`);
+    expect(deltas.length).toBeGreaterThan(20); // what is no secret is shown as it comes
+    const cut = await echo.run('again');
+    expect(cut.text).toBe('The key is [secret OPENAI_API_KEY]');
+    await echo.kernel.stop();
+    const stored = (await readFile(path.join(echo.sandbox, 'data', 'pith.db'))).toString('latin1');
+    for (const text of [stored, JSON.stringify([first.events, cut.events])])
+      for (const form of [...Object.values(FORMS), CANARY.slice(0, -2)]) expect(text.includes(form), form).toBe(false);
+  });
+
+  it('K61 costs nothing while no secret is set', async () => {
+    await using plain = await testKernel({
+      shipped: false,
+      files: { 'agents/orchestrator/manifest.yaml': agentFile('orchestrator') },
+      model: scriptedModel([{ text: ['a', 'b'] }]),
+    });
+    expect(plain.kernel.extensions.cleaning.stream()).toBeNull();
+    expect((await plain.run('hello')).events.filter(({ type }) => type === 'text-delta')).toHaveLength(2);
+  });
 });
 
 describe('a secret that an extension lets out', () => {

@@ -2,6 +2,7 @@ import { messageOf } from '../../contract/errors.ts';
 import type { ModelPart } from '../../contract/index.ts';
 import { modelFailure } from '../../models/failure.ts';
 import { streamWithRetry } from '../../models/retry.ts';
+import type { Cleaning, CleanStream } from '../ports.ts';
 import type { AssistantMessage } from './messages.ts';
 import type { RunningTurn } from './turn-types.ts';
 
@@ -45,21 +46,25 @@ export async function streamStep(turn: RunningTurn): Promise<StepOutcome> {
 interface Spoken {
   readonly type: 'text' | 'reasoning';
   readonly pieces: string[];
+  /** null while there is nothing to hide. */
+  readonly clean: CleanStream | null;
   providerOptions?: SpokenPart['providerOptions'];
 }
 
 class Gathering {
   private readonly turn: RunningTurn;
+  private readonly cleaning: Cleaning;
   private readonly spoken: Spoken[] = [];
   private readonly open = new Map<string, Spoken>();
   private readonly calls: RawCall[] = [];
   private inputTokens: number | undefined;
   private outputTokens: number | undefined;
-  private finish = 'other';
+  private reason = 'other';
   failed: StepOutcome['cut'] = null;
 
   constructor(turn: RunningTurn) {
     this.turn = turn;
+    this.cleaning = turn.deps.extensions.cleaning;
   }
 
   async readAll(): Promise<void> {
@@ -88,13 +93,14 @@ class Gathering {
   }
 
   outcome(cut: StepOutcome['cut']): StepOutcome {
+    for (const part of this.spoken) this.finish(part);
     const spoken = this.spoken.flatMap(({ type, pieces, providerOptions }): SpokenPart[] => {
       const text = pieces.join('');
       if (text === '' && (type === 'text' || providerOptions === undefined)) return [];
       return [providerOptions === undefined ? { type, text } : { type, text, providerOptions }];
     });
     const text = spoken.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
-    const { calls, inputTokens, outputTokens, finish } = this;
+    const { calls, inputTokens, outputTokens, reason: finish } = this;
     return { spoken, text, calls, inputTokens, outputTokens, finish, cut };
   }
 
@@ -102,8 +108,7 @@ class Gathering {
     switch (part.type) {
       case 'text-delta':
         if (part.delta === '') return;
-        this.part('text', part.id, part.providerMetadata).pieces.push(part.delta);
-        return this.turn.emit({ type: 'text-delta', text: part.delta });
+        return this.say(this.part('text', part.id, part.providerMetadata), part.delta);
       case 'reasoning-start':
       case 'text-start':
         this.open.delete(`${part.type.slice(0, -6)} ${part.id}`);
@@ -111,32 +116,51 @@ class Gathering {
         return;
       case 'reasoning-end':
       case 'text-end':
-        this.part(part.type === 'text-end' ? 'text' : 'reasoning', part.id, part.providerMetadata);
+        this.finish(this.part(part.type === 'text-end' ? 'text' : 'reasoning', part.id, part.providerMetadata));
         this.open.delete(`${part.type.slice(0, -4)} ${part.id}`);
         return;
       case 'reasoning-delta':
-        this.part('reasoning', part.id, part.providerMetadata).pieces.push(part.delta);
-        return;
+        return this.say(this.part('reasoning', part.id, part.providerMetadata), part.delta);
       case 'tool-call':
         // What a provider ran itself needs no answer from here.
         if (!part.providerExecuted)
-          this.calls.push({ callId: part.toolCallId, name: part.toolName, input: part.input, providerOptions: part.providerMetadata });
+          this.calls.push({
+            callId: part.toolCallId,
+            name: part.toolName,
+            input: this.cleaning.redact(part.input),
+            providerOptions: part.providerMetadata,
+          });
         return;
       case 'finish':
         this.inputTokens = part.usage?.inputTokens?.total;
         this.outputTokens = part.usage?.outputTokens?.total;
-        this.finish = part.finishReason?.unified ?? 'other';
+        this.reason = part.finishReason?.unified ?? 'other';
         return;
       case 'error':
         this.failed ??= { kind: 'failed', error: part.error };
     }
   }
 
+  private say(part: Spoken, delta: string): void {
+    this.add(part, part.clean === null ? delta : part.clean.feed(delta));
+  }
+
+  /** Says what was held back. */
+  private finish(part: Spoken): void {
+    if (part.clean !== null) this.add(part, part.clean.end());
+  }
+
+  private add(part: Spoken, text: string): void {
+    if (text === '') return;
+    part.pieces.push(text);
+    if (part.type === 'text') this.turn.emit({ type: 'text-delta', text });
+  }
+
   private part(type: Spoken['type'], id: string, metadata: SpokenPart['providerOptions']): Spoken {
     const key = `${type} ${id}`;
     let part = this.open.get(key);
     if (part === undefined) {
-      part = { type, pieces: [] };
+      part = { type, pieces: [], clean: this.cleaning.stream() };
       this.open.set(key, part);
       this.spoken.push(part);
     }

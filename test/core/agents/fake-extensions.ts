@@ -55,6 +55,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     skillsState: 'on',
     calls: [],
     keyFindings: [],
+    cleaning: { redact: (text) => text, stream: () => null },
     ids: () => [...declared.keys()].sort(),
     state: (id) => (declared.has(id) ? (declared.get(id)?.state ?? 'active') : undefined),
     async tools(id) {
