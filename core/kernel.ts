@@ -54,7 +54,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
 
   const { home = os.homedir(), flags, shipped, workingDirectory } = options;
   const reading = known ?? (await readSandbox({ sandbox, env, home: home ?? undefined, flags, shipped, workingDirectory }));
-  const { settings, diagnostics, index } = reading;
+  const { settings, index } = reading;
   const scope = createScope(clock);
 
   /** Made when it is first asked for, released when the kernel stops, newest first. */
@@ -112,8 +112,12 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
   );
   lazily(ROUTER, () =>
     createRouter({
-      settings,
-      env,
+      get settings() {
+        return reading.settings;
+      },
+      get env() {
+        return { ...host.setup.stored(), ...env };
+      },
       clock,
       probePort,
       declared: () => host.models(),
@@ -148,9 +152,9 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
 
   const findings = () =>
     host.withoutSecrets([
-      ...diagnostics,
+      ...reading.diagnostics,
       ...host.discovery.diagnostics,
-      ...unknownNames(settings, { declarations: host.discovery.declarations, agents: host.agents(), router: get(ROUTER) }),
+      ...unknownNames(reading.settings, { declarations: host.discovery.declarations, agents: host.agents(), router: get(ROUTER) }),
       ...listenerFailures.diagnostics(),
     ]);
 
@@ -171,7 +175,9 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
 
   const kernel: Kernel = {
     sandbox,
-    settings,
+    get settings() {
+      return reading.settings;
+    },
     events,
     clock,
     get threads() {

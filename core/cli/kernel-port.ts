@@ -5,6 +5,7 @@ import type { ToolUser } from '../agents/tools/tool-caller.ts';
 import type { ExtensionStatus } from '../host/host-options.ts';
 import type { ProbeReport } from '../host/probe/report.ts';
 import type { Settings } from '../host/settings/settings.ts';
+import type { SetupPort } from '../host/setup/setup-port.ts';
 import type { Choice } from '../models/choice.ts';
 import type { Restarts } from '../restarts.ts';
 import type { AttendedApprovals } from '../threads/attendance.ts';
@@ -47,6 +48,7 @@ export interface ExtensionsOfKernel {
   reload(extensionId: string): Promise<ExtensionStatus>;
   readonly discovery: Pick<Discovery, 'declarations'>;
   logger(name: string): Logger;
+  readonly setup: Omit<SetupPort, 'stored'>;
 }
 
 /** DESIGN's shape of `agents prompt --json`. */

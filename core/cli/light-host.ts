@@ -27,7 +27,7 @@ export async function openLightHost({ sandbox, env, flags, workingDirectory }: T
   });
   return {
     extensions,
-    reading: { ...reading, discovery: extensions.discovery },
+    reading: Object.assign(reading, { discovery: extensions.discovery }),
     async stop() {
       await extensions.stop();
       await reading.index.save();

@@ -72,5 +72,6 @@ export {
 export { ContextProvider, type ContextParts } from './protocols/context-provider.ts';
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './protocols/model-provider.ts';
 export { ServiceProvider } from './protocols/service-provider.ts';
+export { SetupProvider, type SettingsChange, type SetupField, type SetupSchema } from './protocols/setup-provider.ts';
 export { SkillProvider, type SkillContent, type SkillState, type SkillSummary } from './protocols/skill-provider.ts';
 export { ToolProvider } from './protocols/tool-provider.ts';

@@ -1,10 +1,22 @@
-import type { AgentsApi, Clock, Command, Database, Events, KeyValue, Manifest, Phase, ProtocolId } from '../contract/index.ts';
+import type {
+  AgentsApi,
+  Clock,
+  Command,
+  Database,
+  Events,
+  KeyValue,
+  Manifest,
+  Phase,
+  ProtocolId,
+  SettingsChange,
+} from '../contract/index.ts';
 import type { ExtensionState } from '../agents/ports.ts';
 import type { ExtensionConfig } from './settings/config-of.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import type { Tier } from './lifecycle/generation.ts';
 import type { LogLevel } from './logger.ts';
 import type { Sandboxing } from './process/sandboxing.ts';
+import type { SecretsFile } from './secrets-file.ts';
 import type { Quarantine } from './quarantine.ts';
 
 /** Where descriptors survive a restart. A key covers sources and configuration. */
@@ -22,13 +34,18 @@ export interface HostOptions {
   readonly packageRoot: string;
   /** Reads the folders again; cheap when nothing changed. `at`: now. */
   discover(at: number): Promise<Discovery>;
-  configOf(declaration: Declaration): ExtensionConfig;
+  /** `changes`: as if these settings were written, too. */
+  configOf(declaration: Declaration, changes?: SettingsChange): ExtensionConfig;
+  /** Reads the settings files again. */
+  renewSettings?(): Promise<void>;
   /** Folders whose changes are worth a look: `extensions` and `agents` of every sandbox. */
   readonly watched: readonly string[];
   readonly index: SurfaceIndex;
   readonly clock: Clock;
   readonly events: Events;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Secrets that the environment does not have. */
+  readonly storedSecrets?: SecretsFile;
   readonly logLevel?: LogLevel;
   /** What can hold the processes of extensions; null when the settings want nothing to. Absent: null. */
   sandboxing?(): Promise<Sandboxing | null>;

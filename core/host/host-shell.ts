@@ -43,7 +43,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     listeners.add(listener);
     return () => void listeners.delete(listener);
   };
-  const secrets = createSecrets(options.env);
+  const secrets = createSecrets(options.env, options.storedSecrets);
   const log = createLog({
     file: path.join(dataDirectory, 'logs', 'pith.log'),
     level: options.logLevel ?? 'info',

@@ -34,6 +34,7 @@ import { reloadByHand } from './reload/replace.ts';
 import { stopAll } from './lifecycle/shutdown.ts';
 import type { Slot } from './lifecycle/slot.ts';
 import { declaredAgents, declaredCommands, declaredModels, statusOf } from './status.ts';
+import { createSetupPort, type SetupPort } from './setup/setup-port.ts';
 import { runOutside } from './stray-errors.ts';
 import { callTool, needsApproval, presentTool, toolsOf } from './calls/tool-port.ts';
 
@@ -46,6 +47,8 @@ export class ExtensionHost implements ExtensionsPort {
   readonly cleaning: ExtensionsPort['cleaning'];
   readonly #refresh: Refresh;
   readonly #watch: ReloadWatch;
+  /** Settings and secrets, as a person changes them. */
+  readonly setup: SetupPort;
   #stopping: Promise<void> | undefined;
   /** Handlers and schedules that manifests declare, and calls of them. */
   readonly handlers: EventHandlers;
@@ -56,6 +59,7 @@ export class ExtensionHost implements ExtensionsPort {
     this.cleaning = shell.parts.secrets;
     this.#refresh = shell.refresh;
     this.handlers = createEventHandlers(shell.lifecycle);
+    this.setup = createSetupPort(shell.lifecycle, (id) => this.reload(id));
     this.#watch = createReloadWatch(shell.lifecycle, shell.refresh, shell.log.logger('host'));
   }
 

@@ -1,13 +1,17 @@
 import path from 'node:path';
 import type { Diagnostic } from '../contract/diagnostic.ts';
+import type { JsonValue } from '../contract/json.ts';
+import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
 import type { Discovery } from './discovery/declaration.ts';
 import { discover } from './discovery/discover.ts';
 import { openIndex, type IndexFile } from './discovery/index-file.ts';
+import { isPlainMap, type PlainMap } from './discovery/plain-data.ts';
 import { sandboxRoots } from './discovery/roots.ts';
 import type { HostOptions } from './host-options.ts';
 import { logLevelOf } from './logger.ts';
 import { packageRoot } from './package-version.ts';
 import { quarantineIn } from './quarantine.ts';
+import { openSecretsFile } from './secrets-file.ts';
 import { configOf, enabledBy } from './settings/config-of.ts';
 import { likelyDataDirectory } from './settings/likely-data-directory.ts';
 import { loadSettings, type Settings, type SettingsOptions } from './settings/settings.ts';
@@ -23,9 +27,12 @@ export interface SandboxOptions extends Omit<SettingsOptions, 'index' | 'working
 export interface SandboxReading {
   readonly options: SandboxOptions;
   readonly index: IndexFile;
-  readonly settings: Settings;
+  /** As they were read last. */
+  settings: Settings;
   /** Of the settings. */
-  readonly diagnostics: readonly Diagnostic[];
+  diagnostics: readonly Diagnostic[];
+  /** Reads the files of the settings again. The data directory stays. Never rejects. */
+  renew(): Promise<void>;
   /** What the folders declared a moment ago, where somebody has looked: the first look takes it. */
   readonly discovery?: Discovery;
 }
@@ -40,7 +47,17 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
     index = openIndex(file);
     loaded = await loadSettings({ ...settingsOptions, index });
   }
-  return { options, index, ...loaded };
+  const reading: SandboxReading = {
+    options,
+    index,
+    ...loaded,
+    async renew() {
+      const { data_dir } = reading.settings;
+      const { settings, diagnostics } = await loadSettings({ ...settingsOptions, index });
+      Object.assign(reading, { settings: Object.freeze({ ...settings, data_dir }), diagnostics });
+    },
+  };
+  return reading;
 }
 
 type OfTheSandbox =
@@ -54,10 +71,13 @@ type OfTheSandbox =
   | 'env'
   | 'logLevel'
   | 'sandboxing'
-  | 'quarantine';
+  | 'quarantine'
+  | 'renewSettings'
+  | 'storedSecrets';
 
 /** What a host over this sandbox is made of, whoever makes it. */
-export function hostOptionsOf({ options, index, settings, discovery }: SandboxReading): Pick<HostOptions, OfTheSandbox> {
+export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheSandbox> {
+  const { options, index, settings, discovery } = reading;
   const installation = packageRoot();
   const roots = sandboxRoots(options.sandbox, installation, options.shipped ?? true);
   let known = discovery;
@@ -66,11 +86,14 @@ export function hostOptionsOf({ options, index, settings, discovery }: SandboxRe
     dataDirectory: settings.data_dir,
     packageRoot: installation,
     discover: async (at) => {
-      const found = known ?? (await discover({ roots, agentPaths: settings.agents.paths, index, isEnabled: enabledBy(settings), at }));
+      const found =
+        known ?? (await discover({ roots, agentPaths: settings.agents.paths, index, isEnabled: enabledBy(reading.settings), at }));
       known = undefined; // the next look is a new one
       return found;
     },
-    configOf: (declaration) => configOf(declaration, settings),
+    configOf: (declaration, changes) => configOf(declaration, changes ? withChanges(reading.settings, changes) : reading.settings),
+    renewSettings: () => reading.renew(),
+    storedSecrets: options.home === undefined ? undefined : openSecretsFile(options.home),
     watched: roots.flatMap(({ directory }) => [path.join(directory, 'extensions'), path.join(directory, 'agents')]),
     index,
     env: options.env,
@@ -78,6 +101,20 @@ export function hostOptionsOf({ options, index, settings, discovery }: SandboxRe
     sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : (await import('./process/sandboxing.ts')).probeSandboxing()),
     quarantine: quarantineIn(settings.data_dir),
   };
+}
+
+function withChanges(settings: Settings, changes: SettingsChange): Settings {
+  let values: PlainMap = settings;
+  for (const [dotted, value] of Object.entries(changes)) values = withValue(values, dotted.split('.'), value);
+  const origins = { ...settings.origins, ...Object.fromEntries(Object.keys(changes).map((dotted) => [dotted, 'the new'])) };
+  return { ...values, origins } as unknown as Settings;
+}
+
+/** null takes the key out. */
+function withValue(values: PlainMap, [key = '', ...below]: readonly string[], value: JsonValue): PlainMap {
+  const { [key]: former, ...rest } = values;
+  if (below.length > 0) return { ...values, [key]: withValue(isPlainMap(former) ? former : {}, below, value) };
+  return value === null ? rest : { ...values, [key]: value };
 }
 
 function indexIn(dataDirectory: string): string {

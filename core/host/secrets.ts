@@ -1,9 +1,10 @@
 import { inspect } from 'node:util';
 import type { CleanStream } from '../agents/ports.ts';
+import type { SecretsFile } from './secrets-file.ts';
 import { codeOf, messageOf, PithError } from '../contract/errors.ts';
 import { cleanStream } from './secret-stream.ts';
 
-/** Secrets come from the environment, by declared names only, and their values never leave in text. */
+/** Secrets come from the environment, else from the file of the user's secrets, by declared names only, and their values never leave in text. */
 export interface Secrets {
   /** null when it is not set or empty. */
   get(name: string): string | null;
@@ -22,17 +23,23 @@ export interface Secrets {
 /** Shorter values would make every text unreadable, and hide nothing. */
 const SHORTEST = 6;
 
-export function createSecrets(env: Readonly<Record<string, string | undefined>>): Secrets {
+export function createSecrets(env: Readonly<Record<string, string | undefined>>, stored?: Pick<SecretsFile, 'get'>): Secrets {
   const declared = new Set<string>();
-  /** What must not be seen, and whose it is; the longest first, for one may begin with another. */
+  /** What must not be seen, and whose it is; the longest first, for one may begin with another. A value that has been replaced stays. */
   let forms: readonly (readonly [form: string, name: string])[] = [];
+  const valueOf = (name: string): string | null => env[name] || (stored?.get(name) ?? null);
   const secrets: Secrets = {
-    get: (name) => env[name] || null,
+    get(name) {
+      const value = valueOf(name);
+      if (value !== null && declared.has(name)) secrets.declare([name]); // it may have been given since
+      return value;
+    },
     declare(names) {
       for (const name of names) {
-        const value = env[name];
-        if (!value || value.length < SHORTEST || isAddress(value) || declared.has(name)) continue;
         declared.add(name);
+        const value = valueOf(name);
+        if (value === null || value.length < SHORTEST || isAddress(value)) continue;
+        if (forms.some(([form, owner]) => form === value && owner === name)) continue;
         const own = formsOf(value).map((form) => [form, name] as const);
         forms = [...forms, ...own].sort(([a], [b]) => b.length - a.length);
       }

@@ -24,7 +24,7 @@ export interface ModelRouter {
 }
 
 export function createRouter(dependencies: RouterDependencies): ModelRouter {
-  const { settings, override } = dependencies;
+  const { override } = dependencies;
   let chosen: Promise<Choice> | undefined;
   const resolved = new Map<string, Promise<ResolvedModel>>();
 
@@ -39,7 +39,7 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
 
   async function resolve(refOrAlias: string): Promise<ResolvedModel> {
     if (override !== undefined) return { ...override, ref: refOf(override.model), why: 'given by the caller' };
-    const { target, path } = followAlias(refOrAlias, settings.models);
+    const { target, path } = followAlias(refOrAlias, dependencies.settings.models);
     if (target === 'default') {
       const choice = await choose();
       return load(choice.ref, choice.why);
@@ -68,7 +68,7 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
 
   function check(refOrAlias: string): void {
     if (override !== undefined) return;
-    const { target } = followAlias(refOrAlias, settings.models);
+    const { target } = followAlias(refOrAlias, dependencies.settings.models);
     if (target !== 'default') entryOf(splitReference(target)?.prefix ?? target, target);
   }
 
@@ -97,7 +97,7 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     const prefixes = [...new Set(entries.map((candidate) => candidate.prefix))].sort();
     const known = prefixes.length === 0 ? 'no extension offers models' : `providers: ${prefixes.join(', ')}`;
     if (ref === prefix) {
-      const aliases = [...new Set([...ALIASES, ...Object.keys(settings.models)])];
+      const aliases = [...new Set([...ALIASES, ...Object.keys(dependencies.settings.models)])];
       // A short word is near to everything: it is rather a model's name without its provider.
       const guess = ref.length > 4 ? didYouMean(ref, new Set([...aliases, ...prefixes])) : '';
       throw new PithError('model_unknown', `'${ref}' names no model${guess} (aliases: ${aliases.join(', ')}; ${known})`, {

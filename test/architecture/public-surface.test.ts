@@ -19,6 +19,7 @@ const CONTRACT_VALUES = [
   'PROTOCOL_IDS',
   'PithError',
   'ServiceProvider',
+  'SetupProvider',
   'SkillProvider',
   'TOPICS',
   'Tool',
@@ -85,6 +86,9 @@ const CONTRACT_TYPES = [
   'PublishOptions',
   'Remote',
   'Retain',
+  'SettingsChange',
+  'SetupField',
+  'SetupSchema',
   'SkillContent',
   'SkillState',
   'SkillSummary',
@@ -306,7 +310,7 @@ describe('the public surface', () => {
 
   it('topics', () => expect([...TOPICS]).toEqual(TOPIC_NAMES));
 
-  it('protocols', () => expect([...PROTOCOL_IDS]).toEqual(['tool', 'context', 'service', 'skill', 'model', 'command', 'channel']));
+  it('protocols', () => expect([...PROTOCOL_IDS]).toEqual(['tool', 'context', 'service', 'skill', 'model', 'command', 'channel', 'setup']));
 
   it('members of the context', () => expect(membersOf('core/contract/extension.ts', 'ExtensionContext')).toEqual(CONTEXT_MEMBERS));
 

@@ -4,13 +4,13 @@ import { CommandProvider } from '../../contract/protocols/command-provider.ts';
 import { ContextProvider } from '../../contract/protocols/context-provider.ts';
 import { ModelProvider } from '../../contract/protocols/model-provider.ts';
 import { ServiceProvider } from '../../contract/protocols/service-provider.ts';
+import { SetupProvider } from '../../contract/protocols/setup-provider.ts';
 import { SkillProvider } from '../../contract/protocols/skill-provider.ts';
 import { ToolProvider } from '../../contract/protocols/tool-provider.ts';
 
 /** Every protocol by its id in `provides`. */
 export const PROTOCOLS: ReadonlyMap<ProtocolId, Protocol> = new Map<ProtocolId, Protocol>(
-  [ToolProvider, ContextProvider, ServiceProvider, SkillProvider, ModelProvider, CommandProvider, ChannelProvider].map((protocol) => [
-    protocol.id,
-    protocol,
-  ]),
+  [ToolProvider, ContextProvider, ServiceProvider, SkillProvider, ModelProvider, CommandProvider, ChannelProvider, SetupProvider].map(
+    (protocol) => [protocol.id, protocol],
+  ),
 );

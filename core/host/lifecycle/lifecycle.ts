@@ -119,6 +119,14 @@ export class Lifecycle {
     this.changed(slot.id);
   }
 
+  /** Takes the settings as they stand in the files now. */
+  async renewConfig(slot: Slot): Promise<void> {
+    const { options, secrets } = this.parts;
+    await options.renewSettings?.();
+    slot.config = options.configOf(slot.declaration);
+    secrets.declare(slot.config.secrets);
+  }
+
   /** Keeps what the extension offers, so that the next start need not load it. */
   remember(slot: Slot, generation: Generation): void {
     const { index } = this.parts.options;

@@ -36,6 +36,7 @@ export function update(lifecycle: Lifecycle, slot: Slot, next: NewDeclaration): 
 export async function reloadByHand(lifecycle: Lifecycle, slot: Slot): Promise<void> {
   await inTurn(slot, async () => {
     await slot.pending?.catch(recorded);
+    await lifecycle.renewConfig(slot);
     forgive(slot);
     if (lifecycle.parts.options.quarantine?.lift(slot.id) && slot.declared?.code === 'quarantined') slot.declared = null;
     lifecycle.parts.failures.clear(slot.id);

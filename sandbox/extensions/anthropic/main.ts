@@ -1,16 +1,33 @@
-import { PithError, type ExtensionContext, type ModelInfo, type ModelProvider } from 'pith';
+import { PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
 import { config, type Config } from './config.ts';
 import { endpointOf } from './endpoint.ts';
 import { contextWindowOf, MODELS } from './known-models.ts';
 import { messagesModel } from './messages-model.ts';
+import { anthropicSetup } from './setup.ts';
 
-export default class Anthropic implements ModelProvider {
+export default class Anthropic implements ModelProvider, SetupProvider {
   static readonly config = config;
 
   constructor(private readonly context: ExtensionContext<Config>) {}
 
   async models(): Promise<readonly ModelInfo[]> {
     return MODELS.map((name) => ({ name, contextWindow: contextWindowOf(name, this.context.config.context_windows) }));
+  }
+
+  getSetupSchema() {
+    return this.setup().getSetupSchema();
+  }
+
+  applyConfig(name: string, value: JsonValue) {
+    return this.setup().applyConfig(name, value);
+  }
+
+  onSetupComplete() {
+    return this.setup().onSetupComplete();
+  }
+
+  private setup() {
+    return anthropicSetup(this.context.config, (name) => this.context.getSecret(name));
   }
 
   getModel(name: string) {

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import type { ExtensionContext, ToolProvider } from 'pith';
 import { config, type Config } from './config.ts';
 import { fileTool } from './file-tool.ts';
+import { kernelTools } from './kernel-tools.ts';
 import { Jail } from './jail.ts';
 import { patchTool } from './patch-tool.ts';
 import { Policy } from './policy.ts';
@@ -14,6 +15,6 @@ export default class CoreTools implements ToolProvider {
   getTools() {
     const jail = new Jail(this.context.sandbox);
     const policy = new Policy(jail, this.context.config, () => dirname(this.context.dataDirectory));
-    return [fileTool(jail, policy), patchTool(jail, policy)];
+    return [fileTool(jail, policy), patchTool(jail, policy), ...kernelTools(this.context)];
   }
 }

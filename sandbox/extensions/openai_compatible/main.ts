@@ -1,11 +1,12 @@
-import type { ExtensionContext, ModelInfo, ModelProvider } from 'pith';
+import type { ExtensionContext, JsonValue, ModelInfo, ModelProvider, SetupProvider } from 'pith';
 import { chatModel } from './chat-model.ts';
 import { config, type Config } from './config.ts';
 import { contextWindowOf } from './context-windows.ts';
 import { endpointOf } from './endpoint.ts';
 import { listModels } from './listing.ts';
+import { openAiSetup } from './setup.ts';
 
-export default class OpenAiCompatible implements ModelProvider {
+export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   static readonly config = config;
 
   constructor(private readonly context: ExtensionContext<Config>) {}
@@ -19,6 +20,22 @@ export default class OpenAiCompatible implements ModelProvider {
     const endpoint = this.endpoint(prefix);
     const { clock, logger } = this.context;
     return { model: chatModel(endpoint, name, () => listModels(endpoint, clock, logger)), contextWindow: this.contextWindow(name, prefix) };
+  }
+
+  getSetupSchema() {
+    return this.setup().getSetupSchema();
+  }
+
+  applyConfig(name: string, value: JsonValue) {
+    return this.setup().applyConfig(name, value);
+  }
+
+  onSetupComplete() {
+    return this.setup().onSetupComplete();
+  }
+
+  private setup() {
+    return openAiSetup(this.context.config, () => this.models('openai'));
   }
 
   private endpoint(prefix: string) {

@@ -140,6 +140,12 @@ export function fakeKernel(): KernelPort {
     },
     extensions: {
       discovery: { declarations: new Map() },
+      setup: {
+        provider: () => null,
+        configure: () => Promise.reject(new Error('not here')),
+        secrets: () => [],
+        setSecret: () => Promise.reject(new Error('not here')),
+      },
       logger: () => ({ debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }),
       list: () => [
         {

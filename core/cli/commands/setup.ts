@@ -1,0 +1,143 @@
+import { messageOf, PithError } from '../../contract/errors.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import type { JsonValue, SettingsChange, SetupField, SetupSchema } from '../../contract/index.ts';
+import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import type { KernelPort } from '../kernel-port.ts';
+import { findingLine, paintState, printTable } from './text.ts';
+
+/** Without an id it lists what can be set up; with one it asks, or takes `--set name=value`. */
+export async function setUp(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
+  const id = input.arguments['id'];
+  if (typeof id !== 'string') return list(kernel, io);
+  const { setup } = kernel.extensions;
+  const provider = setup.provider(id);
+  const schema: SetupSchema = (await provider?.getSetupSchema()) ?? { title: id, fields: [] };
+  const given = (input.options['set'] ?? []) as readonly string[];
+  if (given.length === 0 && !io.interactive) return show(io, id, schema);
+
+  const changes: Record<string, JsonValue> = {};
+  const apply = async (field: SetupField, value: JsonValue) =>
+    Object.assign(changes, (await provider?.applyConfig(field.name, value)) satisfies SettingsChange | undefined);
+  for (const text of given) {
+    const { name, value } = splitSetting(text);
+    const field = schema.fields.find((each) => each.name === name);
+    if (field?.kind === 'secret') throw refusedSecret(id, field);
+    if (field) await apply(field, valueOf(field, value));
+    else if (provider && !name.includes('.') && isNear(name, schema)) throw unknownField(id, name, schema);
+    else changes[`extensions.${id}.${name}`] = jsonOr(value);
+  }
+  const secrets = new Map<string, string>();
+  if (given.length === 0) {
+    if (schema.fields.length === 0)
+      throw new PithError('usage', `'${id}' asks nothing`, { cure: `write: pith setup ${id} --set name=value` });
+    io.print(`${schema.title}. Enter keeps what is there.`);
+    for (const field of schema.fields) {
+      const answer = await ask(io, field);
+      if (answer === null) return 1;
+      if (answer === '') continue;
+      if (field.kind === 'secret') secrets.set(field.secret ?? field.name, answer);
+      else await apply(field, valueOf(field, answer));
+    }
+  }
+  for (const [name, value] of secrets) await setup.setSecret(name, value);
+  const status = Object.keys(changes).length > 0 ? await setup.configure(id, changes) : kernel.extensions.show(id);
+  const failed = status === null || status.phase === 'reload' || status.state === 'failed';
+  const said = failed || !provider ? { line: failed && status ? findingLine(status) : null, ok: !failed } : await complete(provider);
+  io.json({ ok: said.ok, id, changes, secrets: [...secrets.keys()], line: said.line });
+  if (!said.ok) io.error(`pith: ${id} is set up, but does not work yet: ${said.line ?? 'it failed'}`);
+  else if (!io.quiet) io.print(said.line ?? `${id} is set up`);
+  return said.ok ? 0 : 1;
+}
+
+async function complete(provider: {
+  onSetupComplete(): Promise<string | null>;
+}): Promise<{ readonly ok: boolean; readonly line: string | null }> {
+  try {
+    return { ok: true, line: await provider.onSetupComplete() };
+  } catch (error) {
+    const cure = error instanceof PithError && error.cure !== undefined ? `; ${error.cure}` : '';
+    return { ok: false, line: `${messageOf(error)}${cure}` };
+  }
+}
+
+function list(kernel: KernelPort, io: CommandIO): number {
+  const found = kernel.extensions.list().filter(({ provides }) => provides.includes('setup'));
+  io.json(found.map(({ id, state, manifest }) => ({ id, state, name: manifest?.name ?? id, description: manifest?.description ?? '' })));
+  printTable(
+    io,
+    found,
+    [
+      { title: 'EXTENSION', value: ({ id }) => id },
+      { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
+      { title: 'WHAT IT IS', value: ({ manifest }) => manifest?.description ?? '' },
+    ],
+    'Nothing asks to be set up',
+  );
+  if (found.length > 0 && !io.quiet) io.print('\nSet one up: pith setup <extension>');
+  return 0;
+}
+
+function show(io: CommandIO, id: string, { title, fields }: SetupSchema): number {
+  io.json({ id, title, fields: fields.map((field) => ({ ...field, choices: [...(field.choices ?? [])] })) });
+  io.print(title);
+  for (const { name, kind, description, current } of fields)
+    io.print(`  ${name} (${kind}): ${description}${current === undefined || current === null ? '' : ` [${JSON.stringify(current)}]`}`);
+  io.print(`\nSet them with: pith setup ${id} --set name=value; secrets with: pith secrets set NAME`);
+  return 0;
+}
+
+async function ask(io: CommandIO, field: SetupField): Promise<string | null> {
+  const shown = field.current === undefined || field.current === null ? '' : ` [${String(field.current)}]`;
+  const choices = field.kind === 'choice' ? ` (${(field.choices ?? []).join(', ')})` : '';
+  return (await io.ask(`${field.description}${choices}${shown}:`, { secret: field.kind === 'secret' }))?.trim() ?? null;
+}
+
+function splitSetting(text: string): { readonly name: string; readonly value: string } {
+  const at = text.indexOf('=');
+  if (at > 0) return { name: text.slice(0, at), value: text.slice(at + 1) };
+  throw new PithError('usage', `wrong use of --set: '${text}' has no value`, { cure: 'write: --set name=value' });
+}
+
+/** Throws `usage` for what cannot be a value of this field. */
+function valueOf({ name, kind, choices = [] }: SetupField, text: string): JsonValue {
+  if (kind === 'text') return text;
+  if (kind === 'choice') {
+    if (choices.includes(text)) return text;
+    throw new PithError('usage', `'${name}' cannot be '${text}'${didYouMean(text, choices)}`, {
+      cure: `choose one of ${choices.join(', ')}`,
+    });
+  }
+  const value = jsonOr(text);
+  if (typeof value === kind) return value;
+  throw new PithError('usage', `'${name}' cannot be '${text}'`, { cure: kind === 'boolean' ? 'write true or false' : 'write a number' });
+}
+
+function jsonOr(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text; // plain text, as most values are
+  }
+}
+
+function refusedSecret(id: string, { name, secret = name }: SetupField): PithError {
+  return new PithError('usage', `the secret '${name}' is not taken on the command line, where others can read it`, {
+    cure: `run \`pith setup ${id}\` on a terminal, or: pith secrets set ${secret}`,
+  });
+}
+
+function isNear(name: string, { fields }: SetupSchema): boolean {
+  return (
+    didYouMean(
+      name,
+      fields.map((field) => field.name),
+    ) !== ''
+  );
+}
+
+function unknownField(id: string, name: string, { fields }: SetupSchema): PithError {
+  const names = fields.map((field) => field.name);
+  return new PithError('usage', `'${id}' does not ask for '${name}'${didYouMean(name, names)}`, {
+    cure: `it asks for: ${names.join(', ')}`,
+  });
+}

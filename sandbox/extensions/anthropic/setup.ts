@@ -1,0 +1,42 @@
+import { PithError, type JsonValue, type SettingsChange, type SetupProvider, type SetupSchema } from 'pith';
+import type { Config } from './config.ts';
+import { endpointOf } from './endpoint.ts';
+import { MODELS } from './known-models.ts';
+
+/** Sets up Claude models. */
+export function anthropicSetup(config: Config, getSecret: (name: string) => string | null): SetupProvider {
+  const own = config.providers['anthropic'];
+  return {
+    getSetupSchema(): SetupSchema {
+      return {
+        title: 'Claude models of Anthropic',
+        fields: [
+          { name: 'api_key', kind: 'secret', secret: 'ANTHROPIC_API_KEY', description: 'The key' },
+          {
+            name: 'base_url',
+            kind: 'text',
+            description: 'Another address of the same API; empty for Anthropic itself',
+            current: own?.base_url ?? config.base_url ?? null,
+          },
+          {
+            name: 'api_key_env',
+            kind: 'text',
+            description: 'The name of the variable that holds the key, if not ANTHROPIC_API_KEY',
+            current: own?.api_key_env ?? config.api_key_env ?? null,
+          },
+          { name: 'model', kind: 'text', description: `The model that answers from now on, such as ${MODELS[0]}` },
+        ],
+      };
+    },
+    applyConfig: changeOf,
+    onSetupComplete: () => `Claude models are asked at ${new URL(endpointOf(config, getSecret).baseUrl).host}`,
+  };
+}
+
+function changeOf(name: string, value: JsonValue): SettingsChange {
+  if (typeof value !== 'string') throw new PithError('config_invalid', `'${name}' must be text`);
+  const text = value.trim();
+  if (name === 'base_url' || name === 'api_key_env') return { [`providers.anthropic.${name}`]: text === '' ? null : text };
+  if (name === 'model') return { 'models.default': text === '' ? null : `anthropic/${text}` };
+  throw new PithError('config_invalid', `nothing here is named '${name}'`, { cure: 'base_url, api_key_env, model' });
+}

@@ -1,0 +1,123 @@
+import {
+  captureCommand,
+  CommandProvider,
+  defineTool,
+  messageOf,
+  PithError,
+  toolError,
+  toolResult,
+  z,
+  type CapturedCommand,
+  type ExtensionContext,
+  type JsonValue,
+  type Tool,
+} from 'pith';
+import { shortReport } from './short-report.ts';
+
+const id = z.string().min(1).describe('The id of the extension');
+
+/** Tools that look after the kernel, through the kernel's own commands. */
+export function kernelTools(context: ExtensionContext): readonly Tool[] {
+  const run = async (path: string, input: Parameters<typeof captureCommand>[2], signal: AbortSignal): Promise<CapturedCommand> => {
+    const kernel = context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
+    if (kernel === undefined)
+      throw new PithError('provider_unavailable', 'this kernel offers no commands', { cure: 'use the pith command' });
+    return captureCommand(kernel, path, input, signal);
+  };
+  return [
+    defineTool({
+      name: 'extensions_doctor',
+      description:
+        'What extensions, agents, skills and the model are like now: what failed, why, and how to mend it. Loads every extension.',
+      input: z.object({ extension_id: id.optional().describe('Only what concerns this one') }),
+      effect: 'read',
+      timeoutMs: 60_000,
+      execute: async ({ extension_id }, { signal }) => shortReport((await run('doctor', {}, signal)).values[0], extension_id),
+    }),
+    defineTool({
+      name: 'request_reload',
+      description:
+        'Load an extension anew although its files did not change, such as after its breaker opened. Edits are loaded without this.',
+      input: z.object({ extension_id: id }),
+      effect: 'idempotent',
+      timeoutMs: 60_000,
+      async execute({ extension_id }, { signal }) {
+        if (extension_id === context.id)
+          return toolError(
+            'not_allowed',
+            `'${context.id}' cannot reload itself while it answers: a person can, with: pith extensions reload ${context.id}`,
+          );
+        return answered(() => run('extensions reload', { arguments: { id: extension_id } }, signal), 'reload_failed');
+      },
+    }),
+    defineTool({
+      name: 'request_restart',
+      description: 'Start the kernel again, for what a reload cannot bring, such as a native module. Conversations go on. Give the reason.',
+      input: z.object({ reason: z.string().min(1).max(500) }),
+      needsApproval: true,
+      async execute({ reason }, { signal, turn }) {
+        const { values } = await run('restart', { arguments: { reason: [reason] } }, signal);
+        const [answer] = values as readonly [{ readonly ok: boolean }];
+        return answer.ok
+          ? toolResult({ restarting: true, when: 'after the turns that run have ended' }, { title: 'restart' })
+          : toolError(
+              'not_supervised',
+              `Nothing can start this kernel again. Tell the person to leave, and to continue with: pith chat --thread ${turn.threadId} --resume`,
+            );
+      },
+    }),
+    defineTool({
+      name: 'configure_extension',
+      description:
+        'Change settings of an extension: names that its set-up asks for (see: pith setup), or keys of its own config. They are checked, written to pith.yaml and used at once. Never for secrets: use request_secret.',
+      input: z.object({
+        extension_id: id,
+        values: z.record(z.string().min(1), z.json()).describe('Values by name or dotted key; null takes one out'),
+      }),
+      effect: 'idempotent',
+      needsApproval: true,
+      timeoutMs: 60_000,
+      async execute({ extension_id, values }, { signal }) {
+        if (extension_id === context.id)
+          return toolError('not_allowed', `'${context.id}' cannot reload itself while it answers: a person must change pith.yaml`);
+        const set = Object.entries(values).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+        return answered(() => run('setup', { arguments: { id: extension_id }, options: { set } }, signal), 'not_configured');
+      },
+    }),
+    defineTool({
+      name: 'request_secret',
+      description:
+        'Ask the person for a secret that an extension declares, such as a key. The person gives it outside this conversation: you learn only whether it is set. Never ask for a secret in the conversation itself.',
+      input: z.object({ name: z.string().min(1).describe('The declared name'), why: z.string().min(1).max(300).optional() }),
+      effect: 'read',
+      async execute({ name, why }, { signal }) {
+        const { values } = await run('secrets list', {}, signal);
+        const known = values[0] as readonly {
+          readonly name: string;
+          readonly from: string | null;
+          readonly extensions: readonly string[];
+        }[];
+        const found = known.find((secret) => secret.name === name);
+        if (found === undefined)
+          return toolError('not_declared', `No extension asks for a secret '${name}'. Known: ${known.map((each) => each.name).join(', ')}`);
+        if (found.from !== null) return { name, set: true };
+        const how = `/secrets set ${name} here, or: pith secrets set ${name} in a terminal`;
+        return toolResult(
+          { name, set: false, ask: `Tell the person to type ${how}. What they type is not shown and does not reach you.` },
+          { title: `${name} is needed${why === undefined ? '' : `: ${why}`}; type ${how}` },
+        );
+      },
+    }),
+  ];
+}
+
+/** The command's value, or its words as the tool's error. */
+async function answered(run: () => Promise<CapturedCommand>, code: string) {
+  try {
+    const { exitCode, values, text } = await run();
+    return exitCode === 0 ? (values[0] as JsonValue) : toolError(code, text);
+  } catch (error) {
+    if (!(error instanceof PithError)) throw error;
+    return toolError(error.code, error.cure === undefined ? messageOf(error) : `${messageOf(error)}; ${error.cure}`);
+  }
+}

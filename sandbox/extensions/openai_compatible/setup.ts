@@ -1,0 +1,48 @@
+import { PithError, type JsonValue, type ModelInfo, type SettingsChange, type SetupProvider, type SetupSchema } from 'pith';
+import type { Config } from './config.ts';
+
+/** Sets up the prefix `openai`: OpenAI itself, or any server that speaks its language. */
+export function openAiSetup(config: Config, models: () => Promise<readonly ModelInfo[]>): SetupProvider {
+  const own = config.providers['openai'];
+  return {
+    getSetupSchema(): SetupSchema {
+      return {
+        title: 'A server with the chat-completions API: OpenAI, LM Studio, vLLM, llama.cpp, Ollama and others',
+        fields: [
+          {
+            name: 'base_url',
+            kind: 'text',
+            description: "The server's address, such as http://127.0.0.1:1234/v1; empty for OpenAI itself",
+            current: own?.base_url ?? config.base_url ?? null,
+          },
+          { name: 'api_key', kind: 'secret', secret: 'OPENAI_API_KEY', description: 'The key, where the server wants one' },
+          {
+            name: 'api_key_env',
+            kind: 'text',
+            description: 'The name of the variable that holds the key, if not OPENAI_API_KEY',
+            current: own?.api_key_env ?? config.api_key_env ?? null,
+          },
+          { name: 'model', kind: 'text', description: 'The model that answers from now on, as the server names it' },
+        ],
+      };
+    },
+    applyConfig: (name, value) => changeOf('openai', name, value),
+    async onSetupComplete() {
+      const found = await models();
+      return `${found.length} ${found.length === 1 ? 'model answers' : 'models answer'}${found.length > 0 ? `: ${namesOf(found)}` : ''}`;
+    },
+  };
+}
+
+function namesOf(models: readonly ModelInfo[]): string {
+  const names = models.slice(0, 5).map(({ name }) => name);
+  return models.length > names.length ? `${names.join(', ')}, …` : names.join(', ');
+}
+
+function changeOf(prefix: string, name: string, value: JsonValue): SettingsChange {
+  if (typeof value !== 'string') throw new PithError('config_invalid', `'${name}' must be text`);
+  const text = value.trim();
+  if (name === 'base_url' || name === 'api_key_env') return { [`providers.${prefix}.${name}`]: text === '' ? null : text };
+  if (name === 'model') return { 'models.default': text === '' ? null : `${prefix}/${text}` };
+  throw new PithError('config_invalid', `nothing here is named '${name}'`, { cure: 'base_url, api_key_env, model' });
+}

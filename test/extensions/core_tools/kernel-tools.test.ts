@@ -1,0 +1,154 @@
+import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { JsonValue, ToolResult } from 'pith';
+import { testKernel, type TestKernel } from 'pith/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { kernelCommands } from '../../../core/cli/commands/index.ts';
+import { createKernel, type Kernel } from '../../../core/kernel.ts';
+
+const CANARY = 'sk-canary-7391-never-told';
+
+const files = {
+  'pith.yaml': '# mine\nextensions:\n  greeter:\n    # who is greeted\n    name: Ada # for now\n',
+  'extensions/greeter/manifest.yaml':
+    'id: greeter\nentrypoint: main.ts\nprovides: [tool]\nsecrets: [GREETER_KEY]\nconfig: { name: world, times: 1 }\n',
+  'extensions/greeter/main.ts': `
+import { defineTool, z } from 'pith';
+export default class {
+  static config = z.strictObject({ name: z.string(), times: z.int().max(3) });
+  constructor(context) { this.context = context; }
+  getTools() {
+    return [defineTool({ name: 'greet', description: 'Greets.', input: z.object({}), effect: 'read',
+      execute: () => ({ text: 'hello ' + this.context.config.name, hasKey: this.context.getSecret('GREETER_KEY') !== null, key: this.context.getSecret('GREETER_KEY') }) })];
+  }
+}
+`,
+  'extensions/broken/manifest.yaml': 'id: broken\nentrypoint: main.ts\nprovides: [tool]\n',
+  'extensions/broken/main.ts': 'export default class { getTools() { throw new Error("no tools today"); } }\n',
+};
+
+let home: string;
+let folder: TestKernel;
+let kernel: Kernel;
+const signal = new AbortController().signal;
+
+beforeEach(async () => {
+  home = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-home-')));
+  folder = await testKernel({ files });
+  kernel = await createKernel({ sandbox: folder.sandbox, env: {}, home, commands: kernelCommands });
+});
+afterEach(async () => {
+  await kernel.stop();
+  await folder.stop();
+  await rm(home, { recursive: true });
+});
+
+const call = (extension: string, tool: string, input: JsonValue): Promise<ToolResult> =>
+  kernel.extensions.callTool(extension, tool, input, { turn: { threadId: 't1' } as never, idempotencyKey: 'k' }, signal);
+const core = (tool: string, input: JsonValue) => call('core_tools', tool, input);
+const settings = () => readFile(path.join(folder.sandbox, 'pith.yaml'), 'utf8');
+
+describe('extensions_doctor', () => {
+  it('K62 says what failed, why and how to mend it, and leaves out what is well', async () => {
+    const result = await core('extensions_doctor', {});
+    expect(result).toMatchObject({ ok: true, output: { ok: false, extensions: { failed: ['broken'] } } });
+    expect(JSON.stringify(result)).toContain('no tools today');
+    const one = await core('extensions_doctor', { extension_id: 'greeter' });
+    expect(one).toMatchObject({ ok: true, output: { extensions: { active: ['greeter'] } } });
+    expect(JSON.stringify(one)).not.toContain('no tools today');
+  });
+});
+
+describe('request_reload and request_restart', () => {
+  it('K62 a reload loads the extension anew; one that is not there is told', async () => {
+    await call('greeter', 'greet', {});
+    expect(await core('request_reload', { extension_id: 'greeter' })).toMatchObject({ ok: true, output: { ok: true, generation: 2 } });
+    expect(await core('request_reload', { extension_id: 'greter' })).toMatchObject({
+      ok: false,
+      error: { code: 'not_found', message: expect.stringContaining('greeter') },
+    });
+    expect(await core('request_reload', { extension_id: 'core_tools' })).toMatchObject({ ok: false, error: { code: 'not_allowed' } });
+  });
+
+  it('K21 a restart needs approval, reaches what supervises the kernel, and says how to go on where nothing does', async () => {
+    const tools = await kernel.extensions.tools('core_tools');
+    expect(tools.find(({ name }) => name === 'request_restart')?.needsApproval).toBe('always');
+    expect(await core('request_restart', { reason: 'native' })).toMatchObject({
+      ok: false,
+      error: { message: expect.stringContaining('pith chat --thread t1 --resume') },
+    });
+    const reasons: string[] = [];
+    kernel.restarts.handle((reason) => reasons.push(reason));
+    expect(await core('request_restart', { reason: 'a native module' })).toMatchObject({ ok: true });
+    expect(reasons).toEqual(['a native module']);
+  });
+});
+
+describe('configure_extension', () => {
+  it('K62 writes the value, keeps the comments, and the extension uses it at once', async () => {
+    expect(await call('greeter', 'greet', {})).toMatchObject({ output: { text: 'hello Ada' } });
+    expect(await core('configure_extension', { extension_id: 'greeter', values: { name: 'Grace', times: 2 } })).toMatchObject({ ok: true });
+    expect(await settings()).toBe('# mine\nextensions:\n  greeter:\n    # who is greeted\n    name: Grace # for now\n    times: 2\n');
+    expect(await call('greeter', 'greet', {})).toMatchObject({ output: { text: 'hello Grace' } });
+    const tools = await kernel.extensions.tools('core_tools');
+    expect(tools.find(({ name }) => name === 'configure_extension')?.needsApproval).toBe('always');
+  });
+
+  it('K62 refuses a value that the extension does not take, with the path, and writes nothing', async () => {
+    const before = await settings();
+    const result = await core('configure_extension', { extension_id: 'greeter', values: { times: 9 } });
+    expect(result).toMatchObject({
+      ok: false,
+      error: { code: 'config_invalid', message: expect.stringContaining('extensions.greeter.times') },
+    });
+    expect(await core('configure_extension', { extension_id: 'greeter', values: { tims: 2 } })).toMatchObject({
+      ok: false,
+      error: { message: expect.stringContaining("did you mean 'times'") },
+    });
+    expect(await settings()).toBe(before);
+  });
+
+  it.each([
+    ['isolation', 'in_process'],
+    ['enabled', false],
+    ['secrets.0', 'OPENAI_API_KEY'],
+  ])('K62 cannot set %s, which only a person grants', async (key, value) => {
+    const before = await settings();
+    expect(await core('configure_extension', { extension_id: 'greeter', values: { [key]: value } })).toMatchObject({
+      ok: false,
+      error: { code: 'not_allowed' },
+    });
+    expect(await settings()).toBe(before);
+  });
+});
+
+describe('request_secret', () => {
+  it('K61 asks the person out of band; the value never reaches the model, the log or the settings', async () => {
+    expect(await core('request_secret', { name: 'GREETER_KEY', why: 'to greet' })).toMatchObject({
+      ok: true,
+      output: { set: false, ask: expect.stringContaining('/secrets set GREETER_KEY') },
+    });
+    expect(await core('request_secret', { name: 'GREETER_KEYS' })).toMatchObject({ ok: false, error: { code: 'not_declared' } });
+    await call('greeter', 'greet', {});
+    await kernel.extensions.setup.setSecret('GREETER_KEY', CANARY);
+    expect(await core('request_secret', { name: 'GREETER_KEY' })).toMatchObject({ ok: true, output: { name: 'GREETER_KEY', set: true } });
+    const told = await call('greeter', 'greet', {});
+    expect(told).toMatchObject({ output: { hasKey: true } });
+    const file = path.join(home, '.pith', 'secrets.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const seen = [
+      JSON.stringify(told),
+      await settings(),
+      await readFile(path.join(folder.sandbox, 'data', 'logs', 'pith.log'), 'utf8').catch(() => ''),
+    ];
+    expect(seen.join()).not.toContain(CANARY);
+  });
+
+  it('K61 the environment wins, and a name that nobody declares cannot be kept', async () => {
+    await expect(kernel.extensions.setup.setSecret('SOMETHING', CANARY)).rejects.toMatchObject({ code: 'not_declared' });
+    await kernel.stop();
+    kernel = await createKernel({ sandbox: folder.sandbox, env: { GREETER_KEY: 'from the environment' }, home, commands: kernelCommands });
+    expect(await kernel.extensions.setup.setSecret('GREETER_KEY', CANARY)).toMatchObject({ from: 'environment' });
+  });
+});
