@@ -1,6 +1,7 @@
 import type { Command, CommandInput, CommandIO, CommandOption } from '../contract/protocols/command-provider.ts';
 import type { Boot, Target } from './boot.ts';
 import type { KernelPort } from './kernel-port.ts';
+import { UPKEEP_COMMANDS } from './upkeep-commands.ts';
 
 /** Runs with a kernel that has loaded no code yet. */
 export type KernelRun = (kernel: KernelPort, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
@@ -194,53 +195,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     needs: 'kernel',
     load: async () => (await import('./commands/doctor.ts')).runDoctor,
   },
-  {
-    path: 'setup',
-    description: 'Set up a model, a server or another extension; without a name, list what can be set up',
-    arguments: [{ name: 'id', description: 'The extension' }],
-    options: [{ name: 'set', type: 'string', multiple: true, description: 'name=value, instead of being asked' }],
-    granted: true,
-    needs: 'kernel',
-    load: async () => (await import('./commands/setup.ts')).setUp,
-  },
-  {
-    path: 'secrets list',
-    description: 'List the secrets that extensions ask for, without their values',
-    needs: 'kernel',
-    load: async () => (await import('./commands/secrets.ts')).listSecrets,
-  },
-  {
-    path: 'secrets set',
-    description: 'Keep a secret, asked for without showing it or piped in',
-    arguments: [{ name: 'name', description: 'The name that extensions declare', required: true }],
-    granted: true,
-    needs: 'kernel',
-    load: async () => (await import('./commands/secrets.ts')).setSecret,
-  },
-  {
-    path: 'secrets remove',
-    description: 'Forget a secret that was kept',
-    arguments: [{ name: 'name', description: 'The name', required: true }],
-    granted: true,
-    needs: 'kernel',
-    load: async () => (await import('./commands/secrets.ts')).removeSecret,
-  },
-  {
-    path: 'restart',
-    description: 'Start the kernel again, where something supervises it; the conversations go on',
-    arguments: [{ name: 'reason', description: 'Why', variadic: true }],
-    only: 'chat',
-    granted: true,
-    needs: 'kernel',
-    load: async () => (await import('./commands/restart.ts')).restartKernel,
-  },
-  {
-    path: 'serve',
-    description: 'Run the kernel and its services until Ctrl-C, and start it again when it crashes',
-    only: 'command line',
-    needs: 'boot',
-    load: async () => (await import('./serve/serve.ts')).serve,
-  },
+  ...UPKEEP_COMMANDS,
   {
     path: 'init',
     description: 'Make a new sandbox: settings, one agent, one skill, one extension',

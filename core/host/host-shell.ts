@@ -16,6 +16,7 @@ import { problemOf } from './problem.ts';
 import { endOrphans } from './process/host-records.ts';
 import { providersFor } from './process/providers.ts';
 import { Refresh } from './reload/refresh.ts';
+import { tierOf } from './lifecycle/tier.ts';
 import { createSecrets } from './secrets.ts';
 import type { Slot } from './lifecycle/slot.ts';
 import { guardProcess, type Owner } from './stray-errors.ts';
@@ -95,7 +96,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
       throw undeclared(user, protocol);
     },
     find: (user, protocol) => [
-      ...kernelProvider(options, protocol, isGranted(options, user)),
+      ...kernelProvider(options, protocol, tierOf(parts, user) === 'in_process'),
       ...[...slots.values()]
         .filter((slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
         .map(({ id }) => remote(lifecycle, id, protocol)),
@@ -129,16 +130,11 @@ function createOwner(parts: HostParts, extensionId: string, phase: Phase, ours: 
   };
 }
 
-/** The kernel speaks one protocol itself: its commands. */
+/** The kernel speaks one protocol itself: its commands. Code that may run in the kernel's process needs no door to do what it likes. */
 function kernelProvider<T extends object>({ commands }: HostOptions, protocol: Protocol<T>, granted: boolean): readonly Remote<T>[] {
   if (commands === undefined || protocol.id !== 'command') return [];
   const getCommands = async () => commands().filter((command) => granted || !command.granted);
   return [Object.freeze({ extensionId: 'kernel', getCommands }) as unknown as Remote<T>];
-}
-
-/** Whether Pith or a person lets it run in the kernel's process: such code needs no door to do what it likes. */
-function isGranted({ configOf }: HostOptions, user: Declaration): boolean {
-  return user.shipped ? user.manifest?.isolation === 'in_process' : configOf(user).isolation === 'in_process';
 }
 
 /** Commands carry functions, which are run in their extension's name. */

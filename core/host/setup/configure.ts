@@ -2,7 +2,8 @@ import path from 'node:path';
 import { PithError } from '../../contract/errors.ts';
 import type { SettingsChange } from '../../contract/index.ts';
 import type { ExtensionStatus } from '../host-options.ts';
-import { construct } from '../lifecycle/generation.ts';
+import { close } from '../lifecycle/generation.ts';
+import { construct } from '../lifecycle/tier.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 import { runOutside } from '../stray-errors.ts';
@@ -49,5 +50,5 @@ async function tryOut({ parts }: Lifecycle, slot: Slot, changes: SettingsChange)
   const { options } = parts;
   const configOf = (declaration: Slot['declaration']) => options.configOf(declaration, declaration.id === slot.id ? changes : undefined);
   const candidate = await construct({ ...parts, options: { ...options, configOf } }, slot.declaration, ++slot.generations);
-  await candidate.scope.close();
+  await close(await candidate.initialize(), 0);
 }

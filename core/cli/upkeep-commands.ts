@@ -1,0 +1,52 @@
+import type { CoreCommand } from './core-commands.ts';
+
+/** Commands that set Pith up and keep it running. */
+export const UPKEEP_COMMANDS: readonly CoreCommand[] = [
+  {
+    path: 'setup',
+    description: 'Set up a model, a server or another extension; without a name, list what can be set up',
+    arguments: [{ name: 'id', description: 'The extension' }],
+    options: [{ name: 'set', type: 'string', multiple: true, description: 'name=value, instead of being asked' }],
+    granted: true,
+    needs: 'kernel',
+    load: async () => (await import('./commands/setup.ts')).setUp,
+  },
+  {
+    path: 'secrets list',
+    description: 'List the secrets that extensions ask for, without their values',
+    needs: 'kernel',
+    load: async () => (await import('./commands/secrets.ts')).listSecrets,
+  },
+  {
+    path: 'secrets set',
+    description: 'Keep a secret, asked for without showing it or piped in',
+    arguments: [{ name: 'name', description: 'The name that extensions declare', required: true }],
+    granted: true,
+    needs: 'kernel',
+    load: async () => (await import('./commands/secrets.ts')).setSecret,
+  },
+  {
+    path: 'secrets remove',
+    description: 'Forget a secret that was kept',
+    arguments: [{ name: 'name', description: 'The name', required: true }],
+    granted: true,
+    needs: 'kernel',
+    load: async () => (await import('./commands/secrets.ts')).removeSecret,
+  },
+  {
+    path: 'restart',
+    description: 'Start the kernel again, where something supervises it; the conversations go on',
+    arguments: [{ name: 'reason', description: 'Why', variadic: true }],
+    only: 'chat',
+    granted: true,
+    needs: 'kernel',
+    load: async () => (await import('./commands/restart.ts')).restartKernel,
+  },
+  {
+    path: 'serve',
+    description: 'Run the kernel and its services until Ctrl-C, and start it again when it crashes',
+    only: 'command line',
+    needs: 'boot',
+    load: async () => (await import('./serve/serve.ts')).serve,
+  },
+];
