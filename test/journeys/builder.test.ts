@@ -1,0 +1,162 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { testKernel, type TestKernel, type TurnOutcome } from 'pith/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { kernelCommands } from '../../core/cli/commands/index.ts';
+import { startOpenAiServer, type ChatBody, type OpenAiServer } from '../fixtures/openai-server.ts';
+import type { ScriptedReply } from '../fixtures/scripted-server.ts';
+
+let server: OpenAiServer;
+let test: TestKernel;
+beforeEach(async () => {
+  server = await startOpenAiServer();
+  const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'test', PITH_MODEL: 'openai/test-model' };
+  test = await testKernel({ commands: kernelCommands, isolation: 'process', env });
+});
+afterEach(async () => {
+  await test.stop();
+  await server.close();
+});
+
+const CITY_TIME = (body: string) => `import { defineTool, toolError, z, type ExtensionContext, type ToolProvider } from 'pith';
+
+const ZONES = new Map([['berlin', 'Europe/Berlin'], ['tokyo', 'Asia/Tokyo']]);
+
+export default class CityTime implements ToolProvider {
+  constructor(private readonly context: ExtensionContext) {}
+
+  getTools() {
+    return [
+      defineTool({
+        name: 'get_city_time',
+        description: 'Current time in a city.',
+        input: z.object({ city: z.string().min(1).meta({ examples: ['Berlin'] }) }),
+        effect: 'read',
+        timeoutMs: 2000,
+        execute: ({ city }) => {
+          ${body}
+          const timeZone = ZONES.get(city.toLowerCase());
+          if (timeZone === undefined) return toolError('unknown_city', 'No time zone is known');
+          return { city, time: new Date(this.context.clock.now()).toLocaleTimeString('en-GB', { timeZone }) };
+        },
+      }),
+    ];
+  }
+}
+`;
+const MANIFEST =
+  'id: city_time\nname: City time\nversion: 1.0.0\ndescription: Tells the time in a city.\nentrypoint: main.ts\nprovides: [tool]\n';
+
+const call = (name: string, input: object): ScriptedReply => ({ calls: [{ name, input }] });
+const write = (file: string, content: string) => ({
+  name: 'file',
+  input: { action: 'write', path: `.staging/extensions/city_time/${file}`, content },
+});
+const told = (body: ChatBody) => String(body.messages.at(-1)?.content);
+const activate = (body: ChatBody) =>
+  call('activate_extension', { id: 'city_time', digest: /"digest":"([0-9a-f]{64})"/.exec(told(body))?.[1] });
+const handOn = call('builder_agent', { task: 'Make an extension city_time with a tool that tells the time in a city.' });
+
+async function approve(outcome: TurnOutcome): Promise<TurnOutcome> {
+  expect(outcome).toMatchObject({ reason: 'awaiting_approval' });
+  const [open] = test.kernel.approvals.list();
+  await test.kernel.approvals.answer(open!.id, { answer: 'once', by: 'tester' });
+  return test.run('', { input: undefined, resume: true });
+}
+
+describe('building in a conversation', () => {
+  it('K73 an extension that was asked for is written, checked, agreed to, and used by the orchestrator', async () => {
+    await test.kernel.start();
+    server.script(
+      handOn,
+      call('stage_extension', { id: 'city_time', kind: 'tool' }),
+      { calls: [write('manifest.yaml', MANIFEST), write('main.ts', CITY_TIME(''))] },
+      call('check_extension', { id: 'city_time' }),
+      activate,
+    );
+    const asked = await test.run('make an extension that tells the time in a city and let the orchestrator use it');
+    const [question] = test.kernel.approvals.list();
+    expect(question).toMatchObject({
+      tool: 'extension_builder/activate_extension',
+      path: [{ agentId: 'orchestrator' }, { agentId: 'builder_agent' }],
+    });
+    expect(question?.details).toMatch(/isolation: process\nsecrets: none[\s\S]*\+export default class CityTime/);
+    expect(asked.events).toContainEqual(expect.objectContaining({ type: 'approval-request', agents: ['orchestrator', 'builder_agent'] }));
+    expect(existsSync(path.join(test.sandbox, 'extensions/city_time'))).toBe(false);
+
+    server.script({ text: 'city_time is active; its tool is get_city_time.' }, { text: 'Done: ask me for the time in a city.' });
+    const built = await approve(asked);
+    expect(built).toMatchObject({ reason: 'done', text: 'Done: ask me for the time in a city.' });
+    expect(await readFile(path.join(test.sandbox, 'extensions/city_time/main.ts'), 'utf8')).toBe(CITY_TIME(''));
+
+    server.script(call('get_city_time', { city: 'Tokyo' }), (body) => ({ text: `It says ${told(body)}` }));
+    const used = await test.run('What time is it in Tokyo?');
+    expect(used).toMatchObject({ reason: 'done', text: expect.stringMatching(/It says .*"city":"Tokyo","time":"\d\d:\d\d:\d\d"/) });
+    expect(test.kernel.extensions.show('city_time')).toMatchObject({ state: 'active', tier: 'process' });
+  }, 120_000);
+
+  it.each([
+    ['loops for ever', 'while (true);', /get_city_time[\s\S]*"ok":false|"ok":false/],
+    ['ends its process', 'process.exit(1);', /"ok":false/],
+    ['reaches for the kernel', "void import('../../core/kernel.ts');", /leaves the extension's folder/],
+  ])(
+    'K73 what %s is refused, the builder is told, and the chat goes on',
+    async (_what, body, message) => {
+      const answers: string[] = [];
+      const note = (reply: ScriptedReply) => (request: ChatBody) => {
+        answers.push(told(request));
+        return reply;
+      };
+      server.script(
+        handOn,
+        call('stage_extension', { id: 'city_time', kind: 'tool' }),
+        { calls: [write('manifest.yaml', MANIFEST), write('main.ts', CITY_TIME(body))] },
+        call('check_extension', { id: 'city_time' }),
+        note(call('activate_extension', { id: 'city_time', digest: 'made up' })),
+        note({ text: 'It does not pass.' }),
+        { text: 'The builder could not finish it.' },
+      );
+      expect(await test.run('make an extension that tells the time in a city')).toMatchObject({
+        reason: 'done',
+        text: 'The builder could not finish it.',
+      });
+      expect(answers[0]).toMatch(message);
+      expect(answers[1]).toContain('not_checked');
+      expect(test.kernel.approvals.list()).toEqual([]);
+      expect(existsSync(path.join(test.sandbox, 'extensions/city_time'))).toBe(false);
+      server.script({ text: 'Still here.' });
+      expect(await test.run('are you there?')).toMatchObject({ reason: 'done', text: 'Still here.' });
+    },
+    120_000,
+  );
+
+  it('K73 a version that fails in use is taken back by itself, and the chat goes on', async () => {
+    await test.kernel.start();
+    const bad = CITY_TIME("if (city === 'Tokyo') process.exit(1);");
+    const begin = call('stage_extension', { id: 'city_time', kind: 'tool' });
+    for (const [main, version] of [
+      [CITY_TIME(''), 1],
+      [bad, 2],
+    ] as const) {
+      server.script(
+        handOn,
+        begin,
+        { calls: [write('manifest.yaml', MANIFEST), write('main.ts', main)] },
+        call('check_extension', { id: 'city_time' }),
+        activate,
+      );
+      const asked = await test.run(`make version ${version}`);
+      server.script({ text: 'Active.' }, { text: `Version ${version}.` });
+      expect(await approve(asked)).toMatchObject({ reason: 'done', text: `Version ${version}.` });
+    }
+    server.script(call('get_city_time', { city: 'Tokyo' }), { text: 'It failed.' });
+    expect((await test.run('What time is it in Tokyo?')).results[0]).toMatchObject({ name: 'get_city_time', ok: false });
+    const main = () => readFile(path.join(test.sandbox, 'extensions/city_time/main.ts'), 'utf8');
+    await expect.poll(main, { timeout: 20_000 }).toBe(CITY_TIME(''));
+    const journal = path.join(test.kernel.settings.data_dir, 'extension_builder/switches/city_time.json');
+    await expect.poll(() => existsSync(journal), { timeout: 20_000 }).toBe(false);
+    server.script(call('get_city_time', { city: 'Tokyo' }), { text: 'There.' });
+    expect((await test.run('And now?')).results[0]).toMatchObject({ ok: true });
+  }, 180_000);
+});
