@@ -1,0 +1,191 @@
+import type { JsonValue, TopicMap } from 'pith';
+import { fakeClock, scriptedModel, testKernel, type ScriptedModel, type ScriptedStep, type TestKernel } from 'pith/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** 2026-01-01T00:00:00Z, a Thursday. */
+const START = Date.UTC(2026, 0, 1);
+
+interface World {
+  readonly pith: TestKernel;
+  readonly model: ScriptedModel;
+  readonly clock: ReturnType<typeof fakeClock>;
+  readonly notices: TopicMap['notify'][];
+  call(
+    name: string,
+    input: JsonValue,
+    agent?: string,
+  ): Promise<{ ok: boolean; output?: JsonValue; error?: { code: string; message: string } }>;
+}
+
+async function world(script: readonly ScriptedStep[] = [], uses: readonly string[] = ['scheduler', 'kv']): Promise<World> {
+  const clock = fakeClock(START);
+  const model = scriptedModel(script);
+  const agent = (id: string, uses_tools: readonly string[], delegates_to: readonly string[]) => [
+    `agents/${id}/manifest.yaml`,
+    JSON.stringify({ id, agent: { instructions: `I AM ${id}.`, uses_tools, delegates_to } }),
+  ];
+  const files = Object.fromEntries([
+    agent('boss', uses, ['clerk']),
+    agent('clerk', ['kv'], []),
+    agent('other', ['scheduler'], []),
+    ['pith.yaml', 'default_agent: boss\n'],
+  ]) as Record<string, string>;
+  const pith = await testKernel({ model, clock, files });
+  onTestFinished(() => pith.stop());
+  const notices: TopicMap['notify'][] = [];
+  pith.kernel.events.handle('notify', (notice) => void notices.push(notice));
+  const call: World['call'] = (name, input, by = 'boss') => pith.kernel.callTool(by, name, input);
+  return { pith, model, clock, notices, call };
+}
+
+const idOf = (made: { output?: JsonValue }): string => (made.output as { schedule_id: string }).schedule_id;
+
+/** Moves time on until `done` says so: deliveries are real work on a real disk. */
+async function until(clock: World['clock'], done: () => boolean): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        await clock.advance(1000);
+        return done();
+      },
+      { timeout: 15_000, interval: 5 },
+    )
+    .toBe(true);
+}
+
+describe('schedules', () => {
+  it('K95 schedule_once runs its agent at that time, in a thread of its own, and says what came of it', async () => {
+    const { pith, model, clock, notices } = await world([
+      { calls: [{ name: 'schedule_once', input: { message: 'Remind me of the soup.', in: '10m' } }] },
+      { text: 'I will.' },
+    ]);
+    const { results } = await pith.run('later', { threadId: 'kitchen' });
+    expect(results).toMatchObject([{ ok: true, output: { agent_id: 'boss', next: '2026-01-01T00:10:00.000Z' } }]);
+    await pith.kernel.start();
+    await clock.advance(9 * MINUTE);
+    expect(model.requests).toHaveLength(2);
+    model.add({ text: 'The soup!' });
+    await until(clock, () => notices.length > 0);
+    expect(model.requests[2]).toMatchObject({ system: expect.stringContaining('I AM boss.') });
+    expect(model.requests[2]?.messages).toHaveLength(1);
+    expect(JSON.stringify(model.requests[2]?.messages)).toContain('Remind me of the soup.');
+    expect(notices).toMatchObject([
+      { kind: 'schedule', threadId: 'kitchen', userId: 'tester', text: expect.stringMatching(/^boss .*: The soup!$/) },
+    ]);
+    expect(await pith.kernel.callTool('boss', 'list_schedules', {})).toMatchObject({ output: { schedules: [] } });
+    const threads = pith.kernel.threads.list(5).map(({ id }) => id);
+    expect(threads.find((id) => id.startsWith('schedules/'))).toMatch(/\/1767226200000$/);
+  });
+
+  it('K95 missed runs collapse to one, also over a restart; then it goes on', async () => {
+    const { pith, model, clock, notices } = await world();
+    await approved(pith, model, { message: 'Count.', cron: '0 * * * *', time_zone: 'UTC' });
+    await pith.restart();
+    const after: TopicMap['notify'][] = [];
+    pith.kernel.events.handle('notify', (notice) => void after.push(notice));
+    await clock.advance(5 * HOUR + MINUTE);
+    model.add({ text: 'one' }, { text: 'two' });
+    await pith.kernel.start();
+    await until(clock, () => after.length === 1);
+    const [{ next }] = ((await listed(pith)) as readonly [{ next: string }]) ?? [];
+    expect(next).toBe('2026-01-01T06:00:00.000Z');
+    await clock.advance(HOUR);
+    await until(clock, () => after.length === 2);
+    expect(after.map(({ text }) => text.split(': ')[1])).toEqual(['one', 'two']);
+    expect(notices).toEqual([]);
+  });
+
+  it("K95 a cancelled one does not run; nobody cancels what is another person's", async () => {
+    const { pith, model, clock, call } = await world();
+    const id = idOf(await call('schedule_once', { message: 'x', in: '1m' }));
+    model.add(
+      {
+        calls: [
+          { name: 'cancel_schedule', input: { schedule_id: id } },
+          { name: 'list_schedules', input: {} },
+        ],
+      },
+      { text: 'ok' },
+    );
+    const { results } = await pith.run('cancel it', { userId: 'eve' });
+    const named = Object.fromEntries(results.map(({ name, output, error }) => [name, output ?? error]));
+    expect(named).toMatchObject({ cancel_schedule: { code: 'not_found' }, list_schedules: { schedules: [] } });
+    expect(await call('cancel_schedule', { schedule_id: id })).toMatchObject({ ok: true });
+    await pith.kernel.start();
+    await clock.advance(2 * MINUTE);
+    expect(model.requests).toHaveLength(2);
+  });
+
+  it('K95 has at most the tools of the turn that made it, and makes no schedules itself', async () => {
+    const { pith, model, clock, notices } = await world([
+      { calls: [{ name: 'schedule_once', input: { message: 'x', in: '1m' } }] },
+      { text: 'ok' },
+    ]);
+    await pith.run('later', { policy: { denyTools: ['kv/kv_delete', 'kv/kv_set'] } });
+    await pith.kernel.start();
+    model.add({ text: 'done' });
+    await until(clock, () => notices.length > 0);
+    expect(model.requests[2]?.tools.map(({ name }) => name)).toEqual(['list_schedules', 'cancel_schedule', 'kv_get', 'kv_list']);
+  });
+
+  it('K95 a run that fails says so, and is over', async () => {
+    const { pith, model, clock, notices, call } = await world();
+    await call('schedule_once', { message: 'x', in: '1m', agent_id: 'clerk' });
+    await pith.kernel.start();
+    model.add({ text: 'I began', breakWith: new Error('lost') });
+    await until(clock, () => notices.length > 0);
+    expect(notices).toMatchObject([{ text: expect.stringMatching(/^clerk .* failed: .*/) }]);
+    expect(await listed(pith)).toEqual([]);
+  });
+});
+
+describe('what cannot be scheduled', () => {
+  it.each<[string, string, JsonValue, string, string]>([
+    ['no time at all', 'schedule_once', { message: 'x' }, 'tool_input_invalid', "either 'at' or 'in'"],
+    ['two times', 'schedule_once', { message: 'x', in: '1m', at: '2026-02-01T00:00:00Z' }, 'tool_input_invalid', "either 'at' or 'in'"],
+    ['the past', 'schedule_once', { message: 'x', at: '2025-12-31T23:59:59Z' }, 'tool_input_invalid', 'is over'],
+    ['a time without a zone', 'schedule_once', { message: 'x', at: '2026-02-01T09:00:00' }, 'tool_input_invalid', 'with its zone'],
+    ['years from now', 'schedule_once', { message: 'x', in: '400d' }, 'tool_input_invalid', 'more than a year'],
+    ['an odd span', 'schedule_once', { message: 'x', in: 'soon' }, 'tool_input_invalid', 'no span'],
+    [
+      'an agent that it may not call',
+      'schedule_once',
+      { message: 'x', in: '1m', agent_id: 'clark' },
+      'agent_unknown',
+      "did you mean 'clerk'",
+    ],
+    ['an agent that nobody named', 'schedule_once', { message: 'x', in: '1m', agent_id: 'other' }, 'agent_unknown', "'boss' may call"],
+  ])('K95 K44 %s', async (_what, tool, input, code, message) => {
+    const { call } = await world();
+    expect(await call(tool, input)).toMatchObject({ ok: false, error: { code, message: expect.stringContaining(message) } });
+  });
+
+  it('K95 more than fifty for one person', async () => {
+    const { call } = await world();
+    const made = await Promise.all(Array.from({ length: 51 }, (_, n) => call('schedule_once', { message: `n${n}`, in: '1h' })));
+    expect(made.filter(({ ok }) => !ok)).toMatchObject([{ error: { code: 'limit_reached' } }]);
+  });
+
+  it('K50 K95 what comes again and again, without a person', async () => {
+    const { call } = await world();
+    const asked = await call('schedule_recurring', { message: 'x', cron: '0 9 * * *' });
+    expect(asked).toMatchObject({ ok: false, error: { code: 'approval_needed' } });
+  });
+});
+
+async function listed(pith: TestKernel): Promise<unknown> {
+  const { output } = (await pith.kernel.callTool('boss', 'list_schedules', {})) as { output?: { schedules: JsonValue } };
+  return output?.schedules;
+}
+
+/** Schedules it as an agent does whose question a person answers with yes. */
+async function approved(pith: TestKernel, model: ScriptedModel, input: JsonValue): Promise<void> {
+  model.add({ calls: [{ name: 'schedule_recurring', input }] }, { text: 'ok' });
+  const { reason, events } = await pith.run('every hour', { userId: 'local' });
+  expect(reason).toBe('awaiting_approval');
+  const question = events.find(({ type }) => type === 'approval-request') as { id: string };
+  await pith.kernel.approvals.answer(question.id, { answer: 'once', by: 'tester' });
+  expect((await pith.run('', { input: undefined, resume: true })).reason).toBe('done');
+}
