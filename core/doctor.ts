@@ -19,7 +19,7 @@ export interface DoctorReport {
 }
 
 type Finding = Partial<Pick<ExtensionStatus, 'code' | 'message' | 'file' | 'line' | 'cure'>>;
-export type ExtensionReport = Pick<ExtensionStatus, 'id' | 'state' | 'phase' | 'notes'> & Finding;
+export type ExtensionReport = Pick<ExtensionStatus, 'id' | 'state' | 'tier' | 'phase' | 'notes'> & Finding;
 export type AgentReport = Pick<AgentStatus, 'id' | 'state'> & Finding & { readonly notes: readonly Diagnostic[] };
 
 export interface DoctorDependencies {
@@ -53,8 +53,8 @@ export async function examine({ host, agents, router, findings, deliveries, comm
 }
 
 function extensionReport(status: ExtensionStatus): ExtensionReport {
-  const { id, state, phase, code, message, file, line, cure, notes } = status;
-  return { id, state, phase, code, message, file, line, cure, notes };
+  const { id, state, tier, phase, code, message, file, line, cure, notes } = status;
+  return { id, state, tier, phase, code, message, file, line, cure, notes };
 }
 
 function agentReport({ id, state, notes }: AgentStatus): AgentReport {

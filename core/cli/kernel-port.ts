@@ -64,7 +64,7 @@ export interface Doctor {
   readonly ok: boolean;
   readonly model: Choice;
   readonly extensions: readonly (Pick<ExtensionStatus, 'id' | 'state' | 'phase' | 'code' | 'message' | 'file' | 'line' | 'cure'> &
-    Partial<Pick<ExtensionStatus, 'notes'>>)[];
+    Partial<Pick<ExtensionStatus, 'notes' | 'tier'>>)[];
   readonly agents: readonly {
     readonly id: string;
     readonly state: AgentStatus['state'];

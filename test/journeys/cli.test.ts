@@ -291,9 +291,7 @@ describe('commands with --json', () => {
     expect(JSON.parse(out)).toMatchObject({
       ok: false,
       model: { ref: 'offline/librarian', why: expect.any(String) },
-      extensions: expect.arrayContaining([
-        expect.objectContaining({ id: 'morning', state: 'active', notes: [expect.objectContaining({ code: 'isolation_in_process' })] }),
-      ]),
+      extensions: expect.arrayContaining([expect.objectContaining({ id: 'morning', state: 'active', tier: 'process', notes: [] })]),
       agents: expect.arrayContaining([expect.objectContaining({ id: 'writer', state: 'active' })]),
       skills: { offered: expect.any(Number), invalid: 1 },
     });

@@ -20,6 +20,8 @@ function printReport(io: CommandIO, sandbox: string, report: Doctor): void {
   io.print(`${colour.bold('Sandbox')}  ${sandbox}`);
   io.print(`${colour.bold('Model')}    ${model.ref === 'none' ? colour.red('none') : model.ref} ${colour.dim(`(${model.why})`)}\n`);
   printStates(io, 'EXTENSION', report.extensions);
+  const apart = report.extensions.filter(({ tier }) => tier === 'process').map(({ id }) => id);
+  if (apart.length > 0) io.print(colour.dim(`In processes of their own: ${apart.join(', ')}`));
   io.print('');
   printStates(io, 'AGENT', report.agents);
   const skills = Object.entries(report.skills).filter(([, count]) => typeof count === 'number');

@@ -18,6 +18,7 @@ export async function listExtensions(kernel: KernelPort, _input: CommandInput, i
       { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
       { title: 'VERSION', value: ({ version }) => version },
       { title: 'PROVIDES', value: ({ provides }) => provides.join(', ') },
+      { title: 'RUNS IN', value: ({ tier }) => PLACES[tier].short },
       { title: 'FROM', value: ({ shipped }) => (shipped ? 'pith' : 'sandbox') },
       { title: 'REASON', value: (extension) => (extension.message === undefined ? '' : findingLine(extension)) },
     ],
@@ -33,6 +34,7 @@ export async function showExtension(kernel: KernelPort, input: CommandInput, io:
     ['state', paintState(io, extension.state)],
     ['version', extension.version],
     ['provides', extension.provides.join(', ')],
+    ['runs', PLACES[extension.tier].long],
     ['folder', extension.directory],
     ...asksOf(extension.manifest),
     ['phase', extension.phase],
@@ -42,6 +44,11 @@ export async function showExtension(kernel: KernelPort, input: CommandInput, io:
   ]);
   return extension.state === 'failed' || extension.state === 'blocked' ? 1 : 0;
 }
+
+const PLACES = {
+  in_process: { short: 'kernel', long: 'in the process of the kernel' },
+  process: { short: 'process', long: 'in a process of its own' },
+} as const satisfies Record<ExtensionStatus['tier'], object>;
 
 /** What it needs of others and of the person; lines without a value are left out. */
 function asksOf(manifest: Manifest | null): readonly (readonly [string, string | undefined])[] {
@@ -54,7 +61,7 @@ function asksOf(manifest: Manifest | null): readonly (readonly [string, string |
   ];
   return [
     ['depends on', [...depends_on, ...optional_depends_on.map((id) => `${id} (optional)`)].join(', ') || undefined],
-    ['asks to run', isolation === 'in_process' ? 'in the process of the kernel' : 'in a process of its own'],
+    ['asks to run', PLACES[isolation].long],
     ['asks for', granted.join(', ') || undefined],
     ['secrets', secrets.join(', ') || undefined],
     ['publishes', events.publishes.join(', ') || undefined],
