@@ -16,12 +16,21 @@ export class Lifecycle {
   /** Told of every extension whose state changed. */
   readonly changed: (extensionId: string) => void;
   servicesWanted = false;
-  stopped = false;
+  readonly #end = new AbortController();
 
   constructor(parts: HostParts, slots: ReadonlyMap<string, Slot>, changed: (extensionId: string) => void) {
     this.parts = parts;
     this.slots = slots;
     this.changed = changed;
+  }
+
+  get stopped(): boolean {
+    return this.#end.signal.aborted;
+  }
+
+  /** From now on nothing is started, and nothing waits to be started again. */
+  end(): void {
+    this.#end.abort();
   }
 
   stateOf(slot: Slot): ExtensionState {
@@ -141,7 +150,8 @@ export class Lifecycle {
     if (why !== undefined) throw unavailable(slot.id, why);
     await this.#activateDependencies(slot);
     const wait = slot.notBefore - this.parts.clock.now();
-    if (wait > 0) await this.parts.clock.sleep(wait);
+    if (wait > 0) await this.parts.clock.sleep(wait, this.#end.signal).catch(recorded); // only the end of Pith ends the wait
+    if (this.stopped) throw unavailable(slot.id, 'Pith is stopping');
     let generation: Generation;
     try {
       generation = await (await construct(this.parts, slot.declaration, ++slot.generations)).initialize();

@@ -8,7 +8,7 @@ const LIMIT_MS = 8000;
 
 /** Stops every extension after its dependents, side by side where they do not depend on each other. Never rejects. */
 export async function stopAll(lifecycle: Lifecycle, discovery: Discovery): Promise<void> {
-  lifecycle.stopped = true;
+  lifecycle.end();
   const { slots, parts } = lifecycle;
   const stopping = new Map<string, Promise<void>>();
   const stop = (slot: Slot): Promise<void> => {
