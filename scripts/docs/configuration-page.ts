@@ -50,7 +50,7 @@ ${keyTable(
   new Map(),
 )}
 
-Further keys below \`extensions.<id>\` are the extension's own: they override the \`config\` of its manifest, and the extension checks them. An example is \`new_skills\` of \`core_tools\`: \`ask\` (default) makes an agent wait for a person before it writes a new skill, \`auto\` lets it. Approvals cannot be given yet, so with \`ask\` it shows the file instead.
+Further keys below \`extensions.<id>\` are the extension's own: they override the \`config\` of its manifest, and the extension checks them. An example is \`new_skills\` of \`core_tools\`: \`ask\` (default) makes an agent wait for a person before it writes a new skill, \`auto\` lets it. See [Approvals](approvals.md).
 
 \`\`\`yaml
 models:
