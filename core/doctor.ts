@@ -43,7 +43,8 @@ export async function examine({ host, agents, router, findings, deliveries, comm
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
   );
   const skills = await examineSkills(host);
-  const notes = [...findings(), ...(deliveries?.() ?? []), ...skills.notes, ...(await clashes(host, commands?.()))];
+  const ofHost = [...(await clashes(host, commands?.())), ...(await host.sandboxNotes())];
+  const notes = [...findings(), ...(deliveries?.() ?? []), ...skills.notes, ...ofHost];
   const failed =
     extensions.some(({ state, phase }) => state === 'failed' || state === 'blocked' || phase === 'reload') || // an edit failed, the version before it runs
     checked.some(({ state, notes: found }) => state === 'failed' || found.some(({ severity }) => severity === 'error')) ||

@@ -28,6 +28,7 @@ import { createHostParts, type HostShell } from './host-shell.ts';
 import { recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
 import { activeRemotes, contextSources, modelProvider, runningRemotes } from './calls/provider-port.ts';
 import { createEventHandlers, type EventHandlers } from './events/event-handlers.ts';
+import { sandboxNotes } from './process/sandbox-notes.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
 import { reloadByHand } from './reload/replace.ts';
@@ -79,6 +80,11 @@ export class ExtensionHost implements ExtensionsPort {
 
   /** `value` with the declared secrets replaced by their names; itself where there is nothing to hide. */
   readonly withoutSecrets = <T>(value: T): T => this.#shell.parts.secrets.redactJson(value);
+
+  /** On processes that run without the sandbox that the settings want. */
+  async sandboxNotes(): Promise<readonly Diagnostic[]> {
+    return sandboxNotes((await this.#shell.parts.options.sandboxing?.()) ?? null, this.list());
+  }
 
   ids(): readonly string[] {
     return [...this.#lifecycle.slots.keys()].sort();

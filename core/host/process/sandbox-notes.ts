@@ -1,0 +1,14 @@
+import type { Diagnostic } from '../../contract/index.ts';
+import type { ExtensionStatus } from '../host-options.ts';
+import type { Sandboxing } from './sandboxing.ts';
+
+/** One note for all extensions that run in processes without a sandbox, though the settings want one. */
+export function sandboxNotes(
+  sandboxing: Sandboxing | null,
+  extensions: readonly Pick<ExtensionStatus, 'id' | 'tier' | 'state'>[],
+): readonly Diagnostic[] {
+  const open = extensions.filter(({ tier, state }) => tier === 'process' && state !== 'disabled').map(({ id }) => `'${id}'`);
+  if (sandboxing === null || sandboxing.available || open.length === 0) return [];
+  const message = `extensions in processes of their own (${open.join(', ')}) see files and network as you do, whatever their manifests ask for: ${sandboxing.why}`;
+  return [{ severity: 'info', code: 'sandbox_unavailable', message, cure: sandboxing.cure }];
+}
