@@ -28,7 +28,7 @@ import { createHostParts, type HostShell } from './host-shell.ts';
 import { recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
 import { activeRemotes, contextSources, modelProvider, runningRemotes } from './calls/provider-port.ts';
 import { createEventHandlers, type EventHandlers } from './events/event-handlers.ts';
-import { sandboxNotes } from './process/sandbox-notes.ts';
+import { notesOnSandbox } from './process/sandbox-notes.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
 import { reloadByHand } from './reload/replace.ts';
@@ -82,9 +82,7 @@ export class ExtensionHost implements ExtensionsPort {
   readonly withoutSecrets = <T>(value: T): T => this.#shell.parts.secrets.redactJson(value);
 
   /** On processes that run without the sandbox that the settings want. */
-  async sandboxNotes(): Promise<readonly Diagnostic[]> {
-    return sandboxNotes((await this.#shell.parts.options.sandboxing?.()) ?? null, this.list());
-  }
+  readonly sandboxNotes = (): Promise<readonly Diagnostic[]> => notesOnSandbox(this.#shell.parts.options, this.list());
 
   ids(): readonly string[] {
     return [...this.#lifecycle.slots.keys()].sort();

@@ -1,6 +1,11 @@
 import type { Diagnostic } from '../../contract/index.ts';
-import type { ExtensionStatus } from '../host-options.ts';
+import type { ExtensionStatus, HostOptions } from '../host-options.ts';
 import type { Sandboxing } from './sandboxing.ts';
+
+/** What `pith doctor` says of processes that run without the sandbox that the settings want. */
+export async function notesOnSandbox({ sandboxing }: HostOptions, extensions: readonly ExtensionStatus[]): Promise<readonly Diagnostic[]> {
+  return sandboxNotes((await sandboxing?.()) ?? null, extensions);
+}
 
 /** One note for all extensions that run in processes without a sandbox, though the settings want one. */
 export function sandboxNotes(

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
 import { allProcesses, processEntry } from '../../../core/host/process/process-table.ts';
 import { runs, until } from '../../core/host/process/hosts.ts';
-import { faultyExtension, type FaultPhase } from './faulty-extension.ts';
+import { FAULTS, faultyExtension, type FaultPhase } from './faulty-extension.ts';
 
 /** One place of the matrix: what fails, and when. */
 export interface Cell {
@@ -23,7 +23,7 @@ const CALLED: Readonly<Record<FaultPhase, readonly string[]>> = {
   start: ['start'],
   getContext: ['getContext', 'call'],
   'tool call': ['tool call', 'call'],
-  background: ['background'],
+  background: ['background', 'stop'],
   stop: ['stop'],
   reload: ['reload', 'import'],
 };
@@ -63,8 +63,12 @@ async function happen(
   const call = (): Promise<unknown> => kernel.ask('call', { extension: 'faulty', tool: 'faulty_tool' });
   switch (phase) {
     case 'start':
-    case 'background':
       return void (await kernel.ask('services'));
+    case 'background':
+      await kernel.ask('services');
+      // A service may take for ever; that it does not heed its signal shows when it is stopped.
+      if (code === FAULTS['hang']?.['hang']) await kernel.ask('reload', { extension: 'faulty' });
+      return;
     case 'getContext':
       return void expect(await kernel.ask('turn')).toEqual({ reason: 'done', text: 'an answer' });
     case 'stop':
