@@ -30,7 +30,7 @@ async function world(script: readonly ScriptedStep[] = [], uses: readonly string
     agent('boss', uses, ['clerk']),
     agent('clerk', ['kv'], []),
     agent('other', ['scheduler'], []),
-    ['pith.yaml', 'default_agent: boss\n'],
+    ['pith.yaml', 'default_agent: boss\napprovals: { tools: [kv/kv_delete] }\n'],
   ]) as Record<string, string>;
   const pith = await testKernel({ model, clock, files });
   onTestFinished(() => pith.stop());
@@ -128,6 +128,22 @@ describe('schedules', () => {
     model.add({ text: 'done' });
     await until(clock, () => notices.length > 0);
     expect(model.requests[2]?.tools.map(({ name }) => name)).toEqual(['list_schedules', 'cancel_schedule', 'kv_get', 'kv_list']);
+  });
+
+  it('K50 K95 a run that waits for a person says so, and goes on when the answer is there', async () => {
+    const { pith, model, clock, notices, call } = await world();
+    await call('schedule_once', { message: 'x', in: '1m', agent_id: 'clerk' });
+    await pith.kernel.start();
+    model.add({ calls: [{ name: 'kv_delete', input: { key: 'k' } }] });
+    await until(clock, () => notices.length > 0);
+    expect(notices).toMatchObject([{ text: expect.stringContaining('waits for an answer') }]);
+    const [question] = pith.kernel.approvals.list();
+    expect(question).toMatchObject({ tool: 'kv/kv_delete', path: [{ agentId: 'clerk' }] });
+    model.add({ text: 'Gone.' });
+    await pith.kernel.approvals.answer(String(question?.id), { answer: 'once', by: 'ada' });
+    await until(clock, () => notices.length > 1);
+    expect(notices[1]).toMatchObject({ text: expect.stringMatching(/^clerk .*: Gone\.$/) });
+    expect(await listed(pith)).toEqual([]);
   });
 
   it('K95 a run that fails says so, and is over', async () => {
