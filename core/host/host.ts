@@ -161,10 +161,8 @@ export class ExtensionHost implements ExtensionsPort {
 
   /** What keeps declarations from running, then what went wrong while they ran, oldest first. */
   failures(): readonly Failure[] {
-    return [
-      ...[...this.discovery.failures.values()].filter(({ extensionId }) => this.#lifecycle.slots.has(extensionId)),
-      ...this.#shell.parts.failures.all(),
-    ];
+    const declared = [...this.discovery.failures.values()].filter(({ extensionId }) => this.#lifecycle.slots.has(extensionId));
+    return [...declared, ...this.#shell.parts.failures.all()];
   }
 
   /** What manifests declare, of extensions that can run. */
@@ -246,8 +244,7 @@ export class ExtensionHost implements ExtensionsPort {
   #slot(extensionId: string): Slot {
     const slot = this.#lifecycle.slots.get(extensionId);
     if (slot) return slot;
-    throw new PithError('not_found', `no extension '${extensionId}': nothing declares it${didYouMean(extensionId, this.ids())}`, {
-      cure: 'see: pith extensions list',
-    });
+    const message = `no extension '${extensionId}': nothing declares it${didYouMean(extensionId, this.ids())}`;
+    throw new PithError('not_found', message, { cure: 'see: pith extensions list' });
   }
 }

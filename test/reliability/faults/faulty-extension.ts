@@ -5,9 +5,9 @@ export const FAULTS: Readonly<Record<string, Readonly<Record<string, string>>>> 
   hang: { hang: `if (PHASE === 'construct') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); return new Promise(() => {})` },
   'while(true)': { 'while(true)': `for (;;);` },
   'process.exit': { 'process.exit': `process.exit(3)` },
-  'throw in a timer': { 'throw in a timer': `setTimeout(() => { throw new Error('boom'); }, 5)` },
-  'unhandled rejection': { 'unhandled rejection': `void Promise.reject(new Error('boom'))` },
-  "emitter 'error'": { "emitter 'error'": `setImmediate(() => new EventEmitter().emit('error', new Error('boom')))` },
+  'throw in a timer': { 'throw in a timer': `setTimeout(() => { throw new Error('boom'); }, 5); return SHORTLY` },
+  'unhandled rejection': { 'unhandled rejection': `void Promise.reject(new Error('boom')); return SHORTLY` },
+  "emitter 'error'": { "emitter 'error'": `setImmediate(() => new EventEmitter().emit('error', new Error('boom'))); return SHORTLY` },
   heap: {
     'heap: objects': `for (;;) kept.push({ at: kept.length })`,
     'heap: strings': `for (;;) kept.push(('x' + kept.length).repeat(100).toUpperCase())`,
@@ -50,9 +50,12 @@ export function faultyExtension({ phase, code, mark }: FaultyExtension): { reado
   ];
   return {
     'manifest.yaml': `id: faulty\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [${provides.join(', ')}]\n`,
-    'main.ts': SOURCE.replace('FAULT', () => code.replace('MARK', mark)).replace('WHERE', phase),
+    'main.ts': SOURCE.replace('FAULT', () => code.replace('MARK', mark).replace('SHORTLY', SHORTLY)).replace('WHERE', phase),
   };
 }
+
+/** A phase that lasts until what it began has gone wrong. */
+const SHORTLY = 'new Promise((resolve) => setTimeout(resolve, 50))';
 
 const SOURCE = `
 import { execFileSync } from 'node:child_process';
