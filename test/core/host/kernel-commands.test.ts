@@ -44,6 +44,7 @@ describe("the kernel's commands", () => {
     const paths = await commandsSeen({});
     expect(paths).toContain('extensions list');
     expect(paths).not.toContain('extensions reload');
+    for (const answering of ['approvals approve', 'approvals reject', 'approvals wait']) expect(paths).not.toContain(answering); // K50
   });
 
   it('K62 an extension that is granted finds them all', async () => {

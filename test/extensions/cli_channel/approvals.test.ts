@@ -114,6 +114,7 @@ describe('a tool asks the person at the terminal', () => {
     user.type(`/approvals approve ${open!.id}\n`);
     await user.sees('approved once by local');
     await user.sees('It flies.');
+    expect(pith.kernel.approvals.get(open!.id)).toMatchObject({ answer: 'once', by: 'local' });
     user.end();
     await user.done;
   });
@@ -150,5 +151,14 @@ describe('a tool asks the person at the terminal', () => {
     });
     expect(lines.at(-1)).toMatchObject({ type: 'turn-end', reason: 'awaiting_approval' });
     expect(json.code).toBe(1);
+  });
+
+  it('K50 a misspelt entry of approvals.tools is found before it asks nobody anything', async () => {
+    await using pith = await testKernel({
+      files: { ...FILES, 'pith.yaml': 'approvals: { tools: [riskt/launch, "*", risky] }\n' },
+      shipped: false,
+    });
+    const found = pith.kernel.findings().filter(({ code }) => code === 'name_unknown');
+    expect(found.map(({ message }) => message)).toEqual([expect.stringMatching(/approvals\.tools: there is no extension 'riskt'.*risky/u)]);
   });
 });
