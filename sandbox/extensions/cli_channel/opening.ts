@@ -17,6 +17,8 @@ export interface Opening {
 }
 
 const SHOWN = 6;
+/** Threads in which agents work for each other or on tasks: nobody's conversation. */
+const AMONG_AGENTS = /\/|^task-/u;
 const THREAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
 
 /** Who talks with whom where: from the options, the thread's own agent, the default agent. */
@@ -71,8 +73,8 @@ export async function readThread(
 }
 
 async function latestThread(commands: readonly Command[], signal: AbortSignal): Promise<string> {
-  const [latest] = list(await query(commands, ['threads', 'list', '--limit', '1'], signal));
-  const id = latest === undefined ? undefined : text(fields(latest)['id']);
+  const threads = list(await query(commands, ['threads', 'list', '--limit', '100'], signal));
+  const id = threads.map((thread) => text(fields(thread)['id'])).find((each) => each !== undefined && !AMONG_AGENTS.test(each));
   if (id === undefined)
     throw new PithError('thread_unknown', 'nothing to resume: there is no conversation yet', { cure: 'begin one with pith chat' });
   return id;

@@ -4,15 +4,18 @@ import type { TaskEvent } from './transitions.ts';
 
 /** Moves on what waited for tasks that have ended, until nothing more moves. Any number of processes may do so at once. */
 export async function releaseWaiting(store: TaskStore): Promise<void> {
-  for (let waiting = store.released(); waiting.length > 0; waiting = store.released()) {
-    await store.write((tasks) => {
+  let moved = true;
+  for (let waiting = store.released(); moved && waiting.length > 0; waiting = store.released()) {
+    moved = await store.write((tasks) => {
+      let some = false;
       for (const { id } of waiting) {
         const task = tasks.load(id);
         const event = task && eventFor(store, task);
-        if (!event) continue;
-        tasks.change(id, event);
+        if (!event || !tasks.change(id, event)) continue;
+        some = true;
         if (event.type === 'subtasks_ended') tasks.told(event.endedSubtasks.map((each) => each.id));
       }
+      return some;
     });
   }
 }

@@ -37,7 +37,7 @@ const RELEASED = `SELECT task FROM task_engine__tasks AS waiting WHERE
   state = 'blocked' AND (NOT EXISTS (${AWAITED} AND other.state <> 'done') OR EXISTS (${AWAITED} AND other.state IN ('failed', 'cancelled')))
   OR state = 'waiting_subtasks' AND NOT EXISTS (
     SELECT 1 FROM task_engine__tasks AS other WHERE other.parent = waiting.id AND other.state NOT IN ('done', 'failed', 'cancelled'))
-  OR state NOT IN ('done', 'failed', 'cancelled') AND EXISTS (
+  OR state IN ('pending', 'blocked', 'running', 'waiting_subtasks', 'human_review', 'retry_scheduled') AND parent IS NOT NULL AND EXISTS (
     SELECT 1 FROM task_engine__tasks AS other WHERE other.id = waiting.parent AND other.state IN ('failed', 'cancelled'))
   ORDER BY seq`;
 

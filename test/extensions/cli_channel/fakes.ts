@@ -83,7 +83,12 @@ export function kernelCommands(model = 'test/model'): readonly Command[] {
       ...answer('model', null, [{ name: 'ref', description: 'Which' }]),
       run: async (input, io) => io.json({ ref: String(input.arguments['ref'] ?? model), why: 'because' }),
     },
-    answer('threads list', [{ id: 'old-1' }], [], [{ name: 'limit', type: 'number', description: 'How many' }]),
+    answer(
+      'threads list',
+      [{ id: 'task-abcdefghij' }, { id: 'old-1/call' }, { id: 'old-1' }],
+      [],
+      [{ name: 'limit', type: 'number', description: 'How many' }],
+    ),
     {
       ...answer('threads show', null, id, [{ name: 'last', type: 'number', description: 'How many' }]),
       run: async (input, io) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lastUser, stepOf, taskKernel } from './task-kernel.ts';
+import { lastUser, PATIENTLY, stepOf, taskKernel } from './task-kernel.ts';
 
 const text = (value: string) => ({ text: value });
 const call = (name: string, input: Record<string, unknown>) => ({ calls: [{ name, input: input as never }] });
@@ -16,7 +16,7 @@ describe('the task engine', () => {
     expect(kernel.requests[0]!.system).toContain(`You work on task ${String(id)}.`);
     expect(lastUser(kernel.requests[0]!)).toBe('count the stars');
     expect(kernel.test.kernel.threads.load(`task-${String(id)}`)?.thread.agentId).toBe('worker');
-    await expect.poll(() => kernel.states()).toEqual(['pending', 'running', 'done'].map((state) => `${String(id)} ${state}`));
+    await expect.poll(() => kernel.states(), PATIENTLY).toEqual(['pending', 'running', 'done'].map((state) => `${String(id)} ${state}`));
   });
 
   it('K90: complete_task gives the result; a worker may complete only its own task', async () => {
@@ -52,11 +52,11 @@ describe('the task engine', () => {
     ] as const)
       ids.push(String((await kernel.tool('submit_task', { goal, priority, agent_id: 'worker' }))['task_id']));
     await kernel.test.kernel.start();
-    await expect.poll(async () => (await kernel.clock.advance(100), gates.length)).toBe(2);
+    await expect.poll(async () => (await kernel.clock.advance(100), gates.length), PATIENTLY).toBe(2);
     await kernel.clock.advance(1_000);
     expect(running).toEqual(['high', 'middle']);
     gates.shift()!();
-    await expect.poll(async () => (await kernel.clock.advance(100), running.length)).toBe(3);
+    await expect.poll(async () => (await kernel.clock.advance(100), running.length), PATIENTLY).toBe(3);
     for (const open of gates.splice(0)) open();
     for (const id of ids) await kernel.until(id, 'done');
     expect(most).toBe(2);

@@ -13,6 +13,9 @@ import { expect } from 'vitest';
 
 const { signal } = new AbortController();
 
+/** For `expect.poll`: the machine may be busy. */
+export const PATIENTLY = { timeout: 15_000 };
+
 export type Row = { readonly [key: string]: JsonValue };
 
 const agent = (id: string, more: string) => `id: ${id}\nversion: 1.0.0\nagent:\n  description: Does the ${id}'s work.\n${more}`;
