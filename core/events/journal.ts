@@ -35,7 +35,7 @@ interface Waiting {
   readonly handlers: readonly string[];
   readonly key: string | null;
   readonly due: number;
-  readonly row: readonly unknown[];
+  readonly row: readonly [topic: string, key: string | null, payload: string, correlation: string | null, at: number];
   readonly resolve: (id: string) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -80,7 +80,7 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
 
   function take(): readonly Waiting[] {
     let length = 0;
-    const end = waiting.findIndex(({ row }, index) => index >= MAX_BATCH || (length += (row[2] as string).length) > MAX_BATCH_LENGTH);
+    const end = waiting.findIndex(({ row }, index) => index >= MAX_BATCH || (length += row[2].length) > MAX_BATCH_LENGTH);
     if (end > 0) return waiting.splice(0, end);
     const all = waiting;
     waiting = [];
@@ -128,10 +128,21 @@ function nextId(store: Store): number {
 }
 
 function insert(statement: Statement, first: number, events: readonly Omit<Waiting, 'resolve' | 'reject'>[]): void {
+  if (events.length <= FEW) return insertFew(statement, first, events);
   const deliveries = events.flatMap(({ handlers, key, due }, index) => handlers.map((handler) => [handler, index, key, due]));
   statement(INSERT_EVENTS, first, JSON.stringify(events.map(({ row }) => row)));
   if (deliveries.length > 0) statement(INSERT_DELIVERIES, first, JSON.stringify(deliveries));
 }
+
+/** Reading a list as JSON pays only when it is long. */
+function insertFew(statement: Statement, first: number, events: readonly Omit<Waiting, 'resolve' | 'reject'>[]): void {
+  events.forEach(({ row, handlers, key, due }, index) => {
+    statement('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)', first + index, ...row);
+    for (const handler of handlers) statement('INSERT INTO deliveries VALUES (?, ?, ?, ?, 0, NULL)', handler, first + index, key, due);
+  });
+}
+
+const FEW = 3;
 
 function tooMany(file: string): PithError {
   return new PithError('database_failed', `database ${file}: ${MAX_WAITING} events are waiting to be written`, {

@@ -1,5 +1,6 @@
 /** `npm run bench [-- --quick] [name…]`: every figure beside its floor, measured in the same run. */
 import os from 'node:os';
+import { durableEvents } from './events.ts';
 import { codeIndexing } from './kernel-boot.ts';
 import { loop } from './loop.ts';
 import type { Bench } from './measure.ts';
@@ -16,6 +17,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   watching,
   kernel: codeIndexing,
   loop,
+  events: durableEvents,
   streaming,
   process: processTier,
 };
@@ -35,6 +37,5 @@ async function runAll(chosen: readonly string[]): Promise<void> {
   process.stdout.write(`Node ${process.versions.node}, ${os.cpus().length} cores, medians of ${effort.runs} or more interleaved runs\n\n`);
   process.stdout.write(heading());
   for (const name of chosen) process.stdout.write(linesOf(await BENCHES[name]!(effort)));
-  process.stdout.write('\nNot measured yet, because they come with the next issue: durable events.\n');
   process.exit(0);
 }

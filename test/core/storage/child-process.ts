@@ -1,13 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { onTestFinished } from 'vitest';
 
-/** Bundles a program of this folder into `folder` and returns the file that `node` can run. */
+/** Bundles a program, named as this folder reaches it, into `folder` and returns the file that `node` can run. */
 export async function bundleProgram(name: string, folder: string): Promise<string> {
   const here = fileURLToPath(new URL('.', import.meta.url));
-  const outfile = join(folder, `${name}.mjs`);
+  const outfile = join(folder, `${basename(name)}.mjs`);
   await build({
     entryPoints: [join(here, `${name}.ts`)],
     bundle: true,
