@@ -79,6 +79,7 @@ export function createEventServices({ store, journal, clock, host, events }: Eve
           schedules.refresh();
         }),
       );
+      triedAt = clock.now(); // who opens a channel now is greeted first
       deliveries.start();
       schedules.refresh();
     },

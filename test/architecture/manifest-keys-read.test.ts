@@ -4,7 +4,6 @@ import { filesBelow, read, withoutComments } from './repository.ts';
 
 /** Keys that are checked and shown, and that nothing acts on yet. A key leaves this list with its first reader. */
 const WAITING: ReadonlyMap<string, string> = new Map([
-  ['schedules[].cron', 'read when schedules are planned'],
   ['isolation', 'asked for here and granted in the settings; acted on with processes of their own'],
   ['setup_instructions', 'printed by the set-up command when that comes'],
 ]);
