@@ -26,7 +26,13 @@ export interface ExtensionConfig {
 /** What manifest and settings together say about an extension. Of a broken manifest only the settings count. */
 export function configOf(declaration: Declaration, settings: Settings): ExtensionConfig {
   const { id, manifest } = declaration;
-  const { enabled = manifest?.enabled ?? true, isolation = null, memory_mb: memoryMb = null, ...own } = settings.extensions[id] ?? {};
+  const {
+    enabled = manifest?.enabled ?? true,
+    isolation = null,
+    memory_mb: memoryMb = null,
+    secrets: granted = [],
+    ...own
+  } = settings.extensions[id] ?? {};
   const claimsSkills = manifest?.provides.includes('skill') ?? false;
   const offered = providersOf(manifest, settings);
   const claimed = { ...(claimsSkills ? settings.skills : {}), ...(offered.length === 0 ? {} : { providers: Object.fromEntries(offered) }) };
@@ -36,7 +42,7 @@ export function configOf(declaration: Declaration, settings: Settings): Extensio
     enabled,
     isolation,
     memoryMb,
-    secrets: [...new Set([...(manifest?.secrets ?? []), ...offered.flatMap(([, { api_key_env: name }]) => name ?? [])])],
+    secrets: [...new Set([...(manifest?.secrets ?? []), ...granted, ...offered.flatMap(([, { api_key_env: name }]) => name ?? [])])],
     where(dotted) {
       if (dotted.startsWith('providers.') && isSet(settings, dotted)) return settingName(settings, dotted);
       const sections = claimsSkills ? ['skills', `extensions.${id}`] : [`extensions.${id}`];

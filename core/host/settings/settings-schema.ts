@@ -73,6 +73,10 @@ export const settingsSchema = once(() => {
         z.string(),
         z.looseObject({
           enabled: z.boolean().optional().describe('false switches the extension or agent off.'),
+          secrets: z
+            .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a secret, not its value'))
+            .optional()
+            .describe('Names of more secrets that the extension may ask for.'),
           isolation: z
             .enum(['in_process', 'process'])
             .optional()

@@ -1,0 +1,41 @@
+import { z } from 'pith';
+
+const common = {
+  enabled: z.boolean().default(true),
+  /** Names of tools as the server has them; `allow` absent: all. */
+  tools: z.strictObject({ allow: z.array(z.string()).optional(), deny: z.array(z.string()).default([]) }).default({ deny: [] }),
+  /** Whether a person is asked: `always`, or not for tools that the server calls read-only. */
+  approvals: z.enum(['always', 'never-for-read-only']).default('never-for-read-only'),
+  /** Seconds until a call is cut. */
+  timeout: z.number().positive().max(3600).default(60),
+};
+
+const local = z.strictObject({
+  ...common,
+  command: z.string().min(1),
+  args: z.array(z.string()).default([]),
+  env: z.record(z.string(), z.string()).default({}),
+  cwd: z.string().optional(),
+});
+
+const remote = z.strictObject({
+  ...common,
+  url: z.url({ protocol: /^https?$/ }),
+  headers: z.record(z.string(), z.string()).default({}),
+});
+
+const server = z.unknown().transform((given, context): z.infer<typeof local> | z.infer<typeof remote> => {
+  const parsed = (typeof given === 'object' && given !== null && 'url' in given ? remote : local).safeParse(given);
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues) context.addIssue({ code: 'custom', path: issue.path, message: issue.message });
+  return z.NEVER;
+});
+
+export const config = z.strictObject({
+  servers: z
+    .record(z.string().regex(/^[a-z][a-z0-9_-]{0,23}$/, 'must be a short name of small letters, digits, _ and -'), server)
+    .default({}),
+});
+
+export type Config = z.infer<typeof config>;
+export type ServerConfig = Config['servers'][string];

@@ -1,0 +1,70 @@
+import type { CallToolResult, Tool as ServerTool } from '@modelcontextprotocol/client';
+import { defineTool, toolError, toolResult, z, type JsonValue, type Tool } from 'pith';
+import type { Connection } from './connection.ts';
+
+const LONGEST_DESCRIPTION = 2000;
+const LARGEST_SCHEMA = 32_768;
+const LONGEST_TEXT = 100_000;
+
+/** The tools of a connected server that the settings let through. What cannot be offered is left out. */
+export function toolsOf(connection: Connection): readonly Tool[] {
+  const { allow, deny } = connection.config.tools;
+  const names = new Set<string>();
+  return connection.tools.flatMap((tool) => {
+    if ((allow !== undefined && !allow.includes(tool.name)) || deny.includes(tool.name)) return [];
+    const name = modelName(connection.name, tool.name);
+    if (names.has(name) || JSON.stringify(tool.inputSchema).length > LARGEST_SCHEMA) return [];
+    names.add(name);
+    return [offered(connection, tool, name)];
+  });
+}
+
+/** `<server>_<tool>` of letters, digits, `_` and `-`, at most 64. */
+export function modelName(server: string, tool: string): string {
+  return `${server}_${tool.replace(/[^a-zA-Z0-9_-]/gu, '_')}`.slice(0, 64);
+}
+
+function offered(connection: Connection, { name: own, description = '', inputSchema, annotations = {} }: ServerTool, name: string): Tool {
+  const { readOnlyHint = false, idempotentHint = false } = annotations;
+  const timeoutMs = connection.config.timeout * 1000;
+  return defineTool({
+    name,
+    description: plain(`${description} (from the MCP server '${connection.name}')`, LONGEST_DESCRIPTION),
+    input: z.looseObject({}),
+    inputSchema: inputSchema as Readonly<Record<string, unknown>>,
+    effect: readOnlyHint ? 'read' : idempotentHint ? 'idempotent' : 'write',
+    needsApproval: !(readOnlyHint && connection.config.approvals === 'never-for-read-only'),
+    timeoutMs: timeoutMs + 1000,
+    async execute(input, { signal }) {
+      const result = await connection.client.callTool({ name: own, arguments: input }, { signal, timeout: timeoutMs });
+      return resultOf(result as CallToolResult);
+    },
+  });
+}
+
+function resultOf({ content = [], structuredContent, isError }: CallToolResult) {
+  const parts = content.map(partOf);
+  const text = plain(parts.join('\n'), LONGEST_TEXT);
+  if (isError) return toolError('mcp_error', text === '' ? 'the server gave no reason' : text);
+  if (structuredContent !== undefined && JSON.stringify(structuredContent).length <= LONGEST_TEXT)
+    return toolResult(structuredContent as JsonValue);
+  return text;
+}
+
+/** What a model can read of it; of pictures and sound only what they are. */
+function partOf(part: CallToolResult['content'][number]): string {
+  if (part.type === 'text') return part.text;
+  if (part.type === 'resource')
+    return 'text' in part.resource ? String(part.resource.text) : `[${part.resource.uri}: ${part.resource.mimeType ?? 'bytes'}]`;
+  if (part.type === 'resource_link') return `[${part.name}: ${part.uri}]`;
+  if (part.type === 'image' || part.type === 'audio')
+    return `[${part.type}: ${part.mimeType}, ${Math.ceil((part.data.length * 3) / 4)} bytes]`;
+  return '[something that cannot be shown]';
+}
+
+/** Without what could steer a terminal, and cut. */
+function plain(text: string, longest: number): string {
+  // oxlint-disable-next-line no-control-regex
+  const clean = text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/gu, '');
+  return clean.length > longest ? `${clean.slice(0, longest)}… [${clean.length - longest} characters more]` : clean;
+}

@@ -1,0 +1,57 @@
+import type { ExtensionContext, Tool } from 'pith';
+import type { Config } from './config.ts';
+import { Connection } from './connection.ts';
+import { toolsOf } from './server-tools.ts';
+
+/** How long the first question for tools waits for servers that start. */
+const FIRST_MS = 5000;
+
+/** All servers of the settings. They are connected when something first needs them. */
+export class Servers {
+  readonly #context: ExtensionContext<Config>;
+  #connections: readonly Connection[] | null = null;
+
+  constructor(context: ExtensionContext<Config>) {
+    this.#context = context;
+  }
+
+  /** Connects them; each has ended its first attempt, or had five seconds for it, when this resolves. */
+  async connected(): Promise<readonly Connection[]> {
+    const connections = (this.#connections ??= this.#connect());
+    const { clock } = this.#context;
+    let cancel: (() => void) | undefined;
+    const enough = new Promise<void>((resolve) => (cancel = clock.after(FIRST_MS, resolve)));
+    await Promise.race([Promise.all(connections.map(({ first }) => first)), enough]).finally(() => cancel?.());
+    return connections;
+  }
+
+  /** Of every server that is or was connected. */
+  async tools(): Promise<readonly Tool[]> {
+    const names = new Set<string>();
+    return (await this.connected()).flatMap(toolsOf).filter(({ name }) => !names.has(name) && names.add(name));
+  }
+
+  /** Servers that are named but switched off. */
+  get off(): readonly string[] {
+    return Object.entries(this.#context.config.servers).flatMap(([name, { enabled }]) => (enabled ? [] : [name]));
+  }
+
+  async keep(signal: AbortSignal): Promise<void> {
+    if (Object.values(this.#context.config.servers).every(({ enabled }) => !enabled)) return;
+    await this.connected();
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  #connect(): readonly Connection[] {
+    const { config, events, id, own } = this.#context;
+    const controller = new AbortController();
+    own(() => controller.abort());
+    const changed = (): void => void events.publish('tools.changed', { extensionId: id });
+    return Object.entries(config.servers)
+      .filter(([, { enabled }]) => enabled)
+      .map(([name, server]) => new Connection(name, server, this.#context as unknown as ExtensionContext, controller.signal, changed));
+  }
+}
