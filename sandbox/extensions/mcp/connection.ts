@@ -57,6 +57,7 @@ export class Connection {
   async #connected(signal: AbortSignal, tried: () => void, well: () => void): Promise<void> {
     const { Client } = await import('@modelcontextprotocol/client');
     const client = new Client({ name: 'pith', version: '1.0.0' }, { listChanged: { tools: { onChanged: () => void this.#list(client) } } });
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the package has no other way
     const ended = new Promise<void>((resolve) => (client.onclose = () => resolve()));
     const close = (): void => void client.close().catch(() => undefined); // it is gone either way
     try {
