@@ -125,7 +125,10 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): string[] {
     const project = path.dirname(spec.sandbox);
     const state = path.dirname(spec.dataDirectory);
     const visible = [
-      ...[spec.directory, spec.packageRoot, path.dirname(spec.entry), path.join(state, '.cache', 'bundles')],
+      spec.directory,
+      spec.packageRoot,
+      path.dirname(spec.entry),
+      path.join(state, '.cache', 'bundles'),
       ...packagesAbove(spec.packageRoot),
     ];
     const ownData = path.join(spec.packageRoot, 'sandbox', 'data');

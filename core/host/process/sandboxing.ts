@@ -76,7 +76,8 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     ...mounts.flatMap(({ args }) => args),
     ...covered.flatMap((at) => ['--remount-ro', at]),
     ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
-    ...['--chdir', dataDirectory],
+    '--chdir',
+    dataDirectory,
     ...command(argv),
   ];
 }
@@ -150,13 +151,24 @@ function system(): readonly string[] {
   return [
     ...PROGRAMS.flatMap(sameAsHere),
     ...CONFIGURATION.map((name) => `/etc/${name}`).flatMap((file) => ['--ro-bind-try', file, file]),
-    ...['--ro-bind', process.execPath, process.execPath],
-    ...['--proc', '/proc', '--dev', '/dev'],
-    ...['--size', `${TEMPORARY_BYTES}`, '--tmpfs', '/dev/shm', '--size', `${TEMPORARY_BYTES}`, '--tmpfs', '/tmp'],
+    ...bound(process.execPath),
+    ...DEVICES,
+    ...temporary('/dev/shm'),
+    ...temporary('/tmp'),
   ];
+}
+
+const DEVICES = ['--proc', '/proc', '--dev', '/dev'];
+
+function bound(file: string): readonly string[] {
+  return ['--ro-bind', file, file];
+}
+
+function temporary(folder: string): readonly string[] {
+  return ['--size', `${TEMPORARY_BYTES}`, '--tmpfs', folder];
 }
 
 function sameAsHere(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
-  return lstatSync(folder).isSymbolicLink() ? ['--symlink', readlinkSync(folder), folder] : ['--ro-bind', folder, folder];
+  return lstatSync(folder).isSymbolicLink() ? ['--symlink', readlinkSync(folder), folder] : bound(folder);
 }
