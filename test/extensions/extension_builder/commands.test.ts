@@ -1,0 +1,49 @@
+import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { captureCommand, type CapturedCommand } from 'pith';
+import { testKernel } from 'pith/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import commands from '../../../sandbox/extensions/extension_builder/commands.ts';
+import { KINDS } from '../../../sandbox/extensions/extension_builder/templates.ts';
+
+let sandbox: string;
+beforeEach(async () => void (sandbox = await realpath(await mkdtemp(join(tmpdir(), 'pith-new-')))));
+afterEach(() => rm(sandbox, { recursive: true, force: true }));
+
+const run = (path: string, id: string, options = {}): Promise<CapturedCommand> =>
+  captureCommand({ getCommands: () => commands({ sandbox }) }, path, { arguments: { id }, options }, new AbortController().signal);
+
+describe('new from templates', () => {
+  it('K74 an extension of each kind, an agent and a skill load as they are made', async () => {
+    for (const kind of KINDS) expect((await run('extensions new', `my_${kind}_one`, { kind })).exitCode).toBe(0);
+    await run('agents new', 'travel_agent');
+    await run('skills new', 'release-notes');
+    expect((await readdir(join(sandbox, 'extensions'))).sort()).toEqual(KINDS.map((kind) => `my_${kind}_one`).sort());
+    expect(await readFile(join(sandbox, 'skills/release-notes/SKILL.md'), 'utf8')).toMatch(
+      /^---\nname: release-notes\n[\s\S]*# Release notes/,
+    );
+    await using test = await testKernel({ sandbox, env: { PITH_MODEL: 'offline/librarian' } });
+    const { extensions, agents } = await test.kernel.doctor();
+    expect([...extensions, ...agents].filter(({ state }) => state !== 'active')).toEqual([]);
+    expect(agents.map(({ id }) => id)).toContain('travel_agent');
+    expect(await test.kernel.callTool('orchestrator', 'greet_person', { name: 'Ada' })).toMatchObject({
+      ok: true,
+      output: { text: 'Hello, Ada!' },
+    });
+  }, 60_000);
+
+  it('K74 nothing is overwritten, and what cannot be an id or a kind is told with the cure', async () => {
+    await run('extensions new', 'my_dice');
+    await expect(run('extensions new', 'my_dice')).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining('exists already'),
+    });
+    await expect(run('extensions new', '../../etc')).rejects.toMatchObject({ code: 'usage', cure: expect.stringContaining('snake_case') });
+    await expect(run('skills new', 'Release_Notes')).rejects.toMatchObject({ code: 'usage', cure: expect.stringContaining('hyphens') });
+    await expect(run('extensions new', 'other', { kind: 'tols' })).rejects.toMatchObject({
+      message: expect.stringContaining("did you mean 'tool'"),
+    });
+    expect(await readdir(join(sandbox, 'extensions'))).toEqual(['my_dice']);
+  });
+});
