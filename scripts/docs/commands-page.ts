@@ -12,6 +12,7 @@ import type { Builder } from '../../sandbox/extensions/extension_builder/builder
 import builderCommands from '../../sandbox/extensions/extension_builder/commands.ts';
 import { rollbackCommand } from '../../sandbox/extensions/extension_builder/commands/rollback.ts';
 import { validateCommand } from '../../sandbox/extensions/extension_builder/commands/validate.ts';
+import { mcpCommands } from '../../sandbox/extensions/mcp/commands.ts';
 import skillCommands from '../../sandbox/extensions/skill_registry/commands.ts';
 import { scheduleCommands } from '../../sandbox/extensions/scheduler/commands.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';
@@ -28,6 +29,7 @@ export async function commandsPage(root: string): Promise<string> {
     ...builderCommands({} as CommandContext),
     validateCommand({} as Builder),
     rollbackCommand({} as Builder),
+    ...mcpCommands({} as never),
   ];
   await expectAll(root, extensions);
   const line = [...CORE_COMMANDS.filter(({ only }) => only !== 'chat'), ...extensions].sort(byPath);
