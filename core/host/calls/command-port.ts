@@ -4,38 +4,37 @@ import { placeOfError } from '../bundles/source-place.ts';
 import { createCommandContext } from '../lifecycle/extension-context.ts';
 import { callProvider, running } from './handle.ts';
 import type { HostParts } from '../host-parts.ts';
-import { importEntry } from '../lifecycle/import-class.ts';
+import { importCommands, type CommandEntry } from '../lifecycle/import-commands.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
+import { tierOf } from '../lifecycle/tier.ts';
 import { Problem } from '../problem.ts';
+import { openRemoteEntry } from '../process/remote-entry.ts';
 import { runAs } from '../stray-errors.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 
-/** The default export of a command entry: makes commands without activating their extension. */
-export type CommandEntry = (context: CommandContext) => readonly Command[] | Promise<readonly Command[]>;
+export type { CommandEntry } from '../lifecycle/import-commands.ts';
 
-/** Rejects with a `Problem` when the entry cannot be bundled or imported. */
+/** Its commands run where the extension runs, also in a process of their own. Rejects with a `Problem` when the entry cannot be bundled or imported. */
 export async function importCommandEntry(lifecycle: Lifecycle, slot: Slot, entry: string): Promise<CommandEntry> {
   const { parts } = lifecycle;
   const { declaration, id } = slot;
   if (!declaration.manifest?.commands.some((command) => command.entry === entry))
     throw new PithError('not_declared', `'${id}' declares no command entry '${entry}'`, { where: declaration.file });
-  const owner = parts.owner(id, 'import');
   try {
-    const { module } = await importEntry(parts, declaration, entry, 1, owner);
-    const make = module['default'];
-    if (typeof make !== 'function')
-      throw new Problem('import', 'import_failed', `${entry} has no function as its default export`, {
-        file: `${declaration.directory}/${entry}`,
-        cure: 'export default (context) => [commands]',
-      });
-    return async (context) => {
-      const list = await cleanly(parts, () => runAs(owner, () => (make as CommandEntry)(context)));
-      return list.map((command) => owned(parts, id, command));
-    };
+    const make = await makerOf(lifecycle, slot, entry);
+    return async (context) => (await cleanly(parts, () => make(context))).map((command) => owned(parts, id, command));
   } catch (error) {
     if (error instanceof Problem) parts.failures.record(id, error);
     throw parts.secrets.redactError(error);
   }
+}
+
+async function makerOf(lifecycle: Lifecycle, { declaration }: Slot, entry: string): Promise<CommandEntry> {
+  const { parts } = lifecycle;
+  if (tierOf(parts, declaration) === 'in_process') return importCommands(parts, declaration, entry);
+  const { commands, end } = await openRemoteEntry(parts, declaration, entry);
+  lifecycle.endings.push(end);
+  return () => commands;
 }
 
 export function commandContext({ parts }: Lifecycle, { declaration, config }: Slot): CommandContext {

@@ -16,6 +16,8 @@ export class Lifecycle {
   /** Told of every extension whose state changed. */
   readonly changed: (extensionId: string) => void;
   servicesWanted = false;
+  /** Ends what was begun beside the slots: processes of command entries. */
+  readonly endings: (() => Promise<void>)[] = [];
   readonly #end = new AbortController();
 
   constructor(parts: HostParts, slots: ReadonlyMap<string, Slot>, changed: (extensionId: string) => void) {

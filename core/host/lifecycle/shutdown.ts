@@ -9,7 +9,7 @@ const LIMIT_MS = 8000;
 /** Stops every extension after its dependents, side by side where they do not depend on each other. Never rejects. */
 export async function stopAll(lifecycle: Lifecycle, discovery: Discovery): Promise<void> {
   lifecycle.end();
-  const { slots, parts } = lifecycle;
+  const { slots, parts, endings } = lifecycle;
   const stopping = new Map<string, Promise<void>>();
   const stop = (slot: Slot): Promise<void> => {
     const known = stopping.get(slot.id);
@@ -27,5 +27,5 @@ export async function stopAll(lifecycle: Lifecycle, discovery: Discovery): Promi
   };
   let cancel: (() => void) | undefined;
   const late = new Promise<void>((resolve) => (cancel = parts.clock.after(LIMIT_MS, resolve)));
-  await Promise.race([Promise.all([...slots.values()].map(stop)), late]).finally(() => cancel?.());
+  await Promise.race([Promise.all([...[...slots.values()].map(stop), ...endings.map((end) => end())]), late]).finally(() => cancel?.());
 }

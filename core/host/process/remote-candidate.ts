@@ -26,7 +26,7 @@ export async function constructRemote(host: HostParts, declaration: Declaration,
 
 /** For what has been bundled before. */
 export async function constructBundle(host: HostParts, declaration: Declaration, number: number, bundle: Bundle): Promise<Candidate> {
-  const remote = await openRemoteHost(host, declaration, entryOf(host.options.packageRoot));
+  const remote = await openRemoteHost(host, declaration, processEntry(host.options.packageRoot));
   try {
     await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.import', [setupOf(host, declaration, number, bundle)]);
   } catch (error) {
@@ -51,11 +51,11 @@ export async function constructBundle(host: HostParts, declaration: Declaration,
 }
 
 /** What the process runs: made by the build. */
-function entryOf(packageRoot: string): string {
+export function processEntry(packageRoot: string): string {
   return path.join(packageRoot, 'dist', 'process', 'main.mjs');
 }
 
-function setupOf(host: HostParts, declaration: Declaration, number: number, bundle: Bundle): Setup {
+export function setupOf(host: HostParts, declaration: Declaration, number: number, bundle: Bundle): Setup {
   const { sandbox, dataDirectory, packageRoot, configOf } = host.options;
   const effective = configOf(declaration);
   const { where: _, ...config } = effective;

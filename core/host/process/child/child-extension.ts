@@ -4,6 +4,9 @@ import type { Candidate, Generation } from '../../lifecycle/generation.ts';
 import { constructClass, importInProcess } from '../../lifecycle/in-process.ts';
 import type { ImportedClass } from '../../lifecycle/import-class.ts';
 import type { HostParts } from '../../host-parts.ts';
+import { importCommands } from '../../lifecycle/import-commands.ts';
+import { createCommandContext } from '../../lifecycle/extension-context.ts';
+import { runAs } from '../../stray-errors.ts';
 import { commandData, runFor, type CommandCalls } from '../command-bridge.ts';
 import { errorToData } from '../error-data.ts';
 import type { Incoming, Peer } from '../peer.ts';
@@ -23,6 +26,8 @@ export class ChildExtension {
   /** What was asked of its code last. */
   doing: Phase = 'import';
   #imported: ImportedClass | undefined;
+  /** Of a command entry, which is all that its process runs. */
+  #entry: readonly Command[] | undefined;
   #candidate: Candidate | undefined;
   #generation: Generation | undefined;
 
@@ -48,6 +53,11 @@ export class ChildExtension {
 
   readonly #acts: Readonly<Record<string, (args: readonly unknown[], incoming: Incoming) => unknown>> = {
     'host.import': async () => void (this.#imported = await importInProcess(this.#parts, this.#setup.declaration, this.#setup.number)),
+    'host.entry': async ([, entry]) => {
+      const make = await importCommands(this.#parts, this.#setup.declaration, String(entry));
+      this.doing = 'call';
+      this.#entry = await make(createCommandContext(this.#parts, this.#setup.declaration, this.#setup.config.config));
+    },
     'host.construct': async () => {
       const { Class, shipped } = this.#imported as ImportedClass;
       const { declaration, number } = this.#setup;
@@ -67,7 +77,7 @@ export class ChildExtension {
     'command.list': async () => commandData(await this.#commands()),
     'command.run': async (args, incoming) => {
       const commands = await this.#commands();
-      return this.#running().run('call', () => runFor(this.#peer, commands, args, incoming));
+      return runAs(this.#parts.owner(this.#setup.declaration.id, 'call'), () => runFor(this.#peer, commands, args, incoming));
     },
     'model.facts': async ([name, prefix]) => {
       const { model, contextWindow } = await this.#running().getModel(String(name), String(prefix));
@@ -84,6 +94,7 @@ export class ChildExtension {
   }
 
   async #commands(): Promise<readonly Command[]> {
+    if (this.#entry) return this.#entry;
     const list = this.#running().surface.operations.get('command.getCommands');
     if (!list) throw new PithError('not_declared', `'${this.#setup.declaration.id}' provides no commands`);
     return (await this.#running().run('call', () => list([], () => new AbortController().signal))) as readonly Command[];

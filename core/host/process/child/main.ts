@@ -31,7 +31,7 @@ const peer = runAs(owner, () =>
 guardProcess(String, owner);
 
 function serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown {
-  if (operation === 'host.import') extension = new ChildExtension(peer, terminals, args[0] as Setup);
+  if (operation === 'host.import' || operation === 'host.entry') extension = new ChildExtension(peer, terminals, args[0] as Setup);
   if (extension) return extension.serve(operation, args, incoming);
   throw new PithError('internal', `${operation} was asked for before anything was loaded`);
 }
