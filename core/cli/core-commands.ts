@@ -108,7 +108,10 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'threads list',
     description: 'List the conversations, newest first',
-    options: [{ name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 }],
+    options: [
+      { name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 },
+      { name: 'all', type: 'boolean', description: 'Also threads of delegated calls, tasks and schedules' },
+    ],
     needs: 'kernel',
     load: async () => (await import('./commands/threads.ts')).listThreads,
   },

@@ -6,7 +6,8 @@ import type { KernelPort } from '../kernel-port.ts';
 import { colours, printTable } from './text.ts';
 
 export async function listThreads(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
-  const threads = kernel.threads.list(countOf(input, 'limit'));
+  const limit = countOf(input, 'limit');
+  const threads = input.options['all'] === true ? kernel.threads.list(limit) : conversations(kernel, limit);
   io.json(threads.map((thread) => ({ ...thread })));
   printTable(
     io,
@@ -45,6 +46,15 @@ export async function compactThread(kernel: KernelPort, input: CommandInput, io:
       ? `Compacted ${id}: ${tokensBefore} → ${tokensAfter} tokens`
       : `Nothing to compact in ${id} (${tokensBefore} tokens)`,
   );
+}
+
+/** Threads of people. Those of calls, tasks and schedules have a slash in their ids. */
+function conversations(kernel: KernelPort, limit: number) {
+  for (let asked = limit * 4; ; asked *= 4) {
+    const found = kernel.threads.list(asked);
+    const own = found.filter(({ id }) => !id.includes('/'));
+    if (own.length >= limit || found.length < asked) return own.slice(0, limit);
+  }
 }
 
 function countOf(input: CommandInput, option: string): number {

@@ -18,7 +18,7 @@ export interface Opening {
 
 const SHOWN = 6;
 /** Threads in which agents work for each other or on tasks: nobody's conversation. */
-const AMONG_AGENTS = /\/|^task-/u;
+const AMONG_AGENTS = /\//u;
 const THREAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
 
 /** Who talks with whom where: from the options, the thread's own agent, the default agent. */

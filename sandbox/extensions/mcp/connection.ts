@@ -1,13 +1,14 @@
 import type { Client, Tool } from '@modelcontextprotocol/client';
-import { messageOf, type ExtensionContext } from 'pith';
+import { messageOf, PithError, type ExtensionContext } from 'pith';
 import type { ServerConfig } from './config.ts';
+import type { Guardian } from './guardian.ts';
+import { MOST_BYTES, serverFetch } from './remote.ts';
 import { filled } from './secrets.ts';
 
 const CONNECT_MS = 10_000;
 const LONGEST_PAUSE_MS = 60_000;
 const MOST_TOOLS = 200;
 const MOST_PAGES = 20;
-const MOST_BYTES = 4 * 1024 * 1024;
 
 /** One server: connected again, later and later, whenever it goes away. */
 export class Connection {
@@ -19,15 +20,21 @@ export class Connection {
   readonly #context: ExtensionContext;
   readonly #changed: () => void;
   #client: Client | null = null;
+  readonly #guardian: Guardian;
   /** When the first attempt has ended, well or not. */
   readonly first: Promise<void>;
+  /** When it has been closed, after `signal`. */
+  readonly closed: Promise<void>;
 
-  constructor(name: string, config: ServerConfig, context: ExtensionContext, signal: AbortSignal, changed: () => void) {
+  constructor(name: string, config: ServerConfig, context: ExtensionContext, guardian: Guardian, signal: AbortSignal, changed: () => void) {
     this.name = name;
     this.config = config;
     this.#context = context;
+    this.#guardian = guardian;
     this.#changed = changed;
-    this.first = new Promise((resolve) => void this.#keep(signal, resolve));
+    let tried = (): void => undefined;
+    this.first = new Promise((resolve) => (tried = resolve));
+    this.closed = this.#keep(signal, tried);
   }
 
   /** The client that answers now. Throws when there is none. */
@@ -37,42 +44,46 @@ export class Connection {
   }
 
   async #keep(signal: AbortSignal, tried: () => void): Promise<void> {
+    const { clock, logger } = this.#context;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
+      const begun = clock.now();
       try {
-        await this.#connected(signal, tried, () => (attempt = 0));
-        this.reason = 'it ended';
+        this.reason = await this.#connected(signal, tried);
       } catch (error) {
-        this.reason = messageOf(error);
+        this.reason = reasonOf(error);
       }
       this.#client = null;
       this.state = 'failed';
       tried();
       if (signal.aborted) return;
-      this.#context.logger.warn('an MCP server is not connected', { server: this.name, reason: this.reason });
-      await this.#context.clock.sleep(Math.min(LONGEST_PAUSE_MS, 1000 * 2 ** attempt), signal).catch(() => undefined); // ended: the loop sees it
+      if (clock.now() - begun > LONGEST_PAUSE_MS) attempt = 0; // one that ends right after each start is left longer and longer
+      logger.warn('an MCP server is not connected', { server: this.name, reason: this.reason });
+      await clock.sleep(Math.min(LONGEST_PAUSE_MS, 1000 * 2 ** attempt), signal).catch(() => undefined); // ended: the loop sees it
     }
   }
 
-  /** Resolves when the connection has ended. */
-  async #connected(signal: AbortSignal, tried: () => void, well: () => void): Promise<void> {
+  /** Resolves when the connection has ended, with the reason. */
+  async #connected(signal: AbortSignal, tried: () => void): Promise<string> {
     const { Client } = await import('@modelcontextprotocol/client');
     const client = new Client({ name: 'pith', version: '1.0.0' }, { listChanged: { tools: { onChanged: () => void this.#list(client) } } });
+    let end: (why: string) => void = () => undefined;
+    const ended = new Promise<string>((resolve) => (end = resolve));
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the package has no other way
-    const ended = new Promise<void>((resolve) => (client.onclose = () => resolve()));
-    const close = (): void => void client.close().catch(() => undefined); // it is gone either way
+    client.onclose = () => end('it ended');
+    const stop = (): void => end('it was stopped');
     try {
       this.state = 'connecting';
-      await client.connect(await this.#transport(), { timeout: CONNECT_MS, signal });
+      await client.connect(await this.#transport(end), { timeout: CONNECT_MS, signal });
       this.#client = client;
       await this.#list(client);
       this.state = 'connected';
       this.reason = null;
-      well();
       tried();
-      signal.addEventListener('abort', close, { once: true });
-      await ended;
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+      return await ended;
     } finally {
-      signal.removeEventListener('abort', close);
+      signal.removeEventListener('abort', stop);
       await client.close().catch(() => undefined); // it is gone either way
     }
   }
@@ -96,22 +107,30 @@ export class Connection {
     }
   }
 
-  async #transport() {
+  /** `lost` is told why a server that was reached by HTTP is not there any more. */
+  async #transport(lost: (why: string) => void) {
     const secret = (name: string) => this.#context.getSecret(name);
     if ('url' in this.config) {
       const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
-      return new StreamableHTTPClientTransport(new URL(this.config.url), { requestInit: { headers: filled(this.config.headers, secret) } });
+      return new StreamableHTTPClientTransport(new URL(this.config.url), {
+        requestInit: { headers: filled(this.config.headers, secret) },
+        fetch: serverFetch(lost),
+      });
     }
     const { StdioClientTransport, getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
     const { command, args, env, cwd = this.#context.sandbox } = this.config;
-    const transport = new StdioClientTransport({
+    const inherited = getDefaultEnvironment();
+    return new StdioClientTransport({
       command,
       args,
       cwd,
-      env: { ...getDefaultEnvironment(), ...filled(env, secret) },
+      env: { ...inherited, ...filled(env, secret), ...this.#guardian.keep(inherited['PATH'] ?? '/usr/bin:/bin') },
       stderr: 'ignore',
       maxBufferSize: MOST_BYTES,
     });
-    return transport;
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof PithError && error.cure !== undefined ? `${messageOf(error)}; ${error.cure}` : messageOf(error);
 }

@@ -1,6 +1,7 @@
 import type { ExtensionContext, Tool } from 'pith';
 import type { Config } from './config.ts';
 import { Connection } from './connection.ts';
+import { Guardian } from './guardian.ts';
 import { toolsOf } from './server-tools.ts';
 
 /** How long the first question for tools waits for servers that start. */
@@ -48,10 +49,19 @@ export class Servers {
   #connect(): readonly Connection[] {
     const { config, events, id, own } = this.#context;
     const controller = new AbortController();
-    own(() => controller.abort());
+    const guardian = new Guardian();
     const changed = (): void => void events.publish('tools.changed', { extensionId: id });
-    return Object.entries(config.servers)
+    const connections = Object.entries(config.servers)
       .filter(([, { enabled }]) => enabled)
-      .map(([name, server]) => new Connection(name, server, this.#context as unknown as ExtensionContext, controller.signal, changed));
+      .map(
+        ([name, server]) =>
+          new Connection(name, server, this.#context as unknown as ExtensionContext, guardian, controller.signal, changed),
+      );
+    own(async () => {
+      controller.abort();
+      await Promise.allSettled(connections.map(({ closed }) => closed));
+      guardian.end();
+    });
+    return connections;
   }
 }

@@ -70,7 +70,15 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
           after: (options['after'] ?? []) as readonly string[],
           maxSteps: options['max-steps'] === undefined ? undefined : whole('max-steps', options['max-steps'], 1),
         };
-        const by = { userId: LOCAL_USER, channelId: 'cli', threadId: session?.threadId ?? null, agent: null, parent: null, tools: null };
+        const by = {
+          userId: LOCAL_USER,
+          channelId: 'cli',
+          threadId: session?.threadId ?? null,
+          agent: null,
+          parent: null,
+          tools: null,
+          denied: [],
+        };
         const [task] = (await desk.submit([wanted], by)) as readonly [Task];
         const where = session === undefined ? ' It is worked on while a chat or `pith serve` runs.' : '';
         tell(io, task, `Task ${task.id} is ${task.state}.${where} See: pith tasks show ${task.id}`);

@@ -22,6 +22,8 @@ export interface Submitter {
   /** The task that is worked on by the turn which asks. */
   readonly parent: Task | null;
   readonly tools: readonly string[] | null;
+  /** What its turn was denied stays denied, whichever agent works on the task. */
+  readonly denied: readonly string[];
 }
 
 /** How deep subtasks go below a task that a person submitted. */
@@ -29,9 +31,9 @@ export const MOST_DEPTH = 3;
 export const MOST_SUBTASKS = 20;
 
 export function submitterOf(store: TaskStore, turn: TurnInfo): Submitter {
-  const { agent, userId, channelId, threadId, tools } = turn;
+  const { agent, userId, channelId, threadId, tools, policy } = turn;
   const parent = workedOn(store, turn);
-  return { userId, channelId, threadId, agent, parent, tools };
+  return { userId, channelId, threadId, agent, parent, tools, denied: policy?.denyTools ?? [] };
 }
 
 /** The task that this turn, or the one that called it, works on; null in a conversation. */
@@ -146,6 +148,7 @@ function taskOf(wanted: Wanted, after: readonly string[], state: 'pending' | 'bl
     },
     // A declared agent runs with its own tools whoever calls it; the same agent gets no more than it has here.
     tools: itself && by.tools !== null ? [...by.tools] : null,
+    denied: [...by.denied],
     createdAt: now,
     updatedAt: now,
   };

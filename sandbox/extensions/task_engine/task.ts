@@ -68,6 +68,8 @@ export const taskSchema = z.object({
   }),
   /** `extension/tool` that it may use at most; null: all that its agent has. */
   tools: z.array(z.string()).nullable(),
+  /** `extension/tool` or extension ids that it may not use, because its submitter may not. */
+  denied: z.array(z.string()).default([]),
   createdAt: z.int(),
   updatedAt: z.int(),
 });
@@ -80,11 +82,11 @@ export function hasEnded({ state }: Pick<Task, 'state'>): boolean {
   return ENDED.has(state);
 }
 
-const THREAD = /^task-([a-z0-9]{10})(\/|$)/;
+const THREAD = /^tasks\/([a-z0-9]{10})(\/|$)/;
 
 /** The conversation in which a task is worked on. */
 export function threadOf(taskId: string): string {
-  return `task-${taskId}`;
+  return `tasks/${taskId}`;
 }
 
 /** The task that is worked on in a thread, or in a thread that was called from it; null for other threads. */

@@ -69,7 +69,7 @@ function requestFor({ store, extensionId }: WorkerPorts, task: Task): TurnReques
     userId: submitter.userId,
     policy: {
       ...(task.tools === null ? {} : { allowTools: task.tools }),
-      denyTools: [`${extensionId}/respond_to_review`], // a person's
+      denyTools: [...new Set([...task.denied, `${extensionId}/respond_to_review`])], // the last is a person's
       ...(maxSteps === null ? {} : { limits: { max_turns: maxSteps - stepsBefore } }),
     },
   };

@@ -111,6 +111,20 @@ describe("JSON of the kernel's commands", () => {
     });
   });
 
+  it('K72: threads list shows the conversations of people, and with --all those of calls, tasks and schedules too', async () => {
+    const [one] = fakeKernel().threads.list(1);
+    const ids = ['tasks/abcdefghij', 't1/call-0', 'schedules/x/1', 't1', 'tasks/bcdefghijk', 't2', 't3'];
+    const all = ids.map((id) => ({ ...one!, id }));
+    const threads = { ...fakeKernel().threads, list: (limit: number) => all.slice(0, limit) };
+    const listed = async (...more: string[]) => {
+      const { out } = await cli(['threads', 'list', '--json', ...more], { boot: fakeBoot({ kernel: { threads } }) });
+      return (JSON.parse(out) as { id: string }[]).map(({ id }) => id);
+    };
+    expect(await listed()).toEqual(['t1', 't2', 't3']);
+    expect(await listed('--limit', '1')).toEqual(['t1']);
+    expect(await listed('--all', '--limit', '5')).toEqual(ids.slice(0, 5));
+  });
+
   it('threads list, show and compact; approvals list', async () => {
     expect(await json('threads', 'list')).toMatchObject([{ id: 't1', agentId: 'main', title: 'Hello there' }]);
     expect(await json('threads', 'show', 't1', '--last', '1')).toMatchObject({

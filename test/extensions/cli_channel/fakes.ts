@@ -85,7 +85,7 @@ export function kernelCommands(model = 'test/model'): readonly Command[] {
     },
     answer(
       'threads list',
-      [{ id: 'task-abcdefghij' }, { id: 'old-1/call' }, { id: 'old-1' }],
+      [{ id: 'tasks/abcdefghij' }, { id: 'old-1/call' }, { id: 'old-1' }],
       [],
       [{ name: 'limit', type: 'number', description: 'How many' }],
     ),

@@ -293,7 +293,7 @@ describe('completion', () => {
     const complete = (line: string) => completeLine(line, kernelCommands(), new AbortController().signal);
     expect(await complete('/sk')).toEqual([['/skills list'], '/sk']);
     expect(await complete('/agent o')).toEqual([['other'], 'o']);
-    expect(await complete('/thread ')).toEqual([['task-abcdefghij', 'old-1/call', 'old-1'], '']);
+    expect(await complete('/thread ')).toEqual([['tasks/abcdefghij', 'old-1/call', 'old-1'], '']);
     expect(await complete('hello')).toEqual([[], 'hello']);
   });
 });

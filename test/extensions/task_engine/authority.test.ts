@@ -33,10 +33,24 @@ describe('what tasks may do', () => {
     expect(names).toContain('kv_get');
     expect(names).not.toContain('kv_delete');
     expect(names).not.toContain('respond_to_review');
-    const unfinished = kernel.test.kernel.threads.list(10).find(({ id }) => id.startsWith('task-'))!;
+    const unfinished = kernel.test.kernel.threads.list(10).find(({ id }) => id.startsWith('tasks/'))!;
     expect(unfinished.agentId).toBe('boss');
     const { tasks } = await kernel.tool('list_tasks', {});
     expect(tasks).toEqual([]); // they are ada's, and this user is another
+  });
+
+  it('K90: what the submitter was denied stays denied to another agent that works on the task', async () => {
+    await using kernel = await taskKernel((request) => {
+      if (lastUser(request).includes('please'))
+        return stepOf(request) === 0 ? call('submit_task', { goal: 'count', agent_id: 'worker' }) : text('ok');
+      return text('counted');
+    });
+    await kernel.test.run('please', { agent: 'boss', policy: { denyTools: ['kv/kv_delete'] } });
+    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length), PATIENTLY).toBe(3);
+    const worker = kernel.requests.find((request) => lastUser(request).startsWith('count'))!;
+    const names = worker.tools.map(({ name }) => name);
+    expect(names).toContain('kv_get');
+    expect(names).not.toContain('kv_delete');
   });
 
   it('K91: a call that is repeated after a crash submits nothing twice', async () => {

@@ -12,10 +12,10 @@ describe('the task engine', () => {
     const { task_id: id, note } = await kernel.tool('submit_task', { goal: 'count the stars', agent_id: 'worker' });
     expect(note).toMatch(/while a chat or `pith serve` is open/);
     const task = await kernel.until(String(id), 'done');
-    expect(task).toMatchObject({ agent: 'worker', result: 'all counted', steps: 2, thread: `task-${String(id)}` });
+    expect(task).toMatchObject({ agent: 'worker', result: 'all counted', steps: 2, thread: `tasks/${String(id)}` });
     expect(kernel.requests[0]!.system).toContain(`You work on task ${String(id)}.`);
     expect(lastUser(kernel.requests[0]!)).toBe('count the stars');
-    expect(kernel.test.kernel.threads.load(`task-${String(id)}`)?.thread.agentId).toBe('worker');
+    expect(kernel.test.kernel.threads.load(`tasks/${String(id)}`)?.thread.agentId).toBe('worker');
     await expect.poll(() => kernel.states(), PATIENTLY).toEqual(['pending', 'running', 'done'].map((state) => `${String(id)} ${state}`));
   });
 

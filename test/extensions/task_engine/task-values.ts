@@ -29,6 +29,7 @@ export function newTask(more: Partial<Task> = {}): Task {
     told: false,
     submitter: { userId: 'local', channelId: 'cli', threadId: 'talk', agentId: 'orchestrator', person: true },
     tools: null,
+    denied: [],
     createdAt: 0,
     updatedAt: 0,
     ...more,

@@ -1,0 +1,111 @@
+import type { JsonValue, ToolResult } from 'pith';
+import { captureCommand } from 'pith';
+import { testKernel, type TestKernel } from 'pith/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { mcpHttpServer, type McpHttpServer } from '../../fixtures/mcp-http-server.ts';
+
+const PATIENTLY = { timeout: 15_000 };
+const KEY = 'sk-http-fixture-8842';
+const signal = new AbortController().signal;
+
+let test: TestKernel | undefined;
+let servers: McpHttpServer[] = [];
+afterEach(async () => {
+  await test?.stop();
+  test = undefined;
+  await Promise.all(servers.map((server) => server.close()));
+  servers = [];
+});
+
+async function serve(port?: number): Promise<McpHttpServer> {
+  const server = await mcpHttpServer(port);
+  servers.push(server);
+  return server;
+}
+async function start(remote: object): Promise<void> {
+  const settings = { extensions: { mcp: { secrets: ['HTTP_KEY'], servers: { far: remote } } } };
+  test = await testKernel({ files: { 'pith.yaml': JSON.stringify(settings) }, env: { HTTP_KEY: KEY } });
+}
+const call = (tool: string, input: JsonValue = {}, cancel = signal): Promise<ToolResult> =>
+  test!.kernel.extensions.callTool('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k' }, cancel);
+const names = async () => (await test!.kernel.extensions.tools('mcp')).map(({ name }) => name);
+async function state(): Promise<{ readonly state: string; readonly reason: string | null }> {
+  const commands = await test!.kernel.extensions.commandsOf('mcp');
+  const { values } = await captureCommand({ getCommands: () => commands }, 'mcp list', {}, signal);
+  return (values[0] as never)[0];
+}
+
+describe('MCP servers over HTTP', () => {
+  it('K95: offers the tools, follows their changes, and every request carries the headers with the secret, which nothing shows', async () => {
+    const server = await serve();
+    await start({ url: server.url, headers: { Authorization: 'Bearer ${HTTP_KEY}', 'X-Team': 'blue' } });
+    expect(await names()).toEqual(expect.arrayContaining(['far_echo', 'far_hang']));
+    const echoed = await call('far_echo', { text: `hello ${KEY}` });
+    expect(echoed).toMatchObject({ ok: true, output: 'hello [secret HTTP_KEY]' });
+    expect(server.headers.length).toBeGreaterThan(2);
+    for (const headers of server.headers) expect(headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'x-team': 'blue' });
+    await call('far_add');
+    await expect.poll(names, PATIENTLY).toContain('far_added');
+  }, 30_000);
+
+  it('K95: a server that is down at first is there when it comes, and again when it was away', async () => {
+    const { port, url, close } = await serve();
+    await close();
+    servers = [];
+    await start({ url });
+    expect(await names()).toEqual([]);
+    expect(await state()).toMatchObject({ state: 'failed', reason: expect.stringContaining('ECONNREFUSED') });
+    const first = await serve(port);
+    await expect.poll(names, PATIENTLY).toContain('far_echo');
+    first.forget();
+    expect(await call('far_echo', { text: 'who' })).toMatchObject({ ok: false });
+    await expect.poll(async () => (await call('far_echo', { text: 'known again' })).ok, PATIENTLY).toBe(true);
+    await first.close();
+    servers = [];
+    expect((await call('far_echo', { text: 'gone' })).ok).toBe(false);
+    await serve(port);
+    await expect.poll(async () => (await call('far_echo', { text: 'back' })).ok, PATIENTLY).toBe(true);
+  }, 60_000);
+
+  it('K95: a server that refuses the headers is tried again, and the list says what to look at', async () => {
+    const server = await serve();
+    server.answerWith({ status: 401, headers: { 'www-authenticate': 'Bearer' } });
+    await start({ url: server.url, headers: { Authorization: 'Bearer ${HTTP_KEY}' } });
+    expect(await names()).toEqual([]);
+    expect(await state()).toMatchObject({ state: 'failed', reason: expect.stringMatching(/401.*headers/u) });
+    server.answerWith(null);
+    await expect.poll(names, PATIENTLY).toContain('far_echo');
+  }, 30_000);
+
+  it('K95: headers never go to another place that the server names', async () => {
+    const [server, other] = [await serve(), await serve()];
+    server.answerWith({ status: 307, headers: { location: other.url } });
+    await start({ url: server.url, headers: { 'X-Api-Key': '${HTTP_KEY}' } });
+    expect(await names()).toEqual([]);
+    expect(await state()).toMatchObject({ state: 'failed', reason: expect.stringContaining(new URL(other.url).origin) });
+    expect(other.headers).toEqual([]);
+  }, 30_000);
+
+  it('K95: an aborted call is cancelled at the server; one that floods ends, and the next call is answered', async () => {
+    const server = await serve();
+    await start({ url: server.url });
+    await names();
+    const stop = new AbortController();
+    const hanging = call('far_hang', {}, stop.signal);
+    hanging.catch(() => undefined);
+    await expect.poll(() => server.headers.length).toBeGreaterThan(4);
+    stop.abort();
+    await expect.poll(server.cancelled, PATIENTLY).toBe(1);
+    await hanging.catch(() => undefined);
+    expect((await call('far_flood')).ok).toBe(false);
+    await expect.poll(async () => (await call('far_echo', { text: 'still here' })).ok, PATIENTLY).toBe(true);
+  }, 30_000);
+
+  it('K95: a secret that is not set is named with the cure', async () => {
+    const server = await serve();
+    await start({ url: server.url, headers: { Authorization: 'Bearer ${OTHER_KEY}' } });
+    expect(await names()).toEqual([]);
+    expect((await state()).reason).toContain('OTHER_KEY');
+    expect(server.headers).toEqual([]);
+  }, 30_000);
+});
