@@ -1,11 +1,12 @@
 import { codeOf } from './contract/errors.ts';
-import type { Clock, Diagnostic } from './contract/index.ts';
+import type { Clock, Delivery, Diagnostic } from './contract/index.ts';
 import type { Bus } from './events/bus.ts';
 import { createDeliveries } from './events/deliveries.ts';
 import { deadLetters } from './events/delivery-rows.ts';
 import type { Journal, WrittenEvent } from './events/journal.ts';
 import { orphans } from './events/journal-tidy.ts';
 import { createNotices } from './events/notices.ts';
+import { startSpan, within, type Span } from './events/spans.ts';
 import { createSchedules } from './events/schedules.ts';
 import { CHANNELS_HANDLER } from './host/events/declared-handlers.ts';
 import type { ExtensionHost } from './host/host.ts';
@@ -49,9 +50,10 @@ export function createEventServices({ store, journal, clock, host, events }: Eve
     callable: () => (notices.reachable ? new Set([CHANNELS_HANDLER, ...host.handlers.callable()]) : host.handlers.callable()),
     sideBySide: (handler) => (handler === CHANNELS_HANDLER ? 1 : 16),
     async call(handler, payload, delivery, signal) {
-      if (handler !== CHANNELS_HANDLER) return host.handlers.call(handler, payload, delivery, signal);
+      const span = spanOf(handler, delivery);
+      if (handler !== CHANNELS_HANDLER) return within(span, () => host.handlers.call(handler, payload, delivery, signal));
       try {
-        await notices.deliver(payload, delivery, signal);
+        await within(span, () => notices.deliver(payload, delivery, signal));
       } catch (error) {
         if (!notices.reachable && codeOf(error, '') === 'stopped') setImmediate(() => deliveries.refresh());
         throw error;
@@ -106,4 +108,19 @@ export function createEventServices({ store, journal, clock, host, events }: Eve
       return [...dead, ...gone];
     },
   };
+}
+
+function spanOf(handler: string, { id, topic, attempt, correlationId }: Omit<Delivery, 'signal'>): Span | null {
+  return startSpan({
+    name: `process ${topic}`,
+    kind: 'consumer',
+    correlationId,
+    attributes: {
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': topic,
+      'messaging.message.id': id,
+      'pith.handler': handler,
+      'pith.attempt': attempt,
+    },
+  });
 }

@@ -39,6 +39,8 @@ export interface TurnRequest {
    * that is done says its answer again without the model. A tool that runs an agent passes its call's `idempotencyKey`.
    */
   readonly key?: string;
+  /** Names the message that caused it, for work that is done later; absent: the parent's, else that of the call which asks for it, else a new one. */
+  readonly correlationId?: string;
 }
 
 /** What providers and tools may know of the turn that they serve. Plain data, the same during the whole turn. */

@@ -167,26 +167,28 @@ export class Lane {
   async #deliver(row: DeliveryRow, queue: LaneQueue, signal: AbortSignal): Promise<void> {
     const { rows, handler, call } = this.#options;
     const { event: id, key, attempts } = row;
+    let correlationId: string | undefined;
     try {
       const event = rows.event(id);
       if (event !== null) {
-        const { topic, payload, correlationId } = event;
+        const { topic, payload } = event;
+        correlationId = event.correlationId;
         await call(handler, payload, { id: String(id), topic, key, attempt: attempts + 1, correlationId }, signal);
       }
     } catch (error) {
-      return signal.aborted ? undefined : this.#failed(row, queue, error);
+      return signal.aborted ? undefined : this.#failed(row, queue, error, correlationId);
     }
-    if (await this.#written(row, this.#done(id))) queue.settle(row, false);
+    if (await this.#written(row, this.#done(id), correlationId)) queue.settle(row, false);
   }
 
   /** False when it stands on disk as it was: then it is read again, and what it did is done again. */
-  async #written(row: DeliveryRow, write: Promise<void>): Promise<boolean> {
+  async #written(row: DeliveryRow, write: Promise<void>, correlationId: string | undefined): Promise<boolean> {
     const { logger, clock, handler } = this.#options;
     try {
       await write;
       return true;
     } catch (error) {
-      logger.warn('the end of a delivery could not be written', { handler, event: row.event, error: messageOf(error) });
+      logger.warn('the end of a delivery could not be written', { handler, event: row.event, correlationId, error: messageOf(error) });
       await clock.sleep(PAUSE_MS, this.#stop.signal).catch(() => undefined); // it is stopping
       if (this.#lease !== null) {
         this.#cursor = Math.min(this.#cursor, row.event - 1);
@@ -197,15 +199,15 @@ export class Lane {
     }
   }
 
-  async #failed(row: DeliveryRow, queue: LaneQueue, error: unknown): Promise<void> {
+  async #failed(row: DeliveryRow, queue: LaneQueue, error: unknown, correlationId: string | undefined): Promise<void> {
     const { rows, clock, handler, logger } = this.#options;
     const counted = !NOT_ITS_FAULT.has(codeOf(error, ''));
     const attempts = row.attempts + (counted ? 1 : 0);
     const dead = attempts >= MOST_ATTEMPTS;
     const due = dead ? -1 : clock.now() + (counted ? retryDelay(attempts, Math.random()) : PAUSE_MS);
-    const fields = { handler, event: row.event, attempts, error: messageOf(error) };
+    const fields = { handler, event: row.event, attempts, correlationId, error: messageOf(error) };
     if (counted) logger.warn(dead ? 'a delivery failed for the last time' : 'a delivery failed and is tried again', fields);
-    if (await this.#written(row, rows.postpone(row.event, due, attempts, messageOf(error)))) queue.settle(row, !dead);
+    if (await this.#written(row, rows.postpone(row.event, due, attempts, messageOf(error)), correlationId)) queue.settle(row, !dead);
     this.#woken = true;
   }
 

@@ -4,8 +4,8 @@ import type { Problem } from './problem.ts';
 
 /** What went wrong, by extension: the last few of each, newest last. */
 export interface Failures {
-  /** Keeps it, publishes `extension.failed` and logs it. Secrets are taken out first. */
-  record(extensionId: string, problem: Problem): Failure;
+  /** Keeps it, publishes `extension.failed` and logs it, with the id of the message that it was called for. Secrets are taken out first. */
+  record(extensionId: string, problem: Problem, correlationId?: string): Failure;
   all(): readonly Failure[];
   /** The newest; but a reload that failed, until one succeeds: what runs is not what is written. */
   last(extensionId: string): Failure | undefined;
@@ -17,7 +17,7 @@ const MOST_KEPT = 20;
 export function createFailures(options: { clock: Clock; events: Events; logger: Logger; redact(text: string): string }): Failures {
   const kept = new Map<string, Failure[]>();
   return {
-    record(extensionId, problem) {
+    record(extensionId, problem, correlationId) {
       const failure: Failure = {
         extensionId,
         phase: problem.phase,
@@ -37,7 +37,10 @@ export function createFailures(options: { clock: Clock; events: Events; logger: 
       if (repeated >= 0) list.splice(repeated, 1);
       list.push(failure);
       if (list.length > MOST_KEPT) list.splice(Math.max(0, list.findIndex(isNoReload)), 1);
-      options.logger.warn(`${extensionId} failed in ${failure.phase}`, { ...failure });
+      options.logger.warn(`${extensionId} failed in ${failure.phase}`, {
+        ...failure,
+        ...(correlationId === undefined ? {} : { correlationId }),
+      });
       options.events.publish('extension.failed', failure);
       return failure;
     },

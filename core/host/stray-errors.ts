@@ -6,6 +6,8 @@ export interface Owner {
   readonly extensionId: string;
   /** Pith's own code, by the digest of its build. */
   readonly isShipped: boolean;
+  /** Of the message that its code serves now. */
+  readonly correlationId?: string;
   report(code: 'stray_error' | 'exit_refused', error: unknown): void;
 }
 
@@ -18,10 +20,15 @@ const shipped = new Map<string, Owner>();
  * Runs code of an extension: what escapes it later, from a timer or a forgotten promise, is laid at its door. Without a context of its
  * own for Pith's own code: on Node 20 the first one makes every promise of the process dearer, for good.
  */
-export function runAs<T>(owner: Owner, run: () => T): T {
-  if (!owner.isShipped) return owners.run(owner, run);
+export function runAs<T>(owner: Owner, run: () => T, correlationId?: string): T {
+  if (!owner.isShipped) return owners.run(correlationId === undefined ? owner : { ...owner, correlationId }, run);
   shipped.set(owner.extensionId, owner);
   return runOutside(run);
+}
+
+/** Of the message that running code of an extension serves, where that is known: Pith's own code names it itself. */
+export function currentCorrelation(): string | undefined {
+  return owners.getStore()?.correlationId;
 }
 
 function ownerOf(error: unknown): Owner | undefined {

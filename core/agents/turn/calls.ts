@@ -1,6 +1,7 @@
 import { nearest } from '../../contract/nearest.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { JsonValue, Message, Retain, ToolResult, TurnEvent } from '../../contract/index.ts';
+import { startSpan } from '../../events/spans.ts';
 import type { CallRecord } from '../../threads/thread.ts';
 import { needsApproval } from '../tools/approval.ts';
 import { decide } from '../tools/gate.ts';
@@ -144,20 +145,24 @@ async function callTool(turn: RunningTurn, record: CallRecord): Promise<ToolResu
   const name = `${record.extensionId}/${record.tool}`;
   turn.called.set(name, (turn.called.get(name) ?? 0) + 1);
   const startedAt = clock.now();
-  const result = await extensions.callTool(
-    record.extensionId,
-    record.tool,
-    record.input,
-    { turn: turn.info, idempotencyKey: keyOf(record) },
-    turn.signal,
-  );
+  const { correlationId } = turn.info;
+  const call = () =>
+    extensions.callTool(record.extensionId, record.tool, record.input, { turn: turn.info, idempotencyKey: keyOf(record) }, turn.signal);
+  const span = startSpan({
+    name: `execute_tool ${record.name}`,
+    correlationId,
+    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.call.id': record.callId },
+    parent: turn.span,
+  });
+  const result = await (span === null ? call() : span.run(call));
+  span?.end({ 'error.type': result.ok ? undefined : result.error.code }, result.ok ? undefined : result.error.message);
   events.publish('tool.called', {
     turnId: record.turnId,
     extensionId: record.extensionId,
     tool: record.tool,
     ok: result.ok,
     ms: clock.now() - startedAt,
-    correlationId: turn.info.correlationId,
+    correlationId,
   });
   return result;
 }

@@ -1,4 +1,5 @@
 import type { TurnEndReason, TurnEvent, TurnRequest } from '../../contract/index.ts';
+import { startSpan, type Span } from '../../events/spans.ts';
 import type { Families, Place } from './family.ts';
 import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
 import { answerCalls, runLoop } from './loop.ts';
@@ -45,6 +46,7 @@ export async function runTurn(
     } else if (opened) {
       const begun = (turn = opened.turn);
       families.began(begun);
+      begun.span = spanOf(begun);
       cancelBudget = deps.clock.after(begun.prepared.limits.time_budget_ms, () => stop.abort(new TimeBudgetSpent(begun)));
       announce(begun);
       end = await workOn(opened);
@@ -58,7 +60,32 @@ export async function runTurn(
   if (lost.aborted) end = { reason: 'error', error: plainFailure(lost.reason, 'thread_busy'), stored: true };
   const event = await close(deps, turn, before, end);
   if (turn) await settleQuestions(turn, event.reason);
+  endSpan(turn, event);
   pipe.push(event);
+}
+
+function spanOf({ prepared, record, parent }: RunningTurn): Span | null {
+  return startSpan({
+    name: `invoke_agent ${prepared.spec.id}`,
+    correlationId: record.correlationId,
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': prepared.spec.id,
+      'gen_ai.conversation.id': record.threadId,
+      'gen_ai.request.model': prepared.model.ref,
+    },
+    parent: parent?.span,
+  });
+}
+
+function endSpan(turn: RunningTurn | null, { reason, usage, error }: TurnEndEvent): void {
+  const attributes = {
+    'pith.turn.reason': reason,
+    'gen_ai.usage.input_tokens': usage.inputTokens,
+    'gen_ai.usage.output_tokens': usage.outputTokens,
+    'error.type': error?.code,
+  };
+  turn?.span?.end(attributes, error?.message);
 }
 
 async function workOn({ turn, open, answered }: OpenedTurn): Promise<TurnEnd> {

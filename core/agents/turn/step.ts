@@ -1,5 +1,6 @@
 import { messageOf } from '../../contract/errors.ts';
 import type { ModelPart } from '../../contract/index.ts';
+import { startSpan, type Span } from '../../events/spans.ts';
 import { modelFailure } from '../../models/failure.ts';
 import { streamWithRetry } from '../../models/retry.ts';
 import type { Cleaning, CleanStream } from '../ports.ts';
@@ -34,6 +35,28 @@ type SpokenPart = Extract<AssistantPart, { type: 'text' | 'reasoning' }>;
 
 /** Asks the model once and turns its stream into text and calls. Never rejects. */
 export async function streamStep(turn: RunningTurn): Promise<StepOutcome> {
+  const span = spanOf(turn);
+  if (span === null) return gather(turn);
+  const outcome = await span.run(() => gather(turn));
+  const { inputTokens, outputTokens, finish, cut } = outcome;
+  span.end(
+    { 'gen_ai.usage.input_tokens': inputTokens, 'gen_ai.usage.output_tokens': outputTokens, 'gen_ai.response.finish_reasons': finish },
+    cut === null ? undefined : cut.kind === 'aborted' ? cut.kind : turn.deps.extensions.cleaning.redact(messageOf(cut.error)),
+  );
+  return outcome;
+}
+
+function spanOf({ prepared, record, span: parent }: RunningTurn): Span | null {
+  return startSpan({
+    name: `chat ${prepared.model.ref}`,
+    kind: 'client',
+    correlationId: record.correlationId,
+    attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': prepared.model.ref },
+    parent,
+  });
+}
+
+async function gather(turn: RunningTurn): Promise<StepOutcome> {
   const gathered = new Gathering(turn);
   try {
     await gathered.readAll(); // ends at once when the turn is aborted, whatever the model does

@@ -13,6 +13,7 @@ import type {
   TurnPolicy,
   Usage,
 } from '../../contract/index.ts';
+import type { Span } from '../../events/spans.ts';
 import type { ModelRouter, ResolvedModel } from '../../models/router.ts';
 import type { ApprovalStore } from '../../threads/approvals.ts';
 import type { ThreadQueue } from '../../threads/queue.ts';
@@ -76,6 +77,8 @@ export interface RunningTurn {
   readonly deps: TurnDependencies;
   readonly prepared: Prepared;
   readonly record: TurnRecord;
+  /** null while nobody collects spans. */
+  span: Span | null;
   readonly toolsByName: ReadonlyMap<string, OfferedTool>;
   readonly noticer: Noticer;
   /** The turn that called this one; null for a person's own. */

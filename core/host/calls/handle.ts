@@ -1,6 +1,7 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Phase, Protocol, ProtocolId, Remote } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
+import { correlationOf } from './correlation.ts';
 import { invoke, recordCall } from './invoke.ts';
 import { PROTOCOLS } from './protocols.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -42,7 +43,7 @@ export async function callProvider(
   try {
     return await invoke(parts, generation, { operation, values, timeoutMs, signal, phase, byReference });
   } catch (error) {
-    recordCall(parts, extensionId, phase, error);
+    recordCall(parts, extensionId, phase, error, correlationOf(values));
     throw parts.wire.error(error);
   }
 }

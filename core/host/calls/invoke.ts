@@ -3,6 +3,7 @@ import type { Phase } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
+import { correlationOf } from './correlation.ts';
 
 export interface Invocation {
   /** `skill.listSkills`, `tool.execute`, … */
@@ -33,15 +34,15 @@ export async function invoke(
       { retryable: true },
     );
   const result = await generation.calls.run({ timeoutMs, timedOut, signal }, (signalOf) =>
-    generation.run(phase, () => act(sent, signalOf)),
+    generation.run(phase, () => act(sent, signalOf), correlationOf(values)),
   );
   return byReference ? result : wire.pass(result, `the result of ${operation}`);
 }
 
 /** Keeps a failed call unless its caller or a reload ended it, or its answer is an error that the caller sees (one with a code of its own). */
-export function recordCall(parts: HostParts, extensionId: string, phase: Phase, error: unknown): void {
+export function recordCall(parts: HostParts, extensionId: string, phase: Phase, error: unknown, correlationId?: string): void {
   if (error instanceof PithError && (ENDED.has(error.code) || (!UNSEEN.has(phase) && !FAULTS.has(error.code)))) return;
-  parts.failures.record(extensionId, problemOf(error, phase, phase === 'tool call' ? 'tool_failed' : 'provider_failed'));
+  parts.failures.record(extensionId, problemOf(error, phase, phase === 'tool call' ? 'tool_failed' : 'provider_failed'), correlationId);
 }
 
 /** A turn goes on without what fails in these phases: nobody but the record knows of it. */

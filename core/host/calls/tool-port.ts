@@ -46,7 +46,8 @@ export async function callTool(
     });
     return redactJson(result as ToolResult & JsonValue) as ToolResult;
   } catch (error) {
-    if (!(error instanceof PithError && error.code === 'tool_gone')) recordCall(parts, extensionId, 'tool call', error);
+    if (!(error instanceof PithError && error.code === 'tool_gone'))
+      recordCall(parts, extensionId, 'tool call', error, call.turn.correlationId);
     return resultOfError(error, redact);
   }
 }

@@ -29,7 +29,7 @@ export async function callHandler(
       phase: 'background',
     });
   } catch (error) {
-    recordCall(lifecycle.parts, extensionId, 'background', error);
+    recordCall(lifecycle.parts, extensionId, 'background', error, delivery.correlationId);
     throw lifecycle.parts.secrets.redactError(error);
   }
 }

@@ -4,7 +4,7 @@ import type { DurableTopic, Events, PublishOptions, Topic, TopicMap } from '../.
 import { didYouMean } from '../../contract/nearest.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
-import { runOutside } from '../stray-errors.ts';
+import { currentCorrelation, runOutside } from '../stray-errors.ts';
 
 /** What only the kernel says: people's words and answers. */
 const KERNEL_ONLY: ReadonlySet<string> = new Set<DurableTopic>(['user.message', 'approval.requested', 'approval.answered']);
@@ -19,7 +19,13 @@ export function eventPublisher(parts: HostParts, declaration: Declaration): Even
     if (!durable.has(topic)) return runOutside(() => (events.publish as (...values: unknown[]) => void)(topic, clean));
     const refused = refusal(declaration, declared, topic);
     if (refused) return Promise.reject(refused);
-    return runOutside(() => events.publish(topic as 'notify', clean as TopicMap['notify'], options));
+    const correlationId = options?.correlationId ?? currentCorrelation();
+    return runOutside(() =>
+      events.publish(topic as 'notify', clean as TopicMap['notify'], {
+        ...options,
+        ...(correlationId === undefined ? {} : { correlationId }),
+      }),
+    );
   };
   return publish as Events['publish'];
 }

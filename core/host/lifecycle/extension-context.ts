@@ -1,5 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
-import type { AgentsApi, CommandContext, Database, Events, ExtensionContext, KeyValue } from '../../contract/index.ts';
+import type { AgentsApi, CommandContext, Database, Events, ExtensionContext, KeyValue, Logger } from '../../contract/index.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { once } from '../../contract/once.ts';
 import { makeDataFolder } from '../data-folder.ts';
@@ -8,7 +8,8 @@ import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
 import { eventPublisher } from '../events/event-publisher.ts';
 import type { Scope } from './scope.ts';
-import { runAs, runOutside } from '../stray-errors.ts';
+import { correlationOf } from '../calls/correlation.ts';
+import { currentCorrelation, runAs, runOutside } from '../stray-errors.ts';
 
 /** What an extension is given at construction. All that it takes through this is owned by `scope`. */
 export function createExtensionContext(
@@ -64,9 +65,20 @@ export function createCommandContext(
     sandbox: parts.options.sandbox,
     config,
     clock: parts.clock,
-    logger: parts.logger(id),
+    logger: correlated(parts.logger(id)),
     agents: { list: () => runOutside(() => parts.options.agents.list()) },
   };
+}
+
+/** Lines carry the id of the message that is served, where that is known. */
+function correlated(logger: Logger): Logger {
+  const line =
+    (level: keyof Logger): Logger['info'] =>
+    (message, fields) => {
+      const correlationId = currentCorrelation();
+      logger[level](message, correlationId === undefined ? fields : { correlationId, ...fields });
+    };
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
 function eventsOf(parts: HostParts, declaration: Declaration, scope: Scope): Events {
@@ -79,7 +91,7 @@ function eventsOf(parts: HostParts, declaration: Declaration, scope: Scope): Eve
       const off = parts.options.events.handle(topic, async (payload) => {
         if (scope.closed) return;
         try {
-          await runAs(owner, () => listener(payload));
+          await runAs(owner, () => listener(payload), correlationOf([payload]));
         } catch (error) {
           failed(error);
         }
@@ -114,7 +126,9 @@ function agentsOf(agents: AgentsApi): AgentsApi {
     list: () => runOutside(() => agents.list()),
     check: (agent) => runOutside(() => agents.check(agent)),
     run: (request, signal) => {
-      const turn = runOutside(() => agents.run(request, signal)[Symbol.asyncIterator]());
+      const correlationId = request.correlationId ?? currentCorrelation();
+      const asked = correlationId === undefined ? request : { ...request, correlationId };
+      const turn = runOutside(() => agents.run(asked, signal)[Symbol.asyncIterator]());
       const iterator = {
         next: () => runOutside(() => turn.next()),
         return: () => runOutside(() => turn.return?.() ?? Promise.resolve({ done: true as const, value: undefined })),

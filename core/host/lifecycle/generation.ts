@@ -30,8 +30,8 @@ export interface Generation extends Omit<Candidate, 'initialize'> {
   /** Replaced when its tools are described anew. */
   surface: Surface;
   readonly calls: Calls;
-  /** Does work of the extension in its name. */
-  run<T>(phase: Phase, work: () => T): T;
+  /** Does work of the extension in its name, for the message that `correlationId` names. */
+  run<T>(phase: Phase, work: () => T, correlationId?: string): T;
   /** Calls `start` and runs the service, once. Rejects with a `Problem`. */
   start(): Promise<void>;
   /** Aborts the service. Never rejects: what goes wrong is recorded. */

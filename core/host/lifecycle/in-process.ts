@@ -83,7 +83,7 @@ async function initialize(host: HostParts, parts: Parts): Promise<Generation> {
       tier: 'in_process',
       surface,
       calls: new Calls(host.clock),
-      run: (during, work) => runAs(host.owner(id, during), work),
+      run: (during, work, correlationId) => runAs(host.owner(id, during), work, correlationId),
       ...lifeOf(host, parts),
       again: (next) => constructClass(host, declaration, next, Class, shipped),
       checkAgentKey: (key, value) => checkAgentKeyWith(Class.agentKeys, key, value),

@@ -67,14 +67,18 @@ export class KernelCalls {
     'kv.keys': ([prefix]) => this.#options.context.kv.keys(prefix === undefined ? undefined : String(prefix)),
     'events.publish': ([topic, payload, options], { correlationId }) =>
       this.#options.context.events.publish(topic as 'notify', payload as TopicMap['notify'], {
-        correlationId,
         ...(options as PublishOptions),
+        correlationId: (options as PublishOptions | undefined)?.correlationId ?? correlationId,
       }),
     'events.handle': ([topic]) => this.#listen(String(topic)),
     'events.off': ([topic]) => this.#unlisten(String(topic)),
     'agents.list': () => this.#options.context.agents.list(),
     'agents.check': ([agent]) => this.#options.context.agents.check(agent as AgentSpec),
-    'agents.run': ([request], { signalOf }) => this.#options.context.agents.run(request as TurnRequest, signalOf()),
+    'agents.run': ([request], { signalOf, correlationId }) =>
+      this.#options.context.agents.run(
+        { ...(correlationId === undefined ? {} : { correlationId }), ...(request as TurnRequest) },
+        signalOf(),
+      ),
     use: ([id, protocol, member, args], { signalOf }) =>
       this.#use(String(id), String(protocol), String(member), args as readonly unknown[], signalOf),
     'command.list': async ([id]) => commandData(await this.#commandsOf(String(id))),

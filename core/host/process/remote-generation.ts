@@ -1,5 +1,6 @@
-import type { LanguageModel, ModelCallOptions, ModelPart, Phase, TurnInfo } from '../../contract/index.ts';
+import type { LanguageModel, ModelCallOptions, ModelPart, Phase } from '../../contract/index.ts';
 import { Calls } from '../calls/calls.ts';
+import { correlationOf } from '../calls/correlation.ts';
 import type { Operation } from '../calls/surface.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { AgentKeyFinding, Generation, ModelParts } from '../lifecycle/generation.ts';
@@ -66,16 +67,6 @@ function operationOf(remote: RemoteHost, name: string): Operation {
   if (name !== 'command.getCommands') return (values, signalOf) => peer.call(name, values, signalOf(), correlationOf(values));
   return async (values, signalOf) =>
     commands.commandsOf(peer, [], (await peer.call('command.list', values, signalOf())) as readonly CommandData[]);
-}
-
-/** The turn stands among the arguments of what is called for one. */
-function correlationOf(values: readonly unknown[]): string | undefined {
-  for (const value of values) {
-    const { turn, correlationId } = (typeof value === 'object' && value !== null ? value : {}) as Partial<TurnInfo> & { turn?: TurnInfo };
-    const found = turn?.correlationId ?? correlationId;
-    if (typeof found === 'string') return found;
-  }
-  return undefined;
 }
 
 function lifeOf(host: HostParts, remote: RemoteHost, id: string, isService: boolean): Pick<Generation, 'start' | 'stopService' | 'stop'> {

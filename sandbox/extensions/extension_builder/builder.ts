@@ -70,15 +70,15 @@ export class Builder {
   }
 
   #report(record: Switch, text: string): void {
-    const { id, threadId, userId } = record;
-    this.context.logger.warn(text, { extensionId: id, threadId });
+    const { id, threadId, userId, correlationId } = record;
+    this.context.logger.warn(text, { extensionId: id, threadId, correlationId });
     const notice = { v: 1, text, kind: 'warning', target: null, threadId, userId } as const;
-    void this.context.events.publish('notify', notice, { key: id }).catch((error: unknown) => {
+    void this.context.events.publish('notify', notice, { key: id, correlationId }).catch((error: unknown) => {
       this.context.logger.warn('people could not be told', { reason: messageOf(error) });
     });
   }
 }
 
 export function askerOf({ turn }: Pick<ToolCall, 'turn'>): Asker {
-  return { by: turn.agent.id, threadId: turn.threadId, userId: turn.userId };
+  return { by: turn.agent.id, threadId: turn.threadId, userId: turn.userId, correlationId: turn.correlationId };
 }

@@ -51,7 +51,7 @@ export class Desk {
         cure: 'cancel some of list_schedules',
       });
     }
-    await runner.arm((await store.get(schedule.id)) ?? schedule);
+    await runner.arm((await store.get(schedule.id)) ?? schedule, turn.correlationId);
     return schedule;
   }
 

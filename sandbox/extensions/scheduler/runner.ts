@@ -22,40 +22,44 @@ export class Runner {
   }
 
   /** Writes the event that wakes the schedule. */
-  async arm({ id, nextAt }: Schedule): Promise<void> {
+  async arm({ id, nextAt }: Schedule, correlationId: string): Promise<void> {
     if (nextAt === null) return;
     const { events, id: extensionId } = this.#ports;
-    await events.publish('schedule.due', { v: 1, extensionId, name: id, at: nextAt }, { at: nextAt, key: `${extensionId}/${id}` });
+    await events.publish(
+      'schedule.due',
+      { v: 1, extensionId, name: id, at: nextAt },
+      { at: nextAt, key: `${extensionId}/${id}`, correlationId },
+    );
   }
 
   /** One delivery of `schedule.due`. What was missed while nothing ran arrives once; the next time is reckoned from now. */
-  async due({ extensionId, name, at }: TopicMap['schedule.due'], { signal }: Delivery): Promise<void> {
+  async due({ extensionId, name, at }: TopicMap['schedule.due'], { signal, correlationId }: Delivery): Promise<void> {
     if (extensionId !== this.#ports.id) return;
     const known = await this.#store.get(name);
     if (known === null) return; // cancelled
     if (known.nextAt === at) {
       // The next one first: whatever becomes of this run, the schedule goes on. Armed twice is woken twice, and runs once.
       const nextAt = known.cron === null ? null : this.#next(known);
-      await this.arm({ ...known, nextAt });
+      await this.arm({ ...known, nextAt }, correlationId);
       await this.#store.change(name, (each) =>
         each.nextAt === at ? { ...each, nextAt, open: [...each.open, at].slice(-MOST_OPEN) } : each,
       );
     }
-    await this.#work(name, at, signal);
+    await this.#work(name, at, correlationId, signal);
   }
 
   /** One delivery of `approval.answered`: a run that waited for it goes on. */
-  async answered({ threadId }: TopicMap['approval.answered'], { signal }: Delivery): Promise<void> {
+  async answered({ threadId }: TopicMap['approval.answered'], { signal, correlationId }: Delivery): Promise<void> {
     const run = runOf(threadId);
-    if (run !== null) await this.#work(run.id, run.at, signal);
+    if (run !== null) await this.#work(run.id, run.at, correlationId, signal);
   }
 
-  async #work(id: string, at: number, signal: AbortSignal): Promise<void> {
+  async #work(id: string, at: number, correlationId: string, signal: AbortSignal): Promise<void> {
     const schedule = await this.#store.get(id);
     if (schedule === null || !schedule.open.includes(at)) return;
-    const end = await this.#run(schedule, at, signal);
+    const end = await this.#run(schedule, at, correlationId, signal);
     signal.throwIfAborted(); // it is delivered again, and goes on
-    await this.#tell(schedule, at, end);
+    await this.#tell(schedule, at, correlationId, end);
     if (end.reason === 'awaiting_approval') return;
     const closed = (each: Schedule): Schedule => ({
       ...each,
@@ -65,10 +69,11 @@ export class Runner {
     await this.#store.change(id, (each) => (each.cron === null ? null : closed(each)));
   }
 
-  async #run(schedule: Schedule, at: number, signal: AbortSignal): Promise<End> {
+  async #run(schedule: Schedule, at: number, correlationId: string, signal: AbortSignal): Promise<End> {
     const { agentId: agent, message: input, by, policy } = schedule;
     const threadId = threadOf(schedule, at);
-    const request = { agent, input, threadId, channelId: by.channel, userId: by.user, key: threadId, policy: this.#narrowed(policy) };
+    const who = { channelId: by.channel, userId: by.user };
+    const request = { agent, input, threadId, ...who, key: threadId, policy: this.#narrowed(policy), correlationId };
     for await (const event of this.#ports.agents.run(request, signal)) if (event.type === 'turn-end') return event;
     throw new PithError('interrupted', `the run of '${schedule.id}' ended without a result`, { retryable: true });
   }
@@ -83,7 +88,7 @@ export class Runner {
     };
   }
 
-  async #tell({ id, agentId, by }: Schedule, at: number, { reason, text, error }: End): Promise<void> {
+  async #tell({ id, agentId, by }: Schedule, at: number, correlationId: string, { reason, text, error }: End): Promise<void> {
     const what = `${agentId} (schedule ${id})`;
     const said = {
       done: `${what}: ${text}`,
@@ -93,7 +98,7 @@ export class Runner {
       error: `${what} failed: ${error?.message ?? 'it gave no reason'}`,
     }[reason];
     const notice = { v: 1, text: said, kind: 'schedule', target: null, threadId: by.thread, userId: by.user } as const;
-    await this.#ports.events.publish('notify', notice, { key: threadOf({ id }, at) });
+    await this.#ports.events.publish('notify', notice, { key: threadOf({ id }, at), correlationId });
   }
 
   #next({ cron, timeZone }: Schedule): number | null {

@@ -29,8 +29,8 @@ export class Announcer {
 
   async #tell({ seq, state, note, task }: Announcement): Promise<void> {
     const { id, goal, submitter } = task;
-    const { threadId, userId, person } = submitter;
-    const options = { key: threadOf(id) };
+    const { threadId, userId, person, correlationId } = submitter;
+    const options = { key: threadOf(id), ...(correlationId === null ? {} : { correlationId }) };
     const text = person && task.state === state ? noticeOf(task) : null;
     await Promise.all([
       this.events.publish('task.changed', { v: 1, taskId: id, state, goal, threadId, note }, options),

@@ -78,6 +78,7 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
           parent: null,
           tools: null,
           denied: [],
+          correlationId: null,
         };
         const [task] = (await desk.submit([wanted], by)) as readonly [Task];
         const where = session === undefined ? ' It is worked on while a chat or `pith serve` runs.' : '';

@@ -24,6 +24,7 @@ export interface Submitter {
   readonly tools: readonly string[] | null;
   /** What its turn was denied stays denied, whichever agent works on the task. */
   readonly denied: readonly string[];
+  readonly correlationId: string | null;
 }
 
 /** How deep subtasks go below a task that a person submitted. */
@@ -31,9 +32,9 @@ export const MOST_DEPTH = 3;
 export const MOST_SUBTASKS = 20;
 
 export function submitterOf(store: TaskStore, turn: TurnInfo): Submitter {
-  const { agent, userId, channelId, threadId, tools, policy } = turn;
+  const { agent, userId, channelId, threadId, tools, policy, correlationId } = turn;
   const parent = workedOn(store, turn);
-  return { userId, channelId, threadId, agent, parent, tools, denied: policy?.denyTools ?? [] };
+  return { userId, channelId, threadId, agent, parent, tools, denied: policy?.denyTools ?? [], correlationId };
 }
 
 /** The task that this turn, or the one that called it, works on; null in a conversation. */
@@ -145,6 +146,7 @@ function taskOf(wanted: Wanted, after: readonly string[], state: 'pending' | 'bl
       threadId: by.parent?.submitter.threadId ?? by.threadId,
       agentId: by.agent?.id ?? null,
       person: by.parent === null,
+      correlationId: by.correlationId,
     },
     // A declared agent runs with its own tools whoever calls it; the same agent gets no more than it has here.
     tools: itself && by.tools !== null ? [...by.tools] : null,

@@ -65,6 +65,8 @@ export const taskSchema = z.object({
     agentId: z.string().nullable(),
     /** Whether a person is to be told of its end; subtasks report to their parent. */
     person: z.boolean(),
+    /** Of the message that led to it. */
+    correlationId: z.string().nullable().default(null),
   }),
   /** `extension/tool` that it may use at most; null: all that its agent has. */
   tools: z.array(z.string()).nullable(),

@@ -67,6 +67,7 @@ function requestFor({ store, extensionId }: WorkerPorts, task: Task): TurnReques
     key: `${task.id}/${task.turn}`,
     channelId: submitter.channelId,
     userId: submitter.userId,
+    ...(submitter.correlationId === null ? {} : { correlationId: submitter.correlationId }),
     policy: {
       ...(task.tools === null ? {} : { allowTools: task.tools }),
       denyTools: [...new Set([...task.denied, `${extensionId}/respond_to_review`])], // the last is a person's

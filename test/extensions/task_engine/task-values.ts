@@ -27,7 +27,7 @@ export function newTask(more: Partial<Task> = {}): Task {
     after: [],
     retained: [],
     told: false,
-    submitter: { userId: 'local', channelId: 'cli', threadId: 'talk', agentId: 'orchestrator', person: true },
+    submitter: { userId: 'local', channelId: 'cli', threadId: 'talk', agentId: 'orchestrator', person: true, correlationId: 'c' },
     tools: null,
     denied: [],
     createdAt: 0,

@@ -25,6 +25,8 @@ export interface Asker {
   readonly by: string;
   readonly threadId: string | null;
   readonly userId: string | null;
+  /** Of the message that led to it. */
+  readonly correlationId?: string | undefined;
 }
 
 export type Activated =
@@ -50,12 +52,7 @@ export class Activation {
       const { versions } = this.ports;
       const from = await this.#keepActive(id);
       const to = await versions.add(id, sources, asker.by, from === null ? [] : [from]);
-      return this.#exchange(
-        { id, from, to: to.number, digest: to.digest, agents: [], threadId: asker.threadId, userId: asker.userId },
-        sources,
-        edit,
-        signal,
-      );
+      return this.#exchange({ id, from, to: to.number, digest: to.digest, agents: [], ...toldTo(asker) }, sources, edit, signal);
     });
   }
 
@@ -65,7 +62,7 @@ export class Activation {
       const from = await this.#keepActive(id);
       const wanted = number ?? (await this.#before(id, from));
       const sources = await this.ports.versions.read(id, wanted);
-      const record = { id, from, to: wanted, digest: digestOf(sources), agents: [], threadId: asker.threadId, userId: asker.userId };
+      const record = { id, from, to: wanted, digest: digestOf(sources), agents: [], ...toldTo(asker) };
       return this.#exchange(record, sources, async () => [], signal);
     });
   }
@@ -224,4 +221,8 @@ export class Activation {
 
 function reasonOf({ phase, message }: Failure): string {
   return `${message} (in ${phase})`;
+}
+
+function toldTo({ threadId, userId, correlationId }: Asker): Omit<Asker, 'by'> {
+  return { threadId, userId, ...(correlationId === undefined ? {} : { correlationId }) };
 }

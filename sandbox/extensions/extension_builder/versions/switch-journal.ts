@@ -17,6 +17,7 @@ const recordSchema = z.object({
   /** Where it was asked for. */
   threadId: z.string().nullable(),
   userId: z.string().nullable(),
+  correlationId: z.string().optional(),
 });
 
 /** An exchange of versions that is under way or still watched. */

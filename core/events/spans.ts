@@ -1,0 +1,77 @@
+import { createRequire } from 'node:module';
+import type * as OpenTelemetry from '@opentelemetry/api';
+import { messageOf } from '../contract/errors.ts';
+
+type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** One piece of work as OpenTelemetry shows it. */
+export interface Span {
+  /** What its code does, HTTP requests for example, stands below it where the provider can tell. */
+  run<T>(work: () => T): T;
+  /** `failure`: why it did not succeed. */
+  end(attributes?: Attributes, failure?: string): void;
+}
+
+export interface SpanStart {
+  readonly name: string;
+  readonly kind?: 'client' | 'consumer';
+  readonly correlationId: string;
+  readonly attributes: Attributes;
+  /** The span that it is a part of; absent: the one under which the program called. */
+  readonly parent?: Span | null;
+}
+
+/** Where the API of OpenTelemetry keeps what a program registered: looked at first, so that nothing is loaded for nobody. */
+const REGISTERED = Symbol.for('opentelemetry.js.api.1');
+
+let api: typeof OpenTelemetry | undefined;
+
+/** null while no tracer provider is registered. */
+export function startSpan(start: SpanStart): Span | null {
+  if ((globalThis as { [REGISTERED]?: { trace?: unknown } })[REGISTERED]?.trace === undefined) return null;
+  api ??= createRequire(import.meta.url)('@opentelemetry/api') as typeof OpenTelemetry;
+  return new ApiSpan(api, start);
+}
+
+/** Ends the span with what became of `work`. */
+export async function within<T>(span: Span | null, work: () => Promise<T>): Promise<T> {
+  if (span === null) return work();
+  try {
+    const result = await span.run(work);
+    span.end();
+    return result;
+  } catch (error) {
+    span.end({}, messageOf(error));
+    throw error;
+  }
+}
+
+class ApiSpan implements Span {
+  readonly #api: typeof OpenTelemetry;
+  readonly #span: OpenTelemetry.Span;
+  readonly #context: OpenTelemetry.Context;
+
+  constructor(otel: typeof OpenTelemetry, { name, kind, correlationId, attributes, parent }: SpanStart) {
+    const { trace, context, SpanKind } = (this.#api = otel);
+    const outer = parent instanceof ApiSpan ? parent.#context : context.active();
+    const kinds = { client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER };
+    this.#span = trace
+      .getTracer('pith')
+      .startSpan(
+        name,
+        { kind: kind ? kinds[kind] : SpanKind.INTERNAL, attributes: { ...attributes, 'pith.correlation_id': correlationId } },
+        outer,
+      );
+    this.#context = trace.setSpan(outer, this.#span);
+  }
+
+  run<T>(work: () => T): T {
+    return this.#api.context.with(this.#context, work);
+  }
+
+  end(attributes: Attributes = {}, failure?: string): void {
+    this.#span.setAttributes(attributes);
+    if (failure !== undefined) this.#span.setStatus({ code: this.#api.SpanStatusCode.ERROR, message: failure });
+    this.#span.end();
+  }
+}
