@@ -2,9 +2,9 @@ import type { PreviewRequest, PromptPreview } from './agents/prompt/preview.ts';
 import type { AgentRegistry } from './agents/registry/registry.ts';
 import type { ToolUser } from './agents/tools/tool-caller.ts';
 import type { OfferedTool } from './agents/tools/tools.ts';
-import type { Clock, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
+import type { Clock, Command, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
-import type { HostOptions, KernelCommand } from './host/host-options.ts';
+import type { HostOptions } from './host/host-options.ts';
 import type { ExtensionHost } from './host/host.ts';
 import type { ProbeReport } from './host/probe/report.ts';
 import type { Settings, SettingsInput } from './host/settings/settings.ts';
@@ -33,7 +33,7 @@ export interface KernelOptions {
   /** Replaces every model. */
   readonly model?: { readonly model: LanguageModel; readonly contextWindow: number | null };
   /** The kernel's own commands, offered to extensions beside those of extensions. */
-  commands?(kernel: Kernel): readonly KernelCommand[];
+  commands?(kernel: Kernel): readonly Command[];
 }
 
 /** One sandbox, running. */

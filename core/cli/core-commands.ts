@@ -11,8 +11,6 @@ export type BareRun = (cwd: string, input: CommandInput, io: CommandIO, signal: 
 interface Definition extends Omit<Command, 'run'> {
   /** Where it can be given: on the command line, in chat, or in both (default). */
   readonly only?: 'command line' | 'chat';
-  /** It answers, reloads, restarts or configures: found only by extensions that may run in process. */
-  readonly granted?: boolean;
 }
 
 /** Chooses itself what to boot. */
@@ -94,7 +92,6 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'extensions reload',
     description: 'Load an extension anew',
     arguments: [ID('The extension')],
-    granted: true,
     needs: 'kernel',
     load: async () => (await import('./commands/extensions.ts')).reloadExtension,
   },
@@ -156,7 +153,6 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Let a tool do what it asks for, and go on with the conversation',
     arguments: [QUESTION],
     options: [{ name: 'always', type: 'boolean', description: 'Ask no more for this tool in this conversation' }],
-    granted: true,
     needs: 'kernel',
     load: async () => (await import('./commands/approvals.ts')).approve,
   },
@@ -165,7 +161,6 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Refuse what a tool asks for, and go on with the conversation',
     arguments: [QUESTION],
     options: [{ name: 'reason', type: 'string', description: 'Why; the model sees it' }],
-    granted: true,
     needs: 'kernel',
     load: async () => (await import('./commands/approvals.ts')).reject,
   },
@@ -173,7 +168,6 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'approvals wait',
     description: 'Wait until a question is answered, here or elsewhere',
     arguments: [QUESTION],
-    granted: true,
     needs: 'kernel',
     load: async () => (await import('./commands/approvals.ts')).waitForAnswer,
   },

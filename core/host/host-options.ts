@@ -59,12 +59,9 @@ export interface HostOptions {
   keyValue(extensionId: string): KeyValue;
   database(extensionId: string): Database;
   readonly agents: AgentsApi;
-  /** The kernel's own commands; extensions find them as those of a provider called `kernel`. */
-  commands?(): readonly KernelCommand[];
+  /** The kernel's own commands; extensions in its process find them as those of a provider called `kernel`. */
+  commands?(): readonly Command[];
 }
-
-/** A command of the kernel. `granted`: it answers, reloads, restarts or configures, so only extensions that may run in process find it. */
-export type KernelCommand = Command & { readonly granted?: boolean };
 
 /** One extension as `pith doctor` and `pith extensions list` show it. */
 export interface ExtensionStatus {

@@ -7,6 +7,7 @@ import type { Declaration, Discovery } from './discovery/declaration.ts';
 import { createFailures } from './failures.ts';
 import { commandsOf } from './calls/command-port.ts';
 import { remoteOf } from './calls/handle.ts';
+import { REACHABLE_FROM_PROCESS } from './calls/protocols.ts';
 import { renewToolsWhenChanged } from './calls/renew-tools.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostParts } from './host-parts.ts';
@@ -91,16 +92,22 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     providersFor: (user) => providersFor(lifecycle, user),
     onProviders: (listener) => listen(listener),
     use: (user, protocol) => {
+      if (!mayReach(parts, user, protocol)) throw unreachable(user, protocol);
       const id = user.manifest?.depends_on.find((each) => provides(slots.get(each), protocol));
       if (id !== undefined) return remote(lifecycle, id, protocol);
       throw undeclared(user, protocol);
     },
-    find: (user, protocol) => [
-      ...kernelProvider(options, protocol, tierOf(parts, user) === 'in_process'),
-      ...[...slots.values()]
-        .filter((slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
-        .map(({ id }) => remote(lifecycle, id, protocol)),
-    ],
+    find: (user, protocol) =>
+      mayReach(parts, user, protocol)
+        ? [
+            ...kernelProvider(options, protocol),
+            ...[...slots.values()]
+              .filter(
+                (slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))),
+              )
+              .map(({ id }) => remote(lifecycle, id, protocol)),
+          ]
+        : [],
   };
   const lifecycle = new Lifecycle(parts, slots, (id) => changed(new Set([id])));
   const refresh = new Refresh(parts, slots, lifecycle, discovery, changed);
@@ -130,11 +137,15 @@ function createOwner(parts: HostParts, extensionId: string, phase: Phase, ours: 
   };
 }
 
-/** The kernel speaks one protocol itself: its commands. Code that may run in the kernel's process needs no door to do what it likes. */
-function kernelProvider<T extends object>({ commands }: HostOptions, protocol: Protocol<T>, granted: boolean): readonly Remote<T>[] {
+/** Code that may run in the kernel's process needs no door to do what it likes; all other code never acts as a person. */
+function mayReach(parts: HostParts, user: Declaration, { id }: Protocol): boolean {
+  return REACHABLE_FROM_PROCESS.has(id) || tierOf(parts, user) === 'in_process';
+}
+
+/** The kernel speaks one protocol itself: its commands. */
+function kernelProvider<T extends object>({ commands }: HostOptions, protocol: Protocol<T>): readonly Remote<T>[] {
   if (commands === undefined || protocol.id !== 'command') return [];
-  const getCommands = async () => commands().filter((command) => granted || !command.granted);
-  return [Object.freeze({ extensionId: 'kernel', getCommands }) as unknown as Remote<T>];
+  return [Object.freeze({ extensionId: 'kernel', getCommands: async () => commands() }) as unknown as Remote<T>];
 }
 
 /** Commands carry functions, which are run in their extension's name. */
@@ -149,6 +160,13 @@ function remote<T extends object>(lifecycle: Lifecycle, id: string, protocol: Pr
 
 function provides(slot: Slot | undefined, protocol: Protocol): boolean {
   return slot?.declaration.manifest?.provides.includes(protocol.id) ?? false;
+}
+
+function unreachable({ id, file }: Declaration, protocol: Protocol): PithError {
+  return new PithError('not_allowed', `'${id}' runs in a process of its own and cannot use providers of '${protocol.id}'`, {
+    where: file,
+    cure: `if you trust it, let it run in the kernel: extensions.${id}.isolation: in_process in pith.yaml`,
+  });
 }
 
 function undeclared(user: Declaration, protocol: Protocol): PithError {

@@ -1,19 +1,18 @@
-import type { KernelCommand } from '../../host/host-options.ts';
+import type { Command } from '../../contract/protocols/command-provider.ts';
 import { CORE_COMMANDS } from '../core-commands.ts';
 import type { KernelPort } from '../kernel-port.ts';
 
 /** The kernel's own commands as chat finds them, through a provider of its own. */
-export function kernelCommands(kernel: KernelPort): readonly KernelCommand[] {
-  const commands: KernelCommand[] = [];
+export function kernelCommands(kernel: KernelPort): readonly Command[] {
+  const commands: Command[] = [];
   for (const definition of CORE_COMMANDS) {
     if (definition.needs !== 'kernel' || definition.only === 'command line') continue;
-    const { path, description, load, granted } = definition;
+    const { path, description, load } = definition;
     commands.push({
       path,
       description,
       arguments: definition.arguments,
       options: definition.options,
-      granted,
       run: async (input, io, signal) => (await load())(kernel, input, io, signal),
     });
   }

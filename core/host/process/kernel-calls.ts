@@ -1,7 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import type {
   AgentSpec,
-  Command,
   ExtensionContext,
   JsonValue,
   Off,
@@ -11,11 +10,10 @@ import type {
   TopicMap,
   TurnRequest,
 } from '../../contract/index.ts';
-import { CommandProvider } from '../../contract/protocols/command-provider.ts';
 import { PROTOCOLS } from '../calls/protocols.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
-import { commandData, runFor, type CommandCalls } from './command-bridge.ts';
+import type { CommandCalls } from './command-bridge.ts';
 import { errorFromData } from './error-data.ts';
 import type { Incoming, Peer } from './peer.ts';
 
@@ -81,8 +79,6 @@ export class KernelCalls {
       ),
     use: ([id, protocol, member, args], { signalOf }) =>
       this.#use(String(id), String(protocol), String(member), args as readonly unknown[], signalOf),
-    'command.list': async ([id]) => commandData(await this.#commandsOf(String(id))),
-    'command.run': async ([id, ...rest], incoming) => runFor(this.#options.peer(), await this.#commandsOf(String(id)), rest, incoming),
   };
 
   #listen(topic: string): void {
@@ -121,11 +117,5 @@ export class KernelCalls {
     } catch {
       return undefined; // nothing in depends_on provides it
     }
-  }
-
-  async #commandsOf(id: string): Promise<readonly Command[]> {
-    const provider = this.#options.context.find(CommandProvider).find(({ extensionId }) => extensionId === id);
-    if (!provider) throw new PithError('stopped', `the extension '${id}' offers no commands now`);
-    return provider.getCommands();
   }
 }

@@ -15,40 +15,54 @@ afterEach(async () => {
 const signal = new AbortController().signal;
 
 const files = {
-  'extensions/asker/manifest.yaml': 'id: asker\nentrypoint: main.ts\nprovides: [tool]\n',
+  'extensions/asker/manifest.yaml': 'id: asker\nentrypoint: main.ts\nprovides: [tool]\ndepends_on: [wanted]\n',
   'extensions/asker/main.ts': `
-import { CommandProvider, defineTool, z } from 'pith';
+import { CommandProvider, defineTool, SetupProvider, SkillProvider, ToolProvider, z } from 'pith';
 export default class {
   constructor(context) { this.context = context; }
   getTools() {
-    return [defineTool({ name: 'commands', description: 'Lists them.', input: z.object({}), effect: 'read',
-      execute: async () => {
-        const kernel = this.context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
-        return (await kernel.getCommands()).map(({ path }) => path);
-      } })];
+    const { context } = this;
+    return [defineTool({ name: 'look', description: 'Looks around.', input: z.object({}), effect: 'read',
+      execute: async () => ({
+        commands: (await Promise.all(context.find(CommandProvider).map((provider) => provider.getCommands()))).flat().map(({ path }) => path),
+        setup: context.find(SetupProvider).map(({ extensionId }) => extensionId),
+        tools: context.find(ToolProvider).map(({ extensionId }) => extensionId),
+        skills: context.find(SkillProvider).map(({ extensionId }) => extensionId),
+        used: await Promise.resolve().then(() => context.use(CommandProvider).extensionId).catch(({ code }) => code),
+      }) })];
   }
 }
 `,
+  'extensions/wanted/manifest.yaml': 'id: wanted\nentrypoint: main.ts\nprovides: [command]\n',
+  'extensions/wanted/main.ts': `export default class { getCommands() { return [{ path: 'wanted', description: 'Wanted.', run: async () => 0 }]; } }`,
 };
 
-async function commandsSeen(flags: object): Promise<readonly string[]> {
+async function look(flags: object): Promise<unknown> {
   test = await testKernel({ files });
   kernel = await createKernel({ sandbox: test.sandbox, env: {}, home: null, flags, commands: kernelCommands });
-  const result = await kernel.extensions.callTool('asker', 'commands', {}, { turn: {} as never, idempotencyKey: 'k' }, signal);
+  const result = await kernel.extensions.callTool('asker', 'look', {}, { turn: {} as never, idempotencyKey: 'k' }, signal);
   expect(result).toMatchObject({ ok: true });
-  return result.ok ? (result.output as string[]) : [];
+  return result.ok ? result.output : null;
 }
 
-describe("the kernel's commands", () => {
-  it('K62 those that change something are found only by extensions that a person lets run in process', async () => {
-    const paths = await commandsSeen({});
-    expect(paths).toContain('extensions list');
-    expect(paths).not.toContain('extensions reload');
-    for (const answering of ['approvals approve', 'approvals reject', 'approvals wait']) expect(paths).not.toContain(answering); // K50
+describe('what acts as a person', () => {
+  it('K50 K62 commands, set-up and tools of others are out of reach of an extension in a process of its own', async () => {
+    expect(await look({})).toEqual({
+      commands: [],
+      setup: [],
+      tools: [],
+      skills: ['skill_registry'],
+      used: expect.stringMatching(/^not_/),
+    });
   });
 
-  it('K62 an extension that is granted finds them all', async () => {
-    expect(await commandsSeen({ extensions: { asker: { isolation: 'in_process' } } })).toContain('extensions reload');
+  it('K62 an extension that a person lets run in process finds them', async () => {
+    const seen = await look({ extensions: { asker: { isolation: 'in_process' } } });
+    expect(seen).toMatchObject({
+      commands: expect.arrayContaining(['extensions reload', 'approvals approve', 'tools call', 'wanted']),
+      setup: expect.arrayContaining(['openai_compatible']),
+      used: 'wanted',
+    });
   });
 });
 

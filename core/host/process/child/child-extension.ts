@@ -36,7 +36,7 @@ export class ChildExtension {
     this.#terminals = terminals;
     this.#setup = setup;
     this.#events = new ChildEvents(() => peer);
-    this.#providers = new Providers(peer, terminals, setup.providers);
+    this.#providers = new Providers(peer, setup.providers);
     this.#parts = createChildParts(setup, peer, this.#events, this.#providers);
   }
 

@@ -1,21 +1,18 @@
 import { PithError } from '../../../contract/errors.ts';
-import type { Command, Protocol, Remote } from '../../../contract/index.ts';
+import type { Protocol, Remote } from '../../../contract/index.ts';
 import { splitSignal } from '../../calls/wire.ts';
 import type { Declaration } from '../../discovery/declaration.ts';
-import type { CommandCalls, CommandData } from '../command-bridge.ts';
 import type { Peer } from '../peer.ts';
 import type { ProviderFacts } from '../setup.ts';
 
 /** The providers of other extensions, reached through the kernel. */
 export class Providers {
   readonly #peer: Peer;
-  readonly #commands: CommandCalls;
   /** As the kernel last told. */
   facts: readonly ProviderFacts[];
 
-  constructor(peer: Peer, commands: CommandCalls, facts: readonly ProviderFacts[]) {
+  constructor(peer: Peer, facts: readonly ProviderFacts[]) {
     this.#peer = peer;
-    this.#commands = commands;
     this.facts = facts;
   }
 
@@ -52,12 +49,6 @@ export class Providers {
         return member.kind === 'stream' ? this.#peer.stream('use', asked, signal) : this.#peer.call('use', asked, signal);
       };
     }
-    if (protocol.id === 'command') handle['getCommands'] = () => this.#commandsOf(extensionId);
     return Object.freeze(handle) as Remote<T>;
-  }
-
-  async #commandsOf(extensionId: string): Promise<readonly Command[]> {
-    const list = (await this.#peer.call('command.list', [extensionId])) as readonly CommandData[];
-    return this.#commands.commandsOf(this.#peer, [extensionId], list);
   }
 }
