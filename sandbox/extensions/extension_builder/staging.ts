@@ -43,14 +43,15 @@ export class Staging {
     await writeJson(this.#record(kind, id), { digest, ok, at: this.context.clock.now() });
   }
 
-  /** Why these very bytes must not become active; null: they passed their checks. */
-  async whyNot(kind: Kind, id: string, digest: string): Promise<string | null> {
+  /** Reads the staged files once: they are these very bytes and passed their checks, or `why` says why they must not become active. */
+  async passed(kind: Kind, id: string, digest: string): Promise<{ readonly sources: readonly Source[]; readonly why: string | null }> {
     const check = kind === 'skills' ? 'check_skill' : 'check_extension';
-    if (digestOf(await this.sources(kind, id)) !== digest)
-      return `the staged files are not those with this digest; run ${check} and take its digest`;
+    const sources = await this.sources(kind, id);
+    if (digestOf(sources) !== digest)
+      return { sources, why: `the staged files are not those with this digest; run ${check} and take its digest` };
     const record = await readJson(this.#record(kind, id), recordSchema);
-    if (record?.digest !== digest) return `the staged files have not been checked; run ${check}`;
-    return record.ok ? null : `the staged files did not pass; mend what ${check} found`;
+    if (record?.digest !== digest) return { sources, why: `the staged files have not been checked; run ${check}` };
+    return { sources, why: record.ok ? null : `the staged files did not pass; mend what ${check} found` };
   }
 
   async end(kind: Kind, id: string): Promise<void> {

@@ -41,7 +41,7 @@ describe('the tools of the builder', () => {
     expect((await readdir(path.join(made.test.sandbox, 'extensions'))).sort()).toEqual(['city_time']);
   }, 60_000);
 
-  it('K72 refuses other bytes than those that were checked, and asks nobody then', async () => {
+  it('K72 refuses other bytes than those that were checked, and says so in its question', async () => {
     await made.stage('city_time', CITY_TIME);
     const digest = await checked(made);
     const asks = (input: object) => made.test.kernel.extensions.needsApproval('extension_builder', 'activate_extension', input as never);
@@ -50,7 +50,7 @@ describe('the tools of the builder', () => {
       /isolation: process\nsecrets: none\nnetwork: false[\s\S]*uses_tools will name it: traveller[\s\S]*\+\+\+ b\/main\.ts[\s\S]*\+export default class CityTime/,
     );
     await made.stage('city_time', { 'main.ts': toolSource("return 'other';") });
-    expect(await asks({ id: 'city_time', digest })).toBe(false);
+    expect(await asks({ id: 'city_time', digest })).toContain('will be refused: the staged files are not those with this digest');
     expect(await made.call('activate_extension', { id: 'city_time', digest })).toMatchObject({ ok: false, error: { code: 'not_checked' } });
     expect(existsSync(path.join(made.test.sandbox, 'extensions/city_time'))).toBe(false);
   }, 60_000);

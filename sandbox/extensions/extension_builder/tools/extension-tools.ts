@@ -3,12 +3,12 @@ import { giveTools } from '../agent-tools.ts';
 import { askerOf, type Builder } from '../builder.ts';
 import { checkJson } from '../finding.ts';
 import { activeFolder } from '../places.ts';
-import { digestOf, readSources, type Source } from '../sources.ts';
+import { readSources, type Source } from '../sources.ts';
 import { extensionTemplate, KINDS, type ExtensionKind } from '../templates.ts';
 import { Place } from '../versions/place.ts';
 import { WATCH_MS } from '../versions/watch.ts';
 import { activationSummary, summaryText } from '../activation-summary.ts';
-import { guarded } from './guarded.ts';
+import { guarded, questionOf } from './guarded.ts';
 
 const id = z.string().min(1).describe('The extension, in snake_case, such as city_time.');
 const digest = z.string().min(1).describe('The digest that the check answered for these files.');
@@ -110,19 +110,17 @@ function activate(builder: Builder): Tool {
       give_to: z.array(z.string().min(1)).default([]).describe('Agents of this sandbox whose uses_tools shall name it.'),
     }),
     timeoutMs: 90_000,
-    /** What will be refused is not asked. */
-    needsApproval: async (input) => {
-      if ((await staging.whyNot('extensions', input.id, input.digest).catch(() => 'refused')) !== null) return false;
-      const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
-      return summaryText(activationSummary(before, await staging.sources('extensions', input.id)), input.give_to);
-    },
+    needsApproval: (input) =>
+      questionOf(async () => {
+        const { sources, why } = await staging.passed('extensions', input.id, input.digest);
+        if (why !== null) return { why };
+        const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
+        return { text: summaryText(activationSummary(before, sources), input.give_to) };
+      }),
     execute: (input, call) =>
       guarded(async () => {
-        const why = await staging.whyNot('extensions', input.id, input.digest);
+        const { sources, why } = await staging.passed('extensions', input.id, input.digest);
         if (why !== null) return toolError('not_checked', `'${input.id}' was not activated: ${why}`);
-        const sources = await staging.sources('extensions', input.id);
-        if (digestOf(sources) !== input.digest)
-          return toolError('not_checked', `'${input.id}' was not activated: its files were changed just now`);
         const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
         const given: string[] = [];
         const edit = async () => {

@@ -9,3 +9,20 @@ export async function guarded(run: () => Promise<ToolResult>): Promise<ToolResul
     return toolError(error.code, `${messageOf(error)}${error.cure === undefined ? '' : `; ${error.cure}`}`);
   }
 }
+
+/**
+ * What a person reads before an activation. It is always a question: what would be refused now may pass a moment later,
+ * when a call beside this one has written the staged files again.
+ */
+export async function questionOf(read: () => Promise<{ readonly text: string } | { readonly why: string }>): Promise<string> {
+  try {
+    const found = await read();
+    return 'text' in found ? found.text : refused(found.why);
+  } catch (error) {
+    return refused(messageOf(error));
+  }
+}
+
+function refused(why: string): string {
+  return `as things stand this will be refused: ${why}`;
+}

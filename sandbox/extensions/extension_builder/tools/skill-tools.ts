@@ -3,10 +3,9 @@ import { diffOf } from '../activation-summary.ts';
 import type { Builder } from '../builder.ts';
 import { checkJson } from '../finding.ts';
 import { activeFolder } from '../places.ts';
-import { digestOf } from '../sources.ts';
 import { skillTemplate } from '../templates.ts';
 import { Place } from '../versions/place.ts';
-import { guarded } from './guarded.ts';
+import { guarded, questionOf } from './guarded.ts';
 
 const id = z.string().min(1).describe('The skill, in lower-case words with hyphens, such as release-notes.');
 
@@ -58,27 +57,24 @@ function check(builder: Builder): Tool {
 
 function activate({ staging, sandbox }: Builder): Tool {
   const place = (skill: string) => new Place(activeFolder(sandbox, 'skills', skill));
-  const whyNot = async (skill: string, digest: string) =>
+  const passed = async (skill: string, digest: string) =>
     (await place(skill).digest()) === null
-      ? { code: 'not_checked', why: await staging.whyNot('skills', skill, digest) }
-      : { code: 'use_proposal', why: 'it exists: use propose_skill_update' };
+      ? { code: 'not_checked', ...(await staging.passed('skills', skill, digest)) }
+      : { code: 'use_proposal', sources: [], why: 'it exists: use propose_skill_update' };
   return defineTool({
     name: 'activate_skill',
     description:
       'Accept a staged new skill that has passed its check, so that it is offered; a person is asked. An existing skill is changed by propose_skill_update.',
     input: z.object({ id, digest: z.string().min(1).describe('The digest that check_skill answered.') }),
-    /** What will be refused is not asked. */
-    needsApproval: async (input) => {
-      const { why } = await whyNot(input.id, input.digest).catch(() => ({ why: 'refused' }));
-      return why === null && diffOf([], await staging.sources('skills', input.id));
-    },
+    needsApproval: (input) =>
+      questionOf(async () => {
+        const { sources, why } = await passed(input.id, input.digest);
+        return why === null ? { text: diffOf([], sources) } : { why };
+      }),
     execute: (input) =>
       guarded(async () => {
-        const { code, why } = await whyNot(input.id, input.digest);
+        const { code, sources, why } = await passed(input.id, input.digest);
         if (why !== null) return toolError(code, `the skill '${input.id}' was not activated: ${why}`);
-        const sources = await staging.sources('skills', input.id);
-        if (digestOf(sources) !== input.digest)
-          return toolError('not_checked', `the skill '${input.id}' was not activated: its files were changed just now`);
         await place(input.id).put(sources);
         await staging.end('skills', input.id);
         return toolResult({ id: input.id, path: `skills/${input.id}` }, { title: `The skill ${input.id} is offered` });
