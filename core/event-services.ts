@@ -1,4 +1,3 @@
-import { codeOf } from './contract/errors.ts';
 import type { Clock, Delivery, Diagnostic } from './contract/index.ts';
 import type { Bus } from './events/bus.ts';
 import { createDeliveries } from './events/deliveries.ts';
@@ -6,6 +5,7 @@ import { deadLetters } from './events/delivery-rows.ts';
 import type { Journal, WrittenEvent } from './events/journal.ts';
 import { orphans } from './events/journal-tidy.ts';
 import { createNotices } from './events/notices.ts';
+import { Postponed } from './events/postponed.ts';
 import { startSpan, within, type Span } from './events/spans.ts';
 import { createSchedules } from './events/schedules.ts';
 import { CHANNELS_HANDLER } from './host/events/declared-handlers.ts';
@@ -55,7 +55,7 @@ export function createEventServices({ store, journal, clock, host, events }: Eve
       try {
         await within(span, () => notices.deliver(payload, delivery, signal));
       } catch (error) {
-        if (!notices.reachable && codeOf(error, '') === 'stopped') setImmediate(() => deliveries.refresh());
+        if (!notices.reachable && error instanceof Postponed) setImmediate(() => deliveries.refresh());
         throw error;
       }
     },

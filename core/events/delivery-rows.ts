@@ -35,9 +35,11 @@ export function deliveryRows(store: Store, handler: string) {
     hasDue: (now: number) =>
       store.get('SELECT 1 FROM deliveries WHERE handler = ? AND due > 0 AND due <= ? LIMIT 1', handler, now) !== null ||
       store.get('SELECT 1 FROM deliveries WHERE handler = ? AND due = 0 LIMIT 1', handler) !== null,
-    nextDue: () => {
-      const next = store.get('SELECT min(due) AS next FROM deliveries WHERE handler = ? AND due > 0', handler)?.next;
-      return typeof next === 'number' ? next : null;
+    /** When the next one falls due, and whether some are due by now. */
+    nextDue: (now: number) => {
+      const next = store.get('SELECT min(due) AS next FROM deliveries WHERE handler = ? AND due > ?', handler, Math.max(0, now))?.next;
+      const due = store.get('SELECT 1 FROM deliveries WHERE handler = ? AND due > 0 AND due <= ? LIMIT 1', handler, now);
+      return { next: typeof next === 'number' ? next : null, isOverdue: due !== null };
     },
     /** null: its event has been pruned. */
     event(id: number): StoredEvent | null {

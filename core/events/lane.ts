@@ -1,9 +1,10 @@
-import { codeOf, messageOf } from '../contract/errors.ts';
+import { messageOf } from '../contract/errors.ts';
 import type { Clock, Delivery, JsonValue, Logger } from '../contract/index.ts';
 import type { Lease, Leases } from '../storage/leases.ts';
 import type { DeliveryRow, DeliveryRows } from './delivery-rows.ts';
 import { createDoneBatch } from './done-batch.ts';
 import { LaneQueue } from './lane-queue.ts';
+import { Patience } from './postponed.ts';
 import { MOST_ATTEMPTS, retryDelay } from './retry.ts';
 
 export interface LaneOptions {
@@ -26,7 +27,6 @@ const LEASE_MS = 15_000;
 const LINGER_MS = 1000;
 /** Until the next try of what failed for no fault of its own: a reload, a provider that is gone, nobody to reach. */
 const PAUSE_MS = 1000;
-const NOT_ITS_FAULT: ReadonlySet<string> = new Set(['interrupted', 'stopped', 'aborted']);
 
 /** Works on the deliveries of one handler while it holds their lease; several processes may try, one has it. */
 export class Lane {
@@ -45,7 +45,10 @@ export class Lane {
   readonly #running = new Set<Promise<void>>();
   #cancelLinger: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
-  /** When the next timer or retry falls due; null: none is known. */
+  /** Something is due and waits for what runs: for its key, or for its own end. */
+  #overdue = false;
+  readonly #patience = new Patience();
+  /** When the lane should look again: when the next timer or retry falls due; null: none is known. */
   nextDue: number | null = null;
   /** Another process had the lease when there was work. */
   contended = false;
@@ -152,6 +155,7 @@ export class Lane {
     const queue = this.#queue;
     const running = this.#deliver(row, queue, this.#stop.signal).finally(() => {
       this.#running.delete(running);
+      if (this.#overdue && row.key !== null) this.#more = this.#woken = true; // its key may be free for what is overdue
       if (!this.#stopped) this.#continue();
     });
     this.#running.add(running);
@@ -201,20 +205,25 @@ export class Lane {
 
   async #failed(row: DeliveryRow, queue: LaneQueue, error: unknown, correlationId: string | undefined): Promise<void> {
     const { rows, clock, handler, logger } = this.#options;
-    const counted = !NOT_ITS_FAULT.has(codeOf(error, ''));
+    const counted = this.#patience.isOver(row.event, error);
     const attempts = row.attempts + (counted ? 1 : 0);
     const dead = attempts >= MOST_ATTEMPTS;
     const due = dead ? -1 : clock.now() + (counted ? retryDelay(attempts, Math.random()) : PAUSE_MS);
     const fields = { handler, event: row.event, attempts, correlationId, error: messageOf(error) };
-    if (counted) logger.warn(dead ? 'a delivery failed for the last time' : 'a delivery failed and is tried again', fields);
+    if (!counted) logger.debug('a delivery waits', fields);
+    else logger.warn(dead ? 'a delivery failed for the last time' : 'a delivery failed and is tried again', fields);
     if (await this.#written(row, rows.postpone(row.event, due, attempts, messageOf(error)), correlationId)) queue.settle(row, !dead);
     this.#woken = true;
   }
 
+  /** What is due already needs no timer: it runs, or is looked for again when its key is free and at the next poll. */
   #plan(): void {
-    this.nextDue = this.#options.rows.nextDue();
+    const now = this.#options.clock.now();
+    const { next, isOverdue } = this.#options.rows.nextDue(now);
+    this.#overdue = isOverdue;
+    this.nextDue = isOverdue ? now : next;
     this.#cancelTimer?.();
-    if (this.nextDue !== null) this.#wakeIn(this.nextDue - this.#options.clock.now());
+    if (next !== null) this.#wakeIn(next - now);
   }
 
   /** Far times are seen by the poll, which also sees the clock jump. */

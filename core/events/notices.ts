@@ -1,6 +1,7 @@
-import { messageOf, PithError } from '../contract/errors.ts';
+import { messageOf } from '../contract/errors.ts';
 import type { ChannelMessage, ChannelProvider, Clock, Delivery, DurableTopicMap, JsonValue, Logger, Remote } from '../contract/index.ts';
 import type { Store } from '../storage/store.ts';
+import { Postponed } from './postponed.ts';
 
 export interface NoticesOptions {
   readonly store: Store;
@@ -27,7 +28,7 @@ export function createNotices({ store, clock, logger, handler, channels }: Notic
   let reachable = false;
   let greets = false;
 
-  /** Rejects `stopped` when nobody could be reached: it waits, and has not failed. */
+  /** Rejects `Postponed` when nobody could be reached: it waits, and has not failed. */
   async function send(message: ChannelMessage, target: string | null, signal: AbortSignal): Promise<void> {
     const open = channels();
     const fitting = target === null ? open : open.filter(({ kinds }) => kinds.includes(target));
@@ -40,7 +41,7 @@ export function createNotices({ store, clock, logger, handler, channels }: Notic
     reachable = false;
     const why = results.flatMap((result) => (result.status === 'rejected' ? [messageOf(result.reason)] : []));
     logger.debug('a notice waits for a channel', { why });
-    throw new PithError('stopped', `nobody could be reached${why.length > 0 ? `: ${why.join('; ')}` : ''}`, { retryable: true });
+    throw new Postponed(new Error(`nobody could be reached${why.length > 0 ? `: ${why.join('; ')}` : ''}`));
   }
 
   async function greet(signal: AbortSignal): Promise<void> {

@@ -39,7 +39,7 @@ export function createAttendance(
       }
     },
 
-    isAttended: (threadId) => leases.isHeld(nameOf(threadId)),
+    isAttended: (threadId) => leases.isHeld(nameOf(threadId), LEASE_MS),
 
     async goesOn(threadId, ms, signal) {
       const end = clock.now() + ms;

@@ -18,9 +18,15 @@ export class Calls {
   readonly #clock: Clock;
   readonly #open = new Set<(error: PithError) => void>();
   #emptied: (() => void) | undefined;
+  #isCut = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** Its generation was stopped or replaced before its calls had ended. */
+  get isCut(): boolean {
+    return this.#isCut;
   }
 
   get size(): number {
@@ -81,6 +87,7 @@ export class Calls {
       };
     });
     this.#emptied = undefined;
+    this.#isCut = this.#open.size > 0;
     for (const cut of this.#open)
       cut(new PithError('interrupted', 'the extension was stopped or replaced before the call ended', { retryable: true }));
   }

@@ -1,5 +1,6 @@
 import { canRun } from '../../agents/ports.ts';
 import type { Delivery, JsonValue } from '../../contract/index.ts';
+import { Postponed } from '../../events/postponed.ts';
 import { running } from '../calls/handle.ts';
 import { handlerNames } from '../calls/handler-operation.ts';
 import { invoke, recordCall } from '../calls/invoke.ts';
@@ -9,7 +10,7 @@ import { isEnabled } from './declared-handlers.ts';
 /** How long one delivery may take. */
 const DELIVERY_MS = 600_000;
 
-/** Calls `extension/method`, loading the extension when needed. Rejects with what it threw, `stopped` while it is not there. */
+/** Calls `extension/method`, loading the extension when needed. Rejects with what it threw, `Postponed` while it is not there or when it was replaced meanwhile. */
 export async function callHandler(
   lifecycle: Lifecycle,
   handler: string,
@@ -18,7 +19,9 @@ export async function callHandler(
   signal: AbortSignal,
 ): Promise<void> {
   const [extensionId = '', method = ''] = handler.split('/');
-  const generation = await running(lifecycle, extensionId);
+  const generation = await running(lifecycle, extensionId).catch((error: unknown) => {
+    throw new Postponed(lifecycle.parts.secrets.redactError(error));
+  });
   try {
     const values = [payload, delivery];
     await invoke(lifecycle.parts, generation, {
@@ -30,7 +33,8 @@ export async function callHandler(
     });
   } catch (error) {
     recordCall(lifecycle.parts, extensionId, 'background', error, delivery.correlationId);
-    throw lifecycle.parts.secrets.redactError(error);
+    const redacted = lifecycle.parts.secrets.redactError(error);
+    throw generation.calls.isCut ? new Postponed(redacted) : redacted;
   }
 }
 

@@ -5,6 +5,8 @@ import { bundleProgram, exitOf, startProgram } from './child-process.ts';
 import { manualClock } from './manual-clock.ts';
 import { temporaryFolder, temporaryStore } from './temporary-store.ts';
 
+const DAY_MS = 86_400_000;
+
 describe('leases', () => {
   it('K45 gives a name to one holder at a time', async () => {
     const clock = manualClock();
@@ -56,6 +58,35 @@ describe('leases', () => {
     await store.write((statement) => void statement(`UPDATE leases SET owner = 'thief'`));
     clock.advance(300);
     await vi.waitFor(() => expect(lease?.lost.aborted).toBe(true));
+  });
+
+  it('K45 what a dead process held is free soon, also when the clock went back a day meanwhile', async () => {
+    const clock = manualClock();
+    const store = temporaryStore(undefined, clock);
+    await createLeases(store, manualClock({ start: clock.now() + DAY_MS }), 'dead').acquire('x', 3_000); // before the clock went back
+    const other = createLeases(store, clock, 'other');
+    expect([await other.acquire('x', 3_000), other.isHeld('x', 3_000)]).toEqual([null, true]);
+    clock.advance(2_999);
+    expect(await other.acquire('x', 3_000)).toBeNull();
+    clock.advance(1);
+    expect(other.isHeld('x', 3_000)).toBe(false);
+    expect(await other.acquire('x', 3_000)).not.toBeNull();
+  });
+
+  it('K45 who lives keeps a lease when the clock goes back a day', async () => {
+    let back = 0;
+    const time = manualClock();
+    const clock = { ...time, now: () => time.now() - back };
+    const store = temporaryStore(undefined, clock);
+    const lease = await createLeases(store, clock, 'alive').acquire('x', 3_000);
+    const other = createLeases(store, clock, 'other');
+    back = DAY_MS;
+    for (let round = 0; round < 10; round += 1) {
+      expect(await other.acquire('x', 3_000)).toBeNull();
+      time.advance(1_000);
+      await vi.waitFor(() => expect(store.get('SELECT until FROM leases')).toEqual({ until: clock.now() + 3_000 }));
+    }
+    expect(lease?.lost.aborted).toBe(false);
   });
 
   it('K45 two processes never hold a lease together', async () => {
