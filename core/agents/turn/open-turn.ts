@@ -43,7 +43,8 @@ export async function openTurn(opening: Opening): Promise<OpenedTurn | EndedTurn
   if (keyed) return 'end' in keyed ? keyed : continueTurn(opening, keyed);
   const unfinished = deps.threads.unfinished(request.threadId);
   if (request.resume && unfinished) return continueTurn(opening, unfinished);
-  if (request.input !== undefined && request.input.trim() !== '') return beginTurn(opening, request.input, unfinished);
+  if (request.input !== undefined && request.input.trim() !== '')
+    return beginTurn(opening, deps.extensions.cleaning.redact(request.input), unfinished); // a person may paste one
   if (!request.resume) throw new PithError('usage', 'the message is empty', { cure: 'write something' });
   if (deps.threads.load(request.threadId) === null) {
     throw new PithError('thread_unknown', `there is no thread '${request.threadId}'`, { cure: 'name another thread, or begin a new one' });

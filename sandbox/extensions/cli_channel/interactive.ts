@@ -68,7 +68,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
       return conversation.threadId;
     },
     show: ({ text }) => {
-      untold.push(clean(text));
+      untold.push(hint(clean(text)));
       if (turn !== null) return; // it would tear the answer
       write('');
       tell();
@@ -88,7 +88,8 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     print: write,
     error: (text) => write(colour.red(text)),
     columns: widthOf(terminal),
-    ask: (question, { choices, secret } = {}) => (secret ? Promise.resolve(null) : askAgain(editor, question, choices)), // a secret would be seen here
+    ask: (question, { choices, secret } = {}) =>
+      secret ? editor.ask(`${question} `, turn?.signal ?? signal, true) : askAgain(editor, question, choices),
     session: { threadId: conversation.threadId, agentId: conversation.agentId },
   });
   const run = async (work: (abort: AbortSignal) => Promise<unknown>): Promise<void> => {

@@ -22,6 +22,8 @@ export class LineEditor {
   #closed = false;
   #unlisten = () => {};
   #muted = false;
+  /** What is asked without showing the answer. */
+  #hidden: string | null = null;
   #pasting = false;
   #pasted: string[] = [];
 
@@ -55,22 +57,30 @@ export class LineEditor {
     return new Promise((resolve) => this.#wait(prompt, resolve));
   }
 
-  /** The answer to a question: what was typed before it was asked is none, and is kept. null when the input ends or `signal` takes the question away. */
-  ask(prompt: string, signal: AbortSignal): Promise<string | null> {
+  /**
+   * The answer to a question: what was typed before it was asked is none, and is kept. null when the input ends or `signal` takes the
+   * question away. `hidden`: what is typed is neither shown nor remembered.
+   */
+  ask(prompt: string, signal: AbortSignal, hidden = false): Promise<string | null> {
     if (this.#closed || signal.aborted) return Promise.resolve(null);
     return new Promise((resolve) => {
       const withdraw = () => {
         this.#waiting = null;
+        this.#hidden = null;
         this.#takeLine(false);
         this.#muted = true;
         this.options.terminal.output.write('\r\u001b[2K');
         resolve(null);
       };
       signal.addEventListener('abort', withdraw, { once: true });
+      if (hidden) this.#takeLine(false);
       this.#wait(prompt, (line) => {
         signal.removeEventListener('abort', withdraw);
         resolve(line);
       });
+      if (!hidden) return;
+      this.#hidden = prompt;
+      this.#muted = true;
     });
   }
 
@@ -83,7 +93,8 @@ export class LineEditor {
 
   /** Shows the prompt again after something was written over it. */
   again(): void {
-    if (this.#waiting) this.#lines.prompt(true);
+    if (this.#hidden !== null) this.options.terminal.output.write(this.#hidden);
+    else if (this.#waiting) this.#lines.prompt(true);
   }
 
   close(): void {
@@ -103,6 +114,7 @@ export class LineEditor {
   }
 
   #line(line: string): void {
+    if (this.#hidden !== null) return this.#hiddenLine(line);
     if (this.#pasting) return void this.#pasted.push(line);
     if (line.endsWith('\\') && !line.endsWith('\\\\')) {
       this.#pasted.push(line.slice(0, -1));
@@ -116,6 +128,16 @@ export class LineEditor {
     if (!waiting) return void this.#typed.push(text);
     this.#muted = true;
     waiting(text);
+  }
+
+  #hiddenLine(line: string): void {
+    const { history } = this.#lines as Interface & { readonly history?: string[] };
+    if (history?.[0] === line) history.shift(); // it could be brought back with the arrow
+    this.#hidden = null;
+    this.options.terminal.output.write('\n');
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    waiting?.(line);
   }
 
   /** Empties the line that is being typed. */

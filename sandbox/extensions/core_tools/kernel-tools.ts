@@ -89,8 +89,8 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
       description:
         'Ask the person for a secret that an extension declares, such as a key. The person gives it outside this conversation: you learn only whether it is set. Never ask for a secret in the conversation itself.',
       input: z.object({ name: z.string().min(1).describe('The declared name'), why: z.string().min(1).max(300).optional() }),
-      effect: 'read',
-      async execute({ name, why }, { signal }) {
+      effect: 'idempotent',
+      async execute({ name, why }, { signal, turn: { agent, threadId, userId } }) {
         const { values } = await run('secrets list', {}, signal);
         const known = values[0] as readonly {
           readonly name: string;
@@ -101,10 +101,16 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
         if (found === undefined)
           return toolError('not_declared', `No extension asks for a secret '${name}'. Known: ${known.map((each) => each.name).join(', ')}`);
         if (found.from !== null) return { name, set: true };
-        const how = `/secrets set ${name} here, or: pith secrets set ${name} in a terminal`;
+        const reason = why === undefined ? '' : `: ${why}`;
+        const text = `'${agent.id}' needs the secret ${name}${reason}; give it with: pith secrets set ${name}`;
+        await context.events.publish('notify', { v: 1, text, kind: 'secret', target: null, threadId, userId }, { key: threadId });
         return toolResult(
-          { name, set: false, ask: `Tell the person to type ${how}. What they type is not shown and does not reach you.` },
-          { title: `${name} is needed${why === undefined ? '' : `: ${why}`}; type ${how}` },
+          {
+            name,
+            set: false,
+            ask: `The person was told to run: pith secrets set ${name} (in a conversation on a terminal: /secrets set ${name}). What they type is not shown and does not reach you. End your turn; they go on when it is set.`,
+          },
+          { title: `${name} is needed${reason}` },
         );
       },
     }),

@@ -275,6 +275,33 @@ describe('a conversation on a terminal', () => {
     expect(await ada.done).toBe(0);
   });
 
+  it('K61 a command asks for a secret without showing or remembering it; Ctrl-C leaves the question', async () => {
+    const given: (string | null)[] = [];
+    const keep: Command = {
+      path: 'keep',
+      description: 'Keeps a secret',
+      run: async (_input, io) => void given.push(await io.ask('KEY:', { secret: true })),
+    };
+    chat = await fakeChat([says('ok')], [...kernelCommands(), keep]);
+    const ada = person(chat);
+    for (const typed of ['sk-unseen-7\\\r', '\u0003']) {
+      await ada.sees('› ');
+      ada.type('/keep\r');
+      await ada.sees('KEY: ');
+      ada.type(typed);
+      await expect.poll(() => given.length).toBe(typed === '\u0003' ? 2 : 1);
+    }
+    await ada.sees('› ');
+    ada.type('\u001b[A\u001b[A\u001b[A');
+    await ada.sees('/keep');
+    ada.type('\u0015');
+    ada.end();
+    await ada.done;
+    expect(given).toEqual(['sk-unseen-7\\', null]);
+    expect(ada.screen()).not.toContain('sk-unseen-7');
+    expect(chat.requests).toEqual([]);
+  });
+
   it('is where notices of others are delivered while it is open', async () => {
     chat = await fakeChat([says('ok')]);
     expect(() => chat.terminals.deliver({ text: 'x', kind: 'notice' }, 'all')).toThrow('no terminal is open');

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { JsonValue, ToolResult } from 'pith';
-import { testKernel, type TestKernel } from 'pith/testing';
+import { recordEvents, testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/commands/index.ts';
 import { createKernel, type Kernel } from '../../../core/kernel.ts';
@@ -45,7 +45,13 @@ afterEach(async () => {
 });
 
 const call = (extension: string, tool: string, input: JsonValue): Promise<ToolResult> =>
-  kernel.extensions.callTool(extension, tool, input, { turn: { threadId: 't1' } as never, idempotencyKey: 'k' }, signal);
+  kernel.extensions.callTool(
+    extension,
+    tool,
+    input,
+    { turn: { threadId: 't1', userId: 'ada', agent: { id: 'main' } } as never, idempotencyKey: 'k' },
+    signal,
+  );
 const core = (tool: string, input: JsonValue) => call('core_tools', tool, input);
 const settings = () => readFile(path.join(folder.sandbox, 'pith.yaml'), 'utf8');
 
@@ -125,14 +131,25 @@ describe('configure_extension', () => {
 
 describe('request_secret', () => {
   it('K61 asks the person out of band; the value never reaches the model, the log or the settings', async () => {
+    const asked = recordEvents(kernel.events);
     expect(await core('request_secret', { name: 'GREETER_KEY', why: 'to greet' })).toMatchObject({
       ok: true,
       output: { set: false, ask: expect.stringContaining('/secrets set GREETER_KEY') },
     });
+    expect(asked.of('notify')).toMatchObject([
+      {
+        kind: 'secret',
+        threadId: 't1',
+        userId: 'ada',
+        text: "'main' needs the secret GREETER_KEY: to greet; give it with: pith secrets set GREETER_KEY",
+      },
+    ]);
     expect(await core('request_secret', { name: 'GREETER_KEYS' })).toMatchObject({ ok: false, error: { code: 'not_declared' } });
     await call('greeter', 'greet', {});
     await kernel.extensions.setup.setSecret('GREETER_KEY', CANARY);
     expect(await core('request_secret', { name: 'GREETER_KEY' })).toMatchObject({ ok: true, output: { name: 'GREETER_KEY', set: true } });
+    expect(asked.of('notify')).toHaveLength(1); // it is there: nobody is asked
+    asked.stop();
     const told = await call('greeter', 'greet', {});
     expect(told).toMatchObject({ output: { hasKey: true } });
     const file = path.join(home, '.pith', 'secrets.json');

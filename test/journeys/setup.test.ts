@@ -1,0 +1,127 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { projectFolder, runPith, type Folder } from './pith-process.ts';
+
+const CANARY = 'sk-canary-5150-kept-by-a-person';
+const SETTINGS = `# mine
+providers:
+  # the box in the cellar
+  openai:
+    api_key_env: OPENAI_API_KEY # as everywhere
+models:
+  aliases: {}
+`;
+
+let folder: Folder;
+let server: OpenAiServer;
+beforeEach(async () => {
+  server = await startOpenAiServer();
+  folder = await projectFolder({ 'pith.yaml': SETTINGS });
+});
+afterEach(async () => {
+  await server.close();
+  await folder.remove();
+});
+
+const pith = (argv: readonly string[], input = '', env: Record<string, string> = {}) => runPith(argv, { cwd: folder.path, input, env });
+const settings = () => readFile(path.join(folder.sandbox, 'pith.yaml'), 'utf8');
+const setUp = (...values: string[]) => pith(['setup', 'openai_compatible', ...values.flatMap((value) => ['--set', value])]);
+
+/** Every byte below a folder. */
+async function allOf(directory: string): Promise<string> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return (await Promise.all(files.map((entry) => readFile(path.join(entry.parentPath, entry.name), 'latin1')))).join('\n');
+}
+
+describe('pith setup', () => {
+  it('K62 lists what can be set up, and what one asks', async () => {
+    const all = await pith(['setup']);
+    expect(all.out).toMatch(/^anthropic /mu);
+    expect(all.out).toMatch(/^openai_compatible /mu);
+    const one = await pith(['setup', 'openai_compatible']);
+    expect(one.out).toMatch(/base_url \(text\).*\n.*api_key \(secret\)/u);
+  });
+
+  it('K62 checks and writes values, keeps comments and order, and the next command uses them', async () => {
+    const done = await setUp(`base_url=${server.url}`, 'model=test-model');
+    expect(done, done.err).toMatchObject({ code: 0, out: expect.stringContaining('2 models answer: test-model, other-model') });
+    const written = await settings();
+    for (const line of [
+      '# mine',
+      '  # the box in the cellar',
+      '    api_key_env: OPENAI_API_KEY # as everywhere',
+      `    base_url: ${server.url}`,
+      '  default: openai/test-model',
+    ])
+      expect(written.split('\n')).toContain(line);
+    server.script({ text: 'here I am' });
+    expect(await pith(['chat', '-p', 'hello'])).toMatchObject({ code: 0, out: 'here I am\n' });
+  });
+
+  it.each([
+    [['base_url=not an address'], 'base_url'],
+    [['base_url=http://127.0.0.1:1/v1', 'modl=x'], "did you mean 'model'"],
+    [['api_key=sk-typed'], 'not taken on the command line'],
+    [['base_url'], 'write: --set name=value'],
+  ])('K62 refuses %j, says why, and writes nothing', async (values, why) => {
+    const done = await setUp(...values);
+    expect(done.code).not.toBe(0);
+    expect(done.err).toContain(why);
+    expect(done.err).not.toContain('sk-typed');
+    expect(await settings()).toBe(SETTINGS);
+  });
+
+  it('K62 anthropic: the same way, with its own words', async () => {
+    const done = await pith(['setup', 'anthropic', '--set', 'base_url=http://127.0.0.1:9/v1', '--set', 'model=claude-test']);
+    expect(await settings()).toMatch(/anthropic:\n\s+base_url: http:\/\/127\.0\.0\.1:9\/v1/u);
+    expect(await settings()).toContain('default: anthropic/claude-test');
+    expect(done.err).toContain('ANTHROPIC_API_KEY'); // what is missing is told
+    expect(done.code).toBe(1);
+    const before = await settings();
+    const refused = await pith(['setup', 'anthropic', '--set', 'base_url=ftp://x']);
+    expect(refused.err).toContain('base_url');
+    expect(await settings()).toBe(before);
+  });
+});
+
+describe('pith secrets', () => {
+  it('K61 keeps a secret for its owner alone, uses it, shows it nowhere, lets the environment win, and takes it out', async () => {
+    await setUp(`base_url=${server.url}`, 'model=test-model');
+    expect(await pith(['secrets', 'set', 'OPENAI_API_KEY'], `${CANARY}\nnot this\n`)).toMatchObject({
+      code: 0,
+      out: 'Kept OPENAI_API_KEY\n',
+    });
+    const file = path.join(folder.path, '.pith', 'secrets.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ OPENAI_API_KEY: CANARY });
+    const listed = await pith(['secrets', 'list', '--json']);
+    expect(JSON.parse(listed.out)).toContainEqual({ name: 'OPENAI_API_KEY', extensions: ['openai_compatible'], from: 'file' });
+
+    server.script({ text: `your key is ${CANARY}` }, { status: 400, error: { message: `bad key ${CANARY}` } }, { text: 'ok' });
+    const told = await pith(['chat', '-p', 'say my key', '--json']);
+    expect(server.requests.at(-1)!.headers['authorization']).toBe(`Bearer ${CANARY}`);
+    const failed = await pith(['chat', '-p', `again with ${CANARY}`]);
+    expect(failed.code).not.toBe(0);
+    const shown = [listed, told, failed].flatMap(({ out, err }) => [out, err]).join('\n');
+    expect(shown).toContain('[secret OPENAI_API_KEY]');
+    expect(shown).not.toContain(CANARY);
+    for (const { body } of server.requests) expect(JSON.stringify(body ?? null)).not.toContain(CANARY);
+    expect(await allOf(folder.sandbox)).not.toContain(CANARY);
+
+    await pith(['chat', '-p', 'hello'], '', { OPENAI_API_KEY: 'sk-from-the-environment' });
+    expect(server.requests.at(-1)!.headers['authorization']).toBe('Bearer sk-from-the-environment');
+    expect(await pith(['secrets', 'remove', 'OPENAI_API_KEY'])).toMatchObject({ code: 0, out: 'Removed OPENAI_API_KEY\n' });
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({});
+  }, 60_000);
+
+  it('K61 refuses names that nobody declares, and no value', async () => {
+    const unknown = await pith(['secrets', 'set', 'OPENAI_API_KEYS'], 'x\n');
+    expect(unknown.err).toContain("did you mean 'OPENAI_API_KEY'");
+    const empty = await pith(['secrets', 'set', 'OPENAI_API_KEY'], '\n');
+    expect([empty.code, empty.err]).toEqual([2, expect.stringContaining('no value was given')]);
+    await expect(stat(path.join(folder.path, '.pith', 'secrets.json'))).rejects.toThrow('ENOENT');
+  });
+});
