@@ -15,6 +15,7 @@ import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
 import type { CommandCalls } from './command-bridge.ts';
 import { errorFromData } from './error-data.ts';
+import type { OwnTurns } from './own-turns.ts';
 import type { Incoming, Peer } from './peer.ts';
 
 export interface KernelCallsOptions {
@@ -22,6 +23,7 @@ export interface KernelCallsOptions {
   /** The extension's own door, with all its checks: the process reaches the kernel through nothing else. */
   readonly context: ExtensionContext;
   readonly commands: CommandCalls;
+  readonly turns: OwnTurns;
   peer(): Peer;
   /** Its service begins to work. */
   background(): void;
@@ -74,7 +76,7 @@ export class KernelCalls {
     'agents.check': ([agent]) => this.#options.context.agents.check(agent as AgentSpec),
     'agents.run': ([request], { signalOf, correlationId }) =>
       this.#options.context.agents.run(
-        { ...(correlationId === undefined ? {} : { correlationId }), ...(request as TurnRequest) },
+        this.#options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...(request as TurnRequest) }),
         signalOf(),
       ),
     use: ([id, protocol, member, args], { signalOf }) =>

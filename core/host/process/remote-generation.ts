@@ -63,7 +63,9 @@ export async function initializeRemote(host: HostParts, remote: RemoteHost, made
 
 /** Commands come with their functions; everything else is data. */
 function operationOf(remote: RemoteHost, name: string): Operation {
-  const { peer, commands } = remote;
+  const { peer, commands, turns } = remote;
+  if (name === 'tool.execute')
+    return (values, signalOf) => turns.during(values, () => peer.call(name, values, signalOf(), correlationOf(values)));
   if (name !== 'command.getCommands') return (values, signalOf) => peer.call(name, values, signalOf(), correlationOf(values));
   return async (values, signalOf) =>
     commands.commandsOf(peer, [], (await peer.call('command.list', values, signalOf())) as readonly CommandData[]);

@@ -14,6 +14,7 @@ import { MAX_QUEUED_BYTES } from './frames.ts';
 import { KernelCalls } from './kernel-calls.ts';
 import { launchHost, type Ending } from './launch.ts';
 import { Liveness } from './liveness.ts';
+import { OwnTurns } from './own-turns.ts';
 import { createPeer, type Peer } from './peer.ts';
 
 /** How long a process that hung up may take to say how it ended. */
@@ -23,6 +24,7 @@ const HANG_UP_MS = 1000;
 export interface RemoteHost {
   readonly peer: Peer;
   readonly commands: CommandCalls;
+  readonly turns: OwnTurns;
   /** Whether it must not be ended for being idle. */
   readonly listens: boolean;
   /** What its code was last asked to do. */
@@ -47,7 +49,8 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
   const { config, memoryMb } = configOf(declaration);
   const context = createExtensionContext(host, declaration, config, scope);
   const commands = new CommandCalls();
-  const calls = new KernelCalls({ host, context, commands, peer: () => peer, background: () => (remote.doing = 'background') });
+  const turns = new OwnTurns(id);
+  const calls = new KernelCalls({ host, context, commands, turns, peer: () => peer, background: () => (remote.doing = 'background') });
   const running = launchHost({
     extensionId: id,
     entry,
@@ -104,6 +107,7 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
   const remote: RemoteHost = {
     peer,
     commands,
+    turns,
     get listens() {
       return calls.listens;
     },

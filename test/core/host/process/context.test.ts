@@ -107,9 +107,26 @@ describe('the context of an extension in a process of its own', () => {
     });
   });
 
+  it('K50: turns are run in threads of its own and below a turn that it serves, never in those of people', async () => {
+    const body = TOOL(`
+      const run = async (request) => {
+        for await (const event of context.agents.run({ agent: 'asker', input: 'hi', ...request })) if (event.type === 'turn-end') return event.error?.code ?? event.text;
+      };
+      const { turn } = call;
+      return [
+        await run({ threadId: 'private' }).catch(({ code }) => code),
+        await run({ threadId: turn.threadId, parent: turn }).catch(({ code }) => code),
+        await run({ threadId: turn.threadId + '/x', parent: { ...turn, id: 'another' } }).catch(({ code }) => code),
+        await run({ threadId: turn.threadId + '/x', parent: { ...turn, depth: -100 } }),
+      ];`);
+    const model = scriptedModel([{ text: 'below' }]);
+    const test = await open({ model, files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
+    expect(await call(test, 'act')).toEqual({ ok: true, output: ['not_allowed', 'not_allowed', 'not_allowed', 'below'] });
+  });
+
   it('K5: an agent is run from there, part by part', async () => {
     const body =
-      TOOL(`const types = []; for await (const event of context.agents.run({ agent: 'asker', input: 'hi', threadId: 'inner' })) types.push(event.type);
+      TOOL(`const types = []; for await (const event of context.agents.run({ agent: 'asker', input: 'hi', threadId: 'mine:inner' })) types.push(event.type);
       return { types: [...new Set(types)], agents: (await context.agents.list()).map(({ id }) => id) };`);
     const model = scriptedModel([{ text: 'word '.repeat(200) }]);
     const test = await open({ model, files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
