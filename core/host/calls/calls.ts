@@ -11,7 +11,11 @@ export interface CallLimit {
 }
 
 /** Gives the signal of a call; made when it is asked for, because most code never does. */
-export type SignalOf = () => AbortSignal;
+export interface SignalOf {
+  (): AbortSignal;
+  /** Names one listener that is told why the call was cut; no signal is made for it. */
+  onCut?(this: void, listener: (error: PithError) => void): void;
+}
 
 /** The calls that one generation of an extension is working on. */
 export class Calls {
@@ -52,15 +56,18 @@ export class Calls {
         if (!end()) return;
         reject(error);
         controller?.abort(error);
+        onCut?.(error);
         cutWith = error;
       };
+      let onCut: ((error: PithError) => void) | undefined;
       let cutWith: PithError | undefined;
       const onAbort = (): void => cut(aborted(limit.signal));
-      const signalOf = (): AbortSignal => {
+      const signalOf: SignalOf = () => {
         controller ??= new AbortController();
         if (cutWith) controller.abort(cutWith);
         return controller.signal;
       };
+      signalOf.onCut = (listener) => (cutWith ? listener(cutWith) : (onCut = listener));
       limit.signal?.addEventListener('abort', onAbort);
       const cancelTimer = limit.timeoutMs === null ? undefined : this.#clock.after(limit.timeoutMs, () => cut(limit.timedOut()));
       this.#open.add(cut);

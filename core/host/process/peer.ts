@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
-import { messageOf, PithError } from '../../contract/errors.ts';
 import { isThenable } from '../../contract/thenable.ts';
 import type { SignalOf } from '../calls/calls.ts';
+import { cutBefore, whenCut, type Cutting } from './cutting.ts';
 import { errorFromData, errorToData } from './error-data.ts';
 import { openFrames } from './frames.ts';
 import { pumpStream, ReceivedStream } from './streams.ts';
@@ -30,7 +30,7 @@ export interface PeerOptions {
 /** Calls in both directions over one socket. */
 export interface Peer {
   /** Rejects with the error of the other side, `aborted`, or what `close` was given. */
-  call(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): Promise<unknown>;
+  call(operation: string, args: readonly unknown[], by?: Cutting, correlationId?: string): Promise<unknown>;
   /** As `call`, for what answers with parts. */
   stream(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): AsyncIterableIterator<unknown>;
   /** Asks for no answer. */
@@ -163,15 +163,15 @@ export function createPeer(options: PeerOptions): Peer {
     }
   }
 
-  function begin(kind: number, operation: string, args: readonly unknown[], call: Waiting, signal?: AbortSignal, given?: string): number {
+  function begin(kind: number, operation: string, args: readonly unknown[], call: Waiting, by?: Cutting, given?: string): number {
     const id = ++lastId;
-    if (over) call.reject(over);
-    else if (signal?.aborted) call.reject(abortedBy(signal));
+    const why = over ?? cutBefore(by);
+    if (why) call.reject(why);
     else {
       try {
         const correlationId = given ?? options.correlation?.();
         frames.send([kind, id, operation, args, correlationId], `an argument of ${operation}`);
-        waiting.set(id, watched(id, call, signal));
+        waiting.set(id, watched(id, call, by));
       } catch (error) {
         call.reject(error as Error);
       }
@@ -179,16 +179,14 @@ export function createPeer(options: PeerOptions): Peer {
     return id;
   }
 
-  /** The call, told to the other side as soon as its signal aborts. */
-  function watched(id: number, call: Waiting, signal: AbortSignal | undefined): Waiting {
-    if (!signal) return call;
-    const onAbort = (): void => {
+  /** The call, told to the other side as soon as it is cut. */
+  function watched(id: number, call: Waiting, by: Cutting | undefined): Waiting {
+    const done = whenCut(by, (reason, error) => {
       if (!waiting.delete(id)) return;
-      cancel(id, signal.reason);
-      call.reject(abortedBy(signal));
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    const done = (): void => signal.removeEventListener('abort', onAbort);
+      cancel(id, reason);
+      call.reject(error);
+    });
+    if (!done) return call;
     return {
       ...call,
       resolve(value) {
@@ -240,9 +238,4 @@ function listOf(args: unknown): readonly unknown[] {
 
 function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
-}
-
-function abortedBy(signal: AbortSignal): Error {
-  const { reason } = signal as { readonly reason: unknown };
-  return reason instanceof PithError ? reason : new PithError('aborted', `the call was aborted: ${messageOf(reason)}`, { cause: reason });
 }

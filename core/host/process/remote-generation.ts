@@ -65,10 +65,10 @@ export async function initializeRemote(host: HostParts, remote: RemoteHost, made
 function operationOf(remote: RemoteHost, name: string): Operation {
   const { peer, commands, turns } = remote;
   if (name === 'tool.execute')
-    return (values, signalOf) => turns.during(values, () => peer.call(name, values, signalOf(), correlationOf(values)));
-  if (name !== 'command.getCommands') return (values, signalOf) => peer.call(name, values, signalOf(), correlationOf(values));
+    return (values, signalOf) => turns.during(values, () => peer.call(name, values, signalOf, correlationOf(values)));
+  if (name !== 'command.getCommands') return (values, signalOf) => peer.call(name, values, signalOf, correlationOf(values));
   return async (values, signalOf) =>
-    commands.commandsOf(peer, [], (await peer.call('command.list', values, signalOf())) as readonly CommandData[]);
+    commands.commandsOf(peer, [], (await peer.call('command.list', values, signalOf)) as readonly CommandData[]);
 }
 
 function lifeOf(host: HostParts, remote: RemoteHost, id: string, isService: boolean): Pick<Generation, 'start' | 'stopService' | 'stop'> {

@@ -1,0 +1,28 @@
+import { messageOf, PithError } from '../../contract/errors.ts';
+import type { SignalOf } from '../calls/calls.ts';
+
+/** By which a call may be cut: a signal, or what makes one when it must. */
+export type Cutting = AbortSignal | SignalOf;
+
+/** The error of a call that was cut before it began. */
+export function cutBefore(by: Cutting | undefined): Error | undefined {
+  return typeof by === 'object' && by.aborted ? abortedBy(by) : undefined;
+}
+
+/** Tells why a call is cut. Returns what ends the watch, where it must be ended. */
+export function whenCut(by: Cutting | undefined, cut: (reason: unknown, error: Error) => void): (() => void) | undefined {
+  if (by === undefined) return undefined;
+  if (typeof by === 'function' && by.onCut) {
+    by.onCut((error) => cut(error, error));
+    return undefined;
+  }
+  const signal = typeof by === 'function' ? by() : by;
+  const onAbort = (): void => cut(signal.reason, abortedBy(signal));
+  signal.addEventListener('abort', onAbort, { once: true });
+  return () => signal.removeEventListener('abort', onAbort);
+}
+
+function abortedBy(signal: AbortSignal): Error {
+  const { reason } = signal as { readonly reason: unknown };
+  return reason instanceof PithError ? reason : new PithError('aborted', `the call was aborted: ${messageOf(reason)}`, { cause: reason });
+}
