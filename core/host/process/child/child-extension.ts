@@ -13,6 +13,7 @@ import type { Incoming, Peer } from '../peer.ts';
 import type { Offer, ProviderFacts, Setup } from '../setup.ts';
 import { ChildEvents } from './child-events.ts';
 import { createChildParts } from './child-parts.ts';
+import { printed } from './printed.ts';
 import { Providers } from './remote-providers.ts';
 
 /** The one extension of this process, through the phases that the kernel asks for. */
@@ -70,7 +71,10 @@ export class ChildExtension {
     },
     'host.start': () => this.#running().start(),
     'host.stopService': () => this.#running().stopService(),
-    'host.stop': () => this.#generation?.stop(),
+    'host.stop': async () => {
+      await this.#generation?.stop();
+      await printed();
+    },
     event: ([topic, payload]) => this.#events.arrived(topic as Topic, payload as TopicMap[Topic]),
     providers: ([facts]) => void (this.#providers.facts = facts as readonly ProviderFacts[]),
     agentKey: ([key, value]) => this.#running().checkAgentKey(String(key), value),

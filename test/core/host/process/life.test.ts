@@ -189,6 +189,21 @@ describe('the life of an extension’s process', () => {
     expect(isAlive(first)).toBe(false);
   });
 
+  it('K10: what is printed while it stops goes out before the process ends, and too much of it is told', async () => {
+    const test = await open({
+      files: {
+        ...TOOLS,
+        ...main('mine', `getTools() { return [${PID}]; } stop() { process.stdout.write('x'.repeat(20 * 1024 * 1024)); }`),
+      },
+    });
+    await pidOf(test);
+    await test.kernel.extensions.reload('mine');
+    expect(test.kernel.extensions.show('mine')).toMatchObject({
+      phase: 'stop',
+      message: expect.stringContaining('printed more than 16 MB'),
+    });
+  });
+
   it('K10: a service runs in the process, is aborted by a stop, and the process ends with the kernel', async () => {
     const mine = main(
       'mine',
