@@ -5,9 +5,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inProcesses } from '../tier.ts';
 import { bench, checked, CITY_TIME, passed, toolSource, type Bench } from './bench.ts';
 
-// The kernel offers `extensions reload` to extensions in its own process only.
-const inTheKernel = it.skipIf(inProcesses);
-
 let made: Bench;
 beforeEach(async () => void (made = await bench({ files: { 'agents/traveller/manifest.yaml': TRAVELLER } })));
 afterEach(() => made.stop());
@@ -17,6 +14,7 @@ const TRAVELLER = '# who travels\nid: traveller\nagent:\n  description: Travels.
 const activate = async (more: object = {}) => made.call('activate_extension', { id: 'city_time', digest: await passed(made), ...more });
 const askTime = () => made.use('city_time', 'city_time', { city: 'Rome' });
 
+// The kernel offers `extensions reload` to extensions in its own process only.
 describe('the tools of the builder', () => {
   it('K72 stages from a template, checks it and says what a person must decide', async () => {
     expect(await made.call('stage_extension', { id: 'my_dice', kind: 'tool' })).toMatchObject({
@@ -34,7 +32,7 @@ describe('the tools of the builder', () => {
     });
   }, 60_000);
 
-  inTheKernel(
+  it.skipIf(inProcesses)(
     'K72 activates what was checked, and its tool can be used at once',
     async () => {
       await made.stage('city_time', CITY_TIME);
@@ -63,7 +61,7 @@ describe('the tools of the builder', () => {
     expect(existsSync(path.join(made.test.sandbox, 'extensions/city_time'))).toBe(false);
   }, 60_000);
 
-  inTheKernel(
+  it.skipIf(inProcesses)(
     'K72 takes back a version that does not load, and names the reason',
     async () => {
       await made.stage('city_time', CITY_TIME);
@@ -84,7 +82,7 @@ describe('the tools of the builder', () => {
     60_000,
   );
 
-  inTheKernel(
+  it.skipIf(inProcesses)(
     'K72 takes back by itself what fails while it is watched',
     async () => {
       await made.stage('city_time', CITY_TIME);
@@ -100,7 +98,7 @@ describe('the tools of the builder', () => {
     60_000,
   );
 
-  inTheKernel(
+  it.skipIf(inProcesses)(
     'K72 rolls back to a version',
     async () => {
       for (let number = 1; number <= 2; number += 1) {
@@ -119,7 +117,7 @@ describe('the tools of the builder', () => {
     60_000,
   );
 
-  inTheKernel(
+  it.skipIf(inProcesses)(
     'K72 finishes after a kill what had begun: a half exchange ends with a whole version',
     async () => {
       await made.stage('city_time', CITY_TIME);
