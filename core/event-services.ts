@@ -12,6 +12,7 @@ import { CHANNELS_HANDLER } from './host/events/declared-handlers.ts';
 import type { ExtensionHost } from './host/host.ts';
 import { createLeases, createOwner } from './storage/leases.ts';
 import type { Store } from './storage/store.ts';
+import type { AttendedApprovals } from './threads/attendance.ts';
 
 export interface EventServicesOptions {
   readonly store: Store;
@@ -19,6 +20,7 @@ export interface EventServicesOptions {
   readonly clock: Clock;
   readonly host: ExtensionHost;
   readonly events: Bus;
+  approvals(): AttendedApprovals;
 }
 
 /** What a kernel that serves does with the journal: deliveries, schedules, and notices to people. */
@@ -32,13 +34,20 @@ export interface EventServices {
 }
 
 const GRACE_MS = 3000;
+const FIRST_MS = 2000;
 /** Channels that say nothing when they open are tried this often. */
 const TRY_CHANNELS_MS = 30_000;
 const MOST_NOTES = 20;
 
-export function createEventServices({ store, journal, clock, host, events }: EventServicesOptions): EventServices {
+export function createEventServices({ store, journal, clock, host, events, approvals }: EventServicesOptions): EventServices {
   const logger = host.logger('events');
-  const notices = createNotices({ store, clock, logger, handler: CHANNELS_HANDLER, channels: () => host.channels() });
+  const question = (id: string): 'open' | 'wait' | 'settled' => {
+    const asked = approvals().get(id);
+    if (asked === null || asked.answer !== null || asked.expiresAt <= clock.now()) return 'settled';
+    // The channel in which it was asked shows it first, and says so by attending it.
+    return asked.createdAt + FIRST_MS > clock.now() || approvals().isAttended(asked.rootThreadId) ? 'wait' : 'open';
+  };
+  const notices = createNotices({ store, clock, logger, handler: CHANNELS_HANDLER, channels: () => host.channels(), question });
   const schedules = createSchedules({ store, journal, clock, logger, declared: () => host.handlers.schedules() });
   let triedAt = 0;
   const deliveries = createDeliveries({

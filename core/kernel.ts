@@ -85,7 +85,9 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
       },
     }),
   );
-  lazily(EVENT_SERVICES, () => createEventServices({ store: get(STORE), journal: get(JOURNAL), clock, host, events }));
+  lazily(EVENT_SERVICES, () =>
+    createEventServices({ store: get(STORE), journal: get(JOURNAL), clock, host, events, approvals: () => get(STORES).approvals }),
+  );
   lazily(STORES, () => createThreadStores(get(STORE), clock, get(JOURNAL), host.withoutSecrets));
 
   const host = await ExtensionHost.create({

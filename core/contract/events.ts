@@ -21,7 +21,6 @@ export interface DurableTopicMap {
     readonly threadId: string | null;
     readonly note: string | null;
   };
-  'task.due': { readonly v: 1; readonly taskId: string };
   /** Reaches the handler of this schedule; `at`: when it was due. */
   'schedule.due': { readonly v: 1; readonly extensionId: string; readonly name: string; readonly at: number };
   /** Reaches people through channels. `agents`: the path of agents, root first. */
@@ -51,7 +50,6 @@ export type DurableTopic = keyof DurableTopicMap;
 export const DURABLE_TOPICS = [
   'user.message',
   'task.changed',
-  'task.due',
   'schedule.due',
   'approval.requested',
   'approval.answered',

@@ -61,6 +61,11 @@ export function deliveryRows(store: Store, handler: string) {
           JSON.stringify(events),
         );
       }),
+    /** Counts an attempt before it is made, or takes it back. */
+    count: (event: number, attempts: number) =>
+      store.write((statement) => {
+        statement('UPDATE deliveries SET attempts = ? WHERE handler = ? AND event = ?', attempts, handler, event);
+      }),
     /** `due`: when it is tried again; -1 for never. */
     postpone: (event: number, due: number, attempts: number, error: string) =>
       store.write((statement) => {

@@ -57,7 +57,7 @@ export class Lane {
     this.#options = options;
     this.#sideBySide = options.sideBySide?.(options.handler) ?? SIDE_BY_SIDE;
     this.#done = createDoneBatch((events) => options.rows.done(events));
-    this.#queue = this.#emptyQueue();
+    this.#queue = new LaneQueue(this.#options.rows.ofKey);
   }
 
   /** Looks for work. Cheap when there is none. Never rejects. */
@@ -118,7 +118,7 @@ export class Lane {
   #take(lease: Lease): void {
     this.#lease = lease;
     this.#cursor = 0;
-    this.#queue = this.#emptyQueue();
+    this.#queue = new LaneQueue(this.#options.rows.ofKey);
     for (const row of this.#options.rows.held()) this.#queue.hold(row);
     lease.lost.addEventListener('abort', () => this.#lost(lease), { once: true });
   }
@@ -129,7 +129,7 @@ export class Lane {
     this.#lease = null;
     this.#stop.abort(lease.lost.reason);
     this.#stop = new AbortController();
-    this.#queue = this.#emptyQueue();
+    this.#queue = new LaneQueue(this.#options.rows.ofKey);
   }
 
   #load(): void {
@@ -172,7 +172,10 @@ export class Lane {
     const { rows, handler, call } = this.#options;
     const { event: id, key, attempts } = row;
     let correlationId: string | undefined;
+    const counted = this.#lease?.inherited === true;
     try {
+      if (attempts >= MOST_ATTEMPTS) throw new Error('the process that worked on it ended each time');
+      if (counted) await rows.count(id, attempts + 1);
       const event = rows.event(id);
       if (event !== null) {
         const { topic, payload } = event;
@@ -180,7 +183,9 @@ export class Lane {
         await call(handler, payload, { id: String(id), topic, key, attempt: attempts + 1, correlationId }, signal);
       }
     } catch (error) {
-      return signal.aborted ? undefined : this.#failed(row, queue, error, correlationId);
+      if (!signal.aborted) return this.#failed(row, queue, error, correlationId);
+      if (counted && this.#stopped) await rows.count(id, attempts).catch(() => undefined); // the store is gone: it stands as one more attempt
+      return;
     }
     if (await this.#written(row, this.#done(id), correlationId)) queue.settle(row, false);
   }
@@ -239,10 +244,6 @@ export class Lane {
     await lease.release().catch((error: unknown) => {
       this.#options.logger.warn(`the lease of ${this.#options.handler} was not given back`, { error: messageOf(error) });
     });
-  }
-
-  #emptyQueue(): LaneQueue {
-    return new LaneQueue((key, limit) => this.#options.rows.ofKey(key, limit));
   }
 }
 

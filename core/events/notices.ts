@@ -9,6 +9,8 @@ export interface NoticesOptions {
   readonly logger: Logger;
   /** As deliveries name it. */
   readonly handler: string;
+  /** Whether a question may be shown: `wait` while somebody is about to answer it, `settled` when it is not open any more. */
+  question(approvalId: string): 'open' | 'wait' | 'settled';
   /** Channels that run now. */
   channels(): readonly Remote<ChannelProvider>[];
 }
@@ -24,9 +26,10 @@ export interface Notices {
 
 const DAY_MS = 86_400_000;
 
-export function createNotices({ store, clock, logger, handler, channels }: NoticesOptions): Notices {
+export function createNotices({ store, clock, logger, handler, channels, question }: NoticesOptions): Notices {
   let reachable = false;
-  let greets = false;
+  /** Since when somebody is there who has not been told what came before; null: nobody. */
+  let greets: number | null = null;
 
   /** Rejects `Postponed` when nobody could be reached: it waits, and has not failed. */
   async function send(message: ChannelMessage, target: string | null, signal: AbortSignal): Promise<void> {
@@ -44,8 +47,14 @@ export function createNotices({ store, clock, logger, handler, channels }: Notic
     throw new Postponed(new Error(`nobody could be reached${why.length > 0 ? `: ${why.join('; ')}` : ''}`));
   }
 
-  async function greet(signal: AbortSignal): Promise<void> {
-    greets = false;
+  async function ask(asked: DurableTopicMap['approval.requested'], signal: AbortSignal): Promise<void> {
+    const state = question(asked.approvalId);
+    if (state === 'wait') throw new Postponed(new Error('somebody is being asked elsewhere'), true);
+    if (state === 'open') await send(questionOf(asked), null, signal);
+  }
+
+  async function greet(since: number, signal: AbortSignal): Promise<void> {
+    greets = null;
     const { recent = 0, old = 0 } =
       store.get(
         `SELECT count(*) FILTER (WHERE at > ?) AS recent, count(*) FILTER (WHERE at <= ?) AS old
@@ -53,7 +62,7 @@ export function createNotices({ store, clock, logger, handler, channels }: Notic
         clock.now() - DAY_MS,
         clock.now() - DAY_MS,
         handler,
-        clock.now(),
+        since,
       ) ?? {};
     const left = Number(old) === 0 ? '' : `; ${Number(old)} older than a day ${Number(old) === 1 ? 'is' : 'are'} left out`;
     if (Number(recent) + Number(old) < 2) return;
@@ -70,14 +79,13 @@ export function createNotices({ store, clock, logger, handler, channels }: Notic
     },
     opened(greetsNow) {
       reachable = channels().length > 0;
-      greets ||= greetsNow && reachable;
+      if (greetsNow && reachable) greets ??= clock.now();
     },
     async deliver(payload, { id, topic }, signal) {
-      if (greets) await greet(signal);
+      if (greets !== null) await greet(greets, signal);
       const at = store.get('SELECT at FROM events WHERE id = ?', Number(id))?.at;
       if (Number(at) <= clock.now() - DAY_MS) return;
-      if (topic === 'approval.requested')
-        return send(questionOf(payload as unknown as DurableTopicMap['approval.requested']), null, signal);
+      if (topic === 'approval.requested') return ask(payload as unknown as DurableTopicMap['approval.requested'], signal);
       const { text, kind, target, threadId } = payload as unknown as DurableTopicMap['notify'];
       await send({ text, kind, ...(threadId === null ? {} : { threadId }) }, target, signal);
     },

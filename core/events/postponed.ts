@@ -2,7 +2,11 @@ import { messageOf } from '../contract/errors.ts';
 
 /** Thrown by the kernel alone: the handler is not there or was replaced, or nobody can be reached. The delivery waits and has not failed. */
 export class Postponed extends Error {
-  constructor(cause: unknown) {
+  /** `forHowever`: it may wait as long as it takes. */
+  constructor(
+    cause: unknown,
+    readonly forHowever = false,
+  ) {
     super(messageOf(cause), { cause });
     this.name = 'Postponed';
   }
@@ -18,6 +22,7 @@ export class Patience {
   /** Whether this is a failure of the delivery. */
   isOver(event: number, error: unknown): boolean {
     if (!(error instanceof Postponed)) return true;
+    if (error.forHowever) return false;
     const times = (this.#times.get(event) ?? 0) + 1;
     this.#times.set(event, times);
     return times > MOST_TIMES;

@@ -7,6 +7,8 @@ export interface Lease {
   readonly name: string;
   /** Aborts when the lease could not be renewed in time and another process may hold it. */
   readonly lost: AbortSignal;
+  /** Who had it before did not give it back: it was killed, or stalled. */
+  readonly inherited: boolean;
   release(): Promise<void>;
 }
 
@@ -42,10 +44,12 @@ export function createLeases(store: Store, clock: Clock, owner: string): Leases 
       store.get('SELECT 1 FROM leases WHERE name = ? AND until > ?', name, clock.now()) !== null && outlived(name, ttlMs) === null,
     async acquire(name, ttlMs) {
       const holder = `${owner}-${(count += 1)}`; // a lease of the same process that was lost must not release a later one
+      let inherited = false;
       const take = async (over: Row | null): Promise<boolean> => {
         let taken = 0;
         await store.write((statement) => {
           const now = clock.now();
+          inherited = store.get('SELECT 1 FROM leases WHERE name = ?', name) !== null;
           taken = statement(TAKE, name, holder, now + ttlMs, now, over?.owner ?? '', over?.until ?? 0).changes;
         });
         return taken > 0;
@@ -53,7 +57,7 @@ export function createLeases(store: Store, clock: Clock, owner: string): Leases 
       let isTaken = await take(null);
       const over = isTaken ? null : outlived(name, ttlMs);
       if (over !== null) isTaken = await take(over);
-      return isTaken ? hold(store, clock, name, holder, ttlMs) : null;
+      return isTaken ? hold(store, clock, name, holder, ttlMs, inherited) : null;
     },
   };
 }
@@ -79,7 +83,7 @@ function judge(store: Store, clock: Clock): (name: string, ttlMs: number) => Row
   };
 }
 
-function hold(store: Store, clock: Clock, name: string, holder: string, ttlMs: number): Lease {
+function hold(store: Store, clock: Clock, name: string, holder: string, ttlMs: number, inherited: boolean): Lease {
   const lost = new AbortController();
   let until = clock.now() + ttlMs;
   let released: Promise<void> | undefined;
@@ -111,6 +115,7 @@ function hold(store: Store, clock: Clock, name: string, holder: string, ttlMs: n
   return {
     name,
     lost: lost.signal,
+    inherited,
     release() {
       if (released === undefined) {
         cancel();

@@ -218,7 +218,6 @@ const TOPIC_NAMES = [
   'channel.opened',
   'user.message',
   'task.changed',
-  'task.due',
   'schedule.due',
   'approval.requested',
   'approval.answered',

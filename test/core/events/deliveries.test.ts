@@ -29,14 +29,14 @@ it('K31 each handler gets each event once, with id, topic, key, attempt and corr
   const node = open(systemClock(), { 'a/one': handle('one'), 'b/two': handle('two') });
   node.deliveries.start();
   const first = await node.journal.publish('task.changed', task('t1'), { key: 'k', correlationId: 'c1' });
-  const second = await node.journal.publish('task.due', { v: 1, taskId: 't2' });
+  const second = await node.journal.publish('task.changed', task('t2'));
   await until(() => expect(seen).toHaveLength(4));
   expect(seen).toEqual(
     expect.arrayContaining([
       ['one', 't1', first, 'task.changed', 'k', 1, 'c1'],
       ['two', 't1', first, 'task.changed', 'k', 1, 'c1'],
-      ['one', 't2', second, 'task.due', null, 1, `event-${second}`],
-      ['two', 't2', second, 'task.due', null, 1, `event-${second}`],
+      ['one', 't2', second, 'task.changed', null, 1, `event-${second}`],
+      ['two', 't2', second, 'task.changed', null, 1, `event-${second}`],
     ]),
   );
   await until(() => expect(node.store.all('SELECT * FROM deliveries')).toEqual([]));
@@ -150,8 +150,8 @@ it('K31 an event with a time is delivered at that time, after a restart too, and
   const start = clock.now();
   const first = open(clock, handlers);
   first.deliveries.start();
-  await first.journal.publish('task.due', { v: 1, taskId: 'soon' }, { at: start + 60_000 });
-  await first.journal.publish('task.due', { v: 1, taskId: 'missed' }, { at: start + 120_000 });
+  await first.journal.publish('task.changed', task('soon'), { at: start + 60_000 });
+  await first.journal.publish('task.changed', task('missed'), { at: start + 120_000 });
   await clock.advance(59_000);
   expect(seen).toEqual([]);
   await clock.advance(1500);
@@ -161,4 +161,57 @@ it('K31 an event with a time is delivered at that time, after a restart too, and
   await clock.advance(600_000);
   open(clock, handlers).deliveries.start();
   await until(() => expect(seen.map(([id]) => id)).toEqual(['soon', 'missed']));
+});
+
+it('K31 a handler that takes its process down each time is not called for ever', async () => {
+  const clock = fakeClock();
+  const attempts: number[] = [];
+  let calls = 0;
+  for (let round = 1; round <= 9; round++) {
+    const node = open(clock, {
+      'a/kills': (_payload, { attempt }) => {
+        attempts.push(attempt);
+        calls += 1;
+        return new Promise(() => undefined);
+      },
+    });
+    if (round === 1) await node.journal.publish('task.changed', task('bad'));
+    node.deliveries.start();
+    for (let second = 0; second < 17; second++) await clock.advance(1000);
+    await until(() => expect(calls).toBe(round));
+    node.store.write = () => new Promise(() => undefined); // killed: nothing is released, finished or counted any more
+    nodes.splice(nodes.indexOf(node), 1);
+    await node.store.close();
+  }
+  expect(attempts).toEqual([1, 1, 2, 3, 4, 5, 6, 7, 8]); // before the first kill nobody knew that it would have to be counted
+  const last = open(clock, { 'a/kills': () => void (calls += 1) });
+  last.deliveries.start();
+  for (let second = 0; second < 17; second++) await clock.advance(1000);
+  await until(() => expect(last.store.all('SELECT error FROM deliveries WHERE due < 0')).toHaveLength(1));
+  expect(last.store.get('SELECT error FROM deliveries')).toEqual({ error: 'the process that worked on it ended each time' });
+  expect(calls).toBe(9);
+});
+
+it('K31 after a process was killed, attempts that a stop interrupts are not counted', async () => {
+  const clock = fakeClock();
+  const dead = open(clock, { 'a/one': () => new Promise(() => undefined) });
+  await dead.journal.publish('task.changed', task('long'));
+  dead.deliveries.start();
+  await until(() => expect(dead.store.all('SELECT * FROM leases')).toHaveLength(1));
+  dead.store.write = () => new Promise(() => undefined);
+  nodes.splice(nodes.indexOf(dead), 1);
+  await dead.store.close();
+  let called = false;
+  const heir = open(clock, {
+    'a/one': (_payload, _delivery, signal) => {
+      called = true;
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
+    },
+  });
+  heir.deliveries.start();
+  for (let second = 0; second < 17; second++) await clock.advance(1000);
+  await until(() => expect(called).toBe(true));
+  expect(heir.store.get('SELECT attempts FROM deliveries')).toEqual({ attempts: 1 });
+  await heir.deliveries.stop(0);
+  await until(() => expect(heir.store.get('SELECT attempts FROM deliveries')).toEqual({ attempts: 0 }));
 });

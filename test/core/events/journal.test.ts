@@ -12,7 +12,7 @@ let node: Node;
 beforeEach(async () => {
   place = await temporaryFolder();
   clock = fakeClock();
-  node = openNode(place.folder, clock, { 'a/one': () => undefined, 'b/two': () => undefined }, { 'b/two': ['task.due'] });
+  node = openNode(place.folder, clock, { 'a/one': () => undefined, 'b/two': () => undefined }, { 'b/two': ['schedule.due'] });
 });
 afterEach(async () => {
   await node.close();
@@ -37,7 +37,9 @@ it('K31 an event and its deliveries are one commit, with the row that caused the
 it('K31 events published in one tick get ids in their order, each with a delivery for the handlers of its topic', async () => {
   const ids = await Promise.all(
     Array.from({ length: 2500 }, (_, index) =>
-      index % 2 ? node.journal.publish('task.changed', task(`t${index}`)) : node.journal.publish('task.due', { v: 1, taskId: `t${index}` }),
+      index % 2
+        ? node.journal.publish('task.changed', task(`t${index}`))
+        : node.journal.publish('schedule.due', { v: 1, extensionId: 'b', name: 's', at: index }),
     ),
   );
   expect(ids).toEqual(Array.from({ length: 2500 }, (_, index) => String(index + 1)));
@@ -65,10 +67,10 @@ it('K31 what is no JSON, too long, or has a key or time that cannot be, is refus
 });
 
 it('K31 events are forgotten after 30 days unless they wait, and what waits for a handler that is gone after 7', async () => {
-  await node.journal.publish('task.due', { v: 1, taskId: 'timer' }, { at: clock.now() + 400 * DAY });
+  await node.journal.publish('schedule.due', { v: 1, extensionId: 'b', name: 'timer', at: 0 }, { at: clock.now() + 400 * DAY });
   await node.journal.publish('task.changed', task('done'));
   await node.store.write((statement) => void statement('DELETE FROM deliveries WHERE event = 2'));
-  await node.journal.publish('task.due', { v: 1, taskId: 'last' });
+  await node.journal.publish('schedule.due', { v: 1, extensionId: 'b', name: 'last', at: 0 });
   const left = () =>
     node.store.all('SELECT handler, event FROM deliveries ORDER BY handler, event').map(({ handler, event }) => `${handler} ${event}`);
   await tidyJournal(node.store, new Set(['a/one']), clock.now());

@@ -1,5 +1,5 @@
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
-import { until } from './world.ts';
+import { task, until } from './world.ts';
 import { describe, expect, it } from 'vitest';
 
 const SEEN = (method: string, body = '') =>
@@ -100,24 +100,24 @@ describe('handlers of manifests', () => {
     await using pith = await testKernel({
       shipped: false,
       model: scriptedModel([]),
-      files: { ...AGENT, ...listener(body, { events: { publishes: ['notify'], handles: [{ topic: 'task.due', handler: 'tick' }] } }) },
+      files: { ...AGENT, ...listener(body, { events: { publishes: ['notify'], handles: [{ topic: 'task.changed', handler: 'tick' }] } }) },
     });
     await pith.kernel.start();
-    await pith.kernel.events.publish('task.due', { v: 1, taskId: 'x' });
+    await pith.kernel.events.publish('task.changed', task('x'));
     await until(async () => expect(await kept(pith)).toHaveLength(1));
     expect((await kept(pith))[0]?.value).toEqual(['not_declared', 'not_allowed', 'not_serialisable', 'parameter_invalid']);
   });
 
   it('K31 a new handler sees only later events, and doctor lists dead letters and what waits for handlers that are gone', async () => {
     const clock = fakeClock();
-    const handles = (handler: string) => ({ events: { handles: [{ topic: 'task.due', handler }] } });
+    const handles = (handler: string) => ({ events: { handles: [{ topic: 'task.changed', handler }] } });
     await using pith = await testKernel({
       clock,
       shipped: false,
       model: scriptedModel([]),
       files: { ...AGENT, ...listener('old() { throw new Error("no luck"); }', handles('old')) },
     });
-    await pith.kernel.events.publish('task.due', { v: 1, taskId: 'early' });
+    await pith.kernel.events.publish('task.changed', task('early'));
     await pith.kernel.start();
     for (let round = 0; round < 600; round++) {
       await clock.advance(1000);
@@ -125,14 +125,30 @@ describe('handlers of manifests', () => {
     }
     const dead = (await pith.kernel.doctor()).notes.filter(({ code }) => code === 'handler_failed');
     expect(dead.map(({ message }) => message)).toEqual([
-      "event 1 (task.due) could not be delivered to 'listener/old' after 8 attempts: no luck",
+      "event 1 (task.changed) could not be delivered to 'listener/old' after 8 attempts: no luck",
     ]);
-    await pith.kernel.events.publish('task.due', { v: 1, taskId: 'waits' }, { at: clock.now() + 3_600_000 });
+    await pith.kernel.events.publish('task.changed', task('waits'), { at: clock.now() + 3_600_000 });
     for (const [file, text] of Object.entries(listener(SEEN('fresh'), handles('fresh')))) await pith.write(file, text);
     await pith.kernel.extensions.refresh();
     const gone = (await pith.kernel.doctor()).notes.filter(({ message }) => message.includes('no enabled extension'));
     expect(gone.map(({ message }) => message)).toEqual(["1 event waits for 'listener/old', which no enabled extension declares any more"]);
-    await pith.kernel.events.publish('task.due', { v: 1, taskId: 'late' });
+    await pith.kernel.events.publish('task.changed', task('late'));
     await until(async () => expect((await kept(pith)).map(({ key }) => key)).toEqual(['3 fresh 1']));
+  });
+
+  it('K31 a handler in a process of its own is delivered to, also after its process has died, which counts as an attempt', async () => {
+    const body = `async tick(payload, delivery) {
+      if (delivery.attempt === 1) (await import('node:child_process')).execSync('kill -9 ' + process.pid);
+      await this.context.kv.set(String(delivery.attempt), { taskId: payload.taskId });
+    }`;
+    await using pith = await testKernel({
+      isolation: 'process',
+      shipped: false,
+      model: scriptedModel([]),
+      files: { ...AGENT, ...listener(body, { isolation: 'process', events: { handles: [{ topic: 'task.changed', handler: 'tick' }] } }) },
+    });
+    await pith.kernel.start();
+    await pith.kernel.events.publish('task.changed', task('t1'));
+    await until(async () => expect(await kept(pith)).toEqual([{ key: '2', value: { taskId: 't1' } }]));
   });
 });

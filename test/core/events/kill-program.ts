@@ -33,7 +33,9 @@ deliveries.start();
 async function write(writer: number): Promise<never> {
   for (let index = 0; ; index++) {
     const taskId = `${name} ${writer} ${index}`;
-    say(`published ${await journal.publish('task.due', { v: 1, taskId }, { key: `${writer}` })} ${taskId}`);
+    say(
+      `published ${await journal.publish('task.changed', { v: 1, taskId, state: 'running', goal: '', threadId: null, note: null }, { key: `${writer}` })} ${taskId}`,
+    );
   }
 }
 await Promise.all([0, 1, 2, 3].map(write));

@@ -1,3 +1,4 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { until } from './world.ts';
@@ -17,22 +18,34 @@ export default class {
 }
 `;
 
+const FILES = {
+  'agents/main/manifest.yaml': 'id: main\nagent: {}\n',
+  'pith.yaml': 'default_agent: main\n',
+  'extensions/loft/manifest.yaml': 'id: loft\nentrypoint: main.ts\nprovides: [channel, context]\nisolation: in_process\n',
+  'extensions/loft/main.ts': CHANNEL,
+};
+
+/** What the channel of `FILES` sent, and its door. */
+function loft(sandbox: string): { sent(): readonly string[]; open(): void } {
+  const folder = `${sandbox}/data/loft`;
+  return {
+    sent: () => (existsSync(`${folder}/sent`) ? readFileSync(`${folder}/sent`, 'utf8').trim().split('\n') : []),
+    open() {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(`${folder}/open`, '');
+    },
+  };
+}
+
 it('K31 notices wait until a channel opens; then it is said how many came, those of the last day are shown once, and none twice', async () => {
-  const { existsSync, readFileSync, mkdirSync, writeFileSync } = await import('node:fs');
   const clock = fakeClock();
   await using pith = await testKernel({
     clock,
     shipped: false,
     model: scriptedModel([]),
-    files: {
-      'agents/main/manifest.yaml': 'id: main\nagent: {}\n',
-      'pith.yaml': 'default_agent: main\n',
-      'extensions/loft/manifest.yaml': 'id: loft\nentrypoint: main.ts\nprovides: [channel, context]\nisolation: in_process\n',
-      'extensions/loft/main.ts': CHANNEL,
-    },
+    files: FILES,
   });
-  const folder = `${pith.sandbox}/data/loft`;
-  const sent = () => (existsSync(`${folder}/sent`) ? readFileSync(`${folder}/sent`, 'utf8').trim().split('\n') : []);
+  const { sent, open } = loft(pith.sandbox);
   const notify = (text: string, target: string | null = null, at?: number) =>
     pith.kernel.events.publish(
       'notify',
@@ -48,8 +61,7 @@ it('K31 notices wait until a channel opens; then it is said how many came, those
   await notify('second', 'pigeon');
   await clock.advance(20_000);
   expect(sent()).toEqual([]);
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(`${folder}/open`, '');
+  open();
   kernel.events.publish('channel.opened', { extensionId: 'loft' });
   for (let round = 0; round < 10; round++) await clock.advance(1000);
   await until(() => expect(sent()).toHaveLength(3));
@@ -58,17 +70,80 @@ it('K31 notices wait until a channel opens; then it is said how many came, those
     'news pigeon first',
     'news pigeon second',
   ]);
-  await kernel.events.publish('approval.requested', {
-    v: 1,
-    approvalId: 'ap1',
-    tool: 'file',
-    agents: ['orchestrator', 'builder_agent'],
-    threadId: 't',
-    channelId: 'cli',
-    userId: 'u',
-  });
-  await until(() => expect(sent()).toHaveLength(4));
-  expect(sent()[3]).toBe(
-    'approval pigeon orchestrator › builder_agent asks to run file; answer with: pith approvals approve ap1, or reject it',
+});
+
+const GATED = `import { defineTool, z } from 'pith';
+export default class {
+  getTools() { return [defineTool({ name: 'wipe', description: 'd', input: z.object({}), needsApproval: true, execute: () => 'wiped' })]; }
+}
+`;
+
+const GATES = {
+  'agents/main/manifest.yaml': 'id: main\nagent: { uses_tools: [gated] }\n',
+  'extensions/gated/manifest.yaml': 'id: gated\nentrypoint: main.ts\nprovides: [tool]\n',
+  'extensions/gated/main.ts': GATED,
+};
+
+it('K50 a question is shown by channels while it is open and nobody is about to answer it, and not afterwards', async () => {
+  const clock = fakeClock();
+  const model = scriptedModel([
+    { calls: [{ name: 'wipe', input: {} }] },
+    { calls: [{ name: 'wipe', input: { again: true } }] },
+    { calls: [{ name: 'wipe', input: { more: true } }] },
+  ]);
+  await using pith = await testKernel({ clock, shipped: false, model, files: { ...FILES, ...GATES } });
+  const { sent, open } = loft(pith.sandbox);
+  const { kernel } = pith;
+  open();
+  await kernel.start();
+  await kernel.extensions.activate('loft');
+  kernel.events.publish('channel.opened', { extensionId: 'loft' });
+  const seconds = async (count: number): Promise<void> => {
+    for (let second = 0; second < count; second++) await clock.advance(1000);
+  };
+  expect((await pith.run('wipe', { threadId: 'answered' })).reason).toBe('awaiting_approval');
+  const [first] = kernel.approvals.list();
+  await kernel.approvals.answer(first!.id, { answer: 'no', by: 'tester' });
+  await seconds(10);
+  expect(sent()).toEqual([]);
+
+  await pith.run('wipe', { threadId: 'attended' });
+  const [second] = kernel.approvals.list();
+  const stop = new AbortController();
+  const attending = kernel.approvals.answered(second!, stop.signal).catch(() => undefined);
+  await until(() => expect(kernel.approvals.isAttended('attended')).toBe(true));
+  await seconds(10);
+  expect(sent()).toEqual([]);
+  stop.abort(); // whoever was there has left without an answer
+  await attending;
+  await seconds(10);
+  const line = (id: string) => `approval pigeon main asks to run gated/wipe; answer with: pith approvals approve ${id}, or reject it`;
+  await until(() => expect(sent()).toEqual([line(second!.id)]));
+
+  await pith.run('wipe', { threadId: 'nobody' });
+  const third = kernel.approvals.list().find(({ id }) => id !== second!.id);
+  await seconds(10);
+  await until(() => expect(sent()).toEqual([line(second!.id), line(third!.id)]));
+});
+
+it('K31 two processes show each notice once, whoever published it', async () => {
+  await using one = await testKernel({ shipped: false, model: scriptedModel([]), files: FILES });
+  const { sent, open } = loft(one.sandbox);
+  open();
+  await using two = await testKernel({ shipped: false, model: scriptedModel([]), sandbox: one.sandbox });
+  const kernels = [one.kernel, two.kernel];
+  for (const kernel of kernels) {
+    await kernel.start();
+    await kernel.extensions.activate('loft');
+    kernel.events.publish('channel.opened', { extensionId: 'loft' });
+  }
+  const texts = Array.from({ length: 40 }, (_, index) => `n${index}`);
+  await Promise.all(
+    texts.map((text, index) =>
+      kernels[index % 2]!.events.publish('notify', { v: 1, text, kind: 'news', target: null, threadId: null, userId: null }),
+    ),
   );
+  await until(() => expect(sent().length).toBeGreaterThanOrEqual(40));
+  for (const kernel of kernels) await kernel.stop();
+  expect([...sent()].sort()).toEqual(texts.map((text) => `news pigeon ${text}`).sort());
 });
