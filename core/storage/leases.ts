@@ -21,14 +21,6 @@ export interface Leases {
 
 const SCHEMA = ['CREATE TABLE leases (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID'];
 
-const TAKE = `INSERT INTO leases VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
-  WHERE leases.until <= ? OR (leases.owner = ? AND leases.until = ?)`;
-
-interface Row {
-  readonly owner: string;
-  readonly until: number;
-}
-
 /** Names this process among all that use a store. */
 export function createOwner(): string {
   return `${process.pid}-${randomBytes(6).toString('hex')}`;
@@ -38,48 +30,36 @@ export function createOwner(): string {
 export function createLeases(store: Store, clock: Clock, owner: string): Leases {
   store.migrate('leases', SCHEMA);
   let count = 0;
-  const outlived = judge(store, clock);
+  /** The clock was set back: no lease lasts longer than one that is taken now. Its holder, where it lives, renews it meanwhile. */
+  const shorten = async (name: string, ttlMs: number): Promise<void> => {
+    const end = clock.now() + ttlMs;
+    if (store.get('SELECT 1 FROM leases WHERE name = ? AND until > ?', name, end) === null) return;
+    await store.write((statement) => void statement('UPDATE leases SET until = ? WHERE name = ? AND until > ?', end, name, end));
+  };
   return {
-    isHeld: (name, ttlMs) =>
-      store.get('SELECT 1 FROM leases WHERE name = ? AND until > ?', name, clock.now()) !== null && outlived(name, ttlMs) === null,
+    isHeld(name, ttlMs) {
+      shorten(name, ttlMs).catch(() => undefined); // it is held for now, and whoever wants to have it is told
+      return store.get('SELECT 1 FROM leases WHERE name = ? AND until > ?', name, clock.now()) !== null;
+    },
     async acquire(name, ttlMs) {
       const holder = `${owner}-${(count += 1)}`; // a lease of the same process that was lost must not release a later one
+      let taken = 0;
       let inherited = false;
-      const take = async (over: Row | null): Promise<boolean> => {
-        let taken = 0;
-        await store.write((statement) => {
-          const now = clock.now();
-          inherited = store.get('SELECT 1 FROM leases WHERE name = ?', name) !== null;
-          taken = statement(TAKE, name, holder, now + ttlMs, now, over?.owner ?? '', over?.until ?? 0).changes;
-        });
-        return taken > 0;
-      };
-      let isTaken = await take(null);
-      const over = isTaken ? null : outlived(name, ttlMs);
-      if (over !== null) isTaken = await take(over);
-      return isTaken ? hold(store, clock, name, holder, ttlMs, inherited) : null;
-    },
-  };
-}
-
-/**
- * Finds leases that a clock set back made last too long. One that ends later than any could that is taken now is still
- * its holder's for as long as a lease lasts: a holder that lives renews it meanwhile.
- */
-function judge(store: Store, clock: Clock): (name: string, ttlMs: number) => Row | null {
-  const seen = new Map<string, Row & { readonly since: number }>();
-  return (name, ttlMs) => {
-    const found = store.get('SELECT owner, until FROM leases WHERE name = ?', name);
-    const row = found && { owner: String(found.owner), until: Number(found.until) };
-    const now = clock.now();
-    const known = seen.get(name);
-    if (row === null || row.until <= now + ttlMs) {
-      seen.delete(name);
+      await store.write((statement) => {
+        const now = clock.now();
+        inherited = store.get('SELECT 1 FROM leases WHERE name = ?', name) !== null;
+        taken = statement(
+          'INSERT INTO leases VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE leases.until <= ?',
+          name,
+          holder,
+          now + ttlMs,
+          now,
+        ).changes;
+      });
+      if (taken > 0) return hold(store, clock, name, holder, ttlMs, inherited);
+      await shorten(name, ttlMs);
       return null;
-    }
-    if (known?.owner === row.owner && known.until === row.until && now >= known.since) return now - known.since >= ttlMs ? row : null;
-    seen.set(name, { ...row, since: now });
-    return null;
+    },
   };
 }
 
