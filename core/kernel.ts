@@ -25,6 +25,7 @@ import { probePort } from './models/port.ts';
 import { createRouter, type ModelRouter } from './models/router.ts';
 import { createDatabase } from './storage/extension-database.ts';
 import { createKeyValue } from './storage/key-value.ts';
+import { renewedSettings } from './renewed-settings.ts';
 import { createRestarts } from './restarts.ts';
 import type { Kernel, KernelOptions } from './kernel-surface.ts';
 import { openStore, type Store } from './storage/store.ts';
@@ -92,6 +93,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
 
   const host = await ExtensionHost.create({
     ...hostOptionsOf(reading),
+    renewSettings: () => renewedSettings(reading, events, clock),
     clock,
     events,
     wire: options.wire,
@@ -132,7 +134,9 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     skills,
     extensions: host,
     ...get(STORES),
-    askAlways: settings.approvals.tools,
+    get askAlways() {
+      return reading.settings.approvals.tools;
+    },
     models: get(ROUTER),
     events,
     clock,
@@ -140,7 +144,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     sandboxDir: sandbox,
   }));
   lazily(TURNS, () => createTurns(get(TURN_DEPENDENCIES)));
-  lazily(TOOL_CALLER, () => createToolCaller({ registry: get(AGENTS), extensions: host, clock, askAlways: settings.approvals.tools }));
+  lazily(TOOL_CALLER, () => createToolCaller(get(TURN_DEPENDENCIES)));
   host.onChange(() => {
     get(AGENTS).invalidate();
     get(ROUTER).invalidate();

@@ -9,6 +9,7 @@ import { packageRoot } from '../host/package-version.ts';
 import { isElsewhere, locateSandbox } from './locate.ts';
 import { describeError, EXIT, exitCodeOf } from './report.ts';
 import { resolveCommand, resolveLoaded } from './resolve-command.ts';
+import { tellingSettingsErrors } from './settings-errors.ts';
 import { terminalIO, writeError, type Stdio } from './terminal-io.ts';
 
 export interface CliOptions {
@@ -36,7 +37,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
       const { showHelp } = await import('./show-help.ts');
       return await showHelp(common.words, options.boot, target, io, stdio);
     }
-    return await runWords(common.words, options, target, io, signal);
+    return await runWords(common.words, { ...options, boot: tellingSettingsErrors(options.boot, stdio, common.words) }, target, io, signal);
   } catch (error) {
     writeError(stdio, describeError(error));
     return exitCodeOf(error);

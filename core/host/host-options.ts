@@ -36,8 +36,8 @@ export interface HostOptions {
   discover(at: number): Promise<Discovery>;
   /** `changes`: as if these settings were written, too. */
   configOf(declaration: Declaration, changes?: SettingsChange): ExtensionConfig;
-  /** Reads the settings files again. */
-  renewSettings?(): Promise<void>;
+  /** Reads the settings files again; true when something changed. */
+  renewSettings?(): Promise<boolean>;
   /** Folders whose changes are worth a look: `extensions` and `agents` of every sandbox. */
   readonly watched: readonly string[];
   readonly index: SurfaceIndex;

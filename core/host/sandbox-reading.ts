@@ -31,8 +31,8 @@ export interface SandboxReading {
   settings: Settings;
   /** Of the settings. */
   diagnostics: readonly Diagnostic[];
-  /** Reads the files of the settings again. The data directory stays. Never rejects. */
-  renew(): Promise<void>;
+  /** Reads the files of the settings again, and says whether they changed. The data directory stays; so do settings that are whole when the files have errors now. Never rejects. */
+  renew(): Promise<boolean>;
   /** What the folders declared a moment ago, where somebody has looked: the first look takes it. */
   readonly discovery?: Discovery;
 }
@@ -47,17 +47,31 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
     index = openIndex(file);
     loaded = await loadSettings({ ...settingsOptions, index });
   }
+  let whole = loaded.diagnostics; // of the settings that hold
   const reading: SandboxReading = {
     options,
     index,
     ...loaded,
     async renew() {
       const { data_dir } = reading.settings;
-      const { settings, diagnostics } = await loadSettings({ ...settingsOptions, index });
-      Object.assign(reading, { settings: Object.freeze({ ...settings, data_dir }), diagnostics });
+      const next = await loadSettings({ ...settingsOptions, index });
+      const keeps = hasErrors(next.diagnostics) && !hasErrors(whole);
+      if (!keeps) whole = next.diagnostics;
+      const settings = keeps ? reading.settings : Object.freeze({ ...next.settings, data_dir });
+      const changed = textOf(settings, next.diagnostics) !== textOf(reading.settings, reading.diagnostics);
+      Object.assign(reading, { settings, diagnostics: next.diagnostics });
+      return changed;
     },
   };
   return reading;
+}
+
+function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
+  return diagnostics.some(({ severity }) => severity === 'error');
+}
+
+function textOf(settings: Settings, diagnostics: readonly Diagnostic[]): string {
+  return JSON.stringify([{ ...settings, origins: null }, diagnostics]);
 }
 
 type OfTheSandbox =
@@ -87,7 +101,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
     packageRoot: installation,
     discover: async (at) => {
       const found =
-        known ?? (await discover({ roots, agentPaths: settings.agents.paths, index, isEnabled: enabledBy(reading.settings), at }));
+        known ?? (await discover({ roots, agentPaths: reading.settings.agents.paths, index, isEnabled: enabledBy(reading.settings), at }));
       known = undefined; // the next look is a new one
       return found;
     },

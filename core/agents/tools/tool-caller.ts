@@ -31,7 +31,8 @@ export interface ToolQuestion {
 
 type Dependencies = Pick<TurnDependencies, 'registry' | 'extensions' | 'clock' | 'askAlways'>;
 
-export function createToolCaller({ registry, extensions, clock, askAlways }: Dependencies): ToolCaller {
+export function createToolCaller(dependencies: Dependencies): ToolCaller {
+  const { registry, extensions, clock } = dependencies;
   const offered = async (agentId: string) => {
     const { spec } = await registry.resolve(agentId);
     return { spec, ...(await resolveTools(spec, extensions, {}, registry.callees(spec))) };
@@ -60,7 +61,7 @@ export function createToolCaller({ registry, extensions, clock, askAlways }: Dep
       const decision = decide({
         extensionId,
         tool: descriptor.name,
-        needsApproval: (await needsApproval({ extensions, askAlways }, tool, whole)) !== false,
+        needsApproval: (await needsApproval(dependencies, tool, whole)) !== false,
         callsBefore: 0,
         mostCalls: spec.limits.max_tool_calls,
         policy: {},

@@ -55,13 +55,22 @@ export class Refresh {
   async #look(): Promise<{ readonly ids: ReadonlySet<string>; readonly settled: Promise<void> }> {
     const began = this.#parts.clock.now();
     const former = this.discovery;
+    const isRenewed = (await this.#parts.options.renewSettings?.()) ?? false;
     const next = await this.#parts.options.discover(began);
     this.#lookedAt = began;
     this.discovery = next;
-    const ids = changedIds(former, next);
+    const ids = new Set([...changedIds(former, next), ...(isRenewed ? this.#configuredAnew() : [])]);
     const work = this.#apply(next, ids);
-    if (ids.size > 0) this.#changed(ids);
+    if (ids.size > 0 || isRenewed) this.#changed(ids);
     return { ids, settled: Promise.all(work).then(() => this.#lifecycle.wakeServices()) };
+  }
+
+  /** Those that the settings give other values than they have. */
+  #configuredAnew(): readonly string[] {
+    const { configOf } = this.#parts.options;
+    return [...this.#slots.values()]
+      .filter(({ declaration, config }) => JSON.stringify(configOf(declaration)) !== JSON.stringify(config))
+      .map(({ id }) => id);
   }
 
   #apply(next: Discovery, changed: ReadonlySet<string>): readonly Promise<void>[] {

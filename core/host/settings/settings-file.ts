@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { nearest } from '../../contract/nearest.ts';
 import type { IndexFile } from '../discovery/index-file.ts';
 import { isPlainMap, type PlainMap } from '../discovery/plain-data.ts';
 import { stampFile } from '../discovery/source-stamp.ts';
@@ -15,6 +16,9 @@ export interface SettingsRecord {
 }
 
 export const MAX_SETTINGS_BYTES = 256 * 1024;
+
+/** What holds instead of `approvals` that cannot be read: nobody knows what it was to keep, so everything asks. */
+const ASK_ALWAYS = { approvals: { tools: ['*'] } };
 
 /** Reads a settings file, from the index while it has not changed. null when there is none. Never rejects. */
 export async function readSettingsFile(file: string, index: IndexFile): Promise<SettingsRecord | null> {
@@ -37,33 +41,58 @@ export async function readSettingsFile(file: string, index: IndexFile): Promise<
       column: 1,
       cure: 'Mend the file; until then its settings are left out',
     };
-    return { stamp: '', fresh: true, values: {}, positions: {}, diagnostics: [diagnostic] };
+    return { stamp: '', fresh: true, values: ASK_ALWAYS, positions: {}, diagnostics: [diagnostic] };
   }
 }
 
 async function parse(text: string, file: string): Promise<Omit<SettingsRecord, 'stamp' | 'fresh'>> {
   const { parseYaml } = await import('../discovery/yaml-document.ts');
   const document = parseYaml(text, { file, code: 'settings_invalid', maxBytes: MAX_SETTINGS_BYTES });
-  if (document.value === undefined || document.value === null) return { values: {}, positions: {}, diagnostics: document.diagnostics };
+  const isBroken = document.diagnostics.some(({ severity }) => severity === 'error');
+  if (document.value === undefined || document.value === null)
+    return isBroken ? closed({}, {}, document.diagnostics) : { values: {}, positions: {}, diagnostics: document.diagnostics };
   const { issuesToDiagnostics } = await import('../discovery/schema-issues.ts');
   const { settingsSchema } = await import('./settings-schema.ts');
   const schema = settingsSchema();
 
   const diagnostics = [...document.diagnostics];
   let rest: unknown = withoutEmpty(document.value);
+  let asks = isBroken || !isPlainMap(rest);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const parsed = schema.safeParse(rest);
-    if (parsed.success) return { values: isPlainMap(rest) ? rest : {}, positions: document.positions, diagnostics };
+    if (parsed.success) {
+      const values = isPlainMap(rest) ? rest : {};
+      return asks ? closed(values, document.positions, diagnostics) : { values, positions: document.positions, diagnostics };
+    }
     const { issues } = parsed.error;
     diagnostics.push(
       ...issuesToDiagnostics(issues, schema, { file, positions: document.positions, code: 'settings_invalid', value: rest }),
     );
     for (const issue of issues) {
       const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-      for (const path of paths) rest = without(rest, path);
+      for (const path of paths) {
+        asks ||= isApprovals(path);
+        rest = without(rest, path);
+      }
     }
   }
-  return { values: {}, positions: document.positions, diagnostics };
+  return closed({}, document.positions, diagnostics);
+}
+
+/** A record of settings whose `approvals` are not known. */
+function closed(
+  values: PlainMap,
+  positions: Positions,
+  [first, ...others]: readonly Diagnostic[],
+): Omit<SettingsRecord, 'stamp' | 'fresh'> {
+  const diagnostics =
+    first === undefined ? [] : [{ ...first, cure: `${first.cure ?? 'Mend it'}; until then every tool asks before it runs` }];
+  return { values: { ...values, ...ASK_ALWAYS }, positions, diagnostics: [...diagnostics, ...others] };
+}
+
+/** Whether what is wrong at `path` may be what was to be approved: `approvals` itself, what is below it, a slip in its name. */
+function isApprovals([key]: readonly PropertyKey[]): boolean {
+  return key === undefined || nearest(String(key), ['approvals']).length > 0;
 }
 
 /** A key with nothing behind it, as a sample whose values are comments has, says nothing. */

@@ -56,6 +56,23 @@ describe('running a command line', () => {
     expect(log).toEqual(['declared', 'activate sample', 'kernel', 'start', 'close']);
   });
 
+  it('K50 says on the error stream what in the settings does not hold, in every mode, once', async () => {
+    const findings = [
+      {
+        severity: 'error',
+        code: 'settings_invalid',
+        message: "'approvals.tool' is not known",
+        file: 'pith.yaml',
+        line: 2,
+        cure: 'Mend it',
+      },
+      { severity: 'warning', code: 'unknown_key', message: 'other' },
+    ] as const;
+    const broken = fakeBoot({ declared: [declare('talk', 'started')], commands: COMMANDS, kernel: { findings: () => findings } });
+    for (const words of [['talk'], ['talk', '--json'], ['talk', '--quiet']])
+      expect((await cli(words, { boot: broken })).err).toBe("pith: settings: pith.yaml:2: 'approvals.tool' is not known; Mend it\n");
+  });
+
   it('does not start services for wrong use', async () => {
     const log: BootLog = [];
     expect(await cli(['talk', '--loud'], { boot: boot(log) })).toMatchObject({ code: 2, out: '' });

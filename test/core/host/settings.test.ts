@@ -132,6 +132,26 @@ describe('settings', () => {
     expect(settings).toMatchObject({ default_agent: 'home', models: { default: 'a/b' } });
   });
 
+  for (const [name, text] of [
+    ['a tab', 'approvals:\n\ttools: [hello]\n'],
+    ['a key twice', 'approvals: { tools: [hello] }\nextensions: {}\nextensions: {}\n'],
+    ['a slip below', 'approvals: { tool: [hello] }\n'],
+    ['a slip in its name', 'aprovals: { tools: [hello] }\n'],
+    ['a wrong value', 'approvals: { tools: hello }\n'],
+    ['no map', '- approvals\n'],
+  ] as const) {
+    it(`K50 ${name}: where approvals cannot be read whole, every tool asks`, async () => {
+      const { settings, diagnostics } = await load({ 'sandbox/pith.yaml': text });
+      expect(settings.approvals.tools).toEqual(['*']);
+      expect(diagnostics[0]).toMatchObject({ severity: 'error', cure: expect.stringContaining('every tool asks') });
+    });
+  }
+
+  it('K50 an error elsewhere leaves approvals as they are', async () => {
+    const { settings } = await load({ 'sandbox/pith.yaml': 'skillz: {}\napprovals: { tools: [hello] }\n' });
+    expect(settings.approvals.tools).toEqual(['hello']);
+  });
+
   it('K7 a key where its name belongs is refused without being repeated', async () => {
     const { diagnostics } = await load({ 'sandbox/pith.yaml': 'providers:\n  openai: { api_key_env: sk-canary-123 }\n' });
     expect(diagnostics).toMatchObject([
