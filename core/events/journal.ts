@@ -63,8 +63,7 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
     store
       .write((statement) => {
         batch = take();
-        first = nextId(store);
-        insert(statement, first, batch);
+        first = insert(store, statement, batch);
       })
       .then(
         () => {
@@ -107,8 +106,7 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
     },
     append(statement, topic, payload, options = {}) {
       const event = prepared(topic, payload, options);
-      const id = nextId(store);
-      insert(statement, id, [event]);
+      const id = insertOne(statement, event);
       // The commit follows within this tick; what was rolled back is not there afterwards.
       queueMicrotask(() => {
         if (store.get('SELECT 1 FROM events WHERE id = ?', id) !== null) written([writtenOf(id, event)]);
@@ -127,19 +125,24 @@ function nextId(store: Store): number {
   return 1 + Number(store.get('SELECT coalesce(max(id), 0) AS last FROM events')?.last);
 }
 
-function insert(statement: Statement, first: number, events: readonly Omit<Waiting, 'resolve' | 'reject'>[]): void {
-  if (events.length <= FEW) return insertFew(statement, first, events);
+type Prepared = Omit<Waiting, 'resolve' | 'reject'>;
+
+/** Ids are given in the order of `events`, without a gap; returns the first. */
+function insert(store: Store, statement: Statement, events: readonly Prepared[]): number {
+  // Reading a list as JSON pays only when it is long.
+  if (events.length <= FEW) return events.map((event) => insertOne(statement, event))[0] ?? 0;
+  const first = nextId(store);
   const deliveries = events.flatMap(({ handlers, key, due }, index) => handlers.map((handler) => [handler, index, key, due]));
   statement(INSERT_EVENTS, first, JSON.stringify(events.map(({ row }) => row)));
   if (deliveries.length > 0) statement(INSERT_DELIVERIES, first, JSON.stringify(deliveries));
+  return first;
 }
 
-/** Reading a list as JSON pays only when it is long. */
-function insertFew(statement: Statement, first: number, events: readonly Omit<Waiting, 'resolve' | 'reject'>[]): void {
-  events.forEach(({ row, handlers, key, due }, index) => {
-    statement('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)', first + index, ...row);
-    for (const handler of handlers) statement('INSERT INTO deliveries VALUES (?, ?, ?, ?, 0, NULL)', handler, first + index, key, due);
-  });
+/** SQLite gives the id: one more than the highest. */
+function insertOne(statement: Statement, { row, handlers, key, due }: Prepared): number {
+  const id = Number(statement('INSERT INTO events VALUES (NULL, ?, ?, ?, ?, ?)', ...row).lastInsertRowid);
+  for (const handler of handlers) statement('INSERT INTO deliveries VALUES (?, ?, ?, ?, 0, NULL)', handler, id, key, due);
+  return id;
 }
 
 const FEW = 3;

@@ -4,13 +4,20 @@ import { loadDriver, type Authorize, type Driver, type DriverDatabase, type Driv
 import { databaseFailure, isBusy } from './failure.ts';
 import { checkParameters, countParameters, withExactIntegers } from './parameters.ts';
 
+/** What came of a statement. */
+export interface Written {
+  readonly changes: number;
+  /** Of the row that was inserted last; a number unless it is beyond those. */
+  readonly lastInsertRowid: number | bigint;
+}
+
 /** One connection. All calls are synchronous; failures are `database_failed`, bad parameters `parameter_invalid`. */
 export interface SqliteDatabase {
   readonly file: string;
   readonly inTransaction: boolean;
   all(sql: string, ...parameters: SqlValue[]): SqlRow[];
   get(sql: string, ...parameters: SqlValue[]): SqlRow | null;
-  run(sql: string, ...parameters: SqlValue[]): { readonly changes: number };
+  run(sql: string, ...parameters: SqlValue[]): Written;
   /** Any number of statements without parameters or results. */
   exec(sql: string): void;
   /** Runs `act` with each access of its statements decided by `access`, also when SQLite compiles them anew. */
@@ -77,9 +84,9 @@ class Connection implements SqliteDatabase {
     return this.read(sql, parameters, (statement, values) => (statement.get(...values) as SqlRow | undefined) ?? null);
   }
 
-  run(sql: string, ...parameters: SqlValue[]): { readonly changes: number } {
+  run(sql: string, ...parameters: SqlValue[]): Written {
     const { statement } = this.prepare(sql, parameters);
-    return this.attempt(() => statement.run(...this.bound(parameters)) as { readonly changes: number });
+    return this.attempt(() => statement.run(...this.bound(parameters)) as Written);
   }
 
   exec(sql: string): void {

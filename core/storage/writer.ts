@@ -1,10 +1,10 @@
 import type { Clock, SqlValue } from '../contract/index.ts';
 import { PithError } from '../contract/errors.ts';
 import { databaseFailure } from './failure.ts';
-import type { SqliteDatabase } from './open-database.ts';
+import type { SqliteDatabase, Written } from './open-database.ts';
 
 /** Runs one statement inside the write that it was given to. */
-export type Statement = (sql: string, ...parameters: SqlValue[]) => { readonly changes: number };
+export type Statement = (sql: string, ...parameters: SqlValue[]) => Written;
 
 export interface Writer {
   write(run: (statement: Statement) => void): Promise<void>;
