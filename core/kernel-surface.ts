@@ -60,6 +60,8 @@ export interface Kernel {
   doctor(): Promise<DoctorReport>;
   /** Loads the extension in a folder for trial, apart from everything that runs. */
   probe(directory: string, signal?: AbortSignal): Promise<ProbeReport>;
+  /** Why no sandbox holds the code of a trial; null: one does. */
+  unconfined(): Promise<string | null>;
   /** What is wrong in the settings and with what was found. Loads nothing. */
   findings(): readonly Diagnostic[];
   readonly restarts: Restarts;

@@ -208,6 +208,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
       examine({ host, agents: get(AGENTS), router: get(ROUTER), findings, deliveries, commands: () => options.commands?.(kernel) ?? [] }),
     probe: async (directory, signal = new AbortController().signal) =>
       (await import('./host/probe/probe.ts')).probeExtension({ ...hostOptionsOf(reading), discovery: host.discovery }, directory, signal),
+    unconfined: async () => (await import('./host/process/sandboxing.ts')).whyUnconfined(await hostOptionsOf(reading).sandboxing?.()),
     findings,
     restarts: createRestarts(),
     async start() {

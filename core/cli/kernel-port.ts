@@ -35,6 +35,8 @@ export interface KernelPort {
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
   doctor(): Promise<Doctor>;
   probe(directory: string, signal?: AbortSignal): Promise<ProbeReport>;
+  /** Why no sandbox holds the code of a trial; null: one does. */
+  unconfined(): Promise<string | null>;
   findings(): readonly Diagnostic[];
   /** What asks for a restart of this process, and who can give it. */
   readonly restarts: Restarts;

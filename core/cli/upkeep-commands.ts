@@ -6,7 +6,10 @@ export const UPKEEP_COMMANDS: readonly CoreCommand[] = [
     path: 'setup',
     description: 'Set up a model, a server or another extension; without a name, list what can be set up',
     arguments: [{ name: 'id', description: 'The extension' }],
-    options: [{ name: 'set', type: 'string', multiple: true, description: 'name=value, instead of being asked' }],
+    options: [
+      { name: 'set', type: 'string', multiple: true, description: 'name=value, instead of being asked' },
+      { name: 'for-agent', type: 'boolean', description: 'Only what an agent may set: no keys, addresses or rights' },
+    ],
     needs: 'kernel',
     load: async () => (await import('./commands/setup.ts')).setUp,
   },

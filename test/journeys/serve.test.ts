@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { linesOf, projectFolder, runPith, startPith, type Folder, type PithProcess } from './pith-process.ts';
@@ -71,6 +71,19 @@ describe('pith serve', () => {
     process.kill(pid, 'SIGKILL');
     const next = await started(supervisor, 2);
     expect(next.pid).not.toBe(pid);
+  }, 60_000);
+
+  it('K21 counts it as a crash when a kernel cannot start again, and goes on when it can', async () => {
+    folder = await projectFolder();
+    const supervisor = serve({ PITH_SANDBOX: folder.sandbox });
+    const { pid } = await started(supervisor);
+    const away = `${folder.sandbox}.away`;
+    await rename(folder.sandbox, away);
+    const told = new Promise((resolve) => supervisor.child.stderr.on('data', (text) => String(text).includes('could not start') && resolve(text)));
+    process.kill(pid, 'SIGKILL');
+    await told;
+    await rename(away, folder.sandbox);
+    await started(supervisor, 2);
   }, 60_000);
 
   it('K21 starts a kernel that answers no more again', async () => {

@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import path from 'node:path';
+import { findProgram } from '../../host/process/programs.ts';
 import { numberIn, RESTART_EXIT, SUPERVISED, type Message } from './messages.ts';
 import type { Suspect } from './crash-policy.ts';
 
@@ -8,13 +7,13 @@ import type { Suspect } from './crash-policy.ts';
 export type KernelEnd =
   | { readonly how: 'stopped' }
   | { readonly how: 'restart'; readonly reason: string }
-  /** It ended by itself; `started` is false when it could not even read the sandbox. */
-  | { readonly how: 'exit'; readonly code: number; readonly started: boolean }
+  /** It ended by itself: as it was told, or because it could not even read the sandbox. */
+  | { readonly how: 'exit'; readonly code: number }
   | { readonly how: 'crash'; readonly why: string };
 
 export interface KernelRun {
   readonly end: KernelEnd;
-  /** Of the last kernel that said it; null when this one did not come so far. */
+  /** null when it did not come so far. */
   readonly declared: { readonly dataDirectory: string; readonly suspects: readonly Suspect[] } | null;
 }
 
@@ -26,7 +25,8 @@ const STOP_MS = 9000;
 /** Runs the same command line as a kernel under this process, until it ends or `signal` ends it. */
 export function runKernel(env: Readonly<Record<string, string | undefined>>, signal: AbortSignal): Promise<KernelRun> {
   const [program, ...words] = process.argv.slice(1) as [string, ...string[]];
-  const guard = deathGuard(env);
+  // The program that ends a child with its parent, where there is one; elsewhere the child notices by its channel.
+  const guard = process.platform === 'linux' ? findProgram('setpriv') : null;
   const child = fork(program, words, {
     env: { ...env, [SUPERVISED]: '1' },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -69,25 +69,10 @@ export function runKernel(env: Readonly<Record<string, string | undefined>>, sig
     child.on('exit', (code, killed) => {
       if (code === RESTART_EXIT) end({ how: 'restart', reason });
       else if (hung) end({ how: 'crash', why: 'it answered no more' });
-      else if (code === 0 || (code !== null && declared === null)) end({ how: 'exit', code, started: declared !== null });
+      else if (code === 0 || (code !== null && declared === null)) end({ how: 'exit', code });
       else end({ how: 'crash', why: killed === null ? `exit code ${code}` : `it was ended by ${killed}` });
     });
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
   });
-}
-
-/** The program that ends a child with its parent, where there is one; elsewhere the child notices by its channel. */
-function deathGuard(env: Readonly<Record<string, string | undefined>>): string | null {
-  if (process.platform !== 'linux') return null;
-  for (const folder of (env['PATH'] ?? '').split(path.delimiter)) {
-    const file = path.join(folder, 'setpriv');
-    try {
-      accessSync(file, constants.X_OK);
-      return file;
-    } catch {
-      continue; // not in this folder
-    }
-  }
-  return null;
 }

@@ -10,37 +10,41 @@ export async function supervise(
   signal: AbortSignal,
 ): Promise<number> {
   let crashes = NO_CRASHES;
-  let known: { readonly dataDirectory: string; readonly suspects: readonly Suspect[] } = { dataDirectory: '', suspects: [] };
+  let known: { readonly dataDirectory: string; readonly suspects: readonly Suspect[] } | null = null;
   for (;;) {
     const { end, declared } = await runKernel(env, signal);
+    const ranBefore = known !== null;
     known = declared ?? known;
     if (end.how === 'stopped') return 0;
-    if (end.how === 'exit') return end.code;
+    // What cannot start at all is told at once; what did start once is kept running, whatever is in its way now.
+    if (end.how === 'exit' && (end.code === 0 || !ranBefore)) return end.code;
     if (end.how === 'restart') {
       io.error(`The kernel starts again: ${end.reason}`);
       continue;
     }
+    // No extension has run in a kernel that could not start: none is why.
+    const why = end.how === 'exit' ? `it could not start (exit code ${end.code})` : end.why;
     const now = Date.now();
-    const { crashes: next, decision } = afterCrash(crashes, known.suspects, now);
+    const { crashes: next, decision } = afterCrash(crashes, end.how === 'exit' ? [] : (known?.suspects ?? []), now);
     crashes = next;
     if (decision.act === 'give up') {
       io.error(
-        `pith: the kernel crashed ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes: ${end.why}, and no changed extension is left that could be why; see the log in the data folder, then start again: pith serve`,
+        `pith: the kernel crashed ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes: ${why}, and no changed extension is left that could be why; see the log in the data folder, then start again: pith serve`,
       );
       return 1;
     }
     if (decision.act === 'quarantine') {
       const ids = decision.suspects.map(({ id }) => `'${id}'`).join(', ');
       const which = decision.suspects.length === 1 ? 'the newest changed extension' : 'what changed since the last good start';
-      const reason = `the kernel crashed ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes (${end.why}), and this is ${which}`;
-      quarantineIn(known.dataDirectory).add(decision.suspects.map(({ id, digest }) => ({ id, digest, reason, at: now })));
+      const reason = `the kernel crashed ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes (${why}), and this is ${which}`;
+      quarantineIn(known?.dataDirectory ?? '').add(decision.suspects.map(({ id, digest }) => ({ id, digest, reason, at: now })));
       const cure = decision.suspects.map(({ id }) => `pith extensions reload ${id}`).join(', ');
       io.error(
-        `pith: the kernel crashed ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes: ${end.why}; it starts without ${ids}, ${which}; edit it, or run: ${cure}`,
+        `pith: the kernel crashed ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes: ${why}; it starts without ${ids}, ${which}; edit it, or run: ${cure}`,
       );
       continue;
     }
-    io.error(`pith: the kernel crashed: ${end.why}; it starts again`);
+    io.error(`pith: the kernel crashed: ${why}; it starts again`);
     if (!(await waited(decision.afterMs, signal))) return 0;
   }
 }

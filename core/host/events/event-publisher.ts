@@ -47,3 +47,13 @@ function refusal({ id, file }: Declaration, declared: ReadonlySet<string>, topic
     },
   );
 }
+
+/** Durable topics carry people's words: who hears them says so in its manifest, where a person reads it. */
+export function refusedListening({ id, file, manifest }: Declaration, topic: string): PithError | null {
+  const declared = manifest?.events.handles.map((each) => each.topic) ?? [];
+  if (!(DURABLE_TOPICS as readonly string[]).includes(topic) || declared.includes(topic)) return null;
+  return new PithError('not_declared', `'${id}' listens to '${topic}', which its manifest does not declare${didYouMean(topic, declared)}`, {
+    where: file,
+    cure: `add ${topic} with its handler to 'events.handles'`,
+  });
+}

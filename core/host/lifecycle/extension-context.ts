@@ -6,7 +6,7 @@ import { makeDataFolder } from '../data-folder.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
-import { eventPublisher } from '../events/event-publisher.ts';
+import { eventPublisher, refusedListening } from '../events/event-publisher.ts';
 import type { Scope } from './scope.ts';
 import { correlationOf } from '../calls/correlation.ts';
 import { currentCorrelation, runAs, runOutside } from '../stray-errors.ts';
@@ -86,6 +86,8 @@ function eventsOf(parts: HostParts, declaration: Declaration, scope: Scope): Eve
   return {
     publish: eventPublisher(parts, declaration),
     handle(topic, listener) {
+      const refused = refusedListening(declaration, topic);
+      if (refused) throw refused;
       const owner = parts.owner(id, 'call');
       const failed = (error: unknown): void => void parts.failures.record(id, problemOf(error, 'call', 'provider_failed'));
       const off = parts.options.events.handle(topic, async (payload) => {

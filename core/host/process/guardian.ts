@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { findProgram, SYSTEM_PATH } from './programs.ts';
 import { HOST_VARIABLE } from './process-end.ts';
 
 /** The beginning of every marker that this process gives to its hosts. */
@@ -21,11 +22,12 @@ let guardian: ChildProcess | null = null;
  * A small process beside the kernel that ends its hosts, and what they started, when the kernel is killed. One for all hosts; for
  * those that no sandbox ends. It ends itself with the kernel.
  */
-export function keepGuardian(searchPath: string): void {
-  if (guardian || process.platform !== 'linux') return;
-  const child = spawn('sh', ['-c', SCRIPT, 'pith-guardian', HOST_VARIABLE, KERNEL_MARK], {
+export function keepGuardian(): void {
+  const shell = findProgram('sh');
+  if (guardian || shell === null || process.platform !== 'linux') return;
+  const child = spawn(shell, ['-c', SCRIPT, 'pith-guardian', HOST_VARIABLE, KERNEL_MARK], {
     detached: true,
-    env: { PATH: searchPath },
+    env: { PATH: SYSTEM_PATH },
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   guardian = child;

@@ -66,8 +66,7 @@ export function launchHost(spec: LaunchSpec): HostProcess {
   const marker = `${KERNEL_MARK}-${++launched}`;
   mkdirSync(spec.dataDirectory, { recursive: true });
   const isSandboxed = spec.sandboxing?.available === true;
-  const searchPath = spec.env?.['PATH'] ?? SEARCH_PATH;
-  if (!isSandboxed) keepGuardian(searchPath);
+  if (!isSandboxed) keepGuardian();
   const [program, ...args] = commandOf(spec, heapMb(memoryMb), marker);
   const child = spawn(program as string, args, {
     cwd: spec.dataDirectory,

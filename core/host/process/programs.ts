@@ -4,6 +4,9 @@ import path from 'node:path';
 /** Where programs of the system stand. Not the caller's search path: what holds an extension must not come from a folder of a project. */
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin', '/run/current-system/sw/bin'];
 
+/** The same as a search path. */
+export const SYSTEM_PATH = FOLDERS.join(path.delimiter);
+
 /** Absolute path of a program of the system; null: there is none. */
 export function findProgram(name: string): string | null {
   return FOLDERS.map((folder) => path.join(folder, name)).find(isExecutable) ?? null;

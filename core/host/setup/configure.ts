@@ -8,6 +8,15 @@ import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 import { runOutside } from '../stray-errors.ts';
 
+/** Whose words the changes are: a person's, or those of an agent, which a person has only agreed to. */
+export type SettingsWish = 'person' | 'agent';
+
+/** What grants something; only a person writes it. The rest of them also goes by `pith setup`. */
+const RIGHTS = ['isolation', 'enabled', 'secrets'];
+const RIGHTS_BESIDE = ['memory_mb', 'permissions'];
+/** Of what offers models: who is given the key, and which. */
+const RIGHTS_OF_MODELS = ['providers', 'base_url', 'api_key_env'];
+
 /**
  * Changes settings of one extension: checks the paths and, by making a version of it with them, the values; writes `pith.yaml`; reloads.
  * Rejects `not_allowed` for settings of others and `config_invalid` with the path for what the extension refuses; nothing is written then.
@@ -16,21 +25,28 @@ export async function configure(
   lifecycle: Lifecycle,
   slot: Slot,
   changes: SettingsChange,
+  wish: SettingsWish,
   reload: () => Promise<ExtensionStatus>,
 ): Promise<ExtensionStatus> {
-  for (const dotted of Object.keys(changes)) checkPath(slot, dotted);
+  for (const dotted of Object.keys(changes)) checkPath(slot, dotted, wish);
   await runOutside(() => tryOut(lifecycle, slot, changes));
   const { editSettingsFile } = await import('./settings-edit.ts');
   editSettingsFile(path.join(lifecycle.parts.options.sandbox, 'pith.yaml'), changes);
   return reload();
 }
 
-/** What an extension may ask to be set: its own block, and what belongs to the models that it offers. */
-function checkPath({ id, declaration }: Slot, dotted: string): void {
+/**
+ * What may be set: the extension's own block, and for a person what belongs to the models that it offers. An address or the name of a key
+ * says who reads a secret, so that no agent sets it.
+ */
+function checkPath({ id, declaration }: Slot, dotted: string, wish: SettingsWish): void {
   const models = declaration.manifest?.models ?? [];
-  const own = [`extensions.${id}.`, ...models.map(({ prefix }) => `providers.${prefix}.`), ...(models.length > 0 ? ['models.'] : [])];
-  const rights = ['isolation', 'enabled', 'secrets'].map((key) => `extensions.${id}.${key}`);
-  const isRight = rights.some((right) => dotted === right || dotted.startsWith(`${right}.`));
+  const offered = [...models.map(({ prefix }) => `providers.${prefix}.`), ...(models.length > 0 ? ['models.'] : [])];
+  const own = [`extensions.${id}.`, ...(wish === 'person' ? offered : [])];
+  const rights = [...RIGHTS, ...(wish === 'person' ? [] : RIGHTS_BESIDE), ...(wish === 'agent' && models.length > 0 ? RIGHTS_OF_MODELS : [])].map((key) => `extensions.${id}.${key}`);
+  const isGranted = wish === 'agent' && offered.some((prefix) => dotted.startsWith(prefix));
+  const isRight =
+    isGranted || rights.some((right) => dotted === right || dotted.startsWith(`${right}.`));
   if (
     own.some((prefix) => dotted.startsWith(prefix) && dotted.length > prefix.length) &&
     !isRight &&
@@ -41,7 +57,7 @@ function checkPath({ id, declaration }: Slot, dotted: string): void {
     'not_allowed',
     `'${dotted}' cannot be set for '${id}': ${isRight ? 'only a person grants it' : 'it belongs to something else'}`,
     {
-      cure: 'write it into pith.yaml by hand',
+      cure: isGranted ? `a person can: pith setup ${id}` : 'write it into pith.yaml by hand',
     },
   );
 }

@@ -6,7 +6,7 @@ import { remoteOf } from '../calls/handle.ts';
 import type { ExtensionStatus } from '../host-options.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
-import { configure } from './configure.ts';
+import { configure, type SettingsWish } from './configure.ts';
 
 /** A declared secret, without its value. */
 export interface SecretStatus {
@@ -22,7 +22,7 @@ export interface SetupPort {
   /** null: it cannot be set up. */
   provider(extensionId: string): Remote<SetupProvider> | null;
   /** Checks, writes and reloads. Rejects `not_found`, `not_allowed`, `config_invalid`. */
-  configure(extensionId: string, changes: SettingsChange): Promise<ExtensionStatus>;
+  configure(extensionId: string, changes: SettingsChange, wish?: SettingsWish): Promise<ExtensionStatus>;
   /** Values that are kept, by name: only to see which are there. */
   stored(): Readonly<Record<string, string>>;
   /** Every declared secret, sorted by name. */
@@ -47,7 +47,8 @@ export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: stri
   const port: SetupPort = {
     provider: (extensionId) =>
       slotOf(extensionId).declaration.manifest?.provides.includes('setup') ? remoteOf(lifecycle, extensionId, SetupProvider) : null,
-    configure: (extensionId, changes) => configure(lifecycle, slotOf(extensionId), changes, () => reload(extensionId)),
+    configure: (extensionId, changes, wish = 'person') =>
+      configure(lifecycle, slotOf(extensionId), changes, wish, () => reload(extensionId)),
     stored: () => options.storedSecrets?.all() ?? {},
     secrets() {
       const users = new Map<string, string[]>();

@@ -69,7 +69,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
     defineTool({
       name: 'configure_extension',
       description:
-        'Change settings of an extension: names that its set-up asks for (see: pith setup), or keys of its own config. They are checked, written to pith.yaml and used at once. Never for secrets: use request_secret.',
+        'Change settings of an extension: names that its set-up asks for (see: pith setup), or keys of its own config; not keys and addresses of model providers, which a person sets. They are checked, written to pith.yaml and used at once. Never for secrets: use request_secret.',
       input: z.object({
         extension_id: id,
         values: z.record(z.string().min(1), z.json()).describe('Values by name or dotted key; null takes one out'),
@@ -81,7 +81,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
         if (extension_id === context.id)
           return toolError('not_allowed', `'${context.id}' cannot reload itself while it answers: a person must change pith.yaml`);
         const set = Object.entries(values).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-        return answered(() => run('setup', { arguments: { id: extension_id }, options: { set } }, signal), 'not_configured');
+        return answered(() => run('setup', { arguments: { id: extension_id }, options: { set, 'for-agent': true } }, signal), 'not_configured');
       },
     }),
     defineTool({

@@ -24,6 +24,8 @@ const status = z.object({
   message: z.string().optional(),
 });
 
+const confinement = z.object({ why: z.string().nullable() });
+
 export type ProbeReport = z.infer<typeof probeReport>;
 export type ExtensionStatus = z.infer<typeof status>;
 
@@ -33,6 +35,11 @@ export class KernelPort {
 
   async probe(directory: string, signal: AbortSignal): Promise<ProbeReport> {
     return probeReport.parse(lastOf(await this.#run('extensions probe', { dir: directory }, signal)));
+  }
+
+  /** Why no sandbox holds what is checked; null: one does. */
+  async unconfined(signal: AbortSignal): Promise<string | null> {
+    return confinement.parse(lastOf(await this.#run('extensions probe', { dir: '.' }, signal, { how: true }))).why;
   }
 
   /** `ok: false` when what is written now did not load. */
@@ -51,11 +58,16 @@ export class KernelPort {
     );
   }
 
-  #run(path: string, given: Readonly<Record<string, string>>, signal: AbortSignal): Promise<CapturedCommand> {
+  #run(
+    path: string,
+    given: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    options: Readonly<Record<string, boolean>> = {},
+  ): Promise<CapturedCommand> {
     const kernel = this.context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
     if (kernel === undefined)
       throw new PithError('provider_unavailable', 'the kernel offers no commands here', { cure: 'run it by the pith command' });
-    return captureCommand(kernel, path, { arguments: given }, signal);
+    return captureCommand(kernel, path, { arguments: given, options }, signal);
   }
 }
 

@@ -104,6 +104,7 @@ export function fakeKernel(): KernelPort {
     settings: { default_agent: 'main', data_dir: '/s/data', extensions: {}, origins: {} },
     restarts: createRestarts(),
     findings: () => [],
+    unconfined: async () => null,
     probe: async () => ({ id: 'mine', ok: true, findings: [], tools: [], tried: [] }),
     events: { handle: () => () => undefined },
     approvals: {

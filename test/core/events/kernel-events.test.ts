@@ -108,6 +108,29 @@ describe('handlers of manifests', () => {
     expect((await kept(pith))[0]?.value).toEqual(['not_declared', 'not_allowed', 'not_serialisable', 'parameter_invalid']);
   });
 
+  it('K31 an extension listens to the durable topics that it declares, and no others', async () => {
+    const body = `async tick() {
+      const { events, kv } = this.context;
+      const heard = [];
+      for (const topic of ['user.message', 'approval.requested', 'notify', 'task.due', 'turn.started']) {
+        try {
+          events.handle(topic, () => undefined);
+          heard.push(topic);
+        } catch (error) { heard.push(error.code); }
+      }
+      await kv.set('heard', heard);
+    }`;
+    await using pith = await testKernel({
+      shipped: false,
+      model: scriptedModel([]),
+      files: { ...AGENT, ...listener(body, { events: { handles: [{ topic: 'task.due', handler: 'tick' }] } }) },
+    });
+    await pith.kernel.start();
+    await pith.kernel.events.publish('task.due', { v: 1, taskId: 'x' });
+    await until(async () => expect(await kept(pith)).toHaveLength(1));
+    expect((await kept(pith))[0]?.value).toEqual(['not_declared', 'not_declared', 'not_declared', 'task.due', 'turn.started']);
+  });
+
   it('K31 a new handler sees only later events, and doctor lists dead letters and what waits for handlers that are gone', async () => {
     const clock = fakeClock();
     const handles = (handler: string) => ({ events: { handles: [{ topic: 'task.changed', handler }] } });

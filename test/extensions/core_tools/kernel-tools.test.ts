@@ -119,6 +119,8 @@ describe('configure_extension', () => {
     ['isolation', 'in_process'],
     ['enabled', false],
     ['secrets.0', 'OPENAI_API_KEY'],
+    ['memory_mb', 4096],
+    ['permissions', { network: true }],
   ])('K62 cannot set %s, which only a person grants', async (key, value) => {
     const before = await settings();
     expect(await core('configure_extension', { extension_id: 'greeter', values: { [key]: value } })).toMatchObject({
@@ -126,6 +128,23 @@ describe('configure_extension', () => {
       error: { code: 'not_allowed' },
     });
     expect(await settings()).toBe(before);
+  });
+});
+
+describe('configure_extension of a model provider', () => {
+  it.each([
+    ['api_key_env', 'OTHER_KEY'],
+    ['base_url', 'https://elsewhere.example/v1'],
+    ['providers.openai.api_key_env', 'OTHER_KEY'],
+  ])('K62 an agent sets no %s: it says which secret is read, or who reads it; a person can', async (name, value) => {
+    const before = await settings();
+    expect(await core('configure_extension', { extension_id: 'openai_compatible', values: { [name]: value } })).toMatchObject({ ok: false });
+    expect(await settings()).toBe(before);
+    await expect(
+      kernel.extensions.setup.configure('openai_compatible', { 'providers.openai.api_key_env': 'OTHER_KEY' }, 'agent'),
+    ).rejects.toMatchObject({ code: 'not_allowed', cure: 'a person can: pith setup openai_compatible' });
+    await kernel.extensions.setup.configure('openai_compatible', { 'providers.openai.api_key_env': 'OTHER_KEY' });
+    expect(await settings()).toContain('OTHER_KEY');
   });
 });
 

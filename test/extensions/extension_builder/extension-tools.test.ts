@@ -3,6 +3,9 @@ import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inProcesses } from '../tier.ts';
+import { testKernel } from 'pith/testing';
+import { kernelCommands } from '../../../core/cli/commands/index.ts';
+import { probeSandboxing } from '../../../core/host/process/sandboxing.ts';
 import { bench, checked, CITY_TIME, passed, toolSource, type Bench } from './bench.ts';
 
 let made: Bench;
@@ -30,6 +33,20 @@ describe('the tools of the builder', () => {
       ok: true,
       output: { ok: true, tools: [{ name: 'greet_person' }] },
     });
+  }, 60_000);
+
+  it('K60 K72 a person is asked before a check where nothing holds the code that it runs', async () => {
+    const ask = (kernel: Bench['test']['kernel']) =>
+      kernel.extensions.needsApproval('extension_builder', 'check_extension', { id: 'city_time' });
+    await using open = await testKernel({ commands: kernelCommands, files: { 'pith.yaml': 'extensions_sandbox: off\n' } });
+    expect(await ask(open.kernel)).toMatch(
+      /runs the code and the tests in \.staging\/extensions\/city_time as you.*the settings say extensions_sandbox: off/,
+    );
+    const { available } = await probeSandboxing();
+    expect((await ask(made.test.kernel)) === false).toBe(available);
+    const bare = await testKernel(); // nobody to ask whether it is held
+    expect(await ask(bare.kernel)).not.toBe(false);
+    await bare.stop();
   }, 60_000);
 
   it.skipIf(inProcesses)(

@@ -1,4 +1,4 @@
-import { defineTool, toolError, toolResult, z, type Tool } from 'pith';
+import { defineTool, messageOf, toolError, toolResult, z, type Tool } from 'pith';
 import { giveTools } from '../agent-tools.ts';
 import { askerOf, type Builder } from '../builder.ts';
 import { checkJson } from '../finding.ts';
@@ -77,6 +77,7 @@ function check(builder: Builder): Tool {
     input: z.object({ id }),
     effect: 'idempotent',
     timeoutMs: 240_000,
+    needsApproval: (input) => unconfinedText(builder, input.id),
     execute: (input, { signal }) =>
       guarded(async () => {
         await staging.sources('extensions', input.id);
@@ -95,6 +96,14 @@ function check(builder: Builder): Tool {
         );
       }),
   });
+}
+
+/** What is staged was written without a person: only a sandbox lets it run unasked. False where there is one, whatever the input. */
+async function unconfinedText({ kernel, staging }: Builder, extension: string): Promise<string | boolean> {
+  const why = await kernel.unconfined(AbortSignal.timeout(10_000)).catch(messageOf);
+  if (why === null) return false;
+  const path = staging.path('extensions', extension);
+  return `the check runs the code and the tests in ${path} as you, with your files and network, because nothing holds it here: ${why}`;
 }
 
 function activate(builder: Builder): Tool {
