@@ -112,7 +112,7 @@ describe('handlers of manifests', () => {
     const body = `async tick() {
       const { events, kv } = this.context;
       const heard = [];
-      for (const topic of ['user.message', 'approval.requested', 'notify', 'task.due', 'turn.started']) {
+      for (const topic of ['user.message', 'approval.requested', 'notify', 'task.changed', 'turn.started']) {
         try {
           events.handle(topic, () => undefined);
           heard.push(topic);
@@ -123,12 +123,12 @@ describe('handlers of manifests', () => {
     await using pith = await testKernel({
       shipped: false,
       model: scriptedModel([]),
-      files: { ...AGENT, ...listener(body, { events: { handles: [{ topic: 'task.due', handler: 'tick' }] } }) },
+      files: { ...AGENT, ...listener(body, { events: { handles: [{ topic: 'task.changed', handler: 'tick' }] } }) },
     });
     await pith.kernel.start();
-    await pith.kernel.events.publish('task.due', { v: 1, taskId: 'x' });
+    await pith.kernel.events.publish('task.changed', { v: 1, taskId: 'x', state: 'done', goal: '', threadId: null, note: null });
     await until(async () => expect(await kept(pith)).toHaveLength(1));
-    expect((await kept(pith))[0]?.value).toEqual(['not_declared', 'not_declared', 'not_declared', 'task.due', 'turn.started']);
+    expect((await kept(pith))[0]?.value).toEqual(['not_declared', 'not_declared', 'not_declared', 'task.changed', 'turn.started']);
   });
 
   it('K31 a new handler sees only later events, and doctor lists dead letters and what waits for handlers that are gone', async () => {
