@@ -18,7 +18,7 @@ export default class {
   async told(payload, delivery) {
     if (delivery.attempt === 1) throw new Error('not yet');
     this.context.logger.info('told ' + delivery.correlationId);
-    for await (const event of this.context.agents.run({ agent: 'main', threadId: 'later', input: 'and then?' })) void event;
+    for await (const event of this.context.agents.run({ agent: 'main', threadId: 'mine:later', input: 'and then?' })) void event;
   }
 }
 `;
@@ -43,7 +43,7 @@ it.each(['in_process', 'process'] as const)(
     const record = recordEvents(pith.kernel.events);
     await pith.kernel.start();
     await pith.run('go');
-    await until(() => expect(record.of('turn.ended').map(({ threadId }) => threadId)).toEqual(['test', 'later']));
+    await until(() => expect(record.of('turn.ended').map(({ threadId }) => threadId)).toEqual(['test', 'mine:later']));
     const id = record.of('turn.started')[0]?.correlationId;
     expect(record.of('turn.started').map(({ correlationId }) => correlationId)).toEqual([id, id]);
     expect(record.of('tool.called').map(({ correlationId }) => correlationId)).toEqual([id]);
