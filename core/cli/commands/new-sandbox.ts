@@ -81,7 +81,7 @@ export default class HelloTool implements ToolProvider {
       defineTool({
         name: 'hello',
         description: 'Makes a greeting for a person.',
-        input: z.object({ name: z.string().min(1).describe('Whom to greet') }),
+        input: z.object({ name: z.string().min(1).meta({ description: 'Whom to greet', examples: ['Ada'] }) }),
         effect: 'read',
         execute: ({ name }) => \`Hello, \${name}! Welcome to Pith.\`,
       }),

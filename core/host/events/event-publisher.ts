@@ -1,24 +1,41 @@
 import { PithError } from '../../contract/errors.ts';
 import { DURABLE_TOPICS } from '../../contract/events.ts';
-import type { DurableTopic, Events, PublishOptions, Topic, TopicMap } from '../../contract/index.ts';
+import type { Events, PublishOptions, Topic, TopicMap } from '../../contract/index.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { currentCorrelation, runOutside } from '../stray-errors.ts';
 
-/** What only the kernel says: people's words and answers. */
-const KERNEL_ONLY: ReadonlySet<string> = new Set<DurableTopic>(['user.message', 'approval.requested', 'approval.answered']);
+/** What only the kernel says: people's words and answers, and what it does itself. */
+const KERNEL_ONLY: ReadonlySet<string> = new Set<Topic>([
+  'user.message',
+  'approval.requested',
+  'approval.answered',
+  'extension.activated',
+  'extension.failed',
+  'extension.reloaded',
+  'extension.stopped',
+  'agent.changed',
+  'turn.started',
+  'turn.ended',
+  'tool.called',
+  'thread.compacted',
+]);
 
-/** `publish` as one extension may use it: durable topics only those that its manifest declares. Secrets are taken out. */
+/** What an extension says of itself alone. */
+const OF_ITSELF: ReadonlySet<string> = new Set<Topic>(['tools.changed', 'channel.opened']);
+
+/** `publish` as one extension may use it: nothing that the kernel says, and durable topics only those that its manifest declares. Secrets are taken out. */
 export function eventPublisher(parts: HostParts, declaration: Declaration): Events['publish'] {
   const durable = new Set<string>(DURABLE_TOPICS);
   const declared = new Set(declaration.manifest?.events.publishes);
   const publish = (topic: Topic, payload: TopicMap[Topic], options?: PublishOptions): unknown => {
     const { events } = parts.options;
-    const clean = parts.secrets.redactJson(payload);
+    const refused = refusal(declaration, declared, topic, durable.has(topic));
+    if (refused && durable.has(topic)) return Promise.reject(refused);
+    if (refused) throw refused;
+    const clean = parts.secrets.redactJson(OF_ITSELF.has(topic) ? { ...payload, extensionId: declaration.id } : payload);
     if (!durable.has(topic)) return runOutside(() => (events.publish as (...values: unknown[]) => void)(topic, clean));
-    const refused = refusal(declaration, declared, topic);
-    if (refused) return Promise.reject(refused);
     const correlationId = options?.correlationId ?? currentCorrelation();
     return runOutside(() =>
       events.publish(topic as 'notify', clean as TopicMap['notify'], {
@@ -30,14 +47,14 @@ export function eventPublisher(parts: HostParts, declaration: Declaration): Even
   return publish as Events['publish'];
 }
 
-function refusal({ id, file }: Declaration, declared: ReadonlySet<string>, topic: string): PithError | null {
+function refusal({ id, file }: Declaration, declared: ReadonlySet<string>, topic: string, isDurable: boolean): PithError | null {
   if (KERNEL_ONLY.has(topic)) {
     return new PithError('not_allowed', `'${id}' publishes '${topic}', which only the kernel does`, {
       where: file,
       cure: 'publish another topic',
     });
   }
-  if (declared.has(topic)) return null;
+  if (!isDurable || declared.has(topic)) return null;
   return new PithError(
     'not_declared',
     `'${id}' publishes '${topic}', which its manifest does not declare${didYouMean(topic, [...declared])}`,

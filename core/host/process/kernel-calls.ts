@@ -1,4 +1,4 @@
-import { PithError } from '../../contract/errors.ts';
+import { messageOf, PithError } from '../../contract/errors.ts';
 import type {
   AgentSpec,
   ExtensionContext,
@@ -65,11 +65,7 @@ export class KernelCalls {
     'kv.set': ([key, value]) => this.#options.context.kv.set(String(key), value as JsonValue),
     'kv.delete': ([key]) => this.#options.context.kv.delete(String(key)),
     'kv.keys': ([prefix]) => this.#options.context.kv.keys(prefix === undefined ? undefined : String(prefix)),
-    'events.publish': ([topic, payload, options], { correlationId }) =>
-      this.#options.context.events.publish(topic as 'notify', payload as TopicMap['notify'], {
-        ...(options as PublishOptions),
-        correlationId: (options as PublishOptions | undefined)?.correlationId ?? correlationId,
-      }),
+    'events.publish': ([topic, payload, options], { correlationId }) => this.#publish(topic, payload, options, correlationId),
     'events.handle': ([topic]) => this.#listen(String(topic)),
     'events.off': ([topic]) => this.#unlisten(String(topic)),
     'agents.list': () => this.#options.context.agents.list(),
@@ -82,6 +78,20 @@ export class KernelCalls {
     use: ([id, protocol, member, args], { signalOf }) =>
       this.#use(String(id), String(protocol), String(member), args as readonly unknown[], signalOf),
   };
+
+  #publish(topic: unknown, payload: unknown, given: unknown, correlationId: string | undefined): Promise<string> | undefined {
+    const { events, logger } = this.#options.context;
+    const options = given as PublishOptions | undefined;
+    try {
+      return events.publish(topic as 'notify', payload as TopicMap['notify'], {
+        ...options,
+        correlationId: options?.correlationId ?? correlationId,
+      });
+    } catch (error) {
+      logger.warn('an event was refused', { error: messageOf(error) }); // who published it does not wait for an answer
+      return undefined;
+    }
+  }
 
   #listen(topic: string): void {
     if (this.#listening.has(topic)) return;

@@ -23,6 +23,9 @@ const CHOICES: ReadonlyMap<string, Choice> = new Map([
   ['n', 'no'],
 ]);
 
+/** Means that it may run, and not how often. */
+const YES = /^(?:y|yes|ok|okay|sure|approve|run)[.!]?$/i;
+
 /** What tools ask a person, in the conversation that is open here. */
 export class Questions {
   constructor(private readonly options: QuestionsOptions) {}
@@ -78,17 +81,22 @@ export class Questions {
     return answer !== null && this.#answer(id, answer, signal);
   }
 
-  /** null: the person left the question, by Ctrl-C or the end of the input. */
+  /** Another message is a no, and the reason. null: the person left the question, by Ctrl-C or the end of the input. */
   async #askPerson(signal: AbortSignal): Promise<{ readonly choice: Choice; readonly reason: string } | null> {
-    const { editor, prompt } = this.options;
+    const { editor, prompt, io, dim } = this.options;
     for (;;) {
       const typed = await editor.ask(prompt('Run it? [once/always/no] '), signal);
       if (typed === null) return null;
-      const choice = CHOICES.get(typed.trim().toLowerCase());
-      if (choice === undefined) continue;
-      if (choice !== 'no') return { choice, reason: '' };
-      const reason = await editor.ask(prompt('Why not? (the model reads it; Enter: no reason) '), signal);
-      return reason === null ? null : { choice, reason: reason.trim() };
+      const words = typed.trim();
+      if (words === '') continue;
+      const choice = CHOICES.get(words.toLowerCase());
+      if (choice === 'no') {
+        const reason = await editor.ask(prompt('Why not? (the model reads it; Enter: no reason) '), signal);
+        return reason === null ? null : { choice, reason: reason.trim() };
+      }
+      if (choice !== undefined) return { choice, reason: '' };
+      if (!YES.test(words)) return { choice: 'no', reason: words.replace(/^no\b[\s,.:;-]*/i, '') };
+      io().print(dim('Write once for this call, or always for this tool in the whole conversation'));
     }
   }
 

@@ -8,6 +8,8 @@ type End = Extract<TurnEvent, { type: 'turn-end' }>;
 
 /** Less than one delivery may take; what is longer is a task. */
 const LONGEST_RUN_MS = 9 * 60_000;
+/** Until a run that another process goes on with is looked at again. */
+const BUSY_MS = 10_000;
 /** Questions that nobody answers are let go of. */
 const MOST_OPEN = 10;
 
@@ -59,6 +61,7 @@ export class Runner {
     if (schedule === null || !schedule.open.includes(at)) return;
     const end = await this.#run(schedule, at, correlationId, signal);
     signal.throwIfAborted(); // it is delivered again, and goes on
+    if (end.reason === 'error' && end.error?.code === 'thread_busy') return this.#lookAgain(id, at, correlationId);
     await this.#tell(schedule, at, correlationId, end);
     if (end.reason === 'awaiting_approval') return;
     const closed = (each: Schedule): Schedule => ({
@@ -67,6 +70,13 @@ export class Runner {
       last: { at, reason: end.reason },
     });
     await this.#store.change(id, (each) => (each.cron === null ? null : closed(each)));
+  }
+
+  /** Another process goes on with this run: what comes of it is heard then, by the key of its turn. */
+  async #lookAgain(name: string, at: number, correlationId: string): Promise<void> {
+    const { events, id: extensionId, clock } = this.#ports;
+    const options = { at: clock.now() + BUSY_MS, key: `${extensionId}/${name}`, correlationId };
+    await events.publish('schedule.due', { v: 1, extensionId, name, at }, options);
   }
 
   async #run(schedule: Schedule, at: number, correlationId: string, signal: AbortSignal): Promise<End> {

@@ -112,7 +112,7 @@ describe('handlers of manifests', () => {
     const body = `async tick() {
       const { events, kv } = this.context;
       const heard = [];
-      for (const topic of ['user.message', 'approval.requested', 'notify', 'task.changed', 'turn.started']) {
+      for (const topic of ['user.message', 'approval.requested', 'notify', 'schedule.due', 'turn.started']) {
         try {
           events.handle(topic, () => undefined);
           heard.push(topic);
@@ -123,12 +123,38 @@ describe('handlers of manifests', () => {
     await using pith = await testKernel({
       shipped: false,
       model: scriptedModel([]),
-      files: { ...AGENT, ...listener(body, { events: { handles: [{ topic: 'task.changed', handler: 'tick' }] } }) },
+      files: { ...AGENT, ...listener(body, { events: { handles: [{ topic: 'schedule.due', handler: 'tick' }] } }) },
     });
     await pith.kernel.start();
-    await pith.kernel.events.publish('task.changed', { v: 1, taskId: 'x', state: 'done', goal: '', threadId: null, note: null });
+    await pith.kernel.events.publish('schedule.due', { v: 1, extensionId: 'x', name: 'x', at: 1 });
     await until(async () => expect(await kept(pith)).toHaveLength(1));
-    expect((await kept(pith))[0]?.value).toEqual(['not_declared', 'not_declared', 'not_declared', 'task.changed', 'turn.started']);
+    expect((await kept(pith))[0]?.value).toEqual(['not_declared', 'not_declared', 'not_declared', 'schedule.due', 'turn.started']);
+  });
+
+  it.each(['in_process', 'process'] as const)('K30 K50 what the kernel says is not said by an extension, %s', async (isolation) => {
+    const body = `async tick() {
+      const { events } = this.context;
+      const codes = [];
+      for (const topic of ['extension.failed', 'extension.reloaded', 'turn.ended', 'tool.called', 'agent.changed', 'channel.opened']) {
+        try { events.publish(topic, { extensionId: 'kv', reason: 'done' }); } catch (error) { codes.push(error.code); }
+      }
+      await this.context.kv.set('codes', codes);
+    }`;
+    await using pith = await testKernel({
+      shipped: false,
+      isolation,
+      model: scriptedModel([]),
+      files: { ...AGENT, ...listener(body, { events: { handles: [{ topic: 'schedule.due', handler: 'tick' }] } }) },
+    });
+    const heard: unknown[] = [];
+    for (const topic of ['extension.failed', 'turn.ended', 'tool.called', 'agent.changed'] as const)
+      pith.kernel.events.handle(topic, (payload) => void heard.push(payload));
+    pith.kernel.events.handle('channel.opened', ({ extensionId }) => void heard.push(extensionId));
+    await pith.kernel.start();
+    await pith.kernel.events.publish('schedule.due', { v: 1, extensionId: 'x', name: 'x', at: 1 });
+    await until(async () => expect(await kept(pith)).toHaveLength(1));
+    await until(() => expect(heard).toEqual(['listener']));
+    if (isolation === 'in_process') expect((await kept(pith))[0]?.value).toEqual(Array.from({ length: 5 }, () => 'not_allowed'));
   });
 
   it('K31 a new handler sees only later events, and doctor lists dead letters and what waits for handlers that are gone', async () => {

@@ -48,11 +48,29 @@ describe('a tool asks the person at the terminal', () => {
     await user.sees('risky/launch needs your approval (asked by main)');
     await user.sees('what: "it \\u001b[2J\\u{202e}gnp"');
     await user.sees('Run it? [once/always/no]');
-    user.type('perhaps\n');
+    user.type('yes\n');
+    await user.sees('Write once for this call, or always');
     await user.sees('Run it? [once/always/no]');
     user.type('once\n');
     await user.sees('It flies.');
     expect(lastTool()).toContain('launched it');
+    user.end();
+    expect(await user.done).toBe(0);
+  });
+
+  it.each([
+    ['please launch the small one', 'please launch the small one'],
+    ['no, too much', 'too much'],
+  ])('K50 another message is a no with that reason: %s', async (typed, reason) => {
+    const { chat, lastTool } = await chatting([launch('it'), { text: 'I see.' }]);
+    const user = person(chat);
+    await user.sees('› ');
+    user.type('go\n');
+    await user.sees('Run it? [once/always/no]');
+    user.type(`${typed}\n`);
+    await user.sees('I see.');
+    expect(lastTool()).toContain(reason);
+    expect(lastTool()).not.toContain('launched');
     user.end();
     expect(await user.done).toBe(0);
   });

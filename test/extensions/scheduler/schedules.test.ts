@@ -1,6 +1,8 @@
+import path from 'node:path';
 import type { JsonValue, TopicMap } from 'pith';
 import { fakeClock, scriptedModel, testKernel, type ScriptedModel, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openStore } from '../../../core/storage/store.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -153,6 +155,38 @@ describe('schedules', () => {
     model.add({ text: 'I began', breakWith: new Error('lost') });
     await until(clock, () => notices.length > 0);
     expect(notices).toMatchObject([{ text: expect.stringMatching(/^clerk .* failed: .*/) }]);
+    expect(await listed(pith)).toEqual([]);
+  });
+
+  it('K50 K95 a run that another process goes on with has not failed: what came of it is told when it is known', async () => {
+    const { pith, model, clock, notices, call } = await world();
+    await call('schedule_once', { message: 'x', in: '1m', agent_id: 'clerk' });
+    model.add({ calls: [{ name: 'kv_delete', input: { key: 'a' } }] });
+    await pith.kernel.start();
+    await until(clock, () => pith.kernel.approvals.list().length > 0 && notices.length > 0);
+    const question = pith.kernel.approvals.list()[0];
+    const other = openStore(path.join(pith.kernel.settings.data_dir, 'pith.db'), clock);
+    onTestFinished(() => other.close());
+    const work = () =>
+      other.write(
+        (statement) =>
+          void statement(
+            `INSERT INTO leases VALUES (?, 'other', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until`,
+            `thread:${question?.rootThreadId}`,
+            clock.now() + 3_000,
+          ),
+      );
+    await work();
+    await pith.kernel.approvals.answer(question?.id ?? '', { answer: 'once', by: 'tester' });
+    for (let second = 0; second < 60; second += 1) {
+      await work();
+      await clock.advance(1000);
+    }
+    expect(notices.map(({ text }) => text)).toEqual([expect.stringContaining('waits for an answer')]);
+    expect(await listed(pith)).toHaveLength(1);
+    model.add({ text: 'deleted' });
+    await until(clock, () => notices.length > 1); // its lease runs out
+    expect(notices[1]?.text).toMatch(/^clerk .*: deleted$/);
     expect(await listed(pith)).toEqual([]);
   });
 });

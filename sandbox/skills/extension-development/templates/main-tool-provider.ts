@@ -12,7 +12,12 @@ export default class MyTool implements ToolProvider {
       defineTool({
         name: 'greet_person',
         description: 'Makes a greeting for a person. Use when asked to greet somebody.',
-        input: z.object({ name: z.string().min(1).describe('Whom to greet') }),
+        input: z.object({
+          name: z
+            .string()
+            .min(1)
+            .meta({ description: 'Whom to greet', examples: ['Ada'] }),
+        }),
         effect: 'read',
         execute: ({ name }) => ({ text: `${this.context.config.greeting}, ${name}!` }),
       }),
