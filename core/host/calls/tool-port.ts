@@ -8,7 +8,7 @@ import { resultOfError } from './tool-call.ts';
 
 const ASK_MS = 1000;
 /** Of what a tool wants a person to read, in characters. */
-const MOST_SAID = 64 * 1024;
+const MOST_SAID = 1024 * 1024;
 
 /** Descriptors, from the version that runs or from the index; loads the extension only when neither knows. */
 export async function toolsOf(lifecycle: Lifecycle, extensionId: string): Promise<readonly ToolDescriptor[]> {
@@ -64,7 +64,7 @@ export async function needsApproval(lifecycle: Lifecycle, extensionId: string, t
       signal: undefined,
       phase: 'tool call',
     });
-    return typeof said === 'string' ? lifecycle.parts.secrets.redact(said.slice(0, MOST_SAID)) : said === true;
+    return typeof said === 'string' ? lifecycle.parts.secrets.redact(bounded(said)) : said === true;
   } catch (error) {
     recordCall(lifecycle.parts, extensionId, 'tool call', error);
     return true;
@@ -92,6 +92,11 @@ export async function presentTool(
     recordCall(lifecycle.parts, extensionId, 'tool call', error);
     return undefined;
   }
+}
+
+function bounded(said: string): string {
+  const rest = said.length - MOST_SAID;
+  return rest > 0 ? `(${rest} characters at its end are not shown)\n${said.slice(0, MOST_SAID)}` : said;
 }
 
 function gone(error: unknown): never {

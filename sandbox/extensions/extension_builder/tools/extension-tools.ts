@@ -7,7 +7,7 @@ import { readSources, type Source } from '../sources.ts';
 import { extensionTemplate, KINDS, type ExtensionKind } from '../templates.ts';
 import { Place } from '../versions/place.ts';
 import { WATCH_MS } from '../versions/watch.ts';
-import { activationSummary, summaryText } from '../activation-summary.ts';
+import { activationSummary, answered, summaryText } from '../activation-summary.ts';
 import { guarded, questionOf } from './guarded.ts';
 
 const id = z.string().min(1).describe('The extension, in snake_case, such as city_time.');
@@ -131,6 +131,7 @@ function activate(builder: Builder): Tool {
         const { sources, why } = await staging.passed('extensions', input.id, input.digest);
         if (why !== null) return toolError('not_checked', `'${input.id}' was not activated: ${why}`);
         const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
+        const summary = answered(activationSummary(before, sources)); // refuses what nobody could have read
         const given: string[] = [];
         const edit = async () => {
           for (const agent of input.give_to) if (await giveTools(sandbox, agent, input.id)) given.push(agent);
@@ -146,7 +147,7 @@ function activate(builder: Builder): Tool {
         }
         return toolResult(
           { id: input.id, version: result.version, before: result.former, given_to: given, watched_seconds: WATCH_MS / 1000 },
-          { title: `Activated ${input.id}, version ${result.version}`, metadata: { ...activationSummary(before, sources) } },
+          { title: `Activated ${input.id}, version ${result.version}`, metadata: { ...summary } },
         );
       }),
   });

@@ -75,6 +75,7 @@ function activate({ staging, sandbox }: Builder): Tool {
       guarded(async () => {
         const { code, sources, why } = await passed(input.id, input.digest);
         if (why !== null) return toolError(code, `the skill '${input.id}' was not activated: ${why}`);
+        diffOf([], sources); // refuses what nobody could have read
         await place(input.id).put(sources);
         await staging.end('skills', input.id);
         return toolResult({ id: input.id, path: `skills/${input.id}` }, { title: `The skill ${input.id} is offered` });
