@@ -3,6 +3,7 @@ import { messageOf, type Clock, type Logger } from 'pith';
 import type { Announcer } from './announcer.ts';
 import { releaseWaiting } from './release.ts';
 import type { TaskStore } from './task-store.ts';
+import { LONGEST_WAIT_MS } from './transitions.ts';
 import { workOn, type WorkerPorts } from './worker.ts';
 
 export interface EnginePorts extends WorkerPorts {
@@ -17,6 +18,8 @@ export interface EnginePorts extends WorkerPorts {
 const LEASE_MS = 3_000;
 /** How soon other processes' changes are seen. What this process changes is seen at once. */
 const POLL_MS = 500;
+/** Between two looks while the database cannot be used. */
+const MOST_PAUSE_MS = 30_000;
 
 interface Worker {
   readonly taskId: string;
@@ -38,22 +41,35 @@ export class Engine {
 
   /** Until `signal` aborts; then the workers are interrupted, and their tasks given back. */
   async run(signal: AbortSignal): Promise<void> {
-    const { store, announcer } = this.ports;
-    await store.ready();
+    const { clock, logger } = this.ports;
     const stop = new AbortController();
     try {
-      while (!signal.aborted) {
-        this.#dropLost();
-        await this.#renew();
-        await releaseWaiting(store);
-        await this.#claim(stop.signal);
-        await announcer.announce();
+      for (let failures = 0; !signal.aborted;) {
+        try {
+          await this.#look(stop.signal);
+          failures = 0;
+        } catch (error) {
+          // A full disk or a locked file: what was not written is as it was, and is done when it can be.
+          if ((failures += 1) === 1) logger.warn('tasks wait until the database can be used again', { error: messageOf(error) });
+          await clock.sleep(Math.min(MOST_PAUSE_MS, 1000 * 2 ** (failures - 1)), signal).catch(() => undefined); // it is to stop
+        }
         await this.#pause(signal);
       }
     } finally {
       stop.abort();
       await Promise.all([...this.#workers].map(({ ended }) => ended));
     }
+  }
+
+  async #look(stop: AbortSignal): Promise<void> {
+    const { store, announcer } = this.ports;
+    await store.ready();
+    this.#dropLost();
+    await store.shorten(LEASE_MS, LONGEST_WAIT_MS);
+    await this.#renew();
+    await releaseWaiting(store);
+    await this.#claim(stop);
+    await announcer.announce();
   }
 
   /** Something has changed in this process: look at once. */
@@ -97,7 +113,8 @@ export class Engine {
 
   async #renew(): Promise<void> {
     const { store, clock } = this.ports;
-    if (this.#workers.size === 0 || clock.now() < this.#renewAt) return;
+    const wait = this.#renewAt - clock.now(); // longer than it can be: the clock was set back
+    if (this.#workers.size === 0 || (wait > 0 && wait <= LEASE_MS / 3)) return;
     await store.write((tasks) => {
       for (const { taskId, claim } of this.#workers) tasks.renew(taskId, claim, LEASE_MS);
     });

@@ -32,6 +32,8 @@ type Statement = Parameters<Parameters<Database['write']>[0]>[0];
 
 const CLAIMABLE = `(state = 'pending' OR (state IN ('retry_scheduled', 'human_review') AND due <= ?) OR (state = 'running' AND until <= ?))`;
 
+const FAR = `(state = 'running' AND until > ? OR state = 'retry_scheduled' AND due > ?)`;
+
 const AWAITED = `SELECT 1 FROM task_engine__waits JOIN task_engine__tasks AS other ON other.id = awaited WHERE task_engine__waits.task = waiting.id`;
 const RELEASED = `SELECT task FROM task_engine__tasks AS waiting WHERE
   state = 'blocked' AND (NOT EXISTS (${AWAITED} AND other.state <> 'done') OR EXISTS (${AWAITED} AND other.state IN ('failed', 'cancelled')))
@@ -98,6 +100,16 @@ export class TaskStore {
 
   changes(id: string): readonly TaskChange[] {
     return this.database.all('SELECT at, state, note FROM task_engine__changes WHERE task = ? ORDER BY seq', id).map(changeOf);
+  }
+
+  /** The clock was set back: no claim lasts longer than one that is made now, and no retry waits longer. Whoever holds a claim renews it meanwhile. */
+  async shorten(leaseMs: number, waitMs: number): Promise<void> {
+    const now = this.clock.now();
+    const far = [now + leaseMs, now + waitMs] as const;
+    if (this.database.get(`SELECT 1 FROM task_engine__tasks WHERE ${FAR} LIMIT 1`, ...far) === null) return;
+    await this.database.write((statement) => {
+      statement(`UPDATE task_engine__tasks SET until = min(until, ?), due = min(due, ?) WHERE ${FAR}`, ...far, ...far);
+    });
   }
 
   /** Cheap, so that it may be asked often: a write takes the lock of the file. */

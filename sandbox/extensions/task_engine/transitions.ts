@@ -36,7 +36,8 @@ export type TaskEvent =
 
 export const MOST_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 5_000;
-const LONGEST_WAIT_MS = 300_000;
+/** No retry waits longer. */
+export const LONGEST_WAIT_MS = 300_000;
 const BUSY_WAIT_MS = 1_000;
 /** A question that nobody answers within a day is answered by that; its turn goes on and is told. */
 const APPROVAL_WAIT_MS = 86_460_000;
