@@ -5,6 +5,11 @@ export function systemClock(): Clock {
   return SYSTEM;
 }
 
+/** Milliseconds since the process began, which no change of the machine's clock touches. For limits on what happens in real time. */
+export function elapsed(): number {
+  return performance.now();
+}
+
 const SYSTEM: Clock = {
   now: () => Date.now(),
   sleep(ms, signal) {

@@ -1,40 +1,65 @@
 import { PithError } from '../../contract/errors.ts';
 import type { JsonValue } from '../../contract/index.ts';
+import { DEEPEST_VALUE, Measure } from './data-bounds.ts';
 
-const DEEPEST = 200;
-
-/** `value` as plain JSON, copied. undefined becomes null; what JSON cannot say throws `not_serialisable` naming the place. */
+/** `value` as plain JSON, copied. undefined becomes null; what JSON cannot say, or is too large, throws `not_serialisable` naming the place. */
 export function toJsonValue(value: unknown, what: string): JsonValue {
-  return convert(value, what, 0) ?? null;
+  return new Conversion(what).convert(value, what, 0) ?? null;
 }
 
-function convert(value: unknown, path: string, depth: number): JsonValue | undefined {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return value;
-    case 'number':
-      return Number.isFinite(value) ? value : null;
-    case 'undefined':
-      return undefined;
-    case 'object':
-      return value === null ? null : convertObject(value, path, depth);
-    default:
-      throw refused(path, `is a ${typeof value}`);
-  }
-}
+class Conversion {
+  readonly #what: string;
+  readonly #measure = new Measure();
 
-function convertObject(value: object, path: string, depth: number): JsonValue | undefined {
-  if (depth > DEEPEST) throw refused(path.slice(0, 200), 'is a cycle or too deep');
-  if ('toJSON' in value && typeof value.toJSON === 'function') return convert(value.toJSON(), path, depth + 1);
-  if (Array.isArray(value)) return value.map((item, index) => convert(item, `${path}.${index}`, depth + 1) ?? null);
-  if (isOpaque(value)) throw refused(path, `is a ${value.constructor.name}`);
-  const copy: Record<string, JsonValue> = {};
-  for (const [key, part] of Object.entries(value)) {
-    const converted = convert(part, `${path}.${key}`, depth + 1);
-    if (converted !== undefined) define(copy, key, converted);
+  constructor(what: string) {
+    this.#what = what;
   }
-  return copy;
+
+  convert(value: unknown, path: string, depth: number): JsonValue | undefined {
+    this.#within(this.#measure.part());
+    switch (typeof value) {
+      case 'string':
+        this.#within(this.#measure.text(value.length));
+        return value;
+      case 'boolean':
+        return value;
+      case 'number':
+        return Number.isFinite(value) ? value : null;
+      case 'undefined':
+        return undefined;
+      case 'object':
+        return value === null ? null : this.#object(value, path, depth);
+      default:
+        throw refused(path, `is a ${typeof value}`);
+    }
+  }
+
+  #object(value: object, path: string, depth: number): JsonValue | undefined {
+    if (depth > DEEPEST_VALUE) throw refused(path.slice(0, 200), 'is a cycle or too deep');
+    if ('toJSON' in value && typeof value.toJSON === 'function') return this.convert(value.toJSON(), path, depth + 1);
+    if (Array.isArray(value)) return this.#list(value, path, depth);
+    if (isOpaque(value)) throw refused(path, `is a ${value.constructor.name}`);
+    const copy: Record<string, JsonValue> = {};
+    for (const [key, part] of Object.entries(value)) {
+      this.#within(this.#measure.text(key.length));
+      const converted = this.convert(part, `${path}.${key}`, depth + 1);
+      if (converted !== undefined) define(copy, key, converted);
+    }
+    return copy;
+  }
+
+  /** Its length says nothing of what it holds: it is counted before it is walked. */
+  #list(value: readonly unknown[], path: string, depth: number): JsonValue {
+    this.#within(this.#measure.part(value.length));
+    return Array.from(value, (item, index) => this.convert(item, `${path}.${index}`, depth + 1) ?? null);
+  }
+
+  #within(why: string | undefined): void {
+    if (why === undefined) return;
+    throw new PithError('not_serialisable', `${this.#what} ${why}, and no more is passed on`, {
+      cure: 'return less, or write it to a file and return its path',
+    });
+  }
 }
 
 /** Objects that JSON would quietly empty. */

@@ -1,5 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
-import type { Command, CommandInput, CommandIO, JsonValue } from '../../contract/index.ts';
+import type { Command, CommandInput, CommandIO } from '../../contract/index.ts';
+import { toJsonValue } from '../calls/json-value.ts';
+import { givenObject, givenText, givenTexts } from './given.ts';
 import type { Incoming, Peer } from './peer.ts';
 
 /** What of a `CommandIO` is plain data. */
@@ -13,8 +15,8 @@ export class CommandCalls {
   #last = 0;
 
   /** Commands of the other side: `from` are the arguments that name whose. */
-  commandsOf(peer: Peer, from: readonly unknown[], list: readonly CommandData[]): readonly Command[] {
-    return list.map((data) => ({
+  commandsOf(peer: Peer, from: readonly unknown[], list: unknown): readonly Command[] {
+    return commandsIn(list).map((data) => ({
       ...data,
       run: async (input, io, signal) => {
         const run = ++this.#last;
@@ -31,25 +33,50 @@ export class CommandCalls {
     }));
   }
 
-  /** What a command says to its terminal; undefined for what is none of that. */
+  /** What a command says to its terminal. Throws `stopped` when the command has ended. */
   serve(operation: string, [run, ...args]: readonly unknown[]): unknown {
-    const io = this.#runs.get(Number(run));
+    const io = typeof run === 'number' ? this.#runs.get(run) : undefined;
     if (!io) throw new PithError('stopped', 'the command has ended: nobody reads what it says');
     switch (operation) {
       case 'io.print':
-        return io.print(String(args[0]));
+        return io.print(givenText(args[0], 'what is printed'));
       case 'io.error':
-        return io.error(String(args[0]));
+        return io.error(givenText(args[0], 'what is printed'));
       case 'io.json':
-        return io.json(args[0] as JsonValue);
+        return io.json(toJsonValue(args[0], 'the value'));
       case 'io.ask':
-        return io.ask(String(args[0]), args[1] as Parameters<CommandIO['ask']>[1]);
+        return io.ask(givenText(args[0], 'a question'), questionOptions(args[1]));
       case 'io.input':
         return io.input;
       default:
         throw new PithError('not_declared', `there is no ${operation}`);
     }
   }
+}
+
+const MOST_COMMANDS = 1000;
+
+/** The commands in what a process says that it offers. Throws `parameter_invalid` for anything else. */
+function commandsIn(list: unknown): readonly CommandData[] {
+  const commands = toJsonValue(list, 'the commands');
+  if (Array.isArray(commands) && commands.length <= MOST_COMMANDS && commands.every(isCommand)) return commands as CommandData[];
+  throw new PithError('parameter_invalid', 'it did not say its commands as a list of path and description', {
+    cure: 'return from getCommands what the type Command says',
+  });
+}
+
+function isCommand(value: unknown): boolean {
+  const { path, description, arguments: words = [], options = [] } = fieldsOf(value);
+  return (
+    typeof path === 'string' &&
+    path !== '' &&
+    typeof description === 'string' &&
+    [words, options].every((list) => Array.isArray(list) && list.every((each) => typeof fieldsOf(each)['name'] === 'string'))
+  );
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /** Without what cannot cross. */
@@ -65,14 +92,49 @@ export async function runFor(
   incoming: Incoming,
 ): Promise<number | void> {
   const command = commands.find((each) => each.path === path);
-  if (!command) throw new PithError('command_unknown', `there is no command '${String(path)}' any more`, { cure: 'see: pith --help' });
+  if (!command) throw new PithError('command_unknown', `there is no command '${typeof path === 'string' ? path : typeof path}' any more`, { cure: 'see: pith --help' });
   const io: CommandIO = {
-    ...(facts as IoFacts),
+    ...factsOf(facts),
     print: (text) => peer.tell('io.print', [run, text]),
     error: (text) => peer.tell('io.error', [run, text]),
     json: (value) => peer.tell('io.json', [run, value]),
-    ask: async (question, options) => (await peer.call('io.ask', [run, question, options])) as string | null,
-    input: { [Symbol.asyncIterator]: () => peer.stream('io.input', [run]) as AsyncIterator<string> },
+    ask: async (question, options) => {
+      const answer = await peer.call('io.ask', [run, question, options]);
+      return typeof answer === 'string' ? answer : null;
+    },
+    input: { [Symbol.asyncIterator]: () => linesOf(peer.stream('io.input', [run])) },
   };
-  return command.run(input as CommandInput, io, incoming.signalOf());
+  const { arguments: words, options } = givenObject(input, 'the input');
+  const given: CommandInput = {
+    arguments: givenObject(words ?? {}, 'the arguments') as CommandInput['arguments'],
+    options: givenObject(options ?? {}, 'the options') as CommandInput['options'],
+  };
+  return command.run(given, io, incoming.signalOf());
+}
+
+const MOST_CHOICES = 100;
+
+function questionOptions(given: unknown): Parameters<CommandIO['ask']>[1] {
+  const { choices, secret } = givenObject(given ?? {}, 'the options of a question');
+  return {
+    ...(choices === undefined ? {} : { choices: givenTexts(choices, 'the choices', MOST_CHOICES) }),
+    ...(secret === true ? { secret } : {}),
+  };
+}
+
+function factsOf(given: unknown): IoFacts {
+  const { interactive, wantsJson, quiet, colour, columns, session } = givenObject(given, 'the terminal');
+  const { threadId, agentId } = session === undefined || session === null ? {} : givenObject(session, 'the session');
+  return {
+    interactive: interactive === true,
+    wantsJson: wantsJson === true,
+    quiet: quiet === true,
+    colour: colour === true,
+    columns: typeof columns === 'number' && columns >= 1 ? columns : 80,
+    ...(typeof threadId === 'string' && typeof agentId === 'string' ? { session: { threadId, agentId } } : {}),
+  };
+}
+
+async function* linesOf(lines: AsyncIterable<unknown>): AsyncGenerator<string> {
+  for await (const line of lines) yield givenText(line, 'a line of the input');
 }

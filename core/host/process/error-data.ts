@@ -24,6 +24,10 @@ export interface ErrorData {
 const MOST_TEXT = 64 * 1024;
 const MOST_STACK = 4 * 1024;
 const DEEPEST_CAUSE = 3;
+const MOST_HEADERS = 100;
+const PHASES = [
+  'discover', 'validate', 'order', 'bundle', 'import', 'construct', 'initialize', 'start', 'getContext', 'tool call', 'background', 'stop', 'reload', 'call',
+] as const satisfies readonly Phase[];
 
 /** Never throws, whatever was thrown. */
 export function errorToData(error: unknown, depth = 0): ErrorData {
@@ -39,17 +43,18 @@ export function errorToData(error: unknown, depth = 0): ErrorData {
     where: text(fields['where'], MOST_TEXT),
     ...(typeof retryable === 'boolean' ? { retryable } : {}),
     ...(typeof fields['statusCode'] === 'number' ? { statusCode: fields['statusCode'] } : {}),
-    ...(typeof headers === 'object' && headers !== null ? { responseHeaders: textsOf(headers) } : {}),
+    ...(isObject(headers) ? { responseHeaders: textsOf(headers) } : {}),
     stack: text(fields['stack'], MOST_STACK),
     ...(cause !== undefined && depth < DEEPEST_CAUSE ? { cause: errorToData(cause, depth + 1) } : {}),
     ...(error instanceof Problem ? { phase: error.phase, file: error.file, line: error.line } : {}),
   };
 }
 
-/** The error again: a `Problem`, a `PithError`, or a plain error with its code. */
-export function errorFromData(data: unknown): Error {
+/** The error again: a `Problem`, a `PithError`, or a plain error with its code. Never throws, whatever was sent. */
+export function errorFromData(data: unknown, depth = 0): Error {
   const { name, message, code, cure, where, retryable, statusCode, responseHeaders, stack, cause, phase, file, line } = checked(data);
-  const options = { cure, where, retryable, statusCode, ...(cause === undefined ? {} : { cause: errorFromData(cause) }) };
+  const hasCause = cause !== undefined && depth < DEEPEST_CAUSE;
+  const options = { cure, where, retryable, statusCode, ...(hasCause ? { cause: errorFromData(cause, depth + 1) } : {}) };
   const error =
     phase !== undefined && code !== undefined
       ? new Problem(phase, code as ErrorCode, message, { ...options, file, line })
@@ -62,8 +67,27 @@ export function errorFromData(data: unknown): Error {
 }
 
 function checked(data: unknown): ErrorData {
-  const given = (typeof data === 'object' && data !== null ? data : {}) as ErrorData;
-  return { ...given, name: String(given.name), message: String(given.message) };
+  const given: { readonly [Key in keyof ErrorData]?: unknown } = isObject(data) ? data : {};
+  const { retryable, statusCode, responseHeaders, cause, phase, line } = given;
+  return {
+    name: text(given.name, 200) ?? 'Error',
+    message: text(given.message, MOST_TEXT) ?? 'it failed without a message',
+    code: text(given.code, 200),
+    cure: text(given.cure, MOST_TEXT),
+    where: text(given.where, MOST_TEXT),
+    retryable: typeof retryable === 'boolean' ? retryable : undefined,
+    statusCode: typeof statusCode === 'number' ? statusCode : undefined,
+    responseHeaders: isObject(responseHeaders) ? textsOf(responseHeaders) : undefined,
+    stack: text(given.stack, MOST_STACK),
+    cause: isObject(cause) ? (cause as ErrorData) : undefined,
+    phase: PHASES.find((each) => each === phase),
+    file: text(given.file, MOST_STACK),
+    line: typeof line === 'number' ? line : undefined,
+  };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function text(value: unknown, most: number): string | undefined {
@@ -71,5 +95,6 @@ function text(value: unknown, most: number): string | undefined {
 }
 
 function textsOf(headers: object): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value).slice(0, MOST_STACK)]));
+  const texts = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return Object.fromEntries(texts.slice(0, MOST_HEADERS).map(([name, value]) => [name.slice(0, 200), value.slice(0, MOST_STACK)]));
 }

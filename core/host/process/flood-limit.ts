@@ -1,19 +1,19 @@
-import type { Clock } from '../../contract/index.ts';
+import { elapsed } from '../system-clock.ts';
 
 const WINDOW_MS = 1000;
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_MESSAGES = 20_000;
 
-/** Counts what a process begins by itself; more than fits in a second is a flood, told once. */
-export function floodLimit(clock: Clock, flooded: (why: string) => void): (bytes: number) => void {
+/** Counts what a process begins by itself; more than fits in a second is a flood, told once. `now` never goes back. */
+export function floodLimit(flooded: (why: string) => void, now: () => number = elapsed): (bytes: number) => void {
   let began = -Infinity;
   let bytes = 0;
   let messages = 0;
   let told = false;
   return (size) => {
-    const now = clock.now();
-    if (now - began >= WINDOW_MS) {
-      began = now;
+    const at = now();
+    if (at - began >= WINDOW_MS) {
+      began = at;
       bytes = 0;
       messages = 0;
     }

@@ -2,7 +2,6 @@ import { messageOf, PithError } from '../../contract/errors.ts';
 import type {
   AgentSpec,
   ExtensionContext,
-  JsonValue,
   Off,
   ProtocolId,
   PublishOptions,
@@ -10,13 +9,23 @@ import type {
   TopicMap,
   TurnRequest,
 } from '../../contract/index.ts';
+import { toJsonValue } from '../calls/json-value.ts';
 import { PROTOCOLS } from '../calls/protocols.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
 import type { CommandCalls } from './command-bridge.ts';
 import { errorFromData } from './error-data.ts';
+import { cutText, givenObject, givenText } from './given.ts';
+import { logAllowance } from './log-allowance.ts';
 import type { OwnTurns } from './own-turns.ts';
 import type { Incoming, Peer } from './peer.ts';
+
+const MOST_NAME = 200;
+const MOST_NOTE = 2000;
+const MOST_LINE = 8 * 1024;
+const MOST_FIELDS = 64 * 1024;
+const MOST_TOPICS = 256;
+const MOST_ARGUMENTS = 16;
 
 export interface KernelCallsOptions {
   readonly host: Pick<HostParts, 'note' | 'failures' | 'crashed'>;
@@ -33,6 +42,8 @@ export interface KernelCallsOptions {
 export class KernelCalls {
   readonly #options: KernelCallsOptions;
   readonly #listening = new Map<string, Off>();
+  readonly #allowed = logAllowance((message) => this.#options.context.logger.warn(message));
+  #hasIgnored = false;
 
   constructor(options: KernelCallsOptions) {
     this.#options = options;
@@ -45,56 +56,77 @@ export class KernelCalls {
 
   readonly serve = (operation: string, args: readonly unknown[], incoming: Incoming): unknown => {
     if (operation.startsWith('io.')) return this.#options.commands.serve(operation, args);
-    const act = this.#calls[operation];
-    if (!act) throw new PithError('not_declared', `the kernel has no ${operation} for extensions`);
-    return act(args, incoming);
+    if (!Object.hasOwn(this.#calls, operation)) throw new PithError('not_declared', `the kernel has no ${operation} for extensions`);
+    return this.#calls[operation]?.(args, incoming);
+  };
+
+  /** Said once: whoever writes into a terminal that is gone does so again and again. */
+  readonly ignored = (operation: string, error: unknown): void => {
+    if (this.#hasIgnored) return;
+    this.#hasIgnored = true;
+    this.#options.context.logger.warn('what it sent was ignored, and so will be what follows', { operation, why: messageOf(error) });
   };
 
   readonly #calls: Readonly<Record<string, (args: readonly unknown[], incoming: Incoming) => unknown>> = {
-    log: ([level, message, fields], { correlationId }) => {
-      const { logger } = this.#options.context;
-      const known = level === 'debug' || level === 'warn' || level === 'error' ? level : 'info';
-      logger[known](String(message), { ...(fields as object), ...(correlationId === undefined ? {} : { correlationId }) });
+    log: (given, { correlationId }) => this.#log(given, correlationId),
+    note: ([code, message]) => {
+      const text = cutText(message, MOST_NOTE);
+      if (this.#allowed(text.length)) this.#options.host.note(this.#options.context.id, cutText(code, MOST_NAME), text);
     },
-    note: ([code, message]) => this.#options.host.note(this.#options.context.id, String(code), String(message)),
-    failure: ([error]) =>
-      void this.#options.host.failures.record(this.#options.context.id, problemOf(errorFromData(error), 'call', 'provider_failed')),
+    failure: ([error]) => {
+      const problem = problemOf(errorFromData(error), 'call', 'provider_failed');
+      if (this.#allowed(problem.message.length)) this.#options.host.failures.record(this.#options.context.id, problem);
+    },
     crashed: ([error]) => this.#options.host.crashed(this.#options.context.id, problemOf(errorFromData(error), 'call', 'stray_error')),
     background: () => this.#options.background(),
-    'kv.get': ([key]) => this.#options.context.kv.get(String(key)),
-    'kv.set': ([key, value]) => this.#options.context.kv.set(String(key), value as JsonValue),
-    'kv.delete': ([key]) => this.#options.context.kv.delete(String(key)),
-    'kv.keys': ([prefix]) => this.#options.context.kv.keys(prefix === undefined ? undefined : String(prefix)),
-    'events.publish': ([topic, payload, options], { correlationId }) => this.#publish(topic, payload, options, correlationId),
-    'events.handle': ([topic]) => this.#listen(String(topic)),
-    'events.off': ([topic]) => this.#unlisten(String(topic)),
+    'kv.get': ([key]) => this.#options.context.kv.get(givenText(key, 'a key')),
+    'kv.set': ([key, value]) =>
+      this.#options.context.kv.set(givenText(key, 'a key'), value === undefined ? (value as never) : toJsonValue(value, 'the value')),
+    'kv.delete': ([key]) => this.#options.context.kv.delete(givenText(key, 'a key')),
+    'kv.keys': ([prefix]) => this.#options.context.kv.keys(prefix === undefined ? undefined : givenText(prefix, 'a prefix')),
+    'events.publish': (given, { correlationId }) => this.#publish(given, correlationId),
+    'events.handle': ([topic]) => this.#listen(givenText(topic, 'a topic')),
+    'events.off': ([topic]) => this.#unlisten(givenText(topic, 'a topic')),
     'agents.list': () => this.#options.context.agents.list(),
-    'agents.check': ([agent]) => this.#options.context.agents.check(agent as AgentSpec),
-    'agents.run': ([request], { signalOf, correlationId }) =>
-      this.#options.context.agents.run(
-        this.#options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...(request as TurnRequest) }),
-        signalOf(),
-      ),
+    'agents.check': ([agent]) => this.#options.context.agents.check(givenObject(agent, 'the agent') as unknown as AgentSpec),
+    'agents.run': ([given], { signalOf, correlationId }) => {
+      const request = givenObject(given, 'the request') as unknown as TurnRequest;
+      const whole = this.#options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...request });
+      return this.#options.context.agents.run(whole, signalOf());
+    },
     use: ([id, protocol, member, args], { signalOf }) =>
-      this.#use(String(id), String(protocol), String(member), args as readonly unknown[], signalOf),
+      this.#use(givenText(id, 'a provider'), givenText(protocol, 'a protocol'), givenText(member, 'a member'), args, signalOf),
   };
 
-  #publish(topic: unknown, payload: unknown, given: unknown, correlationId: string | undefined): Promise<string> | undefined {
+  #log([level, message, fields]: readonly unknown[], correlationId: string | undefined): void {
+    const { logger } = this.#options.context;
+    const known = level === 'debug' || level === 'warn' || level === 'error' ? level : 'info';
+    const given = loggedFields(fields);
+    const text = cutText(message, MOST_LINE);
+    if (this.#allowed(text.length + JSON.stringify(given).length))
+      logger[known](text, { ...given, ...(correlationId === undefined ? {} : { correlationId }) });
+  }
+
+  #publish([topic, payload, given]: readonly unknown[], correlationId: string | undefined): Promise<string> | undefined {
     const { events, logger } = this.#options.context;
-    const options = given as PublishOptions | undefined;
     try {
-      return events.publish(topic as 'notify', payload as TopicMap['notify'], {
-        ...options,
-        correlationId: options?.correlationId ?? correlationId,
-      });
+      const options = givenObject(given ?? {}, 'the options') as PublishOptions;
+      return events.publish(
+        givenText(topic, 'a topic') as 'notify',
+        givenObject(payload, 'the payload') as unknown as TopicMap['notify'],
+        { ...options, correlationId: options.correlationId ?? correlationId },
+      );
     } catch (error) {
-      logger.warn('an event was refused', { error: messageOf(error) }); // who published it does not wait for an answer
+      const why = messageOf(error); // who published it does not wait for an answer
+      if (this.#allowed(why.length)) logger.warn('an event was refused', { error: why });
       return undefined;
     }
   }
 
   #listen(topic: string): void {
     if (this.#listening.has(topic)) return;
+    if (topic.length > MOST_NAME || this.#listening.size >= MOST_TOPICS)
+      throw new PithError('parameter_invalid', `an extension may wait for at most ${MOST_TOPICS} topics, named with at most ${MOST_NAME} characters`);
     const off = this.#options.context.events.handle(topic as Topic, (payload) => this.#options.peer().tell('event', [topic, payload]));
     this.#listening.set(topic, off);
   }
@@ -104,9 +136,11 @@ export class KernelCalls {
     this.#listening.delete(topic);
   }
 
-  #use(id: string, protocolId: string, name: string, args: readonly unknown[], signalOf: Incoming['signalOf']): unknown {
+  #use(id: string, protocolId: string, name: string, given: unknown, signalOf: Incoming['signalOf']): unknown {
+    const args = Array.isArray(given) ? (given as readonly unknown[]) : [];
+    if (args.length > MOST_ARGUMENTS) throw new PithError('parameter_invalid', `${name} was given more than ${MOST_ARGUMENTS} arguments`);
     const protocol = PROTOCOLS.get(protocolId as ProtocolId);
-    const member = protocol?.members[name];
+    const member = protocol && Object.hasOwn(protocol.members, name) ? protocol.members[name] : undefined;
     if (!protocol || !member || member.kind === 'constant') throw new PithError('not_declared', `there is no ${protocolId}.${name}`);
     const handle = this.#handleOf(id, protocol) as Readonly<Record<string, (...values: unknown[]) => unknown>>;
     const { signalAt } = member;
@@ -129,5 +163,17 @@ export class KernelCalls {
     } catch {
       return undefined; // nothing in depends_on provides it
     }
+  }
+}
+
+/** Fields of a log line, as long as they can be written and are not too long. */
+function loggedFields(fields: unknown): Readonly<Record<string, unknown>> {
+  if (fields === undefined) return {};
+  try {
+    const given = givenObject(fields, 'the fields');
+    const { length } = JSON.stringify(given);
+    return length <= MOST_FIELDS ? given : { fields: `left out: ${length} characters` };
+  } catch (error) {
+    return { fields: messageOf(error) };
   }
 }

@@ -88,7 +88,6 @@ export function launchHost(spec: LaunchSpec): HostProcess {
   let lastWords = '';
   for (const stream of [child.stdout, child.stderr] as Readable[]) {
     capOutput(stream, {
-      clock: systemClock(),
       line: (text) => {
         lastWords = `${lastWords}\n${text}`.slice(-4096);
         spec.output(text);

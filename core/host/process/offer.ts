@@ -1,31 +1,84 @@
-import type { ProtocolId, ToolDescriptor } from '../../contract/index.ts';
+import type { JsonValue, ProtocolId, ToolDescriptor, ToolResult } from '../../contract/index.ts';
+import { toolError, toolResult } from '../../contract/tool.ts';
 import { toJsonValue } from '../calls/json-value.ts';
+import type { ToolsAnew } from '../calls/renew-tools.ts';
 import { Problem } from '../problem.ts';
+import { cutText, givenTexts } from './given.ts';
 import type { Offer } from './setup.ts';
+
+const MOST_TOOLS = 1000;
+const MOST_OPERATIONS = 1000;
+const MOST_WARNINGS = 50;
+const MOST_WARNING = 2000;
+const MOST_CONSTANTS = 64 * 1024;
+const MOST_TIMEOUT_MS = 2 ** 31 - 1;
+const DEFAULT_TIMEOUT_MS = 20_000;
+const MOST_SKILLS = 1000;
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** What a process says that it offers, in the shape that the kernel relies on. Throws a `Problem` for any other. */
 export function checkedOffer(value: unknown, provides: readonly ProtocolId[]): Offer {
-  const { descriptor, operations } = value as Partial<Offer>;
-  const { tools, constants, warnings } = (descriptor ?? {}) as Partial<Offer['descriptor']>;
-  if (!Array.isArray(operations) || !Array.isArray(tools) || !Array.isArray(warnings) || typeof constants !== 'object')
-    throw new Problem('initialize', 'provides_mismatch', 'its process did not say what it offers');
+  const { descriptor, operations } = fieldsOf(value);
+  const { constants, ...described } = fieldsOf(descriptor);
+  if (!Array.isArray(operations) || operations.length > MOST_OPERATIONS || !operations.every((name) => typeof name === 'string')) throw mismatch();
+  const given = toJsonValue(fieldsOf(constants), 'a constant') as Offer['descriptor']['constants'];
+  if (JSON.stringify(given).length > MOST_CONSTANTS) throw mismatch(': its constants are too long');
+  return { operations, descriptor: { provides, constants: given, ...checkedTools(described) } };
+}
+
+/** The tools that a process says that it has. Throws a `Problem` when they are none. */
+export function checkedTools(value: unknown): ToolsAnew {
+  const { tools, warnings } = fieldsOf(value);
+  if (!Array.isArray(tools) || tools.length > MOST_TOOLS || !Array.isArray(warnings)) throw mismatch();
   return {
-    operations: operations.map(String),
-    descriptor: {
-      provides,
-      tools: toJsonValue(tools.filter(isTool), 'a tool') as unknown as readonly ToolDescriptor[],
-      constants: toJsonValue(constants, 'a constant') as Offer['descriptor']['constants'],
-      warnings: warnings.map(String),
+    tools: (toJsonValue(tools, 'the tools') as readonly JsonValue[]).map(checkedTool),
+    warnings: warnings.slice(0, MOST_WARNINGS).map((each) => cutText(each, MOST_WARNING)),
+  };
+}
+
+/** The result of a tool, whatever its process sent in place of one. */
+export function checkedResult(value: unknown): ToolResult {
+  const { ok, output, error, title, metadata, retain } = fieldsOf(value);
+  const { key, digest } = fieldsOf(retain);
+  const extra = {
+    ...(typeof title === 'string' ? { title } : {}),
+    ...(metadata === undefined ? {} : { metadata: toJsonValue(metadata, 'the metadata') }),
+  };
+  if (ok === true) {
+    const kept = typeof key === 'string' && typeof digest === 'string' ? { retain: { key, digest } } : {};
+    return toolResult(toJsonValue(output, 'the result'), { ...extra, ...kept });
+  }
+  const { code, message } = fieldsOf(error);
+  if (typeof code === 'string' && typeof message === 'string') return toolError(code, message, extra);
+  return toolError('tool_failed', 'the process of the tool did not answer with a result');
+}
+
+function checkedTool(tool: JsonValue): ToolDescriptor {
+  const { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, agentTools, permission } = fieldsOf(tool);
+  const { authoring, safeToShare, onlyForSkills } = fieldsOf(permission);
+  if (typeof name !== 'string' || !NAME.test(name)) throw mismatch(': a tool has no name that can be used');
+  if (typeof description !== 'string' || typeof inputSchema !== 'object' || inputSchema === null) throw mismatch(`: '${name}' is no tool`);
+  return {
+    name,
+    description,
+    inputSchema: inputSchema as ToolDescriptor['inputSchema'],
+    effect: effect === 'read' || effect === 'idempotent' ? effect : 'write',
+    needsApproval: needsApproval === 'never' || needsApproval === 'maybe' ? needsApproval : 'always',
+    timeoutMs: typeof timeoutMs === 'number' ? Math.min(Math.max(timeoutMs, 1), MOST_TIMEOUT_MS) : DEFAULT_TIMEOUT_MS,
+    optIn: optIn === true,
+    ...(agentTools === true ? { agentTools } : {}),
+    permission: {
+      ...(authoring === 'anyone' || authoring === 'admin' ? { authoring } : {}),
+      ...(typeof safeToShare === 'boolean' ? { safeToShare } : {}),
+      ...(onlyForSkills === undefined ? {} : { onlyForSkills: givenTexts(onlyForSkills, `the skills of '${name}'`, MOST_SKILLS) }),
     },
   };
 }
 
-function isTool(tool: Partial<ToolDescriptor> | null): boolean {
-  return (
-    typeof tool?.name === 'string' &&
-    /^[a-zA-Z0-9_-]{1,64}$/.test(tool.name) &&
-    typeof tool.description === 'string' &&
-    typeof tool.inputSchema === 'object' &&
-    typeof tool.timeoutMs === 'number'
-  );
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function mismatch(more = ''): Problem {
+  return new Problem('initialize', 'provides_mismatch', `its process did not say what it offers${more}`);
 }

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Clock } from '../../contract/index.ts';
+import { elapsed } from '../system-clock.ts';
 
 const FLOOD_BYTES = 16 * 1024 * 1024;
 const FLOOD_WINDOW_MS = 10_000;
@@ -7,7 +7,6 @@ const KEPT_A_SECOND = 64 * 1024;
 const LONGEST_LINE = 8 * 1024;
 
 export interface OutputCap {
-  readonly clock: Clock;
   /** A line that the process printed, or a note on what was left out. */
   line(text: string): void;
   /** More came than anyone means to read. Called once. */
@@ -15,16 +14,16 @@ export interface OutputCap {
 }
 
 /** Reads what a process prints: so many lines a second are passed on, the rest is counted and dropped, and a flood is reported. */
-export function capOutput(stream: Readable, { clock, line, flood }: OutputCap): void {
-  let windowFrom = clock.now();
+export function capOutput(stream: Readable, { line, flood }: OutputCap): void {
+  let windowFrom = elapsed();
   let inWindow = 0;
-  let second = clock.now();
+  let second = elapsed();
   let passed = 0;
   let dropped = 0;
   let isFlood = false;
 
   function tell(text: string): void {
-    const now = clock.now();
+    const now = elapsed();
     if (now - second >= 1000) {
       second = now;
       passed = 0;
@@ -43,7 +42,7 @@ export function capOutput(stream: Readable, { clock, line, flood }: OutputCap): 
   let rest = '';
   const decoder = new TextDecoder();
   stream.on('data', (chunk: Buffer) => {
-    const now = clock.now();
+    const now = elapsed();
     if (now - windowFrom >= FLOOD_WINDOW_MS) {
       windowFrom = now;
       inWindow = 0;

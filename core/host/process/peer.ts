@@ -1,10 +1,13 @@
 import type { Duplex } from 'node:stream';
+import { messageOf } from '../../contract/errors.ts';
 import { isThenable } from '../../contract/thenable.ts';
 import type { SignalOf } from '../calls/calls.ts';
 import { cutBefore, whenCut, type Cutting } from './cutting.ts';
 import { errorFromData, errorToData } from './error-data.ts';
 import { openFrames } from './frames.ts';
+import { KIND, plainData, readMessage, type Message } from './message.ts';
 import { pumpStream, ReceivedStream } from './streams.ts';
+import { whenEnded, type Waiting } from './waiting.ts';
 
 /** What came with a call that the other side makes. */
 export interface Incoming {
@@ -17,14 +20,18 @@ export interface PeerOptions {
   readonly socket: Duplex;
   /** What may wait for the other side to read; more breaks the connection. Absent: no bound. */
   readonly maxQueuedBytes?: number;
+  /** The code of the other side is anybody's: what it sends is bounded and made plain before it is looked at. */
+  readonly untrusted?: boolean;
   /** Answers a call of the other side: a value, a promise, or parts for a stream. */
   serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown;
   /** Of the call that is being served now. */
   correlation?(): string | undefined;
   /** Told once that nothing more will be understood. Open calls wait for `close`, which knows the reason. `gone`: the other side hung up. */
   broken(why: string, gone: boolean): void;
-  /** Told of each message that the other side began, in bytes. */
+  /** Told of each message that nobody here waits for, in bytes. */
   asked?(bytes: number): void;
+  /** Told why something that asks for no answer was not done. */
+  ignored?(operation: string, error: unknown): void;
 }
 
 /** Calls in both directions over one socket. */
@@ -43,13 +50,9 @@ export interface Peer {
   close(why: Error): void;
 }
 
-const KIND = { call: 0, stream: 1, result: 2, error: 3, abort: 4, part: 5, credit: 6, note: 7, ping: 8, pong: 9 } as const;
+const MOST_OPEN = 10_000;
 
-interface Waiting {
-  resolve(value: unknown): void;
-  reject(error: Error): void;
-  part?(value: unknown): void;
-}
+type Asked = Pick<Extract<Message, { readonly operation: string }>, 'operation' | 'args' | 'correlationId'>;
 
 interface Serving {
   abort(reason: unknown): void;
@@ -62,18 +65,26 @@ export function createPeer(options: PeerOptions): Peer {
   const pings: (() => void)[] = [];
   let lastId = 0;
   let over: Error | undefined;
+  let isBroken = false;
   const frames = openFrames({
     socket: options.socket,
     maxQueuedBytes: options.maxQueuedBytes ?? Infinity,
-    received(message, bytes) {
-      if (!Array.isArray(message)) return broken('it sent what is no message');
-      receive(message as readonly unknown[], bytes);
+    received(sent, bytes) {
+      try {
+        const message = readMessage(options.untrusted ? plainData(sent) : sent);
+        if (message) receive(message, bytes);
+        else broken('it sent what is no message');
+      } catch (error) {
+        broken(`it sent what cannot be read: ${messageOf(error)}`);
+      }
     },
     broken,
   });
 
   function broken(why: string, gone = false): void {
-    if (!over) options.broken(why, gone);
+    frames.close(); // nothing that follows is read
+    if (!over && !isBroken) options.broken(why, gone);
+    isBroken = true;
   }
 
   function close(why: Error): void {
@@ -86,32 +97,35 @@ export function createPeer(options: PeerOptions): Peer {
     serving.clear();
   }
 
-  function receive([kind, id, first, second, correlation]: readonly unknown[], bytes: number): void {
-    switch (kind) {
+  function receive(message: Message, bytes: number): void {
+    if (!isAwaited(message)) options.asked?.(bytes);
+    if (over || isBroken) return;
+    switch (message.kind) {
       case KIND.call:
       case KIND.stream:
-        options.asked?.(bytes);
-        return answer(Number(id), String(first), second, text(correlation), kind === KIND.stream);
+        return answer(message.id, message, message.kind === KIND.stream);
       case KIND.note:
-        options.asked?.(bytes);
-        return heard(String(first), second, text(correlation));
+        return heard(message);
       case KIND.result:
-        return settle(Number(id), (call) => call.resolve(first));
+        return settle(message.id, (call) => call.resolve(message.value));
       case KIND.error:
-        return settle(Number(id), (call) => call.reject(errorFromData(first)));
+        return settle(message.id, (call) => call.reject(errorFromData(message.value)));
       case KIND.part:
-        return waiting.get(Number(id))?.part?.(first);
+        return waiting.get(message.id)?.part?.(message.value);
       case KIND.abort:
-        return serving.get(Number(id))?.abort(first === undefined ? undefined : errorFromData(first));
+        return serving.get(message.id)?.abort(message.value === undefined ? undefined : errorFromData(message.value));
       case KIND.credit:
-        return serving.get(Number(id))?.credit?.(Number(first));
+        return serving.get(message.id)?.credit?.(message.parts);
       case KIND.ping:
         return frames.send([KIND.pong], 'an answer');
       case KIND.pong:
         return pings.shift()?.();
-      default:
-        broken('it sent what is no message');
     }
+  }
+
+  function isAwaited(message: Message): boolean {
+    if (message.kind === KIND.pong) return pings.length > 0;
+    return (message.kind === KIND.result || message.kind === KIND.error || message.kind === KIND.part) && waiting.has(message.id);
   }
 
   function settle(id: number, end: (call: Waiting) => void): void {
@@ -120,12 +134,19 @@ export function createPeer(options: PeerOptions): Peer {
     if (call) end(call);
   }
 
-  function heard(operation: string, args: unknown, correlationId: string | undefined): void {
-    const result = options.serve(operation, listOf(args), { signalOf: () => new AbortController().signal, correlationId });
-    if (isThenable(result)) result.then(undefined, () => undefined); // who tells does not wait for what comes of it
+  /** Who tells does not wait for what comes of it, and cannot be told that it failed. */
+  function heard({ operation, args, correlationId }: Asked): void {
+    const ignored = (error: unknown): void => options.ignored?.(operation, error);
+    try {
+      const result = options.serve(operation, args, { signalOf: () => new AbortController().signal, correlationId });
+      if (isThenable(result)) result.then(undefined, ignored);
+    } catch (error) {
+      ignored(error);
+    }
   }
 
-  function answer(id: number, operation: string, args: unknown, correlationId: string | undefined, streamed: boolean): void {
+  function answer(id: number, { operation, args, correlationId }: Asked, streamed: boolean): void {
+    if (serving.size >= MOST_OPEN || serving.has(id)) return broken('it asked too much at once');
     let controller: AbortController | undefined;
     let aborted: { readonly reason: unknown } | undefined;
     const signalOf: SignalOf = () => {
@@ -152,7 +173,7 @@ export function createPeer(options: PeerOptions): Peer {
       if (serving.delete(id)) frames.send([KIND.error, id, errorToData(error)], 'an error');
     };
     try {
-      const result = options.serve(operation, listOf(args), { signalOf, correlationId });
+      const result = options.serve(operation, args, { signalOf, correlationId });
       if (streamed) {
         const send = (part: unknown): void => frames.send([KIND.part, id, part], `a part of ${operation}`);
         pumpStream(result, { send, entry, ended: () => !serving.has(id) }).then(succeed, fail);
@@ -186,18 +207,7 @@ export function createPeer(options: PeerOptions): Peer {
       cancel(id, reason);
       call.reject(error);
     });
-    if (!done) return call;
-    return {
-      ...call,
-      resolve(value) {
-        done();
-        call.resolve(value);
-      },
-      reject(error) {
-        done();
-        call.reject(error);
-      },
-    };
+    return done ? whenEnded(call, done) : call;
   }
 
   function cancel(id: number, reason?: unknown): void {
@@ -230,12 +240,4 @@ export function createPeer(options: PeerOptions): Peer {
     },
     close,
   };
-}
-
-function listOf(args: unknown): readonly unknown[] {
-  return Array.isArray(args) ? args : [];
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

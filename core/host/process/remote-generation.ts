@@ -1,3 +1,4 @@
+import { PithError } from '../../contract/errors.ts';
 import type { LanguageModel, ModelCallOptions, ModelPart, Phase } from '../../contract/index.ts';
 import { Calls } from '../calls/calls.ts';
 import { correlationOf } from '../calls/correlation.ts';
@@ -6,10 +7,10 @@ import type { HostParts } from '../host-parts.ts';
 import type { AgentKeyFinding, Generation, ModelParts } from '../lifecycle/generation.ts';
 import { PHASE_LIMIT_MS, STOP_LIMIT_MS } from '../lifecycle/phase-limit.ts';
 import { problemOf } from '../problem.ts';
-import type { CommandData } from './command-bridge.ts';
 import { errorFromData } from './error-data.ts';
+import { givenObject, givenText } from './given.ts';
 import { endWhenIdle } from './idle.ts';
-import { checkedOffer } from './offer.ts';
+import { checkedOffer, checkedResult, checkedTools } from './offer.ts';
 import type { RemoteHost } from './remote-host.ts';
 
 type Made = Pick<Generation, 'number' | 'declaration' | 'shipped' | 'again'>;
@@ -19,7 +20,7 @@ export async function initializeRemote(host: HostParts, remote: RemoteHost, made
   const { declaration } = made;
   const { id, manifest } = declaration;
   const offer = await remote.phase('initialize', 'initialize_failed', PHASE_LIMIT_MS, 'host.initialize');
-  const { descriptor, operations } = checkedOffer(offer, manifest?.provides ?? []);
+  const { descriptor, operations } = await checked(remote, () => checkedOffer(offer, manifest?.provides ?? []));
   const { peer } = remote;
   const calls = new Calls(host.clock);
   remote.doing = 'call';
@@ -61,14 +62,25 @@ export async function initializeRemote(host: HostParts, remote: RemoteHost, made
   return generation;
 }
 
+/** The process that said something else is ended. */
+async function checked<T>(remote: RemoteHost, read: () => T): Promise<T> {
+  try {
+    return read();
+  } catch (error) {
+    await remote.end('it was ended after an error');
+    throw problemOf(error, 'initialize', 'provides_mismatch');
+  }
+}
+
 /** Commands come with their functions; everything else is data. */
-function operationOf(remote: RemoteHost, name: string): Operation {
-  const { peer, commands, turns } = remote;
+function operationOf({ peer, commands, turns }: RemoteHost, name: string): Operation {
+  if (name === 'command.getCommands')
+    return async (values, signalOf) => commands.commandsOf(peer, [], await peer.call('command.list', values, signalOf));
+  const ask: Operation = (values, signalOf) => peer.call(name, values, signalOf, correlationOf(values));
   if (name === 'tool.execute')
-    return (values, signalOf) => turns.during(values, () => peer.call(name, values, signalOf, correlationOf(values)));
-  if (name !== 'command.getCommands') return (values, signalOf) => peer.call(name, values, signalOf, correlationOf(values));
-  return async (values, signalOf) =>
-    commands.commandsOf(peer, [], (await peer.call('command.list', values, signalOf)) as readonly CommandData[]);
+    return async (values, signalOf) => checkedResult(await turns.during(values, () => ask(values, signalOf) as Promise<unknown>));
+  if (name === 'tool.describe') return async (values, signalOf) => checkedTools(await ask(values, signalOf));
+  return ask;
 }
 
 function lifeOf(host: HostParts, remote: RemoteHost, id: string, isService: boolean): Pick<Generation, 'start' | 'stopService' | 'stop'> {
@@ -101,17 +113,27 @@ function lifeOf(host: HostParts, remote: RemoteHost, id: string, isService: bool
 
 async function modelOf(remote: RemoteHost, name: string, prefix: string): Promise<ModelParts> {
   const { peer } = remote;
-  const facts = (await peer.call('model.facts', [name, prefix])) as Omit<LanguageModel, 'doStream'> & {
-    readonly contextWindow: number | null;
-  };
+  const facts = givenObject(await peer.call('model.facts', [name, prefix]), `the model '${name}'`);
   const { specificationVersion, provider, modelId, contextWindow } = facts;
   const doStream = async ({ abortSignal, ...options }: ModelCallOptions) => ({
-    stream: revived(peer.stream('model.stream', [name, prefix, options], abortSignal) as AsyncIterable<ModelPart>),
+    stream: revived(peer.stream('model.stream', [name, prefix, options], abortSignal)),
   });
-  return { contextWindow, model: { specificationVersion, provider: String(provider), modelId: String(modelId), doStream } };
+  return {
+    contextWindow: typeof contextWindow === 'number' ? contextWindow : null,
+    model: {
+      specificationVersion: specificationVersion as LanguageModel['specificationVersion'],
+      provider: givenText(provider, 'the provider of a model'),
+      modelId: givenText(modelId, 'the id of a model'),
+      doStream,
+    },
+  };
 }
 
 /** Errors among the parts crossed as data. */
-async function* revived(parts: AsyncIterable<ModelPart>): AsyncGenerator<ModelPart> {
-  for await (const part of parts) yield part.type === 'error' ? { ...part, error: errorFromData(part.error) } : part;
+async function* revived(parts: AsyncIterable<unknown>): AsyncGenerator<ModelPart> {
+  for await (const part of parts) {
+    const { type, error } = (typeof part === 'object' && part !== null ? part : {}) as { readonly type?: unknown; readonly error?: unknown };
+    if (typeof type !== 'string') throw new PithError('provider_failed', 'the model answered with what is no part of an answer');
+    yield type === 'error' ? { type, error: errorFromData(error) } : (part as ModelPart);
+  }
 }

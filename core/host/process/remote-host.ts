@@ -72,7 +72,9 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     socket: running.socket,
     maxQueuedBytes: MAX_QUEUED_BYTES,
     serve: calls.serve,
-    asked: floodLimit(host.clock, kill),
+    untrusted: true,
+    asked: floodLimit(kill),
+    ignored: calls.ignored,
     broken: (why, gone) => {
       if (gone) cancelHangUp = systemClock().after(HANG_UP_MS, () => kill(why));
       else kill(why);

@@ -16,7 +16,7 @@ export async function pumpStream(result: unknown, { send, entry, ended }: PumpOp
   let wake: (() => void) | undefined;
   const { abort } = entry;
   entry.credit = (parts) => {
-    state.room += parts;
+    state.room = Math.min(WINDOW, state.room + parts);
     wake?.();
   };
   const source = iteratorOf(await result);
