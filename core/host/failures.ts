@@ -13,6 +13,7 @@ export interface Failures {
 }
 
 const MOST_KEPT = 20;
+const LONGEST_TEXT = 8000;
 
 export function createFailures(options: { clock: Clock; events: Events; logger: Logger; redact(text: string): string }): Failures {
   const kept = new Map<string, Failure[]>();
@@ -22,12 +23,12 @@ export function createFailures(options: { clock: Clock; events: Events; logger: 
         extensionId,
         phase: problem.phase,
         code: problem.code,
-        message: options.redact(problem.message),
+        message: cut(options.redact(problem.message)),
         at: options.clock.now(),
-        ...(problem.cause === undefined ? {} : { cause: options.redact(causeOf(problem.cause)) }),
+        ...(problem.cause === undefined ? {} : { cause: cut(options.redact(causeOf(problem.cause))) }),
         ...(problem.file === undefined ? {} : { file: problem.file }),
         ...(problem.line === undefined ? {} : { line: problem.line }),
-        ...(problem.cure === undefined ? {} : { cure: options.redact(problem.cure) }),
+        ...(problem.cure === undefined ? {} : { cure: cut(options.redact(problem.cure)) }),
       };
       const list = kept.get(extensionId) ?? [];
       kept.set(extensionId, list);
@@ -48,6 +49,10 @@ export function createFailures(options: { clock: Clock; events: Events; logger: 
     last: (extensionId) => kept.get(extensionId)?.findLast(({ phase }) => phase === 'reload') ?? kept.get(extensionId)?.at(-1),
     clear: (extensionId) => void kept.delete(extensionId),
   };
+}
+
+function cut(text: string): string {
+  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
 }
 
 function isNoReload({ phase }: Failure): boolean {

@@ -12,6 +12,7 @@ import { renewToolsWhenChanged } from './calls/renew-tools.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostParts } from './host-parts.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
+import { keepNote } from './lifecycle/slot.ts';
 import { createLog, type Log } from './logger.ts';
 import { problemOf } from './problem.ts';
 import { endOrphans } from './process/host-records.ts';
@@ -73,7 +74,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     },
     loaded: (extensionId, shipped) => void (shipped ? ours.add(extensionId) : ours.delete(extensionId)),
     note: (extensionId, code, message) => {
-      slots.get(extensionId)?.notes.set(secrets.redact(message), code);
+      keepNote(slots.get(extensionId)?.notes, secrets.redact(message), code);
       log.logger(extensionId).warn(message, { code });
     },
     crashed: (extensionId, problem) => {

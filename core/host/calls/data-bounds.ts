@@ -3,7 +3,7 @@ export const DEEPEST_VALUE = 64;
 /** How many parts it may have, each counted as often as it is met: data that names one list twice doubles at each level. */
 export const MOST_PARTS = 1_000_000;
 /** How many characters its texts and names may have together. */
-export const MOST_CHARACTERS = 8 * 1024 * 1024;
+export const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 /** Counts what has been walked of one value. Each answer says why the walk must end, or undefined. */
 export class Measure {

@@ -46,6 +46,21 @@ export function createSlot(declaration: Declaration, config: ExtensionConfig, de
   };
 }
 
+const MOST_NOTES = 50;
+const LONGEST_NOTE = 2000;
+
+/** Keeps a finding among the last few, cut to what anybody reads. */
+export function keepNote(notes: Map<string, string> | undefined, message: string, code: string): void {
+  if (!notes) return;
+  const text = message.length > LONGEST_NOTE ? `${message.slice(0, LONGEST_NOTE)}…` : message;
+  notes.delete(text); // said again: it is the newest
+  notes.set(text, code);
+  for (const oldest of notes.keys()) {
+    if (notes.size <= MOST_NOTES) break;
+    notes.delete(oldest);
+  }
+}
+
 /** Changes whenever sources or configuration do. */
 export function slotKey({ declaration, config }: Pick<Slot, 'declaration' | 'config'>): string {
   return createHash('sha256').update(declaration.digest).update('\0').update(canonicalJson(config.config)).digest('hex').slice(0, 32);

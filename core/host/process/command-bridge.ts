@@ -92,24 +92,22 @@ export async function runFor(
   incoming: Incoming,
 ): Promise<number | void> {
   const command = commands.find((each) => each.path === path);
-  if (!command) throw new PithError('command_unknown', `there is no command '${typeof path === 'string' ? path : typeof path}' any more`, { cure: 'see: pith --help' });
+  if (!command)
+    throw new PithError('command_unknown', `there is no command '${typeof path === 'string' ? path : typeof path}' any more`, {
+      cure: 'see: pith --help',
+    });
   const io: CommandIO = {
-    ...factsOf(facts),
-    print: (text) => peer.tell('io.print', [run, text]),
-    error: (text) => peer.tell('io.error', [run, text]),
+    ...(facts as IoFacts),
+    print: (text) => peer.tell('io.print', [run, String(text)]),
+    error: (text) => peer.tell('io.error', [run, String(text)]),
     json: (value) => peer.tell('io.json', [run, value]),
     ask: async (question, options) => {
       const answer = await peer.call('io.ask', [run, question, options]);
       return typeof answer === 'string' ? answer : null;
     },
-    input: { [Symbol.asyncIterator]: () => linesOf(peer.stream('io.input', [run])) },
+    input: { [Symbol.asyncIterator]: () => peer.stream('io.input', [run]) as AsyncIterator<string> },
   };
-  const { arguments: words, options } = givenObject(input, 'the input');
-  const given: CommandInput = {
-    arguments: givenObject(words ?? {}, 'the arguments') as CommandInput['arguments'],
-    options: givenObject(options ?? {}, 'the options') as CommandInput['options'],
-  };
-  return command.run(given, io, incoming.signalOf());
+  return command.run(input as CommandInput, io, incoming.signalOf());
 }
 
 const MOST_CHOICES = 100;
@@ -120,21 +118,4 @@ function questionOptions(given: unknown): Parameters<CommandIO['ask']>[1] {
     ...(choices === undefined ? {} : { choices: givenTexts(choices, 'the choices', MOST_CHOICES) }),
     ...(secret === true ? { secret } : {}),
   };
-}
-
-function factsOf(given: unknown): IoFacts {
-  const { interactive, wantsJson, quiet, colour, columns, session } = givenObject(given, 'the terminal');
-  const { threadId, agentId } = session === undefined || session === null ? {} : givenObject(session, 'the session');
-  return {
-    interactive: interactive === true,
-    wantsJson: wantsJson === true,
-    quiet: quiet === true,
-    colour: colour === true,
-    columns: typeof columns === 'number' && columns >= 1 ? columns : 80,
-    ...(typeof threadId === 'string' && typeof agentId === 'string' ? { session: { threadId, agentId } } : {}),
-  };
-}
-
-async function* linesOf(lines: AsyncIterable<unknown>): AsyncGenerator<string> {
-  for await (const line of lines) yield givenText(line, 'a line of the input');
 }

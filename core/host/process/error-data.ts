@@ -26,7 +26,20 @@ const MOST_STACK = 4 * 1024;
 const DEEPEST_CAUSE = 3;
 const MOST_HEADERS = 100;
 const PHASES = [
-  'discover', 'validate', 'order', 'bundle', 'import', 'construct', 'initialize', 'start', 'getContext', 'tool call', 'background', 'stop', 'reload', 'call',
+  'discover',
+  'validate',
+  'order',
+  'bundle',
+  'import',
+  'construct',
+  'initialize',
+  'start',
+  'getContext',
+  'tool call',
+  'background',
+  'stop',
+  'reload',
+  'call',
 ] as const satisfies readonly Phase[];
 
 /** Never throws, whatever was thrown. */

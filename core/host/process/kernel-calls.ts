@@ -1,14 +1,5 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
-import type {
-  AgentSpec,
-  ExtensionContext,
-  Off,
-  ProtocolId,
-  PublishOptions,
-  Topic,
-  TopicMap,
-  TurnRequest,
-} from '../../contract/index.ts';
+import type { AgentSpec, ExtensionContext, Off, ProtocolId, PublishOptions, Topic, TopicMap, TurnRequest } from '../../contract/index.ts';
 import { toJsonValue } from '../calls/json-value.ts';
 import { PROTOCOLS } from '../calls/protocols.ts';
 import type { HostParts } from '../host-parts.ts';
@@ -126,7 +117,10 @@ export class KernelCalls {
   #listen(topic: string): void {
     if (this.#listening.has(topic)) return;
     if (topic.length > MOST_NAME || this.#listening.size >= MOST_TOPICS)
-      throw new PithError('parameter_invalid', `an extension may wait for at most ${MOST_TOPICS} topics, named with at most ${MOST_NAME} characters`);
+      throw new PithError(
+        'parameter_invalid',
+        `an extension may wait for at most ${MOST_TOPICS} topics, named with at most ${MOST_NAME} characters`,
+      );
     const off = this.#options.context.events.handle(topic as Topic, (payload) => this.#options.peer().tell('event', [topic, payload]));
     this.#listening.set(topic, off);
   }

@@ -15,7 +15,11 @@ export type Message =
       readonly args: readonly unknown[];
       readonly correlationId: string | undefined;
     }
-  | { readonly kind: typeof KIND.result | typeof KIND.part | typeof KIND.error | typeof KIND.abort; readonly id: number; readonly value: unknown }
+  | {
+      readonly kind: typeof KIND.result | typeof KIND.part | typeof KIND.error | typeof KIND.abort;
+      readonly id: number;
+      readonly value: unknown;
+    }
   | { readonly kind: typeof KIND.credit; readonly id: number; readonly parts: number }
   | { readonly kind: typeof KIND.ping | typeof KIND.pong };
 

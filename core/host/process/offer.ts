@@ -20,7 +20,8 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 export function checkedOffer(value: unknown, provides: readonly ProtocolId[]): Offer {
   const { descriptor, operations } = fieldsOf(value);
   const { constants, ...described } = fieldsOf(descriptor);
-  if (!Array.isArray(operations) || operations.length > MOST_OPERATIONS || !operations.every((name) => typeof name === 'string')) throw mismatch();
+  if (!Array.isArray(operations) || operations.length > MOST_OPERATIONS || !operations.every((name) => typeof name === 'string'))
+    throw mismatch();
   const given = toJsonValue(fieldsOf(constants), 'a constant') as Offer['descriptor']['constants'];
   if (JSON.stringify(given).length > MOST_CONSTANTS) throw mismatch(': its constants are too long');
   return { operations, descriptor: { provides, constants: given, ...checkedTools(described) } };

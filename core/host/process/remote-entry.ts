@@ -22,7 +22,7 @@ export async function openRemoteEntry(host: HostParts, declaration: Declaration,
   // A command entry is given no secrets: its context has no door to them.
   const setup = { ...setupOf(host, declaration, 1, bundle), secrets: {} };
   await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.entry', [setup, entry]);
-  const list = (await remote.phase('call', 'provider_failed', PHASE_LIMIT_MS, 'command.list'));
+  const list = await remote.phase('call', 'provider_failed', PHASE_LIMIT_MS, 'command.list');
   const commands = remote.commands.commandsOf(remote.peer, [], list).map((command): Command => ({
     ...command,
     run(...args) {

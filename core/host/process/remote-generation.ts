@@ -132,7 +132,10 @@ async function modelOf(remote: RemoteHost, name: string, prefix: string): Promis
 /** Errors among the parts crossed as data. */
 async function* revived(parts: AsyncIterable<unknown>): AsyncGenerator<ModelPart> {
   for await (const part of parts) {
-    const { type, error } = (typeof part === 'object' && part !== null ? part : {}) as { readonly type?: unknown; readonly error?: unknown };
+    const { type, error } = (typeof part === 'object' && part !== null ? part : {}) as {
+      readonly type?: unknown;
+      readonly error?: unknown;
+    };
     if (typeof type !== 'string') throw new PithError('provider_failed', 'the model answered with what is no part of an answer');
     yield type === 'error' ? { type, error: errorFromData(error) } : (part as ModelPart);
   }

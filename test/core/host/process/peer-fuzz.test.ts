@@ -1,0 +1,218 @@
+import { Duplex } from 'node:stream';
+import { serialize } from 'node:v8';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ExtensionContext } from '../../../../core/contract/index.ts';
+import { CommandCalls } from '../../../../core/host/process/command-bridge.ts';
+import { errorFromData } from '../../../../core/host/process/error-data.ts';
+import { floodLimit } from '../../../../core/host/process/flood-limit.ts';
+import { KernelCalls } from '../../../../core/host/process/kernel-calls.ts';
+import { logAllowance } from '../../../../core/host/process/log-allowance.ts';
+import { checkedOffer, checkedResult } from '../../../../core/host/process/offer.ts';
+import { createPeer, type Peer } from '../../../../core/host/process/peer.ts';
+
+/** A context that takes what it is given apart, as the kernel does. */
+function context(): ExtensionContext {
+  const walk = (...values: unknown[]) => void JSON.stringify(values);
+  const later = async (...values: unknown[]) => walk(...values);
+  const logger = { debug: walk, info: walk, warn: walk, error: walk };
+  const kv = { get: later, set: later, delete: later, keys: later };
+  const events = { publish: later, handle: () => () => undefined };
+  const agents = {
+    list: () => [],
+    check: later,
+    run: async function* (request: unknown) {
+      yield walk(request);
+    },
+  };
+  const parts = {
+    id: 'mine',
+    logger,
+    kv,
+    events,
+    agents,
+    find: () => [],
+    use: () => {
+      throw new Error('nothing');
+    },
+  };
+  return parts as unknown as ExtensionContext;
+}
+
+interface Ears {
+  readonly peer: Peer;
+  readonly sent: Buffer[];
+  readonly why: string[];
+  hear(bytes: Buffer): void;
+}
+
+function kernelSide(): Ears {
+  const sent: Buffer[] = [];
+  const why: string[] = [];
+  const socket = new Duplex({
+    read: () => undefined,
+    write(chunk: Buffer, _encoding, done) {
+      sent.push(chunk);
+      done();
+    },
+  });
+  const host = { note: () => undefined, failures: { record: () => undefined }, crashed: () => undefined };
+  const calls = new KernelCalls({
+    host: host as unknown as ConstructorParameters<typeof KernelCalls>[0]['host'],
+    context: context(),
+    commands: new CommandCalls(),
+    peer: () => peer,
+    background: () => undefined,
+  });
+  const peer = createPeer({
+    socket,
+    untrusted: true,
+    serve: calls.serve,
+    ignored: calls.ignored,
+    broken: (reason) => why.push(reason),
+  });
+  return { peer, sent, why, hear: (bytes) => void socket.emit('data', bytes) };
+}
+
+function frame(message: unknown): Buffer {
+  const body = serialize(message);
+  const head = Buffer.alloc(4);
+  head.writeUInt32LE(body.length);
+  return Buffer.concat([head, body]);
+}
+
+const OPERATIONS = [
+  'log',
+  'note',
+  'failure',
+  'crashed',
+  'background',
+  'kv.get',
+  'kv.set',
+  'kv.delete',
+  'kv.keys',
+  'events.publish',
+  'events.handle',
+  'events.off',
+  'agents.list',
+  'agents.check',
+  'agents.run',
+  'use',
+  'io.print',
+  'io.ask',
+  'io.input',
+  'constructor',
+  '__proto__',
+  'nonsense',
+];
+const hostile = fc.constantFrom<unknown>(
+  { toString: 1, valueOf: 1 },
+  { then: 1 },
+  { toJSON: 1 },
+  Object.assign([1], { map: 1, constructor: 1, filter: 2 }),
+  new Map([[1, 2]]),
+  new Set([1]),
+  new Error('x', { cause: { a: 1 } }),
+  new Uint8Array(3),
+  new Date(0),
+  /x/,
+  10n,
+  Object('boxed'),
+  JSON.parse('{"__proto__":{"a":1}}'),
+  NaN,
+  undefined,
+  null,
+  -1,
+  2 ** 40,
+  0.5,
+  Object.assign([], { length: 2 ** 32 - 1 }),
+);
+const anything = fc.oneof(
+  { weight: 3, arbitrary: hostile },
+  { weight: 2, arbitrary: fc.object({ maxDepth: 3 }) },
+  { weight: 1, arbitrary: fc.string() },
+);
+const message = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.tuple(fc.integer({ min: 0, max: 10 }), fc.nat(20), fc.constantFrom(...OPERATIONS), fc.array(anything, { maxLength: 5 })),
+  },
+  { weight: 2, arbitrary: fc.tuple(fc.integer({ min: 0, max: 10 }), fc.nat(20), anything, anything, anything) },
+  { weight: 1, arbitrary: anything },
+);
+
+describe('the kernel at the socket of an extension', () => {
+  it('K10: no message throws into the kernel: it answers afterwards, or says why it hears no more', async () => {
+    const property = fc.asyncProperty(fc.array(message, { maxLength: 8 }), async (messages) => {
+      const ears = kernelSide();
+      const call = ears.peer.call('x', []).catch(() => undefined);
+      for (const each of messages) ears.hear(frame(each));
+      await new Promise((resolve) => setImmediate(resolve));
+      const before = ears.sent.length;
+      ears.hear(frame([8]));
+      expect(ears.sent.length > before || ears.why.length === 1).toBe(true);
+      ears.peer.close(new Error('over'));
+      await call;
+    });
+    await fc.assert(property, { numRuns: 500 });
+  });
+
+  it('K10: no bytes throw into the kernel', () => {
+    const property = fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+      const ears = kernelSide();
+      const head = Buffer.alloc(4);
+      head.writeUInt32LE(bytes.length);
+      ears.hear(Buffer.concat([head, bytes]));
+      ears.hear(Buffer.from(bytes));
+    });
+    fc.assert(property, { numRuns: 300 });
+  });
+
+  it('K10: whatever stands in place of an error, a result or an offer is read without a throw that nobody expects', () => {
+    const property = fc.property(
+      fc.oneof(
+        anything,
+        fc.dictionary(fc.constantFrom('name', 'message', 'code', 'cause', 'phase', 'ok', 'error', 'title', 'retain'), anything),
+      ),
+      (value) => {
+        expect(errorFromData(value)).toBeInstanceOf(Error);
+        expect(typeof checkedResult({ ...(value as object), output: 1, metadata: undefined }).ok).toBe('boolean');
+        try {
+          checkedOffer({ operations: [value], descriptor: { tools: [value], warnings: [value], constants: {} } }, []);
+        } catch (error) {
+          expect(error).toMatchObject({ code: expect.stringMatching(/provides_mismatch|not_serialisable|parameter_invalid/) });
+        }
+      },
+    );
+    fc.assert(property, { numRuns: 500 });
+  });
+
+  it('K10: a change of the clock neither lets a flood through nor makes one', () => {
+    const now = { ms: 0 };
+    const floods: string[] = [];
+    const limit = floodLimit(
+      (why) => floods.push(why),
+      () => now.ms,
+    );
+    for (let at = 0; at < 40_000; at += 1) {
+      now.ms += 1; // a thousand in a second
+      limit(10);
+    }
+    expect(floods).toEqual([]);
+    for (let at = 0; at < 40_000; at += 1) limit(10);
+    expect(floods).toHaveLength(1);
+  });
+
+  it('K10: what may be logged in a second is bounded, and what is left out is told once', () => {
+    const told: string[] = [];
+    const now = { ms: 0 };
+    const allowed = logAllowance(
+      (text) => told.push(text),
+      () => now.ms,
+    );
+    expect(Array.from({ length: 100 }, () => allowed(8000)).filter(Boolean)).toHaveLength(32);
+    expect(told).toHaveLength(1);
+    now.ms = 1000;
+    expect(allowed(8000)).toBe(true);
+  });
+});
