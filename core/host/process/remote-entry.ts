@@ -2,7 +2,6 @@ import type { Command } from '../../contract/index.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { PHASE_LIMIT_MS, runPhase } from '../lifecycle/phase-limit.ts';
-import type { CommandData } from './command-bridge.ts';
 import { processEntry, setupOf } from './remote-candidate.ts';
 import { openRemoteHost } from './remote-host.ts';
 

@@ -11,7 +11,8 @@ const NEVER = new AbortController().signal;
 
 /** Frames that are written past what Pith gives an extension. */
 const HEAD = `import fs from 'node:fs'; import v8 from 'node:v8';
-const send = (message) => { const body = v8.serialize(message); const head = Buffer.alloc(4); head.writeUInt32LE(body.length); fs.writeSync(3, Buffer.concat([head, body])); };
+const send = (message) => { const body = v8.serialize(message); const head = Buffer.alloc(4); head.writeUInt32LE(body.length); let rest = Buffer.concat([head, body]);
+  while (rest.length > 0) try { rest = rest.subarray(fs.writeSync(3, rest)); } catch (error) { if (error.code !== 'EAGAIN') throw error; } };
 const doubled = (levels) => { let value = 'x'; for (let at = 0; at < levels; at += 1) value = [value, value]; return value; };
 const longList = () => { const list = []; list.length = 4294967295; return list; };
 const odd = { toString: 1, valueOf: 1, length: -1, then: 1 };`;
@@ -81,7 +82,7 @@ describe('what the process of an extension sends', () => {
   });
 
   it('K5: an offer that doubles is refused in words, and its process ended', async () => {
-    const schema = `let a = { type: 'string' }; for (let at = 0; at < 60; at += 1) a = { anyOf: [a, a] };`;
+    const schema = `let a = { type: 'string' }; for (let at = 0; at < 24; at += 1) a = { anyOf: [a, a] };`;
     const tool = `Object.assign(defineTool({ name: 'act', description: 'd', input: z.object({}), execute: () => 1 }), { inputSchema: a })`;
     kernel = await testKernel({
       isolation: 'process',
@@ -113,7 +114,7 @@ describe('what the process of an extension sends', () => {
         ...main('mine', `getTools() { return []; }`),
         'extensions/mine/commands.ts': `export default () => [{ path: 'mine look', description: 'd', run: async (input, io) => {
           if (globalThis.before) { await globalThis.before; io.print('then'); return; }
-          globalThis.before = new Promise((resolve) => setImmediate(() => { io.print('late'); resolve(); })); io.print('now'); } }];`,
+          globalThis.before = new Promise((resolve) => setTimeout(() => { io.print('late'); resolve(); }, 50)); io.print('now'); } }];`,
       },
     });
     const { extensions } = kernel.kernel;
