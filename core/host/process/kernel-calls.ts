@@ -98,19 +98,18 @@ export class KernelCalls {
       logger[known](text, { ...given, ...(correlationId === undefined ? {} : { correlationId }) });
   }
 
-  #publish([topic, payload, given]: readonly unknown[], correlationId: string | undefined): Promise<string> | undefined {
+  #publish([topic, payload, given]: readonly unknown[], correlationId: string | undefined): Promise<string> {
     const { events, logger } = this.#options.context;
     try {
       const options = givenObject(given ?? {}, 'the options') as PublishOptions;
-      return events.publish(
-        givenText(topic, 'a topic') as 'notify',
-        givenObject(payload, 'the payload') as unknown as TopicMap['notify'],
-        { ...options, correlationId: options.correlationId ?? correlationId },
-      );
+      return events.publish(givenText(topic, 'a topic') as 'notify', givenObject(payload, 'the payload') as unknown as TopicMap['notify'], {
+        ...options,
+        correlationId: options.correlationId ?? correlationId,
+      });
     } catch (error) {
-      const why = messageOf(error); // who published it does not wait for an answer
+      const why = messageOf(error); // told here too: of most topics nobody waits for an answer
       if (this.#allowed(why.length)) logger.warn('an event was refused', { error: why });
-      return undefined;
+      throw error;
     }
   }
 
