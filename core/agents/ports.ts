@@ -55,6 +55,8 @@ export interface ExtensionsPort {
   callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult>;
   /** A text means yes, and is for the person who is asked. */
   needsApproval(extensionId: string, tool: string, input: JsonValue): Promise<boolean | string>;
+  /** Why the tool's schema refuses this input; null when it takes it, or could not be asked. */
+  refusal(extensionId: string, tool: string, input: JsonValue): Promise<string | null>;
   /** The tool's own line for a terminal; undefined where it has none or throws. */
   presentTool(extensionId: string, tool: string, result: ToolResult): Promise<string | undefined>;
   /** All context providers that can run now, sorted by priority, then id. Those that fail to load are recorded and left out. */

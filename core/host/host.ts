@@ -37,7 +37,7 @@ import type { Slot } from './lifecycle/slot.ts';
 import { declaredAgents, declaredCommands, declaredModels, statusOf } from './status.ts';
 import { createSetupPort, type SetupPort } from './setup/setup-port.ts';
 import { runOutside } from './stray-errors.ts';
-import { callTool, needsApproval, presentTool, toolsOf } from './calls/tool-port.ts';
+import { callTool, needsApproval, presentTool, refusal, toolsOf } from './calls/tool-port.ts';
 
 export type { CommandEntry } from './calls/command-port.ts';
 
@@ -105,9 +105,9 @@ export class ExtensionHost implements ExtensionsPort {
     return needsApproval(this.#lifecycle, extensionId, tool, input);
   }
 
-  presentTool(extensionId: string, tool: string, result: ToolResult): Promise<string | undefined> {
-    return presentTool(this.#lifecycle, extensionId, tool, result);
-  }
+  readonly refusal = (id: string, tool: string, input: JsonValue): Promise<string | null> => refusal(this.#lifecycle, id, tool, input);
+
+  readonly presentTool = (id: string, tool: string, result: ToolResult) => presentTool(this.#lifecycle, id, tool, result);
 
   contexts(): Promise<readonly ContextSource[]> {
     return contextSources(this.#lifecycle);

@@ -79,7 +79,9 @@ describe('pith serve', () => {
     const { pid } = await started(supervisor);
     const away = `${folder.sandbox}.away`;
     await rename(folder.sandbox, away);
-    const told = new Promise((resolve) => supervisor.child.stderr.on('data', (text) => String(text).includes('could not start') && resolve(text)));
+    const told = new Promise((resolve) =>
+      supervisor.child.stderr.on('data', (text) => String(text).includes('could not start') && resolve(text)),
+    );
     process.kill(pid, 'SIGKILL');
     await told;
     await rename(away, folder.sandbox);

@@ -69,6 +69,8 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
       if (typeof decision === 'object') return toolError(decision.code, decision.message);
       if (decision === 'ask') {
         const question = { tool: `${extensionId}/${descriptor.name}`, input: whole, digest: digestOf(whole) };
+        const refused = await extensions.refusal(extensionId, descriptor.name, whole);
+        if (refused !== null) return toolError('tool_input_invalid', refused);
         if (approve === null)
           return toolError('approval_needed', `not run: '${question.tool}' needs a person's approval, and nobody can be asked here`);
         if (!(await approve(question))) return toolError('approval_denied', `not run: '${question.tool}' was not approved`);

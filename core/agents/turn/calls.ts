@@ -113,13 +113,25 @@ export function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: n
     : judge(turn, record, callsBefore, mostCalls, needed);
 }
 
-function judge(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number, needed: boolean | string): Verdict {
+function judge(
+  turn: RunningTurn,
+  record: CallRecord,
+  callsBefore: number,
+  mostCalls: number,
+  needed: boolean | string,
+): Verdict | Promise<Verdict> {
   const { policy } = turn.prepared;
   const { extensionId, tool } = record;
   const decision = decide({ extensionId, tool, needsApproval: needed !== false, callsBefore, mostCalls, policy });
   if (decision === 'allow') return RUNS;
-  if (decision === 'ask') return verdictOf(turn, record, typeof needed === 'string' ? needed : null);
+  if (decision === 'ask') return validVerdict(turn, record, typeof needed === 'string' ? needed : null);
   return { result: toolError(decision.code, decision.message), question: null };
+}
+
+/** Nobody is asked about a call that its tool will refuse; the kernel refuses it then, whatever the tool would do. */
+async function validVerdict(turn: RunningTurn, record: CallRecord, details: string | null): Promise<Verdict> {
+  const refused = await turn.deps.extensions.refusal(record.extensionId, record.tool, record.input);
+  return refused === null ? verdictOf(turn, record, details) : { result: toolError('tool_input_invalid', refused), question: null };
 }
 
 function recordOf(turnId: string, step: number, index: number, { callId, name, tool, input }: AskedCall): CallRecord {

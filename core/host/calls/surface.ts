@@ -4,7 +4,7 @@ import type { ProtocolId } from '../../contract/protocol.ts';
 import type { SignalOf } from './calls.ts';
 import { handlerOperations } from './handler-operation.ts';
 import { PROTOCOLS } from './protocols.ts';
-import { asksApproval, executeTool } from './tool-call.ts';
+import { asksApproval, executeTool, refusalOf } from './tool-call.ts';
 import { describeTools } from './tool-descriptor.ts';
 
 /** What the kernel knows of an extension without its code. Plain JSON; the persisted index keeps it. */
@@ -89,6 +89,7 @@ function toolOperations(tools: () => Tools | Promise<Tools>): readonly (readonly
         withTool(name, (tool) => executeTool(tool, input as JsonValue, call as Omit<ToolCall, 'signal'>, signalOf)),
     ],
     ['tool.needsApproval', ([name, input]) => withTool(name, (tool) => asksApproval(tool, input as JsonValue))],
+    ['tool.refusal', ([name, input]) => withTool(name, (tool) => refusalOf(tool, input as JsonValue))],
     ['tool.present', ([name, result]) => withTool(name, (tool) => tool.present?.(result as ToolResult))],
   ];
 }

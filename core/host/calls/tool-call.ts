@@ -29,6 +29,12 @@ export async function asksApproval(tool: Tool, input: JsonValue): Promise<boolea
   return typeof said === 'string' ? said : said === true;
 }
 
+/** Why this input does not parse, without running anything; null when it does. */
+export async function refusalOf(tool: Tool, input: JsonValue): Promise<string | null> {
+  const parsed = await parseInput(tool.input, input);
+  return parsed.success ? null : describeInput(tool.name, parsed.error.issues);
+}
+
 function normalise(value: unknown): ToolResult {
   if (!isToolResult(value)) return { ok: true, output: toJsonValue(value, 'the result') };
   const extra = {

@@ -71,6 +71,25 @@ export async function needsApproval(lifecycle: Lifecycle, extensionId: string, t
   }
 }
 
+/** Where the tool cannot say, null: a person decides then. */
+export async function refusal(lifecycle: Lifecycle, extensionId: string, tool: string, input: JsonValue): Promise<string | null> {
+  const slot = lifecycle.slots.get(extensionId);
+  if (!slot) return null;
+  try {
+    const said = await invoke(lifecycle.parts, await lifecycle.ready(slot), {
+      operation: 'tool.refusal',
+      values: [tool, input],
+      timeoutMs: ASK_MS,
+      signal: undefined,
+      phase: 'tool call',
+    });
+    return typeof said === 'string' ? lifecycle.parts.secrets.redact(bounded(said)) : null;
+  } catch (error) {
+    recordCall(lifecycle.parts, extensionId, 'tool call', error);
+    return null;
+  }
+}
+
 export async function presentTool(
   lifecycle: Lifecycle,
   extensionId: string,

@@ -43,10 +43,13 @@ function checkPath({ id, declaration }: Slot, dotted: string, wish: SettingsWish
   const models = declaration.manifest?.models ?? [];
   const offered = [...models.map(({ prefix }) => `providers.${prefix}.`), ...(models.length > 0 ? ['models.'] : [])];
   const own = [`extensions.${id}.`, ...(wish === 'person' ? offered : [])];
-  const rights = [...RIGHTS, ...(wish === 'person' ? [] : RIGHTS_BESIDE), ...(wish === 'agent' && models.length > 0 ? RIGHTS_OF_MODELS : [])].map((key) => `extensions.${id}.${key}`);
+  const rights = [
+    ...RIGHTS,
+    ...(wish === 'person' ? [] : RIGHTS_BESIDE),
+    ...(wish === 'agent' && models.length > 0 ? RIGHTS_OF_MODELS : []),
+  ].map((key) => `extensions.${id}.${key}`);
   const isGranted = wish === 'agent' && offered.some((prefix) => dotted.startsWith(prefix));
-  const isRight =
-    isGranted || rights.some((right) => dotted === right || dotted.startsWith(`${right}.`));
+  const isRight = isGranted || rights.some((right) => dotted === right || dotted.startsWith(`${right}.`));
   if (
     own.some((prefix) => dotted.startsWith(prefix) && dotted.length > prefix.length) &&
     !isRight &&

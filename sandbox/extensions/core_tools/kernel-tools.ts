@@ -81,7 +81,10 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
         if (extension_id === context.id)
           return toolError('not_allowed', `'${context.id}' cannot reload itself while it answers: a person must change pith.yaml`);
         const set = Object.entries(values).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-        return answered(() => run('setup', { arguments: { id: extension_id }, options: { set, 'for-agent': true } }, signal), 'not_configured');
+        return answered(
+          () => run('setup', { arguments: { id: extension_id }, options: { set, 'for-agent': true } }, signal),
+          'not_configured',
+        );
       },
     }),
     defineTool({

@@ -73,6 +73,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
       }
     },
     needsApproval: async (id, name, input) => declared.get(id)?.tools?.[name]?.asks?.(input) ?? false,
+    refusal: async () => null,
     presentTool: async () => undefined,
     async contexts() {
       return [...declared].flatMap(([extensionId, { context }]): ContextSource[] =>

@@ -138,7 +138,9 @@ describe('configure_extension of a model provider', () => {
     ['providers.openai.api_key_env', 'OTHER_KEY'],
   ])('K62 an agent sets no %s: it says which secret is read, or who reads it; a person can', async (name, value) => {
     const before = await settings();
-    expect(await core('configure_extension', { extension_id: 'openai_compatible', values: { [name]: value } })).toMatchObject({ ok: false });
+    expect(await core('configure_extension', { extension_id: 'openai_compatible', values: { [name]: value } })).toMatchObject({
+      ok: false,
+    });
     expect(await settings()).toBe(before);
     await expect(
       kernel.extensions.setup.configure('openai_compatible', { 'providers.openai.api_key_env': 'OTHER_KEY' }, 'agent'),
