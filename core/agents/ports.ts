@@ -49,6 +49,8 @@ export interface ExtensionsPort {
   ids(): readonly string[];
   /** undefined: nothing declares this id. */
   state(extensionId: string): ExtensionState | undefined;
+  /** Digest of the sources that run, or would; null: nothing declares this id. */
+  sourceOf(extensionId: string): string | null;
   /** From the index where it is valid, else by loading the extension. Rejects `provider_unavailable` with the reason. */
   tools(extensionId: string): Promise<readonly ToolDescriptor[]>;
   /** Never rejects: a throw is `tool_failed`, a cut `tool_timeout`, an abort `aborted`, a reload under way `interrupted`, a missing tool `tool_gone`. */

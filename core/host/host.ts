@@ -84,9 +84,9 @@ export class ExtensionHost implements ExtensionsPort {
   /** On processes that run without the sandbox that the settings want. */
   readonly sandboxNotes = (): Promise<readonly Diagnostic[]> => notesOnSandbox(this.#shell.parts.options, this.list());
 
-  ids(): readonly string[] {
-    return [...this.#lifecycle.slots.keys()].sort();
-  }
+  readonly ids = (): readonly string[] => [...this.#lifecycle.slots.keys()].sort();
+
+  readonly sourceOf = (extensionId: string): string | null => this.#lifecycle.slots.get(extensionId)?.declaration.digest ?? null;
 
   state(extensionId: string): ExtensionState | undefined {
     const slot = this.#lifecycle.slots.get(extensionId);

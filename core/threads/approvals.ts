@@ -18,18 +18,24 @@ const SCHEMA = [
    CREATE INDEX approvalsroot ON approvals (root, tool, answer);
    CREATE INDEX approvalsopen ON approvals (created) WHERE answer IS NULL;`,
   'ALTER TABLE approvals ADD COLUMN details TEXT;',
+  'ALTER TABLE approvals ADD COLUMN source TEXT;',
 ];
 
 /** What the gate does with approvals, beside what people do. */
 export interface ApprovalStore extends Approvals {
-  /** What was said of this call with these very arguments, or of its tool for the whole thread; null when nobody was asked yet. */
-  ruling(question: Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId'>): Approval | null;
+  /**
+   * What was said of this call with these very arguments, or of its tool for the whole thread; null when nobody was asked yet. A yes holds
+   * for the code that it was said to: `changed` when there was one, and the extension's sources are others now.
+   */
+  ruling(question: Asked): { readonly ruling: Approval | null; readonly changed: boolean };
   ask(question: Question): Promise<void>;
   /** Open questions that `turnId` waits for: its own, and those of agents that it called. */
   askedFor(turnId: string): readonly Approval[];
   /** Answers what is still open of these with no. `by` null: nobody did. */
   reject(open: readonly Approval[], reason: string, by: string | null): Promise<void>;
 }
+
+type Asked = Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId' | 'source'>;
 
 /** Writes the events of approvals in the transactions of their rows. */
 export interface ApprovalEvents {
@@ -89,17 +95,22 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
       return now;
     },
 
-    ruling({ turnId, step, index, digest, tool, rootThreadId }) {
-      const always = store.get(`SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always' LIMIT 1`, rootThreadId, tool);
-      if (always !== null) return read(always);
-      const row = store.get(
-        'SELECT * FROM approvals WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC LIMIT 1',
-        turnId,
-        step,
-        index,
-        digest,
-      );
-      return row === null ? null : read(row);
+    ruling({ turnId, step, index, digest, tool, rootThreadId, source }) {
+      const always = store.all(`SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always'`, rootThreadId, tool).map(read);
+      const valid = always.find((each) => isOf(each, source));
+      if (valid) return { ruling: valid, changed: false };
+      const asked = store
+        .all(
+          'SELECT * FROM approvals WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC',
+          turnId,
+          step,
+          index,
+          digest,
+        )
+        .map(read);
+      const said = asked.find((each) => isOf(each, source)) ?? asked[0] ?? null;
+      const isStale = (said?.answer === 'once' || said?.answer === 'always') && !isOf(said, source);
+      return { ruling: isStale ? null : said, changed: isStale || (said === null && always.length > 0) };
     },
 
     async ask(question) {
@@ -109,10 +120,11 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
       const asker = [channelId, userId, correlationId, question.createdAt, question.expiresAt] as const;
       await store.write((statement) => {
         statement(
-          'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?)',
+          'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?)',
           ...call,
           ...asker,
           question.details,
+          question.source,
         );
         events.requested(statement, question);
       });
@@ -149,6 +161,7 @@ function approvalOf(row: SqlRow, now: number): Approval {
     input: JSON.parse(String(row.input)) as JsonValue,
     digest: String(row.digest),
     details: row.details === null ? null : String(row.details),
+    source: row.source === null ? null : String(row.source),
     path: JSON.parse(String(row.path)) as readonly AskingTurn[],
     channelId: String(row.channel),
     userId: String(row.user),
@@ -160,6 +173,11 @@ function approvalOf(row: SqlRow, now: number): Approval {
     by: row.answeredby as string | null,
     answeredAt: expired ? expiresAt : row.answered === null ? null : Number(row.answered),
   };
+}
+
+/** Questions of before this was known hold for any. */
+function isOf({ source }: Approval, now: string | null): boolean {
+  return source === null || source === now;
 }
 
 function unknown(id: string, open: readonly Approval[]): PithError {

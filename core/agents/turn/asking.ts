@@ -25,8 +25,12 @@ export const RUNS: Verdict = { result: null, question: null };
 /** The answer that a person gave to this very call or for its tool, or the question that they are to be asked. */
 export function verdictOf(turn: RunningTurn, record: CallRecord, details: string | null): Verdict {
   const question = questionOf(turn, record, details);
-  const ruling = turn.deps.approvals.ruling(question);
-  if (ruling === null) return { result: null, question: { question, isNew: true } };
+  const { ruling, changed } = turn.deps.approvals.ruling(question);
+  if (ruling === null) {
+    const why = `the extension '${record.extensionId}' has changed since you approved this: the answer was for what it was before`;
+    const told = changed ? { ...question, details: details === null ? why : `${why}\n${details}` } : question;
+    return { result: null, question: { question: told, isNew: true } };
+  }
   if (ruling.answer === null) return { result: null, question: { question: ruling, isNew: false } };
   return ruling.answer === 'no' ? { result: denied(ruling), question: null } : RUNS;
 }
@@ -76,6 +80,7 @@ function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool,
     input,
     digest: digestOf(input),
     details,
+    source: turn.deps.extensions.sourceOf(extensionId),
     path,
     channelId,
     userId,

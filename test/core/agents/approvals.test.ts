@@ -57,6 +57,24 @@ describe('a call that needs approval', () => {
     expect(world.threads.unfinished('thread')?.calls.map(({ state }) => state)).toEqual(['requested', 'finished']);
   });
 
+  it.each(['once', 'always'] as const)(
+    'K50 %s holds for the code that was asked about: when it has changed, it is asked again and says so',
+    async (answer) => {
+      const { world, ran, approvals, resume, tools } = await asking([call('risky', { n: 1 }), { text: 'done' }]);
+      await world.run('go');
+      await approvals.answer(approvals.list()[0]!.id, { answer, by: 'ann' });
+      world.extensions.declared.set('ext', { tools, source: 'something else' });
+      const { events, end } = await resume();
+      expect(end.reason).toBe('awaiting_approval');
+      expect(ran).toEqual([]);
+      expect(questions(events)).toMatchObject([{ details: expect.stringContaining("'ext' has changed since you approved this") }]);
+      const [again] = approvals.list();
+      await approvals.answer(again!.id, { answer, by: 'ann' });
+      expect((await resume()).end.reason).toBe('done');
+      expect(ran).toEqual([{ n: 1 }]);
+    },
+  );
+
   it('K50 once: the call runs when the turn is resumed, siblings are neither run nor told again, and the next call asks again', async () => {
     const both = {
       calls: [

@@ -25,6 +25,7 @@ export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
 
 export interface FakeExtension {
   state?: ExtensionState;
+  source?: string;
   tools?: Record<string, FakeTool>;
   context?: {
     readonly priority: number;
@@ -57,6 +58,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     keyFindings: [],
     cleaning: { redact: (text) => text, stream: () => null },
     ids: () => [...declared.keys()].sort(),
+    sourceOf: (id) => declared.get(id)?.source ?? 'as it was',
     state: (id) => (declared.has(id) ? (declared.get(id)?.state ?? 'active') : undefined),
     async tools(id) {
       return Object.entries(declared.get(id)?.tools ?? {}).map(([name, tool]) => descriptorOf(name, tool));
