@@ -3,7 +3,7 @@ import type { Clock, Logger } from '../contract/index.ts';
 import type { Leases } from '../storage/leases.ts';
 import type { Store } from '../storage/store.ts';
 import { deliveryRows } from './delivery-rows.ts';
-import { tidyJournal } from './journal-tidy.ts';
+import { hastenRetries, tidyJournal } from './journal-tidy.ts';
 import { Lane, type LaneOptions } from './lane.ts';
 
 export interface DeliveriesOptions {
@@ -44,6 +44,8 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
   let running = false;
   let version = -1;
   let tidied = 0;
+  /** When it was looked last; Infinity: a former process may have had a later clock. */
+  let lookedAt = Infinity;
   let cancel: (() => void) | undefined;
 
   function refresh(): void {
@@ -69,6 +71,8 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
 
   function look(): void {
     const now = clock.now();
+    if (now < lookedAt) hasten(now);
+    lookedAt = now;
     try {
       const seen = Number(store.get('PRAGMA data_version')?.data_version);
       const changed = seen !== version;
@@ -80,6 +84,13 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
       logger.warn('the journal could not be looked at', { error: messageOf(error) });
     }
     if (running) cancel = clock.after(LOOK_MS, look);
+  }
+
+  function hasten(now: number): void {
+    hastenRetries(store, now).then(
+      () => lanes.forEach((lane) => lane.wake()),
+      (error: unknown) => logger.warn('deliveries that failed wait for the former clock', { error: messageOf(error) }),
+    );
   }
 
   function tidy(now: number): void {

@@ -1,4 +1,5 @@
 import type { Store } from '../storage/store.ts';
+import { LONGEST_MS } from './retry.ts';
 
 const DAY_MS = 86_400_000;
 const KEEP_EVENTS_MS = 30 * DAY_MS;
@@ -27,4 +28,11 @@ export function orphans(store: Store, declared: ReadonlySet<string>): readonly {
     .all('SELECT handler, count(*) AS count FROM deliveries WHERE due >= 0 GROUP BY handler')
     .map(({ handler, count }) => ({ handler: String(handler), count: Number(count) }))
     .filter(({ handler }) => !declared.has(handler));
+}
+
+/** After the clock was set back: attempts that would wait longer than any may are made now. Timers keep their time. */
+export async function hastenRetries(store: Store, now: number): Promise<void> {
+  const late = 'due > ? AND error IS NOT NULL';
+  if (store.get(`SELECT 1 FROM deliveries WHERE ${late} LIMIT 1`, now + LONGEST_MS) === null) return;
+  await store.write((statement) => void statement(`UPDATE deliveries SET due = ? WHERE ${late}`, now, now + LONGEST_MS));
 }

@@ -2,7 +2,8 @@
 export const MOST_ATTEMPTS = 8;
 
 const FIRST_MS = 1000;
-const LONGEST_MS = 300_000;
+/** No attempt waits longer. */
+export const LONGEST_MS = 300_000;
 
 /** How long a delivery waits after its `attempts`-th failure: twice as long each time, ± a tenth. `random` is from 0 to 1. */
 export function retryDelay(attempts: number, random: number): number {

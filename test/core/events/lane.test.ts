@@ -98,3 +98,24 @@ it('K31 what the kernel postpones does not count, but not for ever', async () =>
     expect(rows()).toEqual([{ attempts: 8, due: -1 }]);
   });
 });
+
+it('K31 K46 a failed delivery does not wait for a day because the clock went back; a timer keeps its time', async () => {
+  const seen: string[] = [];
+  const handle: Handle = (payload, { attempt }) => {
+    const { taskId } = payload as { taskId: string };
+    seen.push(`${taskId} ${attempt}`);
+    if (attempt === 1) throw new Error('not yet');
+  };
+  open(handle);
+  await node.journal.publish('task.changed', task('failed'));
+  await node.journal.publish('task.changed', task('timer'), { at: clock.now() + 86_400_000 });
+  await until(() => expect(rows()).toMatchObject([{ attempts: 1 }, { attempts: 0 }]));
+  await node.store.write((statement) => void statement('UPDATE deliveries SET due = due + 86400000 WHERE attempts = 1'));
+  await node.close();
+  open(handle);
+  await until(async () => {
+    await clock.advance(1000);
+    expect(seen).toEqual(['failed 1', 'failed 2']);
+  });
+  expect(rows()).toMatchObject([{ attempts: 0 }]);
+});

@@ -122,7 +122,12 @@ describe('the tools of the builder', () => {
         await made.stage('city_time', { ...CITY_TIME, 'main.ts': toolSource(`return ${number};`) });
         expect(await activate()).toMatchObject({ ok: true, output: { version: number } });
       }
-      expect(await made.call('rollback_extension', { id: 'city_time' })).toMatchObject({ ok: true, output: { version: 1, before: 2 } });
+      const unnamed = await made.call('rollback_extension', { id: 'city_time' });
+      expect(unnamed).toMatchObject({ ok: false, error: { code: 'tool_input_invalid' } }); // a person agrees to a version, not to whichever it is then
+      expect(await made.call('rollback_extension', { id: 'city_time', version: 1 })).toMatchObject({
+        ok: true,
+        output: { version: 1, before: 2 },
+      });
       expect(await askTime()).toMatchObject({ ok: true, output: 1 });
       expect(await made.call('rollback_extension', { id: 'city_time', version: 2 })).toMatchObject({ ok: true });
       expect(await askTime()).toMatchObject({ ok: true, output: 2 });

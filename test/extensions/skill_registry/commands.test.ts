@@ -221,6 +221,16 @@ describe('the commands', () => {
     ]);
   });
 
+  it('S81 validate takes the id of a skill of this sandbox', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/standup/SKILL.md': skillText({ name: 'standup' }) });
+    const named = await run(box, 'skills validate', { arguments: { path: ['standup'] } });
+    expect(named).toMatchObject({ code: 0, text: expect.stringMatching(/sandbox\/skills\/standup: valid$/) });
+    expect(await run(box, 'skills validate', { arguments: { path: ['standdown'] } })).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('does not exist'),
+    });
+  });
+
   it('S81 validate holds to the specification and fails on errors, with file:line:column', async () => {
     const box = await skillSandbox({
       'ok/SKILL.md': skillText({ name: 'ok' }),

@@ -156,13 +156,14 @@ function activate(builder: Builder): Tool {
 function rollBack(builder: Builder): Tool {
   return defineTool({
     name: 'rollback_extension',
-    description: 'Make a former version of an extension active again; a person is asked. Without a version: the one before the active one.',
-    input: z.object({ id, version: z.int().min(1).optional() }),
+    description: 'Make a former version of an extension active again; a person is asked. activate_extension answers the numbers.',
+    // The number is part of the question: what stands before the active one may be another by the time of the answer.
+    input: z.object({ id, version: z.int().min(1).describe('Its number.') }),
     timeoutMs: 90_000,
-    needsApproval: (input) => rollbackText(builder, input.id, input.version ?? null).catch(() => true),
+    needsApproval: (input) => rollbackText(builder, input.id, input.version).catch(() => true),
     execute: (input, call) =>
       guarded(async () => {
-        const result = await builder.activation.rollBack(input.id, input.version ?? null, askerOf(call), call.signal);
+        const result = await builder.activation.rollBack(input.id, input.version, askerOf(call), call.signal);
         if (!result.ok)
           return toolError(
             'activation_failed',
@@ -177,8 +178,7 @@ function rollBack(builder: Builder): Tool {
 }
 
 /** What a person reads before they agree to go back. */
-async function rollbackText(builder: Builder, extension: string, version: number | null): Promise<string> {
-  const wanted = version ?? (await builder.activation.versionBefore(extension));
+async function rollbackText(builder: Builder, extension: string, version: number): Promise<string> {
   const active = await new Place(activeFolder(builder.sandbox, 'extensions', extension)).sources();
-  return `back to version ${wanted}\n${summaryText(activationSummary(active, await builder.versions.read(extension, wanted)), [])}`;
+  return `back to version ${version}\n${summaryText(activationSummary(active, await builder.versions.read(extension, version)), [])}`;
 }

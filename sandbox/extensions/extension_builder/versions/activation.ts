@@ -67,11 +67,6 @@ export class Activation {
     });
   }
 
-  /** What `rollBack` takes without a number. */
-  async versionBefore(id: string): Promise<number> {
-    return this.#before(id, await this.#keepActive(id));
-  }
-
   /** Finishes what a former process began: either version stands whole, and a new one is watched. */
   async recover(signal: AbortSignal): Promise<void> {
     for (const record of await this.ports.journal.open()) {

@@ -1,14 +1,23 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import type { Command, CommandContext } from 'pith';
 import { diagnosticJson, diagnosticText } from './rows.ts';
 
-export function validate(_context: CommandContext): Command {
+export function validate({ sandbox }: CommandContext): Command {
   return {
     path: 'skills validate',
     description: 'Hold skills to the specification; fails when one has errors',
-    arguments: [{ name: 'path', description: 'folder of a skill or of several, or a SKILL.md', required: true, variadic: true }],
+    arguments: [
+      {
+        name: 'path',
+        description: 'folder of a skill or of several, a SKILL.md, or the id of a skill of this sandbox',
+        required: true,
+        variadic: true,
+      },
+    ],
     async run(input, io) {
       const { lintSkills } = await import('../lint.ts');
-      const paths = [input.arguments['path'] ?? []].flat();
+      const paths = [input.arguments['path'] ?? []].flat().map((given) => placeOf(sandbox, given));
       const results = (await Promise.all(paths.map(lintSkills))).flat();
       if (io.wantsJson)
         io.json(results.map(({ path, valid, diagnostics }) => ({ path, valid, diagnostics: diagnostics.map(diagnosticJson) })));
@@ -19,4 +28,10 @@ export function validate(_context: CommandContext): Command {
       return results.every(({ valid }) => valid) ? 0 : 1;
     },
   };
+}
+
+/** A path stays one; an id is looked for where this sandbox has its skills. */
+function placeOf(sandbox: string, given: string): string {
+  const folder = path.join(sandbox, 'skills', given);
+  return /^[\p{L}\p{N}-]+$/u.test(given) && !existsSync(given) && existsSync(folder) ? folder : given;
 }
