@@ -113,14 +113,13 @@ describe('building in a conversation', () => {
         call('stage_extension', { id: 'city_time', kind: 'tool' }),
         { calls: [write('manifest.yaml', MANIFEST), write('main.ts', CITY_TIME(body))] },
         call('check_extension', { id: 'city_time' }),
-        note(call('activate_extension', { id: 'city_time', digest: 'made up' })),
+        note(call('activate_extension', { id: 'city_time', digest: 'f'.repeat(64) })),
         note({ text: 'It does not pass.' }),
         { text: 'The builder could not finish it.' },
       );
-      expect(await test.run('make an extension that tells the time in a city')).toMatchObject({
-        reason: 'done',
-        text: 'The builder could not finish it.',
-      });
+      const asked = await test.run('make an extension that tells the time in a city');
+      expect(test.kernel.approvals.list()[0]?.details).toMatch(/refused|not checked|has not passed|does not pass/i);
+      expect(await approve(asked)).toMatchObject({ reason: 'done', text: 'The builder could not finish it.' }); // even a yes runs nothing
       expect(answers[0]).toMatch(message);
       expect(answers[1]).toContain('not_checked');
       expect(test.kernel.approvals.list()).toEqual([]);
