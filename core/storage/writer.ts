@@ -68,7 +68,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
       return true;
     } catch (error) {
       const failure = databaseFailure(error, database.file);
-      busySince ??= clock.now();
+      busySince = Math.min(busySince ?? Infinity, clock.now()); // the clock may be set back meanwhile
       if (failure.retryable && clock.now() - busySince < BUSY_LIMIT_MS) {
         waiting = [...batch, ...waiting];
         scheduled = true;

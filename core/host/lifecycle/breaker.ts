@@ -3,10 +3,11 @@ export type Crashes = readonly number[];
 
 export const BREAKER_CRASHES = 3;
 export const BREAKER_WINDOW_MS = 5 * 60_000;
+export const LONGEST_RESTART_DELAY_MS = 60_000;
 
 /** The crashes of the last five minutes with one more. */
 export function withCrash(crashes: Crashes, at: number): Crashes {
-  return [...crashes.filter((earlier) => at - earlier < BREAKER_WINDOW_MS), at];
+  return [...crashes.filter((earlier) => Math.abs(at - earlier) < BREAKER_WINDOW_MS), at];
 }
 
 export function isBreakerOpen(crashes: Crashes): boolean {
@@ -15,5 +16,5 @@ export function isBreakerOpen(crashes: Crashes): boolean {
 
 /** Milliseconds to wait before the n-th restart in a row, from 0: 1 s · 2ⁿ, at most 60 s. */
 export function restartDelay(restarts: number): number {
-  return Math.min(60_000, 1000 * 2 ** restarts);
+  return Math.min(LONGEST_RESTART_DELAY_MS, 1000 * 2 ** restarts);
 }

@@ -1,6 +1,6 @@
 import { canRun, type ExtensionState } from '../../agents/ports.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
-import { isBreakerOpen, restartDelay, withCrash } from './breaker.ts';
+import { isBreakerOpen, LONGEST_RESTART_DELAY_MS, restartDelay, withCrash } from './breaker.ts';
 import { close, type Generation } from './generation.ts';
 import type { HostParts } from '../host-parts.ts';
 import { isBlocked } from '../discovery/order.ts';
@@ -151,7 +151,7 @@ export class Lifecycle {
     const why = this.stopped ? 'Pith is stopping' : this.reason(slot);
     if (why !== undefined) throw unavailable(slot.id, why);
     await this.#activateDependencies(slot);
-    const wait = slot.notBefore - this.parts.clock.now();
+    const wait = Math.min(slot.notBefore - this.parts.clock.now(), LONGEST_RESTART_DELAY_MS); // the clock may have been set back
     if (wait > 0) await this.parts.clock.sleep(wait, this.#end.signal).catch(recorded); // only the end of Pith ends the wait
     if (this.stopped) throw unavailable(slot.id, 'Pith is stopping');
     let generation: Generation;

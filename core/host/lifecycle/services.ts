@@ -28,7 +28,7 @@ export function superviseService({ clock, run, crashed }: ServiceOptions): Servi
         return;
       } catch (error) {
         if (signal.aborted) return;
-        if (clock.now() - began >= BREAKER_WINDOW_MS) restarts = 0;
+        if (Math.abs(clock.now() - began) >= BREAKER_WINDOW_MS) restarts = 0;
         crashed(error);
       }
       await waitFor(clock, restartDelay(restarts++), signal);

@@ -14,8 +14,10 @@ export function endWhenIdle({ clock, busy, ended }: IdleOptions): { used(): void
   let last = clock.now();
   let cancel = clock.after(IDLE_MS, check);
   function check(): void {
-    const rest = last + IDLE_MS - clock.now();
-    if (busy()) last = clock.now();
+    const now = clock.now();
+    last = Math.min(last, now); // the clock may have been set back
+    const rest = last + IDLE_MS - now;
+    if (busy()) last = now;
     else if (rest <= 0) return ended();
     cancel = clock.after(rest > 0 ? rest : IDLE_MS, check);
   }

@@ -39,7 +39,7 @@ export class Refresh {
   /** Looks when the last look began `ms` ago or earlier, and waits a moment for what it changed. */
   async lookIfOlderThan(ms: number): Promise<void> {
     const { clock } = this.#parts;
-    if (clock.now() - this.#lookedAt < ms) return;
+    if (Math.abs(clock.now() - this.#lookedAt) < ms) return; // the clock may have been set back
     const { settled } = await this.look();
     let cancel: (() => void) | undefined;
     const enough = new Promise<void>((resolve) => (cancel = clock.after(RELOAD_WAIT_MS, resolve)));
