@@ -166,12 +166,12 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
 
   const deliveries = () => (existsSync(databaseFile) ? get(EVENT_SERVICES).notes() : []);
 
-  let started = false;
+  let services: EventServices | null = null;
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     const unwritten = await index.save();
     if (unwritten) host.logger('index').warn(unwritten.message, { ...unwritten }); // while there is a log
-    if (started) await get(EVENT_SERVICES).stop();
+    await services?.stop();
     await host.stop();
     await scope.close();
     await index.save();
@@ -212,10 +212,10 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     findings,
     restarts: createRestarts(),
     async start() {
-      started = true;
       await host.startServices();
       await host.watch();
-      get(EVENT_SERVICES).start();
+      services = get(EVENT_SERVICES);
+      services.start();
     },
     stop: () => (stopping ??= stop()),
   };
