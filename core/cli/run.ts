@@ -88,7 +88,8 @@ async function runDeclared(
 ): Promise<number> {
   const { command, rest } = await resolveLoaded(words, await loadCommands(boot, target, declared));
   const input = parseCommandInput(command, rest);
-  if (io.interactive && !io.quiet && isElsewhere(target.sandbox, cwd)) io.error(`sandbox: ${target.sandbox} (there is none here)`);
+  if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(target.sandbox, cwd))
+    io.error(`sandbox: ${target.sandbox} (there is none here)`);
   if (declared.needs === 'started') await (await boot.kernel(target)).start(); // last: wrong use starts no service
   return (await command.run(input, io, signal)) ?? EXIT.done;
 }

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { isMap, isScalar, parseDocument, YAMLMap } from 'yaml';
+import { Document, isMap, isScalar, parseDocument, YAMLMap } from 'yaml';
 import { PithError } from '../../contract/errors.ts';
 import type { SettingsChange } from '../../contract/index.ts';
 import { writeFileAtomically } from '../atomic-file.ts';
@@ -15,7 +15,7 @@ export function editSettingsFile(file: string, changes: SettingsChange): void {
 }
 
 export function editSettings(text: string, changes: SettingsChange, file: string): string {
-  const document = parseDocument(text, { version: '1.2', schema: 'core' });
+  const document = parseDocument(inPlaceOfSamples(text, changes), { version: '1.2', schema: 'core' });
   const [error] = document.errors;
   if (error || (document.contents !== null && !isMap(document.contents) && !isEmpty(document.contents)))
     throw new PithError(
@@ -42,6 +42,20 @@ export function editSettings(text: string, changes: SettingsChange, file: string
     else document.setIn(keys, document.createNode(value));
   }
   return document.toString({ lineWidth: 0 });
+}
+
+/** A block that is new stands where the sample has it as a comment: uncommenting that line later would give its key twice. */
+function inPlaceOfSamples(text: string, changes: SettingsChange): string {
+  let placed = text;
+  for (const key of new Set(Object.keys(changes).map((dotted) => dotted.split('.', 1)[0] ?? ''))) {
+    const sample = new RegExp(`^# ?${key}:[^\\n]*$`, 'm');
+    if (new RegExp(`^${key}\\s*:`, 'm').test(text) || !sample.test(text)) continue;
+    const block = new Document({});
+    for (const [dotted, value] of Object.entries(changes))
+      if (value !== null && dotted.startsWith(`${key}.`)) block.setIn(dotted.split('.'), block.createNode(value));
+    if (block.has(key)) placed = placed.replace(sample, () => block.toString({ lineWidth: 0 }).trimEnd());
+  }
+  return placed;
 }
 
 function isEmpty(node: unknown): boolean {

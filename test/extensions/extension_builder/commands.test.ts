@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { captureCommand, type CapturedCommand } from 'pith';
+import { captureCommand, shippedSandbox, type CapturedCommand } from 'pith';
 import { testKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { kernelCommands } from '../../../core/cli/commands/index.ts';
 import commands from '../../../sandbox/extensions/extension_builder/commands.ts';
 import { KINDS } from '../../../sandbox/extensions/extension_builder/templates.ts';
 
@@ -33,6 +35,20 @@ describe('new from templates', () => {
     });
   }, 60_000);
 
+  it('K74 nothing is written into what ships with Pith from outside of it', async () => {
+    const from = process.cwd();
+    process.chdir(sandbox);
+    sandbox = shippedSandbox();
+    try {
+      await expect(run('extensions new', 'stray')).rejects.toMatchObject({ code: 'usage', cure: expect.stringContaining('pith init') });
+      expect(existsSync(join(sandbox, 'extensions/stray'))).toBe(false);
+    } finally {
+      await rm(join(sandbox, 'extensions/stray'), { recursive: true, force: true });
+      sandbox = process.cwd();
+      process.chdir(from);
+    }
+  });
+
   it('K74 nothing is overwritten, and what cannot be an id or a kind is told with the cure', async () => {
     await run('extensions new', 'my_dice');
     await expect(run('extensions new', 'my_dice')).rejects.toMatchObject({
@@ -47,3 +63,13 @@ describe('new from templates', () => {
     expect(await readdir(join(sandbox, 'extensions'))).toEqual(['my_dice']);
   });
 });
+
+it('K71 a typo in the id of an extension to check is told with the nearest one', async () => {
+  await run('extensions new', 'hello');
+  await using test = await testKernel({ sandbox, commands: kernelCommands });
+  const found = (await test.kernel.extensions.commandsOf('extension_builder')).find(({ path }) => path === 'extensions validate');
+  const provider = { getCommands: () => (found === undefined ? [] : [found]) };
+  const validate = (what: string) =>
+    captureCommand(provider, 'extensions validate', { arguments: { what }, options: {} }, new AbortController().signal);
+  await expect(validate('helo')).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining("did you mean 'hello'?") });
+}, 30_000);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { cwd } from 'node:process';
-import { didYouMean, PithError, type Command, type CommandIO } from 'pith';
+import { didYouMean, PithError, shippedSandbox, type Command, type CommandIO } from 'pith';
 import { activeFolder, requireId, type Kind } from '../places.ts';
 import { writeSources, type Source } from '../sources.ts';
 import { agentTemplate, extensionTemplate, KINDS, skillTemplate, type ExtensionKind } from '../templates.ts';
@@ -69,6 +69,7 @@ async function make(
   steps: readonly Step[],
 ): Promise<void> {
   const id = requireId(kind, given);
+  requireOwn(sandbox);
   const folder = activeFolder(sandbox, kind, id);
   if (existsSync(folder)) throw new PithError('usage', `nothing was made: ${folder} exists already`, { cure: 'choose another id' });
   const sources = await template(id);
@@ -80,6 +81,14 @@ async function make(
   for (const { path } of sources) io.print(`  ${path}`);
   const width = Math.max(...steps.map(([command]) => command.length));
   io.print(['', 'Next:', ...steps.map(([command, why]) => `  ${command.padEnd(width)}  ${why}`)].join('\n'));
+}
+
+/** What Pith itself ships is nobody's to write into who does not work on Pith. */
+function requireOwn(sandbox: string): void {
+  if (sandbox !== shippedSandbox() || !relative(dirname(sandbox), cwd()).startsWith('..')) return;
+  throw new PithError('usage', `nothing was made: there is no sandbox here or above, and ${sandbox} came with Pith`, {
+    cure: 'make one with: pith init, or name one with --sandbox',
+  });
 }
 
 function kindOf(given: string): ExtensionKind {

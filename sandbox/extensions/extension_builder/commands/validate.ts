@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
-import type { Command } from 'pith';
+import { basename, resolve } from 'node:path';
+import { didYouMean, PithError, type Command } from 'pith';
 import type { Builder } from '../builder.ts';
 import { checkJson, findingText } from '../finding.ts';
 
@@ -39,7 +39,15 @@ async function folderOf(builder: Builder, what: string, signal: AbortSignal): Pr
   if (/^[a-z0-9_]+$/.test(what)) {
     const folder = await builder.folderOf(what, signal);
     if (existsSync(folder)) return folder;
+    if (!existsSync(resolve(what))) {
+      const known = (await builder.extensionFolders()).map((each) => basename(each));
+      throw new PithError('not_found', `no extension '${what}': nothing declares it${didYouMean(what, known)}`, {
+        cure: 'see: pith extensions list',
+      });
+    }
   }
+  if (!existsSync(resolve(what)))
+    throw new PithError('not_found', `there is no folder ${resolve(what)}`, { cure: 'give an id or a folder' });
   const folder = resolve(what);
   return statSync(folder, { throwIfNoEntry: false })?.isFile() ? resolve(folder, '..') : folder;
 }
