@@ -26,7 +26,7 @@ function clockToSet() {
 describe('a clock that is set back by a day', () => {
   it('K11: a process that ended is started again within a minute', async () => {
     const clock = clockToSet();
-    const end = `defineTool({ name: 'end', description: 'd', input: z.object({}), execute: () => process.exit(3) })`;
+    const end = `defineTool({ name: 'end', description: 'd', input: z.object({}), execute: () => { fs.writeSync(3, Buffer.alloc(8, 255)); return new Promise(() => {}); } })`;
     const calm = `defineTool({ name: 'calm', description: 'd', input: z.object({}), execute: () => 'well' })`;
     kernel = await testKernel({
       isolation: 'process',
@@ -34,7 +34,7 @@ describe('a clock that is set back by a day', () => {
       clock,
       files: {
         ...manifest('mine', { provides: ['tool'] }),
-        ...tools('mine', `${end}, ${calm}`),
+        ...tools('mine', `${end}, ${calm}`, `import fs from 'node:fs';`),
         'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n',
       },
     });
