@@ -85,7 +85,7 @@ describe('pith serve', () => {
     process.kill(pid, 'SIGKILL');
     await told;
     await rename(away, folder.sandbox);
-    await started(supervisor, 2);
+    expect((await started(supervisor, 2)).pid).not.toBe(pid);
   }, 60_000);
 
   it('K21 starts a kernel that answers no more again', async () => {
