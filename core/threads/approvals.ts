@@ -6,6 +6,8 @@ import type { Approval, ApprovalAnswer, Approvals, AskingTurn, Question } from '
 
 /** How long a question waits. */
 export const OPEN_MS = 24 * 60 * 60 * 1000;
+/** How long a question is kept. What was answered with `always` holds as long as its conversation. */
+const KEEP_MS = 30 * OPEN_MS;
 const UNANSWERED = 'nobody answered within 24 h';
 
 const SCHEMA = [
@@ -19,6 +21,7 @@ const SCHEMA = [
    CREATE INDEX approvalsopen ON approvals (created) WHERE answer IS NULL;`,
   'ALTER TABLE approvals ADD COLUMN details TEXT;',
   'ALTER TABLE approvals ADD COLUMN source TEXT;',
+  `CREATE INDEX approvalsold ON approvals (created) WHERE answer IS NOT 'always';`,
 ];
 
 /** What the gate does with approvals, beside what people do. */
@@ -119,6 +122,7 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
       const call = [id, turnId, step, index, rootThreadId, threadId, tool, input, digest, path] as const;
       const asker = [channelId, userId, correlationId, question.createdAt, question.expiresAt] as const;
       await store.write((statement) => {
+        statement(`DELETE FROM approvals WHERE created <= ? AND answer IS NOT 'always'`, question.createdAt - KEEP_MS);
         statement(
           'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?)',
           ...call,

@@ -75,6 +75,19 @@ describe('a call that needs approval', () => {
     },
   );
 
+  it('K50 questions are kept for 30 days, and an always for good', async () => {
+    const { world, approvals } = await asking([call('risky', { n: 1 })]);
+    await world.run('go');
+    const [old] = approvals.list();
+    await approvals.answer(old!.id, { answer: 'no', by: 'ann' });
+    const question = { ...old!, rootThreadId: 'other', tool: 'ext/other' };
+    await approvals.ask({ ...question, id: 'kept' });
+    await approvals.answer('kept', { answer: 'always', by: 'ann' });
+    await approvals.ask({ ...question, id: 'later', createdAt: old!.createdAt + 31 * 86_400_000 });
+    expect(approvals.get(old!.id)).toBeNull();
+    expect(approvals.get('kept')).toMatchObject({ answer: 'always' });
+  });
+
   it('K50 once: the call runs when the turn is resumed, siblings are neither run nor told again, and the next call asks again', async () => {
     const both = {
       calls: [
