@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
@@ -17,6 +18,8 @@ export default defineConfig({
     globalSetup: ['scripts/extension-process.mjs'],
     setupFiles: ['reflect-metadata'],
     pool: 'forks',
+    // Many files wait for processes, so that two side by side pay on two cores too.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 20_000,
     hookTimeout: 20_000,
   },

@@ -38,7 +38,7 @@ describe('tasks whose tools need approval', () => {
     const id = String(task_id);
     expect(await kernel.until(id, 'human_review')).toMatchObject({ note: expect.stringContaining('pith approvals list') });
     const [question] = kernel.test.kernel.approvals.list();
-    expect(question).toMatchObject({ tool: 'launcher/launch', rootThreadId: `task-${id}` });
+    expect(question).toMatchObject({ tool: 'launcher/launch', rootThreadId: `tasks/${id}` });
     await kernel.test.kernel.approvals.answer(question!.id, { answer: 'once', by: 'local' });
     expect(await kernel.until(id, 'done')).toMatchObject({ result: 'it says launched 1' });
   });
@@ -50,7 +50,7 @@ describe('tasks whose tools need approval', () => {
     await kernel.until(id, 'human_review');
     const { approvals } = kernel.test.kernel;
     await approvals.answer(approvals.list()[0]!.id, { answer: 'once', by: 'local' });
-    const here = await kernel.test.run('', { agent: 'pilot', threadId: `task-${id}`, input: undefined, resume: true });
+    const here = await kernel.test.run('', { agent: 'pilot', threadId: `tasks/${id}`, input: undefined, resume: true });
     expect(here.text).toBe('it says launched 1');
     expect(await kernel.until(id, 'done')).toMatchObject({ result: 'it says launched 1' });
     expect(kernel.requests).toHaveLength(2);
