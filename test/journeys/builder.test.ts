@@ -65,6 +65,13 @@ async function approve(outcome: TurnOutcome): Promise<TurnOutcome> {
   return test.run('', { input: undefined, resume: true });
 }
 
+/** As `test.run`; where nothing holds code that was only staged, a person is asked before its check too, and says yes. */
+async function ask(input: string): Promise<TurnOutcome> {
+  let outcome = await test.run(input);
+  while (test.kernel.approvals.list()[0]?.tool === 'extension_builder/check_extension') outcome = await approve(outcome);
+  return outcome;
+}
+
 describe('building in a conversation', () => {
   it('K73 an extension that was asked for is written, checked, agreed to, and used by the orchestrator', async () => {
     await test.kernel.start();
@@ -75,7 +82,7 @@ describe('building in a conversation', () => {
       call('check_extension', { id: 'city_time' }),
       activate,
     );
-    const asked = await test.run('make an extension that tells the time in a city and let the orchestrator use it');
+    const asked = await ask('make an extension that tells the time in a city and let the orchestrator use it');
     const [question] = test.kernel.approvals.list();
     expect(question).toMatchObject({
       tool: 'extension_builder/activate_extension',
@@ -117,7 +124,7 @@ describe('building in a conversation', () => {
         note({ text: 'It does not pass.' }),
         { text: 'The builder could not finish it.' },
       );
-      const asked = await test.run('make an extension that tells the time in a city');
+      const asked = await ask('make an extension that tells the time in a city');
       expect(test.kernel.approvals.list()[0]?.details).toMatch(/refused|not checked|has not passed|does not pass/i);
       expect(await approve(asked)).toMatchObject({ reason: 'done', text: 'The builder could not finish it.' }); // even a yes runs nothing
       expect(answers[0]).toMatch(message);
@@ -145,7 +152,7 @@ describe('building in a conversation', () => {
         call('check_extension', { id: 'city_time' }),
         activate,
       );
-      const asked = await test.run(`make version ${version}`);
+      const asked = await ask(`make version ${version}`);
       server.script({ text: 'Active.' }, { text: `Version ${version}.` });
       expect(await approve(asked)).toMatchObject({ reason: 'done', text: `Version ${version}.` });
     }
