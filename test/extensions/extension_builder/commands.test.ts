@@ -49,6 +49,14 @@ describe('new from templates', () => {
     }
   });
 
+  it('K72 without a former version rollback says so', async () => {
+    await using test = await testKernel({ sandbox, commands: kernelCommands });
+    await test.write('extensions/only_one/manifest.yaml', 'id: only_one\n');
+    const source = { getCommands: () => test.kernel.extensions.commandsOf('extension_builder') };
+    const back = captureCommand(source, 'extensions rollback', { arguments: { id: 'only_one' } }, new AbortController().signal);
+    await expect(back).rejects.toThrow("'only_one' has no former version to go back to");
+  });
+
   it('K74 nothing is overwritten, and what cannot be an id or a kind is told with the cure', async () => {
     await run('extensions new', 'my_dice');
     await expect(run('extensions new', 'my_dice')).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import { messageOf, type Clock, type ExtensionContext, type Failure } from 'pith';
+import { messageOf, PithError, type Clock, type ExtensionContext, type Failure } from 'pith';
 import { takeTools } from '../agent-tools.ts';
 import type { KernelPort } from '../kernel-port.ts';
 import { activeFolder } from '../places.ts';
@@ -183,7 +183,8 @@ export class Activation {
     const versions = await this.ports.versions.list(id);
     const found =
       versions.findLast(({ number }) => active === null || number < active) ?? versions.findLast(({ number }) => number !== active);
-    return found?.number ?? (active ?? 0) - 1; // which none has: reading it says so
+    if (found) return found.number;
+    throw new PithError('not_found', `'${id}' has no former version to go back to`, { cure: 'change it and activate it again' });
   }
 
   async #reloadQuietly(id: string, signal: AbortSignal): Promise<void> {
