@@ -8,7 +8,9 @@ import type {
   ToolCall,
   ToolDescriptor,
   ToolResult,
+  Toolset,
   TurnInfo,
+  TurnTool,
 } from '../contract/index.ts';
 
 /** What a declared extension is at this moment. `idle`: declared and healthy, its code not loaded yet. */
@@ -53,6 +55,12 @@ export interface ExtensionsPort {
   sourceOf(extensionId: string): string | null;
   /** From the index where it is valid, else by loading the extension. Rejects `provider_unavailable` with the reason. */
   tools(extensionId: string): Promise<readonly ToolDescriptor[]>;
+  /** Ids of those that this agent names and that have tools of one turn, sorted. Loads none that is known to have no such tools. */
+  turnToolProviders(agent: AgentSpec): Promise<readonly string[]>;
+  /** What `getTurnTools` says, in its shape. Rejects `provider_timeout` or `provider_failed`, which the host has recorded already. */
+  turnTools(extensionId: string, turn: TurnInfo, signal: AbortSignal): Promise<readonly TurnTool[]>;
+  /** The tools of a toolset, loaded where it is not yet; `extensionId` is `toolset:<id>`. Rejects with the reason. */
+  openToolset(providerId: string, toolset: Toolset): Promise<{ readonly extensionId: string; readonly tools: readonly ToolDescriptor[] }>;
   /** Never rejects: a throw is `tool_failed`, a cut `tool_timeout`, an abort `aborted`, a reload under way `interrupted`, a missing tool `tool_gone`. */
   callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult>;
   /** A text means yes, and is for the person who is asked. */

@@ -33,6 +33,7 @@ export type Phase =
   | 'initialize'
   | 'start'
   | 'getContext'
+  | 'getTurnTools'
   | 'tool call'
   | 'background'
   | 'stop'

@@ -69,9 +69,9 @@ export {
   type CommandIO,
   type CommandOption,
 } from './protocols/command-provider.ts';
-export { ContextProvider, type ContextParts } from './protocols/context-provider.ts';
+export { ContextProvider, type ContextDocument, type ContextParts } from './protocols/context-provider.ts';
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './protocols/model-provider.ts';
 export { ServiceProvider } from './protocols/service-provider.ts';
 export { SetupProvider, type SettingsChange, type SetupField, type SetupSchema } from './protocols/setup-provider.ts';
 export { SkillProvider, type SkillContent, type SkillState, type SkillSummary } from './protocols/skill-provider.ts';
-export { ToolProvider } from './protocols/tool-provider.ts';
+export { ToolProvider, type Toolset, type TurnTool } from './protocols/tool-provider.ts';

@@ -15,6 +15,7 @@ import type {
   ToolCall,
   ToolDescriptor,
   ToolResult,
+  TurnInfo,
 } from '../contract/index.ts';
 import { didYouMean } from '../contract/nearest.ts';
 import { ChannelProvider as ChannelProtocol } from '../contract/protocols/channel-provider.ts';
@@ -37,6 +38,7 @@ import type { Slot } from './lifecycle/slot.ts';
 import { declaredAgents, declaredCommands, declaredModels, statusOf } from './status.ts';
 import { createSetupPort, type SetupPort } from './setup/setup-port.ts';
 import { runOutside } from './stray-errors.ts';
+import { turnToolProviders, turnTools } from './calls/turn-tools.ts';
 import { callTool, needsApproval, presentTool, refusal, toolsOf } from './calls/tool-port.ts';
 
 export type { CommandEntry } from './calls/command-port.ts';
@@ -93,25 +95,26 @@ export class ExtensionHost implements ExtensionsPort {
     return slot && this.#lifecycle.stateOf(slot);
   }
 
-  tools(extensionId: string): Promise<readonly ToolDescriptor[]> {
-    return toolsOf(this.#lifecycle, extensionId);
-  }
+  readonly tools = (extensionId: string): Promise<readonly ToolDescriptor[]> => toolsOf(this.#lifecycle, extensionId);
+
+  readonly turnToolProviders = (agent: AgentSpec): Promise<readonly string[]> => turnToolProviders(this.#lifecycle, agent);
+
+  readonly turnTools = (id: string, turn: TurnInfo, signal: AbortSignal) => turnTools(this.#lifecycle, id, turn, signal);
+
+  readonly openToolset: ExtensionsPort['openToolset'] = (_, { id }) =>
+    Promise.reject(new PithError('provider_unavailable', `the toolset '${id}' cannot be loaded: toolsets are not there yet`));
 
   callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult> {
     return callTool(this.#lifecycle, extensionId, tool, input, call, signal);
   }
 
-  needsApproval(extensionId: string, tool: string, input: JsonValue): Promise<boolean | string> {
-    return needsApproval(this.#lifecycle, extensionId, tool, input);
-  }
+  readonly needsApproval = (id: string, tool: string, input: JsonValue) => needsApproval(this.#lifecycle, id, tool, input);
 
   readonly refusal = (id: string, tool: string, input: JsonValue): Promise<string | null> => refusal(this.#lifecycle, id, tool, input);
 
   readonly presentTool = (id: string, tool: string, result: ToolResult) => presentTool(this.#lifecycle, id, tool, result);
 
-  contexts(): Promise<readonly ContextSource[]> {
-    return contextSources(this.#lifecycle);
-  }
+  readonly contexts = (): Promise<readonly ContextSource[]> => contextSources(this.#lifecycle);
 
   async skills(): Promise<Remote<SkillProvider> | null> {
     const provider = (await activeRemotes(this.#lifecycle, SkillProtocol))[0];
@@ -166,9 +169,7 @@ export class ExtensionHost implements ExtensionsPort {
   }
 
   /** What manifests declare, of extensions that can run. */
-  commands(): readonly DeclaredCommand[] {
-    return declaredCommands(this.#lifecycle);
-  }
+  readonly commands = (): readonly DeclaredCommand[] => declaredCommands(this.#lifecycle);
 
   /** Bundles and imports a command entry; activates nothing. Rejects with the reason. */
   async importCommandEntry(extensionId: string, entry: string): Promise<CommandEntry> {
@@ -186,13 +187,9 @@ export class ExtensionHost implements ExtensionsPort {
   }
 
   /** Every enabled agent that a file declares, sorted by id. */
-  agents(): readonly AgentDeclaration[] {
-    return declaredAgents(this.#lifecycle, this.discovery);
-  }
+  readonly agents = (): readonly AgentDeclaration[] => declaredAgents(this.#lifecycle, this.discovery);
 
-  models(): readonly DeclaredModel[] {
-    return declaredModels(this.#lifecycle);
-  }
+  readonly models = (): readonly DeclaredModel[] => declaredModels(this.#lifecycle);
 
   /** Models are passed by reference. Rejects `provider_unavailable`. */
   modelProvider(extensionId: string): ReturnType<typeof modelProvider> {
@@ -222,9 +219,7 @@ export class ExtensionHost implements ExtensionsPort {
   }
 
   /** Those that run now; loads none. */
-  channels(): readonly Remote<ChannelProvider>[] {
-    return runningRemotes(this.#lifecycle, ChannelProtocol);
-  }
+  readonly channels = (): readonly Remote<ChannelProvider>[] => runningRemotes(this.#lifecycle, ChannelProtocol);
 
   /** Told the ids of extensions and agents whose declaration or state changed. */
   onChange(listener: (ids: ReadonlySet<string>) => void): Off {

@@ -57,6 +57,7 @@ const CONTRACT_TYPES = [
   'CommandOption',
   'CommandShape',
   'CommandSource',
+  'ContextDocument',
   'ContextParts',
   'Database',
   'Delivery',
@@ -101,6 +102,7 @@ const CONTRACT_TYPES = [
   'ToolPermission',
   'ToolResult',
   'ToolResultOptions',
+  'Toolset',
   'Topic',
   'TopicMap',
   'TurnEndReason',
@@ -108,6 +110,7 @@ const CONTRACT_TYPES = [
   'TurnInfo',
   'TurnPolicy',
   'TurnRequest',
+  'TurnTool',
   'Usage',
 ];
 const TESTING_VALUES = ['expectNoLeaks', 'fakeClock', 'recordEvents', 'scriptedModel', 'testKernel'];

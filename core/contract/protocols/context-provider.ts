@@ -1,12 +1,26 @@
 import { defineProtocol } from '../protocol.ts';
 import type { TurnInfo } from '../turn.ts';
 
+/** A whole text that a message needs, such as the instructions of a skill. */
+export interface ContextDocument {
+  /** Names it among those of its provider. */
+  readonly key: string;
+  /** Changes with the text. */
+  readonly digest: string;
+  readonly text: string;
+}
+
 /** Text for both places at once, for a provider that has a stable part and one that depends on the message. */
 export interface ContextParts {
   /** Stands in the system text. Must not depend on the user's message: identical inputs give identical bytes. */
   readonly system?: string;
   /** Stands after the history, before the user's text, and is stored with that message. At most 400 tokens. */
   readonly turn?: string;
+  /**
+   * Stand before the turn part and are stored with the message, never cut. All of a turn together fill at most a quarter of the model's window
+   * (50,000 tokens where it is not known): those that do not fit are left out, with a notice. Once `turn.compactions` has grown, they may be gone.
+   */
+  readonly documents?: readonly ContextDocument[];
 }
 
 /** Puts text before the model on every turn. */
@@ -24,7 +38,7 @@ export const ContextProvider = defineProtocol<ContextProvider>('context', {
   placement: { kind: 'constant', signature: "placement: 'system' | 'turn'", optional: true },
   getContext: {
     kind: 'method',
-    signature: 'getContext(prompt: string, turn: TurnInfo): Promise<string | null>',
+    signature: 'getContext(prompt: string, turn: TurnInfo): Promise<string | ContextParts | null>',
     timeoutMs: 1000,
     signalAt: 2,
   },

@@ -11,6 +11,12 @@ import { splitSignal } from './wire.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
+/** Of what each turn asks for. */
+const PHASES: ReadonlyMap<string, Phase> = new Map<string, Phase>([
+  ['context.getContext', 'getContext'],
+  ['tool.getTurnTools', 'getTurnTools'],
+]);
+
 /** A provider that stays reachable across reloads: each call goes to the version that runs then. */
 export function remoteOf<T extends object>(lifecycle: Lifecycle, extensionId: string, protocol: Protocol<T>): Remote<T> {
   const handle: Record<string, unknown> = { extensionId };
@@ -38,7 +44,7 @@ export async function callProvider(
   const { parts } = lifecycle;
   const { timeoutMs, signalAt } = limitsOf(operation);
   const { values, signal } = splitSignal(args, signalAt);
-  const phase: Phase = operation === 'context.getContext' ? 'getContext' : 'call';
+  const phase = PHASES.get(operation) ?? 'call';
   const generation = await running(lifecycle, extensionId);
   try {
     return await invoke(parts, generation, { operation, values, timeoutMs, signal, phase, byReference });

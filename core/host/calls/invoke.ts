@@ -46,6 +46,6 @@ export function recordCall(parts: HostParts, extensionId: string, phase: Phase, 
 }
 
 /** A turn goes on without what fails in these phases: nobody but the record knows of it. */
-const UNSEEN: ReadonlySet<Phase> = new Set<Phase>(['getContext', 'background']);
+const UNSEEN: ReadonlySet<Phase> = new Set<Phase>(['getContext', 'getTurnTools', 'background']);
 const ENDED = new Set(['aborted', 'interrupted']);
 const FAULTS = new Set(['provider_timeout', 'tool_timeout', 'not_serialisable', 'exit_refused']);

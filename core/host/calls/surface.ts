@@ -14,6 +14,8 @@ export interface SurfaceDescriptor {
   /** `context.contextPriority`, `channel.kinds`, …: as they were when the extension was activated. */
   readonly constants: Readonly<Record<string, JsonValue>>;
   readonly warnings: readonly string[];
+  /** It has tools of one turn: `getTurnTools`. */
+  readonly turnTools?: true;
 }
 
 /** `values` are the arguments without the signal, which the host carries apart. */
@@ -59,8 +61,12 @@ export async function surfaceOf(
   for (const [name, operation] of toolOperations(() => (tools ??= late()))) operations.set(name, operation);
   operations.set('tool.describe', describe);
   const { tools: descriptors, warnings } = known ?? redact(await describe());
-  return { descriptor: { ...redact({ provides, constants }), tools: descriptors, warnings }, operations };
+  const turnTools = operations.has(TURN_TOOLS) ? { turnTools: true as const } : {};
+  return { descriptor: { ...redact({ provides, constants }), tools: descriptors, warnings, ...turnTools }, operations };
 }
+
+/** The operation that a turn asks for its own tools. */
+export const TURN_TOOLS = 'tool.getTurnTools';
 
 type Method = (...values: unknown[]) => unknown;
 

@@ -35,6 +35,7 @@ const PHASES = [
   'initialize',
   'start',
   'getContext',
+  'getTurnTools',
   'tool call',
   'background',
   'stop',

@@ -1,6 +1,7 @@
 import type { JsonValue, ProtocolId, ToolDescriptor, ToolResult } from '../../contract/index.ts';
 import { toolError, toolResult } from '../../contract/tool.ts';
 import { toJsonValue } from '../calls/json-value.ts';
+import { TURN_TOOLS } from '../calls/surface.ts';
 import type { ToolsAnew } from '../calls/renew-tools.ts';
 import { Problem } from '../problem.ts';
 import { cutText, givenTexts } from './given.ts';
@@ -24,7 +25,8 @@ export function checkedOffer(value: unknown, provides: readonly ProtocolId[]): O
     throw mismatch();
   const given = toJsonValue(fieldsOf(constants), 'a constant') as Offer['descriptor']['constants'];
   if (JSON.stringify(given).length > MOST_CONSTANTS) throw mismatch(': its constants are too long');
-  return { operations, descriptor: { provides, constants: given, ...checkedTools(described) } };
+  const turnTools = operations.includes(TURN_TOOLS) ? { turnTools: true as const } : {};
+  return { operations, descriptor: { provides, constants: given, ...checkedTools(described), ...turnTools } };
 }
 
 /** The tools that a process says that it has. Throws a `Problem` when they are none. */

@@ -15,6 +15,7 @@ import {
   type ToolCall,
   type ToolDescriptor,
   type TurnInfo,
+  type TurnTool,
 } from '../../../core/contract/index.ts';
 
 export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
@@ -27,6 +28,8 @@ export interface FakeExtension {
   state?: ExtensionState;
   source?: string;
   tools?: Record<string, FakeTool>;
+  /** What `getTurnTools` of it says. */
+  turnTools?(turn: TurnInfo): readonly TurnTool[] | Promise<readonly TurnTool[]>;
   context?: {
     readonly priority: number;
     readonly placement?: 'system' | 'turn';
@@ -34,7 +37,7 @@ export interface FakeExtension {
   };
 }
 
-/** Extensions in memory: what the host would offer, without loading anything. Everything may be changed while a test runs. */
+/** Extensions in memory: what the host would offer, without loading anything. Everything may be changed while a test runs. A toolset is declared as `toolset:<id>`. */
 export interface FakeExtensions extends ExtensionsPort {
   readonly declared: Map<string, FakeExtension>;
   /** Bodies by skill id; null switches skills off, as a declared but disabled provider would. */
@@ -57,11 +60,19 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     calls: [],
     keyFindings: [],
     cleaning: { redact: (text) => text, stream: () => null },
-    ids: () => [...declared.keys()].sort(),
+    ids: () => [...declared.keys()].filter((id) => !id.startsWith('toolset:')).sort(),
     sourceOf: (id) => declared.get(id)?.source ?? 'as it was',
     state: (id) => (declared.has(id) ? (declared.get(id)?.state ?? 'active') : undefined),
     async tools(id) {
       return Object.entries(declared.get(id)?.tools ?? {}).map(([name, tool]) => descriptorOf(name, tool));
+    },
+    turnToolProviders: async ({ usesTools }) =>
+      port.ids().filter((id) => declared.get(id)?.turnTools && usesTools.some((entry) => entry === '*' || entry.split('/', 1)[0] === id)),
+    turnTools: async (id, turn) => (await declared.get(id)?.turnTools?.(turn)) ?? [],
+    async openToolset(_, { id }) {
+      const extensionId = `toolset:${id}`;
+      if (!declared.has(extensionId)) throw new PithError('provider_unavailable', `the toolset '${id}' cannot be loaded: it is broken`);
+      return { extensionId, tools: await port.tools(extensionId) };
     },
     async callTool(id, name, input, call, signal) {
       const tool = declared.get(id)?.tools?.[name];

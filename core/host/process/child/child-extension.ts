@@ -118,6 +118,7 @@ async function* crossing(parts: AsyncIterable<ModelPart>): AsyncGenerator<ModelP
 
 function phaseOf(operation: string): Phase {
   if (operation === 'context.getContext') return 'getContext';
+  if (operation === 'tool.getTurnTools') return 'getTurnTools';
   if (operation.startsWith('handler.')) return 'background';
   return operation.startsWith('tool.') && operation !== 'tool.describe' ? 'tool call' : 'call';
 }
