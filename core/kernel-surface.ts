@@ -17,7 +17,7 @@ export interface KernelOptions {
   /** Absolute path. */
   readonly sandbox: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where `.pith/config.yaml` is looked for; null: nowhere. Default the user's home. */
+  /** Where `.pith/config.yaml` is looked for, and what extensions are told of; null: nowhere. Default the user's home. */
   readonly home?: string | null;
   /** Settings above all files and the environment. */
   readonly flags?: SettingsInput;

@@ -56,6 +56,8 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly dataDirectory: string;
   /** Absolute path of the sandbox; the project is its parent. */
   readonly sandbox: string;
+  /** Absolute path of the user's home folder, where other tools keep theirs; null where Pith was started without one. */
+  readonly home: string | null;
   readonly config: Config;
   readonly logger: Logger;
   readonly clock: Clock;

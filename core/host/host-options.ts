@@ -28,6 +28,8 @@ export interface SurfaceIndex {
 export interface HostOptions {
   /** Absolute path of the sandbox. */
   readonly sandbox: string;
+  /** Absolute path of the user's home folder; null or absent: extensions are told of none. */
+  readonly home?: string | null;
   /** Absolute path; everything that Pith writes is below it. */
   readonly dataDirectory: string;
   /** Absolute path of Pith's own package: its `dist/ext` and its npm packages. */

@@ -76,6 +76,7 @@ function textOf(settings: Settings, diagnostics: readonly Diagnostic[]): string 
 
 type OfTheSandbox =
   | 'sandbox'
+  | 'home'
   | 'dataDirectory'
   | 'packageRoot'
   | 'discover'
@@ -97,6 +98,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
   let known = discovery;
   return {
     sandbox: options.sandbox,
+    home: options.home ?? null,
     dataDirectory: settings.data_dir,
     packageRoot: installation,
     discover: async (at) => {

@@ -12,6 +12,8 @@ export interface TestKernelOptions {
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   /** An existing sandbox, which is left as it is; absent: a temporary one, removed by `stop`. */
   readonly sandbox?: string;
+  /** The home folder that the kernel is told of; default none. */
+  readonly home?: string | null;
   /** False: only what `files` declare; default true. */
   readonly shipped?: boolean;
   readonly model?: ScriptedModel;
@@ -66,9 +68,9 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     await writeFile(target, content);
   }
 
-  const { env = {}, model, flags, clock, wire = process.env['PITH_TEST_WIRE'] === '1', shipped, commands } = options;
+  const { env = {}, home = null, model, flags, clock, wire = process.env['PITH_TEST_WIRE'] === '1', shipped, commands } = options;
   const isolation = isolationOf(options.isolation);
-  const make = () => createKernel({ sandbox, env, home: null, flags, clock, wire, isolation, shipped, model, commands });
+  const make = () => createKernel({ sandbox, env, home, flags, clock, wire, isolation, shipped, model, commands });
   let kernel = await make();
 
   async function run(input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal): Promise<TurnOutcome> {

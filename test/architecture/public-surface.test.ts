@@ -231,6 +231,7 @@ const CONTEXT_MEMBERS = [
   'directory',
   'dataDirectory',
   'sandbox',
+  'home',
   'config',
   'logger',
   'clock',

@@ -63,6 +63,7 @@ export function createCommandContext(
       return folder();
     },
     sandbox: parts.options.sandbox,
+    home: parts.options.home ?? null,
     config,
     clock: parts.clock,
     logger: correlated(parts.logger(id)),

@@ -12,7 +12,7 @@ import { trySurface } from './smoke.ts';
 import { openTrial } from './trial-host.ts';
 
 /** What a probe takes from the host that runs. */
-export type ProbeOptions = Pick<HostOptions, 'sandbox' | 'dataDirectory' | 'packageRoot' | 'configOf' | 'sandboxing'> & {
+export type ProbeOptions = Pick<HostOptions, 'sandbox' | 'home' | 'dataDirectory' | 'packageRoot' | 'configOf' | 'sandboxing'> & {
   readonly discovery: Discovery;
 };
 

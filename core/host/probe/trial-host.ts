@@ -25,6 +25,7 @@ export async function openTrial(options: ProbeOptions, declaration: Declaration,
   });
   const host = await ExtensionHost.create({
     sandbox: options.sandbox,
+    home: options.home,
     dataDirectory,
     packageRoot: options.packageRoot,
     sandboxing: options.sandboxing,

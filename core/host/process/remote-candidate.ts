@@ -56,14 +56,14 @@ export function processEntry(packageRoot: string): string {
 }
 
 export function setupOf(host: HostParts, declaration: Declaration, number: number, bundle: Bundle): Setup {
-  const { sandbox, dataDirectory, packageRoot, configOf } = host.options;
+  const { sandbox, home, dataDirectory, packageRoot, configOf } = host.options;
   const effective = configOf(declaration);
   const { where: _, ...config } = effective;
   return {
     declaration,
     number,
     bundle,
-    options: { sandbox, dataDirectory, packageRoot },
+    options: { sandbox, home, dataDirectory, packageRoot },
     config,
     places: placesOf(effective),
     secrets: Object.fromEntries(

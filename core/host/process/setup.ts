@@ -10,7 +10,7 @@ export interface Setup {
   readonly declaration: Declaration;
   readonly number: number;
   readonly bundle: Bundle;
-  readonly options: Pick<HostOptions, 'sandbox' | 'dataDirectory' | 'packageRoot'>;
+  readonly options: Pick<HostOptions, 'sandbox' | 'home' | 'dataDirectory' | 'packageRoot'>;
   readonly config: Omit<ExtensionConfig, 'where'>;
   /** How messages name the keys of `config`, and what stands before the names of others. */
   readonly places: { readonly [dotted: string]: string };

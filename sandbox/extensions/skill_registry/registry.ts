@@ -4,7 +4,7 @@ import type { SkillBody } from './body.ts';
 import type { FoundSkill, SourceScan } from './scan/found.ts';
 import { inPieces } from './scan/pieces.ts';
 import { offeredIn, someOf } from './scan/scan-log.ts';
-import { scanSource } from './scan/scan.ts';
+import { NOTHING, scanSource } from './scan/scan.ts';
 import { loadSnapshot, SnapshotWriter } from './scan/snapshot-file.ts';
 import { buildSnapshot, changeBetween, type SourcedScan } from './scan/snapshot.ts';
 import type { Skill, Snapshot, SnapshotChange } from './skill.ts';
@@ -17,8 +17,12 @@ export interface RegistryOptions {
   readonly sandbox: string;
   /** Absolute; what relative paths of the settings are relative to. */
   readonly project: string;
+  /** The user's home folder; null or absent: there is none. */
+  readonly home?: string | null;
   /** Absolute path of the shipped skills, or null where the sandbox holds them itself. */
   readonly bundled?: string | null;
+  /** Folders of skills that shipped extensions carry, by the extension's id. */
+  readonly carried?: ReadonlyMap<string, string>;
   readonly dataDirectory: string;
   readonly config: RegistryConfig;
   readonly clock: Clock;
@@ -84,7 +88,7 @@ class Registry implements SkillRegistry {
   constructor(options: RegistryOptions) {
     this.options = options;
     this.sources = resolveSources(options, options.config);
-    this.trustedLinks = (options.config.trusted_links ?? []).map((path) => locate(path, options.project));
+    this.trustedLinks = (options.config.trusted_links ?? []).map((path) => locate(path, options));
     const { dataDirectory, clock, logger, keepsBodies = true } = options;
     this.bodies = new Bodies({ sources: this.sources, trustedLinks: this.trustedLinks, keepsUnasked: keepsBodies, logger });
     this.writer = new SnapshotWriter({ dataDirectory, sources: this.sources, clock, logger });
@@ -174,7 +178,7 @@ class Registry implements SkillRegistry {
     const scans = new Map<string, SourceScan>();
     let changed = false;
     for (const source of this.sources) {
-      const previous = this.scans.get(source.directory) ?? null;
+      const previous = this.scans.get(source.directory) ?? (first && source.configured ? null : NOTHING);
       const scan = await scanSource(source, previous, {
         trustedLinks: this.trustedLinks,
         now: () => clock.now(),

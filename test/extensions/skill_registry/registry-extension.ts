@@ -41,6 +41,7 @@ export async function registryExtension(
     directory: path.join(sandbox.sandbox, 'extensions/skill_registry'),
     dataDirectory: path.join(sandbox.sandbox, 'data/skill_registry'),
     sandbox: sandbox.sandbox,
+    home: null,
     config: configSchema().parse(config),
     clock,
     logger: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },

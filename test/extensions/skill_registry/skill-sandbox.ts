@@ -98,6 +98,7 @@ export function commandContext(
     directory: path.join(project, 'pith/sandbox/extensions/skill_registry'),
     dataDirectory: path.join(sandbox, 'data/skill_registry'),
     sandbox,
+    home: null,
     config,
     clock: systemClock,
     logger: logTo(log),

@@ -31,7 +31,7 @@ describe('the persisted index', () => {
     expect(JSON.parse(JSON.stringify(after.all))).toEqual(JSON.parse(JSON.stringify(before.all)));
     expect(after.diagnostics).toEqual(before.diagnostics);
     const { scanSource } = await import('../../../sandbox/extensions/skill_registry/scan/scan.ts');
-    expect(await scanSource(second.sources[0]!, loaded, { trustedLinks: [], now: () => 0, goodBody: () => null })).toBe(loaded);
+    expect(await scanSource(second.sources.at(-1)!, loaded, { trustedLinks: [], now: () => 0, goodBody: () => null })).toBe(loaded);
   });
 
   it('S21 what changed while nobody ran is seen by the next start', async () => {

@@ -1,25 +1,29 @@
-import { homedir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_SOURCES, isInside, resolveSources } from '../../../sandbox/extensions/skill_registry/scan/sources.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 
-const places = { sandbox: '/project/sandbox', project: '/project', bundled: '/pith/sandbox/skills' };
+const places = { sandbox: '/project/sandbox', project: '/project', home: '/home/me', bundled: '/pith/sandbox/skills' };
+const plain = { ...places, home: null };
 const directories = (config: Parameters<typeof resolveSources>[1], where = places) =>
   resolveSources(where, config).map(({ directory }) => directory);
+
+const PROJECT = ['.cursor/skills', '.codex/skills', '.agent/skills', '.kodelet/skills', '.claude/skills', '.agents/skills'];
+const locations = (label: string): string =>
+  label === 'bundled' ? '/pith/sandbox/skills' : label.startsWith('~') ? `/home/me${label.slice(1)}` : `/project/${label}`;
 
 describe('sources', () => {
   it('S10 the whole list is data in one place, lowest precedence first', () => {
     expect(DEFAULT_SOURCES.map(({ label }) => label)).toEqual([
       'bundled',
-      '~/.pickle-bot/skills',
-      '~/.agent/skills',
-      '~/.kodelet/skills',
-      '~/.openclaw/skills',
-      '~/.codex/skills',
-      '~/.cursor/skills',
-      '~/.claude/skills',
-      '~/.agents/skills',
       '~/.pith/skills',
+      '~/.agents/skills',
+      '~/.claude/skills',
+      '~/.cursor/skills',
+      '~/.codex/skills',
+      '~/.openclaw/skills',
+      '~/.kodelet/skills',
+      '~/.agent/skills',
+      '~/.pickle-bot/skills',
       '.cursor/skills',
       '.codex/skills',
       '.agent/skills',
@@ -32,32 +36,45 @@ describe('sources', () => {
     expect(DEFAULT_SOURCES.filter(({ trusted }) => !trusted).every(({ base }) => base === 'project')).toBe(true);
   });
 
-  it('S10 bundled and sandbox/skills are looked into, and what the settings name between them', () => {
-    expect(directories({})).toEqual(['/pith/sandbox/skills', '/project/sandbox/skills']);
-    expect(directories({ sources: ['team'], skills_path: '/else/where' })).toEqual([
-      '/pith/sandbox/skills',
+  it('S10 each stands below the home folder or the project, and what the settings name stands before the last', () => {
+    expect(directories({})).toEqual(DEFAULT_SOURCES.map(({ label }) => locations(label)));
+    expect(directories({ sources: ['team'], skills_path: '/else/where' }).slice(-4)).toEqual([
+      '/project/skills',
       '/project/team',
       '/else/where',
       '/project/sandbox/skills',
     ]);
     expect(directories({ sources: { replace: ['team', { path: 'more', label: 'More' }] } })).toEqual(['/project/team', '/project/more']);
-    expect(resolveSources(places, { sources: [{ path: 'more', label: 'More' }] })[1]).toEqual({
+    expect(resolveSources(places, { sources: [{ path: 'more', label: 'More' }] }).at(-2)).toEqual({
       label: 'More',
       directory: '/project/more',
       trusted: true,
       configured: true,
     });
-    expect(resolveSources({ ...places, bundled: null }, {}).map(({ label }) => label)).toEqual(['sandbox/skills']);
+    expect(resolveSources({ ...plain, bundled: null }, {}).map(({ label }) => label)).toEqual([...PROJECT, 'skills', 'sandbox/skills']);
+  });
+
+  it('S10 shipped extensions may carry skills, below those that ship by themselves', () => {
+    const carried = new Map([['recipes', '/pith/sandbox/extensions/recipes/skills']]);
+    expect(resolveSources({ ...plain, carried }, {}).slice(0, 2)).toMatchObject([
+      { label: 'bundled/recipes', directory: '/pith/sandbox/extensions/recipes/skills', trusted: true },
+      { label: 'bundled', directory: '/pith/sandbox/skills', trusted: true },
+    ]);
+  });
+
+  it('S10 S14 where the project is the home folder, its folders count once and are the user’s', () => {
+    const sources = resolveSources({ ...places, project: '/home/me', sandbox: '/home/me/sandbox' }, {});
+    expect(sources.filter(({ directory }) => directory === '/home/me/.claude/skills')).toEqual([
+      { label: '.claude/skills', directory: '/home/me/.claude/skills', trusted: true, configured: false },
+    ]);
+    expect(sources.filter(({ trusted }) => !trusted).map(({ label }) => label)).toEqual(['skills']);
   });
 
   it('S10 paths are relative to the project, never to the working directory', () => {
-    expect(directories({ sources: ['../shared', '~/mine'] })).toEqual([
-      '/pith/sandbox/skills',
-      '/shared',
-      `${homedir()}/mine`,
-      '/project/sandbox/skills',
-    ]);
-    expect(directories({ skills_path: 'sandbox/skills' })).toEqual(['/pith/sandbox/skills', '/project/sandbox/skills']);
+    const added = (config: Parameters<typeof resolveSources>[1]) => directories(config).filter((one) => !directories({}).includes(one));
+    expect(added({ sources: ['../shared', '~/mine'] })).toEqual(['/shared', '/home/me/mine']);
+    expect(added({ skills_path: 'sandbox/skills' })).toEqual([]);
+    expect(directories({ skills_path: 'sandbox/skills' })).toEqual(directories({}));
   });
 
   it('S12 inside means below, by whole names', () => {

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { shippedSandbox, type CommandContext } from 'pith';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../registry.ts';
@@ -7,17 +8,30 @@ import { checkSettings } from './settings-check.ts';
 
 /** What every registry of this extension is made of, whichever way it was started. */
 export function registryOptions(context: CommandContext): RegistryOptions {
-  const { sandbox, dataDirectory, clock, logger } = context;
+  const { sandbox, home, dataDirectory, clock, logger } = context;
   const shipped = shippedSandbox(); // this extension may stand in the user's sandbox
   return {
     sandbox,
+    home,
     dataDirectory,
     clock,
     logger,
     config: context.config as RegistryConfig, // checked by who starts it
     project: path.dirname(sandbox),
     bundled: shipped === sandbox ? null : path.join(shipped, 'skills'),
+    carried: carriedSkills(path.join(shipped, 'extensions')),
   };
+}
+
+/** The folders `skills` of the extensions that ship. Nothing is added to them while Pith runs. */
+function carriedSkills(extensions: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  if (!existsSync(extensions)) return found;
+  for (const id of readdirSync(extensions).sort()) {
+    const directory = path.join(extensions, id, 'skills');
+    if (existsSync(directory)) found.set(id, directory);
+  }
+  return found;
 }
 
 /** The skills as they are now. `run` may read bodies; what was learnt is written down when it ends. */

@@ -17,7 +17,7 @@ import type { FoundDirectory, FoundSkill, GoodVersion, ScanOptions, SourceScan }
 import { severalLinks } from './regular-file.ts';
 import { readHead } from './skill-head.ts';
 import { isInside, type Source } from './sources.ts';
-import { isSame, isSettled, stampOf, statOf } from './stamp.ts';
+import { isSame, isSettled, stampOf, statOf, type Stats } from './stamp.ts';
 
 export const DEPTH_LIMIT = 5;
 export const DIRECTORY_LIMIT = 20_000;
@@ -25,9 +25,14 @@ export const DIRECTORY_LIMIT = 20_000;
 const SLICE = 2000;
 const READ_COST = 8;
 
+/** What is found in a default source that does not exist. */
+export const NOTHING: SourceScan = { skills: new Map(), directories: new Map(), diagnostics: [], read: [] };
+
 /** Looks for skills below one source. Returns `previous` itself when nothing changed. */
 export async function scanSource(source: Source, previous: SourceScan | null, options: ScanOptions): Promise<SourceScan> {
-  return new Scan(source, previous, options).run();
+  const stats = statOf(source.directory);
+  if (stats === undefined && !source.configured) return NOTHING; // most of them: they cost this one look
+  return new Scan(source, previous, options).run(stats);
 }
 
 interface Visit {
@@ -59,9 +64,8 @@ class Scan {
     this.options = options;
   }
 
-  async run(): Promise<SourceScan> {
+  async run(stats: Stats | undefined): Promise<SourceScan> {
     const root = this.source.directory;
-    const stats = statOf(root);
     if (stats === undefined || !stats.isDirectory()) {
       if (this.source.configured) this.diagnostics.push(sourceMissing(this.source, stats !== undefined));
     } else {

@@ -5,6 +5,7 @@ import type { Clock, Logger } from 'pith';
 import type { FoundSkill, SourceScan } from './found.ts';
 import { inPieces } from './pieces.ts';
 import { INDEX_LIMIT, readRegularFile } from './regular-file.ts';
+import { NOTHING } from './scan.ts';
 import type { SourcedScan } from './snapshot.ts';
 import { fromDirectory, fromSkill, toScan, toSkill, type StoredSkill, type StoredSource } from './snapshot-rows.ts';
 import type { Source } from './sources.ts';
@@ -119,8 +120,9 @@ function fileIn(dataDirectory: string): string {
 }
 
 async function serialise(scans: readonly SourcedScan[]): Promise<string> {
-  const lines = [JSON.stringify([FORMAT, scans.length])];
-  for (const { source, scan } of scans) {
+  const there = scans.filter(({ scan }) => scan !== NOTHING);
+  const lines = [JSON.stringify([FORMAT, there.length])];
+  for (const { source, scan } of there) {
     const directories = [...scan.directories].map(([path, folder]) => fromDirectory(path.slice(source.directory.length), folder));
     lines.push(JSON.stringify([source.directory, scan.skills.size, directories, scan.diagnostics] satisfies StoredSource));
     for (const found of scan.skills.values()) {

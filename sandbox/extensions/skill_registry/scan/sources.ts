@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 
 /** What `skills:` of the settings may say about where skills come from and which are used. */
@@ -32,8 +31,12 @@ export interface Source {
 export interface Places {
   readonly sandbox: string;
   readonly project: string;
+  /** The user's home folder, or null where there is none. */
+  readonly home?: string | null;
   /** The shipped skills, or null where the sandbox holds them itself. */
   readonly bundled?: string | null;
+  /** Folders of skills that shipped extensions carry, by the extension's id. */
+  readonly carried?: ReadonlyMap<string, string>;
 }
 
 type Base = 'bundled' | 'home' | 'project' | 'sandbox';
@@ -43,32 +46,18 @@ interface DefaultSource {
   readonly base: Base;
   readonly path: string;
   readonly trusted: boolean;
-  /** Only these are looked into; the others hold their place in the order. */
-  readonly active: boolean;
 }
 
-const HOMES = ['.pickle-bot', '.agent', '.kodelet', '.openclaw', '.codex', '.cursor', '.claude', '.agents', '.pith'];
+const HOMES = ['.pith', '.agents', '.claude', '.cursor', '.codex', '.openclaw', '.kodelet', '.agent', '.pickle-bot'];
 const PROJECTS = ['.cursor', '.codex', '.agent', '.kodelet', '.claude', '.agents'];
 
 /** Every default source, lowest precedence first. What the settings add stands before the last, which always wins. */
 export const DEFAULT_SOURCES: readonly DefaultSource[] = [
-  { label: 'bundled', base: 'bundled', path: '', trusted: true, active: true },
-  ...HOMES.map((name): DefaultSource => ({
-    label: `~/${name}/skills`,
-    base: 'home',
-    path: `${name}/skills`,
-    trusted: true,
-    active: false,
-  })),
-  ...PROJECTS.map((name): DefaultSource => ({
-    label: `${name}/skills`,
-    base: 'project',
-    path: `${name}/skills`,
-    trusted: false,
-    active: false,
-  })),
-  { label: 'skills', base: 'project', path: 'skills', trusted: false, active: false },
-  { label: 'sandbox/skills', base: 'sandbox', path: 'skills', trusted: true, active: true },
+  { label: 'bundled', base: 'bundled', path: '', trusted: true },
+  ...HOMES.map((name): DefaultSource => ({ label: `~/${name}/skills`, base: 'home', path: `${name}/skills`, trusted: true })),
+  ...PROJECTS.map((name): DefaultSource => ({ label: `${name}/skills`, base: 'project', path: `${name}/skills`, trusted: false })),
+  { label: 'skills', base: 'project', path: 'skills', trusted: false },
+  { label: 'sandbox/skills', base: 'sandbox', path: 'skills', trusted: true },
 ];
 
 /** The sources to look into, lowest precedence first. Relative paths are relative to the project. */
@@ -79,8 +68,7 @@ export function resolveSources(places: Places, config: RegistryConfig): readonly
     configured(setting, places),
   );
   const defaults = replace === null ? DEFAULT_SOURCES.flatMap((source) => located(source, places)) : [];
-  const last = defaults.length > 0 ? defaults.slice(-1) : [];
-  return unique([...defaults.slice(0, -1), ...named, ...last]);
+  return unique([...defaults.slice(0, -1), ...named, ...defaults.slice(-1)]);
 }
 
 /** True when `path` is `directory` or lies in it. Both absolute. */
@@ -90,24 +78,27 @@ export function isInside(path: string, directory: string): boolean {
 }
 
 /** A path of the settings as an absolute one. */
-export function locate(path: string, project: string): string {
-  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : resolve(project, path);
+export function locate(path: string, { project, home }: Pick<Places, 'project' | 'home'>): string {
+  return home && (path === '~' || path.startsWith('~/')) ? join(home, path.slice(1)) : resolve(project, path);
 }
 
-function located({ label, base, path, trusted, active }: DefaultSource, places: Places): Source[] {
-  if (!active) return [];
-  if (base === 'bundled') return places.bundled ? [{ label, directory: resolve(places.bundled), trusted, configured: false }] : [];
-  const root = base === 'home' ? homedir() : base === 'project' ? places.project : places.sandbox;
-  return [{ label, directory: join(root, path), trusted, configured: false }];
+function located({ label, base, path, trusted }: DefaultSource, places: Places): Source[] {
+  const at = (directory: string, name = label): Source => ({ label: name, directory, trusted, configured: false });
+  if (base === 'bundled') {
+    const carried = [...(places.carried ?? [])].map(([id, directory]) => at(directory, `${label}/${id}`));
+    return places.bundled ? [...carried, at(resolve(places.bundled))] : carried;
+  }
+  const root = base === 'home' ? places.home : base === 'project' ? places.project : places.sandbox;
+  return root ? [at(join(root, path))] : [];
 }
 
-function configured(setting: SourceSetting, { project }: Places): Source {
+function configured(setting: SourceSetting, places: Places): Source {
   const path = typeof setting === 'string' ? setting : setting.path;
   const label = (typeof setting === 'string' ? undefined : setting.label) ?? path.replace(/\/+$/, '');
-  return { label, directory: locate(path, project), trusted: true, configured: true };
+  return { label, directory: locate(path, places), trusted: true, configured: true };
 }
 
-/** A directory that is listed twice counts where it has the higher precedence; labels stay distinct. */
+/** A directory that is listed twice counts once, where it has the higher precedence, and is trusted if either is; labels stay distinct. */
 function unique(sources: readonly Source[]): readonly Source[] {
   const labels = new Set<string>();
   return sources
@@ -115,6 +106,7 @@ function unique(sources: readonly Source[]): readonly Source[] {
     .map((source) => {
       const label = labels.has(source.label) ? source.directory : source.label;
       labels.add(label);
-      return { ...source, label };
+      const trusted = source.trusted || sources.some((other) => other.trusted && other.directory === source.directory);
+      return { ...source, label, trusted };
     });
 }

@@ -9,6 +9,8 @@ export interface Stamp {
   readonly inode: bigint;
 }
 
+export type Stats = BigIntStats;
+
 const OPTIONS = { bigint: true, throwIfNoEntry: false } as const;
 /** How long after a change the file system's clock may give the next one the same time. */
 const TICK_MS = 100;

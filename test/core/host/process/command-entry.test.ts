@@ -17,6 +17,7 @@ const ENTRY = 'commands.ts';
 async function open(source: string, fields: object = {}): Promise<TestKernel> {
   return (kernel = await testKernel({
     isolation: 'process',
+    home: '/home/nobody',
     shipped: false,
     flags: { extensions_sandbox: 'off' }, // a process in a sandbox does not know its own number
     files: {
@@ -44,7 +45,7 @@ describe('command entries of the process tier', () => {
     process.env['PITH_TEST_KEY'] = 'from the environment';
     const test = await open(
       `export default (context) => [{ path: 'mine look', description: 'd', run: async (input, io) => {
-         io.json([process.pid, process.env.PITH_TEST_KEY ?? null, context.id, context.config.colour, input.arguments.what]); return 3; } }];`,
+         io.json([process.pid, process.env.PITH_TEST_KEY ?? null, context.id, context.home, context.config.colour, input.arguments.what]); return 3; } }];`,
     );
     await writeFile(path.join(test.sandbox, 'pith.yaml'), 'extensions:\n  mine: { colour: red }\n');
     await test.restart();
@@ -52,7 +53,7 @@ describe('command entries of the process tier', () => {
     const { said, io } = terminal();
     expect(await command.run({ arguments: { what: 'all' }, options: {} }, io, NEVER)).toBe(3);
     const [[pid, ...rest]] = said as [[number, ...unknown[]]];
-    expect(rest).toEqual([null, 'mine', 'red', 'all']);
+    expect(rest).toEqual([null, 'mine', '/home/nobody', 'red', 'all']);
     expect(pid).not.toBe(process.pid);
     expect(test.kernel.extensions.state('mine')).toBe('idle');
     await test.stop();
