@@ -18,7 +18,8 @@ import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { ScopeCache } from './catalog/scope-cache.ts';
 import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsCheck, configSchema, unreadSettings, type SkillsConfig } from './config.ts';
-import { ThreadMemory } from './reading/thread-memory.ts';
+import { BoundDigests } from './ledger/bound-digests.ts';
+import { SkillLedger } from './ledger/ledger.ts';
 import { createRegistry, type SkillRegistry } from './registry.ts';
 import { openIndex } from './search/open-index.ts';
 import type { SkillIndex } from './search/skill-index.ts';
@@ -45,7 +46,8 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   readonly #registry: SkillRegistry;
   readonly #index: SkillIndex;
   readonly #cache = new ScopeCache();
-  readonly #memory = new ThreadMemory();
+  readonly #ledger = new SkillLedger();
+  readonly #bound = new BoundDigests();
   readonly #turns = new TurnSnapshots(() => this.#registry.refreshIfOlderThan(FRESH_MS));
 
   constructor(context: ExtensionContext<SkillsConfig>) {
@@ -59,6 +61,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     });
     this.#index = openIndex(context, this.#registry);
     for (const setting of unreadSettings(context.config)) context.logger.warn(`'${setting}' is not supported yet: nothing reads it`);
+    context.own(context.events.handle('turn.started', ({ turnId }) => this.#ledger.started(turnId)));
     context.own(context.events.handle('turn.ended', ({ turnId }) => this.#turns.release(turnId)));
     context.own(() => this.#registry.close());
     context.own(() => this.#index.close());
@@ -70,6 +73,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   async getContext(_prompt: string, turn: TurnInfo): Promise<ContextParts | null> {
     if (!this.#enabled) return null;
+    this.#ledger.begin(turn);
     const { id, clock } = this.#context;
     const ports: CatalogPorts = {
       cache: this.#cache,
@@ -77,9 +81,11 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       prepare: (snapshot) => this.#index.sync(snapshot),
       rank: (query, options) => this.#index.rankNow(query, options),
       clock,
-      recent: (threadId: string) => this.#memory.recent(threadId),
+      recent: (asking: TurnInfo) => this.#ledger.loadedIn(asking).map(({ skillId }) => skillId),
     };
-    return catalogParts(ports, await this.#turns.begin(turn.id), turn);
+    const snapshot = await this.#turns.begin(turn.id);
+    this.#bound.record(this.#ledger, turn, this.#cache.scope(snapshot, turn.agent).bound);
+    return catalogParts(ports, snapshot, turn);
   }
 
   async runBackground(signal: AbortSignal): Promise<void> {
@@ -91,7 +97,9 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     if (!this.#enabled)
       throw new PithError('skills_disabled', 'skills are switched off', { cure: "set 'skills.enabled: true' or leave out --no-skills" });
     await this.#registry.refreshIfOlderThan(FRESH_MS);
-    return contentOf(this.#registry, id);
+    const content = await contentOf(this.#registry, id);
+    this.#bound.delivered(content);
+    return content;
   }
 
   async listSkills(): Promise<readonly SkillSummary[]> {
@@ -119,7 +127,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   #ports(): ToolPorts {
     return {
-      memory: this.#memory,
+      ledger: this.#ledger,
       pinned: (turn) => this.#turns.of(turn.id),
       scope: (snapshot, agent) => this.#cache.scope(snapshot, agent),
       rank: (snapshot, query, options) => this.#index.rank(snapshot, query, options),

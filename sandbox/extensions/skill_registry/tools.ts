@@ -107,7 +107,7 @@ function readFile(ports: ToolPorts): Tool {
       return id === null || path === null ? null : `Resource ${path} of ${id} read`;
     }),
     execute: ({ skill_id, path, part }, call) =>
-      withSkill(ports, skill_id, call, (skill) => readSkillResource(skill, path, part, call.signal)),
+      withSkill(ports, skill_id, call, (skill) => readSkillResource(ports, skill, { path, part }, call)),
   });
 }
 

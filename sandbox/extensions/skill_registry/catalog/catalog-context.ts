@@ -10,8 +10,8 @@ export interface CatalogPorts {
   readonly cache: ScopeCache;
   /** `<extension>/read_skill`: who cannot read is not offered anything. */
   readonly readTool: string;
-  /** Ids read in a thread, the latest first. */
-  recent(threadId: string): readonly string[];
+  /** Ids of the skills whose body the turn's thread holds, the latest first. */
+  recent(turn: TurnInfo): readonly string[];
   readonly clock: Clock;
   /** Resolves when what is known of the snapshot's skills without their bodies can be searched. */
   prepare(snapshot: Snapshot): Promise<void>;
@@ -46,6 +46,6 @@ function messagePart(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): s
     searchReady &&= answer.ready;
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);
   }
-  const recent = ports.recent(turn.threadId).flatMap((id) => (offered(id) ? readable.get(id)! : []));
+  const recent = ports.recent(turn).flatMap((id) => (offered(id) ? readable.get(id)! : []));
   return renderTurnPart({ ranked: [...ranked], recent, searchReady });
 }

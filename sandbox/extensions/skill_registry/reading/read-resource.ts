@@ -1,11 +1,17 @@
-import type { ToolResult } from 'pith';
+import type { ToolCall, ToolResult } from 'pith';
 import { clean } from '../catalog/brief.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { Skill } from '../skill.ts';
 import { readResource } from './resource.ts';
 import { skillError, skillResult } from './results.ts';
 
 /** A file of a skill as a tool's result; every refusal is the same, whatever the path was. */
-export async function readSkillResource(skill: Skill, path: string, part: number, signal: AbortSignal): Promise<ToolResult> {
+export async function readSkillResource(
+  { ledger }: { readonly ledger: Ledger },
+  skill: Skill,
+  { path, part }: { readonly path: string; readonly part: number },
+  { turn, signal }: ToolCall,
+): Promise<ToolResult> {
   const resource = await readResource(skill.realDirectory, path, part, signal);
   if (resource.kind === 'unsupported') {
     return skillError(
@@ -16,6 +22,7 @@ export async function readSkillResource(skill: Skill, path: string, part: number
   if (resource.kind === 'refused') {
     return skillError('resource_not_found', `That is not a readable resource of skill '${skill.id}'. read_skill lists its resource files.`);
   }
+  ledger.record(turn, { skillId: skill.id, state: 'resource_read', path: resource.path });
   const title = `Resource ${clean(resource.path)} of ${skill.id} read`;
   const options = { title, path: resource.path };
   if (resource.kind === 'binary') {

@@ -1,15 +1,16 @@
 import { nearest, type ToolCall, type ToolResult } from 'pith';
 import type { SkillBody } from '../body.ts';
 import { findReadable, type SkillScope } from '../catalog/scope.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { SkillLoad } from '../ledger/skill-use.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { renderEnvelope, renderPointer } from './envelope.ts';
 import { partsOf } from './parts.ts';
 import { listResources } from './resource-list.ts';
 import { skillError, skillResult } from './results.ts';
-import type { ThreadMemory } from './thread-memory.ts';
 
 export interface ReadSkillPorts {
-  readonly memory: ThreadMemory;
+  readonly ledger: Ledger;
   readBody(skill: Skill): Promise<SkillBody>;
 }
 
@@ -22,24 +23,27 @@ export async function readSkill(ports: ReadSkillPorts, skill: Skill, part: numbe
       'part_not_found',
       `Skill '${skill.id}' has ${parts.length} part${parts.length === 1 ? '' : 's'}; part ${part} does not exist.`,
     );
-  const reading = {
-    threadId: call.turn.threadId,
+  const load: SkillLoad = {
     skillId: skill.id,
-    part,
+    state: 'loaded',
+    how: 'read_skill',
     sha256,
-    compactions: call.turn.compactions,
+    ...(parts.length === 1 ? {} : { part }),
     callKey: call.idempotencyKey,
   };
-  const familiarity = ports.memory.familiarity(reading);
+  const familiarity = ports.ledger.familiarity(call.turn, load);
   const title = `Skill ${skill.id} loaded`;
-  if (familiarity === 'same') return skillResult(renderPointer(skill.id, sha256, part, parts.length), skill, { title });
+  if (familiarity === 'same') {
+    ports.ledger.record(call.turn, { ...load, again: true });
+    return skillResult(renderPointer(skill.id, sha256, part, parts.length), skill, { title });
+  }
   const resources = await listResources(skill.realDirectory);
   const notes = [
     ...(familiarity === 'changed' ? ['note: this skill has changed since it was loaded above; what follows replaces it'] : []),
     ...(stale === undefined ? [] : [`note: ${stale}`]),
   ];
   call.signal.throwIfAborted();
-  ports.memory.remember(reading);
+  ports.ledger.record(call.turn, load);
   const output = renderEnvelope({ skill, sha256, text: parts[part - 1]!, part, parts: parts.length, resources, notes });
   return skillResult(output, skill, { title, retain: { key: skill.id, digest: sha256 } });
 }

@@ -1,0 +1,36 @@
+/** By what way a skill's body came to a turn. */
+export type SkillHow = 'read_skill' | 'skill' | 'trigger' | 'uses_skills' | 'run_skill';
+
+/** What a turn did with a skill. */
+export type SkillUse =
+  | {
+      readonly skillId: string;
+      readonly state: 'loaded';
+      readonly how: SkillHow;
+      /** Of the whole SKILL.md. */
+      readonly sha256: string;
+      /** Which of its numbered parts; absent: the whole body. */
+      readonly part?: number;
+      /** The call's `idempotencyKey`: a repeated attempt at the same call gets the same answer. */
+      readonly callKey?: string;
+      /** The thread held it already, and was only pointed to it. */
+      readonly again?: true;
+    }
+  | { readonly skillId: string; readonly state: 'resource_read'; readonly path: string }
+  | { readonly skillId: string; readonly state: 'script_run'; readonly path: string; readonly exit: number | null };
+
+export type SkillLoad = Extract<SkillUse, { readonly state: 'loaded' }>;
+
+/** A skill whose body a thread holds. */
+export interface LoadedSkill {
+  readonly skillId: string;
+  readonly how: SkillHow;
+  readonly sha256: string;
+  /** 0 in the turn that loaded it. */
+  readonly turnsAgo: number;
+  /** The thread's number of compactions that it has outlived, those before it was loaded included. */
+  readonly compactions: number;
+}
+
+/** How a body that is about to be returned relates to what the thread holds already. */
+export type Familiarity = 'new' | 'same' | 'changed';
