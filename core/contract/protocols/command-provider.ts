@@ -1,3 +1,4 @@
+import type { Diagnostic } from '../diagnostic.ts';
 import type { AgentsApi, ExtensionContext } from '../extension.ts';
 import { defineProtocol } from '../protocol.ts';
 import type { JsonValue } from '../json.ts';
@@ -42,7 +43,14 @@ export interface CommandIO {
   readonly colour: boolean;
   readonly columns: number;
   /** The conversation a slash command was typed in. */
-  readonly session?: { readonly threadId: string; readonly agentId: string };
+  readonly session?: CommandSession;
+}
+
+export interface CommandSession {
+  readonly threadId: string;
+  readonly agentId: string;
+  /** Sends this as the person's next message in this conversation, once the command has ended; of several the last. */
+  send(text: string): void;
 }
 
 /** One definition for the command line (`pith skills list`) and for chat (`/skills list`). */
@@ -54,6 +62,12 @@ export interface Command {
   readonly options?: readonly CommandOption[];
   /** False keeps it out of chat; default true. */
   readonly slash?: boolean;
+  /** True: typed in chat, what follows its path is its first argument as it stands; no word of it is an option. */
+  readonly takesLine?: boolean;
+  /** True: it gives way to every other command that begins with the same word. For names that a person chose for something else, such as a file. */
+  readonly yields?: boolean;
+  /** What is wrong with it. `pith doctor` shows it. */
+  readonly notes?: readonly Diagnostic[];
   /** Returns the exit code; nothing means 0. A throw prints `pith: …` and exits 1. */
   run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number | void>;
 }

@@ -4,8 +4,11 @@ import { toJsonValue } from '../calls/json-value.ts';
 import { givenObject, givenText, givenTexts } from './given.ts';
 import type { Incoming, Peer } from './peer.ts';
 
+type CommandSession = NonNullable<CommandIO['session']>;
 /** What of a `CommandIO` is plain data. */
-type IoFacts = Pick<CommandIO, 'interactive' | 'wantsJson' | 'quiet' | 'colour' | 'columns' | 'session'>;
+type IoFacts = Pick<CommandIO, 'interactive' | 'wantsJson' | 'quiet' | 'colour' | 'columns'> & {
+  readonly session?: Omit<CommandSession, 'send'>;
+};
 
 export type CommandData = Omit<Command, 'run'>;
 
@@ -23,7 +26,7 @@ export class CommandCalls {
         this.#runs.set(run, io);
         try {
           const { interactive, wantsJson, quiet, colour, columns, session } = io;
-          const facts: IoFacts = { interactive, wantsJson, quiet, colour, columns, session };
+          const facts: IoFacts = { interactive, wantsJson, quiet, colour, columns, ...(session ? { session: plainSession(session) } : {}) };
           const code = await peer.call('command.run', [...from, data.path, input, run, facts], signal);
           return typeof code === 'number' ? code : undefined;
         } finally {
@@ -44,6 +47,9 @@ export class CommandCalls {
         return io.error(givenText(args[0], 'what is printed'));
       case 'io.json':
         return io.json(toJsonValue(args[0], 'the value'));
+      case 'io.send':
+        if (!io.session) throw new PithError('usage', 'nothing can be sent: the command was not typed in a conversation');
+        return io.session.send(givenText(args[0], 'what is sent'));
       case 'io.ask':
         return io.ask(givenText(args[0], 'a question'), questionOptions(args[1]));
       case 'io.input':
@@ -52,6 +58,10 @@ export class CommandCalls {
         throw new PithError('not_declared', `there is no ${operation}`);
     }
   }
+}
+
+function plainSession({ threadId, agentId }: CommandSession): Omit<CommandSession, 'send'> {
+  return { threadId, agentId };
 }
 
 const MOST_COMMANDS = 1000;
@@ -96,8 +106,10 @@ export async function runFor(
     throw new PithError('command_unknown', `there is no command '${typeof path === 'string' ? path : typeof path}' any more`, {
       cure: 'see: pith --help',
     });
+  const { session, ...plain } = facts as IoFacts;
   const io: CommandIO = {
-    ...(facts as IoFacts),
+    ...plain,
+    ...(session ? { session: { ...session, send: (text) => peer.tell('io.send', [run, String(text)]) } } : {}),
     print: (text) => peer.tell('io.print', [run, String(text)]),
     error: (text) => peer.tell('io.error', [run, String(text)]),
     json: (value) => peer.tell('io.json', [run, value]),

@@ -5,6 +5,7 @@ import { chatInteractively } from './interactive.ts';
 import { openConversation } from './opening.ts';
 import { chatThroughPipe } from './piped.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
+import { recipeMessage } from './recipe-message.ts';
 import type { Terminals } from './terminals.ts';
 
 /** `pith chat`: a conversation on a terminal, one message with -p, one message a line from a pipe. */
@@ -13,9 +14,16 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     path: 'chat',
     description: 'Talk to an agent: in the terminal, with one message (-p), or one message a line (pipe)',
     slash: false,
+    arguments: [{ name: 'value', description: 'With -r: arguments of the recipe as name=value, then its free text', variadic: true }],
     options: [
       { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' },
       { name: 'prompt', short: 'p', type: 'string', description: 'Say this and leave after the answer' },
+      {
+        name: 'recipe',
+        short: 'r',
+        type: 'string',
+        description: 'Say what this recipe says, and leave after the answer (see: pith recipes list)',
+      },
       { name: 'thread', short: 't', type: 'string', description: 'Go on in this conversation' },
       { name: 'resume', type: 'boolean', description: 'Continue what was interrupted, in the named or the last conversation' },
       { name: 'model', short: 'm', type: 'string', description: 'provider/model or an alias, instead of the agent’s' },
@@ -26,13 +34,23 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       if (typeof prompt === 'string' && prompt.trim() === '')
         throw new PithError('usage', 'wrong use of -p: the message is empty', { cure: 'write: pith chat -p "your message"' });
       const commands = await findCommands(context);
+      const recipe = await recipeMessage(commands, input, signal);
+      const message = recipe ?? prompt;
       const opening = await openConversation(context, commands, input, signal);
       const resume = input.options['resume'] === true;
-      if (io.interactive && prompt === undefined)
+      if (io.interactive && message === undefined)
         return chatInteractively({ context, opening, resume, terminal: terminal(), terminals, io }, signal);
       if (!io.quiet) for (const note of opening.notes) io.error(note);
       return chatThroughPipe(
-        { context, opening, resume, messages: typeof prompt === 'string' ? [prompt] : resume ? [] : io.input, terminal: terminal(), io },
+        {
+          context,
+          opening,
+          resume,
+          messages: typeof message === 'string' ? [message] : resume ? [] : io.input,
+          commands: recipe === null,
+          terminal: terminal(),
+          io,
+        },
         signal,
       );
     },

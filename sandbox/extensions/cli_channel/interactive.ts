@@ -8,6 +8,7 @@ import { HistoryFile } from './history-file.ts';
 import { LineEditor } from './line-editor.ts';
 import { clean } from './markdown-stream.ts';
 import type { Opening } from './opening.ts';
+import { Outbox } from './outbox.ts';
 import { Questions } from './questions.ts';
 import { SlashCommands } from './slash-commands.ts';
 import { widthOf, type Terminal } from './terminal.ts';
@@ -35,6 +36,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const history = new HistoryFile(join(context.dataDirectory, 'history'), (error) =>
     context.logger.warn('history not kept', { reason: messageOf(error) }),
   );
+  const outbox = new Outbox();
   let paths: readonly string[] = [];
   const hint = (text: string) => typedHints(text, paths);
   const view = new TurnView({ terminal, clock: context.clock, colour: io.colour, quiet: io.quiet, hint, asks: true });
@@ -90,7 +92,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     columns: widthOf(terminal),
     ask: (question, { choices, secret } = {}) =>
       secret ? editor.ask(`${question} `, turn?.signal ?? signal, true) : askAgain(editor, question, choices),
-    session: { threadId: conversation.threadId, agentId: conversation.agentId },
+    session: outbox.session(conversation),
   });
   const run = async (work: (abort: AbortSignal) => Promise<unknown>): Promise<void> => {
     turn = new AbortController();
@@ -106,6 +108,11 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const command = async (line: string, abort: AbortSignal) => {
     commanding = true;
     await slash.run(line, slashIO(), abort).finally(() => (commanding = false));
+    const sent = outbox.take();
+    if (sent !== null && !slash.left && !abort.aborted) {
+      for (const said of pastLines([{ role: 'user', text: sent }], colour)) write(said);
+      return say(sent, abort);
+    }
     if (!slash.left && !abort.aborted) await catchUp(abort).catch(() => undefined); // /approvals says why
   };
   const questions = new Questions({

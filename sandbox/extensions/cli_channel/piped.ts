@@ -3,6 +3,7 @@ import { untilAborted } from './abortable.ts';
 import type { ChatContext, Conversation } from './conversation.ts';
 import { eventLine } from './event-line.ts';
 import type { Opening } from './opening.ts';
+import { Outbox } from './outbox.ts';
 import { PlainView } from './plain-view.ts';
 import { SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
@@ -13,6 +14,8 @@ export interface PipedChat {
   readonly opening: Opening;
   readonly resume: boolean;
   readonly messages: Iterable<string> | AsyncIterable<string>;
+  /** False: a message that begins with a slash is one too. */
+  readonly commands?: boolean;
   readonly terminal: Terminal;
   readonly io: CommandIO;
 }
@@ -25,13 +28,15 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   const { conversation } = opening;
   const view = viewOf(chat, context.clock);
   const slash = new SlashCommands(context, conversation);
+  const outbox = new Outbox();
   let code = 0;
   if (chat.resume) code = await turn(conversation, null, view, signal);
   for await (const line of untilAborted(chat.messages, signal)) {
     if (line.trim() === '') continue;
-    const done = slash.covers(line)
-      ? await slash.run(line, { ...io, session: { threadId: conversation.threadId, agentId: conversation.agentId } }, signal)
-      : await turn(conversation, line, view, signal);
+    const isCommand = chat.commands !== false && slash.covers(line);
+    let done = isCommand ? await slash.run(line, { ...io, session: outbox.session(conversation) }, signal) : 0;
+    const message = isCommand ? outbox.take() : line;
+    if (message !== null && !slash.left && !signal.aborted) done = Math.max(done, await turn(conversation, message, view, signal));
     code = Math.max(code, done);
     if (slash.left || done === INTERRUPTED) break;
   }

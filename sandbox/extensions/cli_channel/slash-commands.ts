@@ -1,4 +1,4 @@
-import { didYouMean, matchCommand, parseCommandInput, PithError, splitWords, type Command, type CommandIO } from 'pith';
+import { didYouMean, matchCommand, parseCommandInput, PithError, splitWords, type Command, type CommandInput, type CommandIO } from 'pith';
 import type { ChatContext, Conversation } from './conversation.ts';
 import { errorLine } from './error-line.ts';
 import { findCommands } from './found-commands.ts';
@@ -19,7 +19,7 @@ export class SlashCommands {
 
   /** True for `/word …`; a path such as `/etc/hosts` is a message. */
   covers(line: string): boolean {
-    return /^\/(?:[a-z?][a-z-]*)?(?:\s|$)/iu.test(line);
+    return /^\/(?:[a-z?][a-z0-9_-]*)?(?:\s|$)/iu.test(line);
   }
 
   /** Returns the exit code; what goes wrong is told on the error stream. */
@@ -29,11 +29,12 @@ export class SlashCommands {
     try {
       const commands = await this.all();
       paths = commands.map(({ path }) => path);
-      const { words, json } = takeJson(splitWords(line.trim().slice(1)));
+      const typed = line.trim().slice(1);
+      const { words, json } = takeJson(splitWords(typed));
       const { command, rest } = find(commands, words.length === 0 || words[0] === '?' ? ['help'] : words);
-      return (
-        (await command.run(parseCommandInput(command, rest), json ? asJson({ ...io, error }, this.raw) : { ...io, error }, signal)) ?? 0
-      );
+      const asIs = command.takesLine === true;
+      const input = asIs ? lineInput(command, typed) : parseCommandInput(command, rest);
+      return (await command.run(input, json && !asIs ? asJson({ ...io, error }, this.raw) : { ...io, error }, signal)) ?? 0;
     } catch (failure) {
       error(errorLine(failure));
       return 1;
@@ -45,8 +46,20 @@ export class SlashCommands {
     const found = await findCommands(this.context);
     const local = localCommands({ conversation: this.conversation, found, all: () => this.all(), leave: () => (this.left = true) });
     const names = new Set(local.map(({ path }) => path));
-    return [...local, ...found.filter(({ path }) => !names.has(path))].sort((a, b) => (a.path < b.path ? -1 : 1));
+    const all = [...local, ...found.filter(({ path }) => !names.has(path))];
+    const taken = new Set(all.filter((command) => command.yields !== true).map(firstWord));
+    return all.filter((command) => command.yields !== true || !taken.has(firstWord(command))).sort((a, b) => (a.path < b.path ? -1 : 1));
   }
+}
+
+function firstWord({ path }: Command): string {
+  return path.split(' ', 1)[0] ?? path;
+}
+
+/** What was typed after the command's path, as it stands. */
+function lineInput({ path, arguments: [first] = [] }: Command, typed: string): CommandInput {
+  const rest = typed.replace(new RegExp(String.raw`^(?:\S+\s*){${path.split(' ').length}}`, 'u'), '');
+  return { arguments: first === undefined || rest === '' ? {} : { [first.name]: rest }, options: {} };
 }
 
 /** `--json` is an option of every command, as on the command line. */

@@ -258,7 +258,7 @@ describe('the same commands in chat', () => {
       quiet: false,
       colour: false,
       columns: 80,
-      session: { threadId: 't1', agentId: 'main' },
+      session: { threadId: 't1', agentId: 'main', send: () => undefined },
     };
     await context?.run({ arguments: {}, options: {} }, io, new AbortController().signal);
     expect(printed.join('\n')).toContain('You are main on cli.');
