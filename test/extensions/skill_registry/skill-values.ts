@@ -16,6 +16,7 @@ export function skillOf(id: string, values: Partial<Skill> = {}): Skill {
     toolsets: [],
     scripts: [],
     defaultEnabled: true,
+    triggers: null,
     extra: {},
     source: 'sandbox/skills',
     directory: `/skills/${id}`,

@@ -17,6 +17,7 @@ export type Check = (facts: Facts) => Iterable<Hit>;
 
 const LISTS = ['tags', 'requires', 'examples', 'toolsets'];
 const MAPS = ['metadata', 'triggers'];
+export const TRIGGER_KINDS = ['keywords', 'verbs', 'patterns'] as const;
 const TEXTS = ['name', 'description', 'version', 'license', 'compatibility', 'brief_description'];
 const SEMVER = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/;
 
@@ -72,6 +73,16 @@ export const wrongType: Check = function* ({ fields }) {
   if (value('default_enabled') !== undefined && typeof value('default_enabled') !== 'boolean')
     yield wrong('default_enabled', 'true or false');
   if (value('scripts') !== undefined && !isScripts(value('scripts'))) yield wrong('scripts', 'a list of paths');
+  const triggers = value('triggers');
+  if (isMapping(triggers))
+    for (const kind of TRIGGER_KINDS) if (!isTexts(triggers[kind] ?? [])) yield wrong('triggers', `a map of lists; '${kind}' is none`);
+};
+
+export const unknownTriggers: Check = ({ fields }) => {
+  const triggers = fields.get('triggers')?.value;
+  if (!isMapping(triggers)) return [];
+  const unknown = Object.keys(triggers).filter((key) => !TRIGGER_KINDS.some((kind) => kind === key));
+  return unknown.length === 0 ? [] : [{ detail: unknown.join(', '), ...placeOf(fields, 'triggers') }];
 };
 
 export const noText: Check = function* ({ fields }) {

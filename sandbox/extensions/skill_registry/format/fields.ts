@@ -15,8 +15,19 @@ export interface SkillFields {
   readonly toolsets: readonly string[];
   readonly scripts: readonly string[];
   readonly defaultEnabled: boolean;
+  /** null for a skill that names no trigger, as most do. */
+  readonly triggers: SkillTriggers | null;
   /** Every other frontmatter key, kept and shown. */
   readonly extra: Readonly<Record<string, unknown>>;
+}
+
+/** What in a user's message brings a skill in the mode `triggers`. As written: whoever matches folds case. */
+export interface SkillTriggers {
+  readonly keywords: readonly string[];
+  /** In their plain form. */
+  readonly verbs: readonly string[];
+  /** RE2; what it does not take was dropped when the file was read. */
+  readonly patterns: readonly string[];
 }
 
 const NONE: readonly string[] = Object.freeze([]);
@@ -33,6 +44,7 @@ const TAKEN = new Set([
   'toolsets',
   'scripts',
   'default_enabled',
+  'triggers',
 ]);
 
 /** The fields of a skill that has none. */
@@ -49,6 +61,7 @@ export function emptyFields(id: string): SkillFields {
     toolsets: NONE,
     scripts: NONE,
     defaultEnabled: true,
+    triggers: null,
     extra: NOTHING,
   };
 }
@@ -71,6 +84,7 @@ export function toFields(fields: Fields, id: string): SkillFields {
     toolsets: texts(fields, 'toolsets'),
     scripts: scripts(fields),
     defaultEnabled: fields.get('default_enabled')?.value !== false,
+    triggers: triggers(fields),
     extra: extra(fields),
   };
 }
@@ -115,6 +129,18 @@ function scripts(fields: Fields): readonly string[] {
     const path = isMapping(item) ? item['path'] : item;
     return typeof path === 'string' ? [flat(path)] : [];
   });
+}
+
+function triggers(fields: Fields): SkillTriggers | null {
+  const value = fields.get('triggers')?.value;
+  if (!isMapping(value)) return null;
+  const list = (key: string) => {
+    const given = Object.hasOwn(value, key) ? value[key] : null;
+    const items = typeof given === 'string' ? (key === 'patterns' ? [given] : split(given, /,/)) : isTexts(given) ? given : NONE;
+    return items.map((item) => flat(item.trim())).filter((item) => item !== '');
+  };
+  const [keywords, verbs, patterns] = [list('keywords'), list('verbs'), list('patterns')];
+  return keywords.length + verbs.length + patterns.length === 0 ? null : { keywords, verbs, patterns };
 }
 
 function metadataVersion(fields: Fields): string | null {

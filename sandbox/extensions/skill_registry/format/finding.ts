@@ -21,7 +21,15 @@ export interface Field {
 export type Fields = ReadonlyMap<string, Field>;
 
 /** Fields whose inner scalars are text: `1.0` in them stays "1.0". */
-export const HOLDS_TEXT: ReadonlySet<string> = new Set(['metadata', 'tags', 'requires', 'examples', 'allowed-tools', 'toolsets']);
+export const HOLDS_TEXT: ReadonlySet<string> = new Set([
+  'metadata',
+  'tags',
+  'requires',
+  'examples',
+  'allowed-tools',
+  'toolsets',
+  'triggers',
+]);
 
 /** The value of a frontmatter as text, or null when it is absent, empty or no scalar. */
 export function textOf(field: Field | undefined): string | null {

@@ -10,6 +10,7 @@ import {
   noText,
   noToolset,
   unknownTo,
+  unknownTriggers,
   wrongType,
   type Check,
 } from './checks.ts';
@@ -169,6 +170,19 @@ export const RULES: readonly Rule[] = [
     unknownTo(new Set([...SPECIFICATION_FIELDS, ...OUR_FIELDS])),
   ),
   rule('field_type', STRICT, (what) => `has ${what}`, 'write the field as documented', wrongType),
+  rule(
+    'triggers_unknown',
+    STRICT,
+    (keys) => `has triggers of a kind that the format does not know: ${keys}`,
+    'use keywords, verbs and patterns',
+    unknownTriggers,
+  ),
+  rule(
+    'pattern_invalid',
+    STRICT,
+    (why) => `has a trigger pattern that RE2 does not take, which is left out: ${why}`,
+    'correct it: RE2 has no backreferences and no lookaround; in YAML, single quotes keep backslashes',
+  ),
   rule(
     'text_expected',
     ADVICE,

@@ -35,10 +35,24 @@ export type Repairing = typeof readRepaired;
 export async function parseSkillFile(content: Uint8Array | string, file: SkillFile): Promise<ParsedSkill> {
   const { text, findings } = decode(content);
   const size = file.size ?? (typeof content === 'string' ? Buffer.byteLength(content) : content.length);
-  return (
+  const parsed =
     parseHead(text, { ...file, size }, null, findings) ??
-    (parseHead(text, { ...file, size }, await loadRepairing(), findings) as ParsedSkill)
-  );
+    (parseHead(text, { ...file, size }, await loadRepairing(), findings) as ParsedSkill);
+  return withPatternsChecked(parsed, text, file);
+}
+
+/** Drops the trigger patterns that cannot be used, each with a diagnostic. Only a skill that has patterns costs anything. */
+export async function withPatternsChecked(parsed: ParsedSkill, text: string, file: SkillFile): Promise<ParsedSkill> {
+  const { triggers } = parsed.fields;
+  if (triggers === null || triggers.patterns.length === 0) return parsed;
+  const { refusedPatterns } = await import('./patterns.ts');
+  const refused = await refusedPatterns(triggers.patterns, text);
+  if (refused.size === 0) return parsed;
+  let diagnostics: Diagnostic[] | null = [...parsed.diagnostics];
+  for (const finding of refused.values()) diagnostics = add(diagnostics, finding, file);
+  const patterns = triggers.patterns.filter((pattern) => !refused.has(pattern));
+  const fields = { ...parsed.fields, triggers: { ...triggers, patterns } };
+  return { ...parsed, valid: isValid(diagnostics), fields, diagnostics: diagnostics ?? NONE };
 }
 
 export async function loadRepairing(): Promise<Repairing> {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Diagnostic } from 'pith';
 import { emptyFolders, readFolder, realOf } from './folder.ts';
-import { loadRepairing, parseHead, unreadable, type ParsedSkill, type Repairing } from '../format/skill-file.ts';
+import { loadRepairing, parseHead, unreadable, withPatternsChecked, type ParsedSkill, type Repairing } from '../format/skill-file.ts';
 import {
   folderUnreadable,
   linkBroken,
@@ -205,10 +205,10 @@ class Scan {
     if ('problem' in head) return unreadable(file, head.problem);
     const about = { ...file, size: head.size };
     const parsed = parseHead(head.text, about, this.repairing);
-    if (parsed !== null) return parsed;
+    if (parsed !== null) return withPatternsChecked(parsed, head.text, file);
     this.spent += READ_COST;
     this.repairing ??= await loadRepairing();
-    return parseHead(head.text, about, this.repairing) as ParsedSkill;
+    return withPatternsChecked(parseHead(head.text, about, this.repairing) as ParsedSkill, head.text, file);
   }
 
   private listing(path: string): FoundDirectory | null {

@@ -50,6 +50,7 @@ const FIELD_ORDER = [
   'scripts',
   'defaultEnabled',
   'extra',
+  'triggers',
 ] as const satisfies readonly (keyof SkillFields)[];
 const BLANK = emptyFields('');
 const NONE: readonly never[] = Object.freeze([]);
@@ -146,5 +147,6 @@ function toFields(values: StoredFields, id: string): SkillFields {
     scripts: take<'scripts'>(9, NONE),
     defaultEnabled: values[10] !== false,
     extra: take<'extra'>(11, BLANK.extra),
+    triggers: take<'triggers'>(12, null),
   };
 }

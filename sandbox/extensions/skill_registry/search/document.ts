@@ -21,9 +21,10 @@ export function documentVersion({ stamp, file }: Skill): string {
   return `${versionOf(stamp)} ${file}`;
 }
 
-/** Frontmatter of other systems that says when a skill fits. */
+const NO_TRIGGERS = { keywords: [], verbs: [] };
+
+/** What else says when a skill fits: its triggers, and frontmatter of other systems. */
 function whenToUse(skill: Skill): readonly string[] {
-  const triggers = skill.extra.triggers;
-  const listed = typeof triggers === 'object' && triggers !== null ? Object.values(triggers).flat() : [];
-  return [skill.extra.when_to_use, skill.extra['when-to-use'], ...listed].filter((value) => typeof value === 'string');
+  const { keywords, verbs } = skill.triggers ?? NO_TRIGGERS;
+  return [skill.extra.when_to_use, skill.extra['when-to-use'], ...keywords, ...verbs].filter((value) => typeof value === 'string');
 }

@@ -55,11 +55,11 @@ describe('the format', () => {
       toolsets: ['tools/index:Hello'],
       scripts: ['scripts/a.sh', 'scripts/b.py'],
       defaultEnabled: false,
+      triggers: { keywords: ['x'], verbs: [], patterns: [] },
       extra: {
         license: 'MIT',
         compatibility: 'any',
         metadata: { author: 'me', level: '1.0' },
-        triggers: { keywords: ['x'] },
         homepage: 'https://example.org',
       },
     });
