@@ -8,6 +8,8 @@ export interface Ledger {
   record(turn: TurnInfo, use: SkillUse): void;
   /** Skills whose body this thread holds, the latest first. Those of `uses_skills` only in the turn that carries them. */
   loadedIn(turn: TurnInfo): readonly LoadedSkill[];
+  /** Skills that a trigger matched in one of the thread's last `turns` turns, the latest first, also those that it holds no longer. */
+  matchedIn(turn: TurnInfo, turns: number): readonly LoadedSkill[];
   /** Whether the thread holds this text of the skill already. */
   familiarity(turn: TurnInfo, load: SkillLoad): Familiarity;
 }
@@ -52,6 +54,10 @@ export class SkillLedger implements Ledger {
     const thread = this.#thread(turn);
     const now = (this.#beginning.get(turn.id)?.uses ?? []).filter((use) => use.state === 'loaded');
     return thread.held(turn, now);
+  }
+
+  matchedIn(turn: TurnInfo, turns: number): readonly LoadedSkill[] {
+    return this.#thread(turn).matched(turn, turns);
   }
 
   familiarity(turn: TurnInfo, load: SkillLoad): Familiarity {

@@ -15,6 +15,8 @@ export type SkillUse =
       readonly callKey?: string;
       /** The thread held it already, and was only pointed to it. */
       readonly again?: true;
+      /** How many turns ago a trigger matched it; absent: in this turn. */
+      readonly matchedAgo?: number;
     }
   | { readonly skillId: string; readonly state: 'resource_read'; readonly path: string }
   | { readonly skillId: string; readonly state: 'script_run'; readonly path: string; readonly exit: number | null };

@@ -36,7 +36,8 @@ export class ThreadLoads {
     const before = this.#held.get(key);
     this.#held.delete(key);
     const kept = again && before !== undefined ? before.load : load;
-    this.#held.set(key, { load: kept, turnId: turn.id, turn: this.enter(turn.id), compactions: turn.compactions });
+    const number = this.enter(turn.id) - (load.matchedAgo ?? 0);
+    this.#held.set(key, { load: kept, turnId: turn.id, turn: number, compactions: turn.compactions });
     const oldest = this.#held.keys().next();
     if (this.#held.size > LOADS && !oldest.done) this.#held.delete(oldest.value);
   }
@@ -53,6 +54,18 @@ export class ThreadLoads {
       found.set(skillId, { skillId, how, sha256, turnsAgo: Math.max(0, number - held.turn), compactions: held.compactions });
     }
     return [...found.values()];
+  }
+
+  /** What triggers matched at most `turns` turns ago, the latest first. */
+  matched(turn: TurnInfo, turns: number): readonly LoadedSkill[] {
+    const number = this.#turns.get(turn.id) ?? this.#count + 1;
+    return [...this.#held.values()].reverse().flatMap((held) => {
+      const { skillId, how, sha256 } = held.load;
+      const turnsAgo = number - held.turn;
+      return how === 'trigger' && turnsAgo >= 1 && turnsAgo <= turns
+        ? [{ skillId, how, sha256, turnsAgo, compactions: held.compactions }]
+        : [];
+    });
   }
 
   /** `same`: it stands above unchanged, so that a pointer will do. */
