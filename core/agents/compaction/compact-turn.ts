@@ -33,7 +33,7 @@ export async function compactIfNeeded(turn: RunningTurn, { force = false } = {})
   const measured = turn.meter.tokens;
   const done = await compactThread(
     turn.deps,
-    turn.prepared,
+    { ...turn.prepared, functionTools: turn.functionTools },
     turn.record.threadId,
     { force, measured, turnId: turn.record.id },
     turn.signal,

@@ -1,6 +1,7 @@
 import { codeOf, messageOf } from '../../contract/errors.ts';
-import type { ContextParts, TurnInfo } from '../../contract/index.ts';
+import type { ContextDocument, ContextParts, TurnInfo } from '../../contract/index.ts';
 import type { ContextSource } from '../ports.ts';
+import type { OfferedDocument } from './documents.ts';
 import { cutToTokens } from '../compaction/tokens.ts';
 
 /** The most that one provider may put beside a user's message. */
@@ -15,6 +16,8 @@ export interface GatheredContext {
   /** In order of priority, then id. */
   readonly system: readonly ContextPart[];
   readonly turn: readonly ContextPart[];
+  /** Whole, as many as were given. */
+  readonly documents: readonly OfferedDocument[];
   /** Providers that were left out; the host has recorded why. */
   readonly skipped: readonly { readonly extensionId: string; readonly code: string; readonly message: string }[];
 }
@@ -31,6 +34,7 @@ export async function gatherContext(
   return {
     system: answers.flatMap(({ extensionId, system }) => (system ? [{ extensionId, text: system }] : [])),
     turn: answers.flatMap(({ extensionId, turn: text }) => (text ? [{ extensionId, text }] : [])),
+    documents: answers.flatMap(({ extensionId, documents = [] }) => documents.map((each) => ({ extensionId, ...each }))),
     skipped: answers.flatMap(({ extensionId, failure }) => (failure ? [{ extensionId, ...failure }] : [])),
   };
 }
@@ -39,14 +43,15 @@ interface Answer {
   readonly extensionId: string;
   readonly system?: string;
   readonly turn?: string;
+  readonly documents?: readonly ContextDocument[];
   readonly failure?: { readonly code: string; readonly message: string };
 }
 
 async function ask(source: ContextSource, prompt: string, turn: TurnInfo, signal: AbortSignal): Promise<Answer> {
   const { extensionId } = source;
   try {
-    const { system, turn: beside } = partsOf(await source.getContext(prompt, turn, signal), source.placement);
-    return { extensionId, system: system?.trim(), turn: beside && (await cutToTokens(beside.trim(), TURN_PART_TOKENS)) };
+    const { system, turn: beside, documents } = partsOf(await source.getContext(prompt, turn, signal), source.placement);
+    return { extensionId, system: system?.trim(), documents, turn: beside && (await cutToTokens(beside.trim(), TURN_PART_TOKENS)) };
   } catch (error) {
     return { extensionId, failure: { code: codeOf(error, 'provider_failed'), message: messageOf(error) } };
   }

@@ -55,11 +55,13 @@ export async function preview(
   const message = userMessage(
     prepared.turnParts.map(({ text }) => text),
     input,
+    prepared.documents,
   );
   const tools = prepared.functionTools.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
   const parts: readonly NamedText[] = [
     ...prepared.systemParts,
     ...(past.length === 0 ? [] : [{ name: 'history', text: past.map(textOf).join('\n') }]),
+    ...prepared.documents.map(({ extensionId, key, text }) => ({ name: `${extensionId} ${key} (this message)`, text })),
     ...prepared.turnParts.map(({ name, text }) => ({ name: `${name} (this message)`, text })),
     { name: 'message', text: input },
     ...(tools.length === 0 ? [] : [{ name: 'tools', text: JSON.stringify(tools) }]),

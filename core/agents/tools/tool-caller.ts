@@ -1,14 +1,15 @@
 import { PithError } from '../../contract/errors.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { toolError } from '../../contract/tool.ts';
-import type { JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';
+import type { AgentSpec, JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { withFixed } from './agent-tools.ts';
 import { needsApproval } from './approval.ts';
 import { decide, digestOf } from './gate.ts';
 import { newId } from '../turn/new-id.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
 import { missingTools } from './missing-tools.ts';
-import { resolveTools, type OfferedTool } from './tools.ts';
+import { resolveTools, toolIds, type OfferedTool } from './tools.ts';
+import { withTurnTools } from './turn-tools.ts';
 import type { TurnDependencies } from '../turn/turn-types.ts';
 
 /** Calls single tools as an agent would, without a model. */
@@ -33,16 +34,24 @@ type Dependencies = Pick<TurnDependencies, 'registry' | 'extensions' | 'clock' |
 
 export function createToolCaller(dependencies: Dependencies): ToolCaller {
   const { registry, extensions, clock } = dependencies;
-  const offered = async (agentId: string) => {
+  const offered = async (agentId: string, signal: AbortSignal) => {
     const { spec } = await registry.resolve(agentId);
-    return { spec, ...(await resolveTools(spec, extensions, {}, registry.callees(spec))) };
+    const [{ tools: own }, providers] = await Promise.all([
+      resolveTools(spec, extensions, {}, registry.callees(spec)),
+      extensions.turnToolProviders(spec),
+    ]);
+    const turn = turnOf(spec, newId(clock), toolIds(own));
+    if (providers.length === 0) return { spec, tools: own, turn };
+    const question = { extensions, providers, turn, policy: {}, offered: own, mayRedescribe: true };
+    const { tools } = await withTurnTools(question, signal);
+    return { spec, tools, turn: { ...turn, tools: toolIds(tools) } };
   };
 
   return {
-    toolsOf: async (agentId) => (await offered(agentId)).tools,
+    toolsOf: async (agentId) => (await offered(agentId, new AbortController().signal)).tools,
     async call(user, name, input, signal) {
       const { agentId, approve } = typeof user === 'string' ? { agentId: user, approve: null } : user;
-      const { spec, tools } = await offered(agentId);
+      const { spec, tools, turn } = await offered(agentId, signal);
       const tool = tools.find(
         ({ modelName, extensionId, descriptor }) => name === modelName || name === `${extensionId}/${descriptor.name}`,
       );
@@ -75,21 +84,24 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
           return toolError('approval_needed', `not run: '${question.tool}' needs a person's approval, and nobody can be asked here`);
         if (!(await approve(question))) return toolError('approval_denied', `not run: '${question.tool}' was not approved`);
       }
-      const id = newId(clock);
-      const turn: TurnInfo = {
-        id,
-        threadId: `tools/${id}`,
-        agent: spec,
-        channelId: UNKNOWN_CHANNEL,
-        userId: LOCAL_USER,
-        tools: [...new Set(tools.map((each) => `${each.extensionId}/${each.descriptor.name}`))],
-        model: { ref: 'none', contextWindow: null },
-        userTexts: [],
-        compactions: 0,
-        correlationId: id,
-        depth: 0,
-      };
-      return extensions.callTool(extensionId, descriptor.name, whole, { turn, idempotencyKey: `${id}/0/0` }, signal);
+      return extensions.callTool(extensionId, descriptor.name, whole, { turn, idempotencyKey: `${turn.id}/0/0` }, signal);
     },
+  };
+}
+
+/** A call outside a conversation stands in a thread of its own. */
+function turnOf(agent: AgentSpec, id: string, tools: readonly string[]): TurnInfo {
+  return {
+    id,
+    threadId: `tools/${id}`,
+    agent,
+    channelId: UNKNOWN_CHANNEL,
+    userId: LOCAL_USER,
+    tools,
+    model: { ref: 'none', contextWindow: null },
+    userTexts: [],
+    compactions: 0,
+    correlationId: id,
+    depth: 0,
   };
 }

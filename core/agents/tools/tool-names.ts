@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import type { OfferedTool } from './tools.ts';
 
 /** A tool before the model's name for it is settled. */
@@ -15,11 +16,21 @@ export function named(tools: readonly UnnamedTool[]): readonly OfferedTool[] {
   return tools.map((tool) => {
     const { wish: _, ...offered } = tool;
     const name = wishOf(tool);
-    const long = `${tool.extensionId}__${name}`;
-    const wish = (counts.get(name) ?? 0) > 1 ? capped(long, long) : name;
-    const modelName = taken.has(wish) ? hashed(long, long) : wish;
+    const wish = (counts.get(name) ?? 0) > 1 ? prefixed(tool) : name;
+    const modelName = taken.has(wish) ? hashed(longName(tool), identityOf(tool)) : wish;
     taken.add(modelName);
     return { modelName, ...offered };
+  });
+}
+
+/** Names for tools that join `offered`, whose names stay: their own, or one with the id in front where that is taken or wanted twice. */
+export function namedBeside(offered: readonly OfferedTool[], added: readonly UnnamedTool[]): readonly OfferedTool[] {
+  const taken = new Set(offered.map(({ modelName }) => modelName));
+  return named(added).map((tool) => {
+    const wish = taken.has(tool.modelName) ? prefixed(tool) : tool.modelName;
+    const modelName = taken.has(wish) ? hashed(longName(tool), identityOf(tool)) : wish;
+    taken.add(modelName);
+    return { ...tool, modelName };
   });
 }
 
@@ -29,8 +40,23 @@ function wishOf({ wish, descriptor }: UnnamedTool): string {
 
 const LONGEST_NAME = 64;
 
-function capped(name: string, identity: string): string {
-  return name.length <= LONGEST_NAME ? name : hashed(name, identity);
+/** `<extension>__<tool>`, or `<skill>__<tool>` for a tool of its toolset; with a hash where it had to be changed or is too long. */
+function prefixed(tool: UnnamedTool): string {
+  const long = longName(tool);
+  const isPlain = long.length <= LONGEST_NAME && long === `${ownerOf(tool)}__${wishOf(tool)}`;
+  return isPlain ? long : hashed(long, identityOf(tool));
+}
+
+function longName(tool: UnnamedTool): string {
+  return `${ownerOf(tool)}__${wishOf(tool)}`.replace(/[^a-zA-Z0-9_-]/gu, '_');
+}
+
+function ownerOf({ extensionId }: UnnamedTool): string {
+  return extensionId.startsWith(TOOLSET_PREFIX) ? extensionId.slice(TOOLSET_PREFIX.length) : extensionId;
+}
+
+function identityOf(tool: UnnamedTool): string {
+  return `${tool.extensionId}__${wishOf(tool)}`;
 }
 
 function hashed(name: string, identity: string): string {

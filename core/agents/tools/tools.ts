@@ -1,6 +1,7 @@
 import { codeOf, messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { AgentSpec, Diagnostic, JsonValue, ToolDescriptor, TurnPolicy } from '../../contract/index.ts';
+import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { toolsOfAgents } from './agent-tools.ts';
 import { permits } from './gate.ts';
 import { named, type UnnamedTool } from './tool-names.ts';
@@ -32,7 +33,8 @@ export async function resolveTools(
   const wanted = new Map<string, UnnamedTool>();
   const notes: Diagnostic[] = [];
   const everything = spec.usesTools.includes('*') ? extensions.ids().filter((id) => canRun(extensions.state(id))) : [];
-  const entries = [...new Set([...spec.usesTools.filter((entry) => entry !== '*'), ...everything])];
+  const asked = spec.usesTools.filter((entry) => entry !== '*' && !entry.startsWith(TOOLSET_PREFIX)); // toolsets are brought turn by turn
+  const entries = [...new Set([...asked, ...everything])];
   const answers = await Promise.all(entries.map((entry) => resolveEntry(entry, extensions)));
   answers.forEach((answer, index) => {
     // What "*" brings may fail without a word: the agent did not ask for it by name.
@@ -41,6 +43,11 @@ export async function resolveTools(
   });
   const allowed = [...wanted.values()].filter(({ extensionId, descriptor }) => permits(policy, extensionId, descriptor.name));
   return { tools: named([...allowed, ...toolsOfAgents(allowed, callees)]), notes };
+}
+
+/** `extension/tool` of each, once. */
+export function toolIds(tools: readonly OfferedTool[]): readonly string[] {
+  return [...new Set(tools.map(({ extensionId, descriptor }) => `${extensionId}/${descriptor.name}`))];
 }
 
 interface Entry {

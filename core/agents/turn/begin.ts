@@ -2,12 +2,14 @@ import { messageOf, PithError } from '../../contract/errors.ts';
 import type { AgentSpec, Diagnostic, TurnInfo, TurnPolicy } from '../../contract/index.ts';
 import type { StoredMessage } from '../../threads/thread.ts';
 import type { BoundSkill } from '../prompt/bound-skills.ts';
+import { fittingDocuments } from '../prompt/documents.ts';
 import { gatherContext } from '../prompt/context-pipeline.ts';
 import { narrowed } from '../tools/gate.ts';
 import { instructionsOf } from '../prompt/instructions.ts';
 import { userTexts } from './messages.ts';
 import type { ContextSource } from '../ports.ts';
-import { resolveTools, type OfferedTool } from '../tools/tools.ts';
+import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
+import { missingToolsets, withTurnTools } from '../tools/turn-tools.ts';
 import type { FunctionTool, Notice, Prepared, TurnDependencies } from './turn-types.ts';
 
 export interface Beginning {
@@ -31,20 +33,23 @@ export interface Beginning {
 /** Everything that a turn sends beside the history. The same path serves real turns and previews; nothing is written. */
 export async function prepare(deps: TurnDependencies, beginning: Beginning, signal: AbortSignal): Promise<Prepared> {
   const { spec, policy, channelId, userId, date } = beginning;
-  const [model, resolved, skills, gathered] = await Promise.all([
+  const { extensions } = deps;
+  const [model, resolved, skills, gathered, providers] = await Promise.all([
     deps.models.resolve(policy.model ?? spec.model),
-    resolveTools(spec, deps.extensions, policy, deps.registry.callees(spec)),
+    resolveTools(spec, extensions, policy, deps.registry.callees(spec)),
     deps.skills.read(spec.usesSkills, signal),
     contextSources(deps),
+    extensions.turnToolProviders(spec),
   ]);
   const texts = userTexts(beginning.history, MOST_TEXTS);
-  const info: TurnInfo = {
+  const ownTools = toolIds(resolved.tools);
+  const asked: TurnInfo = {
     id: beginning.turnId,
     threadId: beginning.threadId,
     agent: spec,
     channelId,
     userId,
-    tools: [...new Set(resolved.tools.map(({ extensionId, descriptor }) => `${extensionId}/${descriptor.name}`))],
+    tools: ownTools,
     model: { ref: model.ref, contextWindow: model.contextWindow },
     userTexts: beginning.text === null ? texts : [...texts, beginning.text].slice(-MOST_TEXTS),
     compactions: beginning.compactions,
@@ -53,10 +58,14 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     ...(Object.keys(policy).length === 0 ? {} : { policy }),
   };
   if (beginning.text !== null) refuseUnusable(spec, skills);
-  const [instructions, context] = await Promise.all([
-    instructionsOf(spec, skills, { sandbox_dir: deps.sandboxDir, date, channel: channelId, user: userId }),
-    gatherContext(gathered.sources, info.userTexts.at(-1) ?? '', info, signal),
-  ]);
+  const question = { extensions, providers, turn: asked, policy, offered: resolved.tools, mayRedescribe: true };
+  const instructing = instructionsOf(spec, skills, { sandbox_dir: deps.sandboxDir, date, channel: channelId, user: userId });
+  instructing.catch(() => undefined); // awaited below
+  const { tools, notices } = providers.length === 0 ? { tools: resolved.tools, notices: [] } : await withTurnTools(question, signal);
+  const info: TurnInfo = tools === resolved.tools ? asked : { ...asked, tools: toolIds(tools) };
+  const context = await gatherContext(gathered.sources, info.userTexts.at(-1) ?? '', info, signal);
+  const instructions = await instructing;
+  const fitting = await fittingDocuments(context.documents, model.contextWindow);
   const systemParts = [...instructions, ...context.system.map(({ extensionId, text }) => ({ name: extensionId, text }))];
   const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
   const skipped = context.skipped.map(({ extensionId, code, message }): Notice => ({
@@ -69,12 +78,19 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     limits: narrowed(spec.limits, policy.limits),
     policy,
     model,
-    tools: resolved.tools,
-    functionTools: resolved.tools.map(functionTool),
+    tools,
+    functionTools: tools.map(functionTool),
+    ownTools,
+    turnToolProviders: providers,
     system: systemParts.map(({ text }) => text).join('\n\n'),
     systemParts,
+    documents: fitting.documents,
     turnParts: context.turn.map(({ extensionId, text }) => ({ name: extensionId, text })),
-    notices: distinct([...[...beginning.notes, ...resolved.notes, ...skillNotes].flatMap(noticeOf), ...skipped, ...gathered.notices]),
+    notices: distinct([
+      ...[...beginning.notes, ...resolved.notes, ...skillNotes].flatMap(noticeOf),
+      ...[...notices, ...missingToolsets(spec.usesTools, tools), ...skipped, ...gathered.notices],
+      ...(beginning.text === null ? [] : fitting.notices),
+    ]),
   };
 }
 
@@ -98,7 +114,7 @@ function refuseUnusable(spec: AgentSpec, skills: readonly BoundSkill[]): void {
     });
 }
 
-function functionTool({ modelName, descriptor }: OfferedTool): FunctionTool {
+export function functionTool({ modelName, descriptor }: OfferedTool): FunctionTool {
   return {
     type: 'function',
     name: modelName,

@@ -13,6 +13,7 @@ import { missingTools } from '../tools/missing-tools.ts';
 import { resultPart } from './messages.ts';
 import type { RawCall } from './step.ts';
 import { withFixed } from '../tools/agent-tools.ts';
+import type { OfferedTool } from '../tools/tools.ts';
 import type { AskedCall, RunningTurn } from './turn-types.ts';
 
 /** A call and what the gate decided. */
@@ -103,9 +104,16 @@ export function keyOf({ turnId, step, index }: Pick<CallRecord, 'turnId' | 'step
   return `${turnId}/${step}/${index}`;
 }
 
+/** The tool that a recorded call is for: by its name, or, where names have changed since it was asked for, by what it is. */
+export function toolOf({ toolsByName }: RunningTurn, { name, extensionId, tool }: CallRecord): OfferedTool | undefined {
+  const isIt = (each: OfferedTool) => each.extensionId === extensionId && each.descriptor.name === tool;
+  const found = toolsByName.get(name);
+  return found && isIt(found) ? found : [...toolsByName.values()].find(isIt);
+}
+
 /** What the gate says of a call. `mostCalls`: how many this turn may make in all. */
 export function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Verdict | Promise<Verdict> {
-  const tool = turn.toolsByName.get(record.name);
+  const tool = toolOf(turn, record);
   if (tool === undefined) return judge(turn, record, callsBefore, mostCalls, false);
   const needed = needsApproval(turn.deps, tool, record.input);
   return needed instanceof Promise

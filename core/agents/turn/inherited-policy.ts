@@ -15,7 +15,7 @@ export function inheritedPolicy(
   const denied = [...new Set([...(policy.denyTools ?? []), ...((parent?.prepared.policy ?? calling.policy)?.denyTools ?? [])])];
   const own: TurnPolicy = denied.length === 0 ? policy : { ...policy, denyTools: denied };
   if (origin !== null) return own;
-  const { tools, agent } = parent?.prepared.info ?? calling;
+  const { tools, agent } = parent?.info ?? calling;
   const allowTools = tools.filter((tool) => permits(policy, tool.split('/', 1)[0] as string, tool.slice(tool.indexOf('/') + 1)));
   return { ...own, allowTools, limits: narrowed(parent?.prepared.limits ?? agent.limits, policy.limits) };
 }

@@ -1,4 +1,5 @@
 import type { JsonValue, Message } from '../../contract/index.ts';
+import { appendTools, calledProviders } from './append-tools.ts';
 import { announceQuestion } from './asking.ts';
 import { decideCalls, readCalls, runCalls, wasTold, type DecidedCall } from './calls.ts';
 import { compactIfNeeded, mayBeTooLong } from '../compaction/compact-turn.ts';
@@ -54,7 +55,11 @@ export async function answerCalls(
   turn.prompt.push(message);
   turn.emit({ type: 'step-end', step, usage: turn.usage });
   if (calls.some(({ result }) => result?.ok === false && result.error.code === 'limit_reached')) return limitEnd(turn, callsLeft(turn));
-  return stopBefore(turn);
+  const end = stopBefore(turn);
+  if (end) return end;
+  const providers = calledProviders(turn, calls);
+  if (providers.length > 0) await appendTools(turn, providers);
+  return null;
 }
 
 function stopBefore(turn: RunningTurn): TurnEnd | null {

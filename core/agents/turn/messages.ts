@@ -1,4 +1,5 @@
 import type { JsonValue, Message, ToolResult } from '../../contract/index.ts';
+import type { OfferedDocument } from '../prompt/documents.ts';
 import type { StoredMessage } from '../../threads/thread.ts';
 
 export type ToolMessage = Extract<Message, { role: 'tool' }>;
@@ -6,9 +7,20 @@ export type AssistantMessage = Extract<Message, { role: 'assistant' }>;
 type UserMessage = Extract<Message, { role: 'user' }>;
 type ResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
 
-/** The message that a user's turn begins with: turn parts first, the user's own text last. */
-export function userMessage(turnParts: readonly string[], text: string): Message {
-  return { role: 'user', content: [...turnParts, text].map((part) => ({ type: 'text', text: part })) };
+/** The message that a user's turn begins with: documents, then turn parts, the user's own text last. */
+export function userMessage(turnParts: readonly string[], text: string, documents: readonly OfferedDocument[] = []): Message {
+  const whole = documents.map(({ key, digest, text: body }) => ({
+    type: 'text' as const,
+    text: body,
+    providerOptions: { pith: { document: { key, digest } } },
+  }));
+  return { role: 'user', content: [...whole, ...[...turnParts, text].map((part) => ({ type: 'text' as const, text: part }))] };
+}
+
+/** The name of a document beside a user's text; null for every other part. */
+export function documentKey(part: UserMessage['content'][number]): string | null {
+  const document = part.providerOptions?.['pith']?.['document'];
+  return typeof document === 'object' && document !== null && 'key' in document && typeof document.key === 'string' ? document.key : null;
 }
 
 /** A result as the model reads it: text as it is, other values as JSON, errors as `{"error": …}`. */

@@ -46,5 +46,5 @@ async function addEstimate(
 const MESSAGE_TOKENS = 4;
 
 function toolsText(turn: RunningTurn): string {
-  return JSON.stringify(turn.prepared.functionTools);
+  return JSON.stringify(turn.functionTools);
 }

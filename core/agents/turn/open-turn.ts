@@ -87,6 +87,7 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
   const message = userMessage(
     prepared.turnParts.map(({ text }) => text),
     input,
+    prepared.documents,
   );
   const said = record.depth === 0 ? input : undefined; // a callee's task is no person's message
   await Promise.all([
@@ -162,6 +163,7 @@ function running(
     emit: pipe.push,
     ready: pipe.ready,
     toolsByName: new Map(prepared.tools.map((tool) => [tool.modelName, tool])),
+    functionTools: prepared.functionTools,
     info: prepared.info,
     prompt: assemble(prepared.system, messages),
     usage: record.usage,

@@ -1,7 +1,7 @@
 import { toolError } from '../../contract/tool.ts';
 import type { ToolResult } from '../../contract/index.ts';
 import type { CallRecord, StoredMessage, Threads, TurnRecord } from '../../threads/thread.ts';
-import { decideCall, keyOf, type DecidedCall } from './calls.ts';
+import { decideCall, keyOf, toolOf, type DecidedCall } from './calls.ts';
 import { callIdsOf, resultPart } from './messages.ts';
 import type { RunningTurn } from './turn-types.ts';
 
@@ -28,7 +28,7 @@ export async function resumeCalls(turn: RunningTurn, open: readonly CallRecord[]
     open.map(async (record, index): Promise<DecidedCall> => {
       if (record.state === 'finished') return { record, result: record.result ?? interrupted(record), question: null };
       if (record.state === 'started' && record.effect === 'write') return { record, result: interrupted(record), question: null };
-      const offered = turn.toolsByName.get(record.name);
+      const offered = toolOf(turn, record);
       if (offered === undefined)
         return { record, result: toolError('tool_gone', `not run: '${record.name}' is no longer there`), question: null };
       return { record, ...(await decideCall(turn, record, before + index, turn.prepared.limits.max_tool_calls)) };

@@ -4,7 +4,7 @@ import type { Families, Place } from './family.ts';
 import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
 import { answerCalls, runLoop } from './loop.ts';
 import { sayAgain, type EndedTurn } from './keyed-turn.ts';
-import type { Noticer } from './noticer.ts';
+import { tell, type Noticer } from './noticer.ts';
 import { openTurn, type OpenedTurn } from './open-turn.ts';
 import type { Pipe } from './pipe.ts';
 import { plainFailure } from './plain-failure.ts';
@@ -113,9 +113,7 @@ function announce(turn: RunningTurn): void {
   const { id: turnId, threadId, correlationId } = record;
   turn.emit({ type: 'turn-start', agent: prepared.spec.id, thread: threadId, turn: turnId, model: prepared.model.ref });
   deps.events.publish('turn.started', { turnId, threadId, agentId: prepared.spec.id, correlationId });
-  for (const { code, message } of prepared.notices) {
-    if (turn.noticer.first(threadId, `${code} ${message}`)) turn.emit({ type: 'notice', code, message });
-  }
+  tell(turn, prepared.notices);
 }
 
 function endOfError(error: unknown, turn: RunningTurn | null, signal: AbortSignal): TurnEnd {

@@ -92,7 +92,7 @@ class Gathering {
 
   async readAll(): Promise<void> {
     const { deps, prepared, prompt, signal, emit } = this.turn;
-    const tools = prepared.functionTools;
+    const tools = this.turn.functionTools;
     const { ref, model } = prepared.model;
     const stream = streamWithRetry(
       model,

@@ -19,6 +19,7 @@ import type { ApprovalStore } from '../../threads/approvals.ts';
 import type { ThreadQueue } from '../../threads/queue.ts';
 import type { Delegated, Threads, TurnRecord } from '../../threads/thread.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
+import type { OfferedDocument } from '../prompt/documents.ts';
 import type { Noticer } from './noticer.ts';
 import type { ExtensionsPort } from '../ports.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
@@ -54,9 +55,15 @@ export interface Prepared {
   readonly model: Pick<ResolvedModel, 'ref' | 'model' | 'contextWindow'>;
   readonly tools: readonly OfferedTool[];
   readonly functionTools: FunctionTool[];
+  /** `extension/tool` of those that `uses_tools` gives. */
+  readonly ownTools: readonly string[];
+  /** Extensions that were asked what they bring to this turn. */
+  readonly turnToolProviders: readonly string[];
   readonly system: string;
   /** What `system` is made of, in order. */
   readonly systemParts: readonly NamedText[];
+  /** Whole texts that stand first in the user's message. */
+  readonly documents: readonly OfferedDocument[];
   /** Texts that stand before the user's own in the same message. */
   readonly turnParts: readonly NamedText[];
   readonly notices: readonly Notice[];
@@ -79,7 +86,9 @@ export interface RunningTurn {
   readonly record: TurnRecord;
   /** null while nobody collects spans. */
   span: Span | null;
-  readonly toolsByName: ReadonlyMap<string, OfferedTool>;
+  /** Replaced when extensions bring more during the turn, as is `functionTools`. */
+  toolsByName: ReadonlyMap<string, OfferedTool>;
+  functionTools: FunctionTool[];
   readonly noticer: Noticer;
   /** The turn that called this one; null for a person's own. */
   readonly parent: RunningTurn | null;
@@ -91,7 +100,7 @@ export interface RunningTurn {
   readonly emit: (event: TurnEvent) => void;
   /** Resolves when the channel has room for more events. */
   readonly ready: () => Promise<void> | undefined;
-  /** Replaced when the thread is compacted. */
+  /** Replaced when the thread is compacted, and with the tools. */
   info: TurnInfo;
   /** Grows by each step; the model gets this very array. */
   prompt: Message[];

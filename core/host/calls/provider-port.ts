@@ -1,5 +1,5 @@
 import { canRun, type ContextSource } from '../../agents/ports.ts';
-import type { ContextParts, ModelCallOptions, Protocol, ProtocolId, Remote, TurnInfo } from '../../contract/index.ts';
+import type { ContextDocument, ContextParts, ModelCallOptions, Protocol, ProtocolId, Remote, TurnInfo } from '../../contract/index.ts';
 import { ModelProvider as ModelProtocol } from '../../contract/protocols/model-provider.ts';
 import type { RouterDependencies } from '../../models/declared-model.ts';
 import { callProvider, descriptorOf, remoteOf, running } from './handle.ts';
@@ -91,18 +91,33 @@ function checked(lifecycle: Lifecycle, id: string, found: unknown): string | Con
   const { redact } = lifecycle.parts.secrets;
   if (found === null || found === undefined) return null;
   if (typeof found === 'string') return redact(found);
-  const { system, turn } = found as ContextParts;
+  const { system, turn, documents } = found as ContextParts;
   const isText = (part: unknown) => part === undefined || typeof part === 'string';
-  if (typeof found === 'object' && isText(system) && isText(turn)) {
-    return { ...(system === undefined ? {} : { system: redact(system) }), ...(turn === undefined ? {} : { turn: redact(turn) }) };
+  if (typeof found === 'object' && isText(system) && isText(turn) && areDocuments(documents)) {
+    return {
+      ...(system === undefined ? {} : { system: redact(system) }),
+      ...(turn === undefined ? {} : { turn: redact(turn) }),
+      ...(documents === undefined ? {} : { documents: documents.map(({ key, digest, text }) => ({ key, digest, text: redact(text) })) }),
+    };
   }
   const problem = new Problem(
     'getContext',
     'provider_failed',
-    `getContext of '${id}' returned neither text nor { system?, turn? } nor null`,
+    `getContext of '${id}' returned neither text nor { system?, turn?, documents? } nor null`,
   );
   lifecycle.parts.failures.record(id, problem);
   throw problem;
+}
+
+const MOST_DOCUMENTS = 100;
+
+function areDocuments(value: unknown): boolean {
+  if (value === undefined) return true;
+  const isDocument = (each: unknown): boolean => {
+    const { key, digest, text } = (typeof each === 'object' && each !== null ? each : {}) as Partial<ContextDocument>;
+    return typeof key === 'string' && typeof digest === 'string' && typeof text === 'string';
+  };
+  return Array.isArray(value) && value.length <= MOST_DOCUMENTS && value.every(isDocument);
 }
 
 function provides({ declaration }: Slot, id: ProtocolId): boolean {

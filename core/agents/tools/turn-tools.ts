@@ -1,0 +1,116 @@
+import { codeOf, messageOf } from '../../contract/errors.ts';
+import type { ToolDescriptor, Toolset, TurnInfo, TurnPolicy, TurnTool } from '../../contract/index.ts';
+import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
+import type { ExtensionsPort } from '../ports.ts';
+import { permits } from './gate.ts';
+import { namedBeside, type UnnamedTool } from './tool-names.ts';
+import type { OfferedTool } from './tools.ts';
+
+export interface TurnToolsQuestion {
+  readonly extensions: ExtensionsPort;
+  /** Extensions that are asked, in this order. */
+  readonly providers: readonly string[];
+  /** As providers are told it: `tools` are those of `uses_tools`. */
+  readonly turn: TurnInfo;
+  readonly policy: TurnPolicy;
+  /** What the turn has already. Their names stay, and they stay. */
+  readonly offered: readonly OfferedTool[];
+  /** Tools that are offered already may be told differently: only before the model has seen them. */
+  readonly mayRedescribe: boolean;
+}
+
+export interface ToolsOfTurn {
+  /** `offered`, and behind them what is new. */
+  readonly tools: readonly OfferedTool[];
+  readonly notices: readonly { readonly code: string; readonly message: string }[];
+}
+
+/** `offered` and what extensions bring to this turn. One that fails or is late brings nothing; never rejects. */
+export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSignal): Promise<ToolsOfTurn> {
+  const { extensions, providers, turn, policy, mayRedescribe } = question;
+  const answers = await Promise.all(providers.map((id) => ask(extensions, id, turn, signal)));
+  const offered = [...question.offered];
+  const added = new Map<string, UnnamedTool>();
+  for (const { extensionId, descriptor } of answers.flatMap(({ tools }) => tools)) {
+    const { name } = descriptor;
+    if (!permits(policy, extensionId, name) || !isWanted(turn.agent.usesTools, extensionId, name)) continue;
+    const index = offered.findIndex((tool) => tool.extensionId === extensionId && tool.descriptor.name === name);
+    if (index < 0) added.set(`${extensionId}/${name}`, { extensionId, descriptor });
+    else if (mayRedescribe) offered[index] = { ...(offered[index] as OfferedTool), descriptor };
+  }
+  return { tools: [...offered, ...namedBeside(offered, [...added.values()])], notices: answers.flatMap(({ notices }) => notices) };
+}
+
+/** Notices on toolsets that `uses_tools` names and that nobody brought. */
+export function missingToolsets(usesTools: readonly string[], tools: readonly OfferedTool[]): ToolsOfTurn['notices'] {
+  return usesTools
+    .filter((entry) => entry.startsWith(TOOLSET_PREFIX))
+    .filter((entry) => !tools.some(({ extensionId, descriptor }) => entry === extensionId || entry === `${extensionId}/${descriptor.name}`))
+    .map((entry) => ({ code: 'provider_unavailable', message: `the tools of '${entry}' are missing: nothing brings them now` }));
+}
+
+interface Answer extends Pick<ToolsOfTurn, 'notices'> {
+  readonly tools: readonly UnnamedTool[];
+}
+
+async function ask(extensions: ExtensionsPort, extensionId: string, turn: TurnInfo, signal: AbortSignal): Promise<Answer> {
+  try {
+    const brought = await extensions.turnTools(extensionId, turn, signal);
+    if (brought.length === 0) return NOTHING;
+    const own = brought.some((each) => 'tool' in each) ? await extensions.tools(extensionId) : [];
+    return merged(await Promise.all(distinct(brought).map((each) => resolve(extensions, extensionId, own, each))));
+  } catch (error) {
+    return failed(codeOf(error, 'provider_failed'), `'${extensionId}' brings no tools to this turn: ${messageOf(error)}`);
+  }
+}
+
+/** A toolset that is named twice is opened once. */
+function distinct(brought: readonly TurnTool[]): readonly TurnTool[] {
+  const seen = new Set<string>();
+  return brought.filter((each) => {
+    if (!('toolset' in each)) return true;
+    const isNew = !seen.has(each.toolset.id);
+    seen.add(each.toolset.id);
+    return isNew;
+  });
+}
+
+async function resolve(
+  extensions: ExtensionsPort,
+  extensionId: string,
+  own: readonly ToolDescriptor[],
+  brought: TurnTool,
+): Promise<Answer> {
+  if ('toolset' in brought) return open(extensions, extensionId, brought.toolset);
+  const { tool, ...told } = brought;
+  const descriptor = own.find(({ name }) => name === tool);
+  if (descriptor) return { tools: [{ extensionId, descriptor: { ...descriptor, ...told } }], notices: [] };
+  return failed('tool_unknown', `'${extensionId}' brings the tool '${tool}' to this turn, and has none of that name`);
+}
+
+async function open(extensions: ExtensionsPort, providerId: string, toolset: Toolset): Promise<Answer> {
+  try {
+    const { extensionId, tools } = await extensions.openToolset(providerId, toolset);
+    return { tools: tools.map((descriptor) => ({ extensionId, descriptor })), notices: [] };
+  } catch (error) {
+    const code = codeOf(error, 'provider_unavailable');
+    return failed(code, `the tools of the toolset '${toolset.id}' are missing: ${messageOf(error)}`);
+  }
+}
+
+/** An agent that names single tools of a toolset gets those only. */
+function isWanted(usesTools: readonly string[], extensionId: string, tool: string): boolean {
+  if (!extensionId.startsWith(TOOLSET_PREFIX) || usesTools.includes(extensionId)) return true;
+  const named = usesTools.filter((entry) => entry.startsWith(`${extensionId}/`));
+  return named.length === 0 || named.includes(`${extensionId}/${tool}`);
+}
+
+function merged(answers: readonly Answer[]): Answer {
+  return { tools: answers.flatMap(({ tools }) => tools), notices: answers.flatMap(({ notices }) => notices) };
+}
+
+function failed(code: string, message: string): Answer {
+  return { tools: [], notices: [{ code, message }] };
+}
+
+const NOTHING: Answer = { tools: [], notices: [] };
