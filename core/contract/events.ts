@@ -1,4 +1,5 @@
 import type { Failure } from './diagnostic.ts';
+import type { Retain } from './tool.ts';
 import type { TurnEndReason, Usage } from './turn.ts';
 
 /** The durable topics and their payloads, each with its version. Written to disk, and delivered to every handler that a manifest declares. */
@@ -82,7 +83,20 @@ export interface TopicMap extends DurableTopicMap {
     readonly ms: number;
     readonly correlationId: string;
   };
-  'thread.compacted': { readonly threadId: string; readonly messages: number; readonly tokensBefore: number; readonly tokensAfter: number };
+  'thread.compacted': {
+    readonly threadId: string;
+    /** The turn that had become too long; null when a person asked for it. */
+    readonly turnId: string | null;
+    readonly messages: number;
+    readonly tokensBefore: number;
+    readonly tokensAfter: number;
+    /** How often the thread has been compacted, this time included. */
+    readonly compactions: number;
+    /** Results that asked to be kept and whose text still stands whole in the thread. */
+    readonly kept: readonly Retain[];
+    /** Those whose text has gone. */
+    readonly dropped: readonly Retain[];
+  };
   /** People can be reached through this extension now: what waited for a channel is delivered. */
   'channel.opened': { readonly extensionId: string };
 }

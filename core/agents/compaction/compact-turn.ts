@@ -96,9 +96,18 @@ export async function compactThread(
     throw error;
   });
   if (compaction === null) return null;
-  const { throughSeq, replacement, replaced, tokensBefore, tokensAfter } = compaction;
+  const { throughSeq, replacement, replaced, tokensBefore, tokensAfter, retained } = compaction;
   await deps.threads.compact(threadId, throughSeq, replacement);
-  deps.events.publish('thread.compacted', { threadId, messages: replaced, tokensBefore, tokensAfter });
+  const compactions = loaded.thread.compactions + 1;
+  deps.events.publish('thread.compacted', {
+    threadId,
+    turnId: turnId ?? null,
+    messages: replaced,
+    tokensBefore,
+    tokensAfter,
+    compactions,
+    ...retained,
+  });
   return { tokensBefore, tokensAfter, usage };
 }
 

@@ -1,6 +1,7 @@
-import type { Message, Retain } from '../../contract/index.ts';
+import type { Message } from '../../contract/index.ts';
 import type { StoredMessage } from '../../threads/thread.ts';
 import { isSummary, summaryMessage } from '../turn/messages.ts';
+import { fateOf, keptOf, keptText, type RetainedFate } from './retained.ts';
 import { cutResults } from './shorten.ts';
 import { countTokens, textOf } from './tokens.ts';
 import { transcriptOf } from './transcript.ts';
@@ -33,6 +34,8 @@ export interface Compaction {
   readonly replaced: number;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
+  /** What became of the results that asked to be kept. */
+  readonly retained: RetainedFate;
 }
 
 /** Long results are cut first; then the oldest part is summarised. A call and its result stay together. null: nothing to gain. */
@@ -70,7 +73,8 @@ export async function compact(request: CompactionRequest): Promise<Compaction | 
   ];
   const tokensAfter = total(await tokensOf([...replacement, ...cut.slice(through + 1)]));
   if (tokensAfter >= tokensBefore) return null;
-  return { throughSeq: (messages[through] as StoredMessage).seq, replacement, replaced: split, tokensBefore, tokensAfter };
+  const retained = fateOf(messages, [...replacement, ...cut.slice(through + 1)]);
+  return { throughSeq: (messages[through] as StoredMessage).seq, replacement, replaced: split, tokensBefore, tokensAfter, retained };
 }
 
 const SUMMARY_HEAD = '[What was said before, in short: the conversation had become too long to be kept word for word.]';
@@ -84,7 +88,8 @@ function cutOnly(
   const last = cut.findLastIndex((message, index) => message !== messages[index]);
   if (last < 0) return null;
   const replacement = cut.slice(0, last + 1).map(({ message, retain }) => ({ message, retain }));
-  return { throughSeq: (messages[last] as StoredMessage).seq, replacement, replaced: last + 1, tokensBefore, tokensAfter };
+  const retained = fateOf(messages, cut);
+  return { throughSeq: (messages[last] as StoredMessage).seq, replacement, replaced: last + 1, tokensBefore, tokensAfter, retained };
 }
 
 /** Where the part begins that stays: within `budget` tokens from the end, never between a call and its result. */
@@ -102,39 +107,6 @@ function splitAt(messages: readonly StoredMessage[], sizes: readonly number[], b
     while (split > 0 && isTool(split)) split -= 1;
   }
   return split;
-}
-
-interface Kept {
-  readonly tool: string;
-  readonly retain: Retain;
-  /** null when it was dropped before, or is too long to stay. */
-  readonly text: string | null;
-}
-
-const SMALL_RESULT = 1500;
-
-/** Results that asked to be kept, newest of each key. The kernel does not know what they are. */
-function keptOf(messages: readonly StoredMessage[]): readonly Kept[] {
-  const found = new Map<string, Kept>();
-  for (const { message, retain } of messages) {
-    for (const [callId, wanted] of Object.entries(retain)) {
-      const part =
-        message.role === 'tool' ? message.content.find((each) => each.type === 'tool-result' && each.toolCallId === callId) : undefined;
-      const tool = part?.type === 'tool-result' ? part.toolName : (callId.split('#', 1)[0] as string);
-      const text = part?.type === 'tool-result' && part.output.type === 'text' ? part.output.value : null;
-      found.set(wanted.key, { tool, retain: wanted, text: text !== null && text.length <= SMALL_RESULT ? text : null });
-    }
-  }
-  return [...found.values()];
-}
-
-function keptText(kept: readonly Kept[]): string {
-  const whole = kept.flatMap(({ tool, retain, text }) => (text === null ? [] : [`${retain.key} ${retain.digest}, from ${tool}:\n${text}`]));
-  const listed = kept.flatMap(({ tool, retain, text }) =>
-    text === null ? [`- ${retain.key} ${retain.digest}: read it again with ${tool}`] : [],
-  );
-  const list = listed.length > 0 ? [`Loaded before, its text no longer above:\n${listed.join('\n')}`] : [];
-  return [...whole, ...list].join('\n\n');
 }
 
 async function tokensOf(messages: readonly { readonly message: Message }[]): Promise<readonly number[]> {

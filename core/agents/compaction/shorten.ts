@@ -29,6 +29,11 @@ export function headAndTail(text: string, head: number, tail: number): string {
   return `${whole(text.slice(0, head))}\n[… ${text.length - head - tail} characters cut …]\n${whole(text.slice(-tail))}`;
 }
 
+/** Whether something is missing from a text. */
+export function isCut(text: string): boolean {
+  return /\[… \d+ characters cut …\]/.test(text);
+}
+
 function cutPart(part: ToolMessage['content'][number], limit: number): ToolMessage['content'][number] {
   if (part.type !== 'tool-result' || part.output.type !== 'text' || part.output.value.length <= limit) return part;
   const head = Math.min(HEAD, Math.floor((limit * 2) / 3));

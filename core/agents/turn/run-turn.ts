@@ -48,7 +48,8 @@ export async function runTurn(
       families.began(begun);
       begun.span = spanOf(begun);
       cancelBudget = deps.clock.after(begun.prepared.limits.time_budget_ms, () => stop.abort(new TimeBudgetSpent(begun)));
-      announce(begun);
+      if (begun.span) begun.span.run(() => announce(begun));
+      else announce(begun);
       end = await workOn(opened);
     }
   } catch (error) {

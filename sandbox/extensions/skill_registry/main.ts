@@ -62,6 +62,9 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     this.#index = openIndex(context, this.#registry);
     for (const setting of unreadSettings(context.config)) context.logger.warn(`'${setting}' is not supported yet: nothing reads it`);
     context.own(context.events.handle('turn.started', ({ turnId }) => this.#ledger.started(turnId)));
+    context.own(
+      context.events.handle('thread.compacted', ({ threadId, compactions, kept }) => this.#ledger.compacted(threadId, compactions, kept)),
+    );
     context.own(context.events.handle('turn.ended', ({ turnId }) => this.#turns.release(turnId)));
     context.own(() => this.#registry.close());
     context.own(() => this.#index.close());

@@ -98,6 +98,7 @@ describe('compaction of messages', () => {
     const text = JSON.stringify(first?.replacement[0]?.message);
     expect(text).toContain('- code-review abc123: read it again with read_skill');
     expect(text).toContain('TINY BODY');
+    expect(first?.retained).toEqual({ kept: [keep[4]!['2']], dropped: [keep[2]!['1']] });
     const again = await compact({
       ...request,
       messages: stored([first!.replacement[0]!.message, says(words(2000)), user('more')], {
@@ -105,6 +106,25 @@ describe('compaction of messages', () => {
       }),
     });
     expect(JSON.stringify(again?.replacement[0]?.message)).toContain('- code-review abc123: read it again with read_skill');
+    expect(again?.retained).toEqual({ kept: [], dropped: [keep[4]!['2']] });
+  });
+
+  it('K46 S90 tells which results that asked to be kept still stand whole: those cut or summarised do not', async () => {
+    const retain = { key: 'guide', digest: 'd1' };
+    const other = { key: 'other', digest: 'd2' };
+    const messages = stored(
+      [
+        user('go'),
+        calls('1', 'read_skill'),
+        answers('1', words(60_000), 'read_skill'),
+        calls('2', 'read_skill'),
+        answers('2', words(500), 'read_skill'),
+        user('next'),
+      ],
+      { 2: { 1: retain }, 4: { 2: other } },
+    );
+    const cut = await compact({ ...request, contextWindow: 100_000, messages });
+    expect(cut?.retained).toEqual({ kept: [other], dropped: [retain] });
   });
 });
 
@@ -122,7 +142,9 @@ describe('compaction of a thread', () => {
     expect(noticesOf(third.events)).toEqual(['thread_compacted']);
     expect(third.end).toMatchObject({ reason: 'done', text: 'three', usage: { inputTokens: 130, outputTokens: 54 } });
     expect(world.threads.load('thread')?.thread.compactions).toBe(1);
-    expect(world.recorded.of('thread.compacted')).toHaveLength(1);
+    expect(world.recorded.of('thread.compacted')).toMatchObject([
+      { turnId: third.events[0]?.type === 'turn-start' && third.events[0].turn, compactions: 1, kept: [], dropped: [] },
+    ]);
     const asked = world.model.requests[2];
     expect(asked?.system).toContain('You shorten conversations');
     expect(asked?.tools).toEqual([]);
