@@ -1,0 +1,82 @@
+import { excerpt, type Scanner, type ScanSeverity } from './scan-finding.ts';
+
+interface Rule {
+  readonly pattern: RegExp;
+  readonly severity: ScanSeverity;
+  readonly message: string;
+}
+
+const FETCH = String.raw`\b(?:curl|wget|aria2c|lwp-request|iwr|irm|Invoke-WebRequest|Invoke-RestMethod)\b`;
+/** What may stand before the program's name. */
+const BEFORE = String.raw`(?:(?:sudo|doas|env|exec|nohup|command|time|xargs)\s+(?:-\S+\s+|\w+=\S*\s+){0,6}){0,3}(?:/[\w./-]{0,40}/)?`;
+const SHELL = String.raw`(?:ba|z|da|k|fi|c|tc)?sh\b(?!\.\w)`;
+/** An interpreter that reads its program from the pipe: without a script, or with a lone dash. */
+const READS_PROGRAM = String.raw`(?:python[\d.]*|node|deno|bun|perl|ruby|php|pwsh|powershell)\s*(?:-\s*)?(?=$|[;&|)"'\u0060\u201d])`;
+const RUNS = String.raw`\|&?\s*${BEFORE}(?:${SHELL}|${READS_PROGRAM}|iex\b|Invoke-Expression\b)`;
+
+const DOWNLOADED = 'what is downloaded is run at once, unseen';
+const DECODED = 'what is decoded is run at once, unseen';
+
+const RULES: readonly Rule[] = [
+  rule(`${FETCH}[^\\n]{0,240}?${RUNS}`, 'high', DOWNLOADED),
+  rule(`(?:${SHELL}|\\bsource|(?:^|[\\s;&|\u0060(])\\.)\\s+(?:-\\w+\\s+)?<\\(\\s*${FETCH}`, 'high', DOWNLOADED),
+  rule(`(?:\\beval\\b|${SHELL}\\s+-\\w*c\\b|\\bsource\\b)[^\\n]{0,40}?(?:\\$\\(|\u0060)\\s*${FETCH}`, 'high', DOWNLOADED),
+  rule(
+    String.raw`\b(?:iex|Invoke-Expression)\b[^\n]{0,80}?(?:\b(?:iwr|irm|curl|wget|Invoke-WebRequest|Invoke-RestMethod)\b|DownloadString|Net\.WebClient)`,
+    'high',
+    DOWNLOADED,
+  ),
+  rule(String.raw`\b(?:DownloadString|DownloadData)\b[^\n]{0,200}?\|\s*(?:iex|Invoke-Expression)\b`, 'high', DOWNLOADED),
+  rule(
+    String.raw`\b(?:exec|eval)\s*\([^\n]{0,200}?\b(?:urlopen|urlretrieve|requests\.get|httpx\.get|urllib\.request)\b`,
+    'high',
+    DOWNLOADED,
+  ),
+  rule(String.raw`\b(?:urlopen|requests\.get|httpx\.get)\s*\([^\n]{0,300}?[;\s](?:exec|eval)\s*\(`, 'high', DOWNLOADED),
+  rule(String.raw`\b(?:eval|new Function)\s*\(\s*await\s*\(?\s*(?:await\s+)?\(?fetch\b`, 'high', DOWNLOADED),
+  rule(
+    String.raw`\bfetch\s*\([^\n]{0,200}?\.then\s*\(\s*(?:eval\b|[^\n]{0,60}?(?:=>|\breturn\b)\s*(?:eval|Function|new Function)\s*\()`,
+    'high',
+    DOWNLOADED,
+  ),
+  rule(`\\bbase(?:64|32)\\s+(?:-d|-D|--decode)\\b[^\\n]{0,200}?${RUNS}`, 'high', DECODED),
+  rule(`\\b(?:xxd\\s+-r|openssl\\s+(?:enc|base64)\\s[^\\n]{0,80}?-d|gunzip|zcat|uudecode)\\b[^\\n]{0,120}?${RUNS}`, 'high', DECODED),
+  rule(
+    String.raw`\b(?:eval|exec|Function|execSync|os\.system|system)\s*\(\s*[^\n]{0,80}?\b(?:atob|b64decode|a85decode|unhexlify|fromhex|base64_decode|codecs\.decode|marshal\.loads|zlib\.decompress)\s*\(`,
+    'high',
+    DECODED,
+  ),
+  rule(
+    String.raw`\b(?:eval|exec|Function|execSync)\s*\([^\n]{0,160}?Buffer\.from\s*\([^\n]{0,2000}?['"](?:base64|hex)['"]`,
+    'high',
+    DECODED,
+  ),
+  rule(String.raw`\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]{0,120}?\s-(?:e|ec|enc|enco\w*)\s+[A-Za-z0-9+/=]{16,}`, 'high', DECODED),
+  rule(
+    `${FETCH}[^\\n]{0,300}?(?:-o|-O|--output|-OutFile)\\b[^\\n]{0,200}?(?:&&|;)\\s*(?:chmod\\s+(?:\\+x|[0-7]{3,4})\\b|${BEFORE}${SHELL}\\s+\\S|\\./\\S)`,
+    'medium',
+    'a file is downloaded and run',
+  ),
+];
+
+/** Downloads and decoded texts that go straight into an interpreter. */
+export const downloadAndRun: Scanner = function* ({ lines }) {
+  for (const { number, text } of lines) {
+    if (!WORTH_A_LOOK.test(text)) continue;
+    const found = RULES.find(({ pattern }) => pattern.test(text));
+    if (found !== undefined)
+      yield {
+        severity: found.severity,
+        code: 'download_and_run',
+        line: number,
+        message: `${found.message}: ${excerpt(found.pattern.exec(text)?.[0] ?? '')}`,
+      };
+  }
+};
+
+const WORTH_A_LOOK =
+  /curl|wget|aria2c|lwp-request|iwr|irm|invoke-|download|urlopen|requests\.get|httpx\.get|urllib|fetch|base64|base32|b64decode|a85decode|atob|xxd|openssl|gunzip|zcat|uudecode|unhexlify|fromhex|codecs|marshal|zlib|Buffer\.from|powershell|pwsh/i;
+
+function rule(pattern: string, severity: ScanSeverity, message: string): Rule {
+  return { pattern: new RegExp(pattern, 'i'), severity, message };
+}

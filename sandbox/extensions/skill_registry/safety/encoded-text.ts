@@ -1,0 +1,80 @@
+import { lineCounter } from './line-counter.ts';
+import { excerpt, type Hit, type Scanner } from './scan-finding.ts';
+
+/** Shorter ones are digests, keys and names. */
+const RUN = /[A-Za-z0-9+/_-]{40,}={0,2}/g;
+/** Of a blob that nobody can read, it is told from this length on. */
+const LONG = 1024;
+/** No more of a blob is decoded. */
+const DECODED = 64 * 1024;
+const ESCAPES = /(?:\\x[0-9a-fA-F]{2}){24,}|(?:\\u00[0-9a-fA-F]{2}){24,}|(?:%[0-9a-fA-F]{2}){40,}/g;
+const CODE =
+  /https?:\/\/|\bcurl\b|\bwget\b|#!\/|\bimport (?:os|sys|socket|subprocess|requests|base64)\b|\b(?:exec|eval|system|popen|spawn|execSync|Invoke-Expression|DownloadString|iex)\s*[( ]|\brequire\s*\(|child_process|os\.environ|process\.env|\/bin\/(?:ba)?sh|powershell|\/dev\/tcp|<script|\bignore (?:all |any )?(?:previous|prior|the)\b/i;
+const PROGRAM = /^(?:\x7fELF|MZ|\xcf\xfa\xed\xfe|\xca\xfe\xba\xbe)/;
+/** Pictures and fonts are written in their page. */
+const MEDIA = /data:(?:image|font|audio|video|application\/(?:font|x-font|vnd\.ms-fontobject))[\w/+.;=-]{0,60},$/;
+
+/** Encoded texts: `high` where they decode to a program, `medium` where they are long and cannot be read. One finding a blob. */
+export const encodedText: Scanner = function* ({ text }) {
+  const line = lineCounter(text);
+  for (const blob of blobs(text)) {
+    const verdict = judge(blob.text, MEDIA.test(text.slice(Math.max(0, blob.at - 100), blob.at)));
+    if (verdict !== null) yield { ...verdict, line: line(blob.at) };
+  }
+  const escapeLine = lineCounter(text);
+  for (const match of text.matchAll(ESCAPES)) {
+    const decoded = match[0].replace(/\\x|\\u00|%/g, '');
+    const hit = program(Buffer.from(decoded.slice(0, DECODED), 'hex'));
+    const severity = hit === null ? 'medium' : 'high';
+    const code = hit === null ? 'encoded_blob' : 'encoded_program';
+    yield { severity, code, line: escapeLine(match.index), message: hit ?? `spells ${match[0].length} characters as escapes` };
+  }
+};
+
+interface Blob {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** Runs of the alphabet of base64; whole lines of it that follow each other are one. */
+function* blobs(text: string): Iterable<Blob> {
+  let open: { at: number; parts: string[]; end: number } | null = null;
+  for (const match of text.matchAll(RUN)) {
+    const at = match.index;
+    const follows = open !== null && at - open.end <= 12 && /^["'+,\\\s#]*\n["'+,\\\s#]*$/.test(text.slice(open.end, at));
+    if (open !== null && follows) open.parts.push(match[0]);
+    else {
+      if (open !== null) yield { at: open.at, text: open.parts.join('') };
+      open = { at, parts: [match[0]], end: 0 };
+    }
+    open.end = at + match[0].length;
+  }
+  if (open !== null) yield { at: open.at, text: open.parts.join('') };
+}
+
+function judge(blob: string, media: boolean): Omit<Hit, 'line'> | null {
+  const what = program(Buffer.from(blob.slice(0, DECODED), 'base64'));
+  if (what !== null) return { severity: 'high', code: 'encoded_program', message: what };
+  if (/^[0-9a-fA-F]+$/.test(blob)) {
+    const hex = program(Buffer.from(blob.slice(0, DECODED), 'hex'));
+    if (hex !== null) return { severity: 'high', code: 'encoded_program', message: hex };
+  }
+  if (media || blob.length < LONG || !looksEncoded(blob)) return null;
+  return { severity: 'medium', code: 'encoded_blob', message: `has ${blob.length} characters of encoded data that nobody can read` };
+}
+
+/** What the bytes are when they are a program, or null. UTF-16 is what PowerShell encodes. */
+function program(bytes: Buffer): string | null {
+  const raw = bytes.toString('latin1');
+  if (PROGRAM.test(raw) && bytes.length > 64 && raw.includes('\0')) return 'holds an encoded program';
+  const text = raw.includes('\0') ? raw.replaceAll('\0', '') : raw;
+  const readable = text.replace(/[^\t\n\r\x20-\x7e]/g, '');
+  if (readable.length < text.length * 0.9 || readable.length < 16) return null;
+  const found = CODE.exec(readable);
+  return found === null ? null : `holds an encoded program: ${excerpt(readable.slice(Math.max(0, found.index - 20), found.index + 80))}`;
+}
+
+/** Words, paths and underlines have no mix of cases and digits. */
+function looksEncoded(blob: string): boolean {
+  return /[a-z]/.test(blob) && /[A-Z]/.test(blob) && /[0-9]/.test(blob) && new Set(blob.slice(0, 512)).size > 24;
+}

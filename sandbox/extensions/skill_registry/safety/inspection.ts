@@ -1,0 +1,148 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import { messageOf } from 'pith';
+import { parseSkillFile } from '../format/skill-file.ts';
+import { credentialPaths } from './credential-paths.ts';
+import { downloadAndRun } from './download-and-run.ts';
+import { encodedText } from './encoded-text.ts';
+import { folderTree, type FolderTree, type TreeFile } from './folder-tree.ts';
+import { hiddenCharacters } from './hidden-characters.ts';
+import { unknownHosts } from './hosts.ts';
+import { instructions } from './instructions.ts';
+import { bySeverity, type ScanFinding, type Scanner } from './scan-finding.ts';
+import { scannedText } from './scanned-text.ts';
+
+/** What a person should know of a skill before it is trusted. Nothing of it was run. */
+export interface Inspection {
+  readonly files: readonly { readonly path: string; readonly size: number }[];
+  readonly links: readonly { readonly path: string; readonly target: string }[];
+  /** Files that can be run. */
+  readonly scripts: readonly string[];
+  /** As SKILL.md names them: `path:Export`. */
+  readonly toolsets: readonly string[];
+  /** Worst first. */
+  readonly findings: readonly ScanFinding[];
+}
+
+const SCANNERS: readonly Scanner[] = [downloadAndRun, credentialPaths, encodedText, hiddenCharacters, unknownHosts, instructions];
+/** Of one file; what follows is told as not looked at. */
+const FILE_LIMIT = 1024 * 1024;
+/** Of all files of a skill. */
+const TEXT_LIMIT = 16 * 1024 * 1024;
+/** Findings of one kind in one file. */
+const SAME = 10;
+const RUNS =
+  /\.(?:sh|bash|zsh|fish|ps1|psm1|bat|cmd|py|rb|pl|php|lua|js|mjs|cjs|ts|mts|cts|exe|dll|so|dylib|jar|wasm|command|scpt|applescript)$/i;
+
+/** Looks at every file of a skill's folder without following links. Rejects only where the folder cannot be read. */
+export async function inspectSkill(directory: string): Promise<Inspection> {
+  const tree = await folderTree(directory);
+  const findings: ScanFinding[] = [...treeFindings(tree)];
+  const scripts = new Set(tree.files.filter((file) => isProgram(file)).map((file) => file.path));
+  const toolsets: string[] = [];
+  let left = TEXT_LIMIT;
+  for (const file of tree.files) {
+    const read = await readText(directory, file, Math.min(FILE_LIMIT, left));
+    if (typeof read === 'string') findings.push(finding('medium', 'not_scanned', file.path, read));
+    else if (read.binary) {
+      if (read.program) findings.push(finding('medium', 'binary_program', file.path, 'is a program that nobody can read'));
+    } else {
+      left -= read.bytes;
+      if (read.text.startsWith('#!')) scripts.add(file.path);
+      if (read.bytes < file.size)
+        findings.push(finding('medium', 'not_scanned', file.path, `only its first ${read.bytes} bytes were looked at`));
+      findings.push(...scanText(file.path, read.text));
+      if (/^skill\.md$/i.test(file.path)) toolsets.push(...(await toolsetsOf(directory, file, read.text)));
+    }
+    await breathe();
+  }
+  return {
+    files: tree.files.map(({ path: name, size }) => ({ path: name, size })),
+    links: tree.links,
+    scripts: [...scripts].sort(),
+    toolsets,
+    findings: findings.sort(bySeverity),
+  };
+}
+
+/** The findings of one text, `file` being its name in the skill. */
+export function scanText(file: string, text: string): readonly ScanFinding[] {
+  const scanned = scannedText(file, text);
+  const findings: ScanFinding[] = [];
+  for (const scanner of SCANNERS) {
+    const told = new Map<string, number>();
+    for (const hit of scanner(scanned)) {
+      const key = `${hit.code} ${hit.severity}`;
+      const count = (told.get(key) ?? 0) + 1;
+      told.set(key, count);
+      if (count > SAME) break;
+      findings.push({ ...hit, file });
+    }
+  }
+  return findings;
+}
+
+function* treeFindings({ links, others, files, more }: FolderTree): Iterable<ScanFinding> {
+  for (const link of links)
+    yield finding(
+      leadsOut(link) ? 'high' : 'low',
+      'link',
+      link.path,
+      `is a link to ${JSON.stringify(link.target)}${leadsOut(link) ? ', outside of the skill' : ''}`,
+    );
+  for (const other of others) yield finding('high', 'no_file', other, 'is neither a file nor a folder');
+  for (const file of files)
+    if (file.links > 1) yield finding('medium', 'link', file.path, 'has several hard links, so it may be a file from elsewhere');
+  if (more) yield finding('medium', 'not_scanned', '.', 'holds more than was looked at');
+}
+
+function leadsOut({ path: name, target }: { readonly path: string; readonly target: string }): boolean {
+  const way = path.posix.normalize(path.posix.join(path.posix.dirname(name), target));
+  return path.posix.isAbsolute(target) || way === '..' || way.startsWith('../');
+}
+
+function isProgram({ path: name, executable }: TreeFile): boolean {
+  return executable || RUNS.test(name) || name.startsWith('scripts/');
+}
+
+interface Text {
+  readonly text: string;
+  readonly bytes: number;
+  readonly binary: boolean;
+  readonly program: boolean;
+}
+
+async function readText(directory: string, file: TreeFile, limit: number): Promise<Text | string> {
+  if (limit <= 0) return 'was not looked at: the skill is too large';
+  try {
+    const handle = await open(path.join(directory, file.path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      if (!(await handle.stat()).isFile()) return 'is no regular file';
+      const buffer = Buffer.alloc(Math.min(limit, file.size + 1));
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
+      return textOf(buffer.subarray(0, bytesRead));
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    return `was not looked at: ${messageOf(error)}`;
+  }
+}
+
+function textOf(bytes: Buffer): Text {
+  const wide = bytes[0] === 0xff && bytes[1] === 0xfe;
+  const binary = !wide && bytes.subarray(0, 8192).includes(0);
+  const program = binary && /^(?:\x7fELF|MZ|\xcf\xfa\xed\xfe|\xca\xfe\xba\xbe|\0asm)/.test(bytes.subarray(0, 4).toString('latin1'));
+  return { text: binary ? '' : bytes.toString(wide ? 'utf16le' : 'utf8'), bytes: bytes.length, binary, program };
+}
+
+async function toolsetsOf(directory: string, file: TreeFile, text: string): Promise<readonly string[]> {
+  const about = { id: path.basename(directory), file: path.join(directory, file.path), mode: 'load', size: file.size } as const;
+  return (await parseSkillFile(text, about)).fields.toolsets;
+}
+
+function finding(severity: ScanFinding['severity'], code: string, file: string, message: string): ScanFinding {
+  return { severity, code, file, line: 1, message };
+}
