@@ -30,7 +30,7 @@ export interface LoadedSkill {
   readonly sha256: string;
   /** 0 in the turn that loaded it. */
   readonly turnsAgo: number;
-  /** The thread's number of compactions that it has outlived, those before it was loaded included. */
+  /** The thread's number of compactions when it was loaded: less than the turn's, it was kept whole since, but stands further above. */
   readonly compactions: number;
 }
 

@@ -6,8 +6,10 @@ interface Held {
   readonly turnId: string;
   /** The turn's number in this thread. */
   readonly turn: number;
-  /** The thread's number of compactions that it has outlived. */
-  compactions: number;
+  /** The thread's number of compactions when it was loaded. */
+  readonly compactions: number;
+  /** The last compaction that left it whole; that at which it was loaded when there was none since. */
+  outlived: number;
 }
 
 const LOADS = 200;
@@ -37,7 +39,7 @@ export class ThreadLoads {
     this.#held.delete(key);
     const kept = again && before !== undefined ? before.load : load;
     const number = this.enter(turn.id) - (load.matchedAgo ?? 0);
-    this.#held.set(key, { load: kept, turnId: turn.id, turn: number, compactions: turn.compactions });
+    this.#held.set(key, { load: kept, turnId: turn.id, turn: number, compactions: turn.compactions, outlived: turn.compactions });
     const oldest = this.#held.keys().next();
     if (this.#held.size > LOADS && !oldest.done) this.#held.delete(oldest.value);
   }
@@ -68,9 +70,11 @@ export class ThreadLoads {
     });
   }
 
-  /** `same`: it stands above unchanged, so that a pointer will do. */
+  /** `same`: it stands above unchanged, so that a pointer will do. After a compaction everything is new. */
   familiarity(turn: TurnInfo, load: SkillLoad): Familiarity {
-    const held = [...this.#held.values()].filter((one) => one.load.skillId === load.skillId && inThread(one) && isHeld(one, turn));
+    const held = [...this.#held.values()].filter(
+      (one) => one.load.skillId === load.skillId && inThread(one) && one.compactions === turn.compactions,
+    );
     const same = held.find((one) => one.load.sha256 === load.sha256 && (one.load.part === undefined || one.load.part === load.part));
     if (same === undefined) return held.some((one) => one.load.sha256 !== load.sha256) ? 'changed' : 'new';
     return load.callKey !== undefined && same.load.callKey === load.callKey ? 'new' : 'same';
@@ -80,14 +84,14 @@ export class ThreadLoads {
   compacted(compactions: number, kept: readonly Retain[]): void {
     for (const held of this.#held.values()) {
       const isKept = kept.some(({ key, digest }) => key === held.load.skillId && digest === held.load.sha256);
-      if (isKept && held.compactions === compactions - 1) held.compactions = compactions;
+      if (isKept && held.outlived === compactions - 1) held.outlived = compactions;
     }
   }
 }
 
 /** A body of `uses_skills` stands in the instructions of the turn that carries it, the others in the thread. */
 function isHeld(held: Held, turn: TurnInfo): boolean {
-  return inThread(held) ? held.compactions === turn.compactions : held.turnId === turn.id;
+  return inThread(held) ? held.outlived === turn.compactions : held.turnId === turn.id;
 }
 
 function inThread({ load }: Held): boolean {
