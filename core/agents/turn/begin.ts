@@ -88,7 +88,10 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     turnParts: context.turn.map(({ extensionId, text }) => ({ name: extensionId, text })),
     notices: distinct([
       ...[...beginning.notes, ...resolved.notes, ...skillNotes].flatMap(noticeOf),
-      ...[...notices, ...missingToolsets(spec.usesTools, tools), ...skipped, ...gathered.notices],
+      ...notices,
+      ...missingToolsets(spec.usesTools, tools),
+      ...skipped,
+      ...gathered.notices,
       ...(beginning.text === null ? [] : fitting.notices),
     ]),
   };
