@@ -1,5 +1,5 @@
 import type { Retain, TurnInfo } from 'pith';
-import type { Familiarity, LoadedSkill, SkillLoad, SkillUse } from './skill-use.ts';
+import type { Familiarity, LoadedSkill, MatchedSkill, SkillLoad, SkillUse } from './skill-use.ts';
 import { ThreadLoads } from './thread-loads.ts';
 
 /** Knows what became of each skill in each turn. Nothing here waits, and nothing throws. */
@@ -9,7 +9,7 @@ export interface Ledger {
   /** Skills whose body this thread holds, the latest first. Those of `uses_skills` only in the turn that carries them. */
   loadedIn(turn: TurnInfo): readonly LoadedSkill[];
   /** Skills that a trigger matched in one of the thread's last `turns` turns, the latest first, also those that it holds no longer. */
-  matchedIn(turn: TurnInfo, turns: number): readonly LoadedSkill[];
+  matchedIn(turn: TurnInfo, turns: number): readonly MatchedSkill[];
   /** Whether the thread holds this text of the skill already. */
   familiarity(turn: TurnInfo, load: SkillLoad): Familiarity;
 }
@@ -56,7 +56,7 @@ export class SkillLedger implements Ledger {
     return thread.held(turn, now);
   }
 
-  matchedIn(turn: TurnInfo, turns: number): readonly LoadedSkill[] {
+  matchedIn(turn: TurnInfo, turns: number): readonly MatchedSkill[] {
     return this.#thread(turn).matched(turn, turns);
   }
 

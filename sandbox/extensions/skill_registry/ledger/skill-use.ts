@@ -15,8 +15,8 @@ export type SkillUse =
       readonly callKey?: string;
       /** The thread held it already, and was only pointed to it. */
       readonly again?: true;
-      /** How many turns ago a trigger matched it; absent: in this turn. */
-      readonly matchedAgo?: number;
+      /** It came by the match of an earlier turn, which is not prolonged by it. */
+      readonly carried?: true;
     }
   | { readonly skillId: string; readonly state: 'resource_read'; readonly path: string }
   | { readonly skillId: string; readonly state: 'script_run'; readonly path: string; readonly exit: number | null };
@@ -33,6 +33,9 @@ export interface LoadedSkill {
   /** The thread's number of compactions when it was loaded: less than the turn's, it was kept whole since, but stands further above. */
   readonly compactions: number;
 }
+
+/** A skill that a trigger matched. */
+export type MatchedSkill = Pick<LoadedSkill, 'skillId' | 'turnsAgo'>;
 
 /** How a body that is about to be returned relates to what the thread holds already. */
 export type Familiarity = 'new' | 'same' | 'changed';

@@ -1,5 +1,5 @@
 import type { Retain, TurnInfo } from 'pith';
-import type { Familiarity, LoadedSkill, SkillLoad } from './skill-use.ts';
+import type { Familiarity, LoadedSkill, MatchedSkill, SkillLoad } from './skill-use.ts';
 
 interface Held {
   readonly load: SkillLoad;
@@ -20,6 +20,8 @@ const TURNS = 64;
 export class ThreadLoads {
   readonly #held = new Map<string, Held>();
   readonly #turns = new Map<string, number>();
+  /** The turn's number in which a trigger last matched a skill. */
+  readonly #matched = new Map<string, number>();
   #count = 0;
 
   /** The turn's number in this thread: one more than that of the turn before it. */
@@ -38,8 +40,9 @@ export class ThreadLoads {
     const before = this.#held.get(key);
     this.#held.delete(key);
     const kept = again && before !== undefined ? before.load : load;
-    const number = this.enter(turn.id) - (load.matchedAgo ?? 0);
+    const number = this.enter(turn.id);
     this.#held.set(key, { load: kept, turnId: turn.id, turn: number, compactions: turn.compactions, outlived: turn.compactions });
+    if (load.how === 'trigger' && !load.carried) this.#match(load.skillId, number);
     const oldest = this.#held.keys().next();
     if (this.#held.size > LOADS && !oldest.done) this.#held.delete(oldest.value);
   }
@@ -59,15 +62,10 @@ export class ThreadLoads {
   }
 
   /** What triggers matched at most `turns` turns ago, the latest first. */
-  matched(turn: TurnInfo, turns: number): readonly LoadedSkill[] {
+  matched(turn: TurnInfo, turns: number): readonly MatchedSkill[] {
     const number = this.#turns.get(turn.id) ?? this.#count + 1;
-    return [...this.#held.values()].reverse().flatMap((held) => {
-      const { skillId, how, sha256 } = held.load;
-      const turnsAgo = number - held.turn;
-      return how === 'trigger' && turnsAgo >= 1 && turnsAgo <= turns
-        ? [{ skillId, how, sha256, turnsAgo, compactions: held.compactions }]
-        : [];
-    });
+    const found = [...this.#matched].map(([skillId, at]) => ({ skillId, turnsAgo: number - at })).reverse();
+    return found.filter(({ turnsAgo }) => turnsAgo >= 1 && turnsAgo <= turns);
   }
 
   /** `same`: it stands above unchanged, so that a pointer will do. After a compaction everything is new. */
@@ -86,6 +84,13 @@ export class ThreadLoads {
       const isKept = kept.some(({ key, digest }) => key === held.load.skillId && digest === held.load.sha256);
       if (isKept && held.outlived === compactions - 1) held.outlived = compactions;
     }
+  }
+
+  #match(skillId: string, number: number): void {
+    this.#matched.delete(skillId);
+    this.#matched.set(skillId, number);
+    const oldest = this.#matched.keys().next();
+    if (this.#matched.size > LOADS && !oldest.done) this.#matched.delete(oldest.value);
   }
 }
 
