@@ -1,5 +1,6 @@
 import type { AgentSpec } from './agent.ts';
 import type { Clock } from './clock.ts';
+import type { ConfinedPrograms } from './confined.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Events } from './events.ts';
 import type { Protocol, Remote } from './protocol.ts';
@@ -64,6 +65,8 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly events: Events;
   readonly kv: KeyValue;
   readonly database: Database;
+  /** Other programs, run apart. In process only. */
+  readonly confined: ConfinedPrograms;
   readonly agents: AgentsApi;
   /** A secret that the manifest declares, or that the settings name as `api_key_env` of its provider; null when it is not set. Throws `not_declared` for other names. */
   getSecret(name: string): string | null;

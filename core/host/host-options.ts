@@ -2,6 +2,7 @@ import type {
   AgentsApi,
   Clock,
   Command,
+  ConfinedPrograms,
   Database,
   Events,
   KeyValue,
@@ -60,6 +61,8 @@ export interface HostOptions {
   /** Called on first use, so that an untouched store is never opened. */
   keyValue(extensionId: string): KeyValue;
   database(extensionId: string): Database;
+  /** Programs that extensions run apart. Loaded on first use; throws where there can be none. */
+  confined(): Promise<ConfinedPrograms>;
   readonly agents: AgentsApi;
   /** The kernel's own commands; extensions in its process find them as those of a provider called `kernel`. */
   commands?(): readonly Command[];

@@ -86,6 +86,7 @@ type OfTheSandbox =
   | 'env'
   | 'logLevel'
   | 'sandboxing'
+  | 'confined'
   | 'quarantine'
   | 'renewSettings'
   | 'storedSecrets';
@@ -115,6 +116,8 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
     env: options.env,
     logLevel: logLevelOf(options.env['PITH_LOG']),
     sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : (await import('./process/sandboxing.ts')).probeSandboxing()),
+    confined: async () =>
+      (await import('./confined/confined-programs.ts')).createConfinedPrograms({ dataDirectory: settings.data_dir, env: options.env }),
     quarantine: quarantineIn(settings.data_dir),
   };
 }

@@ -1,5 +1,14 @@
 import { PithError } from '../../contract/errors.ts';
-import type { AgentsApi, CommandContext, Database, Events, ExtensionContext, KeyValue, Logger } from '../../contract/index.ts';
+import type {
+  AgentsApi,
+  CommandContext,
+  ConfinedPrograms,
+  Database,
+  Events,
+  ExtensionContext,
+  KeyValue,
+  Logger,
+} from '../../contract/index.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { once } from '../../contract/once.ts';
 import { makeDataFolder } from '../data-folder.ts';
@@ -26,6 +35,7 @@ export function createExtensionContext(
     events: eventsOf(parts, declaration, scope),
     kv: keyValueOf(open),
     database: databaseOf(database),
+    confined: confinedOf(parts, scope),
     agents: agentsOf(parts.options.agents),
     getSecret(name) {
       if (secrets.includes(name)) return parts.secrets.get(name);
@@ -120,6 +130,23 @@ function databaseOf(open: () => Database): Database {
     all: (sql, ...parameters) => open().all(sql, ...parameters),
     get: (sql, ...parameters) => open().get(sql, ...parameters),
     write: async (run) => open().write(run),
+  };
+}
+
+/** A program ends with the extension that runs it. */
+function confinedOf(parts: HostParts, scope: Scope): ConfinedPrograms {
+  const open = once(() => runOutside(() => parts.options.confined()));
+  const running = new Set<Promise<unknown>>();
+  scope.own(() => Promise.allSettled(running).then(() => undefined)); // the signal of the scope has ended them by then
+  return {
+    unavailable: async () => (await open()).unavailable(),
+    run: async (program, signal) => {
+      const stop = signal === undefined ? scope.signal : AbortSignal.any([scope.signal, signal]);
+      const programs = await open();
+      const run = runOutside(() => programs.run(program, stop));
+      running.add(run);
+      return run.finally(() => running.delete(run));
+    },
   };
 }
 

@@ -12,7 +12,10 @@ import { trySurface } from './smoke.ts';
 import { openTrial } from './trial-host.ts';
 
 /** What a probe takes from the host that runs. */
-export type ProbeOptions = Pick<HostOptions, 'sandbox' | 'home' | 'dataDirectory' | 'packageRoot' | 'configOf' | 'sandboxing'> & {
+export type ProbeOptions = Pick<
+  HostOptions,
+  'sandbox' | 'home' | 'dataDirectory' | 'packageRoot' | 'configOf' | 'sandboxing' | 'confined'
+> & {
   readonly discovery: Discovery;
 };
 

@@ -1,17 +1,17 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import type { Manifest } from '../../contract/index.ts';
 import { systemClock } from '../system-clock.ts';
-import { endingOf, type Ending, type ExitOf } from './ending.ts';
+import { endingOf, type Ending } from './ending.ts';
 import { keepGuardian, KERNEL_MARK } from './guardian.ts';
 import { recordHost } from './host-records.ts';
 import { watchMemory, type MemoryWatch } from './memory-watch.ts';
 import { capOutput } from './output-cap.ts';
-import { HOST_VARIABLE, killHost, killRemains, killSame } from './process-end.ts';
-import { findProgram } from './programs.ts';
+import { HOST_VARIABLE, killHost, sweepRemains } from './process-end.ts';
 import { packagesAbove, sandboxArguments, type Sandboxing } from './sandboxing.ts';
+import { dieFirst, diesWithUs, endOf } from './started.ts';
 
 export type { Ending } from './ending.ts';
 
@@ -106,7 +106,7 @@ export function launchHost(spec: LaunchSpec): HostProcess {
   }
   const ended = endOf(child).then(async (how) => {
     watch?.stop();
-    if (pid !== undefined && !isSandboxed) await sweep(pid, marker, watch?.seen ?? new Map());
+    if (pid !== undefined && !isSandboxed) await sweepRemains(pid, marker, watch?.seen ?? new Map());
     forget();
     return reason ?? endingOf(how, { lastWords, heapMb: heapMb(memoryMb), extensionId: spec.extensionId, isSandboxed });
   });
@@ -117,7 +117,7 @@ function heapMb(memoryMb: number): number {
   return Math.max(32, Math.floor(memoryMb / 2));
 }
 
-function commandOf(spec: LaunchSpec, heap: number, marker: string): string[] {
+function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly string[] {
   const argv = [process.execPath, `--max-old-space-size=${heap}`, '--no-warnings', spec.entry];
   if (spec.sandboxing?.available === true) {
     const project = path.dirname(spec.sandbox);
@@ -134,41 +134,10 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): string[] {
     const places = { dataDirectory: spec.dataDirectory, visible, project, hidden, permissions: spec.permissions };
     return [spec.sandboxing.program, ...sandboxArguments(places, { ...environmentOf(spec), [HOST_VARIABLE]: marker }, argv)];
   }
-  // Where the system can, it ends the process with the thread that started it, whatever ended that.
-  const setpriv = process.platform === 'linux' ? findProgram('setpriv') : null;
-  return setpriv === null ? argv : [setpriv, '--pdeathsig', 'KILL', '--', ...argv];
+  return diesWithUs(argv);
 }
 
 function environmentOf({ env = {} }: LaunchSpec): Record<string, string> {
   const { PATH = SEARCH_PATH, TZ, LANG } = env;
   return { PATH, ...(TZ === undefined ? {} : { TZ }), ...(LANG === undefined ? {} : { LANG }) };
-}
-
-/** When memory runs out, the system takes the host rather than the kernel. */
-function dieFirst(pid: number): void {
-  try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
-  } catch {
-    // Not Linux, or it has ended.
-  }
-}
-
-const LAST_OUTPUT_MS = 250;
-
-function endOf(child: ChildProcess): Promise<ExitOf> {
-  return new Promise((resolve) => {
-    child.once('error', (error) => resolve({ code: null, signal: null, error }));
-    child.once('close', (code, signal) => resolve({ code, signal }));
-    // What it started may hold its output open.
-    child.once('exit', (code, signal) => systemClock().after(LAST_OUTPUT_MS, () => resolve({ code, signal })));
-  });
-}
-
-const SWEEPS = 20;
-const SWEEP_PAUSE_MS = 25;
-
-/** Ends what a host left behind, until nothing is left. */
-async function sweep(pid: number, marker: string, seen: ReadonlyMap<number, string>): Promise<void> {
-  for (const [each, startTime] of seen) killSame(each, startTime);
-  for (let round = 0; round < SWEEPS && killRemains(marker, pid) > 0; round += 1) await systemClock().sleep(SWEEP_PAUSE_MS);
 }

@@ -12,8 +12,14 @@ export interface MemoryWatch {
   stop(): void;
 }
 
-/** Looks at the memory of a process and its descendants, and reports once when they hold more than they may. */
-export function watchMemory(pid: number, limitMb: number, clock: Clock, exceeded: (message: string) => void): MemoryWatch {
+/** Looks at the memory of a process and its descendants, and reports once when they hold more than they may, or are more. */
+export function watchMemory(
+  pid: number,
+  limitMb: number,
+  clock: Clock,
+  exceeded: (message: string) => void,
+  mostProcesses = Infinity,
+): MemoryWatch {
   const seen = new Map<number, string>();
   let isWorking = true;
   let cancel = clock.after(WORKING_MS, look);
@@ -25,6 +31,7 @@ export function watchMemory(pid: number, limitMb: number, clock: Clock, exceeded
       if (entry) seen.set(each, entry.startTime);
     }
     for (const each of seen.keys()) if (seen.size > MOST_SEEN) seen.delete(each);
+    if (family.length > mostProcesses) return exceeded(`it started more than ${mostProcesses} processes`);
     const used = Math.round(residentBytes(family) / 1024 / 1024);
     if (used > limitMb) return exceeded(`it took ${used} MB of memory; its limit is ${limitMb} MB`);
     cancel = clock.after(isWorking ? WORKING_MS : IDLE_MS, look);

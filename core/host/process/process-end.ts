@@ -1,3 +1,4 @@
+import { systemClock } from '../system-clock.ts';
 import { allProcesses, familyOf, hasVariable, processEntry } from './process-table.ts';
 
 /** The variable by which the processes of a host are known, also those that left its group and outlived their parent. */
@@ -20,6 +21,15 @@ export function killRemains(marker: string, group: number | null): number {
     for (const each of familyOf(pid)) kill(each);
   }
   return left.length;
+}
+
+const SWEEPS = 20;
+const SWEEP_PAUSE_MS = 25;
+
+/** Ends what a host left behind, until nothing is left. `seen`: processes that were below it, with their start times. */
+export async function sweepRemains(group: number, marker: string, seen: ReadonlyMap<number, string>): Promise<void> {
+  for (const [each, startTime] of seen) killSame(each, startTime);
+  for (let round = 0; round < SWEEPS && killRemains(marker, group) > 0; round += 1) await systemClock().sleep(SWEEP_PAUSE_MS);
 }
 
 /** Kills a process unless its pid belongs to another one by now. */

@@ -12,6 +12,20 @@ export function findProgram(name: string): string | null {
   return FOLDERS.map((folder) => path.join(folder, name)).find(isExecutable) ?? null;
 }
 
+const PACKAGERS = [
+  ['apt-get', 'sudo apt install'],
+  ['dnf', 'sudo dnf install'],
+  ['pacman', 'sudo pacman -S'],
+  ['zypper', 'sudo zypper install'],
+  ['apk', 'sudo apk add'],
+] as const;
+
+/** What a person types to install a package of this distribution. */
+export function installCommand(name: string): string {
+  const known = PACKAGERS.find(([program]) => findProgram(program) !== null);
+  return `${known?.[1] ?? 'sudo apt install'} ${name}`;
+}
+
 function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { Manifest } from '../../contract/index.ts';
-import { findProgram } from './programs.ts';
+import { findProgram, installCommand } from './programs.ts';
 
 /** What bubblewrap does on this machine. */
 export type Sandboxing =
@@ -44,7 +44,12 @@ async function probe(): Promise<Sandboxing> {
   if (process.platform !== 'linux')
     return { available: false, why: 'bubblewrap exists for Linux only', cure: 'run Pith on Linux or in a container' };
   const program = findProgram('bwrap');
-  if (program === null) return { available: false, why: 'bubblewrap is not installed', cure: 'install the package bubblewrap' };
+  if (program === null)
+    return {
+      available: false,
+      why: 'bubblewrap is not installed',
+      cure: `install the package bubblewrap: ${installCommand('bubblewrap')}`,
+    };
   const args = [...namespaces(false), ...system(), ...command([process.execPath, '--version'])];
   return new Promise((resolve) => {
     execFile(program, args, { timeout: PROBE_LIMIT_MS, env: {}, cwd: '/' }, (error, _out, stderr) => {
@@ -129,7 +134,8 @@ function withoutHome(project: string): readonly string[] {
   return below === '' || !below.startsWith('..') ? [] : [project];
 }
 
-function namespaces(network: boolean): readonly string[] {
+/** What a process in the sandbox does not share with the others. */
+export function namespaces(network: boolean): readonly string[] {
   const all = ['--unshare-all', ...(network ? ['--share-net'] : [])];
   return [...all, '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'];
 }
@@ -153,7 +159,7 @@ const CONFIGURATION = [
 ];
 
 /** Programs, libraries, certificates and names: no one's own files. */
-function system(): readonly string[] {
+export function system(): readonly string[] {
   return [
     ...PROGRAMS.flatMap(sameAsHere),
     ...CONFIGURATION.map((name) => `/etc/${name}`).flatMap((file) => ['--ro-bind-try', file, file]),

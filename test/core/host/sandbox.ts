@@ -13,6 +13,7 @@ import { openIndex } from '../../../core/host/discovery/index-file.ts';
 import { packageRoot } from '../../../core/host/package-version.ts';
 import { loadSettings } from '../../../core/host/settings/settings.ts';
 import { systemClock } from '../../../core/host/system-clock.ts';
+import { createConfinedPrograms } from '../../../core/host/confined/confined-programs.ts';
 import { createDatabase } from '../../../core/storage/extension-database.ts';
 import { createKeyValue } from '../../../core/storage/key-value.ts';
 import { openStore, type Store } from '../../../core/storage/store.ts';
@@ -88,6 +89,7 @@ export async function testSandbox(): Promise<TestSandbox> {
         watched: [path.join(directory, 'extensions'), path.join(directory, 'agents')],
         keyValue: (id) => createKeyValue(open(), id),
         database: (id) => createDatabase(open(), id),
+        confined: async () => createConfinedPrograms({ dataDirectory, env }),
         agents: {
           list: () => Promise.resolve([]),
           check: () => Promise.resolve([]),

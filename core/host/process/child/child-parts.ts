@@ -1,5 +1,5 @@
 import { PithError } from '../../../contract/errors.ts';
-import type { AgentSpec, Database, Diagnostic, JsonValue, KeyValue, Logger, Phase, TurnEvent } from '../../../contract/index.ts';
+import type { AgentSpec, Diagnostic, JsonValue, KeyValue, Logger, Phase, TurnEvent } from '../../../contract/index.ts';
 import type { Failures } from '../../failures.ts';
 import type { HostOptions } from '../../host-options.ts';
 import type { HostParts } from '../../host-parts.ts';
@@ -32,7 +32,8 @@ export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, 
     events,
     env: setup.secrets,
     keyValue: () => keyValueOf(peer),
-    database: noDatabase,
+    database: () => onlyInside('database', 'use context.kv'),
+    confined: () => onlyInside('confined', 'leave programs to the system’s own sandbox of this process'),
     agents: {
       list: async () => (await peer.call('agents.list', [])) as readonly AgentSpec[],
       check: async (agent) => (await peer.call('agents.check', [agent])) as readonly Diagnostic[],
@@ -100,12 +101,12 @@ function loggerOf(peer: Peer): Logger {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-function noDatabase(): Database {
+function onlyInside(member: string, instead: string): never {
   throw new PithError(
     'not_supported_yet',
-    'context.database is for extensions that run inside the kernel, and this one runs in a process of its own',
+    `context.${member} is for extensions that run inside the kernel, and this one runs in a process of its own`,
     {
-      cure: 'use context.kv, or let it in by extensions.<id>.isolation: in_process in the settings',
+      cure: `${instead}, or let it in by extensions.<id>.isolation: in_process in the settings`,
     },
   );
 }
