@@ -59,8 +59,14 @@ export interface ExtensionsPort {
   turnToolProviders(agent: AgentSpec): Promise<readonly string[]>;
   /** What `getTurnTools` says, in its shape. Rejects `provider_timeout` or `provider_failed`, which the host has recorded already. */
   turnTools(extensionId: string, turn: TurnInfo, signal: AbortSignal): Promise<readonly TurnTool[]>;
-  /** The tools of a toolset, loaded where it is not yet; `extensionId` is `toolset:<id>`. Rejects with the reason. */
-  openToolset(providerId: string, toolset: Toolset): Promise<{ readonly extensionId: string; readonly tools: readonly ToolDescriptor[] }>;
+  /**
+   * The tools of a toolset, loaded where it is not yet; `extensionId` is `toolset:<id>`. `notes` say which of its modules bring none, and
+   * why. Rejects with the reason where none does.
+   */
+  openToolset(
+    providerId: string,
+    toolset: Toolset,
+  ): Promise<{ readonly extensionId: string; readonly tools: readonly ToolDescriptor[]; readonly notes?: readonly Diagnostic[] }>;
   /** Never rejects: a throw is `tool_failed`, a cut `tool_timeout`, an abort `aborted`, a reload under way `interrupted`, a missing tool `tool_gone`. */
   callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult>;
   /** A text means yes, and is for the person who is asked. */

@@ -1,10 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf, PithError } from '../contract/errors.ts';
+import { dataPathOf } from './toolsets/toolset-id.ts';
 
 /** Makes the folder in which an extension keeps its data. Throws with a cure when something else stands there. */
 export function makeDataFolder(dataDirectory: string, id: string): string {
-  const folder = path.join(dataDirectory, id);
+  const folder = path.join(dataDirectory, dataPathOf(id));
   try {
     mkdirSync(folder, { recursive: true });
     return folder;

@@ -20,6 +20,7 @@ import { providersFor } from './process/providers.ts';
 import { Refresh } from './reload/refresh.ts';
 import { tierOf } from './lifecycle/tier.ts';
 import { createSecrets } from './secrets.ts';
+import { Toolsets } from './toolsets/toolsets.ts';
 import type { Slot } from './lifecycle/slot.ts';
 import { guardProcess, type Owner } from './stray-errors.ts';
 import { DIRECT, SERIALISED } from './calls/wire.ts';
@@ -30,6 +31,7 @@ export interface HostShell {
   readonly lifecycle: Lifecycle;
   readonly refresh: Refresh;
   readonly log: Log;
+  readonly toolsets: Toolsets;
   onChange(listener: (ids: ReadonlySet<string>) => void): Off;
   /** Lifts the guard of the process and closes the log. */
   close(): Promise<void>;
@@ -112,6 +114,8 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
   };
   const lifecycle = new Lifecycle(parts, slots, (id) => changed(new Set([id])));
   const refresh = new Refresh(parts, slots, lifecycle, discovery, changed);
+  const toolsets = new Toolsets(lifecycle, slots);
+  listen((ids) => toolsets.changed(ids));
   const renewing = renewToolsWhenChanged(lifecycle);
   const unguard = guardProcess(secrets.redact);
   return {
@@ -119,9 +123,11 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     lifecycle,
     refresh,
     log,
+    toolsets,
     onChange: listen,
     close: async () => {
       renewing();
+      toolsets.close();
       unguard();
       await log.close();
     },

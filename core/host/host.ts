@@ -86,7 +86,8 @@ export class ExtensionHost implements ExtensionsPort {
   /** On processes that run without the sandbox that the settings want. */
   readonly sandboxNotes = (): Promise<readonly Diagnostic[]> => notesOnSandbox(this.#shell.parts.options, this.list());
 
-  readonly ids = (): readonly string[] => [...this.#lifecycle.slots.keys()].sort();
+  /** Without toolsets, which nobody declares. */
+  readonly ids = (): readonly string[] => idsOf([...this.#lifecycle.slots.values()].filter(({ declaration }) => !declaration.toolset));
 
   readonly sourceOf = (extensionId: string): string | null => this.#lifecycle.slots.get(extensionId)?.declaration.digest ?? null;
 
@@ -101,8 +102,7 @@ export class ExtensionHost implements ExtensionsPort {
 
   readonly turnTools = (id: string, turn: TurnInfo, signal: AbortSignal) => turnTools(this.#lifecycle, id, turn, signal);
 
-  readonly openToolset: ExtensionsPort['openToolset'] = (_, { id }) =>
-    Promise.reject(new PithError('provider_unavailable', `the toolset '${id}' cannot be loaded: toolsets are not there yet`));
+  readonly openToolset: ExtensionsPort['openToolset'] = (providerId, toolset) => this.#shell.toolsets.open(providerId, toolset);
 
   callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult> {
     return callTool(this.#lifecycle, extensionId, tool, input, call, signal);
@@ -127,9 +127,9 @@ export class ExtensionHost implements ExtensionsPort {
     return checkAgentKeys(this.#lifecycle, spec, this.discovery.declarations.get(spec.id));
   }
 
-  /** Every declared extension, sorted by id. Loads nothing. */
+  /** Every declared extension and every toolset in use, sorted by id. Loads nothing. */
   list(): readonly ExtensionStatus[] {
-    return this.ids().flatMap((id) => this.show(id) ?? []);
+    return idsOf(this.#lifecycle.slots.values()).flatMap((id) => this.show(id) ?? []);
   }
 
   /** null: nothing declares this id. */
@@ -145,10 +145,11 @@ export class ExtensionHost implements ExtensionsPort {
     return statusOf(this.#lifecycle, slot);
   }
 
-  /** Every enabled extension, side by side. */
+  /** Every enabled extension, side by side, then every toolset of a skill that is offered. */
   async activateAll(): Promise<readonly ExtensionStatus[]> {
     const slots = [...this.#lifecycle.slots.values()].filter((slot) => canRun(this.#lifecycle.stateOf(slot)));
     await Promise.all(slots.map((slot) => this.#lifecycle.ready(slot).catch(recorded)));
+    await this.#shell.toolsets.openAll();
     return this.list();
   }
 
@@ -242,4 +243,8 @@ export class ExtensionHost implements ExtensionsPort {
     const message = `no extension '${extensionId}': nothing declares it${didYouMean(extensionId, this.ids())}`;
     throw new PithError('not_found', message, { cure: 'see: pith extensions list' });
   }
+}
+
+function idsOf(slots: Iterable<Slot>): readonly string[] {
+  return [...slots].map(({ id }) => id).sort();
 }

@@ -178,6 +178,7 @@ const CODES = [
   'tool_unknown',
   'tool_input_invalid',
   'tool_name_invalid',
+  'toolset_invalid',
   'interrupted',
   'limit_reached',
   'not_allowed',

@@ -7,6 +7,8 @@ import { contractKey } from './contract-offer.ts';
 import { contractVersion } from './contract-shim.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { sourceDigest } from '../discovery/source-digest.ts';
+import { bundleToolset } from '../toolsets/toolset-bundle.ts';
+import { toolsetDigest } from '../toolsets/toolset-declaration.ts';
 
 export interface Bundle {
   readonly file: string;
@@ -51,17 +53,21 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
       const file = entry === declaration.manifest?.entrypoint ? known.main : known.commands[entry];
       if (file) return { file: path.join(shippedFolder, file), shipped: true, contractKey: contractKey() };
     }
-    const file = path.join(folder, `${declaration.id}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}.mjs`);
+    const file = path.join(
+      folder,
+      `${fileNameOf(declaration)}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}.mjs`,
+    );
     if (await exists(file)) return { file, shipped: false, contractKey: contractKey() };
     const made = await make(declaration, entry, file);
     return { file: made, shipped: false, contractKey: contractKey() };
   }
 
   async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
-    const { directory, digest } = declaration;
-    const text = await bundle({ directory, entry, packageRoot: options.packageRoot, file });
+    const { directory, digest, toolset } = declaration;
+    const request = { directory, packageRoot: options.packageRoot, file };
+    const text = await (toolset ? bundleToolset(request, toolset) : bundle({ ...request, entry }));
     // Sources that changed since they were declared must not stand under the old digest.
-    const stable = sourceDigest(directory) === digest;
+    const stable = (toolset ? toolsetDigest(directory, toolset) : sourceDigest(directory)) === digest;
     const target = stable ? file : file.replace(/\.mjs$/, `-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.mjs`);
     await mkdir(folder, { recursive: true });
     const temporary = `${target}.${randomUUID()}.tmp`;
@@ -83,6 +89,11 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
       if (!made.shipped) await rm(made.file, { force: true });
     },
   };
+}
+
+/** The id of a toolset is the name of a folder, whatever that is. */
+function fileNameOf({ id, toolset }: Declaration): string {
+  return toolset ? `toolset-${createHash('sha256').update(id).digest('hex').slice(0, 16)}` : id;
 }
 
 /** Names what one state of the sources was made into: one bundle for each entry. */
@@ -112,7 +123,7 @@ async function exists(file: string): Promise<boolean> {
 
 /** Keeps all that was made of an extension's sources as they are now, and of former ones the newest, up to five in all. */
 async function prune(folder: string, declaration: Declaration): Promise<void> {
-  const own = new RegExp(`^${declaration.id}-([0-9a-f]+)-[0-9a-f]{32}(?:-[0-9a-f]{8})?\\.mjs$`);
+  const own = new RegExp(`^${fileNameOf(declaration)}-([0-9a-f]+)-[0-9a-f]{32}(?:-[0-9a-f]{8})?\\.mjs$`);
   const found = (await readdir(folder)).flatMap((name) => {
     const version = own.exec(name)?.[1];
     return version === undefined ? [] : [{ file: path.join(folder, name), isCurrent: version === versionOf(declaration) }];

@@ -1,13 +1,16 @@
+import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { BuildFailure, BuildOptions, Message, Metafile, Plugin } from 'esbuild';
 import { CONTRACT_BANNER, contractShim } from './contract-shim.ts';
 import { englishOnly } from './english-only.ts';
-import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
+import { FORBIDDEN, importRules, isBelow, WHAT_MAY, type ImportRules } from './import-rules.ts';
 import { Problem } from '../problem.ts';
 
 export interface BundleRequest extends Omit<ImportRules, 'bundlePackages'> {
   /** Relative to the directory. */
   readonly entry: string;
+  /** Stands for the entry's file, where there is none. */
+  readonly text?: string;
   /** Where the bundle will lie: its source map says where the sources are from there. */
   readonly file: string;
 }
@@ -18,12 +21,16 @@ export async function bundle(request: BundleRequest): Promise<string> {
   try {
     const result = await build({
       ...(await common({ ...request, bundlePackages: false })),
-      entryPoints: [path.join(request.directory, request.entry)],
+      ...(request.text === undefined
+        ? { entryPoints: [path.join(request.directory, request.entry)] }
+        : { stdin: { contents: request.text, resolveDir: request.directory, sourcefile: request.entry } }),
       write: false,
       outfile: request.file,
       sourcemap: 'inline',
       sourcesContent: true, // so that readers of the map need not find the virtual ones
+      metafile: true,
     });
+    refuseForeign(request, Object.keys(result.metafile.inputs));
     return result.outputFiles[0]?.text ?? '';
   } catch (error) {
     throw isBuildFailure(error) ? problemOfBuild(error.errors[0], request) : error;
@@ -82,6 +89,17 @@ async function common(rules: ImportRules, rewrite?: Bundling['rewrite']) {
       importRules(rules),
     ],
   } as const satisfies BuildOptions;
+}
+
+/** An import with a computed path brings in all files that fit it, and no rule is asked about them. */
+function refuseForeign({ directory, owner = 'extension' }: BundleRequest, inputs: readonly string[]): void {
+  const home = realpathSync(directory);
+  const foreign = inputs
+    .map((input) => path.resolve(directory, input))
+    .find((file) => existsSync(file) && !isBelow(home, realpathSync(file)));
+  if (foreign === undefined) return;
+  const message = `a computed import leaves the ${owner}'s folder: ${owner === 'extension' ? 'an extension' : 'a toolset'} must not import what is outside`;
+  throw new Problem('bundle', FORBIDDEN, message, { file: directory, cure: WHAT_MAY });
 }
 
 function problemOfBuild(message: Message | undefined, { directory, entry }: BundleRequest): Problem {

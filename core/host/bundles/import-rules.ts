@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,6 +7,8 @@ import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuil
 export interface ImportRules {
   /** The extension's folder, which relative imports must not leave. */
   readonly directory: string;
+  /** Whose folder it is, in messages; default an extension's. */
+  readonly owner?: 'extension' | 'skill';
   /** Where packages are looked for when the extension has none of its own. */
   readonly packageRoot: string;
   /** Packages become part of the bundle, as for shipped extensions; else they stay files, imported by absolute URL. */
@@ -15,7 +17,7 @@ export interface ImportRules {
 
 /** Marks a finding of these rules among esbuild's. */
 export const FORBIDDEN = 'import_forbidden';
-const WHAT_MAY = "import 'pith', node:*, npm packages and the extension's own files only";
+export const WHAT_MAY = "import 'pith', node:*, npm packages and own files only";
 /** Native code and compilers find files beside themselves. */
 const NEVER_BUNDLED = /^(?:@photostructure\/sqlite|esbuild|typescript)(?:\/|$)/;
 const BUILT_IN = new Set(builtinModules);
@@ -44,17 +46,19 @@ async function resolveImport(
   home: string,
 ): Promise<OnResolveResult | undefined> {
   const wanted = args.path;
+  const { owner = 'extension' } = rules;
+  const leaves = `'${wanted}' leaves the ${owner}'s folder`;
   if (wanted.startsWith('node:') || BUILT_IN.has(wanted))
     return { path: wanted.startsWith('node:') ? wanted : `node:${wanted}`, external: true };
-  if (/^[a-z][a-z0-9+.-]+:/i.test(wanted)) return forbidden(`'${shorten(wanted)}' is code from elsewhere`);
-  if (wanted.startsWith('pith/')) return forbidden(`'${wanted}' is not for extensions`);
-  if (path.isAbsolute(wanted)) return forbidden(`'${wanted}' is an absolute path`);
+  if (/^[a-z][a-z0-9+.-]+:/i.test(wanted)) return forbidden(`'${shorten(wanted)}' is code from elsewhere`, owner);
+  if (wanted.startsWith('pith/')) return forbidden(`'${wanted}' is not for ${owner}s`, owner);
+  if (path.isAbsolute(wanted)) return forbidden(`'${wanted}' is an absolute path`, owner);
   if (/^\.\.?(?:\/|$)/.test(wanted)) {
     const found = await resolveFrom(build, args, args.resolveDir);
     // Also what does not exist: whether there is something outside is not for an extension to learn.
-    if (found.errors?.length)
-      return isBelow(home, path.resolve(args.resolveDir, wanted)) ? found : forbidden(`'${wanted}' leaves the extension's folder`);
-    return isInside(home, found.path ?? '') ? found : forbidden(`'${wanted}' leaves the extension's folder`);
+    if (found.errors?.length) return isBelow(home, path.resolve(args.resolveDir, wanted)) ? found : forbidden(leaves, owner);
+    if (!isInside(home, found.path ?? '')) return forbidden(leaves, owner);
+    return statSync(found.path as string).isFile() ? found : forbidden(`'${wanted}' is no file`, owner); // whoever read it would wait for ever
   }
   return resolvePackage(build, args, rules);
 }
@@ -63,7 +67,7 @@ async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: Im
   const own = await resolveFrom(build, args, args.resolveDir);
   const found = own.errors?.length ? await resolveFrom(build, args, rules.packageRoot) : own;
   if (found.errors?.length || found.path === undefined) {
-    return { errors: [{ text: `Cannot find package '${args.path}' from the extension's folder nor from Pith` }] };
+    return { errors: [{ text: `Cannot find package '${args.path}' from the ${rules.owner ?? 'extension'}'s folder nor from Pith` }] };
   }
   if (!rules.bundlePackages) return { path: pathToFileURL(found.path).href, external: true };
   return NEVER_BUNDLED.test(args.path) ? { path: args.path, external: true } : found;
@@ -88,13 +92,14 @@ function isInside(home: string, file: string): boolean {
   return isBelow(home, realpathSync(file));
 }
 
-function isBelow(home: string, file: string): boolean {
+export function isBelow(home: string, file: string): boolean {
   const relative = path.relative(home, file);
   return relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative);
 }
 
-function forbidden(what: string): OnResolveResult {
-  return { errors: [{ text: `${what}: an extension must not import it`, detail: FORBIDDEN, notes: [{ text: WHAT_MAY }] }] };
+function forbidden(what: string, owner: NonNullable<ImportRules['owner']>): OnResolveResult {
+  const text = `${what}: ${owner === 'extension' ? 'an extension' : 'a toolset'} must not import it`;
+  return { errors: [{ text, detail: FORBIDDEN, notes: [{ text: WHAT_MAY }] }] };
 }
 
 function shorten(text: string): string {

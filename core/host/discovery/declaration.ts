@@ -18,6 +18,8 @@ export interface Declaration {
   readonly diagnostics: readonly Diagnostic[];
   /** `[line, column]` in `file` by dotted path, for the parts that later checks speak of: `agent.*`, `config.*`, `provides`, `depends_on`, … */
   readonly positions?: Readonly<Record<string, readonly [number, number]>>;
+  /** No folder declares it: the modules of a skill, `path:Export` each, run as an extension in a process of its own. */
+  readonly toolset?: readonly string[];
 }
 
 /** All declarations and what their edges mean. Immutable; a change on disk makes a new one. */

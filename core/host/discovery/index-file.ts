@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import type { FolderRecord } from './folder-record.ts';
 import { packageVersion } from '../package-version.ts';
 import { isPlainMap } from './plain-data.ts';
@@ -89,11 +90,16 @@ export function openIndex(file: string): IndexFile {
         for (const key of map.keys()) if (!isKept(key)) dirty = map.delete(key);
       };
       drop(folders, (directory) => directories.has(directory));
-      drop(surfaces, (name) => ids.has(ownerOf(name)));
+      const toolsets = [...surfaces.keys()].filter((name) => name.startsWith(TOOLSET_PREFIX));
+      const kept = new Set(toolsets.slice(-MOST_TOOLSETS));
+      drop(surfaces, (name) => kept.has(name) || (!name.startsWith(TOOLSET_PREFIX) && ids.has(ownerOf(name))));
     },
     save: () => (saving = saving.then(write)),
   };
 }
+
+/** Nobody says when a skill is gone for good: the toolsets that were described last are kept. */
+const MOST_TOOLSETS = 200;
 
 /** Stands before the content, whose bytes the digest covers: a file that is well formed but damaged is not believed. */
 const CONTENT = ',"content":';

@@ -7,6 +7,7 @@ import type { HostParts } from '../host-parts.ts';
 import { offerContract } from '../bundles/contract-offer.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { Problem } from '../problem.ts';
+import { toolsetClass } from '../toolsets/toolset-class.ts';
 import { runAs, type Owner } from '../stray-errors.ts';
 
 /** The default export of an entrypoint. */
@@ -25,7 +26,7 @@ export interface ImportedClass {
 
 /** Bundles and imports an extension's entrypoint. A higher `generation` is evaluated afresh. Throws a `Problem`. */
 export async function importClass(
-  parts: Pick<HostParts, 'bundles' | 'loaded'>,
+  parts: Pick<HostParts, 'bundles' | 'loaded' | 'clock' | 'note'>,
   declaration: Declaration,
   generation: number,
   owner: Owner,
@@ -34,7 +35,7 @@ export async function importClass(
   if (entry === undefined)
     throw new Problem('import', 'entrypoint_missing', `'${declaration.id}' has no entrypoint`, { file: declaration.file });
   const { module, shipped } = await importEntry(parts, declaration, entry, generation, owner);
-  const Class = module['default'];
+  const Class = declaration.toolset ? await runAs(owner, () => toolsetClass(module, { ...parts, declaration })) : module['default'];
   if (!isClass(Class)) {
     throw new Problem('import', 'import_failed', `${entry} has no class as its default export`, {
       file: declaration.file,

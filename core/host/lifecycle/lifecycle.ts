@@ -8,6 +8,7 @@ import { Problem, problemOf } from '../problem.ts';
 import { slotKey, type Slot } from './slot.ts';
 import { construct } from './tier.ts';
 import { runOutside } from '../stray-errors.ts';
+import { TOOLSET_INVALID } from '../toolsets/toolset-id.ts';
 
 /** Brings extensions to life when they are needed, and to rest. */
 export class Lifecycle {
@@ -141,6 +142,8 @@ export class Lifecycle {
   /** Keeps what the extension offers, so that the next start need not load it. */
   remember(slot: Slot, generation: Generation): void {
     const { index } = this.parts.options;
+    // What is wrong with one is told each time that it is loaded, and only then.
+    if ([...slot.notes.values()].includes(TOOLSET_INVALID)) return;
     const key = slotKey({ declaration: generation.declaration, config: slot.config });
     const known = index.surface(slot.id, key);
     if (JSON.stringify(known) !== JSON.stringify(generation.surface.descriptor))

@@ -6,6 +6,7 @@ import { constructInProcess } from './in-process.ts';
 
 /** Where an extension runs. A manifest only asks: inside the kernel runs what came with Pith, and what a person's settings let in. */
 export function tierOf({ options, bundles }: Pick<HostParts, 'options' | 'bundles'>, declaration: Declaration): Tier {
+  if (declaration.toolset) return 'process';
   const { isolation = 'granted', configOf } = options;
   if (isolation !== 'granted') return isolation;
   const { isolation: said } = configOf(declaration);

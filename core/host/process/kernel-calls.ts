@@ -25,6 +25,8 @@ export interface KernelCallsOptions {
   readonly commands: CommandCalls;
   readonly turns: OwnTurns;
   peer(): Peer;
+  /** Its code came with a skill: it may say what happens, and ask for nothing. */
+  readonly isToolset?: boolean;
   /** Its service begins to work. */
   background(): void;
 }
@@ -46,6 +48,8 @@ export class KernelCalls {
   }
 
   readonly serve = (operation: string, args: readonly unknown[], incoming: Incoming): unknown => {
+    if (this.#options.isToolset && !TOOLSET_MAY.has(operation))
+      throw new PithError('not_allowed', `a toolset may not ask for ${operation}`);
     if (operation.startsWith('io.')) return this.#options.commands.serve(operation, args);
     if (!Object.hasOwn(this.#calls, operation)) throw new PithError('not_declared', `the kernel has no ${operation} for extensions`);
     return this.#calls[operation]?.(args, incoming);
@@ -158,6 +162,8 @@ export class KernelCalls {
     }
   }
 }
+
+const TOOLSET_MAY = new Set(['log', 'note', 'failure', 'crashed']);
 
 /** Fields of a log line, as long as they can be written and are not too long. */
 function loggedFields(fields: unknown): Readonly<Record<string, unknown>> {

@@ -24,6 +24,8 @@ export interface LaunchSpec {
   readonly directory: string;
   /** Absolute path of the folder that it may write, which is its working directory; made when it is missing. */
   readonly dataDirectory: string;
+  /** Absolute path of the folder that holds all data; absent: the one above. */
+  readonly stateDirectory?: string;
   /** Absolute path of the sandbox; the project is its parent. */
   readonly sandbox: string;
   /** Absolute path of Pith's own package. */
@@ -98,7 +100,7 @@ export function launchHost(spec: LaunchSpec): HostProcess {
 
   let forget = (): void => undefined;
   if (pid !== undefined) {
-    forget = recordHost(path.dirname(spec.dataDirectory), pid, marker);
+    forget = recordHost(stateOf(spec), pid, marker);
     dieFirst(pid);
     watch = watchMemory(pid, memoryMb, systemClock(), (message) =>
       overLimit(message, `use less, or set extensions.${spec.extensionId}.memory_mb`),
@@ -121,20 +123,25 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
   const argv = [process.execPath, `--max-old-space-size=${heap}`, '--no-warnings', spec.entry];
   if (spec.sandboxing?.available === true) {
     const project = path.dirname(spec.sandbox);
-    const state = path.dirname(spec.dataDirectory);
+    const state = stateOf(spec);
     const visible = [
       spec.directory,
       spec.packageRoot,
       path.dirname(spec.entry),
       path.join(state, '.cache', 'bundles'),
       ...packagesAbove(spec.packageRoot),
+      ...packagesAbove(spec.directory),
     ];
     const ownData = path.join(spec.packageRoot, 'sandbox', 'data');
     const hidden = existsSync(ownData) && ownData !== state ? [ownData] : [];
-    const places = { dataDirectory: spec.dataDirectory, visible, project, hidden, permissions: spec.permissions };
+    const places = { dataDirectory: spec.dataDirectory, stateDirectory: state, visible, project, hidden, permissions: spec.permissions };
     return [spec.sandboxing.program, ...sandboxArguments(places, { ...environmentOf(spec), [HOST_VARIABLE]: marker }, argv)];
   }
   return diesWithUs(argv);
+}
+
+function stateOf({ dataDirectory, stateDirectory = path.dirname(dataDirectory) }: LaunchSpec): string {
+  return stateDirectory;
 }
 
 function environmentOf({ env = {} }: LaunchSpec): Record<string, string> {

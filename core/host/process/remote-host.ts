@@ -8,6 +8,7 @@ import { runPhase, STOP_LIMIT_MS } from '../lifecycle/phase-limit.ts';
 import { createScope } from '../lifecycle/scope.ts';
 import { Problem, problemOf } from '../problem.ts';
 import { systemClock } from '../system-clock.ts';
+import { dataPathOf } from '../toolsets/toolset-id.ts';
 import { CommandCalls } from './command-bridge.ts';
 import { floodLimit } from './flood-limit.ts';
 import { MAX_QUEUED_BYTES } from './frames.ts';
@@ -50,12 +51,21 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
   const context = createExtensionContext(host, declaration, config, scope);
   const commands = new CommandCalls();
   const turns = new OwnTurns(id);
-  const calls = new KernelCalls({ host, context, commands, turns, peer: () => peer, background: () => (remote.doing = 'background') });
+  const calls = new KernelCalls({
+    host,
+    context,
+    commands,
+    turns,
+    isToolset: declaration.toolset !== undefined,
+    peer: () => peer,
+    background: () => (remote.doing = 'background'),
+  });
   const running = launchHost({
     extensionId: id,
     entry,
     directory,
-    dataDirectory: path.join(dataDirectory, id),
+    dataDirectory: path.join(dataDirectory, dataPathOf(id)),
+    stateDirectory: dataDirectory,
     sandbox,
     packageRoot,
     permissions: manifest?.permissions ?? { network: false, read: [], write: [] },

@@ -22,8 +22,10 @@ export function whyUnconfined(sandboxing: Sandboxing | null | undefined): string
 }
 
 export interface SandboxPlaces {
-  /** Bound for writing. Those of other extensions, beside it, are hidden. */
+  /** Bound for writing. */
   readonly dataDirectory: string;
+  /** In which all others lie: nothing else of it is seen. Absent: the folder above. */
+  readonly stateDirectory?: string;
   /** Seen, not written: folders and files. What is missing is left out. */
   readonly visible: readonly string[];
   readonly project: string;
@@ -62,8 +64,8 @@ async function probe(): Promise<Sandboxing> {
 
 /** The arguments of bubblewrap in front of a program: what it sees, and what it may write. */
 export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Record<string, string>>, argv: readonly string[]): string[] {
-  const { dataDirectory, hidden, permissions, project, visible } = places;
-  const covered = [path.dirname(dataDirectory), ...hidden].flatMap(ways);
+  const { dataDirectory, stateDirectory = path.dirname(dataDirectory), hidden, permissions, project, visible } = places;
+  const covered = [stateDirectory, ...hidden].flatMap(ways);
   const given = (file: string): string => (file.startsWith('~/') ? path.join(os.homedir(), file.slice(2)) : path.resolve(project, file));
   const open = [...withoutHome(project), ...visible];
   // A link inside of what is open stays a link there; it needs only what it leads to.

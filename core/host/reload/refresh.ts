@@ -77,7 +77,7 @@ export class Refresh {
     const work: Promise<void>[] = [];
     const wanted = new Map(extensionsOf(next).map((declaration) => [declaration.id, declaration]));
     for (const [id, slot] of this.#slots) {
-      if (wanted.has(id)) continue;
+      if (wanted.has(id) || slot.declaration.toolset) continue;
       this.#slots.delete(id);
       this.#parts.failures.clear(id);
       work.push(retire(this.#lifecycle, slot));

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import type { Manifest, Toolset } from '../../contract/index.ts';
+import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import { digestOfCode, stampCode } from './code-files.ts';
+
+/** What declares a toolset, as a folder declares an extension: it asks for nothing. `directory` is a real path. */
+export function toolsetDeclaration({ id, modules }: Toolset, directory: string, digest: string): Declaration {
+  return {
+    id: TOOLSET_PREFIX + id,
+    directory,
+    file: path.join(directory, 'SKILL.md'),
+    manifest: { ...MANIFEST, id: TOOLSET_PREFIX + id, name: TOOLSET_PREFIX + id },
+    prompt: null,
+    shipped: false,
+    digest,
+    diagnostics: [],
+    toolset: modules,
+  };
+}
+
+/** Changes with the modules that are named and with all code in the folder. */
+export function toolsetDigest(directory: string, modules: readonly string[], files = stampCode(directory).files): string {
+  return createHash('sha256').update(JSON.stringify(modules)).update(digestOfCode(directory, files)).digest('hex');
+}
+
+const MANIFEST: Omit<Manifest, 'id' | 'name'> = {
+  version: '0.0.0',
+  description: '',
+  entrypoint: 'toolset',
+  provides: ['tool'],
+  depends_on: [],
+  optional_depends_on: [],
+  isolation: 'process',
+  permissions: { network: false, read: [], write: [] },
+  enabled: true,
+  config: {},
+  secrets: [],
+  commands: [],
+  models: [],
+  agent_keys: [],
+  events: { publishes: [], handles: [] },
+  schedules: [],
+  setup_instructions: '',
+};

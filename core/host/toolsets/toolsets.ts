@@ -1,0 +1,215 @@
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
+import { canRun, type ExtensionState } from '../../agents/ports.ts';
+import { messageOf, PithError } from '../../contract/errors.ts';
+import type { Diagnostic, Off, ToolDescriptor, Toolset } from '../../contract/index.ts';
+import { SkillProvider } from '../../contract/protocols/skill-provider.ts';
+import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
+import { remoteOf } from '../calls/handle.ts';
+import { toolsOf } from '../calls/tool-port.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import { recorded, type Lifecycle } from '../lifecycle/lifecycle.ts';
+import { createSlot, type Slot } from '../lifecycle/slot.ts';
+import { tierOf } from '../lifecycle/tier.ts';
+import { retire, update } from '../reload/replace.ts';
+import { runOutside } from '../stray-errors.ts';
+import { stampCode } from './code-files.ts';
+import { toolsetDeclaration, toolsetDigest } from './toolset-declaration.ts';
+import { isToolsetId, TOOLSET_INVALID } from './toolset-id.ts';
+
+/** The tools of a toolset, and what is wrong with those of its modules that bring none. */
+export interface OpenedToolset {
+  readonly extensionId: string;
+  readonly tools: readonly ToolDescriptor[];
+  readonly notes: readonly Diagnostic[];
+}
+
+/** A toolset for which nobody has asked for so long is forgotten; its process has ended long before. */
+const FORGOTTEN_AFTER_MS = 30 * 60_000;
+
+interface Entry {
+  readonly providerId: string;
+  readonly slot: Slot;
+  stamps: string;
+  askedAt: number;
+}
+
+/** The toolsets that are known now: each has a slot among those of extensions, and lives as they do. */
+export class Toolsets {
+  readonly #lifecycle: Lifecycle;
+  readonly #slots: Map<string, Slot>;
+  readonly #entries = new Map<string, Entry>();
+  readonly #opening = new Map<string, Promise<unknown>>();
+  readonly #off: Off;
+
+  constructor(lifecycle: Lifecycle, slots: Map<string, Slot>) {
+    this.#lifecycle = lifecycle;
+    this.#slots = slots;
+    this.#off = lifecycle.parts.options.events.handle('skills.changed', () => this.compare());
+  }
+
+  close(): void {
+    this.#off();
+  }
+
+  /** Known from the index, else loaded; loaded anew when its code has changed. Rejects with the reason. */
+  open(providerId: string, toolset: Toolset): Promise<OpenedToolset> {
+    const { id } = toolset;
+    const after = (this.#opening.get(id) ?? Promise.resolve()).then(() => this.#open(providerId, toolset));
+    const done = after.catch(recorded).finally(() => {
+      if (this.#opening.get(id) === done) this.#opening.delete(id);
+    });
+    this.#opening.set(id, done);
+    return after;
+  }
+
+  /** Told which extensions are not what they were. */
+  changed(ids: ReadonlySet<string>): void {
+    if (this.#lifecycle.stopped) return;
+    const providers = [...this.#entries.values()].flatMap(({ providerId }) => this.#slots.get(providerId) ?? []);
+    const isWorth = ({ id, current }: Slot): boolean => ids.has(id) && (current !== null || !canRun(this.#stateOf(id)));
+    const isGone = [...this.#entries.values()].some(({ providerId }) => !this.#slots.has(providerId));
+    if (isGone || providers.some(isWorth)) void this.compare();
+  }
+
+  /** Those that its provider has no longer are closed: what calls them is told that they are gone. Never rejects. */
+  async compare(): Promise<void> {
+    for (const providerId of new Set([...this.#entries.values()].map((entry) => entry.providerId))) {
+      const offered = await this.#offered(providerId);
+      if (offered === null) continue;
+      for (const [id, entry] of this.#entries) if (entry.providerId === providerId && !offered.has(id)) this.#forget(id, entry);
+    }
+  }
+
+  /** Opens every toolset of every skill that is offered, a few at a time, so that what is wrong with them shows. Never rejects. */
+  async openAll(): Promise<void> {
+    const wanted: (readonly [string, Toolset])[] = [];
+    for (const { id } of this.#providers()) for (const toolset of (await this.#listed(id)) ?? []) wanted.push([id, toolset]);
+    const isMany = wanted.length > MOST_OPEN;
+    const lane = async (): Promise<void> => {
+      for (let next = wanted.shift(); next; next = wanted.shift()) {
+        const [providerId, toolset] = next;
+        const slot = await this.open(providerId, toolset).then(({ extensionId }) => this.#slots.get(extensionId), recorded);
+        if (slot) await this.#lifecycle.ready(slot).catch(recorded);
+        if (slot && isMany) await this.#lifecycle.rest(slot, null);
+      }
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
+  }
+
+  async #open(providerId: string, toolset: Toolset): Promise<OpenedToolset> {
+    const { id } = toolset;
+    const extensionId = TOOLSET_PREFIX + id;
+    const directory = this.#directoryOf(providerId, toolset);
+    const known = this.#entries.get(id);
+    if (known && known.providerId !== providerId) throw refused(`'${known.providerId}' has a toolset '${id}' already`);
+    const entry = await this.#upToDate(providerId, toolset, directory, known);
+    entry.askedAt = this.#lifecycle.parts.clock.now();
+    this.#sweep();
+    const tools = await toolsOf(this.#lifecycle, extensionId);
+    return { extensionId, tools, notes: notesOf(this.#lifecycle, entry.slot) };
+  }
+
+  async #upToDate(providerId: string, toolset: Toolset, directory: string, known: Entry | undefined): Promise<Entry> {
+    const { stamps: files, fresh, files: names } = stampCode(directory);
+    const stamps = JSON.stringify([directory, toolset.modules, files]);
+    if (known && !fresh && known.stamps === stamps) return known;
+    const declaration = toolsetDeclaration(toolset, directory, toolsetDigest(directory, toolset.modules, names));
+    if (!known) {
+      const slot = createSlot(declaration, this.#lifecycle.parts.options.configOf(declaration), null);
+      this.#slots.set(slot.id, slot);
+      const entry: Entry = { providerId, slot, stamps: fresh ? '' : stamps, askedAt: 0 };
+      this.#entries.set(toolset.id, entry);
+      return entry;
+    }
+    known.stamps = fresh ? '' : stamps;
+    if (isSame(known.slot.declaration, declaration)) return known;
+    const config = this.#lifecycle.parts.options.configOf(declaration);
+    await runOutside(() => update(this.#lifecycle, known.slot, { declaration, config, declared: null }));
+    return known;
+  }
+
+  /** The real folder. An extension that is not trusted with the kernel's process has none shown to others that it could not read itself. */
+  #directoryOf(providerId: string, { id, directory }: Toolset): string {
+    if (!isToolsetId(id)) throw refused(`'${id.slice(0, 100)}' cannot be the id of a toolset`);
+    const provider = this.#slots.get(providerId)?.declaration;
+    let found: string;
+    try {
+      found = realpathSync(directory);
+    } catch (error) {
+      throw new PithError(TOOLSET_INVALID, `the folder of the toolset '${id}' cannot be read: ${messageOf(error)}`, { cause: error });
+    }
+    const isTrusted =
+      provider && (tierOf(this.#lifecycle.parts, provider) === 'in_process' || isBelow(realpathSync(provider.directory), found));
+    if (!isTrusted) throw refused(`'${providerId}' runs in a process of its own and has no say over ${directory}`);
+    return found;
+  }
+
+  #sweep(): void {
+    const now = this.#lifecycle.parts.clock.now();
+    for (const [id, entry] of this.#entries) {
+      if (now < entry.askedAt) entry.askedAt = now; // the clock was set back
+      if (now - entry.askedAt > FORGOTTEN_AFTER_MS && !entry.slot.current?.calls.size && !this.#opening.has(id)) this.#forget(id, entry);
+    }
+  }
+
+  #forget(id: string, { slot }: Entry): void {
+    this.#entries.delete(id);
+    this.#slots.delete(slot.id);
+    this.#lifecycle.parts.failures.clear(slot.id);
+    void runOutside(() => retire(this.#lifecycle, slot));
+  }
+
+  #stateOf(extensionId: string): ExtensionState | undefined {
+    const slot = this.#slots.get(extensionId);
+    return slot && this.#lifecycle.stateOf(slot);
+  }
+
+  #providers(): readonly Slot[] {
+    return [...this.#slots.values()].filter(({ declaration }) => declaration.manifest?.provides.includes('skill'));
+  }
+
+  /** null: it cannot say. */
+  async #offered(providerId: string): Promise<ReadonlySet<string> | null> {
+    if (!this.#slots.get(providerId)?.pending && !canRun(this.#stateOf(providerId))) return new Set();
+    const listed = await this.#listed(providerId);
+    return listed && new Set(listed.map(({ id }) => id));
+  }
+
+  async #listed(providerId: string): Promise<readonly Toolset[] | null> {
+    try {
+      const found = await remoteOf(this.#lifecycle, providerId, SkillProvider).listToolsets?.();
+      return Array.isArray(found) ? (found as readonly Toolset[]).filter(isToolset) : null;
+    } catch {
+      return null; // recorded; an extension without the method has none
+    }
+  }
+}
+
+const LANES = 4;
+/** Of more, each process ends when it has been looked at. */
+const MOST_OPEN = 16;
+
+function isToolset(value: Toolset): boolean {
+  return typeof value?.id === 'string' && typeof value.directory === 'string' && Array.isArray(value.modules);
+}
+
+function isSame(a: Declaration, b: Declaration): boolean {
+  return a.digest === b.digest && a.directory === b.directory;
+}
+
+/** What was found wrong when it was loaded, or why what runs is not what is written. */
+function notesOf({ parts }: Lifecycle, { id, notes, declaration: { file } }: Slot): readonly Diagnostic[] {
+  const found = [...notes].flatMap(([message, code]) => (code === TOOLSET_INVALID ? [message] : []));
+  const last = parts.failures.last(id);
+  if (last?.phase === 'reload') found.push(last.message);
+  return found.map((message) => ({ severity: 'warning', code: TOOLSET_INVALID, message, file, cure: "correct it; see 'pith doctor'" }));
+}
+
+function refused(why: string): PithError {
+  return new PithError('not_allowed', `the toolset cannot be loaded: ${why}`);
+}
+
+function isBelow(folder: string, file: string): boolean {
+  return file === folder || file.startsWith(folder + path.sep);
+}
