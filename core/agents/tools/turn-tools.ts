@@ -90,8 +90,9 @@ async function resolve(
 
 async function open(extensions: ExtensionsPort, providerId: string, toolset: Toolset): Promise<Answer> {
   try {
-    const { extensionId, tools } = await extensions.openToolset(providerId, toolset);
-    return { tools: tools.map((descriptor) => ({ extensionId, descriptor })), notices: [] };
+    const { extensionId, tools, notes = [] } = await extensions.openToolset(providerId, toolset);
+    const notices = notes.map(({ code, message }) => ({ code, message }));
+    return { tools: tools.map((descriptor) => ({ extensionId, descriptor })), notices };
   } catch (error) {
     const code = codeOf(error, 'provider_unavailable');
     return failed(code, `the tools of the toolset '${toolset.id}' are missing: ${messageOf(error)}`);

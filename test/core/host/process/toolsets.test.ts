@@ -46,7 +46,7 @@ describe('the toolset of a skill', () => {
     const opened = await open(of, 'hello', 'toolsets/index:list', 'toolsets/more.js:Hello', 'old:default');
     expect(opened).toMatchObject({ extensionId: 'toolset:hello', notes: [] });
     expect(opened.tools.map(({ name }) => name)).toEqual(['greet', 'bye', 'old']);
-    const { output } = (await call(of, 'hello', 'greet')) as { output: { word: string; pid: number; cwd: string } };
+    const { output } = (await call(of, 'hello', 'greet')) as unknown as { output: { word: string; pid: number; cwd: string } };
     expect(output).toMatchObject({ word: 'hi', cwd: path.join(sandbox.directory, 'data', 'toolsets', 'hello') });
     expect(output.pid).not.toBe(process.pid);
     expect(await call(of, 'hello', 'old')).toMatchObject({ ok: true, output: 'old', title: 'T' });
