@@ -15,6 +15,8 @@ export const configSchema = once(() => {
     sources: z.union([z.array(source), z.strictObject({ replace: z.array(source) })]).default([]),
     /** One more source. */
     skills_path: z.string().min(1).nullable().default(null),
+    /** What of a source that a person trusts is asked again: every change, or that of links, scripts and toolsets. */
+    trust: z.enum(['ask', 'auto']).default('ask'),
     /** Seconds between rescans; 0 switches them off. */
     poll_seconds: z.number().min(0).default(5),
     /** Folders outside a source to which its links may lead. */

@@ -1,69 +1,24 @@
-import type { Clock, Logger } from 'pith';
+import { PithError, type SkillState } from 'pith';
 import { Bodies } from './bodies.ts';
 import type { SkillBody } from './body.ts';
-import type { FoundSkill, SourceScan } from './scan/found.ts';
+import type { LastGood, RegistryOptions, SkillRegistry } from './registry-surface.ts';
 import { inPieces } from './scan/pieces.ts';
 import { offeredIn, someOf } from './scan/scan-log.ts';
-import { NOTHING, scanSource } from './scan/scan.ts';
 import { loadSnapshot, SnapshotWriter } from './scan/snapshot-file.ts';
-import { buildSnapshot, changeBetween, type SourcedScan } from './scan/snapshot.ts';
-import type { Skill, Snapshot, SnapshotChange } from './skill.ts';
-import { locate, resolveSources, type RegistryConfig, type Source } from './scan/sources.ts';
-import { toFileStamp, versionOf } from './scan/stamp.ts';
+import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
+import { SourceScans } from './scan/source-scans.ts';
+import { locate, resolveSources, type Source } from './scan/sources.ts';
 import { watchSources } from './scan/watch.ts';
-
-export interface RegistryOptions {
-  /** Absolute. */
-  readonly sandbox: string;
-  /** Absolute; what relative paths of the settings are relative to. */
-  readonly project: string;
-  /** The user's home folder; null or absent: there is none. */
-  readonly home?: string | null;
-  /** Absolute path of the shipped skills, or null where the sandbox holds them itself. */
-  readonly bundled?: string | null;
-  /** Folders of skills that shipped extensions carry, by the extension's id. */
-  readonly carried?: ReadonlyMap<string, string>;
-  readonly dataDirectory: string;
-  readonly config: RegistryConfig;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Whether bodies that nobody asked for are kept too, so that a skill that breaks stays readable. A command leaves it out. */
-  readonly keepsBodies?: boolean;
-  /** Called after each swap that changed something, never for the first snapshot. */
-  readonly onChange?: (change: SnapshotChange, snapshot: Snapshot) => void;
-}
-
-export interface LastGood {
-  readonly skill: Skill;
-  readonly body: SkillBody;
-}
-
-/** Knows every skill of every source. Snapshots are immutable and swapped at once. */
-export interface SkillRegistry {
-  readonly sources: readonly Source[];
-  /** The newest snapshot; empty, generation 0, before the first `refresh`. */
-  current(): Snapshot;
-  /** Looks at every file's stamp, reads what changed and swaps. One at a time: a call during a scan gets the next one. */
-  refresh(): Promise<Snapshot>;
-  /** `refresh`, unless the last one began at most `ms` ago. */
-  refreshIfOlderThan(ms: number): Promise<Snapshot>;
-  /** The last body that was read of a skill that is gone or broken, or null. Accepts ids only. */
-  lastGood(id: string): LastGood | null;
-  /** The body as it is on disk now; `stale` says why where it is an earlier one. Rejects `skill_not_found`. */
-  readBody(skill: Skill): Promise<SkillBody>;
-  /** The body to be indexed, or null where it cannot be read now. Its tokens are counted: `publishTokens` makes them known. */
-  studyBody(skill: Skill): Promise<string | null>;
-  /** Swaps in a snapshot that says what has been counted since. Nothing else changes, and nobody is told. */
-  publishTokens(): Promise<void>;
-  /** Rescans until `signal` aborts: every `poll_seconds`, and sooner when the file system hints at a change. */
-  watch(signal: AbortSignal): Promise<void>;
-  /** Writes what is still to be written. */
-  close(): Promise<void>;
-}
+import type { Skill, Snapshot } from './skill.ts';
+import { TRUST_CURE, Trust } from './trust/trust.ts';
 
 /** With at most so many skills their bodies are kept at once; with more, as they are read. */
 const KEEP_AT_ONCE = 64;
+/** States in which a skill is used; in the others a person only looks at it. */
+const USED: ReadonlySet<SkillState> = new Set(['offered', 'shadowed']);
 const EMPTY: Snapshot = { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] };
+
+export type { RegistryOptions, SkillRegistry } from './registry-surface.ts';
 
 export function createRegistry(options: RegistryOptions): SkillRegistry {
   return new Registry(options);
@@ -71,12 +26,12 @@ export function createRegistry(options: RegistryOptions): SkillRegistry {
 
 class Registry implements SkillRegistry {
   readonly sources: readonly Source[];
+  readonly trust: Trust;
   private readonly options: RegistryOptions;
-  private readonly trustedLinks: readonly string[];
+  private readonly scans: SourceScans;
   private readonly bodies: Bodies;
   private readonly writer: SnapshotWriter;
   private snapshot = EMPTY;
-  private scans: ReadonlyMap<string, SourceScan> = new Map();
   private loaded = false;
   private running: Promise<Snapshot> | null = null;
   private following: Promise<Snapshot> | null = null;
@@ -88,10 +43,13 @@ class Registry implements SkillRegistry {
   constructor(options: RegistryOptions) {
     this.options = options;
     this.sources = resolveSources(options, options.config);
-    this.trustedLinks = (options.config.trusted_links ?? []).map((path) => locate(path, options));
-    const { dataDirectory, clock, logger, keepsBodies = true } = options;
-    this.bodies = new Bodies({ sources: this.sources, trustedLinks: this.trustedLinks, keepsUnasked: keepsBodies, logger });
-    this.writer = new SnapshotWriter({ dataDirectory, sources: this.sources, clock, logger });
+    const trustedLinks = (options.config.trusted_links ?? []).map((path) => locate(path, options));
+    const { dataDirectory, config, clock, logger, keepsBodies = true } = options;
+    const { sources } = this;
+    this.trust = new Trust({ dataDirectory, mode: config.trust ?? 'ask', clock });
+    this.bodies = new Bodies({ sources, trustedLinks, keepsUnasked: keepsBodies, logger });
+    this.scans = new SourceScans({ sources, trustedLinks, trust: this.trust, clock, goodBody: (file) => this.bodies.kept(file) });
+    this.writer = new SnapshotWriter({ dataDirectory, sources, clock, logger });
   }
 
   current(): Snapshot {
@@ -126,6 +84,9 @@ class Registry implements SkillRegistry {
     const { clock, logger } = this.options;
     const began = clock.now();
     const read = await this.bodies.read(skill);
+    const doubt = USED.has(skill.state) ? await this.whyNotTrusted(skill) : null; // now: what was read is what is judged
+    if (doubt !== null)
+      throw new PithError('skill_not_offered', `skill '${skill.id}' is untrusted: ${doubt}`, { where: skill.file, cure: TRUST_CURE });
     logger.info('skill loaded', { id: skill.id, source: skill.source, sha256: read.sha256, bytes: read.bytes, ms: clock.now() - began });
     return read;
   }
@@ -133,7 +94,7 @@ class Registry implements SkillRegistry {
   async studyBody(skill: Skill): Promise<string | null> {
     const body = await this.bodies.readAhead(skill);
     if (body === null) return null;
-    const found = body.stale === undefined ? this.foundOf(skill) : undefined;
+    const found = body.stale === undefined ? this.scans.foundOf(skill) : undefined;
     if (found !== undefined) {
       const { estimateTokenCount } = await import('tokenx');
       found.bodyTokens = estimateTokenCount(body.body);
@@ -150,6 +111,10 @@ class Registry implements SkillRegistry {
     await this.running;
   }
 
+  async isStillTrusted(skill: Skill): Promise<boolean> {
+    return (await this.whyNotTrusted(skill)) === null;
+  }
+
   watch(signal: AbortSignal): Promise<void> {
     const { clock, logger, config } = this.options;
     const options = { folders: () => this.folders(), refresh: () => this.refresh(), pollSeconds: config.poll_seconds ?? 5, clock, logger };
@@ -162,43 +127,30 @@ class Registry implements SkillRegistry {
   }
 
   private async retell(): Promise<Snapshot> {
-    const sourced = this.sourced(this.scans);
+    const sourced = this.scans.sourced();
     this.counted = false;
-    this.snapshot = await inPieces(buildSnapshot(sourced, this.options.config, this.snapshot));
+    this.snapshot = await this.snapshotOf();
     this.writer.write(sourced);
     return this.snapshot;
   }
 
   private async scan(): Promise<Snapshot> {
-    const { clock, logger, config } = this.options;
+    const { clock, logger } = this.options;
     const began = clock.now();
     this.scannedAt = began;
     const first = this.snapshot.generation === 0;
     if (!this.loaded) await this.load();
-    const scans = new Map<string, SourceScan>();
-    let changed = false;
-    for (const source of this.sources) {
-      const previous = this.scans.get(source.directory) ?? (first && source.configured ? null : NOTHING);
-      const scan = await scanSource(source, previous, {
-        trustedLinks: this.trustedLinks,
-        now: () => clock.now(),
-        goodBody: (file) => this.bodies.kept(file),
-      });
-      scans.set(source.directory, scan);
-      changed ||= scan !== previous;
-    }
+    const changed = await this.scans.look();
     if (!changed && !first && !this.counted) return this.snapshot;
-    const read = [...scans.values()].flatMap((scan) => scan.read);
-    this.scans = scans;
+    const read = this.scans.all().flatMap((scan) => scan.read);
     this.bodies.forgetRoots();
-    const sourced = this.sourced(scans);
     const before = this.snapshot;
     const tells = changed || this.counted;
     this.counted = false; // what is counted from here on is for the next
-    const next = await inPieces(buildSnapshot(sourced, config, before));
+    const next = await this.snapshotOf();
     if (next.all.length <= KEEP_AT_ONCE) await this.bodies.readAllAhead(next, read);
     this.snapshot = next;
-    if (tells) this.writer.write(sourced);
+    if (tells) this.writer.write(this.scans.sourced());
     const change = changeBetween(before, next);
     const counts = { skills: next.all.length, offered: offeredIn(next), read: read.length, ms: clock.now() - began };
     if (first) logger.info('skills discovered', { ...counts, ids: someOf([...next.skills.keys()]) });
@@ -212,26 +164,23 @@ class Registry implements SkillRegistry {
     return next;
   }
 
+  private snapshotOf(): Promise<Snapshot> {
+    return inPieces(buildSnapshot(this.scans.sourced(), this.options.config, this.snapshot, this.scans.findings()));
+  }
+
   private async load(): Promise<void> {
     this.loaded = true;
     const loaded = await loadSnapshot(this.options.dataDirectory, this.sources);
     if (loaded.problem !== null) this.options.logger.warn(loaded.problem);
-    this.scans = loaded.scans;
+    this.scans.restore(loaded.scans);
     for (const scan of loaded.scans.values()) {
       for (const found of scan.skills.values()) if (found.good?.body) this.bodies.keep(found.file, found.good.body);
     }
   }
 
-  private foundOf({ directory, stamp }: Skill): FoundSkill | undefined {
-    for (const { skills } of this.scans.values()) {
-      const found = skills.get(directory);
-      if (found !== undefined) return versionOf(toFileStamp(found.stamp)) === versionOf(stamp) ? found : undefined;
-    }
-    return undefined;
-  }
-
-  private sourced(scans: ReadonlyMap<string, SourceScan>): readonly SourcedScan[] {
-    return this.sources.map((source) => ({ source, scan: scans.get(source.directory) as SourceScan }));
+  private async whyNotTrusted(skill: Skill): Promise<string | null> {
+    const source = this.sources.find(({ label }) => label === skill.source);
+    return source === undefined ? null : this.trust.whyNot(source, { ...skill, declared: skill });
   }
 
   private rememberRemoved(before: Snapshot, ids: readonly string[]): void {
@@ -246,7 +195,7 @@ class Registry implements SkillRegistry {
   }
 
   private folders(): readonly string[] {
-    return [...this.scans.values()].flatMap((scan) => [...scan.directories.keys(), ...scan.skills.keys()]);
+    return this.scans.all().flatMap((scan) => [...scan.directories.keys(), ...scan.skills.keys()]);
   }
 }
 

@@ -2,6 +2,7 @@ import { nearest, PithError, type SkillContent } from 'pith';
 import type { SkillRegistry } from './registry.ts';
 import type { Skill } from './skill.ts';
 import { findSkill } from './scan/snapshot.ts';
+import { TRUST_CURE } from './trust/trust.ts';
 
 /** The body of an offered skill for binding; the last good one of a skill that has gone since. */
 export async function contentOf(registry: SkillRegistry, name: string): Promise<SkillContent> {
@@ -31,7 +32,7 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
 const CURES = {
   draft: "move it to 'sandbox/skills'",
   disabled: "allow it under 'skills' in pith.yaml",
-  untrusted: "name its folder under 'skills.sources' in pith.yaml",
+  untrusted: TRUST_CURE,
   invalid: "see 'pith skills validate' and mend its SKILL.md",
 } as const;
 

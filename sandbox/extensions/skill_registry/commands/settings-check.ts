@@ -20,6 +20,7 @@ const KINDS: Readonly<Record<keyof SkillsConfig, Kind>> = {
     fits: (value) => isSources(value) || (hasOnly(value, ['replace']) && isSources(value['replace'])),
   },
   skills_path: { what: 'a path', fits: (value) => value === null || TEXT.fits(value) },
+  trust: { what: "'ask' or 'auto'", fits: (value) => value === 'ask' || value === 'auto' },
   poll_seconds: numberFrom(0),
   trusted_links: TEXTS,
   max_skills: wholeFrom(1),

@@ -39,6 +39,21 @@ export function linkRefused(path: string, { label }: Source): Diagnostic {
   return warning('link_refused', path, `a link leads out of the skill source '${label}'`, cure);
 }
 
+export function sourceTwice({ label, directory }: Source, other: Source): Diagnostic {
+  const message = `the skill source '${label}' is the same folder as '${other.label}', where its skills are listed`;
+  return { severity: 'info', code: 'source_twice', message, file: directory };
+}
+
+export function sourceLeadsOut({ label, directory }: Source, real: string): Diagnostic {
+  const message = `the skill source '${label}' is refused: it is a link that leads out of the project, to ${real}`;
+  return warning('link_refused', directory, message, 'name it under skills.sources, or list the target under skills.trusted_links');
+}
+
+export function trustUnusable(file: string, problem: string): Diagnostic {
+  const cure = 'remove the file, and trust again what you trust: pith skills trust <source>';
+  return warning('trust_unusable', file, `nothing that was trusted counts: ${problem}`, cure);
+}
+
 function warning(code: string, file: string, message: string, cure: string): Diagnostic {
   return { severity: 'warning', code, message, file, cure };
 }

@@ -10,11 +10,13 @@ import {
   NO_SKILL_FILE,
   skillAtRoot,
   skillUnreadable,
+  sourceLeadsOut,
   sourceMissing,
   sourceTooLarge,
 } from './scan-findings.ts';
 import type { FoundDirectory, FoundSkill, GoodVersion, ScanOptions, SourceScan } from './found.ts';
 import { severalLinks } from './regular-file.ts';
+import { idOf } from './names.ts';
 import { readHead } from './skill-head.ts';
 import { isInside, type Source } from './sources.ts';
 import { isSame, isSettled, stampOf, statOf, type Stats } from './stamp.ts';
@@ -70,7 +72,13 @@ class Scan {
       if (this.source.configured) this.diagnostics.push(sourceMissing(this.source, stats !== undefined));
     } else {
       const real = realOf(root) ?? root;
-      this.roots = [real, ...this.options.trustedLinks.map((path) => realOf(path) ?? path)];
+      const trusted = this.options.trustedLinks.map((path) => realOf(path) ?? path);
+      this.roots = [real, ...trusted];
+      const { within } = this.source;
+      if (within !== undefined && real !== root && ![realOf(within) ?? within, ...trusted].some((place) => isInside(real, place))) {
+        this.diagnostics.push(sourceLeadsOut(this.source, real));
+        return this.result();
+      }
       await this.descend([{ path: root, real, depth: 0 }]);
       for (let link = this.links.shift(); link !== undefined; link = this.links.shift()) await this.follow(link);
       this.diagnostics.push(...this.emptyFolderNotes());
@@ -160,7 +168,7 @@ class Scan {
     const same = before !== undefined && before.file === file && before.realDirectory === real && isSame(before.stamp, stats);
     if (same && before.settled) return this.keep(before);
     this.spent += READ_COST;
-    const id = path.slice(path.lastIndexOf('/') + 1);
+    const id = idOf(path);
     const foreign = severalLinks(stats.nlink, `${real}/${fileName}`);
     const about = { id, file, mode: 'load' } as const;
     const parsed = foreign === null ? await this.parse(about) : unreadable(about, foreign);

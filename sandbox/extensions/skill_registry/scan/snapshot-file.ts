@@ -6,7 +6,7 @@ import type { FoundSkill, SourceScan } from './found.ts';
 import { inPieces } from './pieces.ts';
 import { INDEX_LIMIT, readRegularFile } from './regular-file.ts';
 import { NOTHING } from './scan.ts';
-import type { SourcedScan } from './snapshot.ts';
+import type { SourcedScan } from './source-scans.ts';
 import { fromDirectory, fromSkill, toScan, toSkill, type StoredSkill, type StoredSource } from './snapshot-rows.ts';
 import type { Source } from './sources.ts';
 

@@ -1,6 +1,7 @@
 import type { Diagnostic } from 'pith';
 import { emptyFields, type SkillFields } from '../format/fields.ts';
 import type { FoundDirectory, FoundSkill, GoodVersion, SourceScan } from './found.ts';
+import { idOf } from './names.ts';
 import type { Stamp } from './stamp.ts';
 
 /** One source as the file keeps it, followed by its skills: rows, because they are the fastest to load. Paths are relative to `directory`. */
@@ -108,7 +109,7 @@ export function toSkill(root: string, row: StoredSkill): FoundSkill {
   const [path, fileName, mtimeNs, ctimeNs, size, inode, valid, tokens, fields, diagnostics, good, digest, realDirectory, bodyTokens] = row;
   const directory = root + path;
   const file = `${directory}/${fileName}`;
-  const id = directory.slice(directory.lastIndexOf('/') + 1);
+  const id = idOf(directory);
   return {
     id,
     directory,

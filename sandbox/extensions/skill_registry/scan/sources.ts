@@ -11,6 +11,8 @@ export interface RegistryConfig {
   readonly skills_path?: string | null;
   /** Directories outside a source that links in it may lead to. */
   readonly trusted_links?: readonly string[];
+  /** What is asked again of a source that a person trusts: `ask` every change, `auto` that of links, scripts and toolsets. */
+  readonly trust?: 'ask' | 'auto';
   /** Seconds between rescans; 0 switches them off. */
   readonly poll_seconds?: number;
 }
@@ -26,6 +28,8 @@ export interface Source {
   readonly trusted: boolean;
   /** Named in the settings: its absence is worth a warning. */
   readonly configured: boolean;
+  /** Where it must really lie, or under `trusted_links`; absent: anywhere. */
+  readonly within?: string;
 }
 
 export interface Places {
@@ -89,7 +93,8 @@ function located({ label, base, path, trusted }: DefaultSource, places: Places):
     return places.bundled ? [...carried, at(resolve(places.bundled))] : carried;
   }
   const root = base === 'home' ? places.home : base === 'project' ? places.project : places.sandbox;
-  return root ? [at(join(root, path))] : [];
+  const source = root ? at(join(root, path)) : null;
+  return source === null ? [] : [trusted ? source : { ...source, within: places.project }];
 }
 
 function configured(setting: SourceSetting, places: Places): Source {
@@ -107,6 +112,6 @@ function unique(sources: readonly Source[]): readonly Source[] {
       const label = labels.has(source.label) ? source.directory : source.label;
       labels.add(label);
       const trusted = source.trusted || sources.some((other) => other.trusted && other.directory === source.directory);
-      return { ...source, label, trusted };
+      return { ...source, label, trusted, ...(trusted ? { within: undefined } : {}) };
     });
 }

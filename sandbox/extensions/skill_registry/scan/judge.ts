@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Diagnostic, SkillState } from 'pith';
+import type { SkillFields } from '../format/fields.ts';
+import type { Skill } from '../skill.ts';
+import type { FoundSkill } from './found.ts';
+import { canonical, namesOf } from './names.ts';
+import type { RegistryConfig, Source } from './sources.ts';
+import { toFileStamp } from './stamp.ts';
+
+/** One skill file that may become the skill of its id. */
+export interface Candidate {
+  readonly source: Source;
+  readonly found: FoundSkill;
+  readonly fields: SkillFields;
+  /** Why it is not trusted; null when it is. */
+  readonly doubt: string | null;
+}
+
+/** What the settings leave out. */
+export interface Filters {
+  readonly off: boolean;
+  readonly allowed: ReadonlySet<string>;
+  readonly disabled: ReadonlySet<string>;
+}
+
+const made = new WeakMap<FoundSkill, Skill>();
+
+export function filtersOf({ enabled, allowed, disabled }: RegistryConfig): Filters {
+  return { off: enabled === false, allowed: new Set((allowed ?? []).map(canonical)), disabled: new Set((disabled ?? []).map(canonical)) };
+}
+
+/** One id's candidates, highest precedence first, become skills in the same order. */
+export function judge(candidates: readonly Candidate[], filters: Filters): Skill[] {
+  let winner: Candidate | null = null;
+  return candidates.map((candidate) => {
+    const refusal = refusalOf(candidate, filters);
+    if (refusal !== null) return toSkill(candidate, refusal.state, refusal.reason);
+    if (winner === null) {
+      winner = candidate;
+      const loser = candidates.find(
+        (other) => other !== candidate && refusalOf(other, filters) === null && !isSameContent(candidate.found, other.found),
+      );
+      return toSkill(candidate, 'offered', null, loser && differs(candidate, loser));
+    }
+    const extra = isSameContent(winner.found, candidate.found) ? undefined : differs(winner, candidate);
+    return toSkill(candidate, 'shadowed', `shadowed by the one in ${placeOf(winner, candidate)}`, extra);
+  });
+}
+
+/** Filters come before precedence: what is refused hides nothing. */
+function refusalOf({ source, found, fields, doubt }: Candidate, filters: Filters): { state: SkillState; reason: string } | null {
+  if (!found.parsed.valid && found.good === null) return { state: 'invalid', reason: invalidReason(found) };
+  if (filters.off) return { state: 'disabled', reason: 'skills are switched off (skills.enabled)' };
+  const { allowed, disabled } = filters;
+  const names = allowed.size + disabled.size === 0 ? [] : namesOf({ id: found.id, name: fields.name, source: source.label });
+  const listed = names.some((name) => allowed.has(name));
+  if (names.some((name) => disabled.has(name))) return { state: 'disabled', reason: 'it is listed under skills.disabled' };
+  if (allowed.size > 0 && !listed && !allowed.has('*')) return { state: 'disabled', reason: 'it is not listed under skills.allowed' };
+  const off = listed ? null : offByItself(fields);
+  if (off !== null) return { state: 'disabled', reason: `${off} and not listed under skills.allowed` };
+  if (doubt !== null) return { state: 'untrusted', reason: doubt };
+  return null;
+}
+
+/** How its author says that nobody gets it unasked; null when they do not. */
+function offByItself({ defaultEnabled, extra }: SkillFields): string | null {
+  if (!defaultEnabled) return 'it is off by default (default_enabled: false)';
+  const hidden = extra['disable-model-invocation'];
+  return hidden === true || hidden === 'true' ? 'it is not for models to choose (disable-model-invocation: true)' : null;
+}
+
+/** Where a skill is, as somebody who looks at `beside` can tell it from that. */
+function placeOf({ source, found }: Candidate, beside: Candidate): string {
+  return source === beside.source ? addressOf(source, found) : source.label;
+}
+
+function addressOf({ label, directory }: Source, found: FoundSkill): string {
+  return canonical(`${label}${found.directory.slice(directory.length)}`);
+}
+
+function toSkill({ source, found, fields }: Candidate, state: SkillState, reason: string | null, extra?: Diagnostic): Skill {
+  const earlier = made.get(found);
+  const count = found.parsed.diagnostics.length + (found.good ? 1 : 0) + (extra ? 1 : 0);
+  const same = earlier?.state === state && earlier.reason === reason && earlier.source === source.label;
+  const told = extra === undefined || earlier?.diagnostics.at(-1)?.message === extra.message;
+  if (same && told && earlier.diagnostics.length === count && earlier.tokensEstimated === (found.bodyTokens === null)) return earlier;
+  const own = found.good === null ? found.parsed.diagnostics : [lastGoodUsed(found), ...found.parsed.diagnostics];
+  const skill: Skill = {
+    id: found.id,
+    ...fields,
+    source: source.label,
+    directory: found.directory,
+    realDirectory: found.realDirectory,
+    file: found.file,
+    stamp: toFileStamp(found.stamp),
+    tokens: found.bodyTokens ?? found.good?.tokens ?? found.parsed.tokens,
+    tokensEstimated: found.bodyTokens === null,
+    state,
+    reason,
+    diagnostics: extra === undefined ? own : [...own, extra],
+  };
+  made.set(found, skill);
+  return skill;
+}
+
+function lastGoodUsed({ file, parsed }: FoundSkill): Diagnostic {
+  const error = parsed.diagnostics.find(({ severity }) => severity === 'error');
+  return {
+    severity: 'warning',
+    code: 'last_good_used',
+    message: 'is broken; its last good version stays in use',
+    file,
+    line: error?.line ?? 1,
+    column: error?.column ?? 1,
+    cure: error?.cure ?? 'correct the file',
+  };
+}
+
+function differs(winner: Candidate, loser: Candidate): Diagnostic {
+  const [here, there] = [placeOf(winner, loser), placeOf(loser, winner)];
+  const address = winner.source === loser.source ? there : `${loser.source.label}/${loser.found.id}`;
+  return {
+    severity: 'warning',
+    code: 'shadowed_differs',
+    message: `'${loser.found.id}' is in ${here} and, with another text, in ${there}; the first is used`,
+    file: loser.found.file,
+    line: 1,
+    column: 1,
+    cure: `remove one, or name '${address}' to use the other`,
+  };
+}
+
+function invalidReason({ parsed }: FoundSkill): string {
+  const error = parsed.diagnostics.find(({ severity }) => severity === 'error');
+  return error === undefined ? 'it is invalid' : `${error.message} (line ${error.line})`;
+}
+
+function isSameContent(a: FoundSkill, b: FoundSkill): boolean {
+  return a.stamp.size === b.stamp.size && digestOf(a) !== null && digestOf(a) === digestOf(b);
+}
+
+function digestOf(found: FoundSkill): string | null {
+  if (found.digest !== null) return found.digest;
+  if (found.stamp.size > 1024n * 1024n || found.parsed.diagnostics.some(({ code }) => code === 'file_unreadable')) return null;
+  try {
+    return (found.digest = createHash('sha256').update(readFileSync(found.file)).digest('hex'));
+  } catch {
+    return null; // gone meanwhile: the next scan sees it
+  }
+}

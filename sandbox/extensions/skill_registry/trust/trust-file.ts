@@ -1,0 +1,143 @@
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { open, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PithError, type Clock } from 'pith';
+import type { TreeDigests } from './skill-tree.ts';
+
+/** What a person has seen of one skill. */
+export interface TrustedTree extends TreeDigests {
+  /** `SkillTree.stats` at that time. */
+  readonly stats: string;
+}
+
+/** What a person trusts of one source. */
+export interface TrustedSource {
+  /** The whole of it, not single skills only. */
+  readonly whole: boolean;
+  /** When, in ISO 8601. */
+  readonly at: string;
+  /** By the skill's folder, relative to the source. */
+  readonly skills: ReadonlyMap<string, TrustedTree>;
+}
+
+export interface TrustRecords {
+  /** By the source's real path. */
+  readonly sources: ReadonlyMap<string, TrustedSource>;
+  /** Why the file counts for nothing; null when all is well. */
+  readonly problem: string | null;
+}
+
+const FORMAT = 1;
+const NONE: TrustRecords = { sources: new Map(), problem: null };
+const LOCK_WAIT_MS = 5000;
+/** A lock that is older was left by a process that ended: a change takes milliseconds. */
+const LOCK_AGE_MS = 10_000;
+
+/** `trust.json` in a data folder: read again when it has changed, written by one process at a time. */
+export class TrustFile {
+  readonly file: string;
+  readonly #dataDirectory: string;
+  #known = NONE;
+  #version = '';
+
+  constructor(dataDirectory: string) {
+    this.#dataDirectory = dataDirectory;
+    this.file = join(dataDirectory, 'trust.json');
+  }
+
+  /** As it is now. What is damaged or cannot be read trusts nothing. */
+  read(): TrustRecords {
+    try {
+      const stats = statSync(this.file, { bigint: true, throwIfNoEntry: false });
+      if (stats === undefined) return NONE;
+      const version = `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
+      if (version === this.#version) return this.#known;
+      if (!stats.isFile()) throw new Error('it is no regular file');
+      this.#known = { sources: parse(readFileSync(this.file, 'utf8')), problem: null };
+      this.#version = version;
+      return this.#known;
+    } catch (error) {
+      this.#version = '';
+      return { sources: NONE.sources, problem: `${this.file} cannot be used: ${String(error)}` };
+    }
+  }
+
+  /** Changes what is trusted of the source at `path`; null removes it. Rejects `busy` when another process does not let go. */
+  async change(path: string, clock: Clock, change: (before: TrustedSource | null) => TrustedSource | null): Promise<void> {
+    mkdirSync(this.#dataDirectory, { recursive: true });
+    const release = await this.#lock(clock);
+    try {
+      const sources = new Map(this.read().sources);
+      const next = change(sources.get(path) ?? null);
+      if (next === null) sources.delete(path);
+      else sources.set(path, next);
+      const { default: writeFileAtomic } = await import('write-file-atomic');
+      await writeFileAtomic(this.file, serialise(sources), { mode: 0o600 });
+    } finally {
+      await release();
+    }
+  }
+
+  async #lock(clock: Clock): Promise<() => Promise<void>> {
+    const file = `${this.file}.lock`;
+    const until = clock.now() + LOCK_WAIT_MS;
+    for (;;) {
+      try {
+        await (await open(file, 'wx')).close();
+        return () => rm(file, { force: true });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+      await takeAway(file, clock.now());
+      if (clock.now() > until)
+        throw new PithError('internal', `${file} is held by another process`, { cure: `wait for it to end, or remove ${file}` });
+      await clock.sleep(20);
+    }
+  }
+}
+
+/** Renamed first, so that of two processes that find an old lock only one removes it. */
+async function takeAway(file: string, now: number): Promise<void> {
+  const found = await stat(file).catch(() => null);
+  if (found === null || now - found.mtimeMs < LOCK_AGE_MS) return;
+  const aside = `${file}.${process.pid}`;
+  await rename(file, aside).then(
+    () => rm(aside, { force: true }),
+    () => undefined, // another was faster
+  );
+}
+
+function serialise(sources: ReadonlyMap<string, TrustedSource>): string {
+  const rows = [...sources].map(([path, { whole, at, skills }]) => ({
+    path,
+    whole,
+    at,
+    skills: [...skills].map(([folder, tree]) => ({ folder, ...tree })),
+  }));
+  return `${JSON.stringify({ format: FORMAT, sources: rows }, null, 2)}\n`;
+}
+
+/** Throws at the first thing that is not as `serialise` writes it. */
+function parse(text: string): ReadonlyMap<string, TrustedSource> {
+  const { format, sources } = JSON.parse(text) as Record<string, unknown>;
+  if (format !== FORMAT) throw new Error(`its format is ${String(format)}, not ${FORMAT}`);
+  return new Map(
+    listOf(sources).map((row) => {
+      const skills = listOf(row['skills']).map((skill): [string, TrustedTree] => [
+        textOf(skill['folder']),
+        { tree: textOf(skill['tree']), risk: textOf(skill['risk']), stats: textOf(skill['stats']) },
+      ]);
+      return [textOf(row['path']), { whole: row['whole'] === true, at: textOf(row['at']), skills: new Map(skills) }];
+    }),
+  );
+}
+
+function listOf(value: unknown): readonly Record<string, unknown>[] {
+  if (!Array.isArray(value) || !value.every((row) => typeof row === 'object' && row !== null)) throw new Error('a list is missing');
+  return value as Record<string, unknown>[];
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'string') throw new Error('a text is missing');
+  return value;
+}
