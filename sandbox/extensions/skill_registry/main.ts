@@ -135,6 +135,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       scope: (snapshot, agent) => this.#cache.scope(snapshot, agent),
       rank: (snapshot, query, options) => this.#index.rank(snapshot, query, options),
       readBody: (skill) => this.#registry.readBody(skill),
+      isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
     };
   }
 }

@@ -4,7 +4,7 @@ import { hasOnly, lateInput, wholeNumber } from './scan/late-input.ts';
 import { listResult } from './reading/list.ts';
 import { readSkillResource } from './reading/read-resource.ts';
 import { readSkill, requireSkill, type ReadSkillPorts } from './reading/read-skill.ts';
-import { presenter, textIn } from './reading/results.ts';
+import { presenter, skillError, textIn } from './reading/results.ts';
 import type { AskOptions, RankAnswer } from './search/skill-index.ts';
 import type { Skill, Snapshot } from './skill.ts';
 
@@ -12,6 +12,7 @@ export interface ToolPorts extends ReadSkillPorts {
   /** The snapshot that the turn began with. */
   pinned(turn: ToolCall['turn']): Promise<Snapshot>;
   scope(snapshot: Snapshot, agent: AgentSpec): SkillScope;
+  isStillTrusted(skill: Skill): Promise<boolean>;
   rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer>;
 }
 
@@ -114,5 +115,12 @@ function readFile(ports: ToolPorts): Tool {
 async function withSkill(ports: ToolPorts, name: string, call: ToolCall, run: (skill: Skill) => Promise<ToolResult>): Promise<ToolResult> {
   const snapshot = await ports.pinned(call.turn);
   const found = requireSkill(snapshot, ports.scope(snapshot, call.turn.agent), name);
-  return isToolResult(found) ? found : run(found);
+  if (isToolResult(found)) return found;
+  if (!(await ports.isStillTrusted(found))) return noLongerTrusted(found);
+  const result = await run(found);
+  return (await ports.isStillTrusted(found)) ? result : noLongerTrusted(found); // it may have changed while it was read
+}
+
+function noLongerTrusted({ id }: Skill): ToolResult {
+  return skillError('skill_not_offered', `Skill '${id}' changed since a person trusted it; a person must look at it first: pith skills trust.`);
 }
