@@ -1,7 +1,5 @@
 import { z } from 'pith';
 
-export const MAX_SKILLS = 3;
-
 /** The settings block `skills:`. Made on first use, so that importing this file builds no schema. */
 export const configSchema = once(() => {
   const names = z.array(z.string().min(1)).default([]);
@@ -21,7 +19,8 @@ export const configSchema = once(() => {
     poll_seconds: z.number().min(0).default(5),
     /** Folders outside a source to which its links may lead. */
     trusted_links: names,
-    max_skills: z.int().min(1).default(MAX_SKILLS),
+    /** Mode `triggers`: bodies that one message may bring, for agents that say nothing else. */
+    max_skills: z.int().min(1).default(3),
     scripts: z
       .strictObject({
         timeout_s: z.number().positive().default(60),
@@ -44,7 +43,8 @@ export const agentSkillsSchema = once(() =>
     deny: z.array(z.string().min(1)).default([]),
     /** `declared`: only what the manifest itself names. */
     scope: z.enum(['all', 'declared']).default('all'),
-    max_skills: z.int().min(1).default(MAX_SKILLS),
+    /** Mode `triggers`: bodies that one message may bring; absent: the setting `skills.max_skills`. */
+    max_skills: z.int().min(1).optional(),
     /** Tokens of the catalog; absent: by the model's window. */
     budget_tokens: z.int().min(100).max(20_000).optional(),
     /** Ids that keep their line when the catalog does not fit. */
@@ -57,23 +57,25 @@ export type AgentSkills = z.output<ReturnType<typeof agentSkillsSchema>>;
 /** The same for who checks an agent: it also notes what is accepted and does nothing yet. */
 export const agentSkillsCheck = once(() =>
   agentSkillsSchema().superRefine(({ mode, max_skills: most }, check) => {
-    const note = (path: string, message: string, cure: string) =>
-      check.addIssue({ code: 'custom', path: [path], message, params: { severity: 'warning', code: 'not_supported_yet', cure } });
-    if (mode === 'single_tool' || mode === 'triggers')
+    const note = (path: string, code: string, message: string, cure: string) =>
+      check.addIssue({ code: 'custom', path: [path], message, params: { severity: 'warning', code, cure } });
+    if (mode === 'single_tool')
       note(
         'mode',
+        'not_supported_yet',
         `the mode '${mode}' is not supported yet; the catalog is used instead`,
         "Use 'catalog' or 'none' to be rid of this note",
       );
-    else if (most !== MAX_SKILLS) note('max_skills', "it belongs to the mode 'triggers', which is not supported yet", 'Remove it');
+    else if (most !== undefined && mode !== 'triggers')
+      note('max_skills', 'no_effect', `only the mode 'triggers' reads it; this agent's is '${mode}'`, "Remove it, or set 'mode: triggers'");
   }),
 );
 
 /** Settings that are accepted and that nothing reads yet. */
-export function unreadSettings({ max_skills: most, scripts }: SkillsConfig): readonly string[] {
+export function unreadSettings({ scripts }: SkillsConfig): readonly string[] {
   const { timeout_s, max_output_bytes, max_args, max_arg_bytes } = scripts;
   const changed = timeout_s !== 60 || max_output_bytes !== 1_048_576 || max_args !== 100 || max_arg_bytes !== 4096;
-  return [...(most === MAX_SKILLS ? [] : ['skills.max_skills']), ...(changed ? ['skills.scripts'] : [])];
+  return changed ? ['skills.scripts'] : [];
 }
 
 function once<T>(make: () => T): () => T {

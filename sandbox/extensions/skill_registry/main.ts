@@ -13,6 +13,7 @@ import {
   type Tool,
   type ToolProvider,
   type TurnInfo,
+  type TurnTool,
 } from 'pith';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { ScopeCache } from './catalog/scope-cache.ts';
@@ -27,6 +28,7 @@ import { contentOf } from './skill-contents.ts';
 import { summaryOf } from './skill-summary.ts';
 import { createTools, type ToolPorts } from './tools.ts';
 import { TurnSnapshots } from './scan/turn-snapshots.ts';
+import { TriggerMode } from './triggers/trigger-mode.ts';
 
 /** A turn that begins later than this after the last scan is preceded by another. */
 const FRESH_MS = 250;
@@ -49,6 +51,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   readonly #ledger = new SkillLedger();
   readonly #bound = new BoundDigests();
   readonly #turns = new TurnSnapshots(() => this.#registry.refreshIfOlderThan(FRESH_MS));
+  readonly #triggers: TriggerMode;
 
   constructor(context: ExtensionContext<SkillsConfig>) {
     this.#context = context;
@@ -60,18 +63,42 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       },
     });
     this.#index = openIndex(context, this.#registry);
+    this.#triggers = new TriggerMode({
+      cache: this.#cache,
+      ledger: this.#ledger,
+      logger: context.logger,
+      maxSkills: context.config.max_skills,
+      readBody: (skill) => this.#registry.readBody(skill),
+    });
     for (const setting of unreadSettings(context.config)) context.logger.warn(`'${setting}' is not supported yet: nothing reads it`);
-    context.own(context.events.handle('turn.started', ({ turnId }) => this.#ledger.started(turnId)));
+    context.own(
+      context.events.handle('turn.started', ({ turnId }) => {
+        this.#ledger.started(turnId);
+        this.#triggers.started(turnId);
+      }),
+    );
     context.own(
       context.events.handle('thread.compacted', ({ threadId, compactions, kept }) => this.#ledger.compacted(threadId, compactions, kept)),
     );
-    context.own(context.events.handle('turn.ended', ({ turnId }) => this.#turns.release(turnId)));
+    context.own(
+      context.events.handle('turn.ended', ({ turnId }) => {
+        this.#turns.release(turnId);
+        this.#triggers.release(turnId);
+      }),
+    );
     context.own(() => this.#registry.close());
     context.own(() => this.#index.close());
   }
 
   getTools(): readonly Tool[] {
     return this.#enabled ? createTools(this.#ports()) : [];
+  }
+
+  async getTurnTools(turn: TurnInfo): Promise<readonly TurnTool[]> {
+    if (!this.#enabled) return [];
+    const scope = this.#cache.scope(await this.#turns.of(turn.id), turn.agent);
+    const readers = scope.settings.mode === 'triggers' && scope.readable.size > 0 ? ['read_skill', 'read_skill_resource'] : [];
+    return readers.map((tool) => ({ tool }));
   }
 
   async getContext(_prompt: string, turn: TurnInfo): Promise<ContextParts | null> {
@@ -88,7 +115,8 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     };
     const snapshot = await this.#turns.begin(turn.id);
     this.#bound.record(this.#ledger, turn, this.#cache.scope(snapshot, turn.agent).bound);
-    return catalogParts(ports, snapshot, turn);
+    const { mode } = this.#cache.scope(snapshot, turn.agent).settings;
+    return mode === 'triggers' ? this.#triggers.parts(turn, snapshot) : catalogParts(ports, snapshot, turn);
   }
 
   async runBackground(signal: AbortSignal): Promise<void> {

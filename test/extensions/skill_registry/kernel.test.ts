@@ -249,21 +249,19 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     expect(await pith!.kernel.agents.resolve('shut')).toMatchObject({ state: 'active', notes: [] });
   });
 
-  it('S60 S61 S62 other modes fall back to the catalog and say so; none means none, though the tools are listed', async () => {
+  it('S60 S61 other modes fall back to the catalog and say so; none means none, though the tools are listed', async () => {
     const agent = (id: string, keys: string) => ({
       [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry], skills: ${keys} }\n`,
     });
     await start({
       ...skill('alpha'),
       ...agent('single', '{ mode: single_tool }'),
-      ...agent('triggered', '{ mode: triggers, max_skills: 2 }'),
       ...agent('some', '{ max_skills: 2 }'),
       ...agent('none', '{ mode: none }'),
     });
     for (const [id, codes, shown] of [
       ['single', ['not_supported_yet'], true],
-      ['triggered', ['not_supported_yet'], true],
-      ['some', ['not_supported_yet'], true],
+      ['some', ['no_effect'], true],
       ['none', [], false],
     ] as const) {
       expect(

@@ -1,5 +1,5 @@
 import type { AgentSpec, SkillState } from 'pith';
-import { agentSkillsSchema, MAX_SKILLS, type AgentSkills } from '../config.ts';
+import { agentSkillsSchema, type AgentSkills } from '../config.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { findSkill } from '../scan/snapshot.ts';
 
@@ -40,7 +40,7 @@ export function agentSkills(agent: Pick<AgentSpec, 'keys'>): AgentSkills {
   return agent.keys.skills === undefined ? DEFAULTS : agentSkillsSchema().parse(agent.keys.skills);
 }
 
-const DEFAULTS: AgentSkills = { mode: 'catalog', allow: ['*'], deny: [], scope: 'all', max_skills: MAX_SKILLS, pinned: [] };
+const DEFAULTS: AgentSkills = { mode: 'catalog', allow: ['*'], deny: [], scope: 'all', pinned: [] };
 
 /** Whether one of the globs (`*` any characters, `?` one) is the skill's id, display name or `source/id`. */
 function matcher(globs: readonly string[]): (skill: Skill) => boolean {

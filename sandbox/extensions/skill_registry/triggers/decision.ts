@@ -1,0 +1,66 @@
+import type { SkillScope } from '../catalog/scope.ts';
+import type { MatchedSkill } from '../ledger/skill-use.ts';
+import { findSkill } from '../scan/snapshot.ts';
+import type { Skill, Snapshot } from '../skill.ts';
+import { asksForCapabilities } from './capability-questions.ts';
+import { ranked, top } from './ranking.ts';
+import type { TriggerIndex, TriggerMatch } from './trigger-index.ts';
+
+/** What one message is given of the skills: 0 nothing, 1 their number, 2 their names, 3 the bodies of those that fit. */
+export interface TriggerDecision {
+  readonly tier: 0 | 1 | 2 | 3;
+  /** Why this tier, as a clause. */
+  readonly why: string;
+  /** All that the message matches, best first. */
+  readonly matches: readonly TriggerMatch[];
+  /** Those of them that it brings. */
+  readonly chosen: readonly Skill[];
+  /** What earlier messages brought and is still in, the latest first. */
+  readonly active: readonly Skill[];
+}
+
+export interface DecisionInput {
+  readonly snapshot: Snapshot;
+  readonly scope: SkillScope;
+  readonly index: TriggerIndex;
+  /** The user's message. */
+  readonly text: string;
+  readonly maxSkills: number;
+  /** Ids that the thread has used, the latest first. */
+  readonly recent: readonly string[];
+  /** What triggers brought in the thread's last turns, the latest first. */
+  readonly matched: readonly MatchedSkill[];
+}
+
+/** For so many turns after its match a skill stays in. */
+export const STAYS_FOR = 3;
+
+export async function decide({ snapshot, scope, index, text, maxSkills, recent, matched }: DecisionInput): Promise<TriggerDecision> {
+  if (scope.catalog.length === 0) return { tier: 0, why: 'no skill is in scope', matches: [], chosen: [], active: [] };
+  const inScope = (id: string) => scope.readable.has(id) && !scope.bound.has(id);
+  const matches = ranked(await index.match(text, inScope), recent);
+  const chosen = top(matches, maxSkills).map(({ skill }) => skill);
+  const active = matched.flatMap(({ skillId }) => {
+    const skill = findSkill(snapshot, skillId);
+    return skill !== undefined && inScope(skill.id) && !chosen.some(({ id }) => id === skill.id) ? skill : [];
+  });
+  return { ...tierOf(chosen, active, text, scope), matches, chosen, active };
+}
+
+function tierOf(
+  chosen: readonly Skill[],
+  active: readonly Skill[],
+  text: string,
+  { catalog }: SkillScope,
+): Pick<TriggerDecision, 'tier' | 'why'> {
+  if (chosen.length > 0) return { tier: 3, why: 'the message matches skills' };
+  if (asksForCapabilities(text)) return { tier: 2, why: 'the message asks what there is' };
+  if (catalog.every(({ triggers }) => triggers === null)) return { tier: 2, why: 'no skill has triggers' };
+  if (active.length > 0) return { tier: 3, why: 'an earlier message matched skills' };
+  return { tier: 1, why: 'the message matches no skill' };
+}
+
+/** What a thread keeps a skill by: its id, or `source/id` where another has that id. */
+export function referenceOf({ id, source, state }: Skill): string {
+  return state === 'shadowed' ? `${source}/${id}` : id;
+}

@@ -1,0 +1,37 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import { loadPatternCompiler, type Pattern } from '../format/patterns.ts';
+
+/** Compiled patterns. What reads them was checked when its file was: one that cannot be compiled is null. */
+export class PatternCache {
+  #compiled = new Map<string, Pattern | null>();
+  #preparing: Promise<void> = Promise.resolve();
+
+  get(pattern: string): Pattern | null {
+    return this.#compiled.get(pattern) ?? null;
+  }
+
+  /** Compiles what is not compiled yet, a few at once; one caller after the other. */
+  prepare(patterns: readonly string[]): Promise<void> {
+    if (patterns.every((pattern) => this.#compiled.has(pattern))) return Promise.resolve();
+    this.#preparing = this.#preparing.then(() => this.#compile(patterns));
+    return this.#preparing;
+  }
+
+  async #compile(patterns: readonly string[]): Promise<void> {
+    const compile = await loadPatternCompiler();
+    if (this.#compiled.size > MOST) this.#compiled = new Map();
+    let done = 0;
+    for (const pattern of patterns) {
+      if (this.#compiled.has(pattern)) continue;
+      const compiled = compile(pattern);
+      const usable = 'problem' in compiled ? null : compiled;
+      usable?.test(''); // its automaton is made at first use
+      this.#compiled.set(pattern, usable);
+      if (++done % AT_ONCE === 0) await breathe();
+    }
+  }
+}
+
+const AT_ONCE = 16;
+/** Far more than any set of skills has: what is no longer used goes with the rest. */
+const MOST = 20_000;

@@ -1,0 +1,72 @@
+import { fold, HANGUL, kindAt, SPACE, SPACELESS, SYMBOL, widthAt, WORD } from './characters.ts';
+
+/** Finds many phrases in a text as whole words in one pass: what each costs depends on the text, hardly on how many there are. */
+export class PhraseIndex<Value> {
+  /** By the first unit of the phrases. */
+  readonly #buckets = new Map<string, Bucket<Value>>();
+
+  /** A phrase without any character but spaces is left out. */
+  add(phrase: string, value: Value): void {
+    const text = fold(phrase);
+    if (text === '') return;
+    const key = text.slice(0, endOfUnit(text, 0));
+    let bucket = this.#buckets.get(key);
+    if (bucket === undefined) this.#buckets.set(key, (bucket = { lengths: [], values: new Map() }));
+    if (!bucket.lengths.includes(text.length)) bucket.lengths.push(text.length);
+    const values = bucket.values.get(text);
+    if (values === undefined) bucket.values.set(text, [value]);
+    else values.push(value);
+  }
+
+  /** Calls `found` for each occurrence; `text` is folded. */
+  eachIn(text: string, found: (value: Value, from: number, to: number) => void): void {
+    for (let at = 0; at < text.length;) {
+      const kind = kindAt(text, at);
+      const end = endOfUnit(text, at);
+      const bucket = kind === SPACE ? undefined : this.#buckets.get(kind === HANGUL ? text.slice(at, at + 1) : text.slice(at, end));
+      if (bucket !== undefined) {
+        for (const length of bucket.lengths) {
+          const to = at + length;
+          if (to > text.length || !isWhole(text, at, to)) continue;
+          for (const value of bucket.values.get(text.slice(at, to)) ?? []) found(value, at, to);
+        }
+      }
+      at = kind === HANGUL ? endOfRun(text, at, HANGUL) : end;
+    }
+  }
+}
+
+interface Bucket<Value> {
+  readonly lengths: number[];
+  readonly values: Map<string, Value[]>;
+}
+
+/** A unit is a run of letters, or one character of another kind. */
+function endOfUnit(text: string, at: number): number {
+  return kindAt(text, at) === WORD ? endOfRun(text, at, WORD) : at + widthAt(text, at);
+}
+
+function endOfRun(text: string, from: number, kind: number): number {
+  let at = from;
+  while (at < text.length && kindAt(text, at) === kind) at += widthAt(text, at);
+  return at;
+}
+
+/** Whether what lies between is no part of a longer word. A unit's beginning begins a word, unless a symbol stands within one. */
+function isWhole(text: string, from: number, to: number): boolean {
+  if (kindAt(text, from) === SYMBOL && isJoined(text, from - 1)) return false;
+  const last = kindAt(text, to - 1);
+  if (last === SPACELESS || last === HANGUL) return true;
+  if (last === WORD) return kindAt(text, to) !== WORD && !PLUS_OR_SHARP.test(text.slice(to, to + 3));
+  return kindAt(text, from) !== WORD || !AFTER_SYMBOL.test(text.slice(to, to + 2));
+}
+
+function isJoined(text: string, at: number): boolean {
+  const kind = kindAt(text, at);
+  return kind === WORD || kind === HANGUL;
+}
+
+/** `c` does not stand in `c++`, `c#` and `c++17`, but `pdf` does in `pdf+docx`. */
+const PLUS_OR_SHARP = /^(?:\+\+|[+#](?![\p{L}\p{N}_]))/u;
+/** `c++` stands in `c++17`, not in `c+++`. */
+const AFTER_SYMBOL = /^[\p{L}+#]/u;

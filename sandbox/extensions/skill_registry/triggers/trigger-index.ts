@@ -1,0 +1,149 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { SkillTriggers } from '../format/fields.ts';
+import { inPieces } from '../scan/pieces.ts';
+import type { Skill, Snapshot } from '../skill.ts';
+import { fold, kindAt, SPACE, SYMBOL } from './characters.ts';
+import { middleLeftOut } from './long-text.ts';
+import type { PatternCache } from './pattern-cache.ts';
+import { PhraseIndex } from './phrase-index.ts';
+import { verbForms } from './verb-forms.ts';
+
+/** What of a message speaks for one skill. */
+export interface TriggerMatch {
+  /** The one that is meant: a shadowed one, where the message says `source/id`. */
+  readonly skill: Skill;
+  /** The message names it. */
+  readonly mentioned: boolean;
+  /** A keyword of several words stands in the message. */
+  readonly phrase: boolean;
+  readonly pattern: boolean;
+  /** Each trigger that stands in the message, once, as the skill writes it: `keyword pdf`. */
+  readonly hits: readonly string[];
+}
+
+/** The triggers and names of one snapshot's skills, made once for all agents. */
+export class TriggerIndex {
+  readonly #phrases = new PhraseIndex<Entry>();
+  readonly #named: ReadonlyMap<string, readonly Skill[]>;
+  readonly #patterned: readonly Skill[];
+  readonly #patterns: PatternCache;
+
+  private constructor(named: ReadonlyMap<string, readonly Skill[]>, patterned: readonly Skill[], patterns: PatternCache) {
+    this.#named = named;
+    this.#patterned = patterned;
+    this.#patterns = patterns;
+  }
+
+  static async of(snapshot: Snapshot, patterns: PatternCache): Promise<TriggerIndex> {
+    const usable = snapshot.all.filter(({ state }) => state === 'offered' || state === 'shadowed');
+    const named = new Map<string, Skill[]>();
+    for (const skill of usable) named.set(skill.id, [...(named.get(skill.id) ?? []), skill]);
+    const offered = [...snapshot.skills.values()].filter(({ state }) => state === 'offered');
+    const index = new TriggerIndex(
+      named,
+      offered.filter(({ triggers }) => triggers !== null && triggers.patterns.length > 0),
+      patterns,
+    );
+    await inPieces(index.#fill(offered, snapshot));
+    return index;
+  }
+
+  /** The matches among the skills that `accept` takes, in no order. */
+  async match(message: string, accept: (id: string) => boolean): Promise<readonly TriggerMatch[]> {
+    const found = new Map<string, Found>();
+    const text = fold(middleLeftOut(message, WORDS_LIMIT));
+    this.#phrases.eachIn(text, (entry, from, to) => {
+      if (!accept(entry.id)) return;
+      const skill = entry.kind === 'name' ? this.#meant(entry.id, text, from, to) : this.#named.get(entry.id)?.[0];
+      if (skill !== undefined) note(found, entry, skill);
+    });
+    await this.#matchPatterns(middleLeftOut(message, PATTERNS_LIMIT), accept, found);
+    return [...found.values()].map(({ hits, ...match }) => ({ ...match, hits: [...hits] }));
+  }
+
+  *#fill(offered: readonly Skill[], { aliases }: Snapshot): Generator<void> {
+    let done = 0;
+    for (const { id, name, triggers } of offered) {
+      if (done++ % AT_ONCE === AT_ONCE - 1) yield;
+      this.#phrases.add(id, { id, kind: 'name', hit: `name ${id}` });
+      if (aliases.get(name) === id) this.#phrases.add(name, { id, kind: 'name', hit: `name ${id}` });
+      if (triggers !== null) this.#addTriggers(id, triggers);
+    }
+  }
+
+  #addTriggers(id: string, { keywords, verbs }: SkillTriggers): void {
+    for (const keyword of keywords)
+      this.#phrases.add(keyword, { id, kind: fold(keyword).includes(' ') ? 'phrase' : 'word', hit: `keyword ${keyword}` });
+    for (const verb of verbs) for (const form of verbForms(verb)) this.#phrases.add(form, { id, kind: 'word', hit: `verb ${verb}` });
+  }
+
+  /** The skill that a name in the text means: none where it is only part of a longer name or path. */
+  #meant(id: string, text: string, from: number, to: number): Skill | undefined {
+    if (continues(text, to, 1)) return undefined;
+    const skills = this.#named.get(id) ?? [];
+    const before = text.slice(0, from);
+    const bySource = skills.find(({ source }) => {
+      const prefix = `${fold(source)}/`;
+      return before.endsWith(prefix) && !continues(text, from - prefix.length - 1, -1);
+    });
+    return bySource ?? (continues(text, from - 1, -1) ? undefined : skills.find(({ state }) => state === 'offered'));
+  }
+
+  async #matchPatterns(message: string, accept: (id: string) => boolean, found: Map<string, Found>): Promise<void> {
+    const skills = this.#patterned.filter(({ id }) => accept(id));
+    if (skills.length === 0) return;
+    await this.#patterns.prepare(skills.flatMap(({ triggers }) => triggers!.patterns));
+    const text = message.normalize('NFKC');
+    let spent = 0;
+    for (const skill of skills) {
+      for (const pattern of skill.triggers!.patterns) {
+        if (this.#patterns.get(pattern)?.test(text) ?? false)
+          note(found, { id: skill.id, kind: 'pattern', hit: `pattern ${pattern}` }, skill);
+        spent += text.length + 50;
+        if (spent < STEPS_AT_ONCE) continue;
+        spent = 0;
+        await breathe();
+      }
+    }
+  }
+}
+
+interface Entry {
+  readonly id: string;
+  readonly kind: 'name' | 'phrase' | 'word' | 'pattern';
+  readonly hit: string;
+}
+
+interface Found {
+  skill: Skill;
+  mentioned: boolean;
+  phrase: boolean;
+  pattern: boolean;
+  readonly hits: Set<string>;
+}
+
+const AT_ONCE = 1000;
+/** Of a longer message its beginning and end are looked at, for words and for patterns. */
+const WORDS_LIMIT = 100_000;
+const PATTERNS_LIMIT = 8000;
+/** Characters that patterns read between two yields. */
+const STEPS_AT_ONCE = 200_000;
+
+function note(all: Map<string, Found>, { id, kind, hit }: Entry, skill: Skill): void {
+  let found = all.get(id);
+  if (found === undefined) all.set(id, (found = { skill, mentioned: false, phrase: false, pattern: false, hits: new Set() }));
+  if (skill.state === 'shadowed') found.skill = skill;
+  found.mentioned ||= kind === 'name';
+  found.phrase ||= kind === 'phrase';
+  found.pattern ||= kind === 'pattern';
+  found.hits.add(hit);
+}
+
+/** Whether a name goes on at `at` in this direction: `pdf` in `pdf-forms`, `docs/pdf`, `pdf.py`, `me@pdf`. */
+function continues(text: string, at: number, step: 1 | -1): boolean {
+  if (!JOINING.has(text[at] ?? '')) return false; // the index has seen to letters
+  const beyond = kindAt(text, at + step);
+  return beyond !== SPACE && beyond !== SYMBOL;
+}
+
+const JOINING = new Set(['-', '/', '.', '@', '\\']);

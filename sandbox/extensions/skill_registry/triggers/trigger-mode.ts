@@ -1,0 +1,93 @@
+import type { ContextParts, TurnInfo } from 'pith';
+import type { ScopeCache } from '../catalog/scope-cache.ts';
+import type { Snapshot } from '../skill.ts';
+import { decide, STAYS_FOR, type TriggerDecision } from './decision.ts';
+import { PatternCache } from './pattern-cache.ts';
+import { TriggerIndex } from './trigger-index.ts';
+import { triggerParts, type TriggerPorts } from './trigger-parts.ts';
+
+export interface TriggerModePorts extends TriggerPorts {
+  readonly cache: ScopeCache;
+  /** For agents that say nothing else. */
+  readonly maxSkills: number;
+}
+
+/** The mode in which a message itself brings the skills that it needs. One decision a turn, whoever asks. */
+export class TriggerMode {
+  readonly #ports: TriggerModePorts;
+  readonly #patterns = new PatternCache();
+  readonly #indexes = new WeakMap<Snapshot, Promise<TriggerIndex>>();
+  readonly #turns = new Map<string, Decided>();
+
+  constructor(ports: TriggerModePorts) {
+    this.#ports = ports;
+  }
+
+  /** What this turn is given of the skills: the same for the whole turn. */
+  decide(turn: TurnInfo, snapshot: Snapshot): Promise<TriggerDecision> {
+    const known = this.#turns.get(turn.id);
+    // A preview gives every turn the same id and never starts.
+    const text = turn.userTexts.at(-1) ?? '';
+    const isSame = known !== undefined && !known.told && known.snapshot === snapshot && known.text === text;
+    if (known !== undefined && (known.started || isSame)) return known.decision;
+    const decision = this.#decide(turn, snapshot, text);
+    this.#turns.delete(turn.id);
+    this.#turns.set(turn.id, { snapshot, text, decision, told: false, started: false });
+    for (const oldest of this.#turns.keys()) {
+      if (this.#turns.size <= TURNS) break;
+      this.#turns.delete(oldest);
+    }
+    decision.catch(() => this.release(turn.id)); // who asked gets the rejection
+    return decision;
+  }
+
+  /** What stands beside the turn's message. Asked once, when its prompt is made. */
+  async parts(turn: TurnInfo, snapshot: Snapshot): Promise<ContextParts | null> {
+    const decision = await this.decide(turn, snapshot);
+    const decided = this.#turns.get(turn.id);
+    if (decided !== undefined) decided.told = true;
+    return triggerParts(this.#ports, decision, this.#ports.cache.scope(snapshot, turn.agent), turn);
+  }
+
+  started(turnId: string): void {
+    const decided = this.#turns.get(turnId);
+    if (decided !== undefined) decided.started = true;
+  }
+
+  release(turnId: string): void {
+    this.#turns.delete(turnId);
+  }
+
+  async #decide(turn: TurnInfo, snapshot: Snapshot, text: string): Promise<TriggerDecision> {
+    const { ledger, cache, maxSkills } = this.#ports;
+    const scope = cache.scope(snapshot, turn.agent);
+    return decide({
+      snapshot,
+      scope,
+      index: await this.#index(snapshot),
+      text,
+      maxSkills: scope.settings.max_skills ?? maxSkills,
+      recent: ledger.loadedIn(turn).map(({ skillId }) => skillId),
+      matched: ledger.matchedIn(turn, STAYS_FOR),
+    });
+  }
+
+  #index(snapshot: Snapshot): Promise<TriggerIndex> {
+    let made = this.#indexes.get(snapshot);
+    if (made === undefined) this.#indexes.set(snapshot, (made = TriggerIndex.of(snapshot, this.#patterns)));
+    return made;
+  }
+}
+
+interface Decided {
+  readonly snapshot: Snapshot;
+  readonly text: string;
+  readonly decision: Promise<TriggerDecision>;
+  /** The turn's prompt has been made with it. */
+  told: boolean;
+  /** The turn is more than a preview. */
+  started: boolean;
+}
+
+/** More turns than this do not run at once. */
+const TURNS = 4096;
