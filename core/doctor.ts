@@ -1,4 +1,5 @@
 import { clashes } from './clashes.ts';
+import { commandNotes } from './command-notes.ts';
 import { codeOf, messageOf, PithError } from './contract/errors.ts';
 import type { Diagnostic } from './contract/index.ts';
 import type { AgentRegistry, AgentStatus } from './agents/registry/registry.ts';
@@ -43,7 +44,8 @@ export async function examine({ host, agents, router, findings, deliveries, comm
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
   );
   const skills = await examineSkills(host);
-  const ofHost = [...(await clashes(host, commands?.())), ...(await host.sandboxNotes())];
+  const ofCommands = [...(await clashes(host, commands?.())), ...(await commandNotes(host, commands?.()))];
+  const ofHost = [...ofCommands, ...(await host.sandboxNotes())];
   const notes = [...findings(), ...(deliveries?.() ?? []), ...skills.notes, ...ofHost];
   const failed =
     extensions.some(({ state, phase }) => state === 'failed' || state === 'blocked' || phase === 'reload') || // an edit failed, the version before it runs

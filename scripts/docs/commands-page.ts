@@ -13,6 +13,9 @@ import builderCommands from '../../sandbox/extensions/extension_builder/commands
 import { rollbackCommand } from '../../sandbox/extensions/extension_builder/commands/rollback.ts';
 import { validateCommand } from '../../sandbox/extensions/extension_builder/commands/validate.ts';
 import { mcpCommands } from '../../sandbox/extensions/mcp/commands.ts';
+import { listRecipes } from '../../sandbox/extensions/recipes/list-command.ts';
+import { renderRecipe } from '../../sandbox/extensions/recipes/render-command.ts';
+import { showRecipe } from '../../sandbox/extensions/recipes/show-command.ts';
 import skillCommands from '../../sandbox/extensions/skill_registry/commands.ts';
 import { scheduleCommands } from '../../sandbox/extensions/scheduler/commands.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';
@@ -30,6 +33,9 @@ export async function commandsPage(root: string): Promise<string> {
     validateCommand({} as Builder),
     rollbackCommand({} as Builder),
     ...mcpCommands({} as never),
+    listRecipes({} as never, {} as never),
+    showRecipe({} as never),
+    renderRecipe({} as never),
   ];
   await expectAll(root, extensions);
   const line = [...CORE_COMMANDS.filter(({ only }) => only !== 'chat'), ...extensions].sort(byPath);

@@ -76,12 +76,14 @@ function commandsIn(list: unknown): readonly CommandData[] {
 }
 
 function isCommand(value: unknown): boolean {
-  const { path, description, arguments: words = [], options = [] } = fieldsOf(value);
+  const { path, description, arguments: words = [], options = [], notes = [] } = fieldsOf(value);
   return (
     typeof path === 'string' &&
     path !== '' &&
     typeof description === 'string' &&
-    [words, options].every((list) => Array.isArray(list) && list.every((each) => typeof fieldsOf(each)['name'] === 'string'))
+    [words, options].every((list) => Array.isArray(list) && list.every((each) => typeof fieldsOf(each)['name'] === 'string')) &&
+    Array.isArray(notes) &&
+    notes.every((note) => typeof fieldsOf(note)['message'] === 'string')
   );
 }
 

@@ -49,6 +49,21 @@ describe('other protocols across processes', () => {
     expect((said.at(-1) as { pid: number }).pid).not.toBe(process.pid);
   });
 
+  it('S92: a command in another process sends the next message of its conversation, which stays a conversation here', async () => {
+    const mine = main(
+      'mine',
+      `getCommands() { return [{ path: 'mine', description: 'd', takesLine: true, yields: true, notes: [{ severity: 'warning', code: 'c', message: 'm' }],
+         run: async (input, io) => { io.session.send('in ' + io.session.threadId + ' with ' + io.session.agentId); } }]; }`,
+    );
+    const test = await open({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
+    const [command] = await test.kernel.extensions.commandsOf('mine');
+    expect(command).toMatchObject({ takesLine: true, yields: true, notes: [{ message: 'm' }] });
+    const sent: string[] = [];
+    const session = { threadId: 't1', agentId: 'main', send: (text: string) => void sent.push(text) };
+    await command?.run({ arguments: {}, options: {} }, { ...terminal([], []).io, session }, new AbortController().signal);
+    expect(sent).toEqual(['in t1 with main']);
+  });
+
   it('K5: what a command throws keeps its code and cure', async () => {
     const mine = main(
       'mine',

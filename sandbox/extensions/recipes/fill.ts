@@ -1,0 +1,53 @@
+import { didYouMean, PithError } from 'pith';
+import type { Given } from './given.ts';
+import type { Recipe } from './recipe.ts';
+import { render } from './template.ts';
+
+/** The message. Throws `usage` that names everything that is missing, or what the recipe does not take. */
+export function fill(recipe: Recipe, { pairs, text }: Given): string {
+  const values = new Map<string, string>();
+  const names = recipe.arguments.map(({ name }) => name);
+  const unknown = pairs.map(([name]) => name).filter((name) => !names.includes(name));
+  if (unknown.length > 0) {
+    const hint = unknown.length === 1 ? didYouMean(unknown[0] ?? '', names) : '';
+    throw wrong(recipe, `it has no argument ${listed(unknown)}${hint}`);
+  }
+  for (const [name, value] of pairs) {
+    if (values.has(name)) throw wrong(recipe, `'${name}' is given more than once`);
+    values.set(name, value);
+  }
+  if (text !== '') {
+    const { freeText } = recipe;
+    if (freeText === null)
+      throw wrong(recipe, `it takes no free text, but was given '${text.length > 60 ? `${text.slice(0, 60)}…` : text}'`);
+    if (values.has(freeText)) throw wrong(recipe, `'${freeText}' is given by name and as free text`);
+    values.set(freeText, text);
+  }
+  const missing: string[] = [];
+  for (const { name, default: preset } of recipe.arguments) {
+    if (values.has(name)) continue;
+    if (preset === null) missing.push(name);
+    else values.set(name, preset);
+  }
+  if (missing.length > 0) throw wrong(recipe, `${listed(missing)} ${missing.length === 1 ? 'is' : 'are'} missing`);
+  return render(recipe.body, values);
+}
+
+/** `/review path=… [focus=…] text…`: how it is said in a chat. */
+export function usageOf({ name, arguments: args, freeText }: Recipe): string {
+  const parts = args.map((argument) => {
+    const part = argument.name === freeText ? `<${argument.name}>` : `${argument.name}=…`;
+    return argument.default === null ? part : `[${part}]`;
+  });
+  const free = args.findIndex((argument) => argument.name === freeText);
+  const last = free === -1 ? [] : parts.splice(free, 1); // free text stands after the pairs
+  return [`/${name}`, ...parts, ...last].join(' ');
+}
+
+function listed(names: readonly string[]): string {
+  return names.map((name) => `'${name}'`).join(', ');
+}
+
+function wrong(recipe: Recipe, why: string): PithError {
+  return new PithError('usage', `wrong use of the recipe '${recipe.name}': ${why}`, { cure: `write: ${usageOf(recipe)}` });
+}

@@ -1,0 +1,36 @@
+import { splitWords } from 'pith';
+
+/** What a person gave a recipe. */
+export interface Given {
+  /** In their order; a name may stand twice. */
+  readonly pairs: readonly (readonly [name: string, value: string])[];
+  /** The words after them; '' when there are none. */
+  readonly text: string;
+}
+
+const PAIR = /^([A-Za-z_][A-Za-z0-9_-]*)=([\s\S]*)$/;
+/** A pair at the beginning of a line; quotes hold its value together. */
+const TYPED_PAIR = /^[A-Za-z_][A-Za-z0-9_-]*=(?:"(?:\\[\s\S]|[^"\\])*"|'[^']*'|\\[\s\S]|[^\s"'\\])*(?=\s|$)/;
+
+/** Of a typed line: pairs with quotes as on a command line, then the free text as it stands. */
+export function givenLine(line: string): Given {
+  const pairs: (readonly [string, string])[] = [];
+  let rest = line.trim();
+  for (let typed = TYPED_PAIR.exec(rest); typed !== null; typed = TYPED_PAIR.exec(rest)) {
+    const [, name = '', value = ''] = PAIR.exec(typed[0]) ?? [];
+    pairs.push([name, splitWords(value)[0] ?? '']);
+    rest = rest.slice(typed[0].length).trimStart();
+  }
+  return { pairs, text: rest };
+}
+
+/** Of words that a shell has split already. */
+export function givenWords(words: readonly string[], text = ''): Given {
+  const first = words.findIndex((word) => !PAIR.test(word));
+  const end = first === -1 ? words.length : first;
+  const pairs = words.slice(0, end).map((word) => {
+    const [, name = '', value = ''] = PAIR.exec(word) ?? [];
+    return [name, value] as const;
+  });
+  return { pairs, text: [...words.slice(end), ...(text === '' ? [] : [text])].join(' ') };
+}

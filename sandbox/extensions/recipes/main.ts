@@ -1,0 +1,27 @@
+import type { Command, CommandProvider, ExtensionContext } from 'pith';
+import { listRecipes } from './list-command.ts';
+import { recipeCommand } from './recipe-command.ts';
+import { RecipeFolders } from './recipe-folders.ts';
+import { renderRecipe } from './render-command.ts';
+import { showRecipe } from './show-command.ts';
+
+/** Recipes of the sandbox, of the person and those that ship, as commands of the chat. */
+export default class Recipes implements CommandProvider {
+  readonly #folders: RecipeFolders;
+
+  constructor(private readonly context: ExtensionContext) {
+    this.#folders = new RecipeFolders(context);
+  }
+
+  async getCommands(): Promise<readonly Command[]> {
+    const folders = this.#folders;
+    const { recipes, broken } = await folders.read();
+    return [
+      listRecipes(folders, this.context),
+      showRecipe(folders),
+      renderRecipe(folders),
+      ...recipes.map((recipe) => recipeCommand(recipe)),
+      ...broken.filter(({ shown }) => shown).map((one) => recipeCommand(one)),
+    ];
+  }
+}

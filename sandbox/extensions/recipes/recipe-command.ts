@@ -1,0 +1,30 @@
+import { PithError, type Command } from 'pith';
+import { fill, usageOf } from './fill.ts';
+import { givenLine } from './given.ts';
+import { isBroken, whyBroken, type BrokenRecipe, type Recipe } from './recipe.ts';
+
+/** `/name arg=value …`: says the recipe in the conversation. A broken one says what is wrong with it. */
+export function recipeCommand(recipe: Recipe | BrokenRecipe): Command {
+  const broken = isBroken(recipe);
+  return {
+    path: recipe.name,
+    description: broken ? `Recipe that is broken: ${whyBroken(recipe).message}` : `Recipe: ${recipe.description || usageOf(recipe)}`,
+    arguments: [{ name: 'values', description: broken ? '' : usageOf(recipe) }],
+    takesLine: true,
+    yields: true,
+    notes: recipe.findings.map((finding) => ({ ...finding, message: `recipe '${recipe.name}': ${finding.message}` })),
+    async run(input, io) {
+      if (broken) throw brokenError(recipe);
+      const message = fill(recipe, givenLine(String(input.arguments['values'] ?? '')));
+      if (io.session === undefined)
+        throw new PithError('usage', `the recipe '${recipe.name}' needs a conversation`, { cure: `write: pith chat -r ${recipe.name}` });
+      io.session.send(message);
+    },
+  };
+}
+
+/** `pith: the recipe 'x' file:line: why; cure`. */
+export function brokenError(recipe: BrokenRecipe): PithError {
+  const { message, file, line, cure } = whyBroken(recipe);
+  return new PithError('usage', `the recipe '${recipe.name}' cannot be used: ${message}`, { where: `${file}:${line}`, cure });
+}

@@ -1,0 +1,69 @@
+import type { Diagnostic } from 'pith';
+import { readArguments } from './recipe-arguments.ts';
+import type { HeadValue } from './head-value.ts';
+import { readSimpleHead } from './simple-head.ts';
+import type { BrokenRecipe, Recipe } from './recipe.ts';
+
+export interface RecipeSource {
+  readonly name: string;
+  readonly source: string;
+  readonly file: string;
+}
+
+export const RECIPE_LIMIT = 256 * 1024;
+const HEAD_LIMIT = 16 * 1024;
+const NAME = /^[a-z][a-z0-9_-]{0,63}$/;
+const KEYS = ['description', 'arguments'];
+
+/** Reads one recipe, whatever its file holds. Never rejects. */
+export async function readRecipe(from: RecipeSource, bytes: Uint8Array): Promise<Recipe | BrokenRecipe> {
+  const { name, file } = from;
+  const broken = (code: string, message: string, cure: string, line = 1, column = 1): BrokenRecipe => {
+    const finding: Diagnostic = { severity: 'error', code, message, file, line, column, cure };
+    return { ...from, findings: [finding], shown: true };
+  };
+  if (!NAME.test(name))
+    return broken(
+      'recipe_name',
+      `'${name}' cannot be typed after a slash`,
+      'name the file with small letters, digits and hyphens, a letter first',
+    );
+  if (bytes.length > RECIPE_LIMIT) return broken('recipe_large', `it has more than ${RECIPE_LIMIT} bytes`, 'make it shorter');
+  const text = decode(bytes);
+  if (text === null) return broken('recipe_encoding', 'it is not UTF-8', 'save it as UTF-8');
+  const split = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)(?<=\n)---[ \t]*(?:\r?\n|$)/.exec(text);
+  if (split === null)
+    return broken('recipe_head', 'it has no frontmatter', 'begin it with a line `---`, then `description: …`, then a line `---`');
+  const head = (split[1] ?? '').replaceAll('\r\n', '\n');
+  if (head.length > HEAD_LIMIT) return broken('recipe_head', 'its frontmatter has more than 16 KiB', 'move text below it');
+  const read = head.trim() === '' ? EMPTY : (readSimpleHead(head, 2) ?? (await import('./yaml-head.ts')).readYamlHead(head, 2));
+  if ('problem' in read)
+    return broken('recipe_head', `its frontmatter is not YAML: ${read.problem}`, 'correct that line', read.line, read.column);
+
+  const findings: Diagnostic[] = [];
+  const note = (severity: Diagnostic['severity'], code: string, message: string, cure: string, line: number, column = 1): void =>
+    void findings.push({ severity, code, message, file, line, column, cure });
+  const entries = read.entries ?? [];
+  for (const { key, line, column } of entries) {
+    if (!KEYS.includes(key))
+      note('warning', 'recipe_key', `it has a field '${key}', which means nothing here`, 'keep description and arguments', line, column);
+  }
+  const last = (key: string): HeadValue | undefined => entries.findLast((entry) => entry.key === key)?.value;
+  const description = last('description')?.text?.trim().replaceAll(/\s+/g, ' ') ?? '';
+  if (description === '') note('warning', 'recipe_description', 'it has no description', 'add `description:` that says what it is for', 1);
+  const body = text.slice(split[0].length);
+  const bodyLine = split[0].split('\n').length;
+  const { found, freeText } = readArguments(last('arguments'), { body, bodyLine }, note);
+  if (findings.some(({ severity }) => severity === 'error')) return { ...from, findings, shown: true };
+  return { ...from, description, arguments: found, freeText, body, findings };
+}
+
+const EMPTY: HeadValue = { text: null, entries: [], items: null, line: 1, column: 1 };
+
+function decode(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null; // the decoder's only way to say so
+  }
+}

@@ -1,0 +1,87 @@
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { codeOf, messageOf, shippedSandbox, type ExtensionContext } from 'pith';
+import { readBytes } from './read-bytes.ts';
+import { isBroken, type BrokenRecipe, type Recipe } from './recipe.ts';
+import { readRecipe, RECIPE_LIMIT } from './recipe-file.ts';
+
+export interface FoundRecipes {
+  /** By name, sorted; of several with one name the one of the highest source. */
+  readonly recipes: readonly Recipe[];
+  readonly broken: readonly BrokenRecipe[];
+}
+
+const MOST_FILES = 1000;
+
+/** The folders with recipes, read anew each time; a file that did not change is parsed once. */
+export class RecipeFolders {
+  readonly #parsed = new Map<string, { readonly stamp: string; readonly recipe: Recipe | BrokenRecipe }>();
+
+  constructor(private readonly context: Pick<ExtensionContext, 'sandbox' | 'home' | 'logger'>) {}
+
+  /** Lowest precedence first: what ships, the person's own, the sandbox's. */
+  sources(): readonly { readonly label: string; readonly directory: string }[] {
+    const { sandbox, home } = this.context;
+    const shipped = shippedSandbox();
+    return [
+      ...(path.relative(shipped, sandbox) === '' ? [] : [{ label: 'bundled', directory: path.join(shipped, 'recipes') }]),
+      ...(home === null ? [] : [{ label: '~/.pith/recipes', directory: path.join(home, '.pith/recipes') }]),
+      { label: 'sandbox/recipes', directory: path.join(sandbox, 'recipes') },
+    ];
+  }
+
+  async read(): Promise<FoundRecipes> {
+    const good = new Map<string, Recipe>();
+    const broken: BrokenRecipe[] = [];
+    for (const { label, directory } of this.sources()) {
+      for (const one of await this.#readFolder(label, directory)) {
+        if (isBroken(one)) broken.push(one);
+        else good.set(one.name, one);
+      }
+    }
+    const recipes = [...good.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return { recipes, broken: broken.map((one) => ({ ...one, shown: !good.has(one.name) })) };
+  }
+
+  /** undefined: there is none. A broken one only where no good one has its name. */
+  async find(name: string): Promise<Recipe | BrokenRecipe | undefined> {
+    const { recipes, broken } = await this.read();
+    return recipes.find((one) => one.name === name) ?? broken.findLast((one) => one.name === name);
+  }
+
+  async #readFolder(source: string, directory: string): Promise<readonly (Recipe | BrokenRecipe)[]> {
+    let files: readonly string[];
+    try {
+      files = (await readdir(directory)).filter((file) => file.endsWith('.md') && !file.startsWith('.')).sort();
+    } catch (error) {
+      if (codeOf(error, '') !== 'ENOENT') this.context.logger.warn('recipes not read', { directory, reason: messageOf(error) });
+      return [];
+    }
+    if (files.length > MOST_FILES) this.context.logger.warn('too many recipes', { directory, taken: MOST_FILES, of: files.length });
+    return Promise.all(files.slice(0, MOST_FILES).map((file) => this.#readFile(source, path.join(directory, file))));
+  }
+
+  async #readFile(source: string, file: string): Promise<Recipe | BrokenRecipe> {
+    const from = { name: path.basename(file, '.md'), source, file };
+    try {
+      const { mtimeMs, ctimeMs, size, ino } = await stat(file);
+      const stamp = [mtimeMs, ctimeMs, size, ino].join();
+      const before = this.#parsed.get(file);
+      if (before?.stamp === stamp) return before.recipe;
+      const recipe = await readRecipe(from, await readBytes(file, RECIPE_LIMIT + 1));
+      this.#parsed.set(file, { stamp, recipe });
+      return recipe;
+    } catch (error) {
+      const why = codeOf(error, '') === 'EACCES' ? 'permission denied' : messageOf(error);
+      const finding = {
+        severity: 'error',
+        code: 'recipe_unreadable',
+        message: `it cannot be read: ${why}`,
+        file,
+        line: 1,
+        column: 1,
+      } as const;
+      return { ...from, findings: [{ ...finding, cure: 'make it a readable file' }], shown: true };
+    }
+  }
+}
