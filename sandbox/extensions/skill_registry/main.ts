@@ -12,6 +12,7 @@ import {
   type SkillSummary,
   type Tool,
   type ToolProvider,
+  type Toolset,
   type TurnInfo,
   type TurnTool,
 } from 'pith';
@@ -27,6 +28,7 @@ import type { SkillIndex } from './search/skill-index.ts';
 import { contentOf } from './skill-contents.ts';
 import { summaryOf } from './skill-summary.ts';
 import { createTools, type ToolPorts } from './tools.ts';
+import { allToolsets, toolsetsOfTurn } from './toolsets/skill-toolset.ts';
 import { TurnSnapshots } from './scan/turn-snapshots.ts';
 import { TriggerMode } from './triggers/trigger-mode.ts';
 
@@ -96,9 +98,13 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   async getTurnTools(turn: TurnInfo): Promise<readonly TurnTool[]> {
     if (!this.#enabled) return [];
-    const scope = this.#cache.scope(await this.#turns.of(turn.id), turn.agent);
-    const readers = scope.settings.mode === 'triggers' && scope.readable.size > 0 ? ['read_skill', 'read_skill_resource'] : [];
-    return readers.map((tool) => ({ tool }));
+    const snapshot = await this.#turns.of(turn.id);
+    const scope = this.#cache.scope(snapshot, turn.agent);
+    const isTriggered = scope.settings.mode === 'triggers';
+    const readers = isTriggered && scope.readable.size > 0 ? ['read_skill', 'read_skill_resource'] : [];
+    const matched = async () => (isTriggered ? this.#triggers.decide(turn, snapshot) : null);
+    const toolsets = await toolsetsOfTurn(turn, { snapshot, scope, ledger: this.#ledger, matched });
+    return [...readers.map((tool) => ({ tool })), ...toolsets];
   }
 
   async getContext(_prompt: string, turn: TurnInfo): Promise<ContextParts | null> {
@@ -135,6 +141,10 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   async listSkills(): Promise<readonly SkillSummary[]> {
     return (await this.#registry.refreshIfOlderThan(FRESH_MS)).all.map(summaryOf);
+  }
+
+  async listToolsets(): Promise<readonly Toolset[]> {
+    return this.#enabled ? allToolsets(await this.#registry.refreshIfOlderThan(FRESH_MS)) : [];
   }
 
   async readableSkills(agent: AgentSpec): Promise<readonly string[]> {

@@ -1,0 +1,95 @@
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { JsonValue } from 'pith';
+import { scriptedModel, testKernel, type ScriptedModel, type ScriptedStep, type TestKernel, type TurnOutcome } from 'pith/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+
+const HEAD = `import { defineTool, z } from 'pith';
+const tool = (name, execute) => defineTool({ name, description: 'd', input: z.object({ n: z.number().optional() }), effect: 'read', execute });`;
+
+/** A skill with one module that exports these tools as `list`. */
+function skill(id: string, list: string, more = ''): Record<string, string> {
+  return {
+    [`skills/${id}/SKILL.md`]: `---\nname: ${id}\ndescription: Knows ${id}.\ntoolsets: ["toolsets/index:list"]\n${more}---\nBODY-OF-${id}\n`,
+    [`skills/${id}/toolsets/index.ts`]: `${HEAD}\nexport const list = [${list}];\n`,
+  };
+}
+
+const call = (name: string, input: JsonValue = {}): ScriptedStep => ({ calls: [{ name, input }] });
+const read = (id: string): ScriptedStep => call('read_skill', { skill_id: id });
+
+describe.each([{ wire: false }, { wire: true }])('toolsets of skills in a turn (wire: $wire)', ({ wire }) => {
+  let pith: TestKernel | undefined;
+  let model: ScriptedModel;
+  afterEach(async () => {
+    await pith?.stop();
+    pith = undefined;
+  });
+
+  async function start(files: Readonly<Record<string, string>>, agent = 'uses_tools: [skill_registry]'): Promise<TestKernel> {
+    model = scriptedModel([]);
+    const settings = 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n';
+    const reader = `id: reader\nagent: { ${agent} }\n`;
+    return (pith = await testKernel({ wire, model, files: { 'agents/reader/manifest.yaml': reader, 'pith.yaml': settings, ...files } }));
+  }
+
+  /** One turn in which the model does `steps`, then answers. */
+  async function turn(input: string, ...steps: ScriptedStep[]): Promise<TurnOutcome> {
+    model.add(...steps, { text: 'done' });
+    const outcome = await pith!.run(input);
+    expect(outcome, JSON.stringify(outcome.error)).toMatchObject({ reason: 'done' });
+    return outcome;
+  }
+
+  const toolsIn = ({ requests }: TurnOutcome, step: number) =>
+    requests[step]!.tools.map(({ name }) => name).filter((name) => !/skill/.test(name));
+  const notices = ({ events }: TurnOutcome) => events.flatMap((event) => (event.type === 'notice' ? [event.message] : []));
+
+  it('S70: a skill that is dropped into a running chat brings its tool when it is read, keeps it, and takes it along', async () => {
+    await start({});
+    await turn('hello');
+    for (const [file, text] of Object.entries(skill('weather', `tool('forecast', ({ n }) => ({ sun: n }))`))) await pith!.write(file, text);
+    await pause();
+    const first = await turn('weather?', read('weather'), call('forecast', { n: 3 }));
+    expect([0, 1, 2].map((step) => toolsIn(first, step))).toEqual([[], ['forecast'], ['forecast']]);
+    expect(first.results.at(-1)).toMatchObject({ name: 'forecast', ok: true, output: { sun: 3 } });
+    const next = await turn('and then?', call('forecast', { n: 4 }));
+    expect(toolsIn(next, 0)).toEqual(['forecast']);
+    expect(next.results[0]).toMatchObject({ ok: true, output: { sun: 4 } });
+
+    await pith!.write('skills/weather/toolsets/index.ts', `${HEAD}\nexport const list = [tool('forecast', () => 'rain')];`);
+    expect((await turn('again?', call('forecast'))).results[0]).toMatchObject({ ok: true, output: 'rain' });
+
+    await pith!.remove('skills/weather');
+    await pause();
+    const gone = await turn('once more?');
+    expect(toolsIn(gone, 0)).toEqual([]);
+    expect(pith!.kernel.extensions.show('toolset:weather')).toBeNull();
+  });
+
+  it('S70: a tool whose skill goes while a turn offers it ends the call tool_gone', async () => {
+    await start(skill('weather', `tool('forecast', () => 1)`));
+    await turn('weather?', read('weather'));
+    model.add(async () => {
+      await rm(path.join(pith!.sandbox, 'skills/weather'), { recursive: true });
+      await pause();
+      await (await pith!.kernel.extensions.skills())!.listSkills(); // as a poll would look
+      await until(() => pith!.kernel.extensions.show('toolset:weather') === null);
+      return call('forecast');
+    });
+    const { results } = await turn('go');
+    expect(results[0]).toMatchObject({ ok: false, error: { code: 'tool_gone' } });
+  });
+});
+
+async function pause(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 260)); // S22: a look at the disk holds for a quarter of a second
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const last = performance.now() + 2000;
+  while (!holds()) {
+    if (performance.now() > last) throw new Error('it did not come to hold within 2 s');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
