@@ -1,7 +1,15 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { JsonValue } from 'pith';
-import { scriptedModel, testKernel, type ScriptedModel, type ScriptedStep, type TestKernel, type TurnOutcome } from 'pith/testing';
+import {
+  scriptedModel,
+  testKernel,
+  type ScriptedModel,
+  type ScriptedReply,
+  type ScriptedStep,
+  type TestKernel,
+  type TurnOutcome,
+} from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 
 const HEAD = `import { defineTool, z } from 'pith';
@@ -15,8 +23,8 @@ function skill(id: string, list: string, more = ''): Record<string, string> {
   };
 }
 
-const call = (name: string, input: JsonValue = {}): ScriptedStep => ({ calls: [{ name, input }] });
-const read = (id: string): ScriptedStep => call('read_skill', { skill_id: id });
+const call = (name: string, input: JsonValue = {}): ScriptedReply => ({ calls: [{ name, input }] });
+const read = (id: string): ScriptedReply => call('read_skill', { skill_id: id });
 
 describe.each([{ wire: false }, { wire: true }])('toolsets of skills in a turn (wire: $wire)', ({ wire }) => {
   let pith: TestKernel | undefined;
