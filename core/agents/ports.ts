@@ -1,5 +1,6 @@
 import type {
   AgentSpec,
+  ApprovalQuestion,
   ContextParts,
   Diagnostic,
   JsonValue,
@@ -69,8 +70,8 @@ export interface ExtensionsPort {
   ): Promise<{ readonly extensionId: string; readonly tools: readonly ToolDescriptor[]; readonly notes?: readonly Diagnostic[] }>;
   /** Never rejects: a throw is `tool_failed`, a cut `tool_timeout`, an abort `aborted`, a reload under way `interrupted`, a missing tool `tool_gone`. */
   callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult>;
-  /** A text means yes, and is for the person who is asked. */
-  needsApproval(extensionId: string, tool: string, input: JsonValue): Promise<boolean | string>;
+  /** A text or a question means yes, and is for the person who is asked. */
+  needsApproval(extensionId: string, tool: string, input: JsonValue): Promise<boolean | string | ApprovalQuestion>;
   /** Why the tool's schema refuses this input; null when it takes it, or could not be asked. */
   refusal(extensionId: string, tool: string, input: JsonValue): Promise<string | null>;
   /** The tool's own line for a terminal; undefined where it has none or throws. */

@@ -49,6 +49,7 @@ export {
   Tool,
   toolError,
   toolResult,
+  type ApprovalQuestion,
   type Retain,
   type ToolCall,
   type ToolDefinition,

@@ -24,6 +24,16 @@ export interface ToolCall {
   readonly signal: AbortSignal;
   /** The same for every attempt at the same call of the same turn. */
   readonly idempotencyKey: string;
+  /** The `subject` that a person agreed to, where the tool's question had one. */
+  readonly approved?: string;
+}
+
+/** What a person is asked before a call, where their yes is for more than the input. */
+export interface ApprovalQuestion {
+  /** What they must read beside the input. */
+  readonly text: string;
+  /** What exactly they agree to, such as the digest of what will run: a yes, an `always` too, holds for nothing else. At most 1,024 characters. */
+  readonly subject: string;
 }
 
 export interface ToolPermission {
@@ -31,6 +41,8 @@ export interface ToolPermission {
   readonly safeToShare?: boolean;
   readonly onlyForSkills?: readonly string[];
 }
+
+type Asking = boolean | string | ApprovalQuestion;
 
 /** A tool as its author writes it. `Input` is what the zod schema parses to. */
 export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
@@ -43,7 +55,7 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   /** What a resumed turn may do with a call that had started: `read` and `idempotent` run again. Default `write`. */
   readonly effect?: ToolEffect;
   /** A text means yes: what a person must read beside the input before they agree, such as the changes that it stands for. */
-  readonly needsApproval?: boolean | ((input: z.infer<Schema>) => boolean | string | Promise<boolean | string>);
+  readonly needsApproval?: boolean | ((input: z.infer<Schema>) => Asking | Promise<Asking>);
   /** Milliseconds until the call is cut; default 20,000. */
   readonly timeoutMs?: number;
   /** Given only to agents that name it (`extension/tool`), not by the extension's id alone. */

@@ -27,6 +27,8 @@ export interface Question {
   readonly digest: string;
   /** What the tool wants a person to read beside the input. */
   readonly details: string | null;
+  /** What a yes is for beside the input: it holds for nothing else; null: for the input alone. */
+  readonly subject: string | null;
   /** Digest of the extension's sources that were to run; null: not known. */
   readonly source: string | null;
   /** The outermost turn first, the asking one last. */

@@ -22,15 +22,16 @@ const SCHEMA = [
   'ALTER TABLE approvals ADD COLUMN details TEXT;',
   'ALTER TABLE approvals ADD COLUMN source TEXT;',
   `CREATE INDEX approvalsold ON approvals (created) WHERE answer IS NOT 'always';`,
+  'ALTER TABLE approvals ADD COLUMN subject TEXT;',
 ];
 
 /** What the gate does with approvals, beside what people do. */
 export interface ApprovalStore extends Approvals {
   /**
    * What was said of this call with these very arguments, or of its tool for the whole thread; null when nobody was asked yet. A yes holds
-   * for the code that it was said to: `changed` when there was one, and the extension's sources are others now.
+   * for the code and the subject that it was said to: `changed` says what has changed since there was one.
    */
-  ruling(question: Asked): { readonly ruling: Approval | null; readonly changed: boolean };
+  ruling(question: Asked): { readonly ruling: Approval | null; readonly changed: 'extension' | 'subject' | null };
   ask(question: Question): Promise<void>;
   /** Open questions that `turnId` waits for: its own, and those of agents that it called. */
   askedFor(turnId: string): readonly Approval[];
@@ -38,7 +39,7 @@ export interface ApprovalStore extends Approvals {
   reject(open: readonly Approval[], reason: string, by: string | null): Promise<void>;
 }
 
-type Asked = Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId' | 'source'>;
+type Asked = Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId' | 'source' | 'subject'>;
 
 /** Writes the events of approvals in the transactions of their rows. */
 export interface ApprovalEvents {
@@ -91,17 +92,21 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
         won = close(statement, found, reply);
         // What else the same tool asks in the same conversation is answered with it.
         if (won && reply.answer === 'always')
-          for (const other of list(found.rootThreadId)) if (other.tool === found.tool) close(statement, other, reply);
+          for (const other of list(found.rootThreadId))
+            if (other.tool === found.tool && other.subject === found.subject) close(statement, other, reply);
       });
       const now = get(id) ?? found;
       if (!won) throw answeredBefore(now);
       return now;
     },
 
-    ruling({ turnId, step, index, digest, tool, rootThreadId, source }) {
-      const always = store.all(`SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always'`, rootThreadId, tool).map(read);
+    ruling({ turnId, step, index, digest, tool, rootThreadId, source, subject }) {
+      const always = store
+        .all(`SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always'`, rootThreadId, tool)
+        .map(read)
+        .filter((each) => each.subject === subject);
       const valid = always.find((each) => isOf(each, source));
-      if (valid) return { ruling: valid, changed: false };
+      if (valid) return { ruling: valid, changed: null };
       const asked = store
         .all(
           'SELECT * FROM approvals WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC',
@@ -111,9 +116,11 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
           digest,
         )
         .map(read);
-      const said = asked.find((each) => isOf(each, source)) ?? asked[0] ?? null;
-      const isStale = (said?.answer === 'once' || said?.answer === 'always') && !isOf(said, source);
-      return { ruling: isStale ? null : said, changed: isStale || (said === null && always.length > 0) };
+      const said = asked.find((each) => isOf(each, source) && each.subject === subject) ?? asked[0] ?? null;
+      const isYes = said?.answer === 'once' || said?.answer === 'always';
+      if (isYes && said.subject !== subject) return { ruling: null, changed: 'subject' };
+      if (isYes && !isOf(said, source)) return { ruling: null, changed: 'extension' };
+      return { ruling: said, changed: said === null && always.length > 0 ? 'extension' : null };
     },
 
     async ask(question) {
@@ -124,11 +131,12 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
       await store.write((statement) => {
         statement(`DELETE FROM approvals WHERE created <= ? AND answer IS NOT 'always'`, question.createdAt - KEEP_MS);
         statement(
-          'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?)',
+          'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?, ?)',
           ...call,
           ...asker,
           question.details,
           question.source,
+          question.subject,
         );
         events.requested(statement, question);
       });
@@ -165,6 +173,7 @@ function approvalOf(row: SqlRow, now: number): Approval {
     input: JSON.parse(String(row.input)) as JsonValue,
     digest: String(row.digest),
     details: row.details === null ? null : String(row.details),
+    subject: row.subject === null ? null : String(row.subject),
     source: row.source === null ? null : String(row.source),
     path: JSON.parse(String(row.path)) as readonly AskingTurn[],
     channelId: String(row.channel),

@@ -46,6 +46,7 @@ const CONTRACT_TYPES = [
   'AgentLimits',
   'AgentSpec',
   'AgentsApi',
+  'ApprovalQuestion',
   'CapturedCommand',
   'ChannelMessage',
   'Clock',

@@ -3,7 +3,7 @@ import { nearest } from '../../contract/nearest.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { AgentSpec, JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { withFixed } from './agent-tools.ts';
-import { needsApproval } from './approval.ts';
+import { needsApproval, subjectOf, textOf } from './approval.ts';
 import { decide, digestOf } from './gate.ts';
 import { newId } from '../turn/new-id.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
@@ -28,6 +28,8 @@ export interface ToolQuestion {
   readonly tool: string;
   readonly input: JsonValue;
   readonly digest: string;
+  /** What the tool wants a person to read beside the input. */
+  readonly details?: string;
 }
 
 type Dependencies = Pick<TurnDependencies, 'registry' | 'extensions' | 'clock' | 'askAlways'>;
@@ -67,24 +69,33 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
       }
       const { extensionId, descriptor } = tool;
       const whole = withFixed(input, tool);
+      const asking = await needsApproval(dependencies, tool, whole);
       const decision = decide({
         extensionId,
         tool: descriptor.name,
-        needsApproval: (await needsApproval(dependencies, tool, whole)) !== false,
+        needsApproval: asking !== false,
         callsBefore: 0,
         mostCalls: spec.limits.max_tool_calls,
         policy: {},
       });
       if (typeof decision === 'object') return toolError(decision.code, decision.message);
       if (decision === 'ask') {
-        const question = { tool: `${extensionId}/${descriptor.name}`, input: whole, digest: digestOf(whole) };
+        const details = textOf(asking);
+        const question = {
+          tool: `${extensionId}/${descriptor.name}`,
+          input: whole,
+          digest: digestOf(whole),
+          ...(details === null ? {} : { details }),
+        };
         const refused = await extensions.refusal(extensionId, descriptor.name, whole);
         if (refused !== null) return toolError('tool_input_invalid', refused);
         if (approve === null)
           return toolError('approval_needed', `not run: '${question.tool}' needs a person's approval, and nobody can be asked here`);
         if (!(await approve(question))) return toolError('approval_denied', `not run: '${question.tool}' was not approved`);
       }
-      return extensions.callTool(extensionId, descriptor.name, whole, { turn, idempotencyKey: `${turn.id}/0/0` }, signal);
+      const subject = subjectOf(asking);
+      const about = { turn, idempotencyKey: `${turn.id}/0/0`, ...(subject === null ? {} : { approved: subject }) };
+      return extensions.callTool(extensionId, descriptor.name, whole, about, signal);
     },
   };
 }

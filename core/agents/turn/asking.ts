@@ -3,6 +3,7 @@ import type { ToolResult, TurnEvent } from '../../contract/index.ts';
 import type { Approval, Question } from '../../threads/approval.ts';
 import { OPEN_MS } from '../../threads/approvals.ts';
 import type { CallRecord } from '../../threads/thread.ts';
+import { subjectOf, textOf, type Asking } from '../tools/approval.ts';
 import { digestOf } from '../tools/gate.ts';
 import { callers } from './family.ts';
 import { newId } from './new-id.ts';
@@ -12,6 +13,8 @@ import type { RunningTurn } from './turn-types.ts';
 export interface Verdict {
   readonly result: ToolResult | null;
   readonly question: AskedQuestion | null;
+  /** What a person agreed to beside the input. */
+  readonly approved?: string;
 }
 
 export interface AskedQuestion {
@@ -23,16 +26,19 @@ export interface AskedQuestion {
 export const RUNS: Verdict = { result: null, question: null };
 
 /** The answer that a person gave to this very call or for its tool, or the question that they are to be asked. */
-export function verdictOf(turn: RunningTurn, record: CallRecord, details: string | null): Verdict {
-  const question = questionOf(turn, record, details);
+export function verdictOf(turn: RunningTurn, record: CallRecord, asking: Asking): Verdict {
+  const question = questionOf(turn, record, asking);
+  const { details, subject } = question;
   const { ruling, changed } = turn.deps.approvals.ruling(question);
   if (ruling === null) {
-    const why = `the extension '${record.extensionId}' has changed since you approved this: the answer was for what it was before`;
+    const what = changed === 'subject' ? 'what would run' : `the extension '${record.extensionId}'`;
+    const why = `${what} has changed since you approved this: the answer was for what it was before`;
     const told = changed ? { ...question, details: details === null ? why : `${why}\n${details}` } : question;
     return { result: null, question: { question: told, isNew: true } };
   }
   if (ruling.answer === null) return { result: null, question: { question: ruling, isNew: false } };
-  return ruling.answer === 'no' ? { result: denied(ruling), question: null } : RUNS;
+  if (ruling.answer === 'no') return { result: denied(ruling), question: null };
+  return subject === null ? RUNS : { ...RUNS, approved: subject };
 }
 
 /** Tells the channel, also that of the turns which called this one: the person talks with the outermost. */
@@ -62,7 +68,7 @@ export function denied({ reason, by }: Pick<Approval, 'reason' | 'by'>): ToolRes
   return toolError('approval_denied', `not run: ${who}: ${why}; do not try the same again unless they ask for it`);
 }
 
-function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool, input }: CallRecord, details: string | null): Question {
+function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool, input }: CallRecord, asking: Asking): Question {
   const { clock } = turn.deps;
   const path = [...callers(turn)]
     .reverse()
@@ -79,7 +85,8 @@ function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool,
     tool: `${extensionId}/${tool}`,
     input,
     digest: digestOf(input),
-    details,
+    details: textOf(asking),
+    subject: subjectOf(asking),
     source: turn.deps.extensions.sourceOf(extensionId),
     path,
     channelId,

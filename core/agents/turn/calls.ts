@@ -3,7 +3,7 @@ import { toolError } from '../../contract/tool.ts';
 import type { JsonValue, Message, Retain, ToolResult, TurnEvent } from '../../contract/index.ts';
 import { startSpan } from '../../events/spans.ts';
 import type { CallRecord } from '../../threads/thread.ts';
-import { needsApproval } from '../tools/approval.ts';
+import { needsApproval, type Asking } from '../tools/approval.ts';
 import { decide } from '../tools/gate.ts';
 import { isSuspended, RUNS, verdictOf, type Verdict } from './asking.ts';
 import { spendCalls } from './family.ts';
@@ -72,9 +72,9 @@ export async function runCalls(turn: RunningTurn, calls: readonly DecidedCall[])
     stored.push(write);
   };
   const finished = await Promise.all(
-    calls.map(async ({ record, result: given, question }) => {
+    calls.map(async ({ record, result: given, question, approved }) => {
       if (question) return null;
-      const result = given ?? boundedResult(await callTool(turn, record));
+      const result = given ?? boundedResult(await callTool(turn, record, approved));
       if (isSuspended(turn, result)) {
         if (record.effect === 'write') store(threads.suspendCall(record.turnId, record.step, record.index));
         return null;
@@ -121,25 +121,19 @@ export function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: n
     : judge(turn, record, callsBefore, mostCalls, needed);
 }
 
-function judge(
-  turn: RunningTurn,
-  record: CallRecord,
-  callsBefore: number,
-  mostCalls: number,
-  needed: boolean | string,
-): Verdict | Promise<Verdict> {
+function judge(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number, needed: Asking): Verdict | Promise<Verdict> {
   const { policy } = turn.prepared;
   const { extensionId, tool } = record;
   const decision = decide({ extensionId, tool, needsApproval: needed !== false, callsBefore, mostCalls, policy });
   if (decision === 'allow') return RUNS;
-  if (decision === 'ask') return validVerdict(turn, record, typeof needed === 'string' ? needed : null);
+  if (decision === 'ask') return validVerdict(turn, record, needed);
   return { result: toolError(decision.code, decision.message), question: null };
 }
 
 /** Nobody is asked about a call that its tool will refuse; the kernel refuses it then, whatever the tool would do. */
-async function validVerdict(turn: RunningTurn, record: CallRecord, details: string | null): Promise<Verdict> {
+async function validVerdict(turn: RunningTurn, record: CallRecord, needed: Asking): Promise<Verdict> {
   const refused = await turn.deps.extensions.refusal(record.extensionId, record.tool, record.input);
-  return refused === null ? verdictOf(turn, record, details) : { result: toolError('tool_input_invalid', refused), question: null };
+  return refused === null ? verdictOf(turn, record, needed) : { result: toolError('tool_input_invalid', refused), question: null };
 }
 
 function recordOf(turnId: string, step: number, index: number, { callId, name, tool, input }: AskedCall): CallRecord {
@@ -159,15 +153,15 @@ function recordOf(turnId: string, step: number, index: number, { callId, name, t
   };
 }
 
-async function callTool(turn: RunningTurn, record: CallRecord): Promise<ToolResult> {
+async function callTool(turn: RunningTurn, record: CallRecord, approved: string | undefined): Promise<ToolResult> {
   if (turn.signal.aborted) return toolError('aborted', 'not run: the turn was ended');
   const { clock, extensions, events } = turn.deps;
   const name = `${record.extensionId}/${record.tool}`;
   turn.called.set(name, (turn.called.get(name) ?? 0) + 1);
   const startedAt = clock.now();
   const { correlationId } = turn.info;
-  const call = () =>
-    extensions.callTool(record.extensionId, record.tool, record.input, { turn: turn.info, idempotencyKey: keyOf(record) }, turn.signal);
+  const about = { turn: turn.info, idempotencyKey: keyOf(record), ...(approved === undefined ? {} : { approved }) };
+  const call = () => extensions.callTool(record.extensionId, record.tool, record.input, about, turn.signal);
   const span = startSpan({
     name: `execute_tool ${record.name}`,
     correlationId,

@@ -9,7 +9,7 @@ const SHOWN_DIGEST = 12;
 export function questionLines(approval: Approval, all: boolean): readonly string[] {
   const { tool, path, input, digest, id, expiresAt, details } = approval;
   const agents = path.map(({ agentId }) => visible(agentId)).join(' → ');
-  const given = [...argumentLines(input), ...(details === null ? [] : valueLines('what it says', `${details}\n`))];
+  const given = [...argumentLines(input), ...detailLines(details)];
   const shown = all ? given : given.slice(0, MOST_LINES).map(cut);
   const isCut = shown.length < given.length || shown.some((line, index) => line !== given[index]);
   return [
@@ -18,6 +18,11 @@ export function questionLines(approval: Approval, all: boolean): readonly string
     ...(isCut ? [`  … ${given.length - shown.length} more lines; all of it: pith approvals show ${id} --all`] : []),
     `  question ${id} · arguments ${digest.slice(0, SHOWN_DIGEST)} · open until ${timeOf(expiresAt)}`,
   ];
+}
+
+/** What the tool itself wants to be read. */
+export function detailLines(details: string | null): readonly string[] {
+  return details === null ? [] : valueLines('what it says', `${details}\n`);
 }
 
 /** Each argument on a line; texts of several lines stand below their names, each line behind a bar that no text can forge. */

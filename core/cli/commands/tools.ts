@@ -4,7 +4,7 @@ import type { JsonValue } from '../../contract/json.ts';
 import type { ToolResult } from '../../contract/tool.ts';
 import type { KernelPort } from '../kernel-port.ts';
 import type { ToolQuestion } from '../../agents/tools/tool-caller.ts';
-import { argumentLines, visible } from './approval-text.ts';
+import { argumentLines, detailLines, visible } from './approval-text.ts';
 import { findAgent } from './agents.ts';
 import { printTable } from './text.ts';
 
@@ -52,14 +52,14 @@ export async function callTool(kernel: KernelPort, input: CommandInput, io: Comm
 }
 
 /** Who calls a tool by hand is the person to ask. */
-async function approveCall({ tool, input, digest }: ToolQuestion, isGiven: boolean, io: CommandIO): Promise<boolean> {
+async function approveCall({ tool, input, digest, details }: ToolQuestion, isGiven: boolean, io: CommandIO): Promise<boolean> {
   if (isGiven) return true;
   if (!io.interactive)
     throw new PithError('approval_needed', `not run: '${tool}' needs your approval, and there is no terminal to ask on`, {
       cure: 'look at the input, then add --approve',
     });
   io.print(`${visible(tool)} needs your approval (arguments ${digest.slice(0, 12)})`);
-  for (const line of argumentLines(input)) io.print(`  ${line}`);
+  for (const line of [...argumentLines(input), ...detailLines(details ?? null)]) io.print(`  ${line}`);
   return (await io.ask('Run it?', { choices: ['yes', 'no'] })) === 'yes';
 }
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { messageOf, PithError } from '../../contract/errors.ts';
-import type { JsonValue, Tool, ToolCall, ToolResult } from '../../contract/index.ts';
+import type { ApprovalQuestion, JsonValue, Tool, ToolCall, ToolResult } from '../../contract/index.ts';
 import { isToolResult, toolError } from '../../contract/tool.ts';
 import type { SignalOf } from './calls.ts';
 import { toJsonValue } from './json-value.ts';
@@ -12,6 +12,7 @@ export async function executeTool(tool: Tool, input: JsonValue, call: Omit<ToolC
   const whole = {
     turn: call.turn,
     idempotencyKey: call.idempotencyKey,
+    ...(call.approved === undefined ? {} : { approved: call.approved }),
     get signal() {
       return signalOf();
     },
@@ -21,13 +22,17 @@ export async function executeTool(tool: Tool, input: JsonValue, call: Omit<ToolC
 }
 
 /** What `needsApproval` says to this input; an input that does not parse needs none, because the call will refuse it. */
-export async function asksApproval(tool: Tool, input: JsonValue): Promise<boolean | string> {
+export async function asksApproval(tool: Tool, input: JsonValue): Promise<boolean | string | ApprovalQuestion> {
   if (typeof tool.needsApproval !== 'function') return tool.needsApproval ?? false;
   const parsed = await parseInput(tool.input, input);
   if (!parsed.success) return false;
   const said = await tool.needsApproval(parsed.data);
-  return typeof said === 'string' ? said : said === true;
+  if (typeof said !== 'object' || said === null) return typeof said === 'string' ? said : said === true;
+  return { text: String(said.text), subject: String(said.subject).slice(0, MOST_SUBJECT) };
 }
+
+/** What is agreed to is a digest or a name. */
+export const MOST_SUBJECT = 1024;
 
 /** Why this input does not parse, without running anything; null when it does. */
 export async function refusalOf(tool: Tool, input: JsonValue): Promise<string | null> {

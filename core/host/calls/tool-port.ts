@@ -1,10 +1,10 @@
 import { PithError } from '../../contract/errors.ts';
-import type { JsonValue, ToolCall, ToolDescriptor, ToolResult } from '../../contract/index.ts';
+import type { ApprovalQuestion, JsonValue, ToolCall, ToolDescriptor, ToolResult } from '../../contract/index.ts';
 import { descriptorOf } from './handle.ts';
 import { invoke, recordCall } from './invoke.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { unavailable } from '../lifecycle/lifecycle.ts';
-import { resultOfError } from './tool-call.ts';
+import { MOST_SUBJECT, resultOfError } from './tool-call.ts';
 
 const ASK_MS = 1000;
 /** Of what a tool wants a person to read, in characters. */
@@ -53,7 +53,12 @@ export async function callTool(
 }
 
 /** Fails closed: a tool that cannot be asked needs approval. */
-export async function needsApproval(lifecycle: Lifecycle, extensionId: string, tool: string, input: JsonValue): Promise<boolean | string> {
+export async function needsApproval(
+  lifecycle: Lifecycle,
+  extensionId: string,
+  tool: string,
+  input: JsonValue,
+): Promise<boolean | string | ApprovalQuestion> {
   const slot = lifecycle.slots.get(extensionId);
   if (!slot) return false;
   try {
@@ -64,7 +69,9 @@ export async function needsApproval(lifecycle: Lifecycle, extensionId: string, t
       signal: undefined,
       phase: 'tool call',
     });
-    return typeof said === 'string' ? lifecycle.parts.secrets.redact(bounded(said)) : said === true;
+    const readable = (text: string): string => lifecycle.parts.secrets.redact(bounded(text));
+    if (typeof said === 'string') return readable(said);
+    return isQuestion(said) ? { text: readable(said.text), subject: said.subject.slice(0, MOST_SUBJECT) } : said === true;
   } catch (error) {
     recordCall(lifecycle.parts, extensionId, 'tool call', error);
     return true;
@@ -111,6 +118,11 @@ export async function presentTool(
     recordCall(lifecycle.parts, extensionId, 'tool call', error);
     return undefined;
   }
+}
+
+function isQuestion(said: unknown): said is ApprovalQuestion {
+  const { text, subject } = (typeof said === 'object' && said !== null ? said : {}) as Partial<ApprovalQuestion>;
+  return typeof text === 'string' && typeof subject === 'string';
 }
 
 function bounded(said: string): string {

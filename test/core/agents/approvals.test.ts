@@ -75,6 +75,42 @@ describe('a call that needs approval', () => {
     },
   );
 
+  it('K50 S72 a yes holds for the subject that was asked about, an always too, and the call is told it', async () => {
+    let subject = 'digest-1';
+    const told: (string | undefined)[] = [];
+    const risky = {
+      needsApproval: 'maybe' as const,
+      effect: 'write' as const,
+      asks: () => ({ text: `runs ${subject}`, subject }),
+      run: (_: JsonValue, { approved }: { readonly approved?: string }) => (told.push(approved), 'did it'),
+    };
+    const steps = [call('risky', { n: 1 }), call('risky', { n: 2 }), call('risky', { n: 3 }), { text: 'done' }];
+    const world = await createWorld({ agents, extensions: { ext: { tools: { risky } } }, script: steps });
+    const { approvals } = world.deps;
+    const answer = async (said: 'once' | 'always') => approvals.answer(approvals.list()[0]!.id, { answer: said, by: 'ann' });
+    const first = await world.run('go');
+    expect(questions(first.events)).toMatchObject([{ details: 'runs digest-1' }]);
+    await answer('once');
+    subject = 'digest-2';
+    const second = await world.collect({ resume: true });
+    expect(questions(second.events)).toMatchObject([
+      { details: expect.stringMatching(/^what would run has changed since.*\nruns digest-2$/u) },
+    ]);
+    expect(told).toEqual([]);
+    await answer('always');
+    // The second call is covered; before the third the subject changes.
+    risky.run = (_, { approved }) => {
+      if (told.push(approved) === 2) subject = 'digest-3';
+      return 'did it';
+    };
+    const third = await world.collect({ resume: true });
+    expect(told).toEqual(['digest-2', 'digest-2']);
+    expect(questions(third.events)).toMatchObject([{ details: 'runs digest-3' }]);
+    await answer('once');
+    expect((await world.collect({ resume: true })).end.reason).toBe('done');
+    expect(told.at(-1)).toBe('digest-3');
+  });
+
   it('K50 questions are kept for 30 days, and an always for good', async () => {
     const { world, approvals } = await asking([call('risky', { n: 1 })]);
     await world.run('go');

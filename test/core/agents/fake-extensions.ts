@@ -6,6 +6,7 @@ import {
   toolError,
   toolResult,
   isToolResult,
+  type ApprovalQuestion,
   type ContextParts,
   type Diagnostic,
   type JsonValue,
@@ -21,7 +22,7 @@ import {
 export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
   readonly run?: (input: JsonValue, call: ToolCall) => unknown;
   /** For `needsApproval: 'maybe'`. */
-  readonly asks?: (input: JsonValue) => boolean;
+  readonly asks?: (input: JsonValue) => boolean | string | ApprovalQuestion;
 }
 
 export interface FakeExtension {
