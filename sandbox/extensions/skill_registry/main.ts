@@ -71,6 +71,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       logger: context.logger,
       maxSkills: context.config.max_skills,
       readBody: (skill) => this.#registry.readBody(skill),
+      isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
     });
     for (const setting of unreadSettings(context.config)) context.logger.warn(`'${setting}' is not supported yet: nothing reads it`);
     context.own(

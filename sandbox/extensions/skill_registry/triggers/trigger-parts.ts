@@ -15,6 +15,7 @@ export interface TriggerPorts {
   readonly ledger: Ledger;
   readonly logger: Logger;
   readBody(skill: Skill): Promise<SkillBody>;
+  isStillTrusted(skill: Skill): Promise<boolean>;
 }
 
 /** What stands beside the user's message by this decision; what it gives is recorded. */
@@ -83,11 +84,12 @@ async function giveBodies(ports: TriggerPorts, { chosen, active }: TriggerDecisi
 /** Tokens of all documents of a turn where the model's window is not known. */
 const ROOM = 50_000;
 
-async function readable({ readBody, logger }: TriggerPorts, skill: Skill): Promise<{ skill: Skill; body: SkillBody } | null> {
+async function readable(ports: TriggerPorts, skill: Skill): Promise<{ skill: Skill; body: SkillBody } | null> {
   try {
-    return { skill, body: await readBody(skill) };
+    const body = await ports.readBody(skill);
+    return (await ports.isStillTrusted(skill)) ? { skill, body } : null; // asked after the read: it may have changed meanwhile
   } catch (error) {
-    logger.warn('a skill that the message matches cannot be read', { id: skill.id, error: String(error) });
+    ports.logger.warn('a skill that the message matches cannot be read', { id: skill.id, error: String(error) });
     return null;
   }
 }

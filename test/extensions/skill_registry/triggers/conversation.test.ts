@@ -70,8 +70,95 @@ describe('mode triggers', () => {
     expect(follow.all.split('BODY-OF-pdf-forms')).toHaveLength(2);
     expect([two, three, follow].map(({ system }) => system)).toEqual([one.system, one.system, one.system]);
     expect(one.system).not.toContain('pdf');
+
+    expect((await say('and page 4?')).beside).toEqual([expect.stringMatching(/^Active skills: `pdf-forms`\./)]);
+    expect((await say('and page 5?')).beside).toEqual([expect.stringMatching(/^Active skills: `pdf-forms`\./)]);
+    expect((await say('and page 6?')).beside).toEqual(['[3 skills available]']);
+    const again = await say('that pdf again');
+    expect(again.beside).toEqual([expect.stringMatching(/^Active skills: `pdf-forms`\./)]);
+    expect(again.all.split('BODY-OF-pdf-forms')).toHaveLength(2);
   });
+
+  it('S64 a body that was compacted away or has changed is given again, which does not prolong its stay', async () => {
+    await start(SKILLS);
+    await say(`sum up this spreadsheet ${'with one more word '.repeat(500)}`);
+    await say('and by year?');
+    await compact();
+    const after = await say('and by month?');
+    expect(after.beside).toEqual([expect.stringContaining('BODY-OF-sheets'), expect.stringMatching(/^Active skills: `sheets`\./)]);
+    await pith.write('skills/sheets/SKILL.md', SKILLS['skills/sheets/SKILL.md']!.replace('BODY-OF-sheets', 'NEW-BODY'));
+    await pause();
+    const changed = await say('and by day?');
+    expect(changed.beside[0]).toMatch(/note: this skill has changed since it was given above[^]*NEW-BODY/);
+    expect((await say('and by hour?')).beside).toEqual(['[3 skills available]']);
+  });
+
+  it('S62 a preview shows what would be given and counts as nothing; read_skill points at what was given', async () => {
+    await start(SKILLS);
+    for (let look = 0; look < 2; look++) {
+      const { messages } = await pith.kernel.preview({ agent: 'helper', input: 'this pdf', threadId: 'test' });
+      expect(JSON.stringify(messages)).toContain('BODY-OF-pdf-forms');
+    }
+    expect((await pith.kernel.preview({ agent: 'helper', input: 'good morning' })).messages).toMatchObject([
+      { content: [{ text: '[3 skills available]' }, {}] },
+    ]);
+    expect((await say('good morning')).beside).toEqual(['[3 skills available]']);
+    model.add({ calls: [{ name: 'read_skill', input: { skill_id: 'pdf-forms' } }] }, { text: 'done' });
+    const { requests } = await pith.run('this pdf');
+    expect(sentOf(requests[0]!).beside).toHaveLength(2);
+    expect(JSON.stringify(requests[1]!.messages.at(-1))).toMatch(/already loaded above/);
+  });
+
+  it('S62 max_skills of the agent, else of the settings, cuts what is not named', async () => {
+    const files = { ...SKILLS, 'agents/other/manifest.yaml': agent(', max_skills: 1').replace('id: helper', 'id: other') };
+    await start({ ...files, ...skill('drawings', { triggers: '{ keywords: [pdf, page] }' }) }, ', max_skills: 2');
+    const message = 'a pdf page as csv, then a spreadsheet to sum';
+    expect(givenIn((await say(message)).all)).toEqual(['sheets', 'drawings']);
+    model.add({ text: 'done' });
+    const { requests } = await pith.run(`${message}, with poems and drawings`, { agent: 'other', threadId: 'other' });
+    expect(givenIn(sentOf(requests[0]!).all)).toEqual(['drawings', 'poems']);
+  });
+
+  it('S62 S31 an agent meets only what it may see, and not again what it carries', async () => {
+    const shut = agent(', deny: [sheets, poems]', '  uses_skills: [pdf-forms]\n').replace('id: helper', 'id: shut');
+    await start({ ...SKILLS, 'agents/shut/manifest.yaml': shut });
+    model.add({ text: 'done' });
+    const { requests } = await pith.run('sheets, poems, this pdf: what can you do?', { agent: 'shut' });
+    const { beside, tools, system } = sentOf(requests[0]!);
+    expect(beside).toEqual([]);
+    expect(system).toContain('BODY-OF-pdf-forms');
+    expect(tools).toEqual(['read_skill', 'read_skill_resource']);
+  });
+
+  it('S62 with no skill at all, nothing is said and no tool is brought', async () => {
+    await start({});
+    expect(await say('what can you do?')).toMatchObject({ beside: [], tools: [] });
+  });
+
+  it('S62 what has no room beside the message is named, and loads by read_skill', async () => {
+    model = scriptedModel([], { contextWindow: 16_000 });
+    await start({ ...SKILLS, ...skill('tomes', { triggers: '{ keywords: [pdf] }', body: 'A long line of text. '.repeat(2000) }) });
+    const { beside } = await say('poems, a pdf');
+    expect(beside.map((text) => text.slice(0, 20))).toEqual(['[Skill: poems]\nname:', '[Skill: pdf-forms]\nv', 'Active skills: `poem']);
+    expect(beside[2]).toMatch(/too long to stand here; load them with read_skill: `tomes`$/);
+  });
+
+  async function compact(): Promise<void> {
+    model.add({ text: 'SUMMARY' });
+    const { tokensBefore, tokensAfter } = await pith.kernel.compact('test');
+    expect(tokensAfter).toBeLessThan(tokensBefore);
+  }
 });
+
+/** A look at the disk holds for a quarter of a second (S22). */
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 260));
+}
+
+/** Ids of the documents, in their order. */
+function givenIn(text: string): readonly string[] {
+  return [...text.matchAll(/^\[Skill: (.*)\]$/gm)].map((match) => match[1]!);
+}
 
 interface Sent {
   readonly system: string;
