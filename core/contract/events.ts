@@ -65,6 +65,24 @@ export interface TopicMap extends DurableTopicMap {
   'extension.stopped': { readonly extensionId: string };
   'agent.changed': { readonly agentId: string; readonly state: 'active' | 'degraded' | 'failed' | 'removed' };
   'skills.changed': { readonly added: readonly string[]; readonly changed: readonly string[]; readonly removed: readonly string[] };
+  /** What a turn did with a skill, or what a compaction did to it. What a turn was merely offered is in the rows of the skill provider. */
+  'skill.used': {
+    /** null where a person compacted the thread. */
+    readonly turnId: string | null;
+    readonly threadId: string;
+    readonly agentId: string;
+    readonly skillId: string;
+    readonly state: 'loaded' | 'resource_read' | 'script_run' | 'dropped';
+    /** By what way it was loaded. */
+    readonly how?: string;
+    /** Of the text that was loaded or dropped. */
+    readonly sha256?: string;
+    /** Of the resource or script. */
+    readonly path?: string;
+    /** The script's exit code; null when it was ended. */
+    readonly exit?: number | null;
+    readonly correlationId: string | null;
+  };
   /** An extension's `getTools` answers something else now; the host asks it again. */
   'tools.changed': { readonly extensionId: string };
   'turn.started': { readonly turnId: string; readonly threadId: string; readonly agentId: string; readonly correlationId: string };
@@ -110,6 +128,7 @@ export const TOPICS = [
   'extension.stopped',
   'agent.changed',
   'skills.changed',
+  'skill.used',
   'tools.changed',
   'turn.started',
   'turn.ended',

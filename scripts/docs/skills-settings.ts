@@ -10,6 +10,7 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['skills_path', 'One more folder of skills.'],
   ['poll_seconds', 'Seconds between looks at the folders; 0 switches them off. A turn looks anyway.'],
   ['trusted_links', 'Folders outside of a source to which its links may lead.'],
+  ['stats_days', 'Days for which it is kept what became of skills in each turn (`pith skills stats`); 0: nothing is recorded.'],
   ['max_skills', 'How many skills a trigger may bring into one turn.'],
   ['scripts', 'Limits of skill scripts.'],
   ['scripts.timeout_s', 'Seconds until a script is ended.'],

@@ -219,6 +219,7 @@ const TOPIC_NAMES = [
   'extension.stopped',
   'agent.changed',
   'skills.changed',
+  'skill.used',
   'tools.changed',
   'turn.started',
   'turn.ended',

@@ -108,6 +108,7 @@ async function catalog(runs: number, count: number, snapshot: Snapshot): Promise
     clock: systemClock(),
     readTool: 'skill_registry/read_skill',
     recent: () => [],
+    offered: () => undefined,
     prepare: async () => {},
     rank: () => ({ ranked: [], ready: true }),
   };

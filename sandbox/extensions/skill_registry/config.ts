@@ -21,6 +21,8 @@ export const configSchema = once(() => {
     trusted_links: names,
     /** Mode `triggers`: bodies that one message may bring, for agents that say nothing else. */
     max_skills: z.int().min(1).default(3),
+    /** Days for which it is kept what became of skills; 0: nothing is recorded. */
+    stats_days: z.int().min(0).max(3650).default(90),
     scripts: z
       .strictObject({
         timeout_s: z.number().positive().default(60),

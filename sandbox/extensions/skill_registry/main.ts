@@ -50,7 +50,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   readonly #registry: SkillRegistry;
   readonly #index: SkillIndex;
   readonly #cache = new ScopeCache();
-  readonly #ledger = new SkillLedger();
+  readonly #ledger: SkillLedger;
   readonly #bound = new BoundDigests();
   readonly #turns = new TurnSnapshots(() => this.#registry.refreshIfOlderThan(FRESH_MS));
   readonly #triggers: TriggerMode;
@@ -65,30 +65,22 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       },
     });
     this.#index = openIndex(context, this.#registry);
+    const { database, clock, logger, events } = context;
+    const nameOf = (id: string) => this.#registry.current().skills.get(id)?.name ?? id;
+    this.#ledger = new SkillLedger({ database, clock, logger, events, keepDays: context.config.stats_days, nameOf });
     this.#triggers = new TriggerMode({
       cache: this.#cache,
       ledger: this.#ledger,
-      logger: context.logger,
+      logger,
       maxSkills: context.config.max_skills,
       readBody: (skill) => this.#registry.readBody(skill),
       isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
     });
-    for (const setting of unreadSettings(context.config)) context.logger.warn(`'${setting}' is not supported yet: nothing reads it`);
-    context.own(
-      context.events.handle('turn.started', ({ turnId }) => {
-        this.#ledger.started(turnId);
-        this.#triggers.started(turnId);
-      }),
-    );
-    context.own(
-      context.events.handle('thread.compacted', ({ threadId, compactions, kept }) => this.#ledger.compacted(threadId, compactions, kept)),
-    );
-    context.own(
-      context.events.handle('turn.ended', ({ turnId }) => {
-        this.#turns.release(turnId);
-        this.#triggers.release(turnId);
-      }),
-    );
+    for (const setting of unreadSettings(context.config)) logger.warn(`'${setting}' is not supported yet: nothing reads it`);
+    context.own(events.handle('turn.started', ({ turnId }) => this.#started(turnId)));
+    context.own(events.handle('thread.compacted', (compaction) => this.#ledger.compacted(compaction)));
+    context.own(events.handle('turn.ended', ({ turnId }) => this.#ended(turnId)));
+    context.own(() => this.#ledger.close());
     context.own(() => this.#registry.close());
     context.own(() => this.#index.close());
   }
@@ -118,12 +110,13 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       prepare: (snapshot) => this.#index.sync(snapshot),
       rank: (query, options) => this.#index.rankNow(query, options),
       clock,
+      offered: (asking, offer) => this.#ledger.offered(asking, offer),
       recent: (asking: TurnInfo) => this.#ledger.loadedIn(asking).map(({ skillId }) => skillId),
     };
     const snapshot = await this.#turns.begin(turn.id);
-    this.#bound.record(this.#ledger, turn, this.#cache.scope(snapshot, turn.agent).bound);
-    const { mode } = this.#cache.scope(snapshot, turn.agent).settings;
-    return mode === 'triggers' ? this.#triggers.parts(turn, snapshot) : catalogParts(ports, snapshot, turn);
+    const { bound, settings } = this.#cache.scope(snapshot, turn.agent);
+    this.#bound.record(this.#ledger, turn, bound);
+    return settings.mode === 'triggers' ? this.#triggers.parts(turn, snapshot) : catalogParts(ports, snapshot, turn);
   }
 
   async runBackground(signal: AbortSignal): Promise<void> {
@@ -159,12 +152,23 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   }
 
   async getCommands() {
-    const { default: commands } = await import('./commands.ts');
-    return commands(this.#context);
+    const [{ default: commands }, { stats }] = await Promise.all([import('./commands.ts'), import('./commands/stats.ts')]);
+    return [...commands(this.#context), stats(this.#context)];
   }
 
   get #enabled(): boolean {
     return this.#context.config.enabled;
+  }
+
+  #started(turnId: string): void {
+    this.#ledger.started(turnId);
+    this.#triggers.started(turnId);
+  }
+
+  #ended(turnId: string): void {
+    this.#turns.release(turnId);
+    this.#triggers.release(turnId);
+    this.#ledger.ended(turnId);
   }
 
   #ports(): ToolPorts {

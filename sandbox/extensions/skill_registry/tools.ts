@@ -122,5 +122,8 @@ async function withSkill(ports: ToolPorts, name: string, call: ToolCall, run: (s
 }
 
 function noLongerTrusted({ id }: Skill): ToolResult {
-  return skillError('skill_not_offered', `Skill '${id}' changed since a person trusted it; a person must look at it first: pith skills trust.`);
+  return skillError(
+    'skill_not_offered',
+    `Skill '${id}' changed since a person trusted it; a person must look at it first: pith skills trust.`,
+  );
 }

@@ -45,6 +45,7 @@ describe('the form', () => {
     ];
     expect(renderCatalog(skills, { budget: 600 })).toEqual({
       complete: true,
+      lines: skills,
       text: [
         '[Available Skills]',
         '• `extension-development` — How to create and modify extensions for Pith.',
@@ -202,7 +203,9 @@ describe('the budget', () => {
 describe('the part for one message', () => {
   it('R12 shows the twelve best and those loaded before within 400 tokens', () => {
     const skills = many(40, { description: `${'ordinary words '.repeat(12)}.` });
-    const text = renderTurnPart({ ranked: skills.slice(0, 20), recent: [skills[30]!, skills[3]!], searchReady: true })!;
+    const { text: part, shown } = renderTurnPart({ ranked: skills.slice(0, 20), recent: [skills[30]!, skills[3]!], searchReady: true });
+    const text = part!;
+    expect(shown).toEqual(['skill-00030', 'skill-00003', ...skills.slice(0, 11).flatMap(({ id }) => (id === 'skill-00003' ? [] : id))]);
     expect(countTokens(text)).toBeLessThanOrEqual(400);
     expect(countOlder(text)).toBeLessThanOrEqual(400);
     expect(text).toContain('Loaded before: `skill-00030`, `skill-00003`');
@@ -212,15 +215,17 @@ describe('the part for one message', () => {
 
   it('R12 stays within 400 tokens with ids of any length, and says nothing where nothing fits', () => {
     const skills = Array.from({ length: 12 }, (_, at) => skillOf(`${at}${'技能'.repeat(60)}`, { description: '🎉'.repeat(200) }));
-    const text = renderTurnPart({ ranked: skills, recent: skills.slice(0, 3), searchReady: false })!;
+    const text = renderTurnPart({ ranked: skills, recent: skills.slice(0, 3), searchReady: false }).text!;
     expect(countOlder(text)).toBeLessThanOrEqual(400);
     expect(text).toContain('`0技能');
-    expect(renderTurnPart({ ranked: [], recent: [], searchReady: true })).toBeNull();
+    expect(renderTurnPart({ ranked: [], recent: [], searchReady: true })).toEqual({ text: null, shown: [] });
   });
 
   it('S21 says so while texts are still being indexed', () => {
-    expect(renderTurnPart({ ranked: many(1), recent: [], searchReady: false })).toContain('still being indexed');
-    expect(renderTurnPart({ ranked: [], recent: [], searchReady: false })).toMatch(/^\[Skills for this message\]\n.*still being indexed/);
+    expect(renderTurnPart({ ranked: many(1), recent: [], searchReady: false }).text).toContain('still being indexed');
+    expect(renderTurnPart({ ranked: [], recent: [], searchReady: false }).text).toMatch(
+      /^\[Skills for this message\]\n.*still being indexed/,
+    );
   });
 });
 
@@ -230,6 +235,7 @@ describe('a search index that is late', () => {
     cache: new ScopeCache(),
     readTool: 'skill_registry/read_skill',
     recent: () => [],
+    offered: () => undefined,
     clock,
     prepare: () => prepare,
     rank: () => ({ ranked: [{ id: skills[7]!.id, score: 1, why: [] }], ready: false }),

@@ -52,6 +52,7 @@ export async function registryExtension(
         return () => undefined;
       },
     },
+    database: { all: () => [], get: () => null, write: async () => undefined },
     own: (release: () => void) => void releases.push(release),
   } as unknown as ExtensionContext<ReturnType<ReturnType<typeof configSchema>['parse']>>;
   const extension = new SkillRegistryExtension(context);

@@ -3,13 +3,17 @@ import type { Skill, Snapshot } from '../skill.ts';
 import { within } from '../scan/patience.ts';
 import type { RankOptions } from '../search/ranker.ts';
 import type { RankAnswer } from '../search/skill-index.ts';
-import { renderTurnPart } from './turn-part.ts';
+import { OVER_BUDGET, type Offer } from '../ledger/offer.ts';
+import { renderTurnPart, type TurnPart } from './turn-part.ts';
+import type { SkillScope } from './scope.ts';
 import type { ScopeCache } from './scope-cache.ts';
 
 export interface CatalogPorts {
   readonly cache: ScopeCache;
   /** `<extension>/read_skill`: who cannot read is not offered anything. */
   readonly readTool: string;
+  /** Is told what the turn's model is told of the skills. */
+  offered(turn: TurnInfo, offer: Offer): void;
   /** Ids of the skills whose body the turn's thread holds, the latest first. */
   recent(turn: TurnInfo): readonly string[];
   readonly clock: Clock;
@@ -25,18 +29,22 @@ const PATIENCE_MS = 250;
 
 /** The catalog for one turn: the stable system part and, only where not all skills fit, the part for this message. */
 export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): Promise<ContextParts | null> {
-  if (!turn.tools.includes(ports.readTool)) return null;
-  const catalog = ports.cache.catalog(snapshot, turn.agent, turn.model.contextWindow);
-  if (catalog.text === null) return null;
-  if (catalog.complete) return { system: catalog.text };
+  const reads = turn.tools.includes(ports.readTool);
+  const { scope, catalog } = ports.cache.view(snapshot, turn.agent, turn.model.contextWindow);
+  const told = !reads ? [] : catalog.complete ? 'all' : catalog.lines;
+  const offer: Offer = { snapshot, scope, told, rest: reads ? OVER_BUDGET : `the agent does not hold ${ports.readTool}`, key: catalog };
+  if (!reads || catalog.text === null || catalog.complete) {
+    ports.offered(turn, offer);
+    return reads && catalog.text !== null ? { system: catalog.text } : null;
+  }
   await within(ports.clock, PATIENCE_MS, ports.prepare(snapshot));
-  const part = messagePart(ports, snapshot, turn);
-  return part === null ? { system: catalog.text } : { system: catalog.text, turn: part };
+  const part = messagePart(ports, scope, turn);
+  ports.offered(turn, { ...offer, shown: part.shown });
+  return part.text === null ? { system: catalog.text } : { system: catalog.text, turn: part.text };
 }
 
 /** Ranked by the newest of the user's texts; where it finds few ("and page 3?"), by those before it. */
-function messagePart(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): string | null {
-  const { readable, bound } = ports.cache.scope(snapshot, turn.agent);
+function messagePart(ports: CatalogPorts, { readable, bound }: SkillScope, turn: TurnInfo): TurnPart {
   const offered = (id: string) => readable.has(id) && !bound.has(id);
   const ranked = new Set<Skill>();
   let searchReady = true;

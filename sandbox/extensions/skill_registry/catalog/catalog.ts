@@ -14,6 +14,8 @@ export interface Catalog {
   readonly text: string | null;
   /** Whether every skill has its line. */
   readonly complete: boolean;
+  /** Those that have their line. */
+  readonly lines: readonly Skill[];
 }
 
 const HEAD = '[Available Skills]';
@@ -21,10 +23,10 @@ const USE = 'Use read_skill(skill_id) to load full instructions.';
 
 /** The catalog of `skills`, sorted by id: a function of its arguments, never above the budget, dropping nothing silently. */
 export function renderCatalog(skills: readonly Skill[], { budget, pinned = [] }: CatalogOptions): Catalog {
-  if (skills.length === 0) return { text: null, complete: true };
+  if (skills.length === 0) return { text: null, complete: true, lines: [] };
   const page = new Page(budget, [HEAD, USE]);
-  if (skills.every((skill) => page.add(catalogLine(skill)))) return { text: page.text([USE]), complete: true };
-  return { text: overflow(skills, budget, new Set(pinned)), complete: false };
+  if (skills.every((skill) => page.add(catalogLine(skill)))) return { text: page.text([USE]), complete: true, lines: skills };
+  return { ...overflow(skills, budget, new Set(pinned)), complete: false };
 }
 
 /** How the end of a catalog or list says that there is more. */
@@ -32,13 +34,13 @@ export function moreLine(count: number): string {
   return `${count} more — search with list_skills(query)`;
 }
 
-function overflow(skills: readonly Skill[], budget: number, pinned: ReadonlySet<string>): string {
+function overflow(skills: readonly Skill[], budget: number, pinned: ReadonlySet<string>): Pick<Catalog, 'text' | 'lines'> {
   const page = new Page(budget, [HEAD, USE, moreLine(skills.length)]);
   const shown = new Set(skills.filter((skill) => pinned.has(skill.id) && page.add(catalogLine(skill))));
   const rest = skills.filter((skill) => !shown.has(skill));
   const groups = groupsOf(rest);
   if (!page.addAll(nameLines(groups))) page.addAll([countLine(groups, page.left)]);
-  return page.text([USE, moreLine(rest.length)]);
+  return { text: page.text([USE, moreLine(rest.length)]), lines: [...shown] };
 }
 
 /** Ids by first tag, else by source; groups and ids sorted. */

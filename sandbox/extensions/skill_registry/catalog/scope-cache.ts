@@ -21,7 +21,8 @@ export class ScopeCache {
     return this.#entry(snapshot, agent).scope;
   }
 
-  catalog(snapshot: Snapshot, agent: AgentSpec, contextWindow: number | null): Catalog {
+  /** The scope, and its catalog for a model's window. */
+  view(snapshot: Snapshot, agent: AgentSpec, contextWindow: number | null): { readonly scope: SkillScope; readonly catalog: Catalog } {
     const { scope, catalogs } = this.#entry(snapshot, agent);
     let catalog = catalogs.get(contextWindow);
     if (catalog === undefined) {
@@ -29,7 +30,7 @@ export class ScopeCache {
       catalog = renderCatalog(scope.catalog, { budget, pinned: scope.settings.pinned });
       catalogs.set(contextWindow, catalog);
     }
-    return catalog;
+    return { scope, catalog };
   }
 
   #entry(snapshot: Snapshot, agent: AgentSpec): Entry {

@@ -17,13 +17,27 @@ export interface SkillScope {
 export function scopeOf(snapshot: Snapshot, agent: Pick<AgentSpec, 'keys' | 'usesSkills'>): SkillScope {
   const settings = agentSkills(agent);
   const bound = new Set(agent.usesSkills.flatMap((name) => findSkill(snapshot, name)?.id ?? []));
-  const allowed = settings.scope === 'declared' ? [...settings.allow.filter((glob) => glob !== '*'), ...settings.pinned] : settings.allow;
-  const [allow, deny] = [matcher(allowed), matcher(settings.deny)];
+  const [allow, deny] = [matcher(allowedBy(settings)), matcher(settings.deny)];
   const offered = [...snapshot.skills.values()].filter((skill) => skill.state === 'offered');
   const visible = settings.mode === 'none' ? [] : offered.filter((skill) => allow(skill) && !deny(skill));
   const catalog = visible.filter((skill) => !bound.has(skill.id));
   const readable = offered.filter((skill) => bound.has(skill.id)).concat(catalog);
   return { settings, catalog, bound, readable: new Map(readable.map((skill) => [skill.id, skill])) };
+}
+
+function allowedBy({ scope, allow, pinned }: AgentSkills): readonly string[] {
+  return scope === 'declared' ? [...allow.filter((glob) => glob !== '*'), ...pinned] : allow;
+}
+
+/** Says of a skill that an agent does not see, and does not carry either, what leaves it out. */
+export function reasonsOf(settings: AgentSkills): (skill: Skill) => string {
+  const deny = matcher(settings.deny);
+  return (skill) => {
+    if (skill.state !== 'offered') return skill.reason === null ? skill.state : `${skill.state}: ${skill.reason}`;
+    if (settings.mode === 'none') return "the agent's skills.mode is none";
+    if (deny(skill)) return "the agent's skills.deny names it";
+    return `the agent's skills.allow does not name it${settings.scope === 'declared' ? ' (skills.scope is declared)' : ''}`;
+  };
 }
 
 /** The skill that an agent means by an id, a unique display name or `source/id`; undefined when it may not see it. */

@@ -11,17 +11,24 @@ export interface TurnPartInput {
   readonly searchReady: boolean;
 }
 
+export interface TurnPart {
+  /** null when nothing fits the message and the search is complete. */
+  readonly text: string | null;
+  /** Ids of the skills that it tells of. */
+  readonly shown: readonly string[];
+}
+
 const BUDGET = 400;
 const SHOWN = 12;
 
-/** What stands beside the user's message when the catalog does not fit: at most 400 tokens; null when nothing fits the message and the search is complete. */
-export function renderTurnPart({ ranked, recent, searchReady }: TurnPartInput): string | null {
+/** What stands beside the user's message when the catalog does not fit: at most 400 tokens. */
+export function renderTurnPart({ ranked, recent, searchReady }: TurnPartInput): TurnPart {
   const loaded = recent.slice(0, 4);
   const shown = ranked.filter((skill) => !loaded.includes(skill)).slice(0, SHOWN - loaded.length);
-  if (shown.length + loaded.length === 0) return searchReady ? null : lines([], [], 0, false).join('\n');
+  if (shown.length + loaded.length === 0) return { text: searchReady ? null : lines([], [], 0, false).join('\n'), shown: [] };
   for (const limit of [160, 110, 80, 60, 45, 30, 15]) {
     const text = lines(shown, loaded, limit, searchReady).join('\n');
-    if (estimateTokens(text) <= BUDGET) return text;
+    if (estimateTokens(text) <= BUDGET) return { text, shown: idsOf(loaded, shown) };
   }
   return fewest(shown, loaded, searchReady);
 }
@@ -36,10 +43,15 @@ function lines(shown: readonly Skill[], loaded: readonly Skill[], limit: number,
 }
 
 /** Ids too long for the budget together: as many as fit, best first. */
-function fewest(shown: readonly Skill[], loaded: readonly Skill[], searchReady: boolean): string | null {
+function fewest(shown: readonly Skill[], loaded: readonly Skill[], searchReady: boolean): TurnPart {
   for (let count = shown.length; count > 0; count--) {
-    const text = lines(shown.slice(0, count), loaded.slice(0, count), 15, searchReady).join('\n');
-    if (estimateTokens(text) <= BUDGET) return text;
+    const [some, few] = [shown.slice(0, count), loaded.slice(0, count)];
+    const text = lines(some, few, 15, searchReady).join('\n');
+    if (estimateTokens(text) <= BUDGET) return { text, shown: idsOf(few, some) };
   }
-  return null;
+  return { text: null, shown: [] };
+}
+
+function idsOf(...skills: readonly (readonly Skill[])[]): readonly string[] {
+  return skills.flat().map(({ id }) => id);
 }

@@ -1,10 +1,15 @@
-import type { Retain, TurnInfo } from 'pith';
+import type { Clock, Database, Events, Logger, TopicMap, TurnInfo } from 'pith';
+import { Exposures } from './exposure.ts';
+import { dropEntry, keptEntry, readThread, turnEntry, useEntry } from './ledger-rows.ts';
+import { hasTables, LedgerWriter } from './ledger-writer.ts';
+import type { Offer } from './offer.ts';
 import type { Familiarity, LoadedSkill, MatchedSkill, SkillLoad, SkillUse } from './skill-use.ts';
-import { ThreadLoads } from './thread-loads.ts';
+import { prepareSpans, tellSpan } from './span-attributes.ts';
+import { dropOldest, LOADS, ThreadLoads, TURNS } from './thread-loads.ts';
 
 /** Knows what became of each skill in each turn. Nothing here waits, and nothing throws. */
 export interface Ledger {
-  /** Known at once to this process. What a preview asks for is forgotten with it. */
+  /** Known at once to this process, on disk soon after. What a preview asks for is forgotten with it. */
   record(turn: TurnInfo, use: SkillUse): void;
   /** Skills whose body this thread holds, the latest first. Those of `uses_skills` only in the turn that carries them. */
   loadedIn(turn: TurnInfo): readonly LoadedSkill[];
@@ -12,74 +17,153 @@ export interface Ledger {
   matchedIn(turn: TurnInfo, turns: number): readonly MatchedSkill[];
   /** Whether the thread holds this text of the skill already. */
   familiarity(turn: TurnInfo, load: SkillLoad): Familiarity;
+  /** What the turn's model is told of the skills; said once, where the turn's prompt is made. */
+  offered(turn: TurnInfo, offer: Offer): void;
+}
+
+export interface LedgerPorts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: Pick<Events, 'publish'>;
+  /** Rows are kept for so many days; 0: none is written. */
+  readonly keepDays: number;
+  /** The display name of a skill. */
+  nameOf(skillId: string): string;
+}
+
+interface Beginning {
+  readonly turn: TurnInfo;
+  readonly uses: SkillUse[];
+  offer: Offer | null;
 }
 
 const THREADS = 1000;
 /** More turns than this do not begin at once; the oldest is one that never started. */
 const BEGINNING = 256;
+/** More than this do not go on at once; the oldest is one whose end was never heard of. */
+const RUNNING = 4096;
 
 export class SkillLedger implements Ledger {
+  readonly #ports: LedgerPorts;
+  readonly #writer: LedgerWriter;
+  readonly #exposures = new Exposures();
   readonly #threads = new Map<string, ThreadLoads>();
-  /** What turns did that are being prepared: only those that start have done it. */
-  readonly #beginning = new Map<string, { readonly turn: TurnInfo; readonly uses: SkillUse[] }>();
+  /** Turns that are being prepared: only those that start have done what is recorded for them. */
+  readonly #beginning = new Map<string, Beginning>();
+  readonly #running = new Map<string, TurnInfo>();
+  #unread = false;
+
+  constructor(ports: LedgerPorts) {
+    this.#ports = ports;
+    this.#writer = new LedgerWriter(ports);
+    prepareSpans();
+  }
 
   /** Called where a turn's prompt is made, before anything is recorded for it. */
   begin(turn: TurnInfo): void {
     this.#beginning.delete(turn.id);
-    this.#beginning.set(turn.id, { turn, uses: [] });
+    this.#beginning.set(turn.id, { turn, uses: [], offer: null });
     dropOldest(this.#beginning, BEGINNING);
+  }
+
+  offered(turn: TurnInfo, offer: Offer): void {
+    const begun = this.#beginning.get(turn.id);
+    if (begun !== undefined) begun.offer = offer;
   }
 
   /** The turn is more than a preview: what it did while it was prepared counts. */
   started(turnId: string): void {
     const begun = this.#beginning.get(turnId);
     if (begun === undefined) return;
+    const { turn, uses, offer } = begun;
     this.#beginning.delete(turnId);
-    this.#thread(begun.turn).enter(turnId);
-    for (const use of begun.uses) this.#keep(begun.turn, use);
+    this.#running.set(turnId, turn);
+    dropOldest(this.#running, RUNNING);
+    this.#thread(turn.threadId).enter(turnId);
+    this.#writeTurn(turn, offer);
+    for (const use of uses) this.#keep(turn, use);
+    tellSpan(uses, this.#ports.nameOf);
   }
 
-  /** What the thread holds of these is no longer whole. */
-  compacted(threadId: string, compactions: number, kept: readonly Retain[]): void {
-    this.#threads.get(threadId)?.compacted(compactions, kept);
+  ended(turnId: string): void {
+    if (this.#running.delete(turnId)) void this.#writer.flush();
+  }
+
+  /** What the thread holds and was not kept whole is dropped. */
+  compacted({ threadId, turnId, compactions, kept }: TopicMap['thread.compacted']): void {
+    const fate = this.#thread(threadId).compacted(compactions, kept);
+    for (const { load } of fate.kept) this.#writer.add(keptEntry(threadId, load, compactions));
+    for (const { load, agentId } of fate.dropped) {
+      const { skillId, sha256 } = load;
+      this.#writer.add(dropEntry({ threadId, turnId, agentId, skillId, sha256, compactions }, this.#ports.clock.now()));
+      const correlationId = (turnId === null ? undefined : this.#running.get(turnId)?.correlationId) ?? null;
+      this.#ports.events.publish('skill.used', { turnId, threadId, agentId, skillId, state: 'dropped', sha256, correlationId });
+    }
   }
 
   record(turn: TurnInfo, use: SkillUse): void {
     const begun = this.#beginning.get(turn.id);
-    if (begun === undefined) this.#keep(turn, use);
-    else begun.uses.push(use);
+    if (begun !== undefined) begun.uses.push(use);
+    else {
+      this.#keep(turn, use);
+      tellSpan([use], this.#ports.nameOf);
+    }
   }
 
   loadedIn(turn: TurnInfo): readonly LoadedSkill[] {
-    const thread = this.#thread(turn);
     const now = (this.#beginning.get(turn.id)?.uses ?? []).filter((use) => use.state === 'loaded');
-    return thread.held(turn, now);
+    return this.#thread(turn.threadId).held(turn, now);
   }
 
   matchedIn(turn: TurnInfo, turns: number): readonly MatchedSkill[] {
-    return this.#thread(turn).matched(turn, turns);
+    return this.#thread(turn.threadId).matched(turn, turns);
   }
 
   familiarity(turn: TurnInfo, load: SkillLoad): Familiarity {
-    return this.#thread(turn).familiarity(turn, load);
+    return this.#thread(turn.threadId).familiarity(turn, load);
+  }
+
+  /** Writes what waits. */
+  close(): Promise<void> {
+    return this.#writer.flush();
   }
 
   #keep(turn: TurnInfo, use: SkillUse): void {
-    if (use.state === 'loaded') this.#thread(turn).add(turn, use);
+    if (use.state === 'loaded') this.#thread(turn.threadId).add(turn, use);
+    this.#writer.add(useEntry(turn, use, this.#ports.clock.now()));
+    const { id: turnId, threadId, agent, correlationId } = turn;
+    const { skillId, state } = use;
+    const more =
+      state === 'loaded' ? { how: use.how, sha256: use.sha256 } : { path: use.path, ...(state === 'script_run' ? { exit: use.exit } : {}) };
+    this.#ports.events.publish('skill.used', { turnId, threadId, agentId: agent.id, skillId, state, ...more, correlationId });
   }
 
-  #thread({ threadId }: TurnInfo): ThreadLoads {
-    const thread = this.#threads.get(threadId) ?? new ThreadLoads();
+  #writeTurn(turn: TurnInfo, offer: Offer | null): void {
+    if (this.#writer.isOff) return;
+    const at = this.#ports.clock.now();
+    const shown = offer?.shown ?? [];
+    if (offer === null) this.#writer.add(turnEntry(turn, at, null, shown));
+    else this.#writer.add({ prepare: async () => turnEntry(turn, at, await this.#exposures.packed(offer), shown) });
+  }
+
+  /** What a thread holds is read once, and known from then on. */
+  #thread(threadId: string): ThreadLoads {
+    const thread = this.#threads.get(threadId) ?? this.#read(threadId);
     this.#threads.delete(threadId);
     this.#threads.set(threadId, thread);
     dropOldest(this.#threads, THREADS);
     return thread;
   }
-}
 
-function dropOldest(map: Map<string, unknown>, limit: number): void {
-  for (const key of map.keys()) {
-    if (map.size <= limit) return;
-    map.delete(key);
+  #read(threadId: string): ThreadLoads {
+    const { database, logger } = this.#ports;
+    try {
+      if (hasTables(database)) return new ThreadLoads(readThread(database, threadId, TURNS, LOADS));
+    } catch (error) {
+      if (!this.#unread) logger.warn('what was loaded before is not known: skills are read again', { error: String(error) });
+      this.#unread = true;
+    }
+    return new ThreadLoads();
   }
 }

@@ -1,20 +1,17 @@
 import type { Retain, TurnInfo } from 'pith';
+import type { StoredLoad, StoredThread } from './ledger-rows.ts';
 import type { Familiarity, LoadedSkill, MatchedSkill, SkillLoad } from './skill-use.ts';
 
-interface Held {
-  readonly load: SkillLoad;
-  readonly turnId: string;
-  /** The turn's number in this thread. */
+interface Held extends StoredLoad {
+  /** The turn's number in this thread; 0: older than all that are known. */
   readonly turn: number;
-  /** The thread's number of compactions when it was loaded. */
-  readonly compactions: number;
-  /** The last compaction that left it whole; that at which it was loaded when there was none since. */
+  /** `outlived`: the last compaction that left it whole; that at which it was loaded when there was none since. */
   outlived: number;
 }
 
-const LOADS = 200;
+export const LOADS = 200;
 /** Turns of one thread whose numbers are known; an older one counts as the oldest of them. */
-const TURNS = 64;
+export const TURNS = 64;
 
 /** Which bodies one thread has been given. Bounded: what is forgotten is simply read again. */
 export class ThreadLoads {
@@ -24,27 +21,23 @@ export class ThreadLoads {
   readonly #matched = new Map<string, number>();
   #count = 0;
 
+  constructor({ turns, loads }: StoredThread = { turns: [], loads: [] }) {
+    for (const turnId of turns) this.enter(turnId);
+    for (const stored of loads) this.#keep(stored, this.#turns.get(stored.turnId) ?? 0);
+  }
+
   /** The turn's number in this thread: one more than that of the turn before it. */
   enter(turnId: string): number {
     let number = this.#turns.get(turnId);
     if (number === undefined) {
       this.#turns.set(turnId, (number = this.#count += 1));
-      const oldest = this.#turns.keys().next();
-      if (this.#turns.size > TURNS && !oldest.done) this.#turns.delete(oldest.value);
+      dropOldest(this.#turns, TURNS);
     }
     return number;
   }
 
-  add(turn: TurnInfo, { again, ...load }: SkillLoad): void {
-    const key = keyOf(load);
-    const before = this.#held.get(key);
-    this.#held.delete(key);
-    const kept = again && before !== undefined ? before.load : load;
-    const number = this.enter(turn.id);
-    this.#held.set(key, { load: kept, turnId: turn.id, turn: number, compactions: turn.compactions, outlived: turn.compactions });
-    if (load.how === 'trigger' && !load.carried) this.#match(load.skillId, number);
-    const oldest = this.#held.keys().next();
-    if (this.#held.size > LOADS && !oldest.done) this.#held.delete(oldest.value);
+  add({ id: turnId, agent, compactions }: TurnInfo, load: SkillLoad): void {
+    this.#keep({ load, turnId, agentId: agent.id, compactions, outlived: compactions }, this.enter(turnId));
   }
 
   /** The latest first, each skill once; `now`: what this turn is about to load. */
@@ -78,31 +71,51 @@ export class ThreadLoads {
     return load.callKey !== undefined && same.load.callKey === load.callKey ? 'new' : 'same';
   }
 
-  /** After the thread was compacted for the `compactions`th time: what was kept whole has outlived it. */
-  compacted(compactions: number, kept: readonly Retain[]): void {
+  /** After the thread was compacted for the `compactions`th time: what was kept whole has outlived it. Each skill stands in one list, once. */
+  compacted(
+    compactions: number,
+    kept: readonly Retain[],
+  ): { readonly kept: readonly StoredLoad[]; readonly dropped: readonly StoredLoad[] } {
+    const fate = { kept: new Map<string, StoredLoad>(), dropped: new Map<string, StoredLoad>() };
     for (const held of this.#held.values()) {
+      if (!inThread(held) || held.outlived !== compactions - 1) continue;
       const isKept = kept.some(({ key, digest }) => key === held.load.skillId && digest === held.load.sha256);
-      if (isKept && held.outlived === compactions - 1) held.outlived = compactions;
+      if (isKept) held.outlived = compactions;
+      fate[isKept ? 'kept' : 'dropped'].set(held.load.skillId, held);
     }
+    for (const skillId of fate.kept.keys()) fate.dropped.delete(skillId); // an earlier text of it that has gone is no loss
+    return { kept: [...fate.kept.values()], dropped: [...fate.dropped.values()] };
   }
 
-  #match(skillId: string, number: number): void {
-    this.#matched.delete(skillId);
-    this.#matched.set(skillId, number);
-    const oldest = this.#matched.keys().next();
-    if (this.#matched.size > LOADS && !oldest.done) this.#matched.delete(oldest.value);
+  #keep({ load: { again, ...load }, ...stored }: StoredLoad, turn: number): void {
+    const key = keyOf(load);
+    const before = this.#held.get(key);
+    this.#held.delete(key);
+    this.#held.set(key, { ...stored, load: again && before !== undefined ? before.load : load, turn });
+    dropOldest(this.#held, LOADS);
+    if (load.how !== 'trigger' || load.carried) return;
+    this.#matched.delete(load.skillId);
+    this.#matched.set(load.skillId, turn);
+    dropOldest(this.#matched, LOADS);
   }
 }
 
-/** A body of `uses_skills` stands in the instructions of the turn that carries it, the others in the thread. */
+export function dropOldest(map: Map<string, unknown>, limit: number): void {
+  for (const key of map.keys()) {
+    if (map.size <= limit) return;
+    map.delete(key);
+  }
+}
+
+/** What stands in the instructions of the turn that carries it is held by that turn alone, the others by the thread. */
 function isHeld(held: Held, turn: TurnInfo): boolean {
   return inThread(held) ? held.outlived === turn.compactions : held.turnId === turn.id;
 }
 
-function inThread({ load }: Held): boolean {
-  return load.how !== 'uses_skills';
+function inThread({ load: { how } }: Held): boolean {
+  return how !== 'uses_skills' && how !== 'run_skill';
 }
 
 function keyOf({ skillId, part, how }: SkillLoad): string {
-  return `${how === 'uses_skills' ? 'bound' : (part ?? 'whole')}/${skillId}`;
+  return `${how === 'uses_skills' || how === 'run_skill' ? how : (part ?? 'whole')}/${skillId}`;
 }

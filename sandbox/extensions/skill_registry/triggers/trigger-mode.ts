@@ -46,7 +46,10 @@ export class TriggerMode {
     const decision = await this.decide(turn, snapshot);
     const decided = this.#turns.get(turn.id);
     if (decided !== undefined) decided.told = true;
-    return triggerParts(this.#ports, decision, this.#ports.cache.scope(snapshot, turn.agent), turn);
+    const scope = this.#ports.cache.scope(snapshot, turn.agent);
+    const told = decision.tier === 2 ? 'all' : [];
+    this.#ports.ledger.offered(turn, { snapshot, scope, told, rest: told === 'all' ? 'all' : 'no trigger matched', key: scope });
+    return triggerParts(this.#ports, decision, scope, turn);
   }
 
   started(turnId: string): void {

@@ -1,0 +1,142 @@
+import type { Command, CommandContext, CommandIO, Database, JsonValue } from 'pith';
+import { didYouMean, PithError } from 'pith';
+import { recentTurns, recentUses, type SkillTurn } from '../ledger/recent.ts';
+import { reasonsAgainst, usage, type SkillUsage, type UsageFilter } from '../ledger/usage.ts';
+import { findAgent } from './agent.ts';
+import { table, widthOf } from './rows.ts';
+
+const DAY_MS = 86_400_000;
+const DEFAULT_DAYS = 30;
+const RECENT = 10;
+
+export type StatsContext = CommandContext & { readonly database: Database };
+
+export function stats(context: StatsContext): Command {
+  return {
+    path: 'skills stats',
+    description: 'Say how often skills were offered, loaded and used, and what kept them from it',
+    arguments: [{ name: 'id', description: 'one skill, with its last turns' }],
+    options: [
+      { name: 'agent', short: 'a', type: 'string', description: 'in the turns of this agent' },
+      { name: 'days', type: 'number', description: 'in the last so many days', default: DEFAULT_DAYS },
+    ],
+    async run({ arguments: { id }, options }, io) {
+      const days = Number(options['days']);
+      if (!Number.isFinite(days) || days <= 0) throw new PithError('usage', `--days must be a number above 0, not '${days}'`);
+      const agent = typeof options['agent'] === 'string' ? (await findAgent(context, options['agent'])).id : undefined;
+      const filter: UsageFilter = { since: context.clock.now() - days * DAY_MS, ...(agent === undefined ? {} : { agent }) };
+      const { turns, skills } = usage(context.database, filter);
+      const period = `${days === 1 ? 'the last day' : `the last ${days} days`}${agent === undefined ? '' : `, agent ${agent}`}`;
+      if (typeof id === 'string') {
+        const one = skills.get(id);
+        if (one === undefined)
+          throw new PithError(
+            'skill_not_found',
+            `nothing is recorded of a skill '${id}' in ${period}${didYouMean(id, [...skills.keys()])}`,
+            {
+              cure: 'see pith skills stats, or look further back with --days',
+            },
+          );
+        printOne(id, one, turns, period, context.database, filter, io);
+      } else printAll(skills, turns, period, io);
+    },
+  };
+}
+
+function printAll(skills: ReadonlyMap<string, SkillUsage>, turns: number, period: string, io: CommandIO): void {
+  const sorted = [...skills].sort(([a, x], [b, y]) => used(y) - used(x) || y.offered - x.offered || (a < b ? -1 : 1));
+  io.json({ turns, skills: sorted.map(([id, one]) => ({ id, ...countsOf(one) })) });
+  if (sorted.length === 0) {
+    io.print(`Nothing is recorded of ${period}: talk to an agent first.`);
+    return;
+  }
+  const rows = sorted.map(([id, one]) => [
+    id,
+    String(one.offered),
+    number(loads(one)),
+    number(one.resources),
+    number(one.scripts),
+    number(one.dropped),
+    one.lastUsed === null ? '' : timeOf(one.lastUsed),
+    howText(one),
+  ]);
+  if (!io.quiet) io.print(`${turns} turn${turns === 1 ? '' : 's'} in ${period}`);
+  io.print(table(['ID', 'OFFERED', 'LOADED', 'RESOURCES', 'SCRIPTS', 'DROPPED', 'LAST USED', 'LOADED BY'], rows, widthOf(io)));
+}
+
+function printOne(
+  id: string,
+  one: SkillUsage,
+  turns: number,
+  period: string,
+  database: Database,
+  filter: UsageFilter,
+  io: CommandIO,
+): void {
+  const reasons = reasonsAgainst(database, id, filter);
+  const recent = recentTurns(database, id, filter, RECENT);
+  const uses = recentUses(database, id, filter, RECENT);
+  io.json({ id, turns, ...countsOf(one), notOffered: reasons, recent: recent.map(turnJson), uses: uses.map(turnJson) });
+  io.print(`${id}: offered in ${one.offered} of ${turns} turn${turns === 1 ? '' : 's'} in ${period}`);
+  io.print(`loaded ${times(loads(one))}${loads(one) === 0 ? '' : ` (${howText(one)})`}`);
+  io.print(`resources read ${times(one.resources)}, scripts run ${times(one.scripts)}, dropped at compaction ${times(one.dropped)}`);
+  for (const [why, count] of Object.entries(reasons)) io.print(`not offered in ${count} turn${count === 1 ? '' : 's'}: ${why}`);
+  if (recent.length > 0) io.print(table(['TURN', 'AGENT', 'THREAD', 'STATE'], recent.map(turnRow), widthOf(io)));
+}
+
+export function turnJson({ at, ...turn }: SkillTurn): JsonValue {
+  return { ...turn, at: new Date(at).toISOString() } as unknown as JsonValue;
+}
+
+function turnRow({ at, agent, thread, ...state }: SkillTurn): readonly string[] {
+  return [timeOf(at), agent, thread, stateText(state)];
+}
+
+export function stateText({ state, why, how, sha256, path, exit }: Omit<SkillTurn, 'turn' | 'thread' | 'agent' | 'at'>): string {
+  switch (state) {
+    case 'filtered':
+      return `filtered: ${why}`;
+    case 'over_budget':
+      return 'over budget';
+    case 'loaded':
+      return `loaded by ${how}, sha256 ${sha256?.slice(0, 12)}`;
+    case 'resource_read':
+      return `resource ${path} read`;
+    case 'script_run':
+      return `script ${path}: exit ${exit ?? 'none'}`;
+    case 'dropped':
+      return 'dropped at compaction';
+    default:
+      return state;
+  }
+}
+
+export function timeOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
+}
+
+function countsOf({ lastUsed, ...counts }: SkillUsage) {
+  return { ...counts, loaded: { ...counts.loaded }, lastUsed: lastUsed === null ? null : new Date(lastUsed).toISOString() };
+}
+
+function loads({ loaded }: SkillUsage): number {
+  return Object.values(loaded).reduce((sum, count) => sum + count, 0);
+}
+
+function used(usage: SkillUsage): number {
+  return loads(usage) + usage.resources + usage.scripts;
+}
+
+function howText({ loaded }: SkillUsage): string {
+  return Object.entries(loaded)
+    .map(([how, count]) => `${how} ${count}`)
+    .join(', ');
+}
+
+function number(count: number): string {
+  return count === 0 ? '' : String(count);
+}
+
+function times(count: number): string {
+  return count === 0 ? 'never' : count === 1 ? 'once' : `${count} times`;
+}

@@ -1,0 +1,128 @@
+import type { Database, SqlRow, TurnInfo } from 'pith';
+import type { PackedExposure } from './exposure.ts';
+import type { Entry } from './ledger-writer.ts';
+import type { SkillHow, SkillLoad, SkillUse } from './skill-use.ts';
+
+/** A load of a thread as its rows tell it. */
+export interface StoredLoad {
+  readonly load: SkillLoad;
+  readonly turnId: string;
+  readonly agentId: string;
+  readonly compactions: number;
+  readonly outlived: number;
+}
+
+export interface StoredThread {
+  /** The newest turns, oldest first. */
+  readonly turns: readonly string[];
+  readonly loads: readonly StoredLoad[];
+}
+
+export function turnEntry({ id, threadId, agent }: TurnInfo, at: number, packed: PackedExposure | null, shown: readonly string[]): Entry {
+  return (statement) => {
+    if (packed !== null)
+      statement('INSERT OR IGNORE INTO skill_registry__exposures (digest, states) VALUES (?, ?)', packed.digest, packed.states);
+    statement(
+      `INSERT OR IGNORE INTO skill_registry__turns (id, thread, agent, at, exposure, shown)
+       VALUES (?, ?, ?, ?, (SELECT id FROM skill_registry__exposures WHERE digest = ?), ?)`,
+      id,
+      threadId,
+      agent.id,
+      at,
+      packed?.digest ?? null,
+      shown.length === 0 ? null : JSON.stringify(shown),
+    );
+  };
+}
+
+export function useEntry({ id, threadId, agent, compactions }: TurnInfo, use: SkillUse, at: number): Entry {
+  const { state, skillId } = use;
+  const [how, sha256] = state === 'loaded' ? [use.how, use.sha256] : [null, null];
+  const path = state === 'loaded' ? null : use.path;
+  const exit = state === 'script_run' ? use.exit : null;
+  return (statement) =>
+    void statement(
+      `INSERT INTO skill_registry__uses (turn, thread, agent, skill, at, state, how, sha256, path, exit, more, compactions, outlived)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      id,
+      threadId,
+      agent.id,
+      skillId,
+      at,
+      state,
+      how,
+      sha256,
+      path,
+      exit,
+      moreOf(use),
+      compactions,
+      compactions,
+    );
+}
+
+export interface Drop {
+  readonly threadId: string;
+  readonly turnId: string | null;
+  readonly agentId: string;
+  readonly skillId: string;
+  readonly sha256: string;
+  readonly compactions: number;
+}
+
+export function dropEntry({ threadId, turnId, agentId, skillId, sha256, compactions }: Drop, at: number): Entry {
+  return (statement) =>
+    void statement(
+      `INSERT INTO skill_registry__uses (turn, thread, agent, skill, at, state, sha256, compactions, outlived)
+       VALUES (?, ?, ?, ?, ?, 'dropped', ?, ?, ?)`,
+      turnId,
+      threadId,
+      agentId,
+      skillId,
+      at,
+      sha256,
+      compactions,
+      compactions,
+    );
+}
+
+/** The text was kept whole when its thread was compacted. */
+export function keptEntry(threadId: string, { skillId, sha256 }: SkillLoad, compactions: number): Entry {
+  return (statement) =>
+    void statement(
+      `UPDATE skill_registry__uses SET outlived = ?
+       WHERE thread = ? AND skill = ? AND sha256 = ? AND state = 'loaded' AND outlived = ?`,
+      compactions,
+      threadId,
+      skillId,
+      sha256,
+      compactions - 1,
+    );
+}
+
+export function readThread(database: Database, threadId: string, turns: number, loads: number): StoredThread {
+  const newest = database.all('SELECT id FROM skill_registry__turns WHERE thread = ? ORDER BY seq DESC LIMIT ?', threadId, turns);
+  const rows = database.all(
+    `SELECT turn, agent, skill, how, sha256, more, compactions, outlived FROM skill_registry__uses
+     WHERE thread = ? AND state = 'loaded' ORDER BY seq DESC LIMIT ?`,
+    threadId,
+    loads,
+  );
+  return { turns: newest.map(({ id }) => String(id)).reverse(), loads: rows.map(loadOf).reverse() };
+}
+
+function loadOf({ turn, agent, skill, how, sha256, more, compactions, outlived }: SqlRow): StoredLoad {
+  const known = more === null ? {} : (JSON.parse(String(more)) as Partial<SkillLoad>);
+  return {
+    load: { skillId: String(skill), state: 'loaded', how: how as SkillHow, sha256: String(sha256), ...known },
+    turnId: String(turn),
+    agentId: String(agent),
+    compactions: Number(compactions),
+    outlived: Number(outlived),
+  };
+}
+
+function moreOf(use: SkillUse): string | null {
+  if (use.state !== 'loaded') return null;
+  const { skillId: _skill, state: _state, how: _how, sha256: _sha, ...more } = use;
+  return Object.keys(more).length === 0 ? null : JSON.stringify(more);
+}

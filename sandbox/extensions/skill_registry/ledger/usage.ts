@@ -1,0 +1,127 @@
+import type { Database, SqlRow } from 'pith';
+import { unpack, type Exposure } from './exposure.ts';
+import { hasTables } from './ledger-writer.ts';
+
+export interface UsageFilter {
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+  /** Absent: of all agents. */
+  readonly agent?: string;
+}
+
+/** What became of one skill. `offered`, `overBudget` and `filtered` count turns, the others what was done. */
+export interface SkillUsage {
+  offered: number;
+  overBudget: number;
+  filtered: number;
+  /** By the way that it was loaded. */
+  readonly loaded: Record<string, number>;
+  resources: number;
+  scripts: number;
+  dropped: number;
+  lastUsed: number | null;
+}
+
+export interface Usage {
+  readonly turns: number;
+  readonly skills: ReadonlyMap<string, SkillUsage>;
+}
+
+/** What the ledger knows of all skills. */
+export function usage(database: Database, filter: UsageFilter): Usage {
+  const skills = new Map<string, SkillUsage>();
+  const of = (id: string): SkillUsage => {
+    let one = skills.get(id);
+    if (one === undefined)
+      skills.set(id, (one = { offered: 0, overBudget: 0, filtered: 0, loaded: {}, resources: 0, scripts: 0, dropped: 0, lastUsed: null }));
+    return one;
+  };
+  if (!hasTables(database)) return { turns: 0, skills };
+  let turns = 0;
+  for (const { exposure, count, shown } of exposuresOf(database, filter)) {
+    turns += count;
+    if (exposure === null) continue;
+    for (const id of exposure.offered) of(id).offered += count;
+    for (const id of exposure.overBudget) {
+      const beside = shown.get(id) ?? 0;
+      of(id).offered += beside;
+      of(id).overBudget += count - beside;
+    }
+    for (const ids of Object.values(exposure.filtered)) for (const id of ids) of(id).filtered += count;
+  }
+  for (const row of usesOf(database, filter)) add(of(String(row['skill'])), row);
+  return { turns, skills };
+}
+
+/** In how many turns each reason kept the skill from being offered. */
+export function reasonsAgainst(database: Database, skillId: string, filter: UsageFilter): Readonly<Record<string, number>> {
+  const reasons: Record<string, number> = {};
+  if (!hasTables(database)) return reasons;
+  for (const { exposure, count, shown } of exposuresOf(database, filter)) {
+    const state = exposure === null ? null : stateIn(exposure, skillId);
+    if (state === null || state.state === 'offered') continue;
+    const why = state.why ?? 'over budget';
+    const times = count - (state.state === 'over_budget' ? (shown.get(skillId) ?? 0) : 0);
+    if (times > 0) reasons[why] = (reasons[why] ?? 0) + times;
+  }
+  return reasons;
+}
+
+/** What one skill was before a turn used it. */
+export interface ExposedState {
+  readonly state: 'offered' | 'over_budget' | 'filtered';
+  readonly why?: string;
+}
+
+/** null: the skill was not known, or the agent carried it. */
+export function stateIn({ offered, overBudget, filtered }: Exposure, skillId: string): ExposedState | null {
+  if (offered.includes(skillId)) return { state: 'offered' };
+  if (overBudget.includes(skillId)) return { state: 'over_budget' };
+  const why = Object.keys(filtered).find((reason) => filtered[reason]!.includes(skillId));
+  return why === undefined ? null : { state: 'filtered', why };
+}
+
+interface Exposed {
+  readonly exposure: Exposure | null;
+  /** Turns that had it. */
+  readonly count: number;
+  /** In how many of these a skill without a line stood beside the message. */
+  readonly shown: ReadonlyMap<string, number>;
+}
+
+function* exposuresOf(database: Database, filter: UsageFilter): Iterable<Exposed> {
+  const [where, values] = whereOf(filter);
+  const groups = database.all(`SELECT exposure, count(*) AS count FROM skill_registry__turns WHERE ${where} GROUP BY exposure`, ...values);
+  for (const { exposure: id, count } of groups) {
+    const states = id === null ? null : database.get('SELECT states FROM skill_registry__exposures WHERE id = ?', Number(id));
+    const beside = database.all(
+      `SELECT shown FROM skill_registry__turns WHERE exposure IS ? AND shown IS NOT NULL AND ${where}`,
+      id === null ? null : Number(id),
+      ...values,
+    );
+    const shown = new Map<string, number>();
+    for (const row of beside) for (const one of JSON.parse(String(row['shown'])) as string[]) shown.set(one, (shown.get(one) ?? 0) + 1);
+    yield { exposure: states === null ? null : unpack(states['states'] as Uint8Array), count: Number(count), shown };
+  }
+}
+
+function usesOf(database: Database, filter: UsageFilter): SqlRow[] {
+  const [where, values] = whereOf(filter);
+  return database.all(
+    `SELECT skill, state, how, count(*) AS count, max(at) AS at FROM skill_registry__uses WHERE ${where} GROUP BY skill, state, how`,
+    ...values,
+  );
+}
+
+function add(usage: SkillUsage, { state, how, count, at }: SqlRow): void {
+  const times = Number(count);
+  if (state === 'loaded') usage.loaded[String(how)] = (usage.loaded[String(how)] ?? 0) + times;
+  if (state === 'resource_read') usage.resources += times;
+  if (state === 'script_run') usage.scripts += times;
+  if (state === 'dropped') usage.dropped += times;
+  else usage.lastUsed = Math.max(usage.lastUsed ?? 0, Number(at));
+}
+
+export function whereOf({ since, agent }: UsageFilter): [string, (string | number)[]] {
+  return agent === undefined ? ['at >= ?', [since]] : ['at >= ? AND agent = ?', [since, agent]];
+}
