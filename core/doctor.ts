@@ -107,7 +107,8 @@ async function examineSkills(
           errors.length > 0 ? errors : [{ severity: 'error', code: 'skill_invalid', message: reason ?? 'invalid', file: path }];
         return stated.map((diagnostic) => ({ ...diagnostic, message: `skill '${id}': ${diagnostic.message}${instead}` }));
       });
-    return { counts, notes };
+    const findings = (await provider.skillFindings?.()) ?? [];
+    return { counts, notes: [...notes, ...findings.filter(({ severity }) => severity !== 'info')] };
   } catch (error) {
     return { counts, notes: [{ severity: 'error', code: 'provider_failed', message: `skills cannot be listed: ${messageOf(error)}` }] };
   }

@@ -3,9 +3,10 @@ import { explain } from './commands/explain.ts';
 import { list } from './commands/list.ts';
 import { search } from './commands/search.ts';
 import { show } from './commands/show.ts';
+import { trust, untrust } from './commands/trust.ts';
 import { validate } from './commands/validate.ts';
 
 /** The commands that need no kernel. What imports much is imported by the command that needs it. */
 export default function commands(context: CommandContext): Command[] {
-  return [list(context), show(context), validate(context), explain(context), search(context)];
+  return [list(context), show(context), validate(context), explain(context), search(context), trust(context), untrust(context)];
 }

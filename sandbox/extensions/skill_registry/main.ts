@@ -141,6 +141,10 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     return this.#enabled ? allToolsets(await this.#registry.refreshIfOlderThan(FRESH_MS)) : [];
   }
 
+  async skillFindings(): Promise<readonly Diagnostic[]> {
+    return (await this.#registry.refreshIfOlderThan(FRESH_MS)).diagnostics;
+  }
+
   async readableSkills(agent: AgentSpec): Promise<readonly string[]> {
     const snapshot = await this.#registry.refreshIfOlderThan(FRESH_MS);
     return this.#enabled ? [...this.#cache.scope(snapshot, agent).readable.keys()].sort() : [];

@@ -1,10 +1,13 @@
 import type { AgentSpec, Command, CommandContext, JsonValue } from 'pith';
+import type { SkillRegistry } from '../registry.ts';
+import { realOf } from '../scan/folder.ts';
 import type { Ranked } from '../search/ranker.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { findAgent } from './agent.ts';
 import { withRegistry } from './open-registry.ts';
 import { diagnosticJson, diagnosticText } from './rows.ts';
 import { rank } from './search.ts';
+import { trustedWithoutAsking } from './trust-target.ts';
 import { wantedSkill } from './wanted.ts';
 
 /** How deep a ranking is looked into. */
@@ -21,12 +24,13 @@ export function explain(context: CommandContext): Command {
     ],
     run: (input, io) =>
       withRegistry(context, async (registry, snapshot) => {
-        const skill = wantedSkill(snapshot, String(input.arguments['id']));
+        const skill = await wantedSkill(registry, snapshot, String(input.arguments['id']));
         const agentId = input.options['agent'];
         const agent = typeof agentId === 'string' ? await findAgent(context, agentId) : null;
         const text = input.options['text'];
         const report = {
           ...placeOf(skill, snapshot),
+          trusted: trustOf(skill, registry),
           catalog: await catalogOf(skill, snapshot, agent, context.id),
           ...(typeof text === 'string'
             ? { ranking: await rankingOf(skill, text, (k) => rank(context, registry, snapshot, text, { k })) }
@@ -41,6 +45,8 @@ export function explain(context: CommandContext): Command {
 interface Report {
   readonly [key: string]: JsonValue | undefined;
   readonly shadows: readonly string[];
+  readonly others: readonly { readonly source: string; readonly path: string; readonly state: string; readonly reason: string | null }[];
+  readonly trusted: string;
   readonly catalog: {
     readonly agent: string | null;
     readonly line: string;
@@ -69,10 +75,20 @@ function placeOf(skill: Skill, snapshot: Snapshot) {
     state,
     reason,
     tokens,
-    shadows: others.filter((other) => other.state === 'shadowed').map((other) => other.file),
+    shadows: state === 'offered' ? others.filter((other) => other.state === 'shadowed').map((other) => other.file) : [],
+    others: others.map(({ source: from, file: at, state: its, reason: why }) => ({ source: from, path: at, state: its, reason: why })),
     shadowedBy: state === 'shadowed' ? (snapshot.skills.get(id)?.file ?? null) : null,
     diagnostics: diagnostics.map(diagnosticJson),
   };
+}
+
+/** Why its text may reach a model, or may not. */
+function trustOf({ source: label, state, reason }: Skill, { sources, trust }: SkillRegistry): string {
+  const source = sources.find((one) => one.label === label);
+  if (source === undefined || state === 'untrusted') return `no, ${reason ?? ''}`;
+  if (source.trusted) return `yes, ${trustedWithoutAsking(source)}`;
+  const record = trust.file.read().sources.get(realOf(source.directory) ?? source.directory);
+  return record === undefined ? `no, ${label} is not trusted` : `yes, since ${record.at}`;
 }
 
 /** Where no agent is named: every offered skill, the full budget. */
@@ -114,10 +130,13 @@ async function rankingOf(
   return { text, rank: index === -1 ? null : index + 1, of: ranked.length, score: found?.score ?? null, why: found?.why ?? [] };
 }
 
-function* linesOf(skill: Skill, { shadows, catalog, ranking }: Report): Iterable<string> {
+function* linesOf(skill: Skill, { shadows, others, trusted, catalog, ranking }: Report): Iterable<string> {
   yield `${skill.id}: ${skill.state}${skill.reason === null ? '' : `, ${skill.reason}`}`;
   yield `found in ${skill.source}: ${skill.file}`;
   for (const file of shadows) yield `shadows ${file}`;
+  for (const { path, state, reason } of others)
+    if (!shadows.includes(path)) yield `also in ${path}: ${state}${reason === null ? '' : `, ${reason}`}`;
+  yield `trusted: ${trusted}`;
   yield `${skill.tokensEstimated ? 'about ' : ''}${skill.tokens} tokens`;
   yield `catalog${catalog.agent === null ? '' : ` of ${catalog.agent}`}: ${catalog.offered ? 'yes' : 'no'}, ${catalog.why}`;
   yield `line: ${catalog.line}`;

@@ -3,6 +3,7 @@ import { briefOf } from '../catalog/brief.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
+import { refusedJson, refusedLinks } from './refused-links.ts';
 import { diagnosticText, skillJson, table, tokensText, widthOf } from './rows.ts';
 
 export function list(context: CommandContext): Command {
@@ -16,7 +17,7 @@ export function list(context: CommandContext): Command {
       withRegistry(context, (registry, snapshot) => {
         const all = input.options['all'] === true;
         const shown = all ? snapshot.all : snapshot.all.filter((skill) => skill.state === 'offered');
-        if (io.wantsJson) io.json(shown.map(skillJson));
+        if (io.wantsJson) io.json([...shown.map(skillJson), ...(all ? refusedLinks(registry, snapshot).map(refusedJson) : [])]);
         else print(shown, snapshot, registry, all, io);
       }),
   };
@@ -32,12 +33,20 @@ function print(shown: readonly Skill[], snapshot: Snapshot, registry: SkillRegis
       skill.version ?? '',
       skill.reason ?? briefOf(skill),
     ]);
+    if (all)
+      for (const { id, source, finding } of refusedLinks(registry, snapshot))
+        rows.push([id, 'invalid', source, '', '', `refused: ${finding.message}`]);
     const heading = ['ID', 'STATE', 'SOURCE', 'TOKENS', 'VERSION', all ? 'DESCRIPTION OR REASON' : 'DESCRIPTION'];
     io.print(table(heading, rows, widthOf(io)));
   } else {
     const where = registry.sources.at(-1)?.directory ?? 'sandbox/skills';
     io.print(snapshot.all.length === 0 ? `No skills were found. Write one to ${where}/<id>/SKILL.md.` : 'No skill is offered.');
   }
+  const waiting = new Set(snapshot.all.flatMap(({ state, source }) => (state === 'untrusted' ? [source] : [])));
+  for (const source of io.quiet ? [] : waiting)
+    io.print(
+      `${source} waits to be trusted. To look at it and decide: pith skills trust ${/^[\w./~-]+$/.test(source) ? source : JSON.stringify(source)}`,
+    );
   const findings = [...snapshot.diagnostics, ...snapshot.all.flatMap((skill) => skill.diagnostics)];
   if (all) for (const finding of findings) io.print(diagnosticText(finding));
   else printRest(snapshot, findings.filter(({ severity }) => severity !== 'info').length, io);

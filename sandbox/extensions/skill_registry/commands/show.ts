@@ -11,7 +11,7 @@ export function show(context: CommandContext): Command {
     arguments: [{ name: 'id', description: 'id, display name or source/id', required: true }],
     run: (input, io) =>
       withRegistry(context, async (registry, snapshot) => {
-        const skill = wantedSkill(snapshot, String(input.arguments['id']));
+        const skill = await wantedSkill(registry, snapshot, String(input.arguments['id']));
         const { body, sha256, stale } = await registry.readBody(skill);
         if (io.wantsJson) {
           io.json({ ...skillJson(skill), ...fieldsOf(skill), sha256, body, ...(stale === undefined ? {} : { stale }) });

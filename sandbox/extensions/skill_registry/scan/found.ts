@@ -53,5 +53,7 @@ export interface SourceScan {
 export interface ScanOptions {
   readonly trustedLinks: readonly string[];
   readonly now: () => number;
+  /** The label of a source in which that real path lies. */
+  readonly ownerOf?: (real: string) => string | undefined;
   readonly goodBody: (file: string) => SkillBody | null;
 }

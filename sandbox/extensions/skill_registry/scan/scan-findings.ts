@@ -15,6 +15,7 @@ export function folderUnreadable(path: string, { label }: Source, why: string): 
   return warning('source_unreadable', path, `a folder of the skill source '${label}' cannot be read: ${why}`, 'check its permissions');
 }
 
+export const LINK_REFUSED = 'link_refused';
 export const NO_SKILL_FILE = 'no_skill_file';
 
 export function noSkillFile(path: string): Diagnostic {
@@ -34,9 +35,20 @@ export function linkBroken(path: string): Diagnostic {
   return warning('link_broken', path, 'a link leads nowhere', 'remove or correct it');
 }
 
-export function linkRefused(path: string, { label }: Source): Diagnostic {
+/** `other`: the source into which it leads, where that is looked into as well. */
+export function linkRefused(path: string, { label }: Source, other: string | undefined): Diagnostic {
+  if (other !== undefined) {
+    const message = `a link leads out of the skill source '${label}'; what it leads to is listed in '${other}'`;
+    return {
+      severity: 'info',
+      code: LINK_REFUSED,
+      message,
+      file: path,
+      cure: 'list the target under skills.trusted_links to have it here too',
+    };
+  }
   const cure = 'copy the skill here, or list the target under skills.trusted_links';
-  return warning('link_refused', path, `a link leads out of the skill source '${label}'`, cure);
+  return warning(LINK_REFUSED, path, `a link leads out of the skill source '${label}'`, cure);
 }
 
 export function sourceTwice({ label, directory }: Source, other: Source): Diagnostic {
@@ -46,7 +58,7 @@ export function sourceTwice({ label, directory }: Source, other: Source): Diagno
 
 export function sourceLeadsOut({ label, directory }: Source, real: string): Diagnostic {
   const message = `the skill source '${label}' is refused: it is a link that leads out of the project, to ${real}`;
-  return warning('link_refused', directory, message, 'name it under skills.sources, or list the target under skills.trusted_links');
+  return warning(LINK_REFUSED, directory, message, 'name it under skills.sources, or list the target under skills.trusted_links');
 }
 
 export function trustUnusable(file: string, problem: string): Diagnostic {

@@ -152,7 +152,7 @@ class Scan {
     if (real === null) {
       this.diagnostics.push(linkBroken(link.path));
     } else if (!this.roots.some((root) => isInside(real, root))) {
-      this.diagnostics.push(linkRefused(link.path, this.source));
+      this.diagnostics.push(linkRefused(link.path, this.source, this.options.ownerOf?.(real)));
     } else if (!this.seen.has(real)) {
       await this.descend([{ path: link.path, real, depth: link.depth }]);
     }

@@ -2,10 +2,11 @@ import type { Clock, Diagnostic } from 'pith';
 import type { SkillBody } from '../body.ts';
 import type { Skill } from '../skill.ts';
 import type { Doubts, Trust } from '../trust/trust.ts';
+import { realOf } from './folder.ts';
 import type { FoundSkill, SourceScan } from './found.ts';
 import { sourceTwice, trustUnusable } from './scan-findings.ts';
 import { NOTHING, scanSource } from './scan.ts';
-import type { Source } from './sources.ts';
+import { isInside, type Source } from './sources.ts';
 import { statOf, toFileStamp, versionOf } from './stamp.ts';
 
 /** One source, what it holds, and why what it holds is not trusted. */
@@ -59,7 +60,7 @@ export class SourceScans {
       const other = taken.get(place);
       const scan =
         other === undefined
-          ? await scanSource(source, before, { trustedLinks, now: () => clock.now(), goodBody })
+          ? await scanSource(source, before, { trustedLinks, now: () => clock.now(), goodBody, ownerOf: (real) => ownerOf(sources, real) })
           : again(before, sourceTwice(source, other));
       taken.set(place, other ?? source);
       scans.set(directory, scan);
@@ -108,6 +109,10 @@ export class SourceScans {
 function byRank(sources: readonly Source[]): readonly Source[] {
   const falling = [...sources].reverse();
   return [...falling.filter(({ trusted }) => trusted), ...falling.filter(({ trusted }) => !trusted)];
+}
+
+function ownerOf(sources: readonly Source[], real: string): string | undefined {
+  return sources.find(({ directory }) => isInside(real, realOf(directory) ?? directory))?.label;
 }
 
 function again(before: SourceScan | null, finding: Diagnostic): SourceScan {

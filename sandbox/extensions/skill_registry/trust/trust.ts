@@ -48,7 +48,8 @@ export class Trust {
     if (record === null) return { doubts: () => none, key: none };
     const reasons = new Map<string, string>();
     for (const found of scan.skills.values()) {
-      const reason = await this.#whyNot(source, record, judgedOf(found));
+      const isUsable = found.parsed.valid || found.good !== null;
+      const reason = isUsable ? await this.#whyNot(source, record, judgedOf(found)) : null;
       if (reason !== null) reasons.set(found.directory, reason);
     }
     return { doubts: ({ directory }) => reasons.get(directory) ?? null, key: JSON.stringify([...reasons]) };

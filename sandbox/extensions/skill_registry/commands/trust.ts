@@ -1,0 +1,146 @@
+import { PithError, type Command, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import type { SkillRegistry } from '../registry.ts';
+import type { Inspection } from '../safety/inspection.ts';
+import { realOf } from '../scan/folder.ts';
+import { toFileStamp, versionOf } from '../scan/stamp.ts';
+import type { Skill } from '../skill.ts';
+import { folderOf } from '../trust/trust.ts';
+import type { TrustedTree } from '../trust/trust-file.ts';
+import { withRegistry } from './open-registry.ts';
+import { oneLine } from './rows.ts';
+import { trustTarget, trustedWithoutAsking, type TrustTarget } from './trust-target.ts';
+
+/** So many findings of one skill are printed; `--json` has all. */
+const SHOWN = 20;
+
+export function trust(context: CommandContext): Command {
+  return {
+    path: 'skills trust',
+    description: 'Show what the skills of a source hold, and offer them from now on',
+    arguments: [{ name: 'source', description: 'as skills list shows it, or source/id for one skill', required: true }],
+    run: (input, io) =>
+      withRegistry(context, async (registry, snapshot) => {
+        const target = trustTarget(registry, snapshot, String(input.arguments['source']));
+        if (target.source.trusted) {
+          io.json({ source: target.source.label, trusted: [] });
+          io.print(`The skills of ${target.source.label} are trusted: ${trustedWithoutAsking(target.source)}.`);
+          return 0;
+        }
+        const { looked, unread } = await lookAt(registry, target);
+        print(target, looked, unread, io);
+        const wanted = looked.length > 0 && (await isWanted(looked, io));
+        if (wanted) await record(registry, target, looked, context);
+        io.json({
+          source: target.source.label,
+          path: target.source.directory,
+          trusted: wanted ? looked.map(idOf) : [],
+          skills: looked.map(json),
+        });
+        if (wanted) io.print(`Trusted: ${looked.length === 1 ? '1 skill' : `${looked.length} skills`} of ${target.source.label}.`);
+        return wanted ? 0 : 1;
+      }),
+  };
+}
+
+export function untrust(context: CommandContext): Command {
+  return {
+    path: 'skills untrust',
+    description: 'Offer the skills of a source no more',
+    arguments: [{ name: 'source', description: 'as skills list shows it, or source/id for one skill', required: true }],
+    run: (input, io) =>
+      withRegistry(context, async (registry, snapshot) => {
+        const { source, skill } = trustTarget(registry, snapshot, String(input.arguments['source']));
+        if (source.trusted)
+          throw new PithError('not_allowed', `the skills of ${source.label} are always trusted: ${trustedWithoutAsking(source)}`, {
+            cure: 'list them under skills.disabled, or leave the source out with skills.sources',
+          });
+        await registry.trust.file.change(realOf(source.directory) ?? source.directory, context.clock, (before) => {
+          if (before === null || skill === null) return null;
+          const skills = new Map(before.skills);
+          skills.delete(folderOf(source, skill.directory));
+          return skills.size === 0 ? null : { ...before, skills };
+        });
+        const what = skill === null ? source.label : `${source.label}/${skill.id}`;
+        io.json({ source: source.label, untrusted: what });
+        io.print(`No longer trusted: ${what}.`);
+      }),
+  };
+}
+
+interface Looked {
+  readonly skill: Skill;
+  readonly trusted: TrustedTree;
+  readonly inspection: Inspection;
+}
+
+/** Every skill as it is now. Throws when one changes while it is looked at: what is shown is what will be recorded. */
+async function lookAt(
+  registry: SkillRegistry,
+  { skills }: TrustTarget,
+): Promise<{ readonly looked: readonly Looked[]; readonly unread: readonly string[] }> {
+  const { inspectSkill } = await import('../safety/inspection.ts');
+  const looked: Looked[] = [];
+  const unread: string[] = [];
+  for (const skill of skills) {
+    const judged = { ...skill, declared: skill };
+    const before = await registry.trust.look(judged).catch((error: unknown) => void unread.push(`${skill.id}: ${String(error)}`));
+    if (before === undefined) continue;
+    const inspection = await inspectSkill(skill.realDirectory);
+    const { tree, trusted } = await registry.trust.look(judged);
+    const file = tree.entries.find(({ path }) => skill.file.endsWith(`/${path}`));
+    if (trusted.tree !== before.trusted.tree || file === undefined || versionOf(toFileStamp(file.stamp)) !== versionOf(skill.stamp))
+      throw new PithError('not_allowed', `skill '${skill.id}' changed while it was looked at`, { where: skill.file, cure: 'try again' });
+    looked.push({ skill, trusted, inspection });
+  }
+  return { looked, unread };
+}
+
+async function isWanted(looked: readonly Looked[], io: CommandIO): Promise<boolean> {
+  const question = `Trust ${looked.length === 1 ? 'this skill' : `these ${looked.length} skills`}?`;
+  if (io.interactive && !io.wantsJson) return (await io.ask(question, { choices: ['yes', 'no'] })) === 'yes';
+  const serious = looked.filter(({ inspection }) => inspection.findings.some(({ severity }) => severity === 'high'));
+  if (serious.length === 0) return true;
+  io.error(
+    `pith: nothing was trusted: ${serious.map(idOf).join(', ')} ${serious.length === 1 ? 'has' : 'have'} findings of severity high; run it in a terminal and look at them`,
+  );
+  return false;
+}
+
+async function record(registry: SkillRegistry, target: TrustTarget, looked: readonly Looked[], { clock }: CommandContext): Promise<void> {
+  const { source, skill } = target;
+  await registry.trust.file.change(realOf(source.directory) ?? source.directory, clock, (before) => ({
+    whole: skill === null || before?.whole === true,
+    at: new Date(clock.now()).toISOString(),
+    skills: new Map([
+      ...(skill === null ? [] : (before?.skills ?? [])),
+      ...looked.map((one): [string, TrustedTree] => [folderOf(source, one.skill.directory), one.trusted]),
+    ]),
+  }));
+}
+
+function print({ source, left }: TrustTarget, looked: readonly Looked[], unread: readonly string[], io: CommandIO): void {
+  io.print(`${source.label}: ${source.directory}`);
+  for (const { skill, inspection } of looked) {
+    const { files, links, scripts, toolsets, findings } = inspection;
+    const bytes = files.reduce((sum, { size }) => sum + size, 0);
+    io.print(
+      `\n${skill.id}: ${files.length} ${files.length === 1 ? 'file' : 'files'}, ${bytes} bytes${skill.reason === null ? '' : `; ${skill.reason}`}`,
+    );
+    for (const path of scripts) io.print(`  script   ${oneLine(path)}`);
+    for (const toolset of toolsets) io.print(`  toolset  ${oneLine(toolset)}`);
+    for (const { path, target } of links) io.print(`  link     ${oneLine(path)} to ${oneLine(target)}`);
+    for (const { severity, file, line, message } of findings.slice(0, SHOWN))
+      io.print(`  ${severity.padEnd(7)}  ${oneLine(`${file}:${line}: ${message}`)}`);
+    if (findings.length > SHOWN) io.print(`  and ${findings.length - SHOWN} more findings: see --json`);
+  }
+  for (const line of unread) io.print(`\n${oneLine(line)}: not trusted`);
+  if (left > 0) io.print(`\n${left} invalid: not trusted; see pith skills list --all`);
+}
+
+function idOf({ skill }: Looked): string {
+  return skill.id;
+}
+
+function json({ skill, inspection, trusted }: Looked): JsonValue {
+  return { id: skill.id, path: skill.file, tree: trusted.tree, ...(inspection as unknown as { [key: string]: JsonValue }) };
+}
