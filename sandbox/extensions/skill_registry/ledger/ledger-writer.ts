@@ -59,6 +59,7 @@ export class LedgerWriter {
 
   async #write(): Promise<void> {
     const waiting = this.#waiting.splice(0);
+    if (waiting.length === 0) return;
     try {
       const entries = await Promise.all(waiting.map((entry) => ('prepare' in entry ? entry.prepare() : entry)));
       if (!this.#isUsable()) return;

@@ -37,12 +37,16 @@ export async function prune({ database, clock, keepDays }: PrunePorts): Promise<
 
 async function shorten(database: Database, table: string, before: number, most: number): Promise<void> {
   const newest = Number(database.get(`SELECT max(seq) AS seq FROM ${table}`)?.['seq'] ?? 0);
-  for (let deleted = AT_ONCE; deleted === AT_ONCE;) {
-    await database.write((statement) => {
-      const old = `SELECT seq FROM (SELECT seq, at FROM ${table} ORDER BY seq LIMIT ${AT_ONCE}) WHERE at < ? OR seq <= ?`;
-      deleted = statement(`DELETE FROM ${table} WHERE seq IN (${old})`, before, newest - most).changes;
-    });
-  }
+  while ((await deleteOldest(database, table, before, newest - most)) === AT_ONCE);
+}
+
+async function deleteOldest(database: Database, table: string, before: number, through: number): Promise<number> {
+  const old = `SELECT seq FROM (SELECT seq, at FROM ${table} ORDER BY seq LIMIT ${AT_ONCE}) WHERE at < ? OR seq <= ?`;
+  let deleted = 0;
+  await database.write((statement) => {
+    deleted = statement(`DELETE FROM ${table} WHERE seq IN (${old})`, before, through).changes;
+  });
+  return deleted;
 }
 
 /** The turn up to which rows must go so that the exposures of the rest fit; null when all do. */
