@@ -85,6 +85,8 @@ export interface TopicMap extends DurableTopicMap {
   };
   /** An extension's `getTools` answers something else now; the host asks it again. */
   'tools.changed': { readonly extensionId: string };
+  /** A toolset was opened and brings other tools, or other problems, than when it was opened before. */
+  'toolset.loaded': { readonly toolsetId: string; readonly tools: readonly string[]; readonly problems: readonly string[] };
   'turn.started': { readonly turnId: string; readonly threadId: string; readonly agentId: string; readonly correlationId: string };
   'turn.ended': {
     readonly turnId: string;
@@ -130,6 +132,7 @@ export const TOPICS = [
   'skills.changed',
   'skill.used',
   'tools.changed',
+  'toolset.loaded',
   'turn.started',
   'turn.ended',
   'tool.called',

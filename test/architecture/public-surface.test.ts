@@ -221,6 +221,7 @@ const TOPIC_NAMES = [
   'skills.changed',
   'skill.used',
   'tools.changed',
+  'toolset.loaded',
   'turn.started',
   'turn.ended',
   'tool.called',

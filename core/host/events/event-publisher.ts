@@ -16,6 +16,7 @@ const KERNEL_ONLY: ReadonlySet<string> = new Set<Topic>([
   'extension.reloaded',
   'extension.stopped',
   'agent.changed',
+  'toolset.loaded',
   'turn.started',
   'turn.ended',
   'tool.called',

@@ -32,6 +32,8 @@ interface Entry {
   readonly slot: Slot;
   stamps: string;
   askedAt: number;
+  /** What was last published of it. */
+  told: string;
 }
 
 /** The toolsets that are known now: each has a slot among those of extensions, and lives as they do. */
@@ -106,8 +108,27 @@ export class Toolsets {
     const entry = await this.#upToDate(providerId, toolset, directory, known);
     entry.askedAt = this.#lifecycle.parts.clock.now();
     this.#sweep();
-    const tools = await toolsOf(this.#lifecycle, extensionId);
-    return { extensionId, tools, notes: notesOf(this.#lifecycle, entry.slot) };
+    try {
+      const tools = await toolsOf(this.#lifecycle, extensionId);
+      const notes = notesOf(this.#lifecycle, entry.slot);
+      this.#tell(
+        id,
+        entry,
+        tools,
+        notes.map(({ message }) => message),
+      );
+      return { extensionId, tools, notes };
+    } catch (error) {
+      this.#tell(id, entry, [], [messageOf(error)]);
+      throw error;
+    }
+  }
+
+  #tell(toolsetId: string, entry: Entry, tools: readonly ToolDescriptor[], problems: readonly string[]): void {
+    const outcome = { toolsetId, tools: tools.map(({ name }) => name), problems };
+    const text = JSON.stringify(outcome);
+    if (text !== entry.told) this.#lifecycle.parts.options.events.publish('toolset.loaded', outcome);
+    entry.told = text;
   }
 
   async #upToDate(providerId: string, toolset: Toolset, directory: string, known: Entry | undefined): Promise<Entry> {
@@ -118,7 +139,7 @@ export class Toolsets {
     if (!known) {
       const slot = createSlot(declaration, this.#lifecycle.parts.options.configOf(declaration), null);
       this.#slots.set(slot.id, slot);
-      const entry: Entry = { providerId, slot, stamps: fresh ? '' : stamps, askedAt: 0 };
+      const entry: Entry = { providerId, slot, stamps: fresh ? '' : stamps, askedAt: 0, told: '' };
       this.#entries.set(toolset.id, entry);
       return entry;
     }

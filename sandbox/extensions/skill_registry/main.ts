@@ -28,6 +28,7 @@ import type { SkillIndex } from './search/skill-index.ts';
 import { contentOf } from './skill-contents.ts';
 import { summaryOf } from './skill-summary.ts';
 import { createTools, type ToolPorts } from './tools.ts';
+import { ToolsetOutcomes } from './toolsets/toolset-outcomes.ts';
 import { allToolsets, toolsetsOfTurn } from './toolsets/skill-toolset.ts';
 import { TurnSnapshots } from './scan/turn-snapshots.ts';
 import { TriggerMode } from './triggers/trigger-mode.ts';
@@ -81,6 +82,8 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     context.own(events.handle('thread.compacted', (compaction) => this.#ledger.compacted(compaction)));
     context.own(events.handle('turn.ended', ({ turnId }) => this.#ended(turnId)));
     context.own(() => this.#ledger.close());
+    const outcomes = new ToolsetOutcomes(context.dataDirectory);
+    context.own(events.handle('toolset.loaded', (loaded) => outcomes.loaded(loaded, context.clock.now(), logger)));
     context.own(() => this.#registry.close());
     context.own(() => this.#index.close());
   }
@@ -96,7 +99,13 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     const isTriggered = scope.settings.mode === 'triggers';
     const readers = isTriggered && scope.readable.size > 0 ? ['read_skill', 'read_skill_resource'] : [];
     const matched = async () => (isTriggered ? this.#triggers.decide(turn, snapshot) : null);
-    const toolsets = await toolsetsOfTurn(turn, { snapshot, scope, ledger: this.#ledger, matched });
+    const toolsets = await toolsetsOfTurn(turn, {
+      snapshot,
+      scope,
+      ledger: this.#ledger,
+      matched,
+      isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
+    });
     return [...readers.map((tool) => ({ tool })), ...toolsets];
   }
 

@@ -3,6 +3,7 @@ import type { SkillRegistry } from '../registry.ts';
 import { realOf } from '../scan/folder.ts';
 import type { Ranked } from '../search/ranker.ts';
 import type { Skill, Snapshot } from '../skill.ts';
+import { toolsetLines, toolsetReport, type ToolsetReport } from '../toolsets/toolset-report.ts';
 import { findAgent } from './agent.ts';
 import { withRegistry } from './open-registry.ts';
 import { diagnosticJson, diagnosticText } from './rows.ts';
@@ -32,6 +33,7 @@ export function explain(context: CommandContext): Command {
           ...placeOf(skill, snapshot),
           trusted: trustOf(skill, registry),
           catalog: await catalogOf(skill, snapshot, agent, context.id),
+          ...toolsetsPart(skill, context),
           ...(typeof text === 'string'
             ? { ranking: await rankingOf(skill, text, (k) => rank(context, registry, snapshot, text, { k })) }
             : {}),
@@ -56,6 +58,7 @@ interface Report {
     readonly budget: number;
     readonly withinBudget: boolean | null;
   };
+  readonly toolsets?: ToolsetReport;
   readonly ranking?: {
     readonly text: string;
     readonly rank: number | null;
@@ -63,6 +66,11 @@ interface Report {
     readonly score: number | null;
     readonly why: readonly string[];
   };
+}
+
+function toolsetsPart(skill: Skill, { dataDirectory }: CommandContext): Pick<Report, 'toolsets'> {
+  const toolsets = toolsetReport(skill, dataDirectory);
+  return toolsets === null ? {} : { toolsets };
 }
 
 function placeOf(skill: Skill, snapshot: Snapshot) {
@@ -130,7 +138,7 @@ async function rankingOf(
   return { text, rank: index === -1 ? null : index + 1, of: ranked.length, score: found?.score ?? null, why: found?.why ?? [] };
 }
 
-function* linesOf(skill: Skill, { shadows, others, trusted, catalog, ranking }: Report): Iterable<string> {
+function* linesOf(skill: Skill, { shadows, others, trusted, catalog, ranking, toolsets }: Report): Iterable<string> {
   yield `${skill.id}: ${skill.state}${skill.reason === null ? '' : `, ${skill.reason}`}`;
   yield `found in ${skill.source}: ${skill.file}`;
   for (const file of shadows) yield `shadows ${file}`;
@@ -149,5 +157,6 @@ function* linesOf(skill: Skill, { shadows, others, trusted, catalog, ranking }: 
       ? `does not rank for '${ranking.text}'; ${ranking.of} other skills do`
       : `ranks ${ranking.rank} of ${ranking.of} for '${ranking.text}' (score ${ranking.score?.toFixed(2)}; matched ${ranking.why.join(', ')})`;
   }
+  if (toolsets !== undefined) yield* toolsetLines(toolsets);
   for (const diagnostic of skill.diagnostics) yield diagnosticText(diagnostic);
 }

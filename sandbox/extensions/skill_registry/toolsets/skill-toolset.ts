@@ -22,6 +22,8 @@ export interface TurnSkills {
   readonly snapshot: Snapshot;
   readonly scope: SkillScope;
   readonly ledger: Ledger;
+  /** Looks at its files: code runs only as a person trusted it. */
+  isStillTrusted(skill: Skill): Promise<boolean>;
   /** What triggers bring to this turn; null in other modes. */
   matched(): Promise<Pick<TriggerDecision, 'chosen' | 'active'> | null>;
 }
@@ -29,16 +31,19 @@ export interface TurnSkills {
 /** Of the skills that a turn has: those that its agent carries or names as `toolset:<id>`, and those whose text its thread holds or is about to get. Sorted by id. */
 export async function toolsetsOfTurn(
   turn: TurnInfo,
-  { snapshot, scope, ledger, matched }: TurnSkills,
+  { snapshot, scope, ledger, matched, isStillTrusted }: TurnSkills,
 ): Promise<readonly { readonly toolset: Toolset }[]> {
   if (allToolsets(snapshot).length === 0) return [];
   const named = turn.agent.usesTools.flatMap((entry) => /^toolset:([^/]+)/.exec(entry)?.[1] ?? []);
   const { chosen, active } = (await matched()) ?? { chosen: [], active: [] };
   const held = [...ledger.loadedIn(turn).map(({ skillId }) => skillId), ...[...chosen, ...active].map(({ id }) => id)];
   const ids = new Set([...scope.bound, ...named, ...held.filter((id) => scope.readable.has(id))]);
-  return [...ids].sort().flatMap((id) => {
-    const skill = snapshot.skills.get(id);
-    const toolset = skill === undefined ? null : toolsetOf(skill);
-    return toolset === null ? [] : [{ toolset }];
-  });
+  const found = [...ids].sort().flatMap((id) => snapshot.skills.get(id) ?? []);
+  const toolsets = await Promise.all(
+    found.map(async (skill) => {
+      const toolset = toolsetOf(skill);
+      return toolset !== null && (await isStillTrusted(skill)) ? [{ toolset }] : [];
+    }),
+  );
+  return toolsets.flat();
 }
