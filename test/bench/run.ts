@@ -9,11 +9,13 @@ import { skillsInProcess } from './skills.ts';
 import { start } from './start.ts';
 import { streaming } from './streaming.ts';
 import { heading, linesOf } from './table.ts';
+import { triggers } from './triggers.ts';
 import { watching } from './watching.ts';
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   start,
   skills: skillsInProcess,
+  triggers,
   watching,
   kernel: codeIndexing,
   loop,

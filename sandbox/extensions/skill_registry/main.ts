@@ -70,6 +70,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     const nameOf = (id: string) => this.#registry.current().skills.get(id)?.name ?? id;
     this.#ledger = new SkillLedger({ database, clock, logger, events, keepDays: context.config.stats_days, nameOf });
     this.#triggers = new TriggerMode({
+      clock: context.clock,
       cache: this.#cache,
       ledger: this.#ledger,
       logger,

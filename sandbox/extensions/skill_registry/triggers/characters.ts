@@ -15,7 +15,7 @@ export function fold(text: string): string {
   const plain = BEYOND_ASCII.test(text)
     ? text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC').replaceAll('ς', 'σ').replaceAll('’', "'")
     : text.toLowerCase();
-  return plain.replace(/\s+/g, ' ').trim();
+  return UNEVEN.test(plain) ? plain.replace(/\s+/g, ' ').trim() : plain;
 }
 
 /** The kind of the character at `at`; a space beyond both ends of the text. */
@@ -32,6 +32,7 @@ export function widthAt(text: string, at: number): number {
   return text.codePointAt(at)! > 0xffff ? 2 : 1;
 }
 
+const UNEVEN = /^\s|\s\s|[^\S ]|\s$/;
 const BEYOND_ASCII = /[\u0080-\uffff]/;
 const SPACELESS_SCRIPT =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]/u;

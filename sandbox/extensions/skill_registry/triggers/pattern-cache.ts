@@ -1,20 +1,28 @@
 import { setImmediate as breathe } from 'node:timers/promises';
+import type { Clock } from 'pith';
+import { within } from '../scan/patience.ts';
 import { loadPatternCompiler, type Pattern } from '../format/patterns.ts';
 
 /** Compiled patterns. What reads them was checked when its file was: one that cannot be compiled is null. */
 export class PatternCache {
   #compiled = new Map<string, Pattern | null>();
   #preparing: Promise<void> = Promise.resolve();
+  readonly #clock: Clock | null;
+
+  /** With a clock nobody waits long for many patterns: those that are not compiled in time count from a later message on. */
+  constructor(clock: Clock | null = null) {
+    this.#clock = clock;
+  }
 
   get(pattern: string): Pattern | null {
     return this.#compiled.get(pattern) ?? null;
   }
 
   /** Compiles what is not compiled yet, a few at once; one caller after the other. */
-  prepare(patterns: readonly string[]): Promise<void> {
-    if (patterns.every((pattern) => this.#compiled.has(pattern))) return Promise.resolve();
+  async prepare(patterns: readonly string[]): Promise<void> {
+    if (patterns.every((pattern) => this.#compiled.has(pattern))) return;
     this.#preparing = this.#preparing.then(() => this.#compile(patterns));
-    return this.#preparing;
+    await (this.#clock === null ? this.#preparing : within(this.#clock, PATIENCE_MS, this.#preparing));
   }
 
   async #compile(patterns: readonly string[]): Promise<void> {
@@ -33,5 +41,7 @@ export class PatternCache {
 }
 
 const AT_ONCE = 16;
+/** Half of what the kernel waits for a provider. */
+const PATIENCE_MS = 500;
 /** Far more than any set of skills has: what is no longer used goes with the rest. */
 const MOST = 20_000;

@@ -1,11 +1,10 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { SkillTriggers } from '../format/fields.ts';
 import { inPieces } from '../scan/pieces.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { fold, kindAt, SPACE, SYMBOL } from './characters.ts';
 import { middleLeftOut } from './long-text.ts';
 import type { PatternCache } from './pattern-cache.ts';
-import { PhraseIndex } from './phrase-index.ts';
+import { PhraseIndex, prepare, type PreparedPhrase } from './phrase-index.ts';
 import { verbForms } from './verb-forms.ts';
 
 /** What of a message speaks for one skill. */
@@ -63,18 +62,12 @@ export class TriggerIndex {
 
   *#fill(offered: readonly Skill[], { aliases }: Snapshot): Generator<void> {
     let done = 0;
-    for (const { id, name, triggers } of offered) {
+    for (const skill of offered) {
       if (done++ % AT_ONCE === AT_ONCE - 1) yield;
-      this.#phrases.add(id, { id, kind: 'name', hit: `name ${id}` });
+      const { id, name } = skill;
+      for (const { phrase, entry } of phrasesOf(skill)) this.#phrases.addPrepared(phrase, entry);
       if (aliases.get(name) === id) this.#phrases.add(name, { id, kind: 'name', hit: `name ${id}` });
-      if (triggers !== null) this.#addTriggers(id, triggers);
     }
-  }
-
-  #addTriggers(id: string, { keywords, verbs }: SkillTriggers): void {
-    for (const keyword of keywords)
-      this.#phrases.add(keyword, { id, kind: fold(keyword).includes(' ') ? 'phrase' : 'word', hit: `keyword ${keyword}` });
-    for (const verb of verbs) for (const form of verbForms(verb)) this.#phrases.add(form, { id, kind: 'word', hit: `verb ${verb}` });
   }
 
   /** The skill that a name in the text means: none where it is only part of a longer name or path. */
@@ -112,6 +105,43 @@ interface Entry {
   readonly id: string;
   readonly kind: 'name' | 'phrase' | 'word' | 'pattern';
   readonly hit: string;
+}
+
+/** Of skills that other snapshots have too. */
+const known = new WeakMap<Skill, readonly { readonly phrase: PreparedPhrase; readonly entry: Entry }[]>();
+
+/** The id and all keywords and forms of verbs. */
+function phrasesOf(skill: Skill): readonly { readonly phrase: PreparedPhrase; readonly entry: Entry }[] {
+  const made = known.get(skill) ?? [...eachPhrase(skill)];
+  known.set(skill, made);
+  return made;
+}
+
+function* eachPhrase({ id, triggers }: Skill): Iterable<{ phrase: PreparedPhrase; entry: Entry }> {
+  const phrase = prepare(id);
+  if (phrase !== null) yield { phrase, entry: { id, kind: 'name', hit: `name ${id}` } };
+  for (const keyword of triggers?.keywords ?? []) {
+    const prepared = prepare(keyword);
+    if (prepared === null) continue;
+    yield { phrase: prepared, entry: { id, kind: prepared.text.includes(' ') ? 'phrase' : 'word', hit: `keyword ${keyword}` } };
+  }
+  for (const verb of triggers?.verbs ?? []) {
+    const entry: Entry = { id, kind: 'word', hit: `verb ${verb}` };
+    for (const form of preparedForms(verb)) yield { phrase: form, entry };
+  }
+}
+
+/** Few verbs are many skills'. */
+const forms = new Map<string, readonly PreparedPhrase[]>();
+const MOST_VERBS = 10_000;
+
+function preparedForms(verb: string): readonly PreparedPhrase[] {
+  let made = forms.get(verb);
+  if (made === undefined) {
+    if (forms.size >= MOST_VERBS) forms.clear();
+    forms.set(verb, (made = verbForms(verb).flatMap((form) => prepare(form) ?? [])));
+  }
+  return made;
 }
 
 interface Found {

@@ -1,4 +1,4 @@
-import type { ContextParts, TurnInfo } from 'pith';
+import type { Clock, ContextParts, TurnInfo } from 'pith';
 import type { ScopeCache } from '../catalog/scope-cache.ts';
 import type { Snapshot } from '../skill.ts';
 import { decide, STAYS_FOR, type TriggerDecision } from './decision.ts';
@@ -7,6 +7,7 @@ import { TriggerIndex } from './trigger-index.ts';
 import { triggerParts, type TriggerPorts } from './trigger-parts.ts';
 
 export interface TriggerModePorts extends TriggerPorts {
+  readonly clock: Clock;
   readonly cache: ScopeCache;
   /** For agents that say nothing else. */
   readonly maxSkills: number;
@@ -15,12 +16,13 @@ export interface TriggerModePorts extends TriggerPorts {
 /** The mode in which a message itself brings the skills that it needs. One decision a turn, whoever asks. */
 export class TriggerMode {
   readonly #ports: TriggerModePorts;
-  readonly #patterns = new PatternCache();
+  readonly #patterns: PatternCache;
   readonly #indexes = new WeakMap<Snapshot, Promise<TriggerIndex>>();
   readonly #turns = new Map<string, Decided>();
 
   constructor(ports: TriggerModePorts) {
     this.#ports = ports;
+    this.#patterns = new PatternCache(ports.clock);
   }
 
   /** What this turn is given of the skills: the same for the whole turn. */
