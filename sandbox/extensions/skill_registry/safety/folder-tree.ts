@@ -33,8 +33,12 @@ export interface TreeLimits {
 
 export const TREE_LIMITS: TreeLimits = { entries: 5000, depth: 32 };
 
-/** Walks a folder. Rejects where it cannot be read. */
-export async function folderTree(folder: string, limits: TreeLimits = TREE_LIMITS): Promise<FolderTree> {
+/** Walks a folder, leaving out what is named so. Rejects where it cannot be read. */
+export async function folderTree(
+  folder: string,
+  limits: TreeLimits = TREE_LIMITS,
+  leavesOut: (name: string) => boolean = () => false,
+): Promise<FolderTree> {
   const files: TreeFile[] = [];
   const folders: string[] = [];
   const links: TreeLink[] = [];
@@ -44,6 +48,7 @@ export async function folderTree(folder: string, limits: TreeLimits = TREE_LIMIT
   const open: { readonly path: string; readonly depth: number }[] = [{ path: '', depth: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     for (const entry of await readdir(path.join(folder, next.path), { withFileTypes: true })) {
+      if (leavesOut(entry.name)) continue;
       if (++seen > limits.entries) {
         more = true;
         break;

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { codeOf, PithError, type Clock } from 'pith';
+import { isAlive, thisProcess, toOwner } from './owner.ts';
+
+const PATIENCE_MS = 30_000;
+const LOOK_EVERY_MS = 25;
+/** Who takes over from a dead process needs milliseconds for it. */
+const TAKEOVER_MS = 10_000;
+
+/**
+ * Runs `work` while no other process changes this skills folder. What a dead process held is taken over. `staging` lies in it, and
+ * whatever is left there is swept. Throws `install_busy`.
+ */
+export async function exclusively<T>(
+  skills: string,
+  staging: string,
+  clock: Clock,
+  work: () => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const file = path.join(skills, '.busy');
+  const own = await claim(staging);
+  try {
+    const until = clock.now() + PATIENCE_MS;
+    while (!(await take(own, file))) {
+      if (clock.now() > until)
+        throw new PithError('install_busy', 'another process is installing skills', { where: file, cure: 'try again when it has ended' });
+      if (!(await releaseDead(file, clock))) await clock.sleep(LOOK_EVERY_MS, signal);
+    }
+  } finally {
+    await rm(own, { force: true });
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+/** A file that says who this is. Who has just ended may take the folder away with it. */
+async function claim(staging: string): Promise<string> {
+  const own = path.join(staging, `${process.pid}-${randomUUID()}`);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await mkdir(staging, { recursive: true });
+      await writeFile(own, JSON.stringify(thisProcess()), { flag: 'wx' });
+      return own;
+    } catch (error) {
+      if (codeOf(error, '') !== 'ENOENT' || attempt === 10) throw error;
+    }
+  }
+}
+
+/** A link is made by one only. */
+async function take(own: string, file: string): Promise<boolean> {
+  try {
+    await link(own, file);
+    return true;
+  } catch (error) {
+    if (codeOf(error, '') === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Removes what a dead process left. Only one may look and remove, so that nobody removes what another has just taken. */
+async function releaseDead(file: string, clock: Clock): Promise<boolean> {
+  if (!(await isDead(file))) return false;
+  const takeover = `${file}.takeover`;
+  try {
+    await writeFile(takeover, '', { flag: 'wx' });
+  } catch (error) {
+    if (codeOf(error, '') !== 'EEXIST') throw error;
+    const since = await stat(takeover).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => Infinity,
+    );
+    if (clock.now() - since > TAKEOVER_MS) await rm(takeover, { force: true });
+    return false;
+  }
+  try {
+    if (await isDead(file)) await rm(file, { force: true });
+    return true;
+  } finally {
+    await rm(takeover, { force: true });
+  }
+}
+
+async function isDead(file: string): Promise<boolean> {
+  const text = await readFile(file, 'utf8').catch(() => null);
+  if (text === null) return false; // released meanwhile
+  const owner = toOwner(text);
+  return owner === null || !isAlive(owner);
+}

@@ -1,0 +1,160 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { PithError, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { oneLine, table, widthOf } from '../commands/rows.ts';
+import { commit, type Change } from './commit.ts';
+import { consent } from './consent.ts';
+import { folded, type Listing } from './entry.ts';
+import { withListing } from './fetched.ts';
+import { chosenSkills, foundSkills, type FoundSkill } from './found-skills.ts';
+import { readLock, type LockEntry } from './lock-file.ts';
+import { alone, withOperation, type Operation } from './operation.ts';
+import { originOf, type Origin } from './origin.ts';
+import { previewJson, printPreview } from './preview.ts';
+import { stageSkills, type StagedSkill } from './staged-skill.ts';
+import { targetOf } from './target.ts';
+
+export interface InstallRequest {
+  readonly from: string;
+  readonly ref: string | undefined;
+  readonly source: string;
+  readonly skills: readonly string[];
+  readonly all: boolean;
+  readonly force: boolean;
+  readonly yes: boolean;
+}
+
+/** Fetches, checks, shows, asks, and puts in place. Whatever fails, nothing is left. Resolves with the exit code. */
+export async function installSkills(request: InstallRequest, context: CommandContext, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const { clock } = context;
+  const target = targetOf(context, request.source);
+  const origin = originOf(request.from, request.ref, path.resolve());
+  await readLock(target.lockFile); // a damaged one is told before anything is fetched
+  return withOperation(
+    target,
+    clock,
+    (operation) =>
+      withListing(
+        origin,
+        { staging: operation.directory, clock },
+        async (listing) => {
+          const chosen = await choose(listing, request, origin, io);
+          await refuseTaken(operation, chosen, request.force);
+          const staged = await stageSkills(listing, chosen, path.join(operation.directory, 'new'));
+          refuseInvalid(staged);
+          signal.throwIfAborted();
+          return confirmed(operation, { request, origin, listing, staged, context, io, signal });
+        },
+        signal,
+      ),
+    signal,
+  );
+}
+
+interface Work {
+  readonly request: InstallRequest;
+  readonly origin: Origin;
+  readonly listing: Listing;
+  readonly staged: readonly StagedSkill[];
+  readonly context: CommandContext;
+  readonly io: CommandIO;
+  readonly signal: AbortSignal;
+}
+
+async function confirmed(operation: Operation, { request, origin, listing, staged, context, io, signal }: Work): Promise<number> {
+  const { target } = operation;
+  const place = ({ id }: StagedSkill) => path.join(target.skills, id);
+  const report = (installed: boolean): JsonValue => ({
+    installed,
+    source: target.source,
+    origin: { ...origin },
+    commit: listing.commit,
+    skills: staged.map((skill) => previewJson(skill, place(skill))),
+  });
+  for (const skill of staged) printPreview(skill, place(skill), io);
+  const what = staged.length === 1 ? `'${staged[0]!.id}'` : `${staged.length} skills`;
+  let agreed: boolean;
+  try {
+    agreed = await consent(`Install ${what} into ${target.label}?`, staged, io, request.yes);
+  } catch (error) {
+    io.json(report(false));
+    throw error;
+  }
+  if (!agreed) {
+    io.print('Nothing was installed.');
+    io.json(report(false));
+    return 1;
+  }
+  const installedAt = new Date(context.clock.now()).toISOString();
+  await alone(
+    operation,
+    context.clock,
+    async () => {
+      signal.throwIfAborted();
+      await refuseTaken(operation, staged, request.force); // another process may have been quicker
+      await commit(
+        operation,
+        staged.map((skill) =>
+          changeOf(skill, { origin: originWithin(origin, skill.path), commit: listing.commit, digest: skill.digest, installedAt }),
+        ),
+      );
+    },
+    signal,
+  );
+  io.json(report(true));
+  io.print(
+    `Installed ${staged.map(({ id }) => id).join(', ')} into ${target.label}${listing.commit === null ? '' : ` (commit ${listing.commit.slice(0, 12)})`}.`,
+  );
+  if (!io.quiet) io.print(`Look at it with: pith skills show ${staged[0]!.id}`);
+  return 0;
+}
+
+export function changeOf({ id, directory }: StagedSkill, entry: LockEntry): Change {
+  return { folder: id, id, from: path.join(path.basename(path.dirname(directory)), path.basename(directory)), entry };
+}
+
+export function originWithin({ kind, location, ref }: Origin, folder: string): Origin {
+  return { kind, location, ...(ref === undefined ? {} : { ref }), ...(folder === '' ? {} : { path: folder }) };
+}
+
+/** Throws `skill_invalid`: what would only be listed as broken is not installed. */
+export function refuseInvalid(staged: readonly StagedSkill[]): void {
+  const broken = staged.find(({ valid }) => !valid);
+  if (broken === undefined) return;
+  const error = broken.diagnostics.find(({ severity }) => severity === 'error');
+  throw new PithError('skill_invalid', `its skill '${broken.id}' could not be used: it ${error?.message ?? 'is broken'}`, {
+    where: `${error?.file ?? broken.id}:${error?.line ?? 1}`,
+    cure: error?.cure ?? 'ask its author to mend it',
+  });
+}
+
+async function choose(listing: Listing, { skills, all }: InstallRequest, origin: Origin, io: CommandIO): Promise<readonly FoundSkill[]> {
+  const found = await foundSkills(listing, origin.path);
+  try {
+    return chosenSkills(found, skills, all);
+  } catch (error) {
+    if (found.length > 1) {
+      const rows = found.map(({ id, path: folder, description }) => [oneLine(id), oneLine(folder || '.'), oneLine(description)]);
+      io.print(table(['ID', 'FOLDER', 'DESCRIPTION'], rows, widthOf(io)));
+      io.json({
+        installed: false,
+        origin: { ...origin },
+        found: found.map(({ id, path: folder, description }) => ({ id, path: folder, description })),
+      });
+    }
+    throw error;
+  }
+}
+
+/** Throws `skill_exists`. */
+async function refuseTaken({ skills, target }: Operation, wanted: readonly { readonly id: string }[], force: boolean): Promise<void> {
+  const names = new Map((await readdir(skills)).map((name) => [folded(name), name]));
+  for (const { id } of wanted) {
+    const taken = names.get(folded(id));
+    if (taken === undefined || (force && taken === id)) continue;
+    throw new PithError('skill_exists', `${target.label} has '${taken}' already`, {
+      where: path.join(target.skills, taken),
+      cure: taken === id ? `bring it up to date with pith skills update ${id}, or replace it with --force` : 'rename one of them',
+    });
+  }
+}

@@ -1,0 +1,87 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { PithError, type CommandContext, type CommandIO } from 'pith';
+import { parseSkillFile } from '../format/skill-file.ts';
+import { exists } from './commit.ts';
+import { isInstallableId } from './entry.ts';
+import { alone, withOperation } from './operation.ts';
+import { targetOf } from './target.ts';
+
+export interface NewRequest {
+  readonly id: string;
+  readonly description: string | undefined;
+  readonly source: string;
+}
+
+/** Writes a skill to begin with. The id is held to the specification before anything is touched. */
+export async function newSkill({ id, description, source }: NewRequest, context: CommandContext, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const target = targetOf(context, source);
+  const text = templateOf(id, description);
+  const file = path.join(target.skills, 'placeholder', 'SKILL.md'); // the id is not joined to a path before it is known to be one
+  const { valid, diagnostics } = await parseSkillFile(text, { id, file, mode: 'lint' });
+  const problem = diagnostics.find(({ severity }) => severity === 'error');
+  if (!valid || !isInstallableId(id) || id !== id.normalize('NFKC'))
+    throw new PithError('usage', `cannot make a skill ${JSON.stringify(id)}: it ${problem?.message ?? 'has a name that cannot be a folder\'s'}`, {
+      cure: problem?.code.startsWith('name') || problem === undefined ? 'use lower-case letters, digits and single hyphens, at most 64' : (problem.cure ?? 'correct it'),
+    });
+  return withOperation(
+    target,
+    context.clock,
+    async (operation) => {
+      const staged = path.join(operation.directory, id);
+      await mkdir(staged);
+      await writeFile(path.join(staged, 'SKILL.md'), text, { flag: 'wx' });
+      const place = path.join(operation.skills, id);
+      await alone(
+        operation,
+        context.clock,
+        async () => {
+          if (await exists(place)) throw new PithError('skill_exists', `${target.label} has '${id}' already`, { where: place, cure: 'choose another id' });
+          await rename(staged, place);
+        },
+        signal,
+      );
+      const made = path.join(target.skills, id, 'SKILL.md');
+      io.json({ id, path: made, source: target.source });
+      io.print(`Made ${made}`);
+      if (!io.quiet) for (const line of nextSteps(id)) io.print(line);
+      return 0;
+    },
+    signal,
+  );
+}
+
+function nextSteps(id: string): readonly string[] {
+  return [
+    'Next:',
+    '  1. Say in its description what it does and when to use it, then write the instructions.',
+    `  2. pith skills lint ${id}`,
+    `  3. pith skills explain ${id} --text "what somebody would ask"`,
+    'It is offered from the next message on; nothing has to be restarted.',
+  ];
+}
+
+function templateOf(id: string, description: string | undefined): string {
+  const title = id.replaceAll('-', ' ').replace(/^./u, (letter) => letter.toUpperCase());
+  const says = description?.trim().replace(/\s+/g, ' ') || `Says in one sentence what ${title} does. Use when somebody asks for it, in the words that they would use.`;
+  return `---
+name: ${id}
+description: ${JSON.stringify(says)}
+version: 0.1.0
+tags:
+  - example
+examples:
+  - a request that this skill is for
+---
+# ${title}
+
+What the agent must know that it would not know by itself, as short as it can be said.
+
+## Steps
+
+1. First do this.
+2. Then check that it worked.
+
+Move what is seldom needed into files under references/ and name them here, so that they are read only then.
+`;
+}

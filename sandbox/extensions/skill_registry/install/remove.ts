@@ -1,0 +1,83 @@
+import { lstat } from 'node:fs/promises';
+import path from 'node:path';
+import { PithError, type CommandContext, type CommandIO } from 'pith';
+import { withRegistry } from '../commands/open-registry.ts';
+import { wantedSkill } from '../commands/wanted.ts';
+import { isInside } from '../scan/sources.ts';
+import { realOf } from '../scan/folder.ts';
+import { treeDigest } from '../safety/tree-digest.ts';
+import type { Skill } from '../skill.ts';
+import { commit, exists } from './commit.ts';
+import { readLock, type LockEntry } from './lock-file.ts';
+import { alone, withOperation } from './operation.ts';
+import { targetsOf, type Target } from './target.ts';
+
+export interface RemoveRequest {
+  readonly id: string;
+  readonly yes: boolean;
+}
+
+/** Takes a skill away that lies where skills are installed. The id is looked up, never joined to a path. Resolves with the exit code. */
+export async function removeSkill({ id, yes }: RemoveRequest, context: CommandContext, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const targets = targetsOf(context);
+  const skill = await withRegistry(context, (_, snapshot) => {
+    const inTargets = snapshot.all.filter((one) => one.id === id && targets.some((target) => holds(target, one)));
+    return inTargets.find(({ state }) => state === 'offered') ?? inTargets.at(-1) ?? wantedSkill(snapshot, id);
+  });
+  const target = targets.find((one) => holds(one, skill));
+  if (target === undefined)
+    throw new PithError('skill_not_removable', `'${skill.id}' lies in ${skill.source}, where nothing is installed by this command`, {
+      where: skill.directory,
+      cure: "remove it there by hand, or disable it under 'skills.disabled' in pith.yaml",
+    });
+  const folder = path.relative(realOf(target.skills)!, inReal(skill));
+  const entry = folder === skill.id ? ((await readLock(target.lockFile)).get(skill.id) ?? null) : null;
+  const report = (removed: boolean) => ({ id: skill.id, removed, source: target.source, path: skill.directory, installed: entry !== null });
+  if (!yes && !(await agreed(skill, entry, target, io))) {
+    io.print('Nothing was removed.');
+    io.json(report(false));
+    return 1;
+  }
+  return withOperation(
+    target,
+    context.clock,
+    async (operation) => {
+      await alone(
+        operation,
+        context.clock,
+        async () => {
+          if (!(await exists(path.join(operation.skills, folder))))
+            throw new PithError('skill_not_found', `'${skill.id}' is gone already`, { where: skill.directory, cure: 'see pith skills list --all' });
+          await commit(operation, [{ folder, id: entry === null ? '' : skill.id, from: null, entry: null }]);
+        },
+        signal,
+      );
+      io.print(`Removed ${skill.id} from ${target.label}.`);
+      io.json(report(true));
+      return 0;
+    },
+    signal,
+  );
+}
+
+/** True for a folder of its own below the target's, or a link in it; what lies behind a link is somebody else's. */
+function holds(target: Target, skill: Skill): boolean {
+  const folder = realOf(target.skills);
+  if (folder === null) return false;
+  const place = inReal(skill);
+  return place !== folder && isInside(place, folder);
+}
+
+/** The skill's folder with its parent's links followed, its own not. */
+function inReal({ directory }: Skill): string {
+  return path.join(realOf(path.dirname(directory)) ?? path.dirname(directory), path.basename(directory));
+}
+
+async function agreed(skill: Skill, entry: LockEntry | null, target: Target, io: CommandIO): Promise<boolean> {
+  const link = (await lstat(skill.directory)).isSymbolicLink();
+  const edited = entry !== null && !link && (await treeDigest(skill.directory)) !== entry.digest;
+  const lost = link ? 'It is a link; what it leads to stays.' : entry === null ? 'It was made by hand and is nowhere else.' : edited ? 'It was changed by hand since it was installed.' : '';
+  if (io.interactive) return (await io.ask(`Remove '${skill.id}' from ${target.label}? ${lost}`.trim(), { choices: ['yes', 'no'] })) === 'yes';
+  if (lost === '' || link) return true;
+  throw new PithError('confirmation_needed', `'${skill.id}': ${lost}`, { where: skill.directory, cure: 'say --yes to remove it' });
+}

@@ -1,0 +1,39 @@
+import { mkdir, realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { PithError, type CommandContext } from 'pith';
+
+/** Where skills are installed: in this project, or for every project of this user. */
+export type TargetSource = 'project' | 'user';
+
+export interface Target {
+  readonly source: TargetSource;
+  /** As the registry calls this source. */
+  readonly label: string;
+  /** The folder that holds the skills' folders. */
+  readonly skills: string;
+  /** Beside it: what was installed, and from where. */
+  readonly lockFile: string;
+}
+
+/** Throws `usage` for another word, and where no home folder is known. */
+export function targetOf(context: Pick<CommandContext, 'sandbox' | 'home'>, source: string): Target {
+  if (source === 'project') return at('project', 'sandbox/skills', context.sandbox);
+  if (source !== 'user') throw new PithError('usage', `--source '${source}' is not known`, { cure: "write 'project' or 'user'" });
+  if (!context.home) throw new PithError('usage', 'no home folder is known', { cure: 'install with --source project' });
+  return at('user', '~/.pith/skills', path.join(context.home, '.pith'));
+}
+
+/** Every target there is, the one that wins first. */
+export function targetsOf(context: Pick<CommandContext, 'sandbox' | 'home'>): readonly Target[] {
+  return [targetOf(context, 'project'), ...(context.home ? [targetOf(context, 'user')] : [])];
+}
+
+/** The folder itself, made where it is absent: what is staged in it can be renamed into place. */
+export async function openTarget(target: Target): Promise<string> {
+  await mkdir(target.skills, { recursive: true });
+  return realpath(target.skills);
+}
+
+function at(source: TargetSource, label: string, folder: string): Target {
+  return { source, label, skills: path.join(folder, 'skills'), lockFile: path.join(folder, 'skills.lock.json') };
+}

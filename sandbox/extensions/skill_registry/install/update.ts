@@ -1,0 +1,202 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { codeOf, didYouMean, messageOf, PithError, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { oneLine } from '../commands/rows.ts';
+import { treeDigest } from '../safety/tree-digest.ts';
+import { commit, exists } from './commit.ts';
+import { consent } from './consent.ts';
+import type { Listing } from './entry.ts';
+import { withListing } from './fetched.ts';
+import { folderDiff, type FileChange } from './folder-diff.ts';
+import { foundSkills, type FoundSkill } from './found-skills.ts';
+import { changeOf, originWithin, refuseInvalid } from './install.ts';
+import { readLock, type LockEntry } from './lock-file.ts';
+import { alone, withOperation, type Operation } from './operation.ts';
+import { previewJson, printPreview } from './preview.ts';
+import { stageSkills, type StagedSkill } from './staged-skill.ts';
+import { targetOf, targetsOf, type Target } from './target.ts';
+
+export interface UpdateRequest {
+  /** None: all that are installed. */
+  readonly ids: readonly string[];
+  readonly source: string | undefined;
+  readonly force: boolean;
+  readonly yes: boolean;
+}
+
+/** `current`: nothing new. `edited`: something new, and changes by hand that it would overwrite. */
+type Result =
+  | { readonly id: string; readonly state: 'current' | 'updated' | 'declined'; readonly json?: { readonly [key: string]: JsonValue } }
+  | { readonly id: string; readonly state: 'edited' | 'failed'; readonly error: { readonly code: string; readonly message: string } };
+
+interface Candidate {
+  readonly id: string;
+  readonly entry: LockEntry;
+  readonly staged: StagedSkill;
+  readonly commit: string | null;
+  readonly files: readonly FileChange[];
+}
+
+const SHOWN_LINES = 400;
+
+/** Fetches what the lock files name, shows what is new, and puts it in place. Resolves with the exit code. */
+export async function updateSkills(request: UpdateRequest, context: CommandContext, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const targets = request.source === undefined ? targetsOf(context) : [targetOf(context, request.source)];
+  const wanted = await wantedOf(targets, request.ids);
+  const results: Result[] = [];
+  for (const [target, entries] of wanted) {
+    if (entries.size > 0)
+      await withOperation(target, context.clock, async (operation) => void results.push(...(await updateTarget(operation, entries, request, context, io, signal))), signal);
+  }
+  for (const result of results) {
+    if ('error' in result) io.error(`pith: ${result.id}: ${result.error.message}`);
+    else if (result.state !== 'declined') io.print(`${result.id}: ${result.state === 'current' ? 'up to date' : 'updated'}`);
+  }
+  if (results.length === 0) io.print('No skill was installed with pith skills install.');
+  io.json(results.map((result) => ('error' in result ? result : { id: result.id, state: result.state, ...result.json })));
+  return results.some(({ state }) => state === 'failed' || state === 'edited' || state === 'declined') ? 1 : 0;
+}
+
+async function wantedOf(targets: readonly Target[], ids: readonly string[]): Promise<readonly (readonly [Target, ReadonlyMap<string, LockEntry>])[]> {
+  const locks = await Promise.all(targets.map(async (target) => [target, await readLock(target.lockFile)] as const));
+  if (ids.length === 0) return locks;
+  const known = locks.flatMap(([, lock]) => [...lock.keys()]);
+  const chosen = new Map(targets.map((target) => [target, new Map<string, LockEntry>()]));
+  for (const id of ids) {
+    const [target, lock] = locks.find(([, entries]) => entries.has(id)) ?? [];
+    if (target === undefined || lock === undefined)
+      throw new PithError('skill_not_installed', `no skill '${id}' was installed${didYouMean(id, known)}`, {
+        cure: 'what was made by hand has no origin to update from; see skills.lock.json',
+      });
+    chosen.get(target)!.set(id, lock.get(id)!);
+  }
+  return [...chosen];
+}
+
+async function updateTarget(
+  operation: Operation,
+  entries: ReadonlyMap<string, LockEntry>,
+  { force, yes }: UpdateRequest,
+  context: CommandContext,
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<readonly Result[]> {
+  const { clock } = context;
+  const { target, skills } = operation;
+  const results: Result[] = [];
+  const candidates: Candidate[] = [];
+  for (const [at, group] of groupsOf(entries).entries()) {
+    const [first] = group;
+    try {
+      const staging = path.join(operation.directory, `origin-${at}`);
+      await mkdir(staging);
+      await withListing(
+        first![1].origin,
+        { staging, clock },
+        async (listing) => {
+          for (const [id, entry] of group) {
+            const candidate = await failed(results, id, () => candidateOf(listing, id, entry, path.join(staging, 'new'), path.join(skills, id)));
+            if (candidate === null) continue;
+            const edited = (await digestOf(path.join(skills, id))) !== entry.digest;
+            if (candidate.staged.digest === entry.digest) results.push({ id, state: 'current' });
+            else if (edited && !force) results.push({ id, state: 'edited', error: EDITED });
+            else candidates.push(candidate);
+          }
+        },
+        signal,
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      for (const [id] of group) if (!results.some((result) => result.id === id) && !candidates.some((one) => one.id === id)) results.push(failure(id, error));
+    }
+  }
+  if (candidates.length === 0) return results;
+  for (const { staged, files } of candidates) {
+    printPreview(staged, path.join(target.skills, staged.id), io);
+    printDiff(files, io);
+  }
+  const what = candidates.length === 1 ? `'${candidates[0]!.id}'` : `${candidates.length} skills`;
+  const agreed = await consent(`Update ${what} in ${target.label}?`, candidates.map(({ staged }) => staged), io, yes);
+  if (agreed) await alone(operation, clock, () => replace(operation, candidates, force, new Date(clock.now()).toISOString()), signal);
+  else io.print('Nothing was updated.');
+  const told = candidates.map(({ id, entry, staged, commit: now, files }): Result => {
+    const preview = previewJson(staged, path.join(target.skills, id));
+    const json = { ...preview, from: { commit: entry.commit, digest: entry.digest }, to: { commit: now, digest: staged.digest }, changes: files.map((file) => ({ ...file })) };
+    return { id, state: agreed ? 'updated' : 'declined', json };
+  });
+  return [...results, ...told];
+}
+
+const EDITED = {
+  code: 'skill_edited',
+  message: 'it was changed by hand since it was installed, and its origin has something new; keep yours, or take the new one with --force',
+};
+
+/** Throws `skill_edited` where somebody changed a skill while a person was reading. */
+async function replace(operation: Operation, candidates: readonly Candidate[], force: boolean, installedAt: string): Promise<void> {
+  for (const { id, entry } of candidates) {
+    if (!force && (await digestOf(path.join(operation.skills, id))) !== entry.digest) throw new PithError(EDITED.code, `'${id}': ${EDITED.message}`);
+  }
+  const changes = candidates.map(({ entry, staged, commit: now }) => ({
+    ...changeOf(staged, { origin: originWithin(entry.origin, staged.path), commit: now, digest: staged.digest, installedAt }),
+    from: path.relative(operation.directory, staged.directory),
+  }));
+  await commit(operation, changes);
+}
+
+/** Skills of one origin are fetched together. */
+function groupsOf(entries: ReadonlyMap<string, LockEntry>): readonly (readonly (readonly [string, LockEntry])[])[] {
+  const groups = new Map<string, (readonly [string, LockEntry])[]>();
+  for (const one of entries) {
+    const { kind, location, ref } = one[1].origin;
+    const key = JSON.stringify([kind, location, ref]);
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  return [...groups.values()];
+}
+
+async function candidateOf(listing: Listing, id: string, entry: LockEntry, folder: string, installed: string): Promise<Candidate> {
+  const found = await sameSkill(listing, id, entry.origin.path ?? '');
+  const [staged] = await stageSkills(listing, [{ ...found, id }], folder);
+  refuseInvalid([staged!]);
+  return { id, entry, staged: staged!, commit: listing.commit, files: await folderDiff(installed, staged!.directory) };
+}
+
+/** Where it was, else wherever it is now. */
+async function sameSkill(listing: Listing, id: string, folder: string): Promise<FoundSkill> {
+  const there = (await foundSkills(listing, folder)).find(({ path: place }) => place === folder);
+  if (there !== undefined) return there;
+  const moved = (await foundSkills(listing)).filter((skill) => skill.id === id);
+  if (moved.length === 1) return moved[0]!;
+  throw new PithError('skill_not_found', 'its origin does not have it any more', { cure: `keep it, or remove it with pith skills remove ${id}` });
+}
+
+async function failed<T>(results: Result[], id: string, work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    results.push(failure(id, error));
+    return null;
+  }
+}
+
+function failure(id: string, error: unknown): Result {
+  const cure = error instanceof PithError && error.cure !== undefined ? `; ${error.cure}` : '';
+  return { id, state: 'failed', error: { code: codeOf(error, 'install_failed'), message: `${messageOf(error)}${cure}` } };
+}
+
+/** null where there is nothing. */
+async function digestOf(folder: string): Promise<string | null> {
+  return (await exists(folder)) ? treeDigest(folder) : null;
+}
+
+function printDiff(files: readonly FileChange[], io: CommandIO): void {
+  const lines = files.flatMap(({ path: name, change, patch }) => [`  ${change.padEnd(9)} ${oneLine(name)}`, ...(patch?.split('\n').filter((line) => !/^(?:=+|Index: .*)$/.test(line)) ?? [])]);
+  for (const line of lines.slice(0, SHOWN_LINES)) io.print(visible(line));
+  if (lines.length > SHOWN_LINES) io.print(`… and ${lines.length - SHOWN_LINES} more lines`);
+}
+
+/** Nothing that a file holds may move the cursor or hide text. */
+function visible(line: string): string {
+  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => (character === '\t' ? character : `<${character.codePointAt(0)!.toString(16)}>`));
+}
