@@ -1,12 +1,28 @@
 import type { Command, CommandContext } from 'pith';
 import { explain } from './commands/explain.ts';
+import { install } from './commands/install.ts';
 import { list } from './commands/list.ts';
+import { newCommand } from './commands/new.ts';
+import { remove } from './commands/remove.ts';
 import { search } from './commands/search.ts';
 import { show } from './commands/show.ts';
 import { trust, untrust } from './commands/trust.ts';
+import { update } from './commands/update.ts';
 import { validate } from './commands/validate.ts';
 
 /** The commands that need no kernel. What imports much is imported by the command that needs it. */
 export default function commands(context: CommandContext): Command[] {
-  return [list(context), show(context), validate(context), explain(context), search(context), trust(context), untrust(context)];
+  return [
+    list(context),
+    show(context),
+    validate(context),
+    explain(context),
+    search(context),
+    newCommand(context),
+    install(context),
+    update(context),
+    remove(context),
+    trust(context),
+    untrust(context),
+  ];
 }

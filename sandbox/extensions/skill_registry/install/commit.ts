@@ -7,7 +7,7 @@ import type { Operation } from './operation.ts';
 
 /** One skill that is put in place or taken away. */
 export interface Change {
-  /** Its folder, relative to the skills folder. */
+  /** Its folder, relative to the skills folder; empty where only the lock file changes. */
   readonly folder: string;
   /** Its id in the lock file. */
   readonly id: string;
@@ -49,6 +49,7 @@ export async function recover(operation: Operation): Promise<void> {
 async function apply({ target, skills, directory }: Operation, changes: readonly Change[]): Promise<void> {
   await mkdir(path.join(directory, OLD), { recursive: true });
   for (const [at, { folder, from }] of changes.entries()) {
+    if (folder === '') continue;
     const place = path.join(skills, folder);
     const old = path.join(directory, OLD, String(at));
     if (from !== null && !(await exists(path.join(directory, from)))) continue; // in place already
@@ -68,6 +69,7 @@ async function apply({ target, skills, directory }: Operation, changes: readonly
 
 async function undo({ skills, directory }: Operation, changes: readonly Change[]): Promise<void> {
   for (const [at, { folder, from }] of [...changes.entries()].reverse()) {
+    if (folder === '') continue;
     const place = path.join(skills, folder);
     const old = path.join(directory, OLD, String(at));
     if (from !== null && (await exists(place)) && !(await exists(path.join(directory, from))))

@@ -23,8 +23,8 @@ export interface Listing {
   readonly entries: readonly OriginEntry[];
   /** Of a git origin. */
   readonly commit: string | null;
-  /** What a skill at the top is called where its own text does not say. */
-  readonly name: string;
+  /** What a skill at the top is called: a folder's own name, or a repository's or archive's, which counts only where the skill says no other. */
+  readonly name: { readonly text: string; readonly sure: boolean };
   /** The bytes of these entries, in whatever order. The receiver counts them. */
   read(entries: readonly OriginEntry[]): AsyncIterable<{ readonly entry: OriginEntry; readonly chunks: AsyncIterable<Uint8Array> }>;
 }

@@ -53,8 +53,18 @@ function patchOf(name: string, from: Buffer | null, to: Buffer | null, mode: boo
   if (from?.includes(0) || to?.includes(0)) return null;
   const [before, after] = [from?.toString('utf8') ?? '', to?.toString('utf8') ?? ''];
   if (before === after) return mode && from !== null && to !== null ? 'whether it can be run changes' : null;
-  return createTwoFilesPatch(from === null ? '/dev/null' : `a/${name}`, to === null ? '/dev/null' : `b/${name}`, before, after, undefined, undefined, {
-    context: 3,
-    timeout: TIME_MS,
-  }) ?? null;
+  return (
+    createTwoFilesPatch(
+      from === null ? '/dev/null' : `a/${name}`,
+      to === null ? '/dev/null' : `b/${name}`,
+      before,
+      after,
+      undefined,
+      undefined,
+      {
+        context: 3,
+        timeout: TIME_MS,
+      },
+    ) ?? null
+  );
 }

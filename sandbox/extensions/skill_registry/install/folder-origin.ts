@@ -21,7 +21,7 @@ export async function openFolderOrigin(folder: string): Promise<Listing> {
   return {
     entries,
     commit: null,
-    name: path.basename(folder),
+    name: { text: path.basename(folder), sure: true },
     async *read(wanted) {
       for (const entry of wanted) {
         const handle = await open(path.join(folder, entry.path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -26,11 +26,11 @@ export async function foundSkills(listing: Listing, below = ''): Promise<readonl
   const top = topOf(entries);
   const found: FoundSkill[] = [];
   for (const { path, file } of folders) {
-    const own = path === '' ? name : path.slice(path.lastIndexOf('/') + 1);
+    const own = path === '' ? name.text : path.slice(path.lastIndexOf('/') + 1);
     const about = { id: own, file: `/${file.path}`, mode: 'load', size: file.size } as const;
     const { fields } = await parseSkillFile(texts.get(file.path) ?? '', about);
     // The top of a repository or archive is called after its file: what the skill itself says is better.
-    const id = (path === '' || path === top) && isSkillName(fields.name) ? fields.name : own;
+    const id = !name.sure && (path === '' || path === top) && isSkillName(fields.name) ? fields.name : own;
     const prefix = path === '' ? '' : `${path}/`;
     found.push({
       id: id.normalize('NFC'),

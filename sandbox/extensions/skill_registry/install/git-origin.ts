@@ -32,7 +32,7 @@ export async function openGitOrigin(
   return {
     entries,
     commit,
-    name: nameOf(location),
+    name: { text: nameOf(location), sure: false },
     read: (wanted) => contentsOf(git, wanted as readonly Blob[]),
   };
 }

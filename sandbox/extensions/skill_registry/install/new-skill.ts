@@ -14,16 +14,28 @@ export interface NewRequest {
 }
 
 /** Writes a skill to begin with. The id is held to the specification before anything is touched. */
-export async function newSkill({ id, description, source }: NewRequest, context: CommandContext, io: CommandIO, signal: AbortSignal): Promise<number> {
+export async function newSkill(
+  { id, description, source }: NewRequest,
+  context: CommandContext,
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<number> {
   const target = targetOf(context, source);
   const text = templateOf(id, description);
   const file = path.join(target.skills, 'placeholder', 'SKILL.md'); // the id is not joined to a path before it is known to be one
   const { valid, diagnostics } = await parseSkillFile(text, { id, file, mode: 'lint' });
   const problem = diagnostics.find(({ severity }) => severity === 'error');
   if (!valid || !isInstallableId(id) || id !== id.normalize('NFKC'))
-    throw new PithError('usage', `cannot make a skill ${JSON.stringify(id)}: it ${problem?.message ?? 'has a name that cannot be a folder\'s'}`, {
-      cure: problem?.code.startsWith('name') || problem === undefined ? 'use lower-case letters, digits and single hyphens, at most 64' : (problem.cure ?? 'correct it'),
-    });
+    throw new PithError(
+      'usage',
+      `cannot make a skill ${JSON.stringify(id)}: it ${problem?.message ?? "has a name that cannot be a folder's"}`,
+      {
+        cure:
+          problem?.code.startsWith('name') || problem === undefined
+            ? 'use lower-case letters, digits and single hyphens, at most 64'
+            : (problem.cure ?? 'correct it'),
+      },
+    );
   return withOperation(
     target,
     context.clock,
@@ -36,7 +48,8 @@ export async function newSkill({ id, description, source }: NewRequest, context:
         operation,
         context.clock,
         async () => {
-          if (await exists(place)) throw new PithError('skill_exists', `${target.label} has '${id}' already`, { where: place, cure: 'choose another id' });
+          if (await exists(place))
+            throw new PithError('skill_exists', `${target.label} has '${id}' already`, { where: place, cure: 'choose another id' });
           await rename(staged, place);
         },
         signal,
@@ -63,7 +76,9 @@ function nextSteps(id: string): readonly string[] {
 
 function templateOf(id: string, description: string | undefined): string {
   const title = id.replaceAll('-', ' ').replace(/^./u, (letter) => letter.toUpperCase());
-  const says = description?.trim().replace(/\s+/g, ' ') || `Says in one sentence what ${title} does. Use when somebody asks for it, in the words that they would use.`;
+  const says =
+    description?.trim().replace(/\s+/g, ' ') ||
+    `Says in one sentence what ${title} does. Use when somebody asks for it, in the words that they would use.`;
   return `---
 name: ${id}
 description: ${JSON.stringify(says)}

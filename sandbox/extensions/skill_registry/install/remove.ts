@@ -4,6 +4,7 @@ import { PithError, type CommandContext, type CommandIO } from 'pith';
 import { withRegistry } from '../commands/open-registry.ts';
 import { wantedSkill } from '../commands/wanted.ts';
 import { isInside } from '../scan/sources.ts';
+import { findSkill } from '../scan/names.ts';
 import { realOf } from '../scan/folder.ts';
 import { treeDigest } from '../safety/tree-digest.ts';
 import type { Skill } from '../skill.ts';
@@ -18,12 +19,18 @@ export interface RemoveRequest {
 }
 
 /** Takes a skill away that lies where skills are installed. The id is looked up, never joined to a path. Resolves with the exit code. */
-export async function removeSkill({ id, yes }: RemoveRequest, context: CommandContext, io: CommandIO, signal: AbortSignal): Promise<number> {
+export async function removeSkill(
+  { id, yes }: RemoveRequest,
+  context: CommandContext,
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<number> {
   const targets = targetsOf(context);
   const skill = await withRegistry(context, (_, snapshot) => {
     const inTargets = snapshot.all.filter((one) => one.id === id && targets.some((target) => holds(target, one)));
-    return inTargets.find(({ state }) => state === 'offered') ?? inTargets.at(-1) ?? wantedSkill(snapshot, id);
+    return inTargets.find(({ state }) => state === 'offered') ?? inTargets.at(-1) ?? findSkill(snapshot, id) ?? null;
   });
+  if (skill === null) return forget(id, targets, context, io, signal);
   const target = targets.find((one) => holds(one, skill));
   if (target === undefined)
     throw new PithError('skill_not_removable', `'${skill.id}' lies in ${skill.source}, where nothing is installed by this command`, {
@@ -47,7 +54,10 @@ export async function removeSkill({ id, yes }: RemoveRequest, context: CommandCo
         context.clock,
         async () => {
           if (!(await exists(path.join(operation.skills, folder))))
-            throw new PithError('skill_not_found', `'${skill.id}' is gone already`, { where: skill.directory, cure: 'see pith skills list --all' });
+            throw new PithError('skill_not_found', `'${skill.id}' is gone already`, {
+              where: skill.directory,
+              cure: 'see pith skills list --all',
+            });
           await commit(operation, [{ folder, id: entry === null ? '' : skill.id, from: null, entry: null }]);
         },
         signal,
@@ -58,6 +68,33 @@ export async function removeSkill({ id, yes }: RemoveRequest, context: CommandCo
     },
     signal,
   );
+}
+
+/** Drops the entry of a skill whose folder somebody took away by hand. Throws `skill_not_found` where there is none. */
+async function forget(
+  id: string,
+  targets: readonly Target[],
+  context: CommandContext,
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<number> {
+  for (const target of targets) {
+    if (!(await readLock(target.lockFile)).has(id)) continue;
+    const change = { folder: '', id, from: null, entry: null };
+    await withOperation(
+      target,
+      context.clock,
+      (operation) => alone(operation, context.clock, () => commit(operation, [change]), signal),
+      signal,
+    );
+    io.print(`${id} was gone already; its entry in ${target.lockFile} is dropped.`);
+    io.json({ id, removed: true, source: target.source, path: null, installed: true });
+    return 0;
+  }
+  return withRegistry(context, (_, snapshot) => {
+    wantedSkill(snapshot, id); // throws, with the nearest names
+    return 1;
+  });
 }
 
 /** True for a folder of its own below the target's, or a link in it; what lies behind a link is somebody else's. */
@@ -76,8 +113,15 @@ function inReal({ directory }: Skill): string {
 async function agreed(skill: Skill, entry: LockEntry | null, target: Target, io: CommandIO): Promise<boolean> {
   const link = (await lstat(skill.directory)).isSymbolicLink();
   const edited = entry !== null && !link && (await treeDigest(skill.directory)) !== entry.digest;
-  const lost = link ? 'It is a link; what it leads to stays.' : entry === null ? 'It was made by hand and is nowhere else.' : edited ? 'It was changed by hand since it was installed.' : '';
-  if (io.interactive) return (await io.ask(`Remove '${skill.id}' from ${target.label}? ${lost}`.trim(), { choices: ['yes', 'no'] })) === 'yes';
+  const lost = link
+    ? 'It is a link; what it leads to stays.'
+    : entry === null
+      ? 'It was made by hand and is nowhere else.'
+      : edited
+        ? 'It was changed by hand since it was installed.'
+        : '';
+  if (io.interactive)
+    return (await io.ask(`Remove '${skill.id}' from ${target.label}? ${lost}`.trim(), { choices: ['yes', 'no'] })) === 'yes';
   if (lost === '' || link) return true;
   throw new PithError('confirmation_needed', `'${skill.id}': ${lost}`, { where: skill.directory, cure: 'say --yes to remove it' });
 }

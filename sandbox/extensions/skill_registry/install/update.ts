@@ -46,7 +46,12 @@ export async function updateSkills(request: UpdateRequest, context: CommandConte
   const results: Result[] = [];
   for (const [target, entries] of wanted) {
     if (entries.size > 0)
-      await withOperation(target, context.clock, async (operation) => void results.push(...(await updateTarget(operation, entries, request, context, io, signal))), signal);
+      await withOperation(
+        target,
+        context.clock,
+        async (operation) => void results.push(...(await updateTarget(operation, entries, request, context, io, signal))),
+        signal,
+      );
   }
   for (const result of results) {
     if ('error' in result) io.error(`pith: ${result.id}: ${result.error.message}`);
@@ -57,7 +62,10 @@ export async function updateSkills(request: UpdateRequest, context: CommandConte
   return results.some(({ state }) => state === 'failed' || state === 'edited' || state === 'declined') ? 1 : 0;
 }
 
-async function wantedOf(targets: readonly Target[], ids: readonly string[]): Promise<readonly (readonly [Target, ReadonlyMap<string, LockEntry>])[]> {
+async function wantedOf(
+  targets: readonly Target[],
+  ids: readonly string[],
+): Promise<readonly (readonly [Target, ReadonlyMap<string, LockEntry>])[]> {
   const locks = await Promise.all(targets.map(async (target) => [target, await readLock(target.lockFile)] as const));
   if (ids.length === 0) return locks;
   const known = locks.flatMap(([, lock]) => [...lock.keys()]);
@@ -95,11 +103,14 @@ async function updateTarget(
         { staging, clock },
         async (listing) => {
           for (const [id, entry] of group) {
-            const candidate = await failed(results, id, () => candidateOf(listing, id, entry, path.join(staging, 'new'), path.join(skills, id)));
+            const candidate = await failed(results, id, () =>
+              candidateOf(listing, id, entry, path.join(staging, 'new'), path.join(skills, id)),
+            );
             if (candidate === null) continue;
-            const edited = (await digestOf(path.join(skills, id))) !== entry.digest;
-            if (candidate.staged.digest === entry.digest) results.push({ id, state: 'current' });
-            else if (edited && !force) results.push({ id, state: 'edited', error: EDITED });
+            const now = await digestOf(path.join(skills, id));
+            if (now === null && !force) results.push({ id, state: 'edited', error: GONE });
+            else if (now !== null && candidate.staged.digest === entry.digest) results.push({ id, state: 'current' });
+            else if (now !== entry.digest && !force) results.push({ id, state: 'edited', error: EDITED });
             else candidates.push(candidate);
           }
         },
@@ -107,7 +118,8 @@ async function updateTarget(
       );
     } catch (error) {
       signal.throwIfAborted();
-      for (const [id] of group) if (!results.some((result) => result.id === id) && !candidates.some((one) => one.id === id)) results.push(failure(id, error));
+      for (const [id] of group)
+        if (!results.some((result) => result.id === id) && !candidates.some((one) => one.id === id)) results.push(failure(id, error));
     }
   }
   if (candidates.length === 0) return results;
@@ -116,12 +128,22 @@ async function updateTarget(
     printDiff(files, io);
   }
   const what = candidates.length === 1 ? `'${candidates[0]!.id}'` : `${candidates.length} skills`;
-  const agreed = await consent(`Update ${what} in ${target.label}?`, candidates.map(({ staged }) => staged), io, yes);
+  const agreed = await consent(
+    `Update ${what} in ${target.label}?`,
+    candidates.map(({ staged }) => staged),
+    io,
+    yes,
+  );
   if (agreed) await alone(operation, clock, () => replace(operation, candidates, force, new Date(clock.now()).toISOString()), signal);
   else io.print('Nothing was updated.');
   const told = candidates.map(({ id, entry, staged, commit: now, files }): Result => {
     const preview = previewJson(staged, path.join(target.skills, id));
-    const json = { ...preview, from: { commit: entry.commit, digest: entry.digest }, to: { commit: now, digest: staged.digest }, changes: files.map((file) => ({ ...file })) };
+    const json = {
+      ...preview,
+      from: { commit: entry.commit, digest: entry.digest },
+      to: { commit: now, digest: staged.digest },
+      changes: files.map((file) => ({ ...file })),
+    };
     return { id, state: agreed ? 'updated' : 'declined', json };
   });
   return [...results, ...told];
@@ -132,10 +154,16 @@ const EDITED = {
   message: 'it was changed by hand since it was installed, and its origin has something new; keep yours, or take the new one with --force',
 };
 
+const GONE = {
+  code: 'skill_edited',
+  message: 'its folder is gone; put it back with --force, or forget it with pith skills remove',
+};
+
 /** Throws `skill_edited` where somebody changed a skill while a person was reading. */
 async function replace(operation: Operation, candidates: readonly Candidate[], force: boolean, installedAt: string): Promise<void> {
   for (const { id, entry } of candidates) {
-    if (!force && (await digestOf(path.join(operation.skills, id))) !== entry.digest) throw new PithError(EDITED.code, `'${id}': ${EDITED.message}`);
+    if (!force && (await digestOf(path.join(operation.skills, id))) !== entry.digest)
+      throw new PithError(EDITED.code, `'${id}': ${EDITED.message}`);
   }
   const changes = candidates.map(({ entry, staged, commit: now }) => ({
     ...changeOf(staged, { origin: originWithin(entry.origin, staged.path), commit: now, digest: staged.digest, installedAt }),
@@ -168,7 +196,9 @@ async function sameSkill(listing: Listing, id: string, folder: string): Promise<
   if (there !== undefined) return there;
   const moved = (await foundSkills(listing)).filter((skill) => skill.id === id);
   if (moved.length === 1) return moved[0]!;
-  throw new PithError('skill_not_found', 'its origin does not have it any more', { cure: `keep it, or remove it with pith skills remove ${id}` });
+  throw new PithError('skill_not_found', 'its origin does not have it any more', {
+    cure: `keep it, or remove it with pith skills remove ${id}`,
+  });
 }
 
 async function failed<T>(results: Result[], id: string, work: () => Promise<T>): Promise<T | null> {
@@ -191,12 +221,17 @@ async function digestOf(folder: string): Promise<string | null> {
 }
 
 function printDiff(files: readonly FileChange[], io: CommandIO): void {
-  const lines = files.flatMap(({ path: name, change, patch }) => [`  ${change.padEnd(9)} ${oneLine(name)}`, ...(patch?.split('\n').filter((line) => !/^(?:=+|Index: .*)$/.test(line)) ?? [])]);
+  const lines = files.flatMap(({ path: name, change, patch }) => [
+    `  ${change.padEnd(9)} ${oneLine(name)}`,
+    ...(patch?.split('\n').filter((line) => !/^(?:=+|Index: .*)$/.test(line)) ?? []),
+  ]);
   for (const line of lines.slice(0, SHOWN_LINES)) io.print(visible(line));
   if (lines.length > SHOWN_LINES) io.print(`… and ${lines.length - SHOWN_LINES} more lines`);
 }
 
 /** Nothing that a file holds may move the cursor or hide text. */
 function visible(line: string): string {
-  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => (character === '\t' ? character : `<${character.codePointAt(0)!.toString(16)}>`));
+  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
+    character === '\t' ? character : `<${character.codePointAt(0)!.toString(16)}>`,
+  );
 }

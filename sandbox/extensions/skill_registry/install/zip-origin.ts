@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { messageOf, PithError } from 'pith';
 import type { Entry, ZipFile } from 'yauzl';
+import { crc32 } from './crc32.ts';
 import { LIMITS, type Listing, type OriginEntry, refused } from './entry.ts';
 
 /** Below this size nobody is harmed by however good a compression. */
@@ -30,7 +31,7 @@ export async function openZipOrigin(file: string, name: string): Promise<ZipOrig
     return {
       entries: await entriesOf(zip, packed),
       commit: null,
-      name,
+      name: { text: name, sure: false },
       read: (wanted) => contentsOf(zip, wanted as readonly ZipEntry[]),
       close: () => zip.close(),
     };
@@ -89,13 +90,13 @@ async function* contentsOf(zip: ZipFile, wanted: readonly ZipEntry[]): ReturnTyp
     } catch (error) {
       throw damaged(error);
     }
+    stream.on('error', () => undefined); // also one that comes before somebody reads: the reader is told
     yield { entry, chunks: checked(stream, entry) };
   }
 }
 
 /** Says in the words of an archive what the stream finds. */
 async function* checked(stream: Readable, { entry, path: name }: ZipEntry): AsyncGenerator<Uint8Array, void> {
-  const { crc32 } = await import('./crc32.ts');
   let sum = 0;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
