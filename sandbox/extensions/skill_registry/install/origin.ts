@@ -80,6 +80,7 @@ function decode(part: string, given: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
+    // it says no more than this
     throw unknown(given, 'it is not encoded as addresses are');
   }
 }

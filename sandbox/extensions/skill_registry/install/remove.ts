@@ -91,8 +91,8 @@ async function forget(
     io.json({ id, removed: true, source: target.source, path: null, installed: true });
     return 0;
   }
-  return withRegistry(context, (_, snapshot) => {
-    wantedSkill(snapshot, id); // throws, with the nearest names
+  return withRegistry(context, async (registry, snapshot) => {
+    await wantedSkill(registry, snapshot, id); // throws, with the nearest names
     return 1;
   });
 }
