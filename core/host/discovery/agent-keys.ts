@@ -71,13 +71,7 @@ function completed({ declaration, record }: Entry, owned: ReadonlySet<string>, e
   const { allowSkills, usesDefaultTools } = record.agentFile!;
   const agent = { ...manifest.agent };
   if (owned.has('skills')) agent['skills'] = { mode: allowSkills ? 'single_tool' : 'none' };
-  const tools = usesDefaultTools ? AGENT_FILE_TOOLS.filter((id) => entries.has(id)) : agent.uses_tools;
-  agent.uses_tools = [...new Set([...tools, ...(allowSkills ? skillReaders(entries) : [])])];
+  // The way to meet skills brings its own tools.
+  if (usesDefaultTools) agent.uses_tools = AGENT_FILE_TOOLS.filter((id) => entries.has(id));
   return { ...declaration, manifest: { ...manifest, agent } };
-}
-
-/** Whoever provides skills also has the tools that read them. */
-function skillReaders(entries: ReadonlyMap<string, Entry>): readonly string[] {
-  const provides = (id: string): readonly string[] => entries.get(id)?.declaration.manifest?.provides ?? [];
-  return [...entries.keys()].filter((id) => provides(id).includes('skill') && provides(id).includes('tool'));
 }

@@ -61,14 +61,7 @@ export const agentSkillsCheck = once(() =>
   agentSkillsSchema().superRefine(({ mode, max_skills: most }, check) => {
     const note = (path: string, code: string, message: string, cure: string) =>
       check.addIssue({ code: 'custom', path: [path], message, params: { severity: 'warning', code, cure } });
-    if (mode === 'single_tool')
-      note(
-        'mode',
-        'not_supported_yet',
-        `the mode '${mode}' is not supported yet; the catalog is used instead`,
-        "Use 'catalog' or 'none' to be rid of this note",
-      );
-    else if (most !== undefined && mode !== 'triggers')
+    if (most !== undefined && mode !== 'triggers')
       note('max_skills', 'no_effect', `only the mode 'triggers' reads it; this agent's is '${mode}'`, "Remove it, or set 'mode: triggers'");
   }),
 );

@@ -27,10 +27,12 @@ import { openIndex } from './search/open-index.ts';
 import type { SkillIndex } from './search/skill-index.ts';
 import { contentOf } from './skill-contents.ts';
 import { summaryOf } from './skill-summary.ts';
+import { modeTools, toolOffer } from './modes/turn-tools.ts';
+import type { Snapshot } from './skill.ts';
 import { createTools, type ToolPorts } from './tools.ts';
 import { ToolsetOutcomes } from './toolsets/toolset-outcomes.ts';
 import { allToolsets, toolsetsOfTurn } from './toolsets/skill-toolset.ts';
-import { TurnSnapshots } from './scan/turn-snapshots.ts';
+import { TurnSnapshots, type TurnSnapshot } from './scan/turn-snapshots.ts';
 import { TriggerMode } from './triggers/trigger-mode.ts';
 
 /** A turn that begins later than this after the last scan is preceded by another. */
@@ -95,24 +97,20 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   async getTurnTools(turn: TurnInfo): Promise<readonly TurnTool[]> {
     if (!this.#enabled) return [];
-    const snapshot = await this.#turns.of(turn.id);
+    const snapshot = await this.#begun(turn, this.#turns.prepare(turn.id));
     const scope = this.#cache.scope(snapshot, turn.agent);
-    const isTriggered = scope.settings.mode === 'triggers';
-    const readers = isTriggered && scope.readable.size > 0 ? ['read_skill', 'read_skill_resource'] : [];
-    const matched = async () => (isTriggered ? this.#triggers.decide(turn, snapshot) : null);
     const toolsets = await toolsetsOfTurn(turn, {
       snapshot,
       scope,
       ledger: this.#ledger,
-      matched,
+      matched: async () => (scope.settings.mode === 'triggers' ? this.#triggers.decide(turn, snapshot) : null),
       isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
     });
-    return [...readers.map((tool) => ({ tool })), ...toolsets];
+    return [...modeTools({ id: this.#context.id, cache: this.#cache }, snapshot, turn), ...toolsets];
   }
 
   async getContext(_prompt: string, turn: TurnInfo): Promise<ContextParts | null> {
     if (!this.#enabled) return null;
-    this.#ledger.begin(turn);
     const { id, clock } = this.#context;
     const ports: CatalogPorts = {
       cache: this.#cache,
@@ -123,10 +121,13 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       offered: (asking, offer) => this.#ledger.offered(asking, offer),
       recent: (asking: TurnInfo) => this.#ledger.loadedIn(asking).map(({ skillId }) => skillId),
     };
-    const snapshot = await this.#turns.begin(turn.id);
+    const snapshot = await this.#begun(turn, this.#turns.begin(turn.id));
     const { bound, settings } = this.#cache.scope(snapshot, turn.agent);
     this.#bound.record(this.#ledger, turn, bound);
-    return settings.mode === 'triggers' ? this.#triggers.parts(turn, snapshot) : catalogParts(ports, snapshot, turn);
+    if (settings.mode === 'triggers') return this.#triggers.parts(turn, snapshot);
+    if (settings.mode === 'catalog') return catalogParts(ports, snapshot, turn);
+    this.#ledger.offered(turn, toolOffer({ id, cache: this.#cache }, snapshot, turn));
+    return null;
   }
 
   async runBackground(signal: AbortSignal): Promise<void> {
@@ -170,13 +171,20 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     return [...commands(this.#context), stats(this.#context)];
   }
 
-  get #enabled(): boolean {
-    return this.#context.config.enabled;
-  }
-
   #started(turnId: string): void {
+    this.#turns.started(turnId);
     this.#ledger.started(turnId);
     this.#triggers.started(turnId);
+  }
+
+  /** Whatever is asked for first when a turn is prepared, its tools or its context, begins it. */
+  #begun(turn: TurnInfo, { snapshot, begins }: TurnSnapshot): Promise<Snapshot> {
+    if (begins) this.#ledger.begin(turn);
+    return snapshot;
+  }
+
+  get #enabled(): boolean {
+    return this.#context.config.enabled;
   }
 
   #ended(turnId: string): void {

@@ -2,11 +2,15 @@ import { defineTool, isToolResult, z, type AgentSpec, type Tool, type ToolCall, 
 import type { SkillScope } from './catalog/scope.ts';
 import { hasOnly, lateInput, wholeNumber } from './scan/late-input.ts';
 import { listResult } from './reading/list.ts';
+import { skillTool } from './modes/skill-tool.ts';
 import { readSkillResource } from './reading/read-resource.ts';
 import { readSkill, requireSkill, type ReadSkillPorts } from './reading/read-skill.ts';
 import { presenter, skillError, textIn } from './reading/results.ts';
 import type { AskOptions, RankAnswer } from './search/skill-index.ts';
 import type { Skill, Snapshot } from './skill.ts';
+
+/** How an agent that cannot list skills finds one. */
+const NAMES_IN_TOOL = 'The description of this tool lists them.';
 
 export interface ToolPorts extends ReadSkillPorts {
   /** The snapshot that the turn began with. */
@@ -16,9 +20,10 @@ export interface ToolPorts extends ReadSkillPorts {
   rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer>;
 }
 
-/** The three read tools. What an agent may not see does not exist for it. */
+/** The three read tools, and behind them those that are given by name only. What an agent may not see does not exist for it. */
 export function createTools(ports: ToolPorts): readonly Tool[] {
-  return [listSkills(ports), readOne(ports), readFile(ports)];
+  const byName = { ...ports, withSkill: (name: string, call: ToolCall, run: Run) => withSkill(ports, name, call, run, NAMES_IN_TOOL) };
+  return [listSkills(ports), readOne(ports), readFile(ports), skillTool(byName)];
 }
 
 function listSkills(ports: ToolPorts): Tool {
@@ -112,9 +117,11 @@ function readFile(ports: ToolPorts): Tool {
   });
 }
 
-async function withSkill(ports: ToolPorts, name: string, call: ToolCall, run: (skill: Skill) => Promise<ToolResult>): Promise<ToolResult> {
+type Run = (skill: Skill) => Promise<ToolResult>;
+
+async function withSkill(ports: ToolPorts, name: string, call: ToolCall, run: Run, search?: string): Promise<ToolResult> {
   const snapshot = await ports.pinned(call.turn);
-  const found = requireSkill(snapshot, ports.scope(snapshot, call.turn.agent), name);
+  const found = requireSkill(snapshot, ports.scope(snapshot, call.turn.agent), name, search);
   if (isToolResult(found)) return found;
   if (!(await ports.isStillTrusted(found))) return noLongerTrusted(found);
   const result = await run(found);

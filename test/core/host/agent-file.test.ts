@@ -58,13 +58,13 @@ You review. --- is not an end.
     expect(spec).toMatchObject({ keys: {}, usesTools: [] });
   });
 
-  it('K40 allow_skills brings the tools that read skills, beside the named or the default ones, once', async () => {
+  it('K40 S65 allow_skills changes nothing in uses_tools: the way to meet skills brings its own tools', async () => {
     const reader = 'id: registry\nentrypoint: main.ts\nprovides: [tool, skill]\nagent_keys: [skills]\n';
     const around = { ...extension('core_tools'), ...extension('registry'), 'extensions/registry/manifest.yaml': reader };
     const tools = async (more: string) => (await specOf(`---\nname: R\n${more}---\n`, around)).usesTools;
-    expect(await tools('allow_skills: true\n')).toEqual(['core_tools', 'registry']);
+    expect(await tools('allow_skills: true\n')).toEqual(['core_tools']);
     expect(await tools('allow_skills: true\nuses_tools: [registry]\n')).toEqual(['registry']);
-    expect(await tools('allow_skills: true\nuses_tools: []\n')).toEqual(['registry']);
+    expect(await tools('allow_skills: true\nuses_tools: []\n')).toEqual([]);
     expect(await tools('')).toEqual(['core_tools']);
     expect(await tools('uses_tools: []\n')).toEqual([]);
   });

@@ -9,6 +9,8 @@ interface Entry {
   readonly scope: SkillScope;
   /** By the model's context window. */
   readonly catalogs: Map<number | null, Catalog>;
+  /** What else was made of it, by name. */
+  readonly made: Map<string, unknown>;
 }
 
 const ENTRIES = 256;
@@ -33,11 +35,18 @@ export class ScopeCache {
     return { scope, catalog };
   }
 
+  /** What `make` makes for this agent of this snapshot, made once for each `name`. */
+  made<T>(snapshot: Snapshot, agent: AgentSpec, name: string, make: () => T): T {
+    const { made } = this.#entry(snapshot, agent);
+    if (!made.has(name)) made.set(name, make());
+    return made.get(name) as T;
+  }
+
   #entry(snapshot: Snapshot, agent: AgentSpec): Entry {
     const key = keyOf(agent);
     let entry = this.#entries.get(key);
     if (entry?.snapshot !== snapshot) {
-      entry = { snapshot, scope: scopeOf(snapshot, agent), catalogs: new Map() };
+      entry = { snapshot, scope: scopeOf(snapshot, agent), catalogs: new Map(), made: new Map() };
       this.#entries.delete(key);
       this.#entries.set(key, entry);
       for (const oldest of this.#entries.keys()) {

@@ -49,9 +49,14 @@ export async function readSkill(ports: ReadSkillPorts, skill: Skill, part: numbe
 }
 
 /** The skill that is meant, or the error that says what to do instead. */
-export function requireSkill(snapshot: Snapshot, scope: SkillScope, given: string): Skill | ToolResult {
+export function requireSkill(
+  snapshot: Snapshot,
+  scope: SkillScope,
+  given: string,
+  search = 'Search with list_skills(query).',
+): Skill | ToolResult {
   const name = given.trim();
-  if (name === '') return skillError('skill_name_required', 'A skill id is required. Find one with list_skills(query).');
+  if (name === '') return skillError('skill_name_required', `A skill id is required. ${search}`);
   const skill = findReadable(snapshot, scope, name);
   if (skill !== undefined) return skill;
   const ids = [...scope.readable.keys()].sort();
@@ -62,7 +67,7 @@ export function requireSkill(snapshot: Snapshot, scope: SkillScope, given: strin
     [
       `Skill '${shown}' was not found; it may have been removed.`,
       ...(near.length === 0 ? [] : [`Nearest: ${near.join(', ')}.`]),
-      ids.length <= 20 ? (ids.length === 0 ? 'There are no skills.' : `All skills: ${ids.join(', ')}.`) : 'Search with list_skills(query).',
+      ids.length <= 20 ? (ids.length === 0 ? 'There are no skills.' : `All skills: ${ids.join(', ')}.`) : search,
     ].join(' '),
   );
 }

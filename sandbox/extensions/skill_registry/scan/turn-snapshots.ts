@@ -2,27 +2,49 @@ import type { Snapshot } from '../skill.ts';
 
 /** More turns than this do not run at once; the oldest is one whose end was never heard of. */
 const LIMIT = 4096;
+/** Turns that are being prepared at once; a call outside of a turn is prepared and never begins. */
+const PREPARED = 64;
+
+/** The snapshot of a turn, and whether its preparation begins with this. */
+export interface TurnSnapshot {
+  readonly snapshot: Promise<Snapshot>;
+  readonly begins: boolean;
+}
 
 /** Gives every turn the snapshot that it began with, until it ends. */
 export class TurnSnapshots {
   readonly #turns = new Map<string, Promise<Snapshot>>();
+  /** Their tools have been asked for, and their context not yet. */
+  readonly #prepared = new Map<string, Promise<Snapshot>>();
+  readonly #running = new Set<string>();
   readonly #newest: () => Promise<Snapshot>;
 
   constructor(newest: () => Promise<Snapshot>) {
     this.#newest = newest;
   }
 
-  /** Called where a turn's prompt is made. A preview, which never ends, begins anew each time. */
-  begin(turnId: string): Promise<Snapshot> {
+  /** Called where the tools of a turn are asked for: before its prompt is made, and again while it runs. */
+  prepare(turnId: string): TurnSnapshot {
+    if (this.#running.has(turnId)) return { snapshot: this.of(turnId), begins: false };
     const snapshot = this.#newest();
-    this.#turns.delete(turnId);
-    this.#turns.set(turnId, snapshot);
-    for (const oldest of this.#turns.keys()) {
-      if (this.#turns.size <= LIMIT) break;
-      this.#turns.delete(oldest);
-    }
-    snapshot.catch(() => this.release(turnId)); // the caller gets the rejection; the next call tries again
-    return snapshot;
+    keep(this.#prepared, turnId, snapshot, PREPARED);
+    snapshot.catch(() => this.#prepared.delete(turnId)); // the caller gets the rejection; the next call tries again
+    return { snapshot, begins: true };
+  }
+
+  /** Called where a turn's prompt is made. A preview, which never ends, begins anew each time. */
+  begin(turnId: string): TurnSnapshot {
+    const prepared = this.#prepared.get(turnId);
+    this.#prepared.delete(turnId);
+    const snapshot = prepared ?? this.#newest();
+    keep(this.#turns, turnId, snapshot, LIMIT);
+    snapshot.catch(() => this.release(turnId));
+    return { snapshot, begins: prepared === undefined };
+  }
+
+  /** The turn is more than a preview: until it ends, its tools are asked for again. */
+  started(turnId: string): void {
+    if (this.#turns.has(turnId)) this.#running.add(turnId);
   }
 
   /** The snapshot of a turn that has begun; the newest for calls outside of one. */
@@ -32,5 +54,15 @@ export class TurnSnapshots {
 
   release(turnId: string): void {
     this.#turns.delete(turnId);
+    this.#running.delete(turnId);
+  }
+}
+
+function keep<T>(map: Map<string, T>, key: string, value: T, limit: number): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= limit) return;
+    map.delete(oldest);
   }
 }

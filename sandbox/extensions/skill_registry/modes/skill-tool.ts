@@ -1,0 +1,73 @@
+import { defineTool, z, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { clean } from '../catalog/brief.ts';
+import type { SkillLoad } from '../ledger/skill-use.ts';
+import type { ReadSkillPorts } from '../reading/read-skill.ts';
+import { listResources, type ResourceList } from '../reading/resource-list.ts';
+import { presenter, skillResult, textIn } from '../reading/results.ts';
+import { hasOnly, lateInput } from '../scan/late-input.ts';
+import type { Skill } from '../skill.ts';
+
+export interface SkillToolPorts extends ReadSkillPorts {
+  /** Runs with the skill that the call's agent means by a name, or says why there is none. */
+  withSkill(name: string, call: ToolCall, run: (skill: Skill) => Promise<ToolResult>): Promise<ToolResult>;
+}
+
+/** The one tool of the mode `single_tool`; each agent is told of its own skills by it. */
+export function skillTool(ports: SkillToolPorts): Tool {
+  return defineTool({
+    name: 'skill',
+    description: 'Loads a skill, by its name only: instructions and knowledge for a kind of task. Follow them once they are loaded.',
+    input: lateInput(
+      () => z.object({ skill_name: z.string().describe('The id of the skill.') }),
+      (input) => {
+        const { skill_name } = input;
+        return typeof skill_name === 'string' && hasOnly(input, ['skill_name']) ? { skill_name } : null;
+      },
+    ),
+    effect: 'read',
+    optIn: true,
+    present: presenter('skill', (metadata) => {
+      const id = textIn(metadata, 'skill_id');
+      return id === null ? null : `Skill ${id} loaded`;
+    }),
+    execute: ({ skill_name }, call) => ports.withSkill(skill_name, call, (skill) => activate(ports, skill, call)),
+  });
+}
+
+async function activate(ports: SkillToolPorts, skill: Skill, call: ToolCall): Promise<ToolResult> {
+  const { body, sha256, stale } = await ports.readBody(skill);
+  const load: SkillLoad = { skillId: skill.id, state: 'loaded', how: 'skill', sha256, callKey: call.idempotencyKey };
+  const title = `Skill ${skill.id} loaded`;
+  if (isActive(ports, load, call)) {
+    ports.ledger.record(call.turn, { ...load, again: true });
+    return skillResult(`Skill \`${clean(skill.id)}\` is already active: follow its instructions above.`, skill, { title });
+  }
+  const resources = await listResources(skill.realDirectory);
+  call.signal.throwIfAborted();
+  ports.ledger.record(call.turn, load);
+  const output = [
+    `# Skill: ${clean(skill.name)}`,
+    '',
+    `Directory: ${skill.directory}`,
+    ...filesOf(resources),
+    ...(stale === undefined ? [] : [`Note: ${stale}`]),
+    '',
+    '## Instructions',
+    '',
+    body,
+  ].join('\n');
+  return skillResult(output, skill, { title, retain: { key: skill.id, digest: sha256 } });
+}
+
+/** Loaded by this tool in this turn, and not compacted away since. A turn is one run: the next one begins with none active. */
+function isActive({ ledger }: SkillToolPorts, load: SkillLoad, { turn }: ToolCall): boolean {
+  const held = ledger.loadedIn(turn).find(({ skillId }) => skillId === load.skillId);
+  return held?.turnsAgo === 0 && held.how === 'skill' && ledger.familiarity(turn, load) === 'same';
+}
+
+function filesOf({ entries, total, more }: ResourceList): readonly string[] {
+  if (total === 0) return [];
+  const left = total - entries.length;
+  const rest = left > 0 || more ? `, and ${left}${more ? ' or more' : ''} more` : '';
+  return [`Files: ${entries.map(({ path }) => path).join(', ')}${rest}`];
+}
