@@ -23,7 +23,7 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
 export const AGENT_SKILLS: ReadonlyMap<string, string> = new Map([
   [
     'mode',
-    'How the agent meets skills. `catalog`: one line for each, and tools to read them; `none`: not at all. `single_tool` and `triggers` come later.',
+    'How the agent meets skills. `catalog`: one line for each, and tools to read them; `single_tool`: one tool that lists them; `triggers`: a message brings those that it names; `none`: not at all.',
   ],
   ['allow', 'Patterns over ids, names and `source/id`; `*` stands for any text.'],
   ['deny', 'As `allow`; what matches is left out.'],

@@ -231,50 +231,6 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     expect({ state, notes }).toMatchObject({ state: 'degraded', notes: [{ message: expect.stringContaining('removed') }] });
   });
 
-  it('K40 S60 an AGENT.md with allow_skills meets the catalog, with one note that its own mode comes later; without, no skills', async () => {
-    const agentFile = (more: string) => `---\nname: Reader\nuses_tools: []\n${more}---\nREADER\n`;
-    await start({ ...skill('alpha'), 'agents/open/AGENT.md': agentFile('allow_skills: true\n'), 'agents/shut/AGENT.md': agentFile('') });
-    const ask = async (agent: string) => {
-      model.add({ text: 'done' });
-      const { system, tools } = (await pith!.run('hello', { agent, threadId: agent })).requests[0]!;
-      return { catalog: system.includes('`alpha`'), tools: tools.map(({ name }) => name).sort() };
-    };
-    expect(await ask('open')).toEqual({ catalog: true, tools: ['list_skills', 'read_skill', 'read_skill_resource'] });
-    expect(await ask('shut')).toEqual({ catalog: false, tools: [] });
-    const { state, notes } = await pith!.kernel.agents.resolve('open');
-    expect({ state, notes }).toMatchObject({
-      state: 'degraded',
-      notes: [{ severity: 'warning', code: 'not_supported_yet', message: expect.stringMatching(/'single_tool'.*the catalog is used/) }],
-    });
-    expect(await pith!.kernel.agents.resolve('shut')).toMatchObject({ state: 'active', notes: [] });
-  });
-
-  it('S60 S61 other modes fall back to the catalog and say so; none means none, though the tools are listed', async () => {
-    const agent = (id: string, keys: string) => ({
-      [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry], skills: ${keys} }\n`,
-    });
-    await start({
-      ...skill('alpha'),
-      ...agent('single', '{ mode: single_tool }'),
-      ...agent('some', '{ max_skills: 2 }'),
-      ...agent('none', '{ mode: none }'),
-    });
-    for (const [id, codes, shown] of [
-      ['single', ['not_supported_yet'], true],
-      ['some', ['no_effect'], true],
-      ['none', [], false],
-    ] as const) {
-      expect(
-        (await pith!.kernel.agents.resolve(id)).notes.map(({ code }) => code),
-        id,
-      ).toEqual(codes);
-      model.add(call('list_skills', {}), { text: 'done' });
-      const { requests } = await pith!.run('hello', { agent: id, threadId: id });
-      expect(requests[0]!.system.includes('`alpha`'), id).toBe(shown);
-      expect(lastResult(requests[1]!.messages).includes('`alpha`'), id).toBe(shown);
-    }
-  });
-
   it('R12 R10 beyond its budget the catalog names what it leaves out, and the skills for a message stand beside it', async () => {
     const crowd = Object.assign(
       {},
