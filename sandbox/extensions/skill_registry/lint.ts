@@ -59,7 +59,11 @@ async function skillFileOf(folder: string): Promise<string | Diagnostic> {
       if (path.basename(folder).toLowerCase() === 'skill.md') return folder;
       return problem('path_no_directory', 'is not a folder', folder, 'name the folder that holds SKILL.md');
     }
-    const names = (await readdir(folder)).filter((name) => name.toLowerCase() === 'skill.md').sort();
+    const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => !entry.isDirectory());
+    const names = files
+      .map(({ name }) => name)
+      .filter((name) => name.toLowerCase() === 'skill.md')
+      .sort();
     if (names[0] !== undefined) return path.join(folder, names[0]);
     return problem('skill_file_missing', 'has no SKILL.md', folder, 'add one, or name a folder that has one');
   } catch (error) {

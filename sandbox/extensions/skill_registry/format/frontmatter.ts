@@ -20,6 +20,7 @@ export interface Split {
  */
 export function splitFrontmatter(text: string, complete: boolean): Split | Finding {
   const findings: Finding[] = [];
+  if (UTF_16.test(text)) return { code: 'encoding_utf16', detail: '', line: 1, column: 1 };
   let start = 0;
   let line = 1;
   if (text.charCodeAt(0) === 0xfeff) {
@@ -33,7 +34,8 @@ export function splitFrontmatter(text: string, complete: boolean): Split | Findi
     line += blank[0].split('\n').length - 1;
   }
   const opening = endOfDashes(text, start);
-  if (opening === -1 || opening === text.length) return { code: 'frontmatter_missing', detail: '', line: 1, column: 1 };
+  if (opening === -1 || opening === text.length)
+    return { code: missingBecause(text.slice(start, start + 256)), detail: '', line: 1, column: 1 };
 
   for (let at = opening - 1; at !== -1; at = text.indexOf('\n---', at + 1)) {
     if (text[at] !== '\n') break;
@@ -48,6 +50,13 @@ export function splitFrontmatter(text: string, complete: boolean): Split | Findi
     return { head, firstLine: line + 1, bodyOffset: end, findings };
   }
   return complete ? unclosed(line) : tooLarge(line);
+}
+
+/** Its byte order mark, or its first dashes, read as UTF-8. */
+const UTF_16 = /^(?:\uFFFD\uFFFD|-\0|\0-)/;
+
+function missingBecause(beginning: string): string {
+  return /^---[ \t]*\r(?!\n)/.test(beginning) ? 'line_ends_cr' : 'frontmatter_missing';
 }
 
 /** The index after the line at `at` when that line is three dashes and blanks; else -1. */

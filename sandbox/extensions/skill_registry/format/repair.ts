@@ -1,21 +1,29 @@
 import type { Finding } from './finding.ts';
+import { placesIn } from './places.ts';
+import { KNOWN_FIELDS } from './rules.ts';
 import { readYaml, type YamlFailure, type YamlReading } from './yaml.ts';
 
 /** How many values are quoted before the text is given up. */
 const ATTEMPTS = 24;
+/** How much text is parsed for that, in characters: twenty times the largest frontmatter of real skills. */
+const WORK = 48 * 1024;
 
 /** Reads frontmatter as YAML and, where that fails, mends what people commonly write. Each repair is a finding. */
 export function readRepaired(head: string, firstLine: number): YamlReading | YamlFailure {
   const findings: Finding[] = [];
   let text = withoutDirectives(head, firstLine, findings);
+  const control = CONTROL.exec(text);
+  if (control) findings.push({ code: 'control_character', detail: codePoint(control[0]), ...placesIn(text, firstLine)(control.index) });
+  text = withLostText(text, firstLine, findings);
   let reading = readYaml(text, firstLine);
   if ('failure' in reading && /^ *\t/m.test(text)) {
     const spaced = withoutTabs(text, firstLine, findings);
     text = spaced;
     reading = readYaml(text, firstLine);
   }
+  let spent = 0;
   for (let attempt = 0; attempt < ATTEMPTS && 'failure' in reading && reading.failure.code === 'yaml_invalid'; attempt += 1) {
-    const better = quoteNear(text, reading.failure, firstLine);
+    const better = quoteNear(text, reading.failure, firstLine, () => (spent += text.length) <= WORK);
     if (better === null) break;
     text = better.text;
     reading = better.reading;
@@ -31,6 +39,38 @@ function withoutDirectives(head: string, firstLine: number, findings: Finding[])
     if (!lines[index]?.startsWith('%')) continue;
     findings.push({ code: 'repaired_directive', detail: lines[index]?.trim() ?? '', line: firstLine + index, column: 1 });
     lines[index] = '';
+  }
+  return lines.join('\n');
+}
+
+/** What neither YAML nor people write; it is kept, and never shown. */
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\0-\x08\x0B\x0C\x0E-\x1F\x7F]/;
+
+function codePoint(character: string): string {
+  return `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+const TAG = /^!(?!!)\S*\s+[^\s"'|>[{]/;
+const ANCHOR = /^&(\S+)\s+[^\s"'|>[{&*]/;
+const COMMENT = /^#\S/;
+const COMMENT_AS_DESCRIPTION = /^#\s*\S/;
+
+/** Quotes what YAML would read without an error and drop: `!important text`, `&name text` that nothing refers to, `#text`. Of keys at the margin. */
+function withLostText(text: string, firstLine: number, findings: Finding[]): string {
+  let lines: readonly string[] = text.split('\n');
+  for (let index = 0, quotes = 0; index < lines.length && quotes < ATTEMPTS; index += 1) {
+    const [, indent = ' ', key = '', value = ''] = KEY_LINE.exec(lines[index] ?? '') ?? [];
+    if (indent !== '' || !/^[!&#]/.test(value)) continue;
+    const anchor = ANCHOR.exec(value)?.[1];
+    const comment = key.trim() === 'description' ? COMMENT_AS_DESCRIPTION : COMMENT;
+    const commentAlone = comment.test(value) && !continues(lines[index + 1] ?? '', 0);
+    if (!commentAlone && !TAG.test(value) && (anchor === undefined || text.includes(`*${anchor}`))) continue;
+    const quoted = quoteValue(lines, index);
+    if (quoted === null) continue;
+    quotes += 1;
+    lines = quoted.lines;
+    findings.push({ code: 'repaired_quote', detail: quoted.key, line: firstLine + index, column: quoted.column });
   }
   return lines.join('\n');
 }
@@ -57,12 +97,13 @@ interface Better {
 }
 
 /** Quotes the value of the line that the failure names, or of the key above it, if that moves the failure on. */
-function quoteNear(text: string, failure: Finding, firstLine: number): Better | null {
+function quoteNear(text: string, failure: Finding, firstLine: number, mayRead: () => boolean): Better | null {
   const lines = text.split('\n');
   const failedAt = Math.min((failure.line ?? firstLine) - firstLine, lines.length - 1);
   for (const index of candidates(lines, failedAt)) {
     const quoted = quoteValue(lines, index);
     if (quoted === null) continue;
+    if (!mayRead()) return null;
     const next = quoted.lines.join('\n');
     const reading = readYaml(next, firstLine);
     const moved = !('failure' in reading) || (reading.failure.line ?? 0) > (failure.line ?? 0) || reading.failure.code !== 'yaml_invalid';
@@ -92,6 +133,8 @@ function quoteValue(lines: readonly string[], index: number): { lines: string[];
   if (match === null || BLOCK_INDICATOR.test(value)) return null;
   let last = index;
   while (last + 1 < lines.length && continues(lines[last + 1] ?? '', indent.length)) last += 1;
+  // A key that stands too far right is no text.
+  for (let at = index + 1; at <= last; at += 1) if (KNOWN_FIELDS.has(KEY_LINE.exec(lines[at] ?? '')?.[2]?.trim() ?? '')) return null;
   const next = [...lines];
   const column = (lines[index] ?? '').indexOf(value, indent.length + key.length + 1);
   for (let at = index; at <= last; at += 1) {

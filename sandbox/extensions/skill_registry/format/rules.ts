@@ -42,6 +42,7 @@ export const OUR_FIELDS = [
   'scripts',
   'default_enabled',
 ] as const;
+export const KNOWN_FIELDS: ReadonlySet<string> = new Set([...SPECIFICATION_FIELDS, ...OUR_FIELDS]);
 export const FILE_LIMIT = 256 * 1024;
 export const BODY_TOKEN_LIMIT = 8000;
 
@@ -65,6 +66,8 @@ export const RULES: readonly Rule[] = [
     largerThan(FILE_LIMIT),
   ),
   rule('encoding_invalid', STRICT, () => 'is not valid UTF-8', 'save the file as UTF-8'),
+  rule('encoding_utf16', FATAL, () => 'is UTF-16', 'save the file as UTF-8'),
+  rule('line_ends_cr', FATAL, () => 'has lines that end with CR alone', 'save the file with LF line ends'),
   rule('file_name_case', ADVICE, (name) => `is named ${name}`, 'rename it to SKILL.md', fileNameIsNot('SKILL.md')),
   rule(
     'frontmatter_missing',
@@ -88,6 +91,7 @@ export const RULES: readonly Rule[] = [
   rule('repaired_directive', STRICT, (line) => `has a YAML directive, which is ignored: ${line}`, 'remove the line'),
   rule('repaired_tab', STRICT, () => 'is indented with a tab', 'indent with spaces'),
   rule('repaired_quote', STRICT, (key) => `has a value of '${key}' that YAML cannot read unless it is quoted`, 'put the value in quotes'),
+  rule('control_character', STRICT, (which) => `has a control character in its frontmatter: ${which}`, 'remove it'),
   rule('duplicate_key', ADVICE, (key) => `has '${key}' twice; the last one is used`, 'remove one of them'),
   // names
   rule('name_missing', STRICT, () => 'has no name; the directory name is used', 'add `name:`', missing('name')),
@@ -167,9 +171,9 @@ export const RULES: readonly Rule[] = [
     STRICT,
     (keys) => `has fields that the format does not know: ${keys}`,
     'move them under `metadata:`',
-    unknownTo(new Set([...SPECIFICATION_FIELDS, ...OUR_FIELDS])),
+    unknownTo(KNOWN_FIELDS),
   ),
-  rule('field_type', STRICT, (what) => `has ${what}`, 'write the field as documented', wrongType),
+  rule('field_type', STRICT, (what) => `has ${what}`, 'write it in that form', wrongType),
   rule(
     'triggers_unknown',
     STRICT,

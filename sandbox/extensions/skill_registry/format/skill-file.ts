@@ -67,9 +67,11 @@ export function parseHead(
   findings: readonly Finding[] = NONE,
 ): ParsedSkill | null {
   const split = splitFrontmatter(text, Buffer.byteLength(text) >= file.size);
-  if ('code' in split) return invalid(file, [...findings, split]);
+  if ('code' in split) return invalid(file, split.code === 'encoding_utf16' ? [split] : [...findings, split]);
   let fields = readSimple(split.head, split.firstLine);
   let found: readonly Finding[] = split.findings.length === 0 ? findings : [...findings, ...split.findings];
+  // A scan sees text and not bytes: what cannot be decoded has become the replacement character.
+  if (split.head.includes('\uFFFD') && !found.some(({ code }) => code === 'encoding_invalid')) found = [...found, encodingInvalid(text)];
   if (fields === null) {
     if (repairing === null) return null;
     const reading = repairing(split.head, split.firstLine);
@@ -137,7 +139,12 @@ function decode(content: Uint8Array | string): { text: string; findings: readonl
   if (typeof content === 'string') return { text: content, findings: NONE };
   const text = Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('utf8');
   const broken = text.includes('\uFFFD') && !isUtf8(content);
-  return { text, findings: broken ? [{ code: 'encoding_invalid', detail: '', line: 1, column: 1 }] : NONE };
+  return { text, findings: broken ? [encodingInvalid(text)] : NONE };
+}
+
+function encodingInvalid(text: string): Finding {
+  const before = text.slice(0, text.indexOf('\uFFFD'));
+  return { code: 'encoding_invalid', detail: '', line: before.split('\n').length, column: before.length - before.lastIndexOf('\n') };
 }
 
 function isUtf8(content: Uint8Array): boolean {

@@ -1,10 +1,12 @@
 import { isAlias, isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml';
 import { HOLDS_TEXT, type Field, type Finding } from './finding.ts';
+import { placesIn } from './places.ts';
 
 /** How often a frontmatter may refer back to an anchor, and how many values it may come to. */
 const ALIAS_LIMIT = 100;
 const VALUE_LIMIT = 10_000;
 const DEPTH_LIMIT = 64;
+const TOO_DEEP = `values nested more than ${DEPTH_LIMIT} levels deep`;
 
 export interface YamlReading {
   readonly fields: Map<string, Field>;
@@ -18,7 +20,9 @@ export interface YamlFailure {
 
 /** Reads frontmatter as YAML 1.2, core schema, whatever its tags say. Never throws. */
 export function readYaml(head: string, firstLine: number): YamlReading | YamlFailure {
-  const place = (offset: number) => placeOf(head, offset, firstLine);
+  const place = placesIn(head, firstLine);
+  const deep = tooDeepAt(head);
+  if (deep !== -1) return { failure: { code: 'yaml_too_large', detail: TOO_DEEP, ...place(deep) } };
   try {
     const document = parseDocument(head, {
       version: '1.2',
@@ -34,11 +38,13 @@ export function readYaml(head: string, firstLine: number): YamlReading | YamlFai
     if (!isMap(root)) return { failure: { code: 'frontmatter_no_map', detail: '', line: firstLine, column: 1 } };
     const reader = new Reader(head, place);
     const fields = new Map<string, Field>();
+    const twice = new Set<string>();
     for (const pair of root.items) {
       const key = reader.keyOf(pair.key);
       const node = pair.value as Node | null;
       const at = place((pair.key as Node | null)?.range?.[0] ?? 0);
-      if (fields.has(key)) reader.findings.push({ code: 'duplicate_key', detail: key, ...at });
+      if (fields.has(key) && !twice.has(key)) reader.findings.push({ code: 'duplicate_key', detail: key, ...at });
+      if (fields.has(key)) twice.add(key);
       fields.set(key, { value: reader.valueOf(node, 0, HOLDS_TEXT.has(key)), ...at, ...reader.written(node) });
     }
     return { fields, findings: reader.findings };
@@ -47,6 +53,20 @@ export function readYaml(head: string, firstLine: number): YamlReading | YamlFai
     return { failure: { line: firstLine, column: 1, ...found } };
   }
 }
+
+/** Nests far beyond the limit by indicators alone, which the parser takes long to find out. */
+function tooDeepAt(head: string): number {
+  let open = 0;
+  for (let index = 0; index < head.length; index += 1) {
+    const character = head.charCodeAt(index);
+    if (character === 91 || character === 123) open += 1;
+    else if ((character === 93 || character === 125) && open > 0) open -= 1;
+    if (open > 8 * DEPTH_LIMIT) return index;
+  }
+  return head.search(NESTED_INDICATORS);
+}
+
+const NESTED_INDICATORS = /^ *(?:[?:-][ \t]+){65}/m;
 
 class TooMuch extends Error {
   readonly finding: Finding;
@@ -79,7 +99,7 @@ class Reader {
   valueOf(node: Node | null, depth: number, asText: boolean): unknown {
     const before = this.weight;
     this.spend(1, node);
-    if (depth > DEPTH_LIMIT) throw new TooMuch('yaml_too_large', `deeper than ${DEPTH_LIMIT} levels`, this.at(node));
+    if (depth > DEPTH_LIMIT) throw new TooMuch('yaml_too_large', TOO_DEEP, this.at(node));
     const value = this.plainValue(node, depth, asText);
     if (node && !isAlias(node) && node.anchor) this.anchors.set(node.anchor, { value, weight: this.weight - before });
     return value;
@@ -135,10 +155,4 @@ function scalarValue(node: { value: unknown; source?: string; tag?: string }, as
   if (asText || tag !== undefined) return source ?? String(value);
   if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return value;
   return source ?? String(value);
-}
-
-function placeOf(text: string, offset: number, firstLine: number): { line: number; column: number } {
-  const before = text.slice(0, offset);
-  const lastBreak = before.lastIndexOf('\n');
-  return { line: firstLine + before.split('\n').length - 1, column: offset - lastBreak };
 }

@@ -48,6 +48,7 @@ export function openInside(file: string, roots: readonly string[]): number | nul
 export function reasonOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
+  if (code === 'EISDIR') return 'it is a folder';
   return code ?? String(error);
 }
 

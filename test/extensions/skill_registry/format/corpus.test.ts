@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseSkillFile } from '../../../../sandbox/extensions/skill_registry/format/skill-file.ts';
+import { skillSandbox } from '../skill-sandbox.ts';
 import { bodyOf } from './body-of.ts';
 
 const FILE = path.resolve(import.meta.dirname, '../../../../../shared/corpus/skills.jsonl');
@@ -40,5 +41,16 @@ describe.skipIf(!present)('real skills (skipped where the corpus is not there)',
       expect(head + body).toBe(text);
       expect(head).toMatch(/^---\n(?:(?!---).*\n)+---\r?\n$/);
     }
+  });
+
+  it('S6 as folders of a project each is found, and none is invalid', async () => {
+    const { registry, write, project } = await skillSandbox();
+    for (const { repo, path: file, text } of samples) await write(`corpus/${repo.replace('/', '-')}/${file}`, text);
+    const repos = [...new Set(samples.map(({ repo }) => repo.replace('/', '-')))];
+    const opened = registry({ config: { sources: repos.map((repo) => path.join(project, 'corpus', repo)) } });
+    await opened.refresh();
+    const states = opened.current().all.map(({ file, state }) => [path.relative(path.join(project, 'corpus'), file), state] as const);
+    expect(states.map(([file]) => file).sort()).toEqual(samples.map(({ repo, path: file }) => `${repo.replace('/', '-')}/${file}`).sort());
+    expect(states.filter(([, state]) => state !== 'offered' && state !== 'shadowed')).toEqual([]);
   });
 });

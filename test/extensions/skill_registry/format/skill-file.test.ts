@@ -73,12 +73,14 @@ describe('the format', () => {
       .sort();
     expect(invalidating).toEqual([
       'description_missing',
+      'encoding_utf16',
       'file_too_large',
       'file_unreadable',
       'frontmatter_missing',
       'frontmatter_no_map',
       'frontmatter_too_large',
       'frontmatter_unclosed',
+      'line_ends_cr',
       'yaml_invalid',
       'yaml_too_large',
     ]);
