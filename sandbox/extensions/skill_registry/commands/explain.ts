@@ -1,10 +1,14 @@
-import type { AgentSpec, Command, CommandContext, JsonValue } from 'pith';
+import type { Command, CommandContext, JsonValue } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
 import { realOf } from '../scan/folder.ts';
 import type { Ranked } from '../search/ranker.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { toolsetLines, toolsetReport, type ToolsetReport } from '../toolsets/toolset-report.ts';
 import { findAgent } from './agent.ts';
+import { catalogOf, type CatalogReport } from './explain-catalog.ts';
+import { scriptsOf, type ScriptReport } from './explain-scripts.ts';
+import { triggerLines, triggersOf, type TriggerReport } from './explain-triggers.ts';
+import { usesOf } from './explain-uses.ts';
 import { withRegistry } from './open-registry.ts';
 import { diagnosticJson, diagnosticText } from './rows.ts';
 import { rank } from './search.ts';
@@ -13,6 +17,8 @@ import { wantedSkill } from './wanted.ts';
 
 /** How deep a ranking is looked into. */
 const DEPTH = 1000;
+/** What `skills.max_skills` is without a setting. */
+const MOST_BROUGHT = 3;
 
 export function explain(context: CommandContext): Command {
   return {
@@ -34,12 +40,15 @@ export function explain(context: CommandContext): Command {
           trusted: trustOf(skill, registry),
           catalog: await catalogOf(skill, snapshot, agent, context.id),
           ...toolsetsPart(skill, context),
+          scripts: scriptsOf(skill, agent, context.id),
+          ...(await triggersOf(skill, snapshot, agent, text, Number(context.config['max_skills'] ?? MOST_BROUGHT))),
           ...(typeof text === 'string'
             ? { ranking: await rankingOf(skill, text, (k) => rank(context, registry, snapshot, text, { k })) }
             : {}),
         };
-        if (io.wantsJson) io.json(report);
-        else for (const line of linesOf(skill, report)) io.print(line);
+        const uses = await usesOf(context, skill, agent);
+        if (io.wantsJson) io.json({ ...report, ...(uses === null ? {} : { uses: uses.json }) });
+        else for (const line of [...linesOf(skill, report), ...(uses?.lines ?? [])]) io.print(line);
       }),
   };
 }
@@ -49,16 +58,10 @@ interface Report {
   readonly shadows: readonly string[];
   readonly others: readonly { readonly source: string; readonly path: string; readonly state: string; readonly reason: string | null }[];
   readonly trusted: string;
-  readonly catalog: {
-    readonly agent: string | null;
-    readonly line: string;
-    readonly offered: boolean;
-    readonly why: string;
-    /** Tokens that the catalog may have in a model of a large or unknown window; a small one has room for fewer lines. */
-    readonly budget: number;
-    readonly withinBudget: boolean | null;
-  };
   readonly toolsets?: ToolsetReport;
+  readonly catalog: CatalogReport;
+  readonly triggers?: TriggerReport;
+  readonly scripts: readonly ScriptReport[];
   readonly ranking?: {
     readonly text: string;
     readonly rank: number | null;
@@ -99,34 +102,6 @@ function trustOf({ source: label, state, reason }: Skill, { sources, trust }: Sk
   return record === undefined ? `no, ${label} is not trusted` : `yes, since ${record.at}`;
 }
 
-/** Where no agent is named: every offered skill, the full budget. */
-async function catalogOf(skill: Skill, snapshot: Snapshot, agent: AgentSpec | null, extensionId: string): Promise<Report['catalog']> {
-  const { catalogLine } = await import('../catalog/brief.ts');
-  const { renderCatalog } = await import('../catalog/catalog.ts');
-  const { scopeOf } = await import('../catalog/scope.ts');
-  const { catalogBudget } = await import('../catalog/token-estimate.ts');
-  const scope = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
-  const line = catalogLine(skill);
-  const why = whyNot(skill, agent, scope.catalog.includes(skill), scope.readable.get(skill.id) === skill, extensionId);
-  const offered = why === null;
-  const budget = scope.settings.budget_tokens ?? catalogBudget(null);
-  const { text, complete } = renderCatalog(scope.catalog, {
-    budget,
-    pinned: scope.settings.pinned,
-  });
-  const withinBudget = offered ? complete || (text ?? '').split('\n').includes(line) : null;
-  return { agent: agent?.id ?? null, line, offered, why: why ?? 'it is offered and in scope', budget, withinBudget };
-}
-
-function whyNot(skill: Skill, agent: AgentSpec | null, inCatalog: boolean, readable: boolean, extensionId: string): string | null {
-  if (skill.state !== 'offered') return `it is ${skill.state}: ${skill.reason ?? 'no reason is known'}`;
-  if (agent === null) return null;
-  if (!inCatalog)
-    return readable ? 'the agent carries its text already (uses_skills)' : "the agent's skills.mode, scope, allow or deny leaves it out";
-  const reads = agent.usesTools.some((tool) => tool === '*' || tool === extensionId || tool === `${extensionId}/read_skill`);
-  return reads ? null : `the agent does not hold ${extensionId}/read_skill (uses_tools)`;
-}
-
 async function rankingOf(
   skill: Skill,
   text: string,
@@ -138,7 +113,7 @@ async function rankingOf(
   return { text, rank: index === -1 ? null : index + 1, of: ranked.length, score: found?.score ?? null, why: found?.why ?? [] };
 }
 
-function* linesOf(skill: Skill, { shadows, others, trusted, catalog, ranking, toolsets }: Report): Iterable<string> {
+function* linesOf(skill: Skill, { shadows, others, trusted, catalog, triggers, ranking, toolsets, scripts }: Report): Iterable<string> {
   yield `${skill.id}: ${skill.state}${skill.reason === null ? '' : `, ${skill.reason}`}`;
   yield `found in ${skill.source}: ${skill.file}`;
   for (const file of shadows) yield `shadows ${file}`;
@@ -146,17 +121,20 @@ function* linesOf(skill: Skill, { shadows, others, trusted, catalog, ranking, to
     if (!shadows.includes(path)) yield `also in ${path}: ${state}${reason === null ? '' : `, ${reason}`}`;
   yield `trusted: ${trusted}`;
   yield `${skill.tokensEstimated ? 'about ' : ''}${skill.tokens} tokens`;
-  yield `catalog${catalog.agent === null ? '' : ` of ${catalog.agent}`}: ${catalog.offered ? 'yes' : 'no'}, ${catalog.why}`;
+  const place = catalog.mode === 'catalog' || catalog.mode === 'none' ? 'catalog' : `mode ${catalog.mode}`;
+  yield `${place}${catalog.agent === null ? '' : ` of ${catalog.agent}`}: ${catalog.offered ? 'yes' : 'no'}, ${catalog.why}`;
   yield `line: ${catalog.line}`;
   if (catalog.withinBudget !== null)
     yield catalog.withinBudget
       ? `it has its line within ${catalog.budget} tokens`
       : `not all lines fit into ${catalog.budget} tokens: it is found by list_skills, or pin it (skills.pinned)`;
+  if (triggers !== undefined) yield* triggerLines(triggers);
   if (ranking !== undefined) {
     yield ranking.rank === null
       ? `does not rank for '${ranking.text}'; ${ranking.of} other skills do`
       : `ranks ${ranking.rank} of ${ranking.of} for '${ranking.text}' (score ${ranking.score?.toFixed(2)}; matched ${ranking.why.join(', ')})`;
   }
   if (toolsets !== undefined) yield* toolsetLines(toolsets);
+  for (const { path, runs } of scripts) yield `script ${path}: ${runs}`;
   for (const diagnostic of skill.diagnostics) yield diagnosticText(diagnostic);
 }
