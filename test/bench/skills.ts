@@ -8,6 +8,7 @@ import { ScopeCache } from '../../sandbox/extensions/skill_registry/catalog/scop
 import { estimateTokens } from '../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';
 import { createRegistry, type SkillRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
 import type { Snapshot } from '../../sandbox/extensions/skill_registry/skill.ts';
+import { writeStrangers } from '../fixtures/strangers.ts';
 import { interleaved, liveBytes, scaled, spreadOf, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put, settle, skillSandbox, skillText } from './places.ts';
 
@@ -42,6 +43,7 @@ export const skillsInProcess: Bench = async ({ runs, quick }) =>
       });
       rows.push({ figure: `cold discovery of ${skills} skills`, unit: 'ms', ...cold, ...(judged && { must: 60, aim: 12 }) });
 
+      if (judged) rows.push(await strangers(runs, folder, empty));
       const registry = empty(sandbox);
       await registry.refresh();
       const again = await interleaved(runs * 3, {
@@ -80,6 +82,20 @@ export const skillsInProcess: Bench = async ({ runs, quick }) =>
     }
     return rows;
   });
+
+/** 2,000 skills with the defects of real ones, in their proportions. */
+async function strangers(runs: number, folder: string, empty: (sandbox: string) => SkillRegistry): Promise<Row> {
+  const sandbox = path.join(folder, 'strangers');
+  const skills = path.join(sandbox, 'skills');
+  const written = [...writeStrangers(skills, 2000)].filter(([, shape]) => shape !== 'nested');
+  const files = written.map(([id, shape]) => path.join(skills, id, shape === 'lower_case' ? 'skill.md' : 'SKILL.md'));
+  await settle();
+  const cold = await interleaved(runs, {
+    floor: () => timed(() => files.filter((file) => readFileSync(file, 'utf8').includes('description:')).length),
+    measured: () => timed(() => empty(sandbox).refresh()),
+  });
+  return { figure: 'cold discovery of 2,000 skills of strangers', unit: 'ms', ...cold, must: 120 };
+}
 
 async function memory(runs: number, sandbox: string, count: number, empty: (sandbox: string) => SkillRegistry) {
   const files = readdirSync(path.join(sandbox, 'skills'));

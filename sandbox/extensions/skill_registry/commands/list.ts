@@ -42,14 +42,22 @@ function print(shown: readonly Skill[], snapshot: Snapshot, registry: SkillRegis
     const where = registry.sources.at(-1)?.directory ?? 'sandbox/skills';
     io.print(snapshot.all.length === 0 ? `No skills were found. Write one to ${where}/<id>/SKILL.md.` : 'No skill is offered.');
   }
-  const waiting = new Set(snapshot.all.flatMap(({ state, source }) => (state === 'untrusted' ? [source] : [])));
-  for (const source of io.quiet ? [] : waiting)
-    io.print(
-      `${source} waits to be trusted. To look at it and decide: pith skills trust ${/^[\w./~-]+$/.test(source) ? source : JSON.stringify(source)}`,
-    );
+  if (!io.quiet) printWaiting(snapshot, io);
   const findings = [...snapshot.diagnostics, ...snapshot.all.flatMap((skill) => skill.diagnostics)];
   if (all) for (const finding of findings) io.print(diagnosticText(finding));
   else printRest(snapshot, findings.filter(({ severity }) => severity !== 'info').length, io);
+}
+
+/** What a person may trust, and how. */
+function printWaiting({ all }: Snapshot, io: CommandIO): void {
+  const waiting = new Map<string, number>();
+  for (const { state, source } of all) if (state === 'untrusted') waiting.set(source, (waiting.get(source) ?? 0) + 1);
+  const [first] = waiting.keys();
+  if (first === undefined) return;
+  const word = /^[\w./~-]+$/.test(first) ? first : JSON.stringify(first);
+  io.print(
+    `Not trusted yet: ${[...waiting].map(([source, count]) => `${source} (${count})`).join(', ')}. To look at it and decide: pith skills trust ${word}`,
+  );
 }
 
 function printRest(snapshot: Snapshot, findings: number, io: CommandIO): void {
