@@ -150,7 +150,7 @@ export class Toolsets {
     return known;
   }
 
-  /** The real folder. An extension that is not trusted with the kernel's process has none shown to others that it could not read itself. */
+  /** The real folder. An extension in a process of its own has none shown to others that it may not read itself. */
   #directoryOf(providerId: string, { id, directory }: Toolset): string {
     if (!isToolsetId(id)) throw refused(`'${id.slice(0, 100)}' cannot be the id of a toolset`);
     const provider = this.#slots.get(providerId)?.declaration;
@@ -160,10 +160,22 @@ export class Toolsets {
     } catch (error) {
       throw new PithError(TOOLSET_INVALID, `the folder of the toolset '${id}' cannot be read: ${messageOf(error)}`, { cause: error });
     }
-    const isTrusted =
-      provider && (tierOf(this.#lifecycle.parts, provider) === 'in_process' || isBelow(realpathSync(provider.directory), found));
-    if (!isTrusted) throw refused(`'${providerId}' runs in a process of its own and has no say over ${directory}`);
+    if (!provider || !this.#mayShow(provider, found))
+      throw refused(`'${providerId}' runs in a process of its own and may not read ${directory}`);
     return found;
+  }
+
+  #mayShow(provider: Declaration, folder: string): boolean {
+    const { sandbox, dataDirectory } = this.#lifecycle.parts.options;
+    if (tierOf(this.#lifecycle.parts, provider) === 'in_process') return true;
+    const project = path.dirname(sandbox);
+    const { read = [], write = [] } = provider.manifest?.permissions ?? {};
+    const places = [
+      provider.directory,
+      project,
+      ...[...read, ...write].map((place) => (place === '*' ? '/' : path.resolve(project, place))),
+    ];
+    return !isBelow(dataDirectory, folder) && places.some((place) => isBelow(place, folder));
   }
 
   #sweep(): void {
@@ -232,5 +244,6 @@ function refused(why: string): PithError {
 }
 
 function isBelow(folder: string, file: string): boolean {
-  return file === folder || file.startsWith(folder + path.sep);
+  const relative = path.relative(folder, file);
+  return relative !== '..' && !relative.startsWith(`..${path.sep}`);
 }

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { symlink } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ExtensionHost } from '../../../../core/host/host.ts';
@@ -229,13 +230,15 @@ describe('the toolset of a skill', () => {
     await expect(open(of, 'pipe', 'index:list')).rejects.toThrow(/is no file/);
   });
 
-  it('S70: an extension in a process of its own has no say over folders that are not its own', async () => {
+  it('S70: an extension in a process of its own has no folder shown that it may not read', async () => {
     await write('hello/index.ts', `${HEAD}\nexport const list = [tool('greet', () => 1)];`);
     const of = await host({ isolation: 'process' });
-    await expect(open(of, 'hello', 'index:list')).rejects.toThrow("'skills' runs in a process of its own");
-    await sandbox.write('extensions/skills/own/index.ts', `${HEAD}\nexport const list = [tool('own', () => 1)];`);
-    const own = path.join(sandbox.directory, 'extensions', 'skills', 'own');
-    expect((await of.openToolset('skills', { id: 'own', directory: own, modules: ['index:list'] })).tools).toHaveLength(1);
+    expect((await open(of, 'hello', 'index:list')).tools).toHaveLength(1);
+    await mkdir(path.join(sandbox.directory, 'data'), { recursive: true });
+    for (const directory of [tmpdir(), path.join(sandbox.directory, 'data')]) {
+      const asked = of.openToolset('skills', { id: 'other', directory, modules: ['index:list'] });
+      await expect(asked).rejects.toThrow("'skills' runs in a process of its own and may not read");
+    }
   });
 });
 
