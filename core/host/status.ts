@@ -7,6 +7,7 @@ import type { DeclaredModel } from '../models/declared-model.ts';
 import type { Lifecycle } from './lifecycle/lifecycle.ts';
 import { isExtension, type Slot } from './lifecycle/slot.ts';
 import { tierOf } from './lifecycle/tier.ts';
+import { TOOLSET_INVALID } from './toolsets/toolset-id.ts';
 
 /** One extension as `pith doctor` shows it. */
 export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
@@ -97,7 +98,7 @@ function failureOf(lifecycle: Lifecycle, slot: Slot): Failure | undefined {
   const own = slot.current ? undefined : (slot.declared ?? slot.failure);
   if (own) return own;
   const blocker = slot.current ? undefined : lifecycle.blocker(slot);
-  if (!blocker) return lifecycle.parts.failures.last(slot.id);
+  if (!blocker) return lifecycle.parts.failures.last(slot.id) ?? partialToolset(slot);
   return {
     extensionId: slot.id,
     phase: 'order',
@@ -107,6 +108,14 @@ function failureOf(lifecycle: Lifecycle, slot: Slot): Failure | undefined {
     file: slot.declaration.file,
     cure: `Mend '${blocker.id}'`,
   };
+}
+
+/** Some of a skill's modules bring nothing: it works, and is worth a look. */
+function partialToolset({ id, notes, declaration }: Slot): Failure | undefined {
+  const count = [...notes.values()].filter((code) => code === TOOLSET_INVALID).length;
+  if (count === 0) return undefined;
+  const message = `${count === 1 ? 'something that the skill names is' : `${count} things that the skill names are`} not there: see the notes`;
+  return { extensionId: id, phase: 'import', code: TOOLSET_INVALID, message, at: 0, file: declaration.file, cure: 'correct the skill' };
 }
 
 function notesOf({ parts }: Lifecycle, { declaration, config, current, notes }: Slot): ExtensionStatus['notes'] {

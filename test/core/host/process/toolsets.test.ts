@@ -117,6 +117,7 @@ describe('the toolset of a skill', () => {
       expect(said.get(spec)).toContain('code from elsewhere');
     expect(said.get('gone:list')).toContain("there is no file 'gone'");
     expect(of.show('toolset:mixed')?.notes.map(({ code }) => code)).toContain('toolset_invalid');
+    expect(of.show('toolset:mixed')).toMatchObject({ state: 'active', phase: 'import', code: 'toolset_invalid' });
     const all = notes?.map(({ message }) => message).join('\n');
     expect(all).toContain("tool 'odd' lacks input: a zod schema");
     expect(all).toContain('cannot be the name of a tool');
