@@ -196,6 +196,8 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   #ports(): ToolPorts {
     return {
       ledger: this.#ledger,
+      agents: this.#context.agents,
+      runTool: `${this.#context.id}/run_skill`,
       pinned: (turn) => this.#turns.of(turn.id),
       scope: (snapshot, agent) => this.#cache.scope(snapshot, agent),
       rank: (snapshot, query, options) => this.#index.rank(snapshot, query, options),

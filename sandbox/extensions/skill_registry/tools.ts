@@ -2,6 +2,7 @@ import { defineTool, isToolResult, z, type AgentSpec, type Tool, type ToolCall, 
 import type { SkillScope } from './catalog/scope.ts';
 import { hasOnly, lateInput, wholeNumber } from './scan/late-input.ts';
 import { listResult } from './reading/list.ts';
+import { runSkillTool, type RunSkillPorts } from './modes/run-skill.ts';
 import { skillTool } from './modes/skill-tool.ts';
 import { readSkillResource } from './reading/read-resource.ts';
 import { readSkill, requireSkill, type ReadSkillPorts } from './reading/read-skill.ts';
@@ -17,13 +18,18 @@ export interface ToolPorts extends ReadSkillPorts {
   pinned(turn: ToolCall['turn']): Promise<Snapshot>;
   scope(snapshot: Snapshot, agent: AgentSpec): SkillScope;
   isStillTrusted(skill: Skill): Promise<boolean>;
+  readonly agents: RunSkillPorts['agents'];
+  readonly runTool: string;
   rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer>;
 }
 
 /** The three read tools, and behind them those that are given by name only. What an agent may not see does not exist for it. */
 export function createTools(ports: ToolPorts): readonly Tool[] {
-  const byName = { ...ports, withSkill: (name: string, call: ToolCall, run: Run) => withSkill(ports, name, call, run, NAMES_IN_TOOL) };
-  return [listSkills(ports), readOne(ports), readFile(ports), skillTool(byName)];
+  const by = (search?: string) => ({
+    ...ports,
+    withSkill: (name: string, call: ToolCall, run: Run) => withSkill(ports, name, call, run, search),
+  });
+  return [listSkills(ports), readOne(ports), readFile(ports), skillTool(by(NAMES_IN_TOOL)), runSkillTool(by())];
 }
 
 function listSkills(ports: ToolPorts): Tool {

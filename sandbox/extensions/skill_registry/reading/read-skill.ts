@@ -1,6 +1,8 @@
 import { nearest, type ToolCall, type ToolResult } from 'pith';
 import type { SkillBody } from '../body.ts';
 import { findReadable, type SkillScope } from '../catalog/scope.ts';
+import { clean } from '../catalog/brief.ts';
+import { allowedTools } from '../modes/allowed-tools.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
 import type { Skill, Snapshot } from '../skill.ts';
@@ -41,11 +43,19 @@ export async function readSkill(ports: ReadSkillPorts, skill: Skill, part: numbe
   const notes = [
     ...(familiarity === 'changed' ? ['note: this skill has changed since it was loaded above; what follows replaces it'] : []),
     ...(stale === undefined ? [] : [`note: ${stale}`]),
+    ...missingTools(skill, call),
   ];
   call.signal.throwIfAborted();
   ports.ledger.record(call.turn, load);
   const output = renderEnvelope({ skill, sha256, text: parts[part - 1]!, part, parts: parts.length, resources, notes });
   return skillResult(output, skill, { title, retain: { key: skill.id, digest: sha256 } });
+}
+
+/** `allowed-tools` is advice here: what it names and nobody has is said, so that no model looks for it. */
+function missingTools({ allowedTools: entries }: Skill, { turn }: ToolCall): readonly string[] {
+  const { missing, patterns } = allowedTools(entries, turn.tools);
+  const without = [...missing, ...patterns];
+  return without.length === 0 ? [] : [`note: of the allowed tools you do not have: ${without.map(clean).join(', ')}`];
 }
 
 /** The skill that is meant, or the error that says what to do instead. */

@@ -1,0 +1,30 @@
+/** What `allowed-tools` of a skill comes to, for an agent with certain tools. */
+export interface AllowedTools {
+  /** `extension/tool` of each that is allowed and there; all of them where the skill restricts nothing. */
+  readonly granted: readonly string[];
+  /** Entries that name none of the tools, as written. */
+  readonly missing: readonly string[];
+  /** Entries with an argument pattern, such as `Bash(git:*)`: nothing here can hold a call to that, so they grant nothing. */
+  readonly patterns: readonly string[];
+}
+
+/** `tools` are `extension/tool`. An entry names a tool by that, by the tool's own name, by its extension, or as `extension__tool`. */
+export function allowedTools(entries: readonly string[], tools: readonly string[]): AllowedTools {
+  if (entries.length === 0) return { granted: tools, missing: [], patterns: [] };
+  const patterns = entries.filter(isPattern);
+  const names = entries.filter((entry) => !isPattern(entry));
+  const granted = tools.filter((tool) => namesOf(tool).some((name) => names.includes(name)));
+  return { granted, missing: names.filter((name) => !tools.some((tool) => namesOf(tool).includes(name))), patterns };
+}
+
+/** Whether an entry of `allowed-tools` restricts the arguments of a tool. */
+export function isPattern(entry: string): boolean {
+  return entry.includes('(');
+}
+
+/** A tool of a server is told as `server__tool` by the extension that reaches it, and elsewhere as `mcp__server__tool`. */
+function namesOf(tool: string): readonly string[] {
+  const slash = tool.indexOf('/');
+  const [extension, name] = [tool.slice(0, slash), tool.slice(slash + 1)];
+  return [tool, name, extension, `${extension}__${name}`];
+}

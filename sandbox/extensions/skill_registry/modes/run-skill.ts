@@ -1,0 +1,100 @@
+import {
+  defineTool,
+  toolError,
+  toolResult,
+  z,
+  type AgentsApi,
+  type AgentSpec,
+  type Tool,
+  type ToolCall,
+  type ToolResult,
+  type TurnEvent,
+} from 'pith';
+import { agentSkills } from '../catalog/scope.ts';
+import { presenter, textIn } from '../reading/results.ts';
+import type { Skill } from '../skill.ts';
+import { allowedTools, type AllowedTools } from './allowed-tools.ts';
+import type { SkillToolPorts } from './skill-tool.ts';
+
+export interface RunSkillPorts extends SkillToolPorts {
+  readonly agents: Pick<AgentsApi, 'run'>;
+  /** `<extension>/run_skill`. */
+  readonly runTool: string;
+}
+
+/** What ends a task is the time budget of the turns that work on it, not this. */
+const LONGEST_MS = 24 * 3_600_000;
+
+/** Runs a skill apart: in a turn of its own that has no more tools than the skill asks for and the agent has. */
+export function runSkillTool(ports: RunSkillPorts): Tool {
+  return defineTool({
+    name: 'run_skill',
+    description:
+      'Has a skill carried out apart from this conversation and returns the answer. The skill sees only the task that you write here, and has only the tools that it is allowed.',
+    input: z.object({
+      skill_id: z.string().describe('The id of the skill.'),
+      task: z.string().trim().min(1).describe('What to do, with all that must be known for it, and what to answer with.'),
+    }),
+    effect: 'idempotent', // the same call continues the same turn, or repeats its answer
+    optIn: true,
+    timeoutMs: LONGEST_MS,
+    present: presenter('run_skill', (metadata) => {
+      const [id, reason] = [textIn(metadata, 'skill_id'), textIn(metadata, 'reason')];
+      return id === null || reason === null ? null : `Skill ${id} run: ${reason}`;
+    }),
+    execute: ({ skill_id, task }, call) => ports.withSkill(skill_id, call, (skill) => run(ports, skill, task, call)),
+  });
+}
+
+type End = Extract<TurnEvent, { type: 'turn-end' }>;
+
+async function run(ports: RunSkillPorts, skill: Skill, task: string, { turn, signal, idempotencyKey: key }: ToolCall): Promise<ToolResult> {
+  const { sha256 } = await ports.readBody(skill);
+  const tools = allowedTools(
+    skill.allowedTools,
+    turn.tools.filter((tool) => tool !== ports.runTool),
+  );
+  ports.ledger.record(turn, { skillId: skill.id, state: 'loaded', how: 'run_skill', sha256, callKey: key });
+  const thread = `${turn.threadId}/${key}`;
+  const policy = { allowTools: tools.granted };
+  const agent = workerOf(skill, turn.agent, tools);
+  const events = ports.agents.run({ agent, input: task, threadId: thread, parent: turn, key, policy }, signal);
+  let end: End | null = null;
+  for await (const event of events) if (event.type === 'turn-end') end = event;
+  return end === null ? toolError('aborted', `skill '${skill.id}' was stopped before it began`) : resultOf(skill, tools, thread, end);
+}
+
+/** The skill as an agent: its body is bound, so that it stands in the instructions and its files can be read. */
+function workerOf(skill: Skill, agent: AgentSpec, { granted }: AllowedTools): AgentSpec {
+  const skills = agentSkills(agent);
+  return {
+    ...agent,
+    id: `skill:${skill.id}`,
+    name: skill.name,
+    description: `Carries out the skill '${skill.id}' for '${agent.id}'`,
+    integrationMode: 'none',
+    instructions: '',
+    prompt: null,
+    promptFile: null,
+    usesTools: granted,
+    usesSkills: [skill.state === 'shadowed' ? `${skill.source}/${skill.id}` : skill.id],
+    // A task brings no other skills by its words.
+    keys: { ...agent.keys, skills: { ...skills, mode: skills.mode === 'triggers' ? 'none' : skills.mode } },
+    origin: null,
+  };
+}
+
+function resultOf(skill: Skill, { missing, patterns }: AllowedTools, thread: string, { reason, text, usage, error }: End): ToolResult {
+  const { id, name, directory } = skill;
+  const options = { title: `Skill ${id} run: ${reason}`, metadata: { skill_id: id, skill_name: name, directory, reason, thread } };
+  if (reason === 'done' || reason === 'limit') {
+    const without = [...missing, ...patterns];
+    const stopped = error === undefined ? {} : { stopped: error.message };
+    const notes = without.length === 0 ? {} : { allowed_but_not_there: without };
+    return toolResult({ skill: id, reason, text, ...stopped, ...notes, usage: { ...usage } }, options);
+  }
+  const sofar = text === '' ? '' : `; so far it said: ${text}`;
+  if (reason === 'awaiting_approval') return toolError('awaiting_approval', `skill '${id}' waits for a person's answer${sofar}`, options);
+  if (reason === 'aborted') return toolError('aborted', `skill '${id}' was stopped${sofar}`, options);
+  return toolError(error?.code ?? 'internal', `skill '${id}' failed: ${error?.message ?? 'it gave no reason'}${sofar}`, options);
+}
