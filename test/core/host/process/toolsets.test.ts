@@ -117,7 +117,7 @@ describe('the toolset of a skill', () => {
       expect(said.get(spec)).toContain('code from elsewhere');
     expect(said.get('gone:list')).toContain("there is no file 'gone'");
     expect(of.show('toolset:mixed')?.notes.map(({ code }) => code)).toContain('toolset_invalid');
-    expect(of.show('toolset:mixed')).toMatchObject({ state: 'active', phase: 'import', code: 'toolset_invalid' });
+    expect(of.show('toolset:mixed')).toMatchObject({ state: 'active', phase: 'import', code: 'exit_refused' });
     const all = notes?.map(({ message }) => message).join('\n');
     expect(all).toContain("tool 'odd' lacks input: a zod schema");
     expect(all).toContain('cannot be the name of a tool');
@@ -187,7 +187,8 @@ describe('the toolset of a skill', () => {
     }
     const of = await host();
     const ids = ['wetter-ünö', 'My Skill', '天气', 'toolset'];
-    for (const id of ids) await open(of, id, 'index:list');
+    for (const id of ids) await open(of, id, 'index:list', ...(id === 'toolset' ? ['gone:x'] : []));
+    expect(of.show('toolset:toolset')).toMatchObject({ state: 'active', code: 'toolset_invalid' });
     for (const id of ids)
       expect(await call(of, id, 'same')).toMatchObject({ output: [id, path.join(sandbox.directory, 'data', 'toolsets', id)] });
   });
