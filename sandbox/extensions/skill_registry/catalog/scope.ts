@@ -1,7 +1,7 @@
 import type { AgentSpec, SkillState } from 'pith';
 import { agentSkillsSchema, type AgentSkills } from '../config.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { findSkill } from '../scan/snapshot.ts';
+import { canonical, findSkill, namesOf } from '../scan/names.ts';
 
 /** What one agent may see of one snapshot. */
 export interface SkillScope {
@@ -43,7 +43,11 @@ export function reasonsOf(settings: AgentSkills): (skill: Skill) => string {
 /** The skill that an agent means by an id, a unique display name or `source/id`; undefined when it may not see it. */
 export function findReadable(snapshot: Snapshot, scope: SkillScope, name: string): Skill | undefined {
   const skill = findSkill(snapshot, name);
-  return skill !== undefined && USABLE.has(skill.state) && scope.readable.has(skill.id) ? skill : undefined;
+  if (skill === undefined || !USABLE.has(skill.state) || !scope.readable.has(skill.id)) return undefined;
+  const { settings, bound } = scope; // the agent's lists may name the one and not the other
+  return skill.state === 'offered' || bound.has(skill.id) || (matcher(allowedBy(settings))(skill) && !matcher(settings.deny)(skill))
+    ? skill
+    : undefined;
 }
 
 /** A shadowed skill is used by those who name its source. */
@@ -57,13 +61,14 @@ export function agentSkills(agent: Pick<AgentSpec, 'keys'>): AgentSkills {
 const DEFAULTS: AgentSkills = { mode: 'catalog', allow: ['*'], deny: [], scope: 'all', pinned: [] };
 
 /** Whether one of the globs (`*` any characters, `?` one) is the skill's id, display name or `source/id`. */
-function matcher(globs: readonly string[]): (skill: Skill) => boolean {
+function matcher(given: readonly string[]): (skill: Skill) => boolean {
+  const globs = given.map(canonical);
   if (globs.length === 0) return () => false;
   if (globs.includes('*')) return () => true;
   const exact = new Set(globs.filter((glob) => !/[*?]/.test(glob)));
   const patterns = globs.filter((glob) => !exact.has(glob));
   return (skill) => {
-    const names = [skill.id, skill.name, `${skill.source}/${skill.id}`];
+    const names = namesOf(skill);
     return names.some((name) => exact.has(name) || patterns.some((glob) => globMatches(glob, name)));
   };
 }

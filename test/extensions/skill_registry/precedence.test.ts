@@ -1,0 +1,149 @@
+import { mkdir, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scriptedModel, testKernel } from '../../../core/testing/index.ts';
+import { scopeOf, findReadable } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
+import { findSkill } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
+import { skillSandbox, skillText } from './skill-sandbox.ts';
+
+const COMPOSED = 'café'.normalize('NFC');
+const DECOMPOSED = 'café'.normalize('NFD');
+
+describe('precedence, names and filters', () => {
+  it('S10 S14 the user’s folders are looked into and trusted, the later of the list wins', async () => {
+    const box = await skillSandbox({
+      'home/.pith/skills/a/SKILL.md': skillText({ name: 'a' }),
+      'home/.claude/skills/a/SKILL.md': skillText({ name: 'a', body: 'Claude.\n' }),
+      '.cursor/skills/b/SKILL.md': skillText({ name: 'b' }),
+      '.agents/skills/b/SKILL.md': skillText({ name: 'b', body: 'Agents.\n' }),
+    });
+    const { skills } = await box.registry({ home: path.join(box.project, 'home') }).refresh();
+    expect(skills.get('a')).toMatchObject({ source: '~/.claude/skills', state: 'offered' });
+    expect(skills.get('b')).toMatchObject({ source: '.agents/skills', state: 'untrusted' });
+  });
+
+  it('S12 a default source that is a link out of the project is refused; two that are one folder count once', async () => {
+    const box = await skillSandbox({ '.agents/skills/a/SKILL.md': skillText({ name: 'a' }) });
+    const outside = await skillSandbox({ 'skills/x/SKILL.md': skillText({ name: 'x' }) });
+    await mkdir(path.join(box.project, '.claude'));
+    await mkdir(path.join(box.project, '.codex'));
+    await symlink('../.agents/skills', path.join(box.project, '.claude/skills'));
+    await symlink(path.join(outside.project, 'skills'), path.join(box.project, '.codex/skills'));
+    const { all, diagnostics } = await box.registry().refresh();
+    expect(all.map(({ id, source }) => [id, source])).toEqual([['a', '.agents/skills']]);
+    expect(diagnostics).toMatchObject([
+      { severity: 'warning', code: 'link_refused', file: `${box.project}/.codex/skills` },
+      {
+        severity: 'info',
+        code: 'source_twice',
+        message: expect.stringContaining("'.claude/skills' is the same folder as '.agents/skills'"),
+      },
+    ]);
+    const named = await box.registry({ config: { trusted_links: [path.join(outside.project, 'skills')] } }).refresh();
+    expect(named.skills.get('x')?.state).toBe('untrusted');
+  });
+
+  it('S13 one id in one form: a decomposed folder is found by composed text, and the other way round', async () => {
+    const box = await skillSandbox({ [`sandbox/skills/${DECOMPOSED}/SKILL.md`]: skillText({ name: COMPOSED }) });
+    for (const config of [{}, { allowed: [DECOMPOSED] }, { allowed: [COMPOSED] }]) {
+      const registry = box.registry({ config });
+      const snapshot = await registry.refresh();
+      expect([...snapshot.skills.values()].map(({ id, state }) => [id, state])).toEqual([[COMPOSED, 'offered']]);
+      for (const name of [COMPOSED, DECOMPOSED]) {
+        expect(findSkill(snapshot, name)?.id).toBe(COMPOSED);
+        const scope = scopeOf(snapshot, { keys: { skills: { allow: [name] } }, usesSkills: [] });
+        expect(findReadable(snapshot, scope, name)?.id).toBe(COMPOSED);
+      }
+      expect((await registry.readBody(findSkill(snapshot, COMPOSED)!)).body).toBe('Body.\n');
+      await registry.close();
+    }
+    expect((await box.registry({ config: { disabled: [DECOMPOSED] } }).refresh()).skills.get(COMPOSED)?.state).toBe('disabled');
+  });
+
+  it('S13 two folders of one id in one source: the first wins, and each is named by its path', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/one/twin/SKILL.md': skillText({ name: 'twin' }),
+      'sandbox/skills/two/twin/SKILL.md': skillText({ name: 'twin', body: 'Other.\n' }),
+    });
+    const snapshot = await box.registry().refresh();
+    expect(snapshot.all.map(({ directory, state, reason }) => [directory.slice(box.sandbox.length), state, reason])).toEqual([
+      ['/skills/one/twin', 'offered', null],
+      ['/skills/two/twin', 'shadowed', 'shadowed by the one in sandbox/skills/one/twin'],
+    ]);
+    expect(findSkill(snapshot, 'sandbox/skills/two/twin')?.directory).toBe(`${box.sandbox}/skills/two/twin`);
+    expect(findSkill(snapshot, 'sandbox/skills/twin')?.directory).toBe(`${box.sandbox}/skills/one/twin`);
+  });
+
+  it('S13 S15 lists of the settings and of agents take source/id', async () => {
+    const box = await skillSandbox({
+      'team/a/SKILL.md': skillText({ name: 'a', body: 'Team.\n' }),
+      'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }),
+    });
+    const under = async (config: object) =>
+      (await box.registry({ config: { sources: ['team'], ...config } }).refresh()).all.map(({ source, state }) => `${source} ${state}`);
+    expect(await under({ disabled: ['sandbox/skills/a'] })).toEqual(['sandbox/skills disabled', 'team offered']);
+    expect(await under({ allowed: ['team/a'] })).toEqual(['sandbox/skills disabled', 'team offered']);
+    const snapshot = await box.registry({ config: { sources: ['team'] } }).refresh();
+    const scope = scopeOf(snapshot, { keys: {}, usesSkills: [] });
+    expect(findReadable(snapshot, scope, 'team/a')?.source).toBe('team');
+    const without = scopeOf(snapshot, { keys: { skills: { deny: ['team/*'] } }, usesSkills: [] });
+    expect([findReadable(snapshot, without, 'team/a'), findReadable(snapshot, without, 'a')?.source]).toEqual([
+      undefined,
+      'sandbox/skills',
+    ]);
+  });
+
+  it('S3 S14 a name in a source that nobody trusts takes no name from a skill that is offered', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/letters/SKILL.md': skillText({ name: 'Letter Writing' }),
+      '.claude/skills/evil/SKILL.md': skillText({ name: 'Letter Writing' }),
+    });
+    expect(findSkill(await box.registry().refresh(), 'Letter Writing')?.id).toBe('letters');
+  });
+
+  it('S15 disable-model-invocation keeps a skill off until it is allowed', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/deploy/SKILL.md': skillText({ name: 'deploy', more: 'disable-model-invocation: true\n' }),
+    });
+    expect((await box.registry().refresh()).skills.get('deploy')).toMatchObject({
+      state: 'disabled',
+      reason: expect.stringContaining('disable-model-invocation: true'),
+    });
+    expect((await box.registry({ config: { allowed: ['*', 'deploy'] } }).refresh()).skills.get('deploy')?.state).toBe('offered');
+  });
+
+  it('S15 S50 a bound skill of a source that nobody trusts counts as unknown, with the reason and the cure', async () => {
+    const box = await skillSandbox({
+      '.claude/skills/letters/SKILL.md': skillText({ name: 'letters' }),
+      'sandbox/agents/main/manifest.yaml':
+        'id: main\nname: Main\nversion: 1.0.0\ndescription: Main.\nagent: { description: Main., uses_skills: [letters], uses_tools: [skill_registry] }\n',
+    });
+    const test = await testKernel({ sandbox: box.sandbox, model: scriptedModel([]), flags: { default_agent: 'main' } });
+    const { reason, error } = await test.run('hello');
+    expect(reason).toBe('error');
+    expect(error?.message).toContain("skill 'letters' is untrusted: its source .claude/skills is not trusted");
+    expect((await test.kernel.agents.list()).find(({ id }) => id === 'main')).toMatchObject({ state: 'failed' });
+    await test.stop();
+  });
+
+  it('S15 --no-skills leaves the bodies out: the agent works, degraded, and says so once', async () => {
+    const test = await testKernel({
+      model: scriptedModel([{ text: 'Hi.' }, { text: 'Hi.' }]),
+      flags: { default_agent: 'main', skills: { enabled: false } },
+      files: {
+        'skills/letters/SKILL.md': skillText({ name: 'letters', body: 'LETTERS\n' }),
+        'skills/tables/SKILL.md': skillText({ name: 'tables', body: 'TABLES\n' }),
+        'agents/main/manifest.yaml':
+          'id: main\nname: Main\nversion: 1.0.0\ndescription: Main.\nagent: { description: Main., uses_skills: [letters, tables], uses_tools: [skill_registry] }\n',
+      },
+    });
+    const { text, requests, events } = await test.run('hello');
+    expect(text).toBe('Hi.');
+    expect(JSON.stringify(requests)).not.toMatch(/LETTERS|TABLES|read_skill|Available Skills/);
+    expect(JSON.stringify(events).match(/is left out/g)?.length ?? 0).toBeLessThanOrEqual(2);
+    expect((await test.kernel.agents.list()).find(({ id }) => id === 'main')).toMatchObject({ state: 'degraded' });
+    const again = await test.run('hello again');
+    expect(JSON.stringify(again.events)).not.toContain('is left out');
+    await test.stop();
+  });
+});
