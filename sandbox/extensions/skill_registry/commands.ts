@@ -1,6 +1,7 @@
 import type { Command, CommandContext } from 'pith';
 import { explain } from './commands/explain.ts';
 import { install } from './commands/install.ts';
+import { lint } from './commands/lint.ts';
 import { list } from './commands/list.ts';
 import { newCommand } from './commands/new.ts';
 import { remove } from './commands/remove.ts';
@@ -16,6 +17,7 @@ export default function commands(context: CommandContext): Command[] {
     list(context),
     show(context),
     validate(context),
+    lint(context),
     explain(context),
     search(context),
     newCommand(context),

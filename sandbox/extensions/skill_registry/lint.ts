@@ -21,6 +21,14 @@ export async function lintSkills(given: string): Promise<readonly LintResult[]> 
   return Promise.all(below.map((skill) => lintSkill(path.join(given, path.relative(folder, skill)))));
 }
 
+/** The SKILL.md files of what `given` is, absolute and sorted by folder; none where it has none. */
+export async function skillFilesOf(given: string): Promise<readonly string[]> {
+  const folder = path.resolve(given);
+  const below = await skillsBelow(folder, DEEPEST);
+  const files = await Promise.all((below.length === 0 ? [folder] : below).map(skillFileOf));
+  return files.filter((file) => typeof file === 'string');
+}
+
 const DEEPEST = 4;
 /** Far above what a SKILL.md may have, so that it is told as too large. */
 const LINT_LIMIT = 16 * 1024 * 1024;
