@@ -26,7 +26,8 @@ function printReport(io: CommandIO, sandbox: string, report: Doctor): void {
   printStates(io, 'AGENT', report.agents);
   const skills = Object.entries(report.skills).filter(([, count]) => typeof count === 'number');
   if (skills.length > 0) io.print(`\n${colour.bold('Skills')}  ${skills.map(([state, count]) => `${count} ${state}`).join(', ')}`);
-  for (const [message, ids] of notesOf(report.extensions)) io.print(colour.dim(`note: ${ids.join(', ')}: ${message}`));
+  for (const [message, { ids, isAlarm }] of notesOf(report.extensions))
+    io.print(isAlarm ? colour.red(`warning: ${ids.join(', ')}: ${message}`) : colour.dim(`note: ${ids.join(', ')}: ${message}`));
   for (const { id, message, notes = [] } of report.agents)
     for (const note of notes.filter((each) => each.message !== message))
       printFinding(io, { ...note, message: `${id}: ${findingLine(note)}`, file: undefined });
@@ -49,16 +50,23 @@ function printFinding(io: CommandIO, finding: Diagnostic): void {
 }
 
 /** What several extensions have in common is said once. */
-function notesOf(extensions: Doctor['extensions']): ReadonlyMap<string, readonly string[]> {
-  const ids = new Map<string, string[]>();
-  for (const { id, notes = [] } of extensions) for (const { message } of notes) ids.set(message, [...(ids.get(message) ?? []), id]);
-  return ids;
+function notesOf(extensions: Doctor['extensions']): ReadonlyMap<string, { readonly ids: readonly string[]; readonly isAlarm: boolean }> {
+  const found = new Map<string, { readonly ids: readonly string[]; readonly isAlarm: boolean }>();
+  for (const { id, notes = [] } of extensions)
+    for (const { code, message } of notes)
+      found.set(message, { ids: [...(found.get(message)?.ids ?? []), id], isAlarm: isAlarm(code) || found.get(message)?.isAlarm === true });
+  return found;
+}
+
+/** Something runs that nothing holds, because a person chose so. */
+function isAlarm(code: string): boolean {
+  return code === 'unconfined';
 }
 
 function verdict(report: Doctor, colour: ReturnType<typeof colours>): string {
   if (!report.ok) return colour.red('Something failed: the lines above say what and how to mend it');
   const count =
-    report.extensions.filter(({ code }) => code !== undefined).length +
+    report.extensions.filter(({ code, notes = [] }) => code !== undefined || notes.some((note) => isAlarm(note.code))).length +
     report.agents.reduce((sum, { code, notes = [] }) => sum + Math.max(code === undefined ? 0 : 1, notes.filter(counts).length), 0) +
     (report.notes ?? []).filter(counts).length;
   return count === 0 ? colour.green('All is well') : colour.yellow(`Working, with ${count} ${count === 1 ? 'finding' : 'findings'} above`);

@@ -143,11 +143,17 @@ function confinedOf(parts: HostParts, scope: Scope): ConfinedPrograms {
     run: async (program, signal) => {
       const stop = signal === undefined ? scope.signal : AbortSignal.any([scope.signal, signal]);
       const programs = await open();
-      const run = runOutside(() => programs.run(program, stop));
+      const env = { ...program.env, ...passed(parts.secrets, program.pass) };
+      const run = runOutside(() => programs.run({ ...program, env }, stop));
       running.add(run);
       return run.finally(() => running.delete(run));
     },
   };
+}
+
+function passed(secrets: HostParts['secrets'], names: readonly string[] = []): Readonly<Record<string, string>> {
+  secrets.declare(names);
+  return Object.fromEntries(names.flatMap((name) => (secrets.get(name) === null ? [] : [[name, secrets.get(name) as string]])));
 }
 
 /** A turn that an extension starts is the kernel's work: its errors are not the extension's. */

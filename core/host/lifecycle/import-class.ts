@@ -17,6 +17,8 @@ export interface ExtensionClass {
   readonly config?: z.ZodType;
   /** Checks the keys under `agent:` that the manifest's `agent_keys` claims. */
   readonly agentKeys?: Readonly<Record<string, z.ZodType>>;
+  /** What `pith doctor` should say of this configuration. The code `unconfined` is shown in red. */
+  readonly settingsNotes?: (config: Readonly<Record<string, unknown>>) => readonly { readonly code: string; readonly message: string }[];
 }
 
 export interface ImportedClass {

@@ -57,6 +57,7 @@ export async function constructClass(
       { phase: 'construct', clock: host.clock, limitMs: PHASE_LIMIT_MS, failed: 'construct_failed', slow: slowOf(host, id) },
       () => runAs(host.owner(id, 'construct'), () => new Class(context)),
     );
+    for (const { code, message } of Class.settingsNotes?.(config) ?? []) host.note(id, code, message);
     for (const warning of checkProvides(instance, manifest, file)) host.note(id, 'provides_mismatch', warning);
     const parts: Parts = { number, declaration, Class, shipped, instance, scope };
     return { number, declaration, shipped, tier: 'in_process', initialize: () => initialize(host, parts) };

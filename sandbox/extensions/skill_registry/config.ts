@@ -1,5 +1,7 @@
 import { z } from 'pith';
 
+const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
 /** The settings block `skills:`. Made on first use, so that importing this file builds no schema. */
 export const configSchema = once(() => {
   const names = z.array(z.string().min(1)).default([]);
@@ -29,6 +31,11 @@ export const configSchema = once(() => {
         max_output_bytes: z.int().min(1).default(1_048_576),
         max_args: z.int().min(0).default(100),
         max_arg_bytes: z.int().min(0).default(4096),
+        /** `none`: a person wants scripts run as themselves. */
+        sandbox: z.enum(['bubblewrap', 'none']).default('bubblewrap'),
+        approval: z.enum(['ask', 'never']).default('ask'),
+        /** Names of the environment that scripts may have, where their skill asks for them. */
+        env: z.array(z.string().regex(ENVIRONMENT_NAME, 'must be a name of letters, digits and _')).default([]),
       })
       .prefault({}),
   });
@@ -65,13 +72,6 @@ export const agentSkillsCheck = once(() =>
       note('max_skills', 'no_effect', `only the mode 'triggers' reads it; this agent's is '${mode}'`, "Remove it, or set 'mode: triggers'");
   }),
 );
-
-/** Settings that are accepted and that nothing reads yet. */
-export function unreadSettings({ scripts }: SkillsConfig): readonly string[] {
-  const { timeout_s, max_output_bytes, max_args, max_arg_bytes } = scripts;
-  const changed = timeout_s !== 60 || max_output_bytes !== 1_048_576 || max_args !== 100 || max_arg_bytes !== 4096;
-  return changed ? ['skills.scripts'] : [];
-}
 
 function once<T>(make: () => T): () => T {
   let made: T | undefined;

@@ -19,7 +19,7 @@ import {
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { ScopeCache } from './catalog/scope-cache.ts';
 import { registryOptions } from './commands/open-registry.ts';
-import { agentSkillsCheck, configSchema, unreadSettings, type SkillsConfig } from './config.ts';
+import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
 import { BoundDigests } from './ledger/bound-digests.ts';
 import { SkillLedger } from './ledger/ledger.ts';
 import { createRegistry, type SkillRegistry } from './registry.ts';
@@ -28,8 +28,10 @@ import type { SkillIndex } from './search/skill-index.ts';
 import { contentOf } from './skill-contents.ts';
 import { summaryOf } from './skill-summary.ts';
 import { modeTools, toolOffer } from './modes/turn-tools.ts';
+import { scriptToolOf } from './scripts/script-tool.ts';
+import { unconfinedNotes } from './scripts/unconfined.ts';
 import type { Snapshot } from './skill.ts';
-import { createTools, type ToolPorts } from './tools.ts';
+import { createTools, skillFor, type ToolPorts } from './tools.ts';
 import { ToolsetOutcomes } from './toolsets/toolset-outcomes.ts';
 import { allToolsets, toolsetsOfTurn } from './toolsets/skill-toolset.ts';
 import { TurnSnapshots, type TurnSnapshot } from './scan/turn-snapshots.ts';
@@ -46,6 +48,10 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   static get agentKeys() {
     return { skills: agentSkillsCheck() };
+  }
+
+  static settingsNotes(config: SkillsConfig) {
+    return unconfinedNotes(config);
   }
 
   readonly contextPriority = 60;
@@ -80,7 +86,6 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       readBody: (skill) => this.#registry.readBody(skill),
       isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
     });
-    for (const setting of unreadSettings(context.config)) logger.warn(`'${setting}' is not supported yet: nothing reads it`);
     context.own(events.handle('turn.started', ({ turnId }) => this.#started(turnId)));
     context.own(events.handle('thread.compacted', (compaction) => this.#ledger.compacted(compaction)));
     context.own(events.handle('turn.ended', ({ turnId }) => this.#ended(turnId)));
@@ -92,7 +97,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   }
 
   getTools(): readonly Tool[] {
-    return this.#enabled ? createTools(this.#ports()) : [];
+    return this.#enabled ? [...createTools(this.#ports()), this.#scriptTool()] : [];
   }
 
   async getTurnTools(turn: TurnInfo): Promise<readonly TurnTool[]> {
@@ -191,6 +196,14 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     this.#turns.release(turnId);
     this.#triggers.release(turnId);
     this.#ledger.ended(turnId);
+  }
+
+  #scriptTool(): Tool {
+    return scriptToolOf(this.#context, {
+      current: () => this.#registry.refreshIfOlderThan(FRESH_MS),
+      readable: (name, call) => skillFor(this.#ports(), name, call),
+      record: (turn, use) => this.#ledger.record(turn, use),
+    });
   }
 
   #ports(): ToolPorts {

@@ -126,12 +126,17 @@ function readFile(ports: ToolPorts): Tool {
 type Run = (skill: Skill) => Promise<ToolResult>;
 
 async function withSkill(ports: ToolPorts, name: string, call: ToolCall, run: Run, search?: string): Promise<ToolResult> {
-  const snapshot = await ports.pinned(call.turn);
-  const found = requireSkill(snapshot, ports.scope(snapshot, call.turn.agent), name, search);
+  const found = await skillFor(ports, name, call, search);
   if (isToolResult(found)) return found;
-  if (!(await ports.isStillTrusted(found))) return noLongerTrusted(found);
   const result = await run(found);
   return (await ports.isStillTrusted(found)) ? result : noLongerTrusted(found); // it may have changed while it was read
+}
+
+/** The skill that an agent may use now, or the error that says what to do instead. */
+export async function skillFor(ports: ToolPorts, name: string, call: ToolCall, search?: string): Promise<Skill | ToolResult> {
+  const snapshot = await ports.pinned(call.turn);
+  const found = requireSkill(snapshot, ports.scope(snapshot, call.turn.agent), name, search);
+  return isToolResult(found) || (await ports.isStillTrusted(found)) ? found : noLongerTrusted(found);
 }
 
 function noLongerTrusted({ id }: Skill): ToolResult {

@@ -10,6 +10,8 @@ const BOOLEAN: Kind = { what: 'true or false', fits: (value) => typeof value ===
 const TEXT: Kind = { what: 'text', fits: (value) => typeof value === 'string' && value !== '' };
 const TEXTS: Kind = { what: 'a list of texts', fits: (value) => Array.isArray(value) && value.every(TEXT.fits) };
 
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
 /** What the schema of `config.ts` says, for commands that may not load zod. A test holds both against each other. */
 const KINDS: Readonly<Record<keyof SkillsConfig, Kind>> = {
   enabled: BOOLEAN,
@@ -36,6 +38,9 @@ const LIMITS: Readonly<Record<string, Kind>> = {
   max_output_bytes: wholeFrom(1),
   max_args: wholeFrom(0),
   max_arg_bytes: wholeFrom(0),
+  sandbox: { what: "'bubblewrap' or 'none'", fits: (value) => value === 'bubblewrap' || value === 'none' },
+  approval: { what: "'ask' or 'never'", fits: (value) => value === 'ask' || value === 'never' },
+  env: { what: 'a list of names', fits: (value) => TEXTS.fits(value) && (value as string[]).every((name) => NAME.test(name)) },
 };
 
 /** Throws `config_invalid` where the extension itself would not start with these settings. */

@@ -61,7 +61,12 @@ function fieldsOf(skill: Skill): { [key: string]: JsonValue } {
     examples,
     allowedTools,
     toolsets,
-    scripts,
+    scripts: scripts.map(({ path, description, env, timeoutSeconds }) => ({
+      path,
+      ...(description === null ? {} : { description }),
+      ...(env.length === 0 ? {} : { env }),
+      ...(timeoutSeconds === null ? {} : { timeout_s: timeoutSeconds }),
+    })),
     extra: extra as JsonValue,
   };
 }

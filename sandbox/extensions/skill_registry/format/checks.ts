@@ -72,7 +72,8 @@ export const wrongType: Check = function* ({ fields }) {
     yield wrong('allowed-tools', 'text or a list of texts');
   if (value('default_enabled') !== undefined && typeof value('default_enabled') !== 'boolean')
     yield wrong('default_enabled', 'true or false');
-  if (value('scripts') !== undefined && !isScripts(value('scripts'))) yield wrong('scripts', 'a list of paths');
+  if (value('scripts') !== undefined && !isScripts(value('scripts')))
+    yield wrong('scripts', 'a list of paths, or of { path, description, env, timeout_s }');
   const triggers = value('triggers');
   if (isMapping(triggers))
     for (const kind of TRIGGER_KINDS) if (!isTexts(triggers[kind] ?? [])) yield wrong('triggers', `a map of lists; '${kind}' is none`);
@@ -117,7 +118,22 @@ export function isMapping(value: unknown): value is Readonly<Record<string, unkn
 }
 
 function isScripts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string' || (isMapping(item) && typeof item['path'] === 'string'));
+  return Array.isArray(value) && value.every((item) => typeof item === 'string' || (isMapping(item) && isScript(item)));
+}
+
+const SCRIPT_KEYS = ['path', 'description', 'env', 'timeout_s'];
+
+function isScript(item: Readonly<Record<string, unknown>>): boolean {
+  const { path, description = '', env = [], timeout_s: seconds = 1 } = item;
+  const isNames = isTexts(env) && env.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  const isLimit = typeof seconds === 'number' && seconds > 0;
+  return (
+    typeof path === 'string' &&
+    typeof description === 'string' &&
+    isNames &&
+    isLimit &&
+    Object.keys(item).every((key) => SCRIPT_KEYS.includes(key))
+  );
 }
 
 function placeOf(fields: Fields, key: string): { line: number; column: number } {

@@ -13,12 +13,23 @@ export interface SkillFields {
   readonly examples: readonly string[];
   readonly allowedTools: readonly string[];
   readonly toolsets: readonly string[];
-  readonly scripts: readonly string[];
+  readonly scripts: readonly SkillScript[];
   readonly defaultEnabled: boolean;
   /** null for a skill that names no trigger, as most do. */
   readonly triggers: SkillTriggers | null;
   /** Every other frontmatter key, kept and shown. */
   readonly extra: Readonly<Record<string, unknown>>;
+}
+
+/** What a manifest says of one script. Scripts need no entry to be run. */
+export interface SkillScript {
+  /** As written, relative to the skill's folder. */
+  readonly path: string;
+  readonly description: string | null;
+  /** Names of the environment that it asks for. */
+  readonly env: readonly string[];
+  /** It may take so long, within what the settings allow; null: it does not say. */
+  readonly timeoutSeconds: number | null;
 }
 
 /** What in a user's message brings a skill in the mode `triggers`. As written: whoever matches folds case. */
@@ -59,7 +70,7 @@ export function emptyFields(id: string): SkillFields {
     examples: NONE,
     allowedTools: NONE,
     toolsets: NONE,
-    scripts: NONE,
+    scripts: [],
     defaultEnabled: true,
     triggers: null,
     extra: NOTHING,
@@ -122,12 +133,18 @@ function split(text: string, separator: RegExp): readonly string[] {
   return parts.filter((item) => item !== '').map(flat);
 }
 
-function scripts(fields: Fields): readonly string[] {
+function scripts(fields: Fields): readonly SkillScript[] {
   const value = fields.get('scripts')?.value;
-  if (!Array.isArray(value)) return NONE;
-  return value.flatMap((item: unknown) => {
-    const path = isMapping(item) ? item['path'] : item;
-    return typeof path === 'string' ? [flat(path)] : [];
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((item: unknown): SkillScript | [] => {
+    const { path, description, env, timeout_s: seconds } = isMapping(item) ? item : { path: item };
+    if (typeof path !== 'string') return [];
+    return {
+      path: flat(path),
+      description: typeof description === 'string' ? flat(description) : null,
+      env: isTexts(env) ? env.map(flat) : NONE,
+      timeoutSeconds: typeof seconds === 'number' && seconds > 0 ? seconds : null,
+    };
   });
 }
 

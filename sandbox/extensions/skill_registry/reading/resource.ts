@@ -63,7 +63,8 @@ async function readFrom(folder: Inside, parts: readonly string[], part: number, 
   }
 }
 
-function isOwnFile(stats: Stats): boolean {
+/** A regular file without a second name elsewhere. */
+export function isOwnFile(stats: Stats): boolean {
   return stats.isFile() && stats.nlink === 1;
 }
 
@@ -106,7 +107,7 @@ function continuation(bytes: Uint8Array, at: number): number {
   return count;
 }
 
-async function bytesOf(file: Inside, position: number, length: number): Promise<Buffer> {
+export async function bytesOf(file: Inside, position: number, length: number): Promise<Buffer> {
   const bytes = Buffer.alloc(length);
   let filled = 0;
   while (filled < length) {

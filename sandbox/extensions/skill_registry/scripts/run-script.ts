@@ -1,0 +1,150 @@
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { codeOf, messageOf, type ConfinedPrograms, type ConfinedProgram, type ToolResult } from 'pith';
+import type { SkillsConfig } from '../config.ts';
+import { skillError } from '../reading/results.ts';
+import type { Skill } from '../skill.ts';
+import { interpreterOf } from './interpreter.ts';
+import { findScript, subjectOf, type ScriptFile } from './script-file.ts';
+import { passedNames } from './script-question.ts';
+import { scriptResult } from './script-result.ts';
+import { copySkill, SkillTooLarge, type Digests } from './skill-copy.ts';
+import { bundleScript } from './typescript.ts';
+import { lacksPackages, uvRun } from './uv.ts';
+
+export interface ScriptPorts {
+  readonly settings: SkillsConfig['scripts'];
+  readonly confined: ConfinedPrograms;
+  /** Absolute path of the folder in which copies of skills stand while their scripts run. */
+  readonly directory: string;
+  readonly home: string | null;
+}
+
+/** What is to be run, and what a person agreed to: undefined where nobody was asked. */
+export interface ScriptCall {
+  readonly script: string;
+  readonly args: readonly string[];
+  readonly approved: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** What came of it. `ran`: the script and its exit code, where it was started. */
+export interface ScriptRun {
+  readonly result: ToolResult;
+  readonly ran: { readonly path: string; readonly exit: number | null } | null;
+}
+
+/** Runs one script on a copy of its skill, which is gone afterwards. */
+export async function runScript(ports: ScriptPorts, skill: Skill, call: ScriptCall): Promise<ScriptRun> {
+  const refused = refusalOf(ports.settings, call.args) ?? (await unavailable(ports));
+  if (refused !== null) return { result: refused, ran: null };
+  await mkdir(ports.directory, { recursive: true, mode: 0o700 });
+  const copy = await mkdtemp(path.join(ports.directory, 'run-'));
+  try {
+    const digests = await copySkill(skill.realDirectory, copy, call.signal);
+    return await runCopy(ports, skill, call, copy, digests);
+  } catch (error) {
+    if (!(error instanceof SkillTooLarge)) throw error;
+    return { result: skillError('skill_too_large', `No script of '${skill.id}' can be run: ${error.message}.`), ran: null };
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}
+
+/** Why these arguments are too many; null: they are not. */
+export function refusalOf({ max_args, max_arg_bytes }: ScriptPorts['settings'], args: readonly string[]): ToolResult | null {
+  if (args.length > max_args)
+    return skillError(
+      'script_args_invalid',
+      `${args.length} arguments were given; at most ${max_args} are allowed (skills.scripts.max_args).`,
+    );
+  const bytes = args.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
+  if (bytes > max_arg_bytes)
+    return skillError(
+      'script_args_invalid',
+      `The arguments are ${bytes} bytes; at most ${max_arg_bytes} are allowed (skills.scripts.max_arg_bytes).`,
+    );
+  return args.some((each) => each.includes('\0')) ? skillError('script_args_invalid', 'An argument holds a NUL character.') : null;
+}
+
+async function unavailable({ settings, confined }: ScriptPorts): Promise<ToolResult | null> {
+  const missing = settings.sandbox === 'none' ? null : await confined.unavailable();
+  if (missing === null) return null;
+  const { why, cure } = missing;
+  return skillError('sandbox_unavailable', `Scripts are not run, because ${why}. A person can mend it: ${cure}.`);
+}
+
+async function runCopy(ports: ScriptPorts, skill: Skill, call: ScriptCall, copy: string, digests: Digests | null): Promise<ScriptRun> {
+  const { settings, confined } = ports;
+  const script = digests === null ? null : findScript(skill, call.script, digests);
+  const refuse = (code: string, message: string): ScriptRun => ({ result: skillError(code, message), ran: null });
+  if (script === null)
+    return refuse(
+      'script_not_found',
+      `That is not a script of '${skill.id}' that can be run: scripts are plain files under scripts/. read_skill lists the files.`,
+    );
+  if (settings.approval === 'ask' && call.approved !== subjectOf(skill, script))
+    return refuse(
+      'script_changed',
+      `${script.path} of '${skill.id}' is not what a person approved: it has changed since. Call again to ask anew.`,
+    );
+  const isConfined = settings.sandbox === 'bubblewrap';
+  const program = await programOf(ports, skill, script, { copy, at: isConfined ? skill.realDirectory : copy, isConfined });
+  if ('why' in program) return refuse(program.code, `${script.path} of '${skill.id}' was not run: ${program.why}.`);
+  const outcome = await confined
+    .run({ ...program, argv: [...program.argv, ...call.args], pass: passedNames(script, settings) }, call.signal)
+    .catch((error: unknown) => refuse(codeOf(error, 'script_failed'), `${script.path} of '${skill.id}' was not run: ${messageOf(error)}.`));
+  if ('result' in outcome) return outcome;
+  const ran = { path: script.path, exit: outcome.exit };
+  if (program.usesUv && outcome.exit !== 0 && outcome.exit !== null && lacksPackages(outcome.stderr)) {
+    const fetch = `uv sync --script '${path.join(skill.realDirectory, script.path).replaceAll("'", `'\\''`)}'`;
+    return refuse(
+      'script_packages_missing',
+      `${script.path} of '${skill.id}' needs packages that have not been fetched. A person fetches them once by: ${fetch}`,
+    );
+  }
+  return { result: scriptResult(skill, script.path, outcome, settings.max_output_bytes), ran };
+}
+
+interface Place {
+  /** The copy of the skill. */
+  readonly copy: string;
+  /** Where the script sees it. */
+  readonly at: string;
+  readonly isConfined: boolean;
+}
+
+type Refusal = { readonly code: string; readonly why: string };
+type Prepared = Omit<ConfinedProgram, 'pass'> & { readonly usesUv: boolean };
+
+async function programOf({ settings, home }: ScriptPorts, skill: Skill, script: ScriptFile, place: Place): Promise<Prepared | Refusal> {
+  const { copy, at, isConfined } = place;
+  const text = (await readFile(path.join(copy, script.path))).subarray(0, HEAD_BYTES).toString('utf8');
+  const interpreter = interpreterOf(script.path, text);
+  const file = path.join(at, script.path);
+  const seconds = Math.min(settings.timeout_s, script.declared?.timeoutSeconds ?? settings.timeout_s);
+  const common = {
+    cwd: at,
+    timeoutMs: seconds * 1000,
+    maxOutputBytes: settings.max_output_bytes,
+    sandbox: isConfined ? ('required' as const) : ('none' as const),
+    usesUv: interpreter.kind === 'uv',
+  };
+  const own = isConfined ? [{ from: copy, at }] : [];
+  if (interpreter.kind === 'unknown') return { code: 'interpreter_missing', why: interpreter.why };
+  if (interpreter.kind === 'program') return { ...common, argv: [...interpreter.argv, file], readOnly: own };
+  if (interpreter.kind === 'uv') {
+    const uv = uvRun(file, home, isConfined);
+    if (uv !== null) return { ...common, argv: uv.argv, readOnly: [...uv.readOnly, ...own], env: uv.env };
+    return {
+      code: 'interpreter_missing',
+      why: 'it names its packages in the file, which takes uv, and uv is not installed; see https://docs.astral.sh/uv',
+    };
+  }
+  const bundle = await bundleScript(copy, script.path);
+  if ('why' in bundle) return { code: 'script_invalid', why: `it is not TypeScript that can be run: ${bundle.why}` };
+  const bundled = path.join(at, path.relative(copy, bundle.file));
+  return { ...common, argv: [process.execPath, '--enable-source-maps', bundled], readOnly: own };
+}
+
+const HEAD_BYTES = 256 * 1024;

@@ -1,0 +1,83 @@
+import path from 'node:path';
+import { defineTool, isToolResult, z, type ApprovalQuestion, type ExtensionContext, type Tool, type ToolCall, type ToolResult } from 'pith';
+import type { SkillsConfig } from '../config.ts';
+import type { SkillUse } from '../ledger/skill-use.ts';
+import { presenter, skillError, textIn } from '../reading/results.ts';
+import { lateInput } from '../scan/late-input.ts';
+import { findSkill } from '../scan/snapshot.ts';
+import type { Skill, Snapshot } from '../skill.ts';
+import { refusalOf, runScript, type ScriptPorts } from './run-script.ts';
+import { findScript } from './script-file.ts';
+import { questionOf } from './script-question.ts';
+import { lineOf } from './script-result.ts';
+import { digestScripts } from './skill-copy.ts';
+import { unconfinedWarning } from './unconfined.ts';
+
+export interface RegistryPorts {
+  /** The skills as they are now. */
+  current(): Promise<Snapshot>;
+  /** The skill that an agent may use now, or the error that says what to do instead. */
+  readable(name: string, call: ToolCall): Promise<Skill | ToolResult>;
+  record(turn: ToolCall['turn'], use: SkillUse): void;
+}
+
+/** Copies, checks and starts what is to run, beside the script's own time. */
+const MARGIN_MS = 15_000;
+
+/** `run_skill_script`: for agents that name it. */
+export function scriptToolOf(context: ExtensionContext<SkillsConfig>, registry: RegistryPorts): Tool {
+  const settings = context.config.scripts;
+  const warn = unconfinedWarning(context);
+  const ports = (): ScriptPorts => ({
+    settings,
+    confined: context.confined,
+    home: context.home,
+    directory: path.join(context.dataDirectory, 'scripts'),
+  });
+  return defineTool({
+    name: 'run_skill_script',
+    description:
+      'Runs a script of a skill (a file under scripts/) in the folder of the skill, which it can only read, and returns what it prints. A person may be asked first. Read the skill before: it says which script does what, with which arguments.',
+    input: lateInput(
+      () =>
+        z.object({
+          skill_id: z.string(),
+          script: z.string().describe("Relative to the skill's folder: scripts/check.py."),
+          args: z.array(z.string()).default([]).describe('Arguments, each as it is: no shell reads them.'),
+        }),
+      () => null,
+    ),
+    effect: 'write',
+    optIn: true,
+    timeoutMs: settings.timeout_s * 1000 + MARGIN_MS,
+    needsApproval: async ({ skill_id, script, args }) =>
+      settings.approval === 'never' ? false : ask(registry, settings, { id: skill_id, given: script, args }),
+    present: presenter('run_skill_script', (metadata) => {
+      const [id, path, exit] = [textIn(metadata, 'skill_id'), textIn(metadata, 'path'), metadata['exit']];
+      return id === null || path === null || !(exit === null || typeof exit === 'number') ? null : lineOf(path, id, exit);
+    }),
+    async execute({ skill_id, script, args }, call) {
+      const skill = await registry.readable(skill_id, call);
+      if (isToolResult(skill)) return skill;
+      if (skill.state !== 'offered')
+        return skillError('skill_not_offered', `Scripts of '${skill.id}' are not run: ${skill.reason ?? skill.state}.`);
+      if (settings.sandbox === 'none') warn(call.turn);
+      const { result, ran } = await runScript(ports(), skill, { script, args, approved: call.approved, signal: call.signal });
+      if (ran !== null) registry.record(call.turn, { skillId: skill.id, state: 'script_run', ...ran });
+      return result;
+    },
+  });
+}
+
+/** False where there is nothing to agree to: the call refuses that by itself. */
+async function ask(
+  { current }: RegistryPorts,
+  settings: ScriptPorts['settings'],
+  { id, given, args }: { readonly id: string; readonly given: string; readonly args: readonly string[] },
+): Promise<ApprovalQuestion | false> {
+  const skill = findSkill(await current(), id.trim());
+  if (skill?.state !== 'offered' || refusalOf(settings, args) !== null) return false;
+  const digests = await digestScripts(skill.realDirectory).catch(() => null);
+  const script = digests === null ? null : findScript(skill, given, digests);
+  return script === null ? false : questionOf(skill, script, args, settings);
+}

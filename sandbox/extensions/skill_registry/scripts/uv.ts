@@ -1,0 +1,68 @@
+import { readdirSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import type { ConfinedPath } from 'pith';
+import { findProgram } from './interpreter.ts';
+
+/** How a Python script with inline metadata is run. */
+export interface UvRun {
+  readonly argv: readonly string[];
+  readonly readOnly: readonly ConfinedPath[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const CACHE = '/tmp/uv-cache';
+/** What uv has fetched. The rest of its cache it writes while it works: it gets that anew. */
+const FETCHED = /^(archive|wheels|simple|flat-index|git)-v\d+$/u;
+const BUILT = /^sdists-v\d+$/u;
+
+/** null: uv is not installed. `home`: where a person has it and what it fetched. */
+export function uvRun(script: string, home: string | null, isConfined: boolean): UvRun | null {
+  const own = home === null ? [] : [path.join(home, '.local/bin'), path.join(home, '.cargo/bin')];
+  const program = findProgram('uv') ?? findProgram('uv', own);
+  if (program === null) return null;
+  const argv = [program, 'run', '--offline', '--script', script];
+  const base = { UV_OFFLINE: '1', UV_PYTHON_DOWNLOADS: 'never', UV_NO_PROGRESS: '1', UV_NO_CONFIG: '1' };
+  const cache = home === null ? null : path.join(home, '.cache/uv');
+  const pythons = home === null ? null : path.join(home, '.local/share/uv/python');
+  const python: Readonly<Record<string, string>> = pythons === null ? {} : { UV_PYTHON_INSTALL_DIR: pythons };
+  if (!isConfined) return { argv, readOnly: [], env: { ...base, ...python, ...(cache === null ? {} : { UV_CACHE_DIR: cache }) } };
+  const readOnly: ConfinedPath[] = [
+    { from: real(program), at: program },
+    ...(pythons !== null && names(pythons).length > 0 ? [pythons] : []),
+    ...(cache === null ? [] : fetched(cache)),
+  ];
+  // Of a temporary folder of limited size: packages are linked, not copied.
+  return { argv, readOnly, env: { ...base, ...python, UV_CACHE_DIR: CACHE, UV_LINK_MODE: 'symlink' } };
+}
+
+/** Whether uv could not run the script because something has not been fetched. */
+export function lacksPackages(stderr: string): boolean {
+  return /network was disabled|not found in the cache|no solution found|network connectivity is disabled|offline/iu.test(stderr);
+}
+
+function fetched(cache: string): readonly ConfinedPath[] {
+  return names(cache).flatMap((bucket) => {
+    const from = path.join(cache, bucket);
+    if (FETCHED.test(bucket)) return [{ from, at: `${CACHE}/${bucket}` }];
+    if (!BUILT.test(bucket)) return [];
+    return names(from)
+      .filter((name) => !name.startsWith('.'))
+      .map((name) => ({ from: path.join(from, name), at: `${CACHE}/${bucket}/${name}` }));
+  });
+}
+
+function names(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // uv has fetched nothing yet
+  }
+}
+
+function real(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file; // it has gone since: it cannot be started then
+  }
+}
