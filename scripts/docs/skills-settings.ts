@@ -17,6 +17,9 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['scripts.max_output_bytes', 'Bytes of output that are read.'],
   ['scripts.max_args', 'Arguments of one call.'],
   ['scripts.max_arg_bytes', 'Bytes of all arguments of one call.'],
+  ['scripts.sandbox', 'What holds a script: `bubblewrap`, or `none`: it can do all that you can.'],
+  ['scripts.approval', 'Whether a person is asked before a script runs: `ask` or `never`.'],
+  ['scripts.env', 'Names of the environment and of stored secrets that a script may have, where its skill asks for them.'],
 ]);
 
 /** What the keys of `agent.skills` mean. */
