@@ -15,7 +15,7 @@ export function scriptsOf(skill: Skill, agent: AgentSpec | null, extensionId: st
   const tool = `${extensionId}/run_skill_script`;
   const byAgent =
     agent === null ? `by agents that name ${tool}` : agent.usesTools.includes(tool) ? 'yes' : `no, the agent does not name ${tool}`;
-  return skill.scripts.map((script) => {
+  return skill.scripts.map(({ path: script }) => {
     const isThere = existsSync(path.join(skill.realDirectory, script));
     return {
       path: script,
