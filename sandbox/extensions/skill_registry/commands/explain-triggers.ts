@@ -2,13 +2,17 @@ import type { AgentSpec, CommandInput } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 
 export interface TriggerReport {
-  readonly [key: string]: string | number | boolean | string[];
+  readonly [key: string]: string | number | boolean | null | string[];
   readonly text: string;
   /** What the message is given of the skills: 0 nothing, 1 their number, 2 their names, 3 the texts of those that fit. */
   readonly tier: number;
   readonly why: string;
   /** What of the skill's triggers the message has. */
   readonly hits: string[];
+  /** Its place among the skills that match, from 1; null: it does not match. */
+  readonly rank: number | null;
+  readonly of: number;
+  readonly maxSkills: number;
   /** Whether the message brings the skill's text. */
   readonly brought: boolean;
 }
@@ -31,13 +35,17 @@ export async function triggersOf(
   const index = await TriggerIndex.of(snapshot, new PatternCache());
   const most = scope.settings.max_skills ?? maxSkills;
   const { tier, why, matches, chosen } = await decide({ snapshot, scope, index, text, maxSkills: most, recent: [], matched: [] });
-  const match = matches.find((one) => one.skill.id === skill.id);
-  return { triggers: { text, tier, why, hits: [...(match?.hits ?? [])], brought: chosen.some(({ id }) => id === skill.id) } };
+  const at = matches.findIndex((one) => one.skill.id === skill.id);
+  const hits = [...(matches[at]?.hits ?? [])];
+  const rank = at === -1 ? null : at + 1;
+  const brought = chosen.some(({ id }) => id === skill.id);
+  return { triggers: { text, tier, why, hits, rank, of: matches.length, maxSkills: most, brought } };
 }
 
-export function* triggerLines({ text, tier, why, hits, brought }: TriggerReport): Iterable<string> {
+export function* triggerLines({ text, tier, why, hits, rank, of, maxSkills, brought }: TriggerReport): Iterable<string> {
   yield `triggers: '${text}' is of tier ${tier}, ${why}`;
   yield hits.length === 0
     ? 'triggers: the text has none of this skill'
     : `triggers: it has ${hits.join(', ')}${brought ? ', and brings its text' : '; others come before it'}`;
+  if (rank !== null) yield `triggers: rank ${rank} of ${of}; at most ${maxSkills} are brought unless named (max_skills)`;
 }

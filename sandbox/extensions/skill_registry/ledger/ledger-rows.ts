@@ -99,6 +99,12 @@ export function keptEntry(threadId: string, { skillId, sha256 }: SkillLoad, comp
     );
 }
 
+/** The newest turn of a thread, whichever process ran it; null: none. */
+export function newestTurn(database: Database, threadId: string): string | null {
+  const row = database.get('SELECT id FROM skill_registry__turns WHERE thread = ? ORDER BY seq DESC LIMIT 1', threadId);
+  return row === undefined || row === null ? null : String(row['id']);
+}
+
 export function readThread(database: Database, threadId: string, turns: number, loads: number): StoredThread {
   const newest = database.all('SELECT id FROM skill_registry__turns WHERE thread = ? ORDER BY seq DESC LIMIT ?', threadId, turns);
   const rows = database.all(

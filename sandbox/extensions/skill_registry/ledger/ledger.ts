@@ -1,6 +1,6 @@
 import type { Clock, Database, Events, Logger, TopicMap, TurnInfo } from 'pith';
 import { Exposures } from './exposure.ts';
-import { dropEntry, keptEntry, readThread, turnEntry, useEntry } from './ledger-rows.ts';
+import { dropEntry, keptEntry, newestTurn, readThread, turnEntry, useEntry } from './ledger-rows.ts';
 import { hasTables, LedgerWriter } from './ledger-writer.ts';
 import type { Offer } from './offer.ts';
 import type { Familiarity, LoadedSkill, MatchedSkill, SkillLoad, SkillUse } from './skill-use.ts';
@@ -52,6 +52,8 @@ export class SkillLedger implements Ledger {
   /** Turns that are being prepared: only those that start have done what is recorded for them. */
   readonly #beginning = new Map<string, Beginning>();
   readonly #running = new Map<string, TurnInfo>();
+  /** For which turn each thread was last looked up. */
+  readonly #lookedUp = new Map<string, string>();
   #unread = false;
 
   constructor(ports: LedgerPorts) {
@@ -113,15 +115,15 @@ export class SkillLedger implements Ledger {
 
   loadedIn(turn: TurnInfo): readonly LoadedSkill[] {
     const now = (this.#beginning.get(turn.id)?.uses ?? []).filter((use) => use.state === 'loaded');
-    return this.#thread(turn.threadId).held(turn, now);
+    return this.#threadOf(turn).held(turn, now);
   }
 
   matchedIn(turn: TurnInfo, turns: number): readonly MatchedSkill[] {
-    return this.#thread(turn.threadId).matched(turn, turns);
+    return this.#threadOf(turn).matched(turn, turns);
   }
 
   familiarity(turn: TurnInfo, load: SkillLoad): Familiarity {
-    return this.#thread(turn.threadId).familiarity(turn, load);
+    return this.#threadOf(turn).familiarity(turn, load);
   }
 
   /** Writes what waits. */
@@ -145,6 +147,24 @@ export class SkillLedger implements Ledger {
     const shown = offer?.shown ?? [];
     if (offer === null) this.#writer.add(turnEntry(turn, at, null, shown));
     else this.#writer.add({ prepare: async () => turnEntry(turn, at, await this.#exposures.packed(offer), shown) });
+  }
+
+  /** Another process may have run the thread's last turn: then it is read again, at most once a turn. */
+  #threadOf({ id, threadId }: TurnInfo): ThreadLoads {
+    const thread = this.#thread(threadId);
+    if (this.#lookedUp.get(threadId) === id) return thread;
+    this.#lookedUp.delete(threadId);
+    this.#lookedUp.set(threadId, id);
+    dropOldest(this.#lookedUp, THREADS);
+    const { database } = this.#ports;
+    try {
+      const newest = hasTables(database) ? newestTurn(database, threadId) : null;
+      if (newest === null || thread.knows(newest)) return thread;
+    } catch {
+      return thread; // what could not be read is told where a thread is read first
+    }
+    this.#threads.delete(threadId);
+    return this.#thread(threadId);
   }
 
   /** What a thread holds is read once, and known from then on. */

@@ -36,6 +36,10 @@ export class ThreadLoads {
     return number;
   }
 
+  knows(turnId: string): boolean {
+    return this.#turns.has(turnId);
+  }
+
   add({ id: turnId, agent, compactions }: TurnInfo, load: SkillLoad): void {
     this.#keep({ load, turnId, agentId: agent.id, compactions, outlived: compactions }, this.enter(turnId));
   }

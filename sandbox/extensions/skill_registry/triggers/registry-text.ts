@@ -2,15 +2,22 @@ import { catalogLine, clean } from '../catalog/brief.ts';
 import { estimateTokens } from '../catalog/token-estimate.ts';
 import type { Skill } from '../skill.ts';
 
+export interface RegistryText {
+  readonly text: string;
+  /** Of how many skills, in their order, it says the name. */
+  readonly told: number;
+}
+
 /** Names and brief descriptions of all skills, sorted by id, in what `before` leaves of 400 tokens. With many, briefs get shorter, then fewer are named. */
-export function registryText(skills: readonly Skill[], before: readonly string[] = []): string {
+export function registryText(skills: readonly Skill[], before: readonly string[] = []): RegistryText {
   const room = BUDGET - before.reduce((sum, line) => sum + estimateTokens(line) + 1, 0) - FRAME;
   for (const limit of [160, 80, 50, 30]) {
     if (skills.length > MOST_LINES) break;
     const lines = skills.map((skill) => catalogLine(skill, limit));
-    if (tokensOf(lines) <= room) return [HEAD, ...lines, USE].join('\n');
+    if (tokensOf(lines) <= room) return { text: [HEAD, ...lines, USE].join('\n'), told: skills.length };
   }
-  return [HEAD, ...fewer(skills, room), USE].join('\n');
+  const { lines, told } = fewer(skills, room);
+  return { text: [HEAD, ...lines, USE].join('\n'), told };
 }
 
 const BUDGET = 400;
@@ -22,7 +29,7 @@ const FRAME = 70;
 const MOST_LINES = 80;
 
 /** The first ones with a brief, as many as fit into half of the room; of the others the ids; at last how many more there are. */
-function fewer(skills: readonly Skill[], room: number): readonly string[] {
+function fewer(skills: readonly Skill[], room: number): { readonly lines: readonly string[]; readonly told: number } {
   const lines: string[] = [];
   let left = room / 2;
   for (const skill of skills) {
@@ -40,7 +47,8 @@ function fewer(skills: readonly Skill[], room: number): readonly string[] {
     names = next;
   }
   const more = ids.length - shown;
-  return [...lines, ...(shown === 0 ? [] : [names]), ...(more === 0 ? [] : [`${more} more — name one by its id to use it`])];
+  const rest = [...(shown === 0 ? [] : [names]), ...(more === 0 ? [] : [`${more} more — name one by its id to use it`])];
+  return { lines: [...lines, ...rest], told: skills.length - more };
 }
 
 function tokensOf(lines: readonly string[]): number {

@@ -49,9 +49,7 @@ export class TriggerMode {
     const decided = this.#turns.get(turn.id);
     if (decided !== undefined) decided.told = true;
     const scope = this.#ports.cache.scope(snapshot, turn.agent);
-    const told = decision.tier === 2 ? 'all' : [];
-    this.#ports.ledger.offered(turn, { snapshot, scope, told, rest: told === 'all' ? 'all' : 'no trigger matched', key: scope });
-    return triggerParts(this.#ports, decision, scope, turn);
+    return triggerParts(this.#ports, decision, { snapshot, scope }, turn);
   }
 
   started(turnId: string): void {

@@ -4,6 +4,7 @@ import { clean } from '../catalog/brief.ts';
 import type { SkillScope } from '../catalog/scope.ts';
 import { estimateTokens } from '../catalog/token-estimate.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { OVER_BUDGET, type Offer } from '../ledger/offer.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
 import { renderEnvelope } from '../reading/envelope.ts';
 import { listResources } from '../reading/resource-list.ts';
@@ -18,22 +19,41 @@ export interface TriggerPorts {
   isStillTrusted(skill: Skill): Promise<boolean>;
 }
 
-/** What stands beside the user's message by this decision; what it gives is recorded. */
+/** What stands beside the user's message by this decision; what it tells and gives is recorded. */
 export async function triggerParts(
   ports: TriggerPorts,
   decision: TriggerDecision,
-  scope: SkillScope,
+  { snapshot, scope }: Pick<Offer, 'snapshot' | 'scope'>,
   turn: TurnInfo,
 ): Promise<ContextParts | null> {
+  const tell = (told: Offer['told'], rest: string, key: object) => ports.ledger.offered(turn, { snapshot, scope, told, rest, key });
+  const { catalog } = scope;
+  if (decision.tier !== 2) tell([], NOT_BROUGHT, scope);
   if (decision.tier === 0) return null;
-  if (decision.tier === 1) return { turn: `[${scope.catalog.length} skills available]` };
+  if (decision.tier === 1) return { turn: `[${catalog.length} skills available]` };
   const given = await giveBodies(ports, decision, turn);
   const lines = linesOf(given);
-  if (decision.tier === 2) lines.push(registryText(scope.catalog, lines));
+  if (decision.tier === 2) {
+    const { text, told } = registryText(catalog, lines);
+    tell(told === catalog.length ? 'all' : catalog.slice(0, told), OVER_BUDGET, keyOf(scope, told));
+    lines.push(text);
+  }
   return {
     ...(given.documents.length === 0 ? {} : { documents: given.documents }),
     ...(lines.length === 0 ? {} : { turn: lines.join('\n') }),
   };
+}
+
+const NOT_BROUGHT = 'no trigger matched';
+const keys = new WeakMap<SkillScope, Map<number, object>>();
+
+/** One object for each scope and number of its skills that is told. */
+function keyOf(scope: SkillScope, told: number): object {
+  const known = keys.get(scope) ?? new Map<number, object>();
+  keys.set(scope, known);
+  const key = known.get(told) ?? {};
+  known.set(told, key);
+  return key;
 }
 
 interface Given {

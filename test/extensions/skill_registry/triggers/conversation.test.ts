@@ -93,6 +93,26 @@ describe('mode triggers', () => {
     expect((await say('and by hour?')).beside).toEqual(['[3 skills available]']);
   });
 
+  it('S64 what was matched stays in after a restart, and when another process goes on with the thread', async () => {
+    await start(SKILLS);
+    await say('this pdf');
+    await pith.restart();
+    const after = await say('and page 3?');
+    expect(after.beside).toEqual([expect.stringMatching(/^Active skills: `pdf-forms`\./)]);
+    expect(after.all).toContain('BODY-OF-pdf-forms');
+
+    const other = await testKernel({ model, sandbox: pith.sandbox });
+    try {
+      model.add({ text: 'done' });
+      const { requests } = await other.run('my spreadsheet too');
+      expect(sentOf(requests[0]!).beside.at(-1)).toMatch(/^Active skills: `sheets`, `pdf-forms`\./);
+    } finally {
+      await other.stop();
+    }
+    expect((await say('and page 4?')).beside).toEqual([expect.stringMatching(/^Active skills: `sheets`, `pdf-forms`\./)]);
+    expect((await say('and page 5?')).beside).toEqual([expect.stringMatching(/^Active skills: `sheets`\./)]);
+  });
+
   it('S62 a preview shows what would be given and counts as nothing; read_skill points at what was given', async () => {
     await start(SKILLS);
     for (let look = 0; look < 2; look++) {
