@@ -30,7 +30,7 @@ const CASES: readonly Case[] = [
   { what: 'text that does not begin with ---', files: { 'SKILL.md': '# Demo\n' }, error: 'frontmatter_missing' },
   { what: 'frontmatter that is never closed', files: { 'SKILL.md': '---\nname: demo\ndescription: x\n' }, error: 'frontmatter_unclosed' },
   { what: 'invalid YAML that can be mended', files: about('description: Does: it.'), error: 'repaired_quote' },
-  { what: 'invalid YAML', files: skill('name: demo\n  description: {\n }}'), error: 'yaml_invalid' },
+  { what: 'invalid YAML', files: skill('{ name: demo, description: ['), error: 'yaml_invalid' },
   { what: 'a list instead of a mapping', files: skill('- name\n- description'), error: 'frontmatter_no_map' },
   { what: 'metadata whose values are numbers', files: about('description: Does it.\nmetadata:\n  version: 1.0\n  level: 2'), error: null },
   { what: 'allowed-tools as text', files: about('description: Does it.\nallowed-tools: Read Write'), error: null },
