@@ -9,6 +9,10 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ],
   ['skills_path', 'One more folder of skills.'],
   ['poll_seconds', 'Seconds between looks at the folders; 0 switches them off. A turn looks anyway.'],
+  [
+    'trust',
+    'What of a project source that you trust is asked again: `ask` every change, `auto` one of links, scripts and toolsets. See [Bring your skills](bring-your-skills.md).',
+  ],
   ['trusted_links', 'Folders outside of a source to which its links may lead.'],
   ['stats_days', 'Days for which it is kept what became of skills in each turn (`pith skills stats`); 0: nothing is recorded.'],
   ['max_skills', 'How many skills a trigger may bring into one turn.'],
