@@ -23,6 +23,7 @@ export interface HostSetup {
   /** Default `in_process`, for speed. */
   readonly isolation?: HostOptions['isolation'];
   readonly clock?: Clock;
+  readonly sandboxing?: HostOptions['sandboxing'];
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -60,7 +61,7 @@ export async function testSandbox(): Promise<TestSandbox> {
       await sandbox.write(`extensions/${id}/manifest.yaml`, `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n${manifest}\n`);
       await sandbox.write(`extensions/${id}/main.ts`, `import { defineTool, toolError, toolResult, z, PithError } from 'pith';\n${body}\n`);
     },
-    async host({ wire = false, isolation = 'in_process', clock = systemClock(), env = {} } = {}) {
+    async host({ wire = false, isolation = 'in_process', clock = systemClock(), env = {}, sandboxing } = {}) {
       const dataDirectory = path.join(directory, 'data');
       const index = openIndex(path.join(dataDirectory, '.cache', 'index.json'));
       const { settings } = await loadSettings({ sandbox: directory, env, index, workingDirectory: directory });
@@ -82,6 +83,7 @@ export async function testSandbox(): Promise<TestSandbox> {
         clock,
         events,
         env,
+        ...(sandboxing === undefined ? {} : { sandboxing }),
         wire,
         isolation,
         discover: (at) => discover({ roots: [{ directory, shipped: false }], agentPaths: [], index, isEnabled: enabledBy(settings), at }),
