@@ -1,3 +1,4 @@
+import path from 'node:path';
 import {
   PithError,
   type AgentSpec,
@@ -25,6 +26,7 @@ import { SkillLedger } from './ledger/ledger.ts';
 import { createRegistry, type SkillRegistry } from './registry.ts';
 import { openIndex } from './search/open-index.ts';
 import type { SkillIndex } from './search/skill-index.ts';
+import { WorkingDirectory } from './copying/working-directory.ts';
 import { contentOf } from './skill-contents.ts';
 import { summaryOf } from './skill-summary.ts';
 import { modeTools, toolOffer } from './modes/turn-tools.ts';
@@ -211,6 +213,10 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       ledger: this.#ledger,
       agents: this.#context.agents,
       runTool: `${this.#context.id}/run_skill`,
+      working: new WorkingDirectory(this.#context.sandbox, () => [
+        path.dirname(this.#context.dataDirectory),
+        ...this.#registry.sources.map(({ directory }) => directory),
+      ]),
       pinned: (turn) => this.#turns.of(turn.id),
       scope: (snapshot, agent) => this.#cache.scope(snapshot, agent),
       rank: (snapshot, query, options) => this.#index.rank(snapshot, query, options),

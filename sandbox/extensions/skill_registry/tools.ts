@@ -2,6 +2,8 @@ import { defineTool, isToolResult, z, type AgentSpec, type Tool, type ToolCall, 
 import type { SkillScope } from './catalog/scope.ts';
 import { hasOnly, lateInput, wholeNumber } from './scan/late-input.ts';
 import { listResult } from './reading/list.ts';
+import { copySkillFile } from './copying/copy-skill-file.ts';
+import type { WorkingDirectory } from './copying/working-directory.ts';
 import { runSkillTool, type RunSkillPorts } from './modes/run-skill.ts';
 import { skillTool } from './modes/skill-tool.ts';
 import { readSkillResource } from './reading/read-resource.ts';
@@ -20,6 +22,7 @@ export interface ToolPorts extends ReadSkillPorts {
   isStillTrusted(skill: Skill): Promise<boolean>;
   readonly agents: RunSkillPorts['agents'];
   readonly runTool: string;
+  readonly working: WorkingDirectory;
   rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer>;
 }
 
@@ -29,7 +32,7 @@ export function createTools(ports: ToolPorts): readonly Tool[] {
     ...ports,
     withSkill: (name: string, call: ToolCall, run: Run) => withSkill(ports, name, call, run, search),
   });
-  return [listSkills(ports), readOne(ports), readFile(ports), skillTool(by(NAMES_IN_TOOL)), runSkillTool(by())];
+  return [listSkills(ports), readOne(ports), readFile(ports), skillTool(by(NAMES_IN_TOOL)), runSkillTool(by()), copySkillFile(by())];
 }
 
 function listSkills(ports: ToolPorts): Tool {

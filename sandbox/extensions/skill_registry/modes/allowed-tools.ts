@@ -12,9 +12,13 @@ export interface AllowedTools {
 export function allowedTools(entries: readonly string[], tools: readonly string[]): AllowedTools {
   if (entries.length === 0) return { granted: tools, missing: [], patterns: [] };
   const patterns = entries.filter(isPattern);
-  const names = entries.filter((entry) => !isPattern(entry));
-  const granted = tools.filter((tool) => namesOf(tool).some((name) => names.includes(name)));
-  return { granted, missing: names.filter((name) => !tools.some((tool) => namesOf(tool).includes(name))), patterns };
+  const names = entries.filter((entry) => !isPattern(entry)).map((entry) => ({ entry, meant: [entry, ...ofServer(entry)] }));
+  const known = tools.map((tool) => ({ tool, names: new Set(namesOf(tool)) }));
+  return {
+    granted: known.filter((each) => names.some(({ meant }) => meant.some((name) => each.names.has(name)))).map(({ tool }) => tool),
+    missing: names.filter(({ meant }) => !known.some((each) => meant.some((name) => each.names.has(name)))).map(({ entry }) => entry),
+    patterns,
+  };
 }
 
 /** Whether an entry of `allowed-tools` restricts the arguments of a tool. */
@@ -22,9 +26,14 @@ export function isPattern(entry: string): boolean {
   return entry.includes('(');
 }
 
-/** A tool of a server is told as `server__tool` by the extension that reaches it, and elsewhere as `mcp__server__tool`. */
 function namesOf(tool: string): readonly string[] {
   const slash = tool.indexOf('/');
   const [extension, name] = [tool.slice(0, slash), tool.slice(slash + 1)];
   return [tool, name, extension, `${extension}__${name}`];
+}
+
+/** Elsewhere the tool of an MCP server is `mcp__server__tool`; here its own name is `server_tool`. */
+function ofServer(entry: string): readonly string[] {
+  const found = /^mcp__(.+?)__(.+)$/.exec(entry);
+  return found === null ? [] : [`${found[1]}_${found[2]}`.replace(/[^a-zA-Z0-9_-]/gu, '_')];
 }

@@ -13,15 +13,7 @@ export async function readSkillResource(
   { turn, signal }: ToolCall,
 ): Promise<ToolResult> {
   const resource = await readResource(skill.realDirectory, path, part, signal);
-  if (resource.kind === 'unsupported') {
-    return skillError(
-      'resource_unsupported',
-      'Resource files cannot be read on this system: it has no /proc, so that it cannot be proven where an open file lies.',
-    );
-  }
-  if (resource.kind === 'refused') {
-    return skillError('resource_not_found', `That is not a readable resource of skill '${skill.id}'. read_skill lists its resource files.`);
-  }
+  if (resource.kind === 'unsupported' || resource.kind === 'refused') return noResource(skill, resource.kind);
   ledger.record(turn, { skillId: skill.id, state: 'resource_read', path: resource.path });
   const title = `Resource ${clean(resource.path)} of ${skill.id} read`;
   const options = { title, path: resource.path };
@@ -35,4 +27,14 @@ export async function readSkillResource(
   if (resource.parts === 1) return skillResult(resource.text, skill, options);
   const next = resource.part < resource.parts ? `; the next is part=${resource.part + 1}` : '; this is the last';
   return skillResult(`[${resource.path}, part ${resource.part}/${resource.parts}${next}]\n${resource.text}`, skill, options);
+}
+
+/** The same words for every path, so that nobody learns whether something is there. */
+export function noResource({ id }: Skill, kind: 'unsupported' | 'refused'): ToolResult {
+  return kind === 'refused'
+    ? skillError('resource_not_found', `That is not a readable resource of skill '${id}'. read_skill lists its resource files.`)
+    : skillError(
+        'resource_unsupported',
+        'Resource files cannot be read on this system: it has no /proc, so that it cannot be proven where an open file lies.',
+      );
 }

@@ -13,6 +13,14 @@ export type Resource =
       readonly size: number;
     }
   | { readonly kind: 'binary'; readonly path: string; readonly type: string; readonly size: number; readonly sha256: string }
+  | NoResource;
+
+export type ResourceBytes =
+  | { readonly kind: 'bytes'; readonly path: string; readonly bytes: Uint8Array }
+  | { readonly kind: 'too_large'; readonly path: string; readonly size: number }
+  | NoResource;
+
+type NoResource =
   /** Not there, not a file, outside or not allowed: never which. */
   | { readonly kind: 'refused' }
   /** This system cannot prove where a descriptor lies. */
@@ -26,13 +34,26 @@ export const PART_BYTES = 1024 * 1024;
  * link whose path is inside. The leading `references/` may be left out or be too much where only one of both files exists.
  */
 export async function readResource(realDirectory: string, given: string, part = 1, signal?: AbortSignal): Promise<Resource> {
+  return withResource<Resource>(realDirectory, given, (file, path, size) => contentOf(file, path, size, part, signal));
+}
+
+/** All bytes of one file, checked as `readResource` checks it. */
+export async function resourceBytes(realDirectory: string, given: string, most: number): Promise<ResourceBytes> {
+  return withResource<ResourceBytes>(realDirectory, given, async (file, path, size) =>
+    size > most ? { kind: 'too_large', path, size } : { kind: 'bytes', path, bytes: await bytesOf(file, 0, size) },
+  );
+}
+
+type Use<T> = (file: Inside, path: string, size: number) => Promise<T | null>;
+
+async function withResource<T>(realDirectory: string, given: string, use: Use<T>): Promise<T | NoResource> {
   if (!canProveInside()) return { kind: 'unsupported' };
   const parts = componentsOf(given);
   const folder = parts === null ? null : await openFolder(realDirectory);
   if (parts === null || folder === null) return { kind: 'refused' };
   try {
     for (const candidate of [parts, parts[0] === 'references' ? parts.slice(1) : ['references', ...parts]]) {
-      const resource = candidate.length === 0 ? null : await readFrom(folder, candidate, part, signal);
+      const resource = candidate.length === 0 ? null : await readFrom(folder, candidate, use);
       if (resource !== null) return resource;
     }
     return { kind: 'refused' };
@@ -49,13 +70,13 @@ export function componentsOf(given: string): readonly string[] | null {
   return parts.some((part) => part === '' || part === '.' || part === '..' || Buffer.byteLength(part) > 255) ? null : parts;
 }
 
-async function readFrom(folder: Inside, parts: readonly string[], part: number, signal?: AbortSignal): Promise<Resource | null> {
+async function readFrom<T>(folder: Inside, parts: readonly string[], use: Use<T>): Promise<T | null> {
   const file = await openBelow(folder, parts);
   if (file === null) return null;
   try {
     const before = await file.handle.stat();
     if (!isOwnFile(before) || !(await stillInside(file))) return null;
-    const resource = await contentOf(file, parts.join('/'), before.size, part, signal);
+    const resource = await use(file, parts.join('/'), before.size);
     const after = await file.handle.stat();
     return isOwnFile(after) && (await stillInside(file)) ? resource : null;
   } finally {

@@ -7,19 +7,21 @@ type SkillMetadata = {
   readonly skill_name: string;
   readonly directory: string;
   readonly path?: string;
+  readonly to?: string;
 };
 
 export function skillResult(
   output: string,
   skill: Skill,
-  options: { readonly title: string; readonly path?: string; readonly retain?: Retain },
+  options: { readonly title: string; readonly path?: string; readonly to?: string; readonly retain?: Retain },
 ): ToolResult {
-  const { title, path, retain } = options;
+  const { title, path, to, retain } = options;
   const metadata: SkillMetadata = {
     skill_id: skill.id,
     skill_name: skill.name,
     directory: skill.directory,
     ...(path === undefined ? {} : { path }),
+    ...(to === undefined ? {} : { to }),
   };
   return toolResult(output, { title, metadata, ...(retain === undefined ? {} : { retain }) });
 }

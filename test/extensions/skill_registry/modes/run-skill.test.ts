@@ -15,14 +15,14 @@ export default class { getTools() { return [tool('take', false), tool('give', fa
 const MAIN = agent('main', 'uses_tools: [hands, skill_registry/read_skill, skill_registry/read_skill_resource, skill_registry/run_skill]');
 
 describe('S71 which tools a skill is allowed', () => {
-  const tools = ['hands/take', 'hands/give', 'mcp/files__read', 'core_tools/file', 'toolset:hello/greet'];
+  const tools = ['hands/take', 'hands/give', 'mcp/files_read_all', 'core_tools/file', 'toolset:hello/greet'];
 
   it.each([
     [[], tools],
     [['take'], ['hands/take']],
     [['hands/give'], ['hands/give']],
     [['hands'], ['hands/take', 'hands/give']],
-    [['mcp__files__read'], ['mcp/files__read']],
+    [['mcp__files__read.all'], ['mcp/files_read_all']],
     [['greet', 'toolset:hello'], ['toolset:hello/greet']],
     [['Take', 'Bash'], []],
     [['file(read:*)', 'take(*)'], []],
