@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { shippedSandbox } from 'pith';
+import { scriptedModel, testKernel } from 'pith/testing';
+import { expect, it } from 'vitest';
+
+const AGENT = 'id: main\nagent: { uses_tools: [skill_registry], skills: { mode: triggers } }\n';
+const SETTINGS = 'default_agent: main\n';
+
+it('S2 S15 hello-extended is off by default, and says how to switch it on', async () => {
+  const model = scriptedModel([{ text: 'no' }]);
+  await using pith = await testKernel({ model, files: { 'agents/main/manifest.yaml': AGENT, 'pith.yaml': SETTINGS } });
+  const { requests } = await pith.run('please greet Ada in French');
+  expect(JSON.stringify([requests[0]?.system, requests[0]?.messages])).not.toContain('Hello, extended');
+  expect(requests[0]?.tools.map(({ name }) => name)).not.toContain('greet');
+});
+
+it('S63 S70 switched on, a message brings its text and its tools, and its script runs', async () => {
+  const model = scriptedModel([
+    { calls: [{ name: 'greet', input: { name: 'Ada', language: 'french' } }] },
+    { calls: [{ name: 'greet', input: { name: 'Ada', language: 'Frensh' } }] },
+    { text: 'Bonjour, Ada!' },
+  ]);
+  const settings = `${SETTINGS}skills: { allowed: ["*", hello-extended] }\n`;
+  await using pith = await testKernel({ model, files: { 'agents/main/manifest.yaml': AGENT, 'pith.yaml': settings } });
+  const { requests, results } = await pith.run('please greet Ada in French');
+  expect(JSON.stringify(requests[0]?.messages)).toContain('# Hello, extended');
+  expect(requests[0]?.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['greet', 'list_greetings']));
+  expect(results).toMatchObject([
+    { ok: true, output: { greeting: 'Bonjour, Ada!' } },
+    { ok: false, error: { code: 'language_unknown', message: "No greeting in 'Frensh'; did you mean 'French'?" } },
+  ]);
+  const script = path.join(shippedSandbox(), 'skills/hello-extended/scripts/banner.mjs');
+  expect(execFileSync(process.execPath, [script, 'Hé!'], { encoding: 'utf8' })).toBe('*******\n* Hé! *\n*******\n');
+});
