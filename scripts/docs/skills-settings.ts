@@ -15,7 +15,7 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ],
   ['trusted_links', 'Folders outside of a source to which its links may lead.'],
   ['stats_days', 'Days for which it is kept what became of skills in each turn (`pith skills stats`); 0: nothing is recorded.'],
-  ['max_skills', 'How many skills a trigger may bring into one turn.'],
+  ['max_skills', 'Mode `triggers`: how many skills one message brings, beside those that it names. For agents that say nothing else.'],
   ['scripts', 'Limits of skill scripts.'],
   ['scripts.timeout_s', 'Seconds until a script is ended.'],
   ['scripts.max_output_bytes', 'Bytes of output that are read.'],
@@ -30,12 +30,12 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
 export const AGENT_SKILLS: ReadonlyMap<string, string> = new Map([
   [
     'mode',
-    'How the agent meets skills. `catalog`: one line for each, and tools to read them; `single_tool`: one tool that lists them; `triggers`: a message brings those that it names; `none`: not at all.',
+    'How the agent meets skills. `catalog`: one line for each, and tools to read them; `single_tool`: one tool that lists them; `triggers`: [a message brings those that it needs](triggers.md); `none`: not at all.',
   ],
   ['allow', 'Patterns over ids, names and `source/id`; `*` stands for any text.'],
   ['deny', 'As `allow`; what matches is left out.'],
   ['scope', '`declared`: only what the manifest itself names.'],
-  ['max_skills', 'How many skills a trigger may bring into one turn.'],
+  ['max_skills', 'Mode `triggers`: how many skills one message brings, beside those that it names; without it, `skills.max_skills`.'],
   ['budget_tokens', 'Tokens of the catalog; without it, by the window of the model.'],
   ['pinned', 'Ids that keep their line when the catalog does not fit.'],
 ]);
