@@ -47,8 +47,9 @@ describe.skipIf(!available)('S72 run_skill_script', () => {
     expect(await readdir(path.join(kit.pith.sandbox, 'data/skill_registry/scripts'))).toEqual([]);
   });
 
-  it('S74 a failure has its exit code and the last 500 characters of the error output', async () => {
+  it('S74 S90 a failure has its exit code and the last 500 characters of the error output; each run is in the ledger', async () => {
     const kit = await scriptKernel({ 'scripts/fail.sh': "echo out; printf 'x%.0s' $(seq 1000) >&2; echo THE-END >&2; exit 7\n" });
+    const used = recordEvents(kit.pith.kernel.events);
     const { ok, code, output, metadata, line } = await kit.run('scripts/fail.sh');
     expect([ok, code]).toEqual([false, 'script_failed']);
     expect(output).toBe(
@@ -56,6 +57,10 @@ describe.skipIf(!available)('S72 run_skill_script', () => {
     );
     expect(metadata).toMatchObject({ exit: 7, path: 'scripts/fail.sh' });
     expect(line).toContain('Error: Script scripts/fail.sh');
+    await kit.run('scripts/missing.sh');
+    expect(used.of('skill.used')).toEqual([
+      expect.objectContaining({ skillId: 'tool-kit', state: 'script_run', path: 'scripts/fail.sh', exit: 7 }),
+    ]);
   });
 
   it('S73 a script sees its skill, read only, and neither home, other skills, the data of the sandbox, network nor environment', async () => {
@@ -127,16 +132,13 @@ console.log(JSON.stringify({
     expect(runs(nap)).toBe(false);
   });
 
-  it('S72 output is read to its limit, and the cut is marked', async () => {
-    const kit = await scriptKernel({ 'scripts/flood.sh': 'yes 0123456789\n' }, { settings: 'approval: never, max_output_bytes: 2000' });
+  it('S72 output is read to its limit, and the cut is marked; too many arguments are refused before anything is started', async () => {
+    const settings = 'approval: never, max_output_bytes: 2000, max_args: 2, max_arg_bytes: 10';
+    const kit = await scriptKernel({ 'scripts/flood.sh': 'yes 0123456789\n', 'scripts/a.sh': 'echo ran\n' }, { settings });
     const { ok, output, line } = await kit.run('scripts/flood.sh');
     expect([ok, line]).toEqual([true, 'Script scripts/flood.sh of tool-kit: exit none']);
     expect(output.slice(0, 1999)).toBe('0123456789\n'.repeat(182).slice(0, 1999));
     expect(output).toMatch(/\n\[output cut at 2000 bytes: the script was ended.*\]\n$/su);
-  });
-
-  it('S72 too many arguments are refused before anything is started', async () => {
-    const kit = await scriptKernel({ 'scripts/a.sh': 'echo ran\n' }, { settings: 'approval: never, max_args: 2, max_arg_bytes: 10' });
     expect((await kit.run('scripts/a.sh', ['a', 'b'])).output).toBe('ran\n');
     for (const args of [['a', 'b', 'c'], ['ää', 'ööööö'], ['a\0b']])
       expect(await kit.run('scripts/a.sh', args)).toMatchObject({ ok: false, code: 'script_args_invalid', metadata: undefined });
@@ -184,9 +186,9 @@ console.log(JSON.stringify({
     const secret = path.join(kit.pith.sandbox, 'secret');
     await mkdir(secret);
     for (const name of ['a.sh', 'data.txt']) await writeFile(path.join(secret, name), 'echo SECRET\n');
-    let stop = false;
+    const until = new AbortController();
     const swapping = (async () => {
-      for (let round = 0; !stop; round += 1) {
+      for (let round = 0; !until.signal.aborted; round += 1) {
         const folder = path.join(kit.skill, round % 2 === 0 ? 'scripts' : 'references');
         const name = round % 2 === 0 ? 'a.sh' : 'data.txt';
         await rm(path.join(folder, name), { force: true });
@@ -199,7 +201,7 @@ console.log(JSON.stringify({
     })();
     const outputs: string[] = [];
     for (let round = 0; round < 15; round += 1) outputs.push((await kit.run('scripts/a.sh')).output);
-    stop = true;
+    until.abort();
     await swapping;
     expect(outputs.join('')).not.toContain('SECRET');
     expect(outputs.some((output) => output.startsWith('cat scripts'))).toBe(true);
@@ -219,15 +221,5 @@ console.log(JSON.stringify({
       code: 'script_invalid',
       output: expect.stringContaining('outside of the skill'),
     });
-  });
-
-  it('S72 S90 each run is in the ledger with its exit code', async () => {
-    const kit = await scriptKernel({ 'scripts/a.sh': 'exit 3\n' });
-    const used = recordEvents(kit.pith.kernel.events);
-    await kit.run('scripts/a.sh');
-    await kit.run('scripts/missing.sh');
-    expect(used.of('skill.used')).toEqual([
-      expect.objectContaining({ skillId: 'tool-kit', state: 'script_run', path: 'scripts/a.sh', exit: 3 }),
-    ]);
   });
 });

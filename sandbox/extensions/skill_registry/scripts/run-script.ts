@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, type ConfinedPrograms, type ConfinedProgram, type ToolResult } from 'pith';
 import type { SkillsConfig } from '../config.ts';
@@ -18,6 +18,8 @@ export interface ScriptPorts {
   /** Absolute path of the folder in which copies of skills stand while their scripts run. */
   readonly directory: string;
   readonly home: string | null;
+  /** Milliseconds since the epoch. */
+  now(): number;
 }
 
 /** What is to be run, and what a person agreed to: undefined where nobody was asked. */
@@ -39,6 +41,7 @@ export async function runScript(ports: ScriptPorts, skill: Skill, call: ScriptCa
   const refused = refusalOf(ports.settings, call.args) ?? (await unavailable(ports));
   if (refused !== null) return { result: refused, ran: null };
   await mkdir(ports.directory, { recursive: true, mode: 0o700 });
+  await removeLeft(ports.directory, ports.now());
   const copy = await mkdtemp(path.join(ports.directory, 'run-'));
   try {
     const digests = await copySkill(skill.realDirectory, copy, call.signal);
@@ -48,6 +51,17 @@ export async function runScript(ports: ScriptPorts, skill: Skill, call: ScriptCa
     return { result: skillError('skill_too_large', `No script of '${skill.id}' can be run: ${error.message}.`), ran: null };
   } finally {
     await rm(copy, { recursive: true, force: true });
+  }
+}
+
+/** No script runs for so long: the process that made the copy was killed. */
+const LEFT_MS = 24 * 60 * 60 * 1000;
+
+async function removeLeft(directory: string, now: number): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const copy = path.join(directory, name);
+    const made = await stat(copy).catch(() => null); // another run has removed its own
+    if (made !== null && made.mtimeMs < now - LEFT_MS) await rm(copy, { recursive: true, force: true });
   }
 }
 

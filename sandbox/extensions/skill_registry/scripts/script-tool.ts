@@ -33,6 +33,7 @@ export function scriptToolOf(context: ExtensionContext<SkillsConfig>, registry: 
     confined: context.confined,
     home: context.home,
     directory: path.join(context.dataDirectory, 'scripts'),
+    now: () => context.clock.now(),
   });
   return defineTool({
     name: 'run_skill_script',

@@ -17,7 +17,9 @@ it('S7 a body comes out byte for byte: by uses_skills, by read_skill, and as it 
     'pith.yaml': 'default_agent: main\nskills: { poll_seconds: 0 }\n',
     'agents/main/manifest.yaml': agent,
     'skills/bound/SKILL.md': skillText({ name: 'bound', body: BODY }),
-    'skills/read/SKILL.md': `\uFEFF${skillText({ name: 'read' }).replaceAll('\n', '\r\n').replace('Body.\r\n', () => BODY)}`,
+    'skills/read/SKILL.md': `\uFEFF${skillText({ name: 'read' })
+      .replaceAll('\n', '\r\n')
+      .replace('Body.\r\n', () => BODY)}`,
   };
   await using pith = await testKernel({ model, files });
   const { requests } = await pith.run('go');

@@ -1,0 +1,167 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { checkSettings } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
+import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
+import { interpreterOf } from '../../../sandbox/extensions/skill_registry/scripts/interpreter.ts';
+import { runScript, type ScriptPorts } from '../../../sandbox/extensions/skill_registry/scripts/run-script.ts';
+import { digestScripts } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
+import { createConfinedPrograms } from '../../../core/host/confined/confined-programs.ts';
+import { probeSandboxing } from '../../../core/host/process/sandboxing.ts';
+import type { Skill } from '../../../sandbox/extensions/skill_registry/skill.ts';
+import { skillSandbox, skillText } from './skill-sandbox.ts';
+
+const { available } = await probeSandboxing();
+let home: string;
+beforeEach(async () => {
+  home = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-uv-')));
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+describe('S72 settings of scripts', () => {
+  it('S72 have the defaults of the specification', () => {
+    const defaults = {
+      timeout_s: 60,
+      max_output_bytes: 1_048_576,
+      max_args: 100,
+      max_arg_bytes: 4096,
+      sandbox: 'bubblewrap',
+      approval: 'ask',
+      env: [],
+    };
+    expect(configSchema().parse({}).scripts).toEqual(defaults);
+  });
+
+  it.each([{ sandbox: 'off' }, { approval: true }, { env: ['A B'] }, { env: 'A' }, { timeout_s: 0 }, { max_args: -1 }, { max_output: 1 }])(
+    'S72 %j is refused by the schema and by commands alike',
+    (scripts) => {
+      expect(configSchema().safeParse({ scripts }).success).toBe(false);
+      expect(() => checkSettings({ scripts })).toThrow("'skills.scripts' must be");
+    },
+  );
+
+  it('S72 good ones are taken by both', () => {
+    const scripts = { sandbox: 'none', approval: 'never', env: ['A_KEY'], timeout_s: 0.5 };
+    expect(configSchema().safeParse({ scripts }).success).toBe(true);
+    expect(() => checkSettings({ scripts })).not.toThrow();
+  });
+});
+
+it('S2 S72 the manifest keeps all of an entry of scripts, also over a restart', async () => {
+  const more = 'scripts:\n  - scripts/a.sh\n  - { path: scripts/b.py, description: Does b., env: [KEY], timeout_s: 5 }\n  - { path: 3 }\n';
+  const files = { 'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit', more }) };
+  const sandbox = await skillSandbox(files);
+  const wanted = [
+    { path: 'scripts/a.sh', description: null, env: [], timeoutSeconds: null },
+    { path: 'scripts/b.py', description: 'Does b.', env: ['KEY'], timeoutSeconds: 5 },
+  ];
+  for (let round = 0; round < 2; round += 1) {
+    const registry = sandbox.registry();
+    const skill = (await registry.refresh()).skills.get('kit');
+    expect(skill?.scripts).toEqual(wanted);
+    expect(skill?.diagnostics.map(({ message }) => message).join()).toContain(
+      "a 'scripts' that is not a list of paths, or of { path, description, env, timeout_s }",
+    );
+    await registry.close();
+  }
+});
+
+describe('S74 what a script is run with', () => {
+  const find = (name: string) => (name === 'python9' ? null : `/usr/bin/${name}`);
+  const of = (script: string, text = '') => interpreterOf(script, text, find);
+
+  it.each([
+    ['a.js', '', { kind: 'program', argv: [process.execPath] }],
+    ['a.mjs', '', { kind: 'program', argv: [process.execPath] }],
+    ['a.ts', '#!/usr/bin/env node\n', { kind: 'typescript' }],
+    ['a.py', '', { kind: 'program', argv: ['/usr/bin/python3'] }],
+    ['a.py', '#!/usr/bin/env python9\n', { kind: 'program', argv: ['/usr/bin/python3'] }],
+    ['a.py', '# /// script\n# dependencies = ["x"]\n# ///\n', { kind: 'uv' }],
+    ['a', '#!/usr/bin/env -S uv run --script\n', { kind: 'uv' }],
+    ['a.sh', '#!/bin/bash -eu\r\n', { kind: 'program', argv: ['/usr/bin/bash', '-eu'] }],
+    ['a.SH', '', { kind: 'program', argv: ['/usr/bin/sh'] }],
+    ['a.sh', '#! /usr/bin/env ruby\n', { kind: 'program', argv: ['/usr/bin/ruby'] }],
+  ])('S74 %s %j', (script, text, wanted) => {
+    expect(of(script, text)).toEqual(wanted);
+  });
+
+  it('S74 says what is missing and how to get it', () => {
+    expect(interpreterOf('a.py', '', () => null)).toMatchObject({
+      kind: 'unknown',
+      why: expect.stringContaining('sudo apt install python3'),
+    });
+    expect(of('a.txt')).toMatchObject({ kind: 'unknown', why: expect.stringContaining('.py, .sh') });
+  });
+});
+
+const PYTHON = '# /// script\n# requires-python = ">=3.11"\n# dependencies = ["nice"]\n# ///\nprint("never by python3")\n';
+
+/** A program in the place of uv, with a cache that it has filled; what it does stands in `code`. */
+async function withUv(code: string | null): Promise<{ run(): ReturnType<typeof runScript>; skill: Skill }> {
+  const sandbox = await skillSandbox({
+    'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }),
+    'sandbox/skills/kit/scripts/a.py': PYTHON,
+  });
+  const skill = (await sandbox.registry().refresh()).skills.get('kit') as Skill;
+  for (const bucket of ['archive-v0', 'interpreter-v4', 'sdists-v9/pypi'])
+    mkdirSync(path.join(home, '.cache/uv', bucket), { recursive: true });
+  writeFileSync(path.join(home, '.cache/uv/archive-v0/nice'), 'fetched');
+  writeFileSync(path.join(home, 'private'), 'never');
+  if (code !== null) {
+    mkdirSync(path.join(home, '.local/bin'), { recursive: true });
+    writeFileSync(path.join(home, '.local/bin/uv'), `#!/bin/sh\n${code}\n`);
+    chmodSync(path.join(home, '.local/bin/uv'), 0o755);
+  }
+  const directory = path.join(sandbox.sandbox, 'data/scripts');
+  const confined = createConfinedPrograms({ dataDirectory: directory, env: {} });
+  const ports: ScriptPorts = {
+    settings: configSchema().parse({ scripts: { approval: 'never' } }).scripts,
+    confined,
+    directory,
+    home,
+    now: () => Date.now(),
+  };
+  const call = { script: 'a.py', args: ['x'], approved: undefined, signal: new AbortController().signal };
+  return { skill, run: () => runScript(ports, skill, call) };
+}
+
+describe.skipIf(!available)('S74 python with packages named in the file', () => {
+  it('S74 is run by uv, offline, on what was fetched, which it cannot change', async () => {
+    const { run, skill } = await withUv(
+      `echo "$@"; ls $UV_CACHE_DIR; cat $UV_CACHE_DIR/archive-v0/nice; touch $UV_CACHE_DIR/archive-v0/new 2>/dev/null || echo kept; touch $UV_CACHE_DIR/.lock && echo locked; ls $UV_CACHE_DIR/sdists-v9; ls -A ${home}; env | grep -c UV_OFFLINE=1`,
+    );
+    const { result, ran } = await run();
+    expect(ran).toEqual({ path: 'scripts/a.py', exit: 0 });
+    expect(result).toMatchObject({
+      output: `run --offline --script ${skill.realDirectory}/scripts/a.py x\narchive-v0\nsdists-v9\nfetchedkept\nlocked\npypi\n.local\n1\n`,
+    });
+  });
+
+  it('S74 a package that was not fetched is an error with the command that fetches it', async () => {
+    const { run, skill } = await withUv("echo 'Because nice was not found in the cache and the network was disabled' >&2; exit 1");
+    const { result } = await run();
+    expect(result).toMatchObject({
+      ok: false,
+      error: {
+        code: 'script_packages_missing',
+        message: expect.stringContaining(`uv sync --script '${skill.realDirectory}/scripts/a.py'`),
+      },
+    });
+  });
+
+  it('S74 without uv it is a clear error', async () => {
+    const { run } = await withUv(null);
+    expect((await run()).result).toMatchObject({
+      ok: false,
+      error: { code: 'interpreter_missing', message: expect.stringContaining('uv is not installed') },
+    });
+  });
+});
+
+it('S72 what is too large to be copied is refused', async () => {
+  const sandbox = await skillSandbox({ 'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }) });
+  mkdirSync(path.join(sandbox.sandbox, 'skills/kit/scripts', ...Array.from({ length: 17 }, () => 'deep')), { recursive: true });
+  await expect(digestScripts(path.join(sandbox.sandbox, 'skills/kit'))).rejects.toThrow('folders more than 16 deep');
+});
