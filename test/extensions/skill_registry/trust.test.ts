@@ -49,7 +49,8 @@ describe('S14 trust', () => {
     expect(await run(box, 'skills trust', SOURCE)).toBe(0);
     expect(await states(box)).toEqual({ letters: 'offered', own: 'offered', tables: 'offered' });
     expect(await run(box, 'skills untrust', `${SOURCE}/tables`)).toBe(0);
-    expect(await states(box)).toMatchObject({ letters: 'offered', tables: expect.stringMatching(/^untrusted/) });
+    expect(await states(box)).toMatchObject({ letters: 'offered', tables: NOT_TRUSTED });
+    expect(await states(box, { trust: 'auto' })).toMatchObject({ letters: 'offered', tables: NOT_TRUSTED });
     expect(await run(box, 'skills untrust', SOURCE)).toBe(0);
     expect(await states(box)).toMatchObject({ letters: NOT_TRUSTED, tables: NOT_TRUSTED });
   });

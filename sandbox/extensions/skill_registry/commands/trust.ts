@@ -58,7 +58,7 @@ export function untrust(context: CommandContext): Command {
           if (before === null || skill === null) return null;
           const skills = new Map(before.skills);
           skills.delete(folderOf(source, skill.directory));
-          return skills.size === 0 ? null : { ...before, skills };
+          return skills.size === 0 ? null : { ...before, whole: false, skills }; // `auto` must not take it back as a new one
         });
         const what = skill === null ? source.label : `${source.label}/${skill.id}`;
         io.json({ source: source.label, untrusted: what });
