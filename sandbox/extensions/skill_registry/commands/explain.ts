@@ -6,6 +6,7 @@ import type { Skill, Snapshot } from '../skill.ts';
 import { toolsetLines, toolsetReport, type ToolsetReport } from '../toolsets/toolset-report.ts';
 import { findAgent } from './agent.ts';
 import { catalogOf, type CatalogReport } from './explain-catalog.ts';
+import { allowedToolsLines, allowedToolsOf, type AllowedToolsReport } from './explain-tools.ts';
 import { scriptsOf, type ScriptReport } from './explain-scripts.ts';
 import { triggerLines, triggersOf, type TriggerReport } from './explain-triggers.ts';
 import { usesOf } from './explain-uses.ts';
@@ -41,6 +42,7 @@ export function explain(context: CommandContext): Command {
           catalog: await catalogOf(skill, snapshot, agent, context.id),
           ...toolsetsPart(skill, context),
           scripts: scriptsOf(skill, agent, context.id),
+          ...allowedPart(skill),
           ...(await triggersOf(skill, snapshot, agent, text, Number(context.config['max_skills'] ?? MOST_BROUGHT))),
           ...(typeof text === 'string'
             ? { ranking: await rankingOf(skill, text, (k) => rank(context, registry, snapshot, text, { k })) }
@@ -62,6 +64,7 @@ interface Report {
   readonly catalog: CatalogReport;
   readonly triggers?: TriggerReport;
   readonly scripts: readonly ScriptReport[];
+  readonly allowedTools?: AllowedToolsReport;
   readonly ranking?: {
     readonly text: string;
     readonly rank: number | null;
@@ -69,6 +72,11 @@ interface Report {
     readonly score: number | null;
     readonly why: readonly string[];
   };
+}
+
+function allowedPart(skill: Skill): Pick<Report, 'allowedTools'> {
+  const allowed = allowedToolsOf(skill);
+  return allowed === undefined ? {} : { allowedTools: allowed };
 }
 
 function toolsetsPart(skill: Skill, { dataDirectory }: CommandContext): Pick<Report, 'toolsets'> {
@@ -113,7 +121,10 @@ async function rankingOf(
   return { text, rank: index === -1 ? null : index + 1, of: ranked.length, score: found?.score ?? null, why: found?.why ?? [] };
 }
 
-function* linesOf(skill: Skill, { shadows, others, trusted, catalog, triggers, ranking, toolsets, scripts }: Report): Iterable<string> {
+function* linesOf(
+  skill: Skill,
+  { shadows, others, trusted, catalog, triggers, ranking, toolsets, scripts, allowedTools }: Report,
+): Iterable<string> {
   yield `${skill.id}: ${skill.state}${skill.reason === null ? '' : `, ${skill.reason}`}`;
   yield `found in ${skill.source}: ${skill.file}`;
   for (const file of shadows) yield `shadows ${file}`;
@@ -135,6 +146,7 @@ function* linesOf(skill: Skill, { shadows, others, trusted, catalog, triggers, r
       : `ranks ${ranking.rank} of ${ranking.of} for '${ranking.text}' (score ${ranking.score?.toFixed(2)}; matched ${ranking.why.join(', ')})`;
   }
   if (toolsets !== undefined) yield* toolsetLines(toolsets);
+  if (allowedTools !== undefined) yield* allowedToolsLines(allowedTools);
   for (const { path, runs } of scripts) yield `script ${path}: ${runs}`;
   for (const diagnostic of skill.diagnostics) yield diagnosticText(diagnostic);
 }
