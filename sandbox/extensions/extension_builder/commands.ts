@@ -1,7 +1,7 @@
 import type { Command, CommandContext } from 'pith';
-import { newAgent, newExtension, newSkill } from './commands/new.ts';
+import { newAgent, newExtension } from './commands/new.ts';
 
 /** The commands that need no kernel. */
 export default function commands(context: Pick<CommandContext, 'sandbox'>): Command[] {
-  return [newExtension(context.sandbox), newAgent(context.sandbox), newSkill(context.sandbox)];
+  return [newExtension(context.sandbox), newAgent(context.sandbox)];
 }

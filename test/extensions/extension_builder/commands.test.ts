@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { captureCommand, shippedSandbox, type CapturedCommand } from 'pith';
@@ -17,14 +17,10 @@ const run = (path: string, id: string, options = {}): Promise<CapturedCommand> =
   captureCommand({ getCommands: () => commands({ sandbox }) }, path, { arguments: { id }, options }, new AbortController().signal);
 
 describe('new from templates', () => {
-  it('K74 an extension of each kind, an agent and a skill load as they are made', async () => {
+  it('K74 an extension of each kind and an agent load as they are made', async () => {
     for (const kind of KINDS) expect((await run('extensions new', `my_${kind}_one`, { kind })).exitCode).toBe(0);
     await run('agents new', 'travel_agent');
-    await run('skills new', 'release-notes');
     expect((await readdir(join(sandbox, 'extensions'))).sort()).toEqual(KINDS.map((kind) => `my_${kind}_one`).sort());
-    expect(await readFile(join(sandbox, 'skills/release-notes/SKILL.md'), 'utf8')).toMatch(
-      /^---\nname: release-notes\n[\s\S]*# Release notes/,
-    );
     await using test = await testKernel({ sandbox, env: { PITH_MODEL: 'offline/librarian' } });
     const { extensions, agents } = await test.kernel.doctor();
     expect([...extensions, ...agents].filter(({ state }) => state !== 'active')).toEqual([]);
@@ -64,7 +60,6 @@ describe('new from templates', () => {
       message: expect.stringContaining('exists already'),
     });
     await expect(run('extensions new', '../../etc')).rejects.toMatchObject({ code: 'usage', cure: expect.stringContaining('snake_case') });
-    await expect(run('skills new', 'Release_Notes')).rejects.toMatchObject({ code: 'usage', cure: expect.stringContaining('hyphens') });
     await expect(run('extensions new', 'other', { kind: 'tols' })).rejects.toMatchObject({
       message: expect.stringContaining("did you mean 'tool'"),
     });

@@ -4,7 +4,7 @@ import { cwd } from 'node:process';
 import { didYouMean, PithError, shippedSandbox, type Command, type CommandIO } from 'pith';
 import { activeFolder, requireId, type Kind } from '../places.ts';
 import { writeSources, type Source } from '../sources.ts';
-import { agentTemplate, extensionTemplate, KINDS, skillTemplate, type ExtensionKind } from '../templates.ts';
+import { agentTemplate, extensionTemplate, KINDS, type ExtensionKind } from '../templates.ts';
 
 const ID = (description: string) => [{ name: 'id', description, required: true }];
 
@@ -38,21 +38,6 @@ export function newAgent(sandbox: string): Command {
       await make(sandbox, 'agents', id, agentTemplate, io, [
         [`pith agents prompt ${id}`, 'see what a model would be sent'],
         [`pith chat -a ${id}`, 'talk to it'],
-      ]);
-    },
-  };
-}
-
-export function newSkill(sandbox: string): Command {
-  return {
-    path: 'skills new',
-    description: 'Make a skill from a template',
-    arguments: ID('Its id, in lower-case words with hyphens'),
-    async run({ arguments: given }, io) {
-      const id = String(given['id']);
-      await make(sandbox, 'skills', id, skillTemplate, io, [
-        [`pith skills validate ${relative(cwd(), activeFolder(sandbox, 'skills', id))}`, 'check it'],
-        [`pith skills explain ${id} --text "a request"`, 'see whether it is found'],
       ]);
     },
   };

@@ -54,9 +54,9 @@ export async function newSkill(
         },
         signal,
       );
-      const made = path.join(target.skills, id, 'SKILL.md');
-      io.json({ id, path: made, source: target.source });
-      io.print(`Made ${made}`);
+      const folder = path.join(target.skills, id);
+      io.json({ ok: true, id, folder, files: ['SKILL.md'], source: target.source });
+      io.print(`Made ${path.join(folder, 'SKILL.md')}`);
       if (!io.quiet) for (const line of nextSteps(id)) io.print(line);
       return 0;
     },

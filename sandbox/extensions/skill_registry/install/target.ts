@@ -1,6 +1,6 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { PithError, type CommandContext } from 'pith';
+import { PithError, shippedSandbox, type CommandContext } from 'pith';
 
 /** Where skills are installed: in this project, or for every project of this user. */
 export type TargetSource = 'project' | 'user';
@@ -15,9 +15,16 @@ export interface Target {
   readonly lockFile: string;
 }
 
-/** Throws `usage` for another word, and where no home folder is known. */
+/** Throws `usage` for another word, where no home folder is known, and for what ships with Pith, unless somebody works on that. */
 export function targetOf(context: Pick<CommandContext, 'sandbox' | 'home'>, source: string): Target {
-  if (source === 'project') return at('project', 'sandbox/skills', context.sandbox);
+  if (source === 'project') {
+    const { sandbox } = context;
+    if (sandbox === shippedSandbox() && path.relative(path.dirname(sandbox), path.resolve()).startsWith('..'))
+      throw new PithError('usage', `there is no sandbox here or above, and ${sandbox} came with Pith`, {
+        cure: 'make one with: pith init, or name one with --sandbox',
+      });
+    return at('project', 'sandbox/skills', sandbox);
+  }
   if (source !== 'user') throw new PithError('usage', `--source '${source}' is not known`, { cure: "write 'project' or 'user'" });
   if (!context.home) throw new PithError('usage', 'no home folder is known', { cure: 'install with --source project' });
   return at('user', '~/.pith/skills', path.join(context.home, '.pith'));

@@ -8,7 +8,7 @@ import commands from '../../../../sandbox/extensions/skill_registry/commands.ts'
 import { commandContext, recordingIO, skillSandbox, type SkillSandbox } from '../skill-sandbox.ts';
 
 // Only the skills of the test's own sandbox.
-vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
+vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere/sandbox' }));
 
 export interface Outcome {
   readonly code: number;

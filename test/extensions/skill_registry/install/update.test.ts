@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { skillText } from '../skill-sandbox.ts';
+import commands from '../../../../sandbox/extensions/skill_registry/commands.ts';
+import { recordingIO, skillText } from '../skill-sandbox.ts';
 import { installSandbox } from './install-sandbox.ts';
 
 const PACK = {
@@ -173,7 +174,9 @@ describe('skills new (S83)', () => {
     expect((await box.run('new', 'city-walks')).error).toMatch(/^skill_exists/);
     expect((await box.run('new', 'tours', { source: 'user', description: 'Plans: tours. Use when asked.', json: true })).json).toEqual({
       id: 'tours',
-      path: path.join(box.home, '.pith/skills/tours/SKILL.md'),
+      ok: true,
+      folder: path.join(box.home, '.pith/skills/tours'),
+      files: ['SKILL.md'],
       source: 'user',
     });
     expect((await box.registry({ home: box.home }).refresh()).skills.get('tours')).toMatchObject({
@@ -181,6 +184,14 @@ describe('skills new (S83)', () => {
       diagnostics: [],
     });
     expect(box.lock()).toEqual({}); // made by hand from here on
+  });
+
+  it('S83 writes nothing into what ships with Pith from outside of it', async () => {
+    const box = await installSandbox();
+    const outside = { ...box.context, sandbox: '/nowhere/sandbox' };
+    const command = commands(outside).find((one) => one.path === 'skills new')!;
+    const run = command.run({ arguments: { id: 'stray' }, options: {} }, recordingIO(), new AbortController().signal);
+    await expect(run).rejects.toMatchObject({ code: 'usage', cure: expect.stringContaining('pith init') });
   });
 
   it.each([
