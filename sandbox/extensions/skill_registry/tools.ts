@@ -8,7 +8,8 @@ import { runSkillTool, type RunSkillPorts } from './modes/run-skill.ts';
 import { skillTool } from './modes/skill-tool.ts';
 import { readSkillResource } from './reading/read-resource.ts';
 import { readSkill, requireSkill, type ReadSkillPorts } from './reading/read-skill.ts';
-import { presenter, skillError, textIn } from './reading/results.ts';
+import { presenter, presentsResource, presentsSkill } from './reading/result-lines.ts';
+import { skillError } from './reading/results.ts';
 import type { AskOptions, RankAnswer } from './search/skill-index.ts';
 import type { Skill, Snapshot } from './skill.ts';
 
@@ -95,10 +96,7 @@ function readOne(ports: ToolPorts): Tool {
       },
     ),
     effect: 'read',
-    present: presenter('read_skill', (metadata) => {
-      const id = textIn(metadata, 'skill_id');
-      return id === null ? null : `Skill ${id} loaded`;
-    }),
+    present: presentsSkill('read_skill'),
     execute: ({ skill_id, part }, call) => withSkill(ports, skill_id, call, (skill) => readSkill(ports, skill, part, call)),
   });
 }
@@ -117,10 +115,7 @@ function readFile(ports: ToolPorts): Tool {
       () => null,
     ),
     effect: 'read',
-    present: presenter('read_skill_resource', (metadata) => {
-      const [id, path] = [textIn(metadata, 'skill_id'), textIn(metadata, 'path')];
-      return id === null || path === null ? null : `Resource ${path} of ${id} read`;
-    }),
+    present: presentsResource('read_skill_resource'),
     execute: ({ skill_id, path, part }, call) =>
       withSkill(ports, skill_id, call, (skill) => readSkillResource(ports, skill, { path, part }, call)),
   });

@@ -3,7 +3,8 @@ import { clean } from '../catalog/brief.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
 import type { ReadSkillPorts } from '../reading/read-skill.ts';
 import { listResources, type ResourceList } from '../reading/resource-list.ts';
-import { presenter, skillResult, textIn } from '../reading/results.ts';
+import { presentsSkill } from '../reading/result-lines.ts';
+import { skillResult } from '../reading/results.ts';
 import { hasOnly, lateInput } from '../scan/late-input.ts';
 import type { Skill } from '../skill.ts';
 
@@ -26,10 +27,7 @@ export function skillTool(ports: SkillToolPorts): Tool {
     ),
     effect: 'read',
     optIn: true,
-    present: presenter('skill', (metadata) => {
-      const id = textIn(metadata, 'skill_id');
-      return id === null ? null : `Skill ${id} loaded`;
-    }),
+    present: presentsSkill('skill'),
     execute: ({ skill_name }, call) => ports.withSkill(skill_name, call, (skill) => activate(ports, skill, call)),
   });
 }

@@ -29,23 +29,3 @@ export function skillResult(
 export function skillError(code: string, message: string): ToolResult {
   return toolError(code, message, { title: `Error: ${message}` });
 }
-
-/** A tool's one line in a terminal: made from the metadata, never a throw. */
-export function presenter(
-  tool: string,
-  line: (metadata: Readonly<Record<string, unknown>>) => string | null,
-): (result: ToolResult) => string {
-  return (result) => {
-    if (!result.ok) return `Error: ${result.error.message}`;
-    const { metadata } = result;
-    const shown =
-      typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? line(metadata as Record<string, unknown>) : null;
-    return shown ?? `Error: invalid metadata for ${tool}`;
-  };
-}
-
-/** A metadata value that must be text; null makes the line invalid. */
-export function textIn(metadata: Readonly<Record<string, unknown>>, key: string): string | null {
-  const value = metadata[key];
-  return typeof value === 'string' && value !== '' ? value : null;
-}
