@@ -111,8 +111,9 @@ export function dropOldest(map: Map<string, unknown>, limit: number): void {
   }
 }
 
-/** What stands in the instructions of the turn that carries it is held by that turn alone, the others by the thread. */
+/** What `uses_skills` brought stands in the instructions of the turn that carries it; what `run_skill` ran, in another thread. */
 function isHeld(held: Held, turn: TurnInfo): boolean {
+  if (held.load.how === 'run_skill') return false;
   return inThread(held) ? held.outlived === turn.compactions : held.turnId === turn.id;
 }
 

@@ -11,7 +11,7 @@ import {
   type TurnEvent,
 } from 'pith';
 import { agentSkills } from '../catalog/scope.ts';
-import { presenter, textIn } from '../reading/results.ts';
+import { presentsRun } from '../reading/result-lines.ts';
 import type { Skill } from '../skill.ts';
 import { allowedTools, type AllowedTools } from './allowed-tools.ts';
 import type { SkillToolPorts } from './skill-tool.ts';
@@ -38,10 +38,7 @@ export function runSkillTool(ports: RunSkillPorts): Tool {
     effect: 'idempotent', // the same call continues the same turn, or repeats its answer
     optIn: true,
     timeoutMs: LONGEST_MS,
-    present: presenter('run_skill', (metadata) => {
-      const [id, reason] = [textIn(metadata, 'skill_id'), textIn(metadata, 'reason')];
-      return id === null || reason === null ? null : `Skill ${id} run: ${reason}`;
-    }),
+    present: presentsRun('run_skill'),
     execute: ({ skill_id, task }, call) => ports.withSkill(skill_id, call, (skill) => run(ports, skill, task, call)),
   });
 }

@@ -31,6 +31,14 @@ export function presentsScript(tool: string): Presenter {
   });
 }
 
+/** A tool that has a skill carried out: `Skill <id> run: <reason>`. */
+export function presentsRun(tool: string): Presenter {
+  return presenter(tool, (metadata) => {
+    const [id, reason] = [skillIn(metadata), textIn(metadata, 'reason')];
+    return id === null || reason === null ? null : `Skill ${id} run: ${reason}`;
+  });
+}
+
 /** A tool's one line in a terminal: made from the metadata, never a throw. */
 export function presenter(tool: string, line: (metadata: Metadata) => string | null): Presenter {
   return (result: Partial<ToolResult> | null) => {
