@@ -1,5 +1,6 @@
 import type { ToolResult } from 'pith';
 import { clean } from '../catalog/brief.ts';
+import { lineOf } from '../scripts/script-result.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
 
@@ -27,7 +28,7 @@ export function presentsScript(tool: string): Presenter {
   return presenter(tool, (metadata) => {
     const [id, path, exit] = [skillIn(metadata), textIn(metadata, 'path'), metadata['exit']];
     if (id === null || path === null || (exit !== null && !Number.isInteger(exit))) return null;
-    return `Script ${path} of ${id}: exit ${exit === null ? 'none' : String(exit)}`;
+    return lineOf(path, id, exit as number | null);
   });
 }
 

@@ -2,14 +2,14 @@ import path from 'node:path';
 import { defineTool, isToolResult, z, type ApprovalQuestion, type ExtensionContext, type Tool, type ToolCall, type ToolResult } from 'pith';
 import type { SkillsConfig } from '../config.ts';
 import type { SkillUse } from '../ledger/skill-use.ts';
-import { presenter, skillError, textIn } from '../reading/results.ts';
+import { presentsScript } from '../reading/result-lines.ts';
+import { skillError } from '../reading/results.ts';
 import { lateInput } from '../scan/late-input.ts';
 import { findSkill } from '../scan/snapshot.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { refusalOf, runScript, type ScriptPorts } from './run-script.ts';
 import { findScript } from './script-file.ts';
 import { questionOf } from './script-question.ts';
-import { lineOf } from './script-result.ts';
 import { digestScripts } from './skill-copy.ts';
 import { unconfinedWarning } from './unconfined.ts';
 
@@ -53,10 +53,7 @@ export function scriptToolOf(context: ExtensionContext<SkillsConfig>, registry: 
     timeoutMs: settings.timeout_s * 1000 + MARGIN_MS,
     needsApproval: async ({ skill_id, script, args }) =>
       settings.approval === 'never' ? false : ask(registry, settings, { id: skill_id, given: script, args }),
-    present: presenter('run_skill_script', (metadata) => {
-      const [id, path, exit] = [textIn(metadata, 'skill_id'), textIn(metadata, 'path'), metadata['exit']];
-      return id === null || path === null || !(exit === null || typeof exit === 'number') ? null : lineOf(path, id, exit);
-    }),
+    present: presentsScript('run_skill_script'),
     async execute({ skill_id, script, args }, call) {
       const skill = await registry.readable(skill_id, call);
       if (isToolResult(skill)) return skill;
