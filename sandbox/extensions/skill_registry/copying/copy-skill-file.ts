@@ -3,7 +3,8 @@ import { clean } from '../catalog/brief.ts';
 import type { SkillToolPorts } from '../modes/skill-tool.ts';
 import { componentsOf, resourceBytes } from '../reading/resource.ts';
 import { noResource } from '../reading/read-resource.ts';
-import { presenter, skillError, skillResult, textIn } from '../reading/results.ts';
+import { presentsCopy } from '../reading/result-lines.ts';
+import { skillError, skillResult } from '../reading/results.ts';
 import type { Skill } from '../skill.ts';
 import type { WorkingDirectory, Written } from './working-directory.ts';
 
@@ -26,10 +27,7 @@ export function copySkillFile(ports: CopyPorts): Tool {
     }),
     effect: 'write',
     optIn: true,
-    present: presenter('copy_skill_file', (metadata) => {
-      const [id, path, to] = ['skill_id', 'path', 'to'].map((key) => textIn(metadata, key));
-      return id && path && to ? `Resource ${path} of ${id} copied to ${to}` : null;
-    }),
+    present: presentsCopy('copy_skill_file'),
     execute: ({ skill_id, path, to }, call) => ports.withSkill(skill_id, call, (skill) => copy(ports, skill, { path, to }, call)),
   });
 }

@@ -15,11 +15,19 @@ export function presentsSkill(tool: string): Presenter {
   });
 }
 
-/** A tool that reads or copies a file of a skill: `Resource <path> of <id> read`. */
-export function presentsResource(tool: string, done = 'read'): Presenter {
+/** A tool that reads a file of a skill: `Resource <path> of <id> read`. */
+export function presentsResource(tool: string): Presenter {
   return presenter(tool, (metadata) => {
     const [id, path] = [skillIn(metadata), textIn(metadata, 'path')];
-    return id === null || path === null ? null : `Resource ${path} of ${id} ${done}`;
+    return id === null || path === null ? null : `Resource ${path} of ${id} read`;
+  });
+}
+
+/** A tool that copies a file of a skill: `Resource <path> of <id> copied to <to>`. */
+export function presentsCopy(tool: string): Presenter {
+  return presenter(tool, (metadata) => {
+    const [id, path, to] = [skillIn(metadata), textIn(metadata, 'path'), textIn(metadata, 'to')];
+    return id === null || path === null || to === null ? null : `Resource ${path} of ${id} copied to ${to}`;
   });
 }
 
