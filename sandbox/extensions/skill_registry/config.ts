@@ -63,7 +63,7 @@ export const agentSkillsSchema = once(() =>
 
 export type AgentSkills = z.output<ReturnType<typeof agentSkillsSchema>>;
 
-/** The same for who checks an agent: it also notes what is accepted and does nothing yet. */
+/** The same for who checks an agent: it also notes what is accepted and does nothing in its mode. */
 export const agentSkillsCheck = once(() =>
   agentSkillsSchema().superRefine(({ mode, max_skills: most }, check) => {
     const note = (path: string, code: string, message: string, cure: string) =>
