@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { afterEach, describe, expect, it } from 'vitest';
 import { treeDigest } from '../../../../sandbox/extensions/skill_registry/safety/tree-digest.ts';
@@ -78,14 +79,16 @@ describe('a command that is killed (S83)', () => {
       platform: 'node',
       target: 'node20',
       logLevel: 'silent',
+      define: { 'import.meta.url': JSON.stringify(pathToFileURL(path.join(ROOT, 'core/contract/shipped-sandbox.ts')).href) },
       alias: { pith: path.join(ROOT, 'core/contract/index.ts') },
     });
     const child = spawn(process.execPath, [program], { stdio: 'ignore' });
     running.push(child);
     const staging = path.join(box.sandbox, 'skills/.staging');
     const fetching = () => existsSync(staging) && readdirSync(staging).some((name) => existsSync(path.join(staging, name, 'archive.zip')));
-    await until(fetching);
     const ended = new Promise((resolve) => child.once('exit', resolve));
+    await Promise.race([until(fetching), ended]);
+    expect(fetching()).toBe(true);
     child.kill('SIGKILL');
     await ended;
     expect(box.skills()).toEqual(['.staging']);
