@@ -297,6 +297,15 @@ describe('the commands', () => {
     );
   });
 
+  it('S71 explain says what allowed-tools comes to, and that patterns grant nothing', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/alpha/SKILL.md': skillText({ name: 'alpha', more: 'allowed-tools: file Bash(git:*)\n' }),
+    });
+    const { text } = await run(box, 'skills explain', { arguments: { id: 'alpha' } });
+    expect(text).toContain('allowed tools: file (run_skill holds to them, read_skill shows them as advice)');
+    expect(text).toContain('allowed tool Bash(git:*): grants nothing, because patterns over arguments are not supported');
+  });
+
   it('S82 explain --agent sees with its eyes, offline', async () => {
     const box = await skillSandbox(files);
     const agents = [
