@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import path from 'node:path';
-import { shippedSandbox } from 'pith';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
+import { probeSandboxing } from '../../../core/host/process/sandboxing.ts';
+
+const { available } = await probeSandboxing();
 
 const AGENT = 'id: main\nagent: { uses_tools: [skill_registry], skills: { mode: triggers } }\n';
 const SETTINGS = 'default_agent: main\n';
@@ -15,7 +15,7 @@ it('S2 S15 hello-extended is off by default, and says how to switch it on', asyn
   expect(requests[0]?.tools.map(({ name }) => name)).not.toContain('greet');
 });
 
-it('S63 S70 switched on, a message brings its text and its tools, and its script runs', async () => {
+it('S63 S70 switched on, a message brings its text and its tools', async () => {
   const model = scriptedModel([
     { calls: [{ name: 'greet', input: { name: 'Ada', language: 'french' } }] },
     { calls: [{ name: 'greet', input: { name: 'Ada', language: 'Frensh' } }] },
@@ -30,6 +30,16 @@ it('S63 S70 switched on, a message brings its text and its tools, and its script
     { ok: true, output: { greeting: 'Bonjour, Ada!' } },
     { ok: false, error: { code: 'language_unknown', message: "No greeting in 'Frensh'; did you mean 'French'?" } },
   ]);
-  const script = path.join(shippedSandbox(), 'skills/hello-extended/scripts/banner.mjs');
-  expect(execFileSync(process.execPath, [script, 'Hé!'], { encoding: 'utf8' })).toBe('*******\n* Hé! *\n*******\n');
+});
+
+// Needs a confined place to run in: bubblewrap.
+it.skipIf(!available)('S72 S73 its script runs confined, for an agent that lists the tool', async () => {
+  const input = { skill_id: 'hello-extended', script: 'scripts/banner.mjs', args: ['Hé!'] };
+  const model = scriptedModel([{ calls: [{ name: 'run_skill_script', input }] }, { text: 'done' }]);
+  const agent = 'id: main\nagent: { uses_tools: [skill_registry, skill_registry/run_skill_script] }\n';
+  const settings = `${SETTINGS}skills: { allowed: ["*", hello-extended], scripts: { approval: never } }\n`;
+  await using pith = await testKernel({ model, files: { 'agents/main/manifest.yaml': agent, 'pith.yaml': settings } });
+  const { results } = await pith.run('a banner, please');
+  expect(results).toMatchObject([{ ok: true, line: 'Script scripts/banner.mjs of hello-extended: exit 0' }]);
+  expect(JSON.stringify(results)).toContain('* Hé! *');
 });
