@@ -29,7 +29,10 @@ export async function showHelp(words: readonly string[], boot: Boot, target: () 
   const loaded = await loadCommands(boot, target(), resolved.command);
   const exact = matchCommand(loaded, named);
   if (exact) return show(io, commandHelp(exact.command, style), [exact.command]);
-  const below = commandsBelow(resolved.command.path.split(' '), loaded);
+  const above = resolved.command.path.split(' ');
+  const own = commandsBelow(above, loaded);
+  const elsewhere = commandsBelow(above, await declared()).filter(({ path }) => !own.some((each) => each.path === path));
+  const below = [...own, ...elsewhere];
   return show(io, groupHelp(resolved.command.path, below, style), below);
 }
 

@@ -206,6 +206,8 @@ describe('help', () => {
     const prompt = await cli(['agents', 'prompt', '-h'], { boot: boot() });
     expect(prompt.out).toContain('Usage: pith agents prompt <id> [--text <text>]');
     expect((await cli(['things', '--help'], { boot: boot() })).out).toMatch(/^ {2}things show <id> +Show a thing$/mu);
+    const split = fakeBoot({ declared: [declare('things', 'index'), declare('things count', 'initialized')], commands: COMMANDS });
+    expect((await cli(['things', '--help'], { boot: split })).out).toMatch(/^ {2}things count +Does things count$[^]*^ {2}things show/mu);
     const log: BootLog = [];
     expect((await cli(['things', 'list', '--help'], { boot: boot(log) })).out).toContain('Usage: pith things list [--all]');
     expect(log).not.toContain('kernel');
