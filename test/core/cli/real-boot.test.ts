@@ -72,7 +72,7 @@ describe('a new sandbox with the real kernel', () => {
     const boot = realBoot();
     const ran = await cli(['skills', 'list', '--json'], {
       cwd: folder,
-      boot: { ...boot, kernel: () => Promise.reject(new Error('a kernel was made')) },
+      boot: { ...realBoot(), kernel: () => Promise.reject(new Error('a kernel was made')) },
     });
     expect(ran).toMatchObject({ code: 0, err: '' });
     expect(JSON.parse(ran.out)).toContainEqual(expect.objectContaining({ id: 'hello', state: 'offered', source: 'sandbox/skills' }));
@@ -92,12 +92,11 @@ describe('a new sandbox with the real kernel', () => {
     await mkdir(path.join(folder, 'team/scout'), { recursive: true });
     await writeFile(path.join(folder, 'team/scout/AGENT.md'), '---\nname: scout\nallow_skills: false\n---\nYou scout.\n');
     await mkdir(path.join(folder, 'sandbox/agents/broken'));
-    const boot = realBoot();
     const explain = (agent: string) =>
       cli(['skills', 'explain', 'hello', '--agent', agent, '--json'], {
         cwd: folder,
         env: { PITH_AGENTS_PATHS: path.join(folder, 'team') },
-        boot: { ...boot, kernel: () => Promise.reject(new Error('a kernel was made')) },
+        boot: { ...realBoot(), kernel: () => Promise.reject(new Error('a kernel was made')) },
       });
     const scout = await explain('scout');
     expect(scout).toMatchObject({ code: 0, err: '' });

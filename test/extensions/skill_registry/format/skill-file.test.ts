@@ -53,7 +53,10 @@ describe('the format', () => {
       examples: ['do it, please'],
       allowedTools: ['Read', 'Bash(git add:*)'],
       toolsets: ['tools/index:Hello'],
-      scripts: ['scripts/a.sh', 'scripts/b.py'],
+      scripts: [
+        { path: 'scripts/a.sh', description: null, env: [], timeoutSeconds: null },
+        { path: 'scripts/b.py', description: null, env: [], timeoutSeconds: 5 },
+      ],
       defaultEnabled: false,
       triggers: { keywords: ['x'], verbs: [], patterns: [] },
       extra: {
