@@ -65,8 +65,10 @@ export interface Kernel {
   /** What is wrong in the settings and with what was found. Loads nothing. */
   findings(): readonly Diagnostic[];
   readonly restarts: Restarts;
-  /** Starts services and watches the sandbox. */
+  /** Starts services, deliveries and schedules, and watches the sandbox. */
   start(): Promise<void>;
+  /** Starts only what is used, for a turn or two; what is published durably waits for a process that starts all. */
+  startUsed(): Promise<void>;
   /** Releases everything, at most ten seconds. Once; never rejects. */
   stop(): Promise<void>;
 }

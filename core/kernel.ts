@@ -82,7 +82,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
       handlers: (topic, payload) => host.handlers.of(topic, payload),
       written: (written) => {
         events.announce(written);
-        get(EVENT_SERVICES).written(written);
+        services?.written(written);
       },
     }),
   );
@@ -217,6 +217,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
       services = get(EVENT_SERVICES);
       services.start();
     },
+    startUsed: () => host.startServices('used'),
     stop: () => (stopping ??= stop()),
   };
   return kernel;

@@ -77,7 +77,7 @@ async function bundleCore() {
 
 /** The `pith` command: a file that starts it, and one with the kernel and whatever else is imported late. */
 async function bundleCommand() {
-  const { rewrite, plugin } = await lateSection(path.join(root, 'core'));
+  const { rewrite, plugin } = await lateSection(path.join(root, 'core'), ['kernel.ts', 'cli/commands/index.ts']);
   await buildSplit({
     ...common,
     entryPoints: { main: 'core/main.ts' },

@@ -6,7 +6,17 @@ const require = createRequire(import.meta.url);
 export const LATE_PACKAGES = ['zod', 'yaml', 'nunjucks', 'pino', 'chokidar', '@ai-sdk/anthropic', '@ai-sdk/openai-compatible'];
 
 /** Parts of Node that take milliseconds to load and that many command lines never need. */
-const LATE_BUILTINS = ['node:crypto', 'node:fs/promises', 'node:readline', 'node:readline/promises', 'node:v8', 'node:worker_threads'];
+const LATE_BUILTINS = [
+  'node:child_process',
+  'node:crypto',
+  'node:fs/promises',
+  'node:net',
+  'node:readline',
+  'node:readline/promises',
+  'node:timers/promises',
+  'node:v8',
+  'node:worker_threads',
+];
 
 /**
  * Imports of these are evaluated when something imported is first used, not when the file is loaded that imports it. `packages`: the

@@ -41,6 +41,7 @@ export interface KernelPort {
   /** What asks for a restart of this process, and who can give it. */
   readonly restarts: Restarts;
   start(): Promise<void>;
+  startUsed(): Promise<void>;
   stop(): Promise<void>;
 }
 

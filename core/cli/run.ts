@@ -1,10 +1,11 @@
 import { parseCommandInput } from '../contract/command-line.ts';
 import { PithError } from '../contract/errors.ts';
-import type { CommandIO } from '../contract/protocols/command-provider.ts';
+import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
 import { loadCommands, type Boot, type Target } from './boot.ts';
 import { takeCommonOptions } from './common-options.ts';
 import type { CoreCommand } from './core-commands.ts';
+import type { KernelPort } from './kernel-port.ts';
 import { packageRoot } from '../host/package-version.ts';
 import { isElsewhere, locateSandbox } from './locate.ts';
 import { describeError, EXIT, exitCodeOf } from './report.ts';
@@ -90,8 +91,12 @@ async function runDeclared(
   const input = parseCommandInput(command, rest);
   if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(target.sandbox, cwd))
     io.error(`sandbox: ${target.sandbox} (there is none here)`);
-  if (declared.needs === 'started') await (await boot.kernel(target)).start(); // last: wrong use starts no service
+  if (declared.needs === 'started') await start(await boot.kernel(target), command, input); // last: wrong use starts no service
   return (await command.run(input, io, signal)) ?? EXIT.done;
+}
+
+function start(kernel: KernelPort, { unservedWith = [] }: Command, { options }: CommandInput): Promise<void> {
+  return unservedWith.some((name) => options[name] !== undefined) ? kernel.startUsed() : kernel.start();
 }
 
 async function printVersion(stdio: Stdio): Promise<number> {

@@ -214,9 +214,9 @@ export class ExtensionHost implements ExtensionsPort {
     if (!this.#stopping) await runOutside(() => this.#watch.begin());
   }
 
-  /** Starts what has `start` or a service, now and for what is activated later. */
-  startServices(): Promise<void> {
-    return runOutside(() => this.#lifecycle.startServices());
+  /** Starts what has `start` or a service, now and for what is activated later; with `used` no services, nor what nothing asks for. */
+  startServices(which: 'used' | 'all' = 'all'): Promise<void> {
+    return runOutside(() => this.#lifecycle.startServices(which));
   }
 
   /** Those that run now; loads none. */

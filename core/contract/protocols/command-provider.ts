@@ -66,6 +66,8 @@ export interface Command {
   readonly takesLine?: boolean;
   /** True: it gives way to every other command that begins with the same word. For names that a person chose for something else, such as a file. */
   readonly yields?: boolean;
+  /** Where its manifest says `needs: started`: options with which it is over so soon that no services are started for it. */
+  readonly unservedWith?: readonly string[];
   /** What is wrong with it. `pith doctor` shows it. */
   readonly notes?: readonly Diagnostic[];
   /** Returns the exit code; nothing means 0. A throw prints `pith: …` and exits 1. */

@@ -32,8 +32,8 @@ export interface Generation extends Omit<Candidate, 'initialize'> {
   readonly calls: Calls;
   /** Does work of the extension in its name, for the message that `correlationId` names. */
   run<T>(phase: Phase, work: () => T, correlationId?: string): T;
-  /** Calls `start` and runs the service, once. Rejects with a `Problem`. */
-  start(): Promise<void>;
+  /** Calls `start` and, where wanted, runs the service, each once. Rejects with a `Problem`. */
+  start(withService: boolean): Promise<void>;
   /** Aborts the service. Never rejects: what goes wrong is recorded. */
   stopService(): Promise<void>;
   /** Calls `stop` and releases what it owns. Never rejects. */

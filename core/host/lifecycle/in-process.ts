@@ -99,14 +99,12 @@ async function initialize(host: HostParts, parts: Parts): Promise<Generation> {
 function lifeOf(host: HostParts, parts: Parts): Pick<Generation, 'start' | 'stopService' | 'stop'> {
   const { declaration, instance } = parts;
   const { id, manifest } = declaration;
-  let started = false;
+  let started: Promise<void> | undefined;
   let service: ServiceRun | undefined;
   return {
-    async start() {
-      if (started) return;
-      started = true;
-      await phase(host, id, 'start', 'start_failed', PHASE_LIMIT_MS, () => instance.start?.());
-      if (!manifest?.provides.includes('service')) return;
+    async start(withService) {
+      await (started ??= phase(host, id, 'start', 'start_failed', PHASE_LIMIT_MS, () => instance.start?.()));
+      if (service || !withService || !manifest?.provides.includes('service')) return;
       const run = instance['runBackground'] as (signal: AbortSignal) => Promise<void>;
       service = superviseService({
         clock: host.clock,

@@ -16,7 +16,8 @@ export class Lifecycle {
   readonly slots: ReadonlyMap<string, Slot>;
   /** Told of every extension whose state changed. */
   readonly changed: (extensionId: string) => void;
-  servicesWanted = false;
+  /** `used`: what is activated is started, and no service runs. */
+  starts: 'nothing' | 'used' | 'all' = 'nothing';
   /** Ends what was begun beside the slots: processes of command entries. */
   readonly endings: (() => Promise<void>)[] = [];
   readonly #end = new AbortController();
@@ -72,26 +73,26 @@ export class Lifecycle {
     return slot.pending;
   }
 
-  async startServices(): Promise<void> {
-    this.servicesWanted = true;
+  async startServices(which: 'used' | 'all'): Promise<void> {
+    this.starts = which;
     const running = [...this.slots.values()].map((slot) => slot.current && this.startOrFail(slot, slot.current));
     await Promise.all([...running, this.wakeServices()]);
   }
 
   /** Brings services to life that can run now and do not: new ones, mended ones, and those whose dependencies are back. Never rejects. */
   async wakeServices(): Promise<void> {
-    if (!this.servicesWanted || this.stopped) return;
+    if (this.starts !== 'all' || this.stopped) return;
     const asleep = [...this.slots.values()].filter(
       (slot) => !slot.current && slot.declaration.manifest?.provides.includes('service') && canRun(this.stateOf(slot)),
     );
     await Promise.all(asleep.map((slot) => this.ready(slot).catch(recorded)));
   }
 
-  /** Starts it when services are wanted; a version that cannot start is closed. Rejects with the `Problem`. */
+  /** Starts it when that is wanted; a version that cannot start is closed. Rejects with the `Problem`. */
   async startOrFail(slot: Slot, generation: Generation): Promise<void> {
-    if (!this.servicesWanted) return;
+    if (this.starts === 'nothing') return;
     try {
-      await generation.start();
+      await generation.start(this.starts === 'all');
     } catch (error) {
       if (slot.current === generation) await this.rest(slot, problemOf(error, 'start', 'start_failed'));
       else throw error;

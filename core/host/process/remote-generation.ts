@@ -85,6 +85,7 @@ function operationOf({ peer, commands, turns }: RemoteHost, name: string): Opera
 
 function lifeOf(host: HostParts, remote: RemoteHost, id: string, isService: boolean): Pick<Generation, 'start' | 'stopService' | 'stop'> {
   let started = false;
+  let serves = false;
   const ask = async (phase: Phase, operation: string): Promise<void> => {
     try {
       await remote.phase(phase, 'stop_failed', STOP_LIMIT_MS * 2, operation);
@@ -93,16 +94,17 @@ function lifeOf(host: HostParts, remote: RemoteHost, id: string, isService: bool
     }
   };
   return {
-    async start() {
-      if (started) return;
+    async start(withService) {
+      if (started && (serves || !withService || !isService)) return;
       started = true;
-      await remote.phase('start', 'start_failed', PHASE_LIMIT_MS, 'host.start');
-      remote.doing = isService ? 'background' : 'call';
-      remote.staying = isService;
+      serves = isService && withService;
+      await remote.phase('start', 'start_failed', PHASE_LIMIT_MS, 'host.start', [withService]);
+      remote.doing = serves ? 'background' : 'call';
+      remote.staying = serves;
       remote.used();
     },
     async stopService() {
-      if (started && isService) await ask('stop', 'host.stopService');
+      if (serves) await ask('stop', 'host.stopService');
     },
     async stop() {
       await ask('stop', 'host.stop');

@@ -1,6 +1,6 @@
 import { PithError, type Command, type CommandInput, type CommandIO } from 'pith';
 import type { ChatContext } from './conversation.ts';
-import { findCommands } from './found-commands.ts';
+import { findCommands, findKernelCommands } from './found-commands.ts';
 import { chatInteractively } from './interactive.ts';
 import { openConversation } from './opening.ts';
 import { chatThroughPipe } from './piped.ts';
@@ -14,6 +14,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     path: 'chat',
     description: 'Talk to an agent: in the terminal, with one message (-p), or one message a line (pipe)',
     slash: false,
+    unservedWith: ['prompt', 'recipe'],
     arguments: [{ name: 'value', description: 'With -r: arguments of the recipe as name=value, then its free text', variadic: true }],
     options: [
       { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' },
@@ -33,10 +34,9 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       const prompt = input.options['prompt'];
       if (typeof prompt === 'string' && prompt.trim() === '')
         throw new PithError('usage', 'wrong use of -p: the message is empty', { cure: 'write: pith chat -p "your message"' });
-      const commands = await findCommands(context);
-      const recipe = await recipeMessage(commands, input, signal);
+      const recipe = await recipeMessage(() => findCommands(context), input, signal);
       const message = recipe ?? prompt;
-      const opening = await openConversation(context, commands, input, signal);
+      const opening = await openConversation(context, await findKernelCommands(context), input, signal);
       const resume = input.options['resume'] === true;
       if (io.interactive && message === undefined)
         return chatInteractively({ context, opening, resume, terminal: terminal(), terminals, io }, signal);

@@ -1,10 +1,22 @@
-import { CommandProvider, messageOf, type Command } from 'pith';
+import { CommandProvider, messageOf, type Command, type Remote } from 'pith';
 import type { ChatContext } from './conversation.ts';
 
-/** The commands that chat can offer now, sorted by path. A provider that fails is left out and logged. */
-export async function findCommands(context: ChatContext): Promise<readonly Command[]> {
+/** The commands that chat can offer now, sorted by path: loads each extension that has some. A provider that fails is left out and logged. */
+export function findCommands(context: ChatContext): Promise<readonly Command[]> {
+  return commandsOf(context, context.find(CommandProvider));
+}
+
+/** Those by which a conversation is opened: of agents, threads and settings. Loads no extension. */
+export function findKernelCommands(context: ChatContext): Promise<readonly Command[]> {
+  return commandsOf(
+    context,
+    context.find(CommandProvider).filter(({ extensionId }) => extensionId === 'kernel'),
+  );
+}
+
+async function commandsOf(context: ChatContext, providers: readonly Remote<CommandProvider>[]): Promise<readonly Command[]> {
   const lists = await Promise.all(
-    context.find(CommandProvider).map(async (provider) => {
+    providers.map(async (provider) => {
       try {
         return await provider.getCommands();
       } catch (error) {

@@ -6,7 +6,12 @@ export interface Terminal {
 
 /** Raw streams, because a conversation edits lines and shows words as they come. */
 export function processTerminal(): Terminal {
-  return { input: process.stdin, output: process.stdout };
+  return {
+    get input() {
+      return process.stdin; // opened by the first who reads it
+    },
+    output: process.stdout,
+  };
 }
 
 /** A terminal that does not know its width says nothing or 0. */

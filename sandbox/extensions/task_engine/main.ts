@@ -11,7 +11,7 @@ import type {
 } from 'pith';
 import { Announcer } from './announcer.ts';
 import { taskCommands } from './commands.ts';
-import { config, type Config } from './config.ts';
+import { configSchema, type Config } from './config.ts';
 import { Desk } from './desk.ts';
 import { Engine } from './engine.ts';
 import { workerText } from './messages.ts';
@@ -22,7 +22,9 @@ import { workerTools } from './worker-tools.ts';
 
 /** Tasks: long work that agents do in the background, in steps that survive a crash. */
 export default class TaskEngine implements ToolProvider, ContextProvider, ServiceProvider, CommandProvider {
-  static readonly config = config;
+  static get config() {
+    return configSchema();
+  }
 
   readonly contextPriority = 10;
 

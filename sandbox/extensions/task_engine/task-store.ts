@@ -215,7 +215,7 @@ export class TaskStore {
 }
 
 function taskOf(row: SqlRow | null): Task | null {
-  return row === null ? null : taskSchema.parse(JSON.parse(String(row['task'])));
+  return row === null ? null : taskSchema().parse(JSON.parse(String(row['task'])));
 }
 
 function changeOf(row: SqlRow): TaskChange {

@@ -14,69 +14,77 @@ export const TASK_STATES = [
 
 export type TaskState = (typeof TASK_STATES)[number];
 
-/** A stored task. Fields that came later have defaults, so that older rows are read. */
-export const taskSchema = z.object({
-  id: z.string(),
-  goal: z.string(),
-  agent: z.string(),
-  state: z.enum(TASK_STATES),
-  /** Why it is in this state, for people; null where the state says it all. */
-  note: z.string().nullable(),
-  /** Higher is worked on first. */
-  priority: z.int(),
-  /** Model steps in all its turns; null: as many as its agent has in one turn. */
-  maxSteps: z.int().nullable(),
-  /** Model steps of the turns that have ended. */
-  stepsBefore: z.int(),
-  /** Model steps until now. */
-  steps: z.int(),
-  /** Attempts that have failed since the last one that did not. */
-  attempts: z.int(),
-  /** The number of its current turn, from 0: the turn's key is `id/turn`. */
-  turn: z.int(),
-  /** What the current turn is told; null: the goal. */
-  message: z.string().nullable(),
-  /** How long it waits in this state: for another attempt, or at most for an approval. */
-  waitMs: z.int().nullable(),
-  /** What the worker gave to complete_task. */
-  completed: z.string().nullable(),
-  result: z.string().nullable(),
-  error: z.object({ code: z.string(), message: z.string() }).nullable(),
-  /** What the worker asks a person. */
-  question: z.string().nullable(),
-  /** An approval was answered while the turn that asked for it was still ending. */
-  approvalAnswered: z.boolean(),
-  parent: z.string().nullable(),
-  depth: z.int(),
-  /** The first task of the chain that it is a part of. */
-  chain: z.string().nullable(),
-  /** Tasks that must be done before it begins. */
-  after: z.array(z.string()),
-  /** What its tool results asked to be kept, such as the ids of skills that were loaded. */
-  retained: z.array(z.string()),
-  /** Its parent has been given its result. */
-  told: z.boolean(),
-  submitter: z.object({
-    userId: z.string(),
-    channelId: z.string(),
-    /** The conversation it was submitted in. */
-    threadId: z.string().nullable(),
-    /** The agent that submitted it; null: a person on the command line. */
-    agentId: z.string().nullable(),
-    /** Whether a person is to be told of its end; subtasks report to their parent. */
-    person: z.boolean(),
-    /** Of the message that led to it. */
-    correlationId: z.string().nullable().default(null),
-  }),
-  /** `extension/tool` that it may use at most; null: all that its agent has. */
-  tools: z.array(z.string()).nullable(),
-  /** `extension/tool` or extension ids that it may not use, because its submitter may not. */
-  denied: z.array(z.string()).default([]),
-  createdAt: z.int(),
-  updatedAt: z.int(),
-});
+let schema: ReturnType<typeof makeSchema> | undefined;
 
-export type Task = z.infer<typeof taskSchema>;
+/** A stored task. Fields that came later have defaults, so that older rows are read. Made on first use: whoever has no tasks builds no schema. */
+export function taskSchema() {
+  return (schema ??= makeSchema());
+}
+
+function makeSchema() {
+  return z.object({
+    id: z.string(),
+    goal: z.string(),
+    agent: z.string(),
+    state: z.enum(TASK_STATES),
+    /** Why it is in this state, for people; null where the state says it all. */
+    note: z.string().nullable(),
+    /** Higher is worked on first. */
+    priority: z.int(),
+    /** Model steps in all its turns; null: as many as its agent has in one turn. */
+    maxSteps: z.int().nullable(),
+    /** Model steps of the turns that have ended. */
+    stepsBefore: z.int(),
+    /** Model steps until now. */
+    steps: z.int(),
+    /** Attempts that have failed since the last one that did not. */
+    attempts: z.int(),
+    /** The number of its current turn, from 0: the turn's key is `id/turn`. */
+    turn: z.int(),
+    /** What the current turn is told; null: the goal. */
+    message: z.string().nullable(),
+    /** How long it waits in this state: for another attempt, or at most for an approval. */
+    waitMs: z.int().nullable(),
+    /** What the worker gave to complete_task. */
+    completed: z.string().nullable(),
+    result: z.string().nullable(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    /** What the worker asks a person. */
+    question: z.string().nullable(),
+    /** An approval was answered while the turn that asked for it was still ending. */
+    approvalAnswered: z.boolean(),
+    parent: z.string().nullable(),
+    depth: z.int(),
+    /** The first task of the chain that it is a part of. */
+    chain: z.string().nullable(),
+    /** Tasks that must be done before it begins. */
+    after: z.array(z.string()),
+    /** What its tool results asked to be kept, such as the ids of skills that were loaded. */
+    retained: z.array(z.string()),
+    /** Its parent has been given its result. */
+    told: z.boolean(),
+    submitter: z.object({
+      userId: z.string(),
+      channelId: z.string(),
+      /** The conversation it was submitted in. */
+      threadId: z.string().nullable(),
+      /** The agent that submitted it; null: a person on the command line. */
+      agentId: z.string().nullable(),
+      /** Whether a person is to be told of its end; subtasks report to their parent. */
+      person: z.boolean(),
+      /** Of the message that led to it. */
+      correlationId: z.string().nullable().default(null),
+    }),
+    /** `extension/tool` that it may use at most; null: all that its agent has. */
+    tools: z.array(z.string()).nullable(),
+    /** `extension/tool` or extension ids that it may not use, because its submitter may not. */
+    denied: z.array(z.string()).default([]),
+    createdAt: z.int(),
+    updatedAt: z.int(),
+  });
+}
+
+export type Task = z.infer<ReturnType<typeof makeSchema>>;
 
 const ENDED: ReadonlySet<TaskState> = new Set(['done', 'failed', 'cancelled']);
 

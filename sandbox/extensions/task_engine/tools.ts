@@ -4,20 +4,18 @@ import { submitterOf, workedOn } from './submission.ts';
 import { TASK_STATES, threadOf, type Task } from './task.ts';
 import { briefJson, changeJson, cut, taskIdFor, taskJson } from './view.ts';
 
-export const taskId = z.string().trim().min(1).describe('The id of a task, as submit_task gave it.');
-const goal = z
-  .string()
-  .trim()
-  .min(1)
-  .max(20_000)
-  .describe('What is to be reached, with all that the worker must know: it sees nothing of this conversation.');
-const agentId = z
-  .string()
-  .trim()
-  .min(1)
-  .optional()
-  .describe('The agent that works on it; default: yourself. One of those you may delegate to.');
-const maxSteps = z.int().min(1).max(1000).optional().describe('Model steps at most; reaching them fails the task.');
+// Functions, so that importing this file builds no schema.
+export const taskId = () => z.string().trim().min(1).describe('The id of a task, as submit_task gave it.');
+const goal = () =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(20_000)
+    .describe('What is to be reached, with all that the worker must know: it sees nothing of this conversation.');
+const agentId = () =>
+  z.string().trim().min(1).optional().describe('The agent that works on it; default: yourself. One of those you may delegate to.');
+const maxSteps = () => z.int().min(1).max(1000).optional().describe('Model steps at most; reaching them fails the task.');
 const SHOWN = 100;
 const WORKED_ON =
   'Worked on while a chat or `pith serve` is open; otherwise it waits. The person is told when it ends: do not wait for it.';
@@ -31,11 +29,11 @@ export function taskTools(desk: Desk): readonly Tool[] {
       description:
         'Hand long work to an agent that does it in the background, survives restarts and reports when it ends. Within a task it makes a subtask.',
       input: z.object({
-        goal,
-        agent_id: agentId,
+        goal: goal(),
+        agent_id: agentId(),
         priority: z.int().min(-100).max(100).optional().describe('Higher is worked on first; default 0.'),
-        after: z.array(taskId).max(50).optional().describe('Tasks that must be done before; their results are passed on.'),
-        max_steps: maxSteps,
+        after: z.array(taskId()).max(50).optional().describe('Tasks that must be done before; their results are passed on.'),
+        max_steps: maxSteps(),
       }),
       effect: 'idempotent', // the id comes from the call
       execute: (input, call) =>
@@ -59,7 +57,7 @@ export function taskTools(desk: Desk): readonly Tool[] {
         'Hand over several steps that are worked on one after the other; each is given the result of the one before. A failure stops the rest.',
       input: z.object({
         steps: z
-          .array(z.object({ goal, agent_id: agentId, max_steps: maxSteps }))
+          .array(z.object({ goal: goal(), agent_id: agentId(), max_steps: maxSteps() }))
           .min(2)
           .max(20),
         priority: z.int().min(-100).max(100).optional(),
@@ -84,7 +82,7 @@ export function taskTools(desk: Desk): readonly Tool[] {
     defineTool({
       name: 'get_task_status',
       description: 'The state, progress and result of one task.',
-      input: z.object({ task_id: taskId }),
+      input: z.object({ task_id: taskId() }),
       effect: 'read',
       execute: ({ task_id }, { turn }) =>
         answer(async () => {
@@ -104,7 +102,7 @@ export function taskTools(desk: Desk): readonly Tool[] {
     defineTool({
       name: 'cancel_task',
       description: 'Stop a task and its subtasks. What waits for it is cancelled too.',
-      input: z.object({ task_id: taskId, reason: z.string().trim().max(500).default('') }),
+      input: z.object({ task_id: taskId(), reason: z.string().trim().max(500).default('') }),
       effect: 'idempotent',
       execute: ({ task_id, reason }, { turn }) =>
         answer(async () => {

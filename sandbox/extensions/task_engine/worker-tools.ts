@@ -13,7 +13,7 @@ export function workerTools(desk: Desk): readonly Tool[] {
       description: 'Give the result of the task that you work on. Then end your turn.',
       input: z.object({
         result: z.string().trim().min(1).max(100_000).describe('The whole result: whoever asked sees nothing else.'),
-        task_id: taskId.optional().describe('Your task; the one you work on is meant in any case.'),
+        task_id: taskId().optional().describe('Your task; the one you work on is meant in any case.'),
       }),
       effect: 'idempotent',
       execute: ({ result, task_id }, { turn }) =>
@@ -36,7 +36,7 @@ export function workerTools(desk: Desk): readonly Tool[] {
         'Ask a person to decide something about the task that you work on. Then end your turn: you are continued with the answer.',
       input: z.object({
         question: z.string().trim().min(1).max(4_000).describe('The question, with all that is needed to answer it.'),
-        task_id: taskId.optional(),
+        task_id: taskId().optional(),
       }),
       effect: 'idempotent',
       execute: ({ question, task_id }, { turn }) =>
@@ -50,7 +50,7 @@ export function workerTools(desk: Desk): readonly Tool[] {
     defineTool({
       name: 'respond_to_review',
       description: "Pass on a person's answer to a task that waits for them. Only what the person has said, never an answer of your own.",
-      input: z.object({ task_id: taskId, answer: z.string().trim().min(1).max(20_000) }),
+      input: z.object({ task_id: taskId(), answer: z.string().trim().min(1).max(20_000) }),
       effect: 'idempotent',
       needsApproval: true, // the person sees the exact answer that is given in their name
       execute: ({ task_id, answer: text }, { turn }) =>

@@ -63,7 +63,12 @@ export interface FakeBoot {
 }
 
 export function fakeBoot({ declared = [], withheld = [], commands = [], kernel = {}, log = [], targets = [] }: FakeBoot = {}): Boot {
-  const full = { ...fakeKernel(), ...kernel, start: async () => void log.push('start') };
+  const full = {
+    ...fakeKernel(),
+    ...kernel,
+    start: async () => void log.push('start'),
+    startUsed: async () => void log.push('start used'),
+  };
   return {
     declared: async (target) => (targets.push(target), log.push('declared'), declared),
     withheld: async () => withheld,
@@ -253,6 +258,7 @@ export function fakeKernel(): KernelPort {
       skills: { offered: 3, invalid: 1 },
     }),
     start: async () => undefined,
+    startUsed: async () => undefined,
     stop: async () => undefined,
   };
 }

@@ -20,7 +20,13 @@ const COMMANDS: readonly Command[] = [
     arguments: [{ name: 'id', description: 'Which', required: true }],
     run: async () => 0,
   },
-  { path: 'talk', description: 'Talks', run: async () => 130 },
+  {
+    path: 'talk',
+    description: 'Talks',
+    options: [{ name: 'prompt', type: 'string', description: 'One message' }],
+    unservedWith: ['prompt'],
+    run: async () => 130,
+  },
   {
     path: 'fail',
     description: 'Fails',
@@ -54,6 +60,12 @@ describe('running a command line', () => {
     const log: BootLog = [];
     expect((await cli(['talk'], { boot: boot(log) })).code).toBe(130);
     expect(log).toEqual(['declared', 'activate sample', 'kernel', 'start', 'close']);
+  });
+
+  it('starts only what is used, and no services, with an option that makes it short', async () => {
+    const log: BootLog = [];
+    expect((await cli(['talk', '--prompt', 'hi'], { boot: boot(log) })).code).toBe(130);
+    expect(log).toEqual(['declared', 'activate sample', 'kernel', 'start used', 'close']);
   });
 
   it('K50 says on the error stream what in the settings does not hold, in every mode, once', async () => {

@@ -37,6 +37,31 @@ beforeEach(async () => {
 afterEach(() => sandbox.close());
 
 describe('services', () => {
+  for (const isolation of ['in_process', 'process'] as const)
+    it(`start used: ${isolation}: calls start of what is activated, runs no service and wakes nothing; all: runs it, and start is not called again`, async () => {
+      const started = `async start() { this.context.logger.info('started'); await this.context.kv.set('started', 1 + Number((await this.context.kv.get('started')) ?? 0)); }
+        async runBackground(signal) { await this.context.kv.set('serves', true); await new Promise((resolve) => signal.addEventListener('abort', resolve)); }`;
+      const body = (then: string) => `export default class {
+        constructor(private readonly context) {}
+        getTools() { return [defineTool({ name: 'facts', description: 'x', input: z.object({}), execute: async () =>
+          ({ started: await this.context.kv.get('started'), serves: await this.context.kv.get('serves') }) })]; }
+        ${then}
+      }`;
+      await sandbox.extension('used', 'service, tool', body(started));
+      await sandbox.extension('asleep', 'service, tool', body(started));
+      const host = await sandbox.host({ isolation });
+      const facts = async () => {
+        const found = await host.callTool('used', 'facts', {}, CALL, NEVER);
+        return found.ok ? found.output : found.error;
+      };
+      await host.startServices('used');
+      expect(await facts()).toEqual({ started: 1, serves: null });
+      expect(host.state('asleep')).toBe('idle');
+      await host.startServices();
+      expect(host.state('asleep')).toBe('active');
+      expect(await facts()).toEqual({ started: 1, serves: true });
+    });
+
   it('K11 restarts later and later, and stops the extension after three crashes in five minutes', async () => {
     const host = await sandbox.host({ clock });
     await host.activate('worker');

@@ -69,7 +69,7 @@ export class ChildExtension {
       const { descriptor, operations } = this.#generation.surface;
       return { descriptor, operations: [...operations.keys()] };
     },
-    'host.start': () => this.#running().start(),
+    'host.start': ([withService]) => this.#running().start(withService === true),
     'host.stopService': () => this.#running().stopService(),
     'host.stop': async () => {
       await this.#generation?.stop();
