@@ -4,6 +4,7 @@ import { install } from './commands/install.ts';
 import { lint } from './commands/lint.ts';
 import { list } from './commands/list.ts';
 import { newCommand } from './commands/new.ts';
+import { needsPerson } from './commands/person-needed.ts';
 import { remove } from './commands/remove.ts';
 import { search } from './commands/search.ts';
 import { show } from './commands/show.ts';
@@ -21,10 +22,10 @@ export default function commands(context: CommandContext): Command[] {
     explain(context),
     search(context),
     newCommand(context),
-    install(context),
-    update(context),
-    remove(context),
-    trust(context),
+    needsPerson(install(context)),
+    needsPerson(update(context)),
+    needsPerson(remove(context)),
+    needsPerson(trust(context)),
     untrust(context),
   ];
 }

@@ -1,0 +1,68 @@
+import path from 'node:path';
+import type * as pith from 'pith';
+import type { CommandIO } from 'pith';
+import { describe, expect, it, vi } from 'vitest';
+import { typedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
+import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
+import { commandContext, recordingIO, skillSandbox, skillText } from './skill-sandbox.ts';
+
+vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
+
+const session = { threadId: 't', agentId: 'main', send: () => undefined };
+
+async function box() {
+  const sandbox = await skillSandbox({
+    '.claude/skills/letters/SKILL.md': skillText({ name: 'letters' }),
+    'sandbox/skills/own/SKILL.md': skillText({ name: 'own' }),
+  });
+  const context = commandContext(sandbox);
+  return {
+    ...sandbox,
+    run: async (name: string, argument: Record<string, string | readonly string[]>, io: CommandIO, options = {}) =>
+      commands(context)
+        .find(({ path: each }) => each === `skills ${name}`)!
+        .run({ arguments: argument, options }, io, new AbortController().signal),
+    states: async () => {
+      const registry = sandbox.registry();
+      const { all } = await registry.refresh();
+      await registry.close();
+      return all.map(({ id, state }) => `${id} ${state}`);
+    },
+  };
+}
+
+describe('S14 S83 S85 a conversation where nobody can answer', () => {
+  it.each([
+    ['trust', { source: '.claude/skills' }, {}, 'pith skills trust .claude/skills'],
+    [
+      'install',
+      { from: 'a folder' },
+      { source: 'user', skill: ['x', 'y'], all: false, yes: true },
+      "pith skills install 'a folder' --source user --skill x --skill y --yes",
+    ],
+    ['update', { id: ['own', 'b'] }, {}, 'pith skills update own b'],
+    ['remove', { id: 'own' }, { yes: true }, 'pith skills remove own --yes'],
+  ])('S14 S83 S85 refuses skills %s, and names what to type instead', async (name, given, options, typed) => {
+    const { run, states } = await box();
+    const before = await states();
+    const cure = `type on the command line: ${typed}`;
+    await expect(run(name, given, { ...recordingIO(), session }, options)).rejects.toMatchObject({ code: 'confirmation_needed', cure });
+    expect(await states()).toEqual(before);
+    expect(typedHints(cure, [`skills ${name}`])).toBe(cure); // the chat does not make it a slash command again
+  });
+
+  it('S14 S85 asks in one where a person can, as on the command line', async () => {
+    const { run, states } = await box();
+    const asked: string[] = [];
+    const ask = async (question: string) => (asked.push(question), 'yes');
+    expect(await run('trust', { source: '.claude/skills' }, { ...recordingIO({ columns: 80 }), ask, session })).toBe(0);
+    expect(asked).toEqual(['Trust this skill?']);
+    expect(await states()).toEqual(['letters offered', 'own offered']);
+  });
+
+  it('S83 S85 goes on without a question on the command line', async () => {
+    const { run, states, project } = await box();
+    expect(await run('install', { from: path.join(project, '.claude/skills/letters') }, recordingIO())).toBe(0);
+    expect(await states()).toContain('letters offered');
+  });
+});
