@@ -87,7 +87,14 @@ export interface TopicMap extends DurableTopicMap {
   'tools.changed': { readonly extensionId: string };
   /** A toolset was opened and brings other tools, or other problems, than when it was opened before. */
   'toolset.loaded': { readonly toolsetId: string; readonly tools: readonly string[]; readonly problems: readonly string[] };
-  'turn.started': { readonly turnId: string; readonly threadId: string; readonly agentId: string; readonly correlationId: string };
+  'turn.started': {
+    readonly turnId: string;
+    readonly threadId: string;
+    readonly agentId: string;
+    /** Those of its context providers that stand in its message: what had no room is not among them. */
+    readonly documents: readonly Retain[];
+    readonly correlationId: string;
+  };
   'turn.ended': {
     readonly turnId: string;
     readonly threadId: string;

@@ -1,5 +1,5 @@
 import type { Message } from '../../contract/index.ts';
-import { documentKey } from '../turn/messages.ts';
+import { documentOf } from '../turn/messages.ts';
 import { headAndTail } from './shorten.ts';
 
 const LONGEST_PART = 2000;
@@ -18,8 +18,8 @@ export function extract(transcript: string): string {
 function linesOf(message: Message): readonly string[] {
   if (message.role === 'system') return [];
   return message.content.flatMap((part): readonly string[] => {
-    const document = message.role === 'user' && part.type === 'text' ? documentKey(part) : null;
-    if (document !== null) return [`Beside it the assistant was given the whole text of '${document}'.`];
+    const document = message.role === 'user' && part.type === 'text' ? documentOf(part) : null;
+    if (document !== null) return [`Beside it the assistant was given the whole text of '${document.key}'.`];
     switch (part.type) {
       case 'text':
         return [`${message.role === 'user' ? 'User' : 'Assistant'}: ${shown(part.text)}`];

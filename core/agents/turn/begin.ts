@@ -85,7 +85,7 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     system: systemParts.map(({ text }) => text).join('\n\n'),
     systemParts,
     documents: fitting.documents,
-    turnParts: context.turn.map(({ extensionId, text }) => ({ name: extensionId, text })),
+    turnParts: [...fitting.lines, ...context.turn].map(({ extensionId, text }) => ({ name: extensionId, text })),
     notices: distinct([
       ...[...beginning.notes, ...resolved.notes, ...skillNotes].flatMap(noticeOf),
       ...notices,

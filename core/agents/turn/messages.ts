@@ -1,4 +1,4 @@
-import type { JsonValue, Message, ToolResult } from '../../contract/index.ts';
+import type { JsonValue, Message, Retain, ToolResult } from '../../contract/index.ts';
 import type { OfferedDocument } from '../prompt/documents.ts';
 import type { StoredMessage } from '../../threads/thread.ts';
 
@@ -17,10 +17,15 @@ export function userMessage(turnParts: readonly string[], text: string, document
   return { role: 'user', content: [...whole, ...[...turnParts, text].map((part) => ({ type: 'text' as const, text: part }))] };
 }
 
-/** The name of a document beside a user's text; null for every other part. */
-export function documentKey(part: UserMessage['content'][number]): string | null {
-  const document = part.providerOptions?.['pith']?.['document'];
-  return typeof document === 'object' && document !== null && 'key' in document && typeof document.key === 'string' ? document.key : null;
+/** Which document a part beside a user's text is; null for every other part. */
+export function documentOf(part: UserMessage['content'][number]): Retain | null {
+  const document = part.providerOptions?.['pith']?.['document'] as Partial<Retain> | null | undefined;
+  return typeof document?.key === 'string' ? { key: document.key, digest: String(document.digest) } : null;
+}
+
+/** The documents that stand in messages. */
+export function documentsIn(messages: readonly Message[]): readonly Retain[] {
+  return messages.flatMap((message) => (message.role === 'user' ? message.content.flatMap((part) => documentOf(part) ?? []) : []));
 }
 
 /** A result as the model reads it: text as it is, other values as JSON, errors as `{"error": …}`. */

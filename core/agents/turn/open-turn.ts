@@ -2,7 +2,7 @@ import { PithError } from '../../contract/errors.ts';
 import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
 import type { CallRecord, Delegated, StoredMessage, TurnRecord } from '../../threads/thread.ts';
 import { prepare, type Beginning } from './begin.ts';
-import { assemble, callIdsOf, textOfAnswer, userMessage } from './messages.ts';
+import { assemble, callIdsOf, documentsIn, textOfAnswer, userMessage } from './messages.ts';
 import { sentHistory } from './history.ts';
 import { inheritedPolicy } from './inherited-policy.ts';
 import { keyedTurn, withoutBrokenAnswer, type EndedTurn } from './keyed-turn.ts';
@@ -95,7 +95,7 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
     ...chargeCallers(place.parent),
   ]);
   const none = { turns: 0, steps: 0, calls: 0 };
-  const turn = running(opening, prepared, record, none, [...history.map((stored) => stored.message), message]);
+  const turn = running(opening, prepared, record, documentsIn([message]), none, [...history.map((stored) => stored.message), message]);
   return { turn, open: [], answered: false };
 }
 
@@ -127,6 +127,7 @@ async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<O
     opening,
     prepared,
     record,
+    documentsIn(history.flatMap(({ turnId, message }) => (turnId === record.id ? message : []))),
     deps.threads.delegated(record.id),
     history.map(({ message }) => message),
   );
@@ -147,6 +148,7 @@ function running(
   { deps, noticer, place, pipe, signal }: Opening,
   prepared: Prepared,
   record: TurnRecord,
+  documents: RunningTurn['documents'],
   delegated: Delegated,
   messages: Parameters<typeof assemble>[1],
 ): RunningTurn {
@@ -154,6 +156,7 @@ function running(
     deps,
     prepared,
     record,
+    documents,
     span: null,
     noticer,
     parent: place.parent,

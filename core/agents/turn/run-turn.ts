@@ -110,10 +110,10 @@ async function settleQuestions({ deps, record, suspended, parent }: RunningTurn,
 }
 
 function announce(turn: RunningTurn): void {
-  const { prepared, record, deps } = turn;
+  const { prepared, record, documents, deps } = turn;
   const { id: turnId, threadId, correlationId } = record;
   turn.emit({ type: 'turn-start', agent: prepared.spec.id, thread: threadId, turn: turnId, model: prepared.model.ref });
-  deps.events.publish('turn.started', { turnId, threadId, agentId: prepared.spec.id, correlationId });
+  deps.events.publish('turn.started', { turnId, threadId, agentId: prepared.spec.id, documents, correlationId });
   tell(turn, prepared.notices);
 }
 

@@ -6,6 +6,7 @@ import type {
   JsonValue,
   Message,
   ModelCallOptions,
+  Retain,
   ToolResult,
   TurnEndReason,
   TurnEvent,
@@ -84,6 +85,8 @@ export interface RunningTurn {
   readonly deps: TurnDependencies;
   readonly prepared: Prepared;
   readonly record: TurnRecord;
+  /** Those that stand in its message. */
+  readonly documents: readonly Retain[];
   /** null while nobody collects spans. */
   span: Span | null;
   /** Replaced when extensions bring more during the turn, as is `functionTools`. */

@@ -8,6 +8,8 @@ export interface ContextDocument {
   /** Changes with the text. */
   readonly digest: string;
   readonly text: string;
+  /** Said in the message where the text has no room, such as how it can be had; else only that it is left out. */
+  readonly instead?: string;
 }
 
 /** Text for both places at once, for a provider that has a stable part and one that depends on the message. */
@@ -18,7 +20,7 @@ export interface ContextParts {
   readonly turn?: string;
   /**
    * Stand before the turn part and are stored with the message, never cut. All of a turn together fill at most a quarter of the model's window
-   * (50,000 tokens where it is not known): those that do not fit are left out, with a notice. Once `turn.compactions` has grown, they may be gone.
+   * (50,000 tokens where it is not known): those that do not fit are left out, which the message and a notice say, and `turn.started` names those that stand in it. Once `turn.compactions` has grown, they may be gone.
    */
   readonly documents?: readonly ContextDocument[];
 }

@@ -97,7 +97,7 @@ function checked(lifecycle: Lifecycle, id: string, found: unknown): string | Con
     return {
       ...(system === undefined ? {} : { system: redact(system) }),
       ...(turn === undefined ? {} : { turn: redact(turn) }),
-      ...(documents === undefined ? {} : { documents: documents.map(({ key, digest, text }) => ({ key, digest, text: redact(text) })) }),
+      ...(documents === undefined ? {} : { documents: documents.map((each) => cleanDocument(each, redact)) }),
     };
   }
   const problem = new Problem(
@@ -109,13 +109,17 @@ function checked(lifecycle: Lifecycle, id: string, found: unknown): string | Con
   throw problem;
 }
 
+function cleanDocument({ key, digest, text, instead }: ContextDocument, redact: (text: string) => string): ContextDocument {
+  return { key, digest, text: redact(text), ...(instead === undefined ? {} : { instead: redact(instead) }) };
+}
+
 const MOST_DOCUMENTS = 100;
 
 function areDocuments(value: unknown): boolean {
   if (value === undefined) return true;
   const isDocument = (each: unknown): boolean => {
-    const { key, digest, text } = (typeof each === 'object' && each !== null ? each : {}) as Partial<ContextDocument>;
-    return typeof key === 'string' && typeof digest === 'string' && typeof text === 'string';
+    const { key, digest, text, instead = '' } = (typeof each === 'object' && each !== null ? each : {}) as Partial<ContextDocument>;
+    return [key, digest, text, instead].every((part) => typeof part === 'string');
   };
   return Array.isArray(value) && value.length <= MOST_DOCUMENTS && value.every(isDocument);
 }

@@ -7,6 +7,7 @@ import {
   type ContextProvider,
   type Diagnostic,
   type ExtensionContext,
+  type Retain,
   type ServiceProvider,
   type SkillContent,
   type SkillProvider,
@@ -88,7 +89,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       readBody: (skill) => this.#registry.readBody(skill),
       isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
     });
-    context.own(events.handle('turn.started', ({ turnId }) => this.#started(turnId)));
+    context.own(events.handle('turn.started', ({ turnId, documents }) => this.#started(turnId, documents)));
     context.own(events.handle('thread.compacted', (compaction) => this.#ledger.compacted(compaction)));
     context.own(events.handle('turn.ended', ({ turnId }) => this.#ended(turnId)));
     context.own(() => this.#ledger.close());
@@ -116,7 +117,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     return [...modeTools({ id: this.#context.id, cache: this.#cache }, snapshot, turn), ...toolsets];
   }
 
-  async getContext(_prompt: string, turn: TurnInfo): Promise<ContextParts | null> {
+  async getContext(_prompt: string, turn: TurnInfo, signal?: AbortSignal): Promise<ContextParts | null> {
     if (!this.#enabled) return null;
     const { id, clock } = this.#context;
     const ports: CatalogPorts = {
@@ -125,13 +126,15 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       prepare: (snapshot) => this.#index.sync(snapshot),
       rank: (query, options) => this.#index.rankNow(query, options),
       clock,
-      offered: (asking, offer) => this.#ledger.offered(asking, offer),
+      offered: (asking, offer) => {
+        if (!signal?.aborted) this.#ledger.offered(asking, offer); // who was cut has told nothing
+      },
       recent: (asking: TurnInfo) => this.#ledger.loadedIn(asking).map(({ skillId }) => skillId),
     };
     const snapshot = await this.#begun(turn, this.#turns.begin(turn.id));
     const { bound, settings } = this.#cache.scope(snapshot, turn.agent);
     this.#bound.record(this.#ledger, turn, bound);
-    if (settings.mode === 'triggers') return this.#triggers.parts(turn, snapshot);
+    if (settings.mode === 'triggers') return this.#triggers.parts(turn, snapshot, signal);
     if (settings.mode === 'catalog') return catalogParts(ports, snapshot, turn);
     this.#ledger.offered(turn, toolOffer({ id, cache: this.#cache }, snapshot, turn));
     return null;
@@ -178,9 +181,9 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     return [...commands(this.#context), stats(this.#context)];
   }
 
-  #started(turnId: string): void {
+  #started(turnId: string, documents: readonly Retain[]): void {
     this.#turns.started(turnId);
-    this.#ledger.started(turnId);
+    this.#ledger.started(turnId, documents);
     this.#triggers.started(turnId);
   }
 

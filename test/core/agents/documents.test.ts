@@ -37,7 +37,13 @@ describe('ADR 30 documents beside a message', () => {
     const documents = [document('small', words(100)), document('big', words(5000)), document('last', words(100))];
     const world = await giving(() => ({ documents }), { contextWindow: 8000, script: [{ text: 'x' }] });
     const { events } = await world.run('hi');
-    expect(textsOf(world.model.requests[0]?.messages[0]?.content)).toEqual([words(100), words(100), 'hi']);
+    expect(textsOf(world.model.requests[0]?.messages[0]?.content)).toEqual([
+      words(100),
+      words(100),
+      '[big: left out, it has no room in this message]',
+      'hi',
+    ]);
+    expect(world.recorded.of('turn.started')[0]?.documents).toEqual(['small', 'last'].map((key) => ({ key, digest: `sha-${key}` })));
     expect(noticesOf(events)).toEqual(['document_left_out']);
     expect(events.find(({ type }) => type === 'notice')).toMatchObject({
       message: expect.stringMatching(/'big' of 'docs'.* 2000, a quarter/),
@@ -45,10 +51,10 @@ describe('ADR 30 documents beside a message', () => {
   });
 
   it('fill 50,000 tokens where the window is not known', async () => {
-    const documents = [document('fits', words(45_000)), document('over', words(9000))];
+    const documents = [document('fits', words(45_000)), { ...document('over', words(9000)), instead: 'Ask for it.' }];
     const world = await giving(() => ({ documents }), { script: [{ text: 'x' }] });
     await world.run('hi');
-    expect(textsOf(world.model.requests[0]?.messages[0]?.content)).toEqual([words(45_000), 'hi']);
+    expect(textsOf(world.model.requests[0]?.messages[0]?.content)).toEqual([words(45_000), 'Ask for it.', 'hi']);
   });
 
   it('are no words of the person: neither in the texts that providers are told, nor in a summary', async () => {

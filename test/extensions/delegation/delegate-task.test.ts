@@ -1,7 +1,7 @@
 import { cp, mkdtemp, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { JsonValue } from 'pith';
+import type { JsonValue, TopicMap } from 'pith';
 import { scriptedModel, testKernel, type ScriptedStep } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { asked, call, calls, readResults, toolNames, world } from './delegation-sandbox.ts';
@@ -83,12 +83,12 @@ describe('delegate_task', () => {
       { text: 'Soup.' },
       { text: 'ok' },
     ]);
-    const seen: Record<string, JsonValue>[] = [];
+    const seen: TopicMap['turn.started'][] = [];
     pith.kernel.events.handle('turn.started', (payload) => void seen.push({ ...payload }));
     await pith.run('go', { channelId: 'web', userId: 'ada' });
     expect(new Set(seen.map(({ correlationId }) => correlationId)).size).toBe(1);
     expect(seen.map(({ agentId }) => agentId)).toEqual(['boss', 'cook']);
-    const child = pith.kernel.threads.load(String(seen[1]?.['threadId']));
+    const child = pith.kernel.threads.load(String(seen[1]?.threadId));
     expect(JSON.stringify(child?.messages)).toMatch(/\\"depth\\":1,\\"user\\":\\"ada\\",\\"channel\\":\\"web\\"/);
   });
 

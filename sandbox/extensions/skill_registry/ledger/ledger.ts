@@ -1,4 +1,4 @@
-import type { Clock, Database, Events, Logger, TopicMap, TurnInfo } from 'pith';
+import type { Clock, Database, Events, Logger, Retain, TopicMap, TurnInfo } from 'pith';
 import { Exposures } from './exposure.ts';
 import { dropEntry, keptEntry, newestTurn, readThread, turnEntry, useEntry } from './ledger-rows.ts';
 import { hasTables, LedgerWriter } from './ledger-writer.ts';
@@ -74,11 +74,13 @@ export class SkillLedger implements Ledger {
     if (begun !== undefined) begun.offer = offer;
   }
 
-  /** The turn is more than a preview: what it did while it was prepared counts. */
-  started(turnId: string): void {
+  /** The turn is more than a preview: what it did while it was prepared counts. Of what was to stand beside its message, only what does. */
+  started(turnId: string, documents: readonly Retain[]): void {
     const begun = this.#beginning.get(turnId);
     if (begun === undefined) return;
-    const { turn, uses, offer } = begun;
+    const { turn, offer } = begun;
+    const isGiven = ({ skillId, sha256 }: SkillLoad) => documents.some(({ key, digest }) => key === skillId && digest === sha256);
+    const uses = begun.uses.filter((use) => !isDocument(use) || isGiven(use));
     this.#beginning.delete(turnId);
     this.#running.set(turnId, turn);
     dropOldest(this.#running, RUNNING);
@@ -107,7 +109,7 @@ export class SkillLedger implements Ledger {
   record(turn: TurnInfo, use: SkillUse): void {
     const begun = this.#beginning.get(turn.id);
     if (begun !== undefined) begun.uses.push(use);
-    else {
+    else if (!isDocument(use)) {
       this.#keep(turn, use);
       tellSpan([use], this.#ports.nameOf);
     }
@@ -186,4 +188,9 @@ export class SkillLedger implements Ledger {
     }
     return new ThreadLoads();
   }
+}
+
+/** A body that was to stand beside the turn's message: who is late with it gives it to nobody. */
+function isDocument(use: SkillUse): use is SkillLoad {
+  return use.state === 'loaded' && use.how === 'trigger' && use.again === undefined;
 }

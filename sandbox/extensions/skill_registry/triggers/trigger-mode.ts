@@ -44,12 +44,12 @@ export class TriggerMode {
   }
 
   /** What stands beside the turn's message. Asked once, when its prompt is made. */
-  async parts(turn: TurnInfo, snapshot: Snapshot): Promise<ContextParts | null> {
+  async parts(turn: TurnInfo, snapshot: Snapshot, signal?: AbortSignal): Promise<ContextParts | null> {
     const decision = await this.decide(turn, snapshot);
     const decided = this.#turns.get(turn.id);
     if (decided !== undefined) decided.told = true;
     const scope = this.#ports.cache.scope(snapshot, turn.agent);
-    return triggerParts(this.#ports, decision, { snapshot, scope }, turn);
+    return triggerParts(this.#ports, decision, { snapshot, scope }, turn, signal);
   }
 
   started(turnId: string): void {

@@ -2,7 +2,6 @@ import type { ContextDocument, ContextParts, Logger, TurnInfo } from 'pith';
 import type { SkillBody } from '../body.ts';
 import { clean } from '../catalog/brief.ts';
 import type { SkillScope } from '../catalog/scope.ts';
-import { estimateTokens } from '../catalog/token-estimate.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { OVER_BUDGET, type Offer } from '../ledger/offer.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
@@ -19,25 +18,26 @@ export interface TriggerPorts {
   isStillTrusted(skill: Skill): Promise<boolean>;
 }
 
-/** What stands beside the user's message by this decision; what it tells and gives is recorded. */
+/** What stands beside the user's message by this decision; what it tells and gives is recorded, unless the kernel waits no longer. */
 export async function triggerParts(
   ports: TriggerPorts,
   decision: TriggerDecision,
   { snapshot, scope }: Pick<Offer, 'snapshot' | 'scope'>,
   turn: TurnInfo,
+  signal?: AbortSignal,
 ): Promise<ContextParts | null> {
-  const tell = (told: Offer['told'], rest: string, key: object) => ports.ledger.offered(turn, { snapshot, scope, told, rest, key });
   const { catalog } = scope;
-  if (decision.tier !== 2) tell([], NOT_BROUGHT, scope);
+  const given = decision.tier > 1 ? await giveBodies(ports, decision, turn) : NOTHING;
+  if (signal?.aborted) return null;
+  const lines = linesOf(given);
+  const registry = decision.tier === 2 ? registryText(catalog, lines) : null;
+  const told = registry === null ? [] : registry.told === catalog.length ? 'all' : catalog.slice(0, registry.told);
+  const rest = registry === null ? NOT_BROUGHT : OVER_BUDGET;
+  ports.ledger.offered(turn, { snapshot, scope, told, rest, key: registry === null ? scope : keyOf(scope, registry.told) });
+  for (const load of given.loads) ports.ledger.record(turn, load);
   if (decision.tier === 0) return null;
   if (decision.tier === 1) return { turn: `[${catalog.length} skills available]` };
-  const given = await giveBodies(ports, decision, turn);
-  const lines = linesOf(given);
-  if (decision.tier === 2) {
-    const { text, told } = registryText(catalog, lines);
-    tell(told === catalog.length ? 'all' : catalog.slice(0, told), OVER_BUDGET, keyOf(scope, told));
-    lines.push(text);
-  }
+  if (registry !== null) lines.push(registry.text);
   return {
     ...(given.documents.length === 0 ? {} : { documents: given.documents }),
     ...(lines.length === 0 ? {} : { turn: lines.join('\n') }),
@@ -57,18 +57,26 @@ function keyOf(scope: SkillScope, told: number): object {
 }
 
 interface Given {
-  readonly documents: ContextDocument[];
-  /** What the thread holds now. */
-  readonly held: string[];
-  /** Those whose body has no room beside this message. */
-  readonly tooLong: string[];
+  readonly documents: readonly ContextDocument[];
+  /** What the thread holds already. */
+  readonly held: readonly string[];
+  /** Those beyond the most that one message brings. */
+  readonly tooMany: readonly string[];
+  /** What is to be recorded. Of the documents, what the kernel takes counts. */
+  readonly loads: readonly SkillLoad[];
 }
 
-/** Bodies that the thread does not hold yet, or not as they are now, while there is room. */
+const NOTHING: Given = { documents: [], held: [], tooMany: [], loads: [] };
+/** A message that names more skills than this hands over no more texts. */
+const MOST_BODIES = 50;
+
+/** Bodies that the thread does not hold yet, or not as they are now. How many have room is the kernel's to say. */
 async function giveBodies(ports: TriggerPorts, { chosen, active }: TriggerDecision, turn: TurnInfo): Promise<Given> {
-  const given: Given = { documents: [], held: [], tooLong: [] };
-  let room = turn.model.contextWindow === null ? ROOM : turn.model.contextWindow / 4;
-  const bodies = await Promise.all([...chosen, ...active].map((skill) => readable(ports, skill)));
+  const documents: ContextDocument[] = [];
+  const held: string[] = [];
+  const loads: SkillLoad[] = [];
+  const all = [...chosen, ...active];
+  const bodies = await Promise.all(all.slice(0, MOST_BODIES).map((skill) => readable(ports, skill)));
   for (const [index, read] of bodies.entries()) {
     if (read === null) continue;
     const { skill, body } = read;
@@ -83,26 +91,20 @@ async function giveBodies(ports: TriggerPorts, { chosen, active }: TriggerDecisi
     };
     const familiarity = ports.ledger.familiarity(turn, load);
     if (familiarity === 'same') {
-      given.held.push(reference);
-      if (!carried) ports.ledger.record(turn, { ...load, again: true });
+      held.push(reference);
+      if (!carried) loads.push({ ...load, again: true });
       continue;
     }
     const text = await documentOf(skill, body, familiarity === 'changed');
-    const tokens = estimateTokens(text);
-    if (tokens > room) {
-      given.tooLong.push(reference);
-      continue;
-    }
-    room -= tokens;
-    given.held.push(reference);
-    given.documents.push({ key: reference, digest: body.sha256, text });
-    ports.ledger.record(turn, load);
+    documents.push({ key: reference, digest: body.sha256, text, instead: noRoom(reference) });
+    loads.push(load);
   }
-  return given;
+  return { documents, held, tooMany: all.slice(MOST_BODIES).map(referenceOf), loads };
 }
 
-/** Tokens of all documents of a turn where the model's window is not known. */
-const ROOM = 50_000;
+function noRoom(reference: string): string {
+  return `The skill ${quoted(reference)} fits too, but is too long to stand here: load it with read_skill.`;
+}
 
 async function readable(ports: TriggerPorts, skill: Skill): Promise<{ skill: Skill; body: SkillBody } | null> {
   try {
@@ -116,6 +118,7 @@ async function readable(ports: TriggerPorts, skill: Skill): Promise<{ skill: Ski
 
 async function documentOf(skill: Skill, { body, sha256, stale }: SkillBody, changed: boolean): Promise<string> {
   const notes = [
+    'note: this message brings the skill; follow it where it fits the request',
     ...(changed ? ['note: this skill has changed since it was given above; what follows replaces it'] : []),
     ...(stale === undefined ? [] : [`note: ${stale}`]),
   ];
@@ -123,15 +126,19 @@ async function documentOf(skill: Skill, { body, sha256, stale }: SkillBody, chan
   return renderEnvelope({ skill, sha256, text: body, part: 1, parts: 1, resources, notes });
 }
 
-function linesOf({ held, tooLong }: Given): string[] {
+function linesOf({ held, tooMany }: Given): string[] {
   const names = (references: readonly string[]) => {
-    const shown = references.slice(0, NAMED).map((reference) => `\`${clean(reference)}\``);
+    const shown = references.slice(0, NAMED).map(quoted);
     return `${shown.join(', ')}${references.length > NAMED ? ` and ${references.length - NAMED} more` : ''}`;
   };
   return [
     ...(held.length === 0 ? [] : [`Active skills: ${names(held)}. Their instructions stand above: follow those that fit the request.`]),
-    ...(tooLong.length === 0 ? [] : [`These fit too, but are too long to stand here; load them with read_skill: ${names(tooLong)}`]),
+    ...(tooMany.length === 0 ? [] : [`These fit too; load them with read_skill: ${names(tooMany)}`]),
   ];
+}
+
+function quoted(reference: string): string {
+  return `\`${clean(reference)}\``;
 }
 
 /** Ids that are named in a line; a message that names more skills is given them all the same. */

@@ -41,7 +41,7 @@ async function opened(keepDays = 30) {
     const scope = scopeOf(snapshot, info.agent);
     ledger.begin(info);
     ledger.offered(info, { snapshot, scope, told: 'all', rest: OVER_BUDGET, key: scope });
-    ledger.started(id);
+    ledger.started(id, []);
     ledger.record(info, { skillId: 'alpha', state: 'loaded', how: 'read_skill', sha256: 'a'.repeat(64) });
     ledger.record(info, { skillId: 'alpha', state: 'resource_read', path: 'x.md' });
     ledger.ended(id);
@@ -50,6 +50,19 @@ async function opened(keepDays = 30) {
   const count = (table: string) => Number(real.get(`SELECT count(*) AS n FROM skill_registry__${table}`)?.['n']);
   return { clock, ledger, turn, count, seen, database: real };
 }
+
+it('S90 a body that was to stand beside a message counts only where it does', async () => {
+  const { ledger, database } = await opened();
+  const info = turnOf({ id: 't1', threadId: 'thread', agent: agentOf() });
+  const load = { state: 'loaded', how: 'trigger', sha256: 'a'.repeat(64) } as const;
+  ledger.begin(info);
+  ledger.record(info, { ...load, skillId: 'taken' });
+  ledger.record(info, { ...load, skillId: 'left-out' });
+  ledger.started('t1', [{ key: 'taken', digest: load.sha256 }]);
+  ledger.record(info, { ...load, skillId: 'late' });
+  await ledger.close();
+  expect(database.all('SELECT skill FROM skill_registry__uses')).toEqual([{ skill: 'taken' }]);
+});
 
 it('S90 all rows of a turn are written in one commit, and equal exposures once', async () => {
   const { turn, count, seen } = await opened();

@@ -61,9 +61,9 @@ describe('mode triggers', () => {
     expect(two.beside[0]).toMatch(/^\[Available Skills\]\n• `pdf-forms` — Knows all about pdf-forms\.\n• `poems` — /);
 
     const three = await say('Extracting the totals of this PDF would help');
-    expect(three.beside).toHaveLength(2);
+    expect(three.beside).toHaveLength(1);
     expect(three.beside[0]).toMatch(/^\[Skill: pdf-forms\]\n[^]*<skill id="pdf-forms" sha256="[0-9a-f]{64}">\nBODY-OF-pdf-forms\n/);
-    expect(three.beside[1]).toContain('Active skills: `pdf-forms`.');
+    expect(three.beside[0]).toContain('note: this message brings the skill; follow it where it fits the request');
 
     const follow = await say('and page 3?');
     expect(follow.beside).toEqual([expect.stringMatching(/^Active skills: `pdf-forms`\./)]);
@@ -85,7 +85,7 @@ describe('mode triggers', () => {
     await say('and by year?');
     await compact();
     const after = await say('and by month?');
-    expect(after.beside).toEqual([expect.stringContaining('BODY-OF-sheets'), expect.stringMatching(/^Active skills: `sheets`\./)]);
+    expect(after.beside).toEqual([expect.stringContaining('BODY-OF-sheets')]);
     await pith.write('skills/sheets/SKILL.md', SKILLS['skills/sheets/SKILL.md']!.replace('BODY-OF-sheets', 'NEW-BODY'));
     await pause();
     const changed = await say('and by day?');
@@ -105,7 +105,7 @@ describe('mode triggers', () => {
     try {
       model.add({ text: 'done' });
       const { requests } = await other.run('my spreadsheet too');
-      expect(sentOf(requests[0]!).beside.at(-1)).toMatch(/^Active skills: `sheets`, `pdf-forms`\./);
+      expect(sentOf(requests[0]!).beside.at(-1)).toMatch(/^Active skills: `pdf-forms`\./);
     } finally {
       await other.stop();
     }
@@ -125,7 +125,7 @@ describe('mode triggers', () => {
     expect((await say('good morning')).beside).toEqual(['[3 skills available]']);
     model.add({ calls: [{ name: 'read_skill', input: { skill_id: 'pdf-forms' } }] }, { text: 'done' });
     const { requests } = await pith.run('this pdf');
-    expect(sentOf(requests[0]!).beside).toHaveLength(2);
+    expect(sentOf(requests[0]!).beside).toHaveLength(1);
     expect(JSON.stringify(requests[1]!.messages.at(-1))).toMatch(/already loaded above/);
   });
 
@@ -159,8 +159,35 @@ describe('mode triggers', () => {
     model = scriptedModel([], { contextWindow: 16_000 });
     await start({ ...SKILLS, ...skill('tomes', { triggers: '{ keywords: [pdf] }', body: 'A long line of text. '.repeat(2000) }) });
     const { beside } = await say('poems, a pdf');
-    expect(beside.map((text) => text.slice(0, 20))).toEqual(['[Skill: poems]\nname:', '[Skill: pdf-forms]\nv', 'Active skills: `poem']);
-    expect(beside[2]).toMatch(/too long to stand here; load them with read_skill: `tomes`$/);
+    expect(beside.map((text) => text.slice(0, 20))).toEqual(['[Skill: poems]\nname:', '[Skill: pdf-forms]\nv', 'The skill `tomes` fi']);
+    expect(beside[2]).toBe('The skill `tomes` fits too, but is too long to stand here: load it with read_skill.');
+  });
+
+  it('S62 S64 S90 a body that other documents left no room for is not said to stand there, and not counted as loaded', async () => {
+    const long = 'A long line of text. '.repeat(3600);
+    await start({
+      ...skill('worker', { triggers: '{ keywords: [work] }', body: long }),
+      'extensions/filler/manifest.yaml': 'id: filler\nentrypoint: main.ts\nprovides: [context]\n',
+      'extensions/filler/main.ts': `export default class {
+        contextPriority = 10;
+        getContext = async () => ({ documents: [{ key: 'filler', digest: '1', text: 'word '.repeat(40_000) }] });
+      }`,
+    });
+    const used: unknown[] = [];
+    pith.kernel.events.handle('skill.used', ({ skillId, how }) => void used.push([skillId, how]));
+    for (const input of ['this work', 'more work', 'and page 3?']) {
+      const { beside } = await say(input);
+      const matches = input.endsWith('work');
+      expect(beside.map((text) => text.slice(0, 20))).toEqual([
+        'word word word word ',
+        matches ? 'The skill `worker` f' : '[1 skills available]',
+      ]);
+    }
+    expect(used).toEqual([]);
+    model.add({ calls: [{ name: 'read_skill', input: { skill_id: 'worker' } }] }, { text: 'done' });
+    const { requests } = await pith.run('work on');
+    expect(JSON.stringify(requests[1]!.messages.at(-1))).toContain('<skill id=');
+    expect(used).toEqual([['worker', 'read_skill']]);
   });
 
   async function compact(): Promise<void> {
