@@ -26,7 +26,12 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
   const { stdio, env } = options;
   try {
     const common = takeCommonOptions(options.argv);
-    const io = terminalIO(stdio, { json: common.json, quiet: common.quiet, noColour: Boolean(env['NO_COLOR']) });
+    const io = terminalIO(stdio, {
+      json: common.json,
+      quiet: common.quiet,
+      noColour: Boolean(env['NO_COLOR']),
+      workingDirectory: options.cwd,
+    });
     if (common.version) return await printVersion(stdio);
     const target = (): Target => ({
       sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, options.cwd),

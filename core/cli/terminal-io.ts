@@ -15,6 +15,8 @@ export interface TerminalOptions {
   readonly quiet: boolean;
   /** NO_COLOR is set to something. */
   readonly noColour: boolean;
+  /** Where the command was typed. */
+  readonly workingDirectory: string;
 }
 
 /** A command's input and output on the standard streams. */
@@ -33,6 +35,7 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
     interactive,
     wantsJson: options.json,
     quiet: options.quiet,
+    workingDirectory: options.workingDirectory,
     colour: isTerminal(stdio.output) && !options.noColour && !options.json,
     get columns() {
       return (stdio.output as Partial<NodeJS.WriteStream>).columns || 80; // a terminal that does not know says 0

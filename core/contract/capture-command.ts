@@ -55,5 +55,6 @@ function silentIO(json: (value: JsonValue) => void, print: (text: string) => voi
     quiet: true,
     colour: false,
     columns: 80,
+    workingDirectory: process.cwd(),
   };
 }

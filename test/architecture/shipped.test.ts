@@ -32,7 +32,7 @@ describe('what ships', () => {
   });
 
   it('S81 every skill passes validation', async () => {
-    const results = await Promise.all((await names('skills')).map((id) => lintSkill(path.join(SANDBOX, 'skills', id))));
+    const results = await Promise.all((await names('skills')).map((id) => lintSkill(id, path.join(SANDBOX, 'skills'))));
     expect(results.length).toBeGreaterThanOrEqual(4);
     expect(results.flatMap(({ diagnostics }) => diagnostics)).toEqual([]);
   });

@@ -107,6 +107,6 @@ describe('the skill extension-development', () => {
   });
 
   it('K71 passes lint', async () => {
-    expect((await lintSkill(path.join(ROOT, folder))).diagnostics).toEqual([]);
+    expect((await lintSkill(folder, ROOT)).diagnostics).toEqual([]);
   });
 });

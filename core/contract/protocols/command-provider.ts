@@ -42,6 +42,8 @@ export interface CommandIO {
   readonly quiet: boolean;
   readonly colour: boolean;
   readonly columns: number;
+  /** The folder that the person is in, absolute: what relative paths in arguments start from. The process's own may be another. */
+  readonly workingDirectory: string;
   /** The conversation a slash command was typed in. */
   readonly session?: CommandSession;
 }

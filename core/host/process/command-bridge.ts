@@ -6,7 +6,7 @@ import type { Incoming, Peer } from './peer.ts';
 
 type CommandSession = NonNullable<CommandIO['session']>;
 /** What of a `CommandIO` is plain data. */
-type IoFacts = Pick<CommandIO, 'interactive' | 'wantsJson' | 'quiet' | 'colour' | 'columns'> & {
+type IoFacts = Pick<CommandIO, 'interactive' | 'wantsJson' | 'quiet' | 'colour' | 'columns' | 'workingDirectory'> & {
   readonly session?: Omit<CommandSession, 'send'>;
 };
 
@@ -25,8 +25,9 @@ export class CommandCalls {
         const run = ++this.#last;
         this.#runs.set(run, io);
         try {
-          const { interactive, wantsJson, quiet, colour, columns, session } = io;
-          const facts: IoFacts = { interactive, wantsJson, quiet, colour, columns, ...(session ? { session: plainSession(session) } : {}) };
+          const { interactive, wantsJson, quiet, colour, columns, workingDirectory, session } = io;
+          const plain = { interactive, wantsJson, quiet, colour, columns, workingDirectory };
+          const facts: IoFacts = { ...plain, ...(session ? { session: plainSession(session) } : {}) };
           const code = await peer.call('command.run', [...from, data.path, input, run, facts], signal);
           return typeof code === 'number' ? code : undefined;
         } finally {

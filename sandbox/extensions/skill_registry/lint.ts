@@ -13,17 +13,17 @@ export interface LintResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Holds what `given` is to the specification: a skill's folder, its SKILL.md, or a folder with skills below it. Never rejects. */
-export async function lintSkills(given: string): Promise<readonly LintResult[]> {
-  const folder = path.resolve(given);
+/** Holds what `given`, seen from `directory`, is to the specification: a skill's folder, its SKILL.md, or a folder with skills below it. Never rejects. */
+export async function lintSkills(given: string, directory: string): Promise<readonly LintResult[]> {
+  const folder = path.resolve(directory, given);
   const below = await skillsBelow(folder, DEEPEST);
-  if (below.length === 0 || below[0] === folder) return [await lintSkill(given)];
-  return Promise.all(below.map((skill) => lintSkill(path.join(given, path.relative(folder, skill)))));
+  if (below.length === 0 || below[0] === folder) return [await lintSkill(given, directory)];
+  return Promise.all(below.map((skill) => lintSkill(path.join(given, path.relative(folder, skill)), directory)));
 }
 
-/** The SKILL.md files of what `given` is, absolute and sorted by folder; none where it has none. */
-export async function skillFilesOf(given: string): Promise<readonly string[]> {
-  const folder = path.resolve(given);
+/** The SKILL.md files of what `given`, seen from `directory`, is: absolute and sorted by folder; none where it has none. */
+export async function skillFilesOf(given: string, directory: string): Promise<readonly string[]> {
+  const folder = path.resolve(directory, given);
   const below = await skillsBelow(folder, DEEPEST);
   const files = await Promise.all((below.length === 0 ? [folder] : below).map(skillFileOf));
   return files.filter((file) => typeof file === 'string');
@@ -43,9 +43,9 @@ async function skillsBelow(folder: string, depth: number): Promise<readonly stri
   return found.flat().sort();
 }
 
-/** Holds a skill's folder, or its SKILL.md, to the specification. Never rejects. */
-export async function lintSkill(given: string): Promise<LintResult> {
-  const file = await skillFileOf(path.resolve(given));
+/** Holds a skill's folder, or its SKILL.md, seen from `directory`, to the specification. Never rejects. */
+export async function lintSkill(given: string, directory: string): Promise<LintResult> {
+  const file = await skillFileOf(path.resolve(directory, given));
   if (typeof file !== 'string') return { path: given, valid: false, diagnostics: [file] };
   try {
     const id = path.basename(path.dirname(file));

@@ -173,7 +173,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   async validateSkill(folder: string): Promise<readonly Diagnostic[]> {
     const { lintSkill } = await import('./lint.ts');
-    return (await lintSkill(folder)).diagnostics;
+    return (await lintSkill(folder, this.#context.sandbox)).diagnostics;
   }
 
   async getCommands() {

@@ -258,6 +258,7 @@ describe('the same commands in chat', () => {
       quiet: false,
       colour: false,
       columns: 80,
+      workingDirectory: '/',
       session: { threadId: 't1', agentId: 'main', send: () => undefined },
     };
     await context?.run({ arguments: {}, options: {} }, io, new AbortController().signal);

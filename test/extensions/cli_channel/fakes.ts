@@ -178,6 +178,7 @@ export async function pipe(
     quiet: false,
     colour: false,
     columns: 80,
+    workingDirectory: '/',
   };
   const command = chatCommand(chat.context, chat.terminals, () => ({ input: new PassThrough(), output: new PassThrough() }));
   const code = (await command.run(parseCommandInput(command, words), io, signal)) ?? 0;
@@ -223,6 +224,7 @@ export function person(chat: Chat, words: readonly string[] = [], signal = new A
     quiet: false,
     colour: false,
     columns: 80,
+    workingDirectory: '/',
   };
   const command = chatCommand(chat.context, chat.terminals, () => ({ input, output }));
   const done = command.run(parseCommandInput(command, words), io, signal).then((code) => code ?? 0);

@@ -84,6 +84,7 @@ async function run(commands: readonly Command[], words: readonly string[]) {
     quiet: false,
     colour: false,
     columns: 80,
+    workingDirectory: '/',
   };
   await command.run(parseCommandInput(command, words.slice(2)), io, new AbortController().signal);
   return { out: out.join('\n'), json: json[0] };

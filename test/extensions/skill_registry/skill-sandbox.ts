@@ -107,7 +107,7 @@ export function commandContext(
 }
 
 /** What a command prints: into a pipe, or on a terminal of so many columns. */
-export function recordingIO({ json = false, columns = 0 } = {}): CommandIO & {
+export function recordingIO({ json = false, columns = 0, workingDirectory = '/' } = {}): CommandIO & {
   readonly text: () => string;
   readonly values: JsonValue[];
 } {
@@ -124,6 +124,7 @@ export function recordingIO({ json = false, columns = 0 } = {}): CommandIO & {
     quiet: false,
     colour: false,
     columns,
+    workingDirectory,
     text: () => lines.join('\n'),
     values,
   };

@@ -91,7 +91,7 @@ describe('the cases of the reference validator (S81)', () => {
       await mkdir(place);
       for (const [name, text] of Object.entries(files)) await writeFile(path.join(place, name), text);
     }
-    const { valid, diagnostics } = await lintSkill(place);
+    const { valid, diagnostics } = await lintSkill(place, '/');
     const of = (severity: string) => diagnostics.filter((one) => one.severity === severity).map(({ code }) => code);
     expect(of('error')).toEqual(error === null ? [] : [error]);
     expect(valid).toBe(error === null);
@@ -101,7 +101,10 @@ describe('the cases of the reference validator (S81)', () => {
   });
 
   it('S81 a path that is missing', async () => {
-    expect(await lintSkill('/nowhere/at/all')).toMatchObject({ valid: false, diagnostics: [{ severity: 'error', code: 'path_missing' }] });
+    expect(await lintSkill('nowhere/at/all', '/')).toMatchObject({
+      valid: false,
+      diagnostics: [{ severity: 'error', code: 'path_missing' }],
+    });
   });
 
   it('S81 values of metadata are text, and allowed-tools stays under its name', async () => {

@@ -1,4 +1,5 @@
 import { PithError } from '../../../contract/errors.ts';
+import type { ConfinedPrograms } from '../../../contract/confined.ts';
 import type { AgentSpec, Diagnostic, JsonValue, KeyValue, Logger, Phase, TurnEvent } from '../../../contract/index.ts';
 import type { Failures } from '../../failures.ts';
 import type { HostOptions } from '../../host-options.ts';
@@ -33,7 +34,7 @@ export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, 
     env: setup.secrets,
     keyValue: () => keyValueOf(peer),
     database: () => onlyInside('database', 'use context.kv'),
-    confined: () => onlyInside('confined', 'leave programs to the system’s own sandbox of this process'),
+    confined: async () => noneConfined(id),
     agents: {
       list: async () => (await peer.call('agents.list', [])) as readonly AgentSpec[],
       check: async (agent) => (await peer.call('agents.check', [agent])) as readonly Diagnostic[],
@@ -109,6 +110,16 @@ function onlyInside(member: string, instead: string): never {
       cure: `${instead}, or let it in by extensions.<id>.isolation: in_process in the settings`,
     },
   );
+}
+
+/** What is held by a sandbox hands out no other; an extension that can do without asks first. */
+function noneConfined(id: string): ConfinedPrograms {
+  const why = `the extension ${id} runs in a process of its own, and only the kernel makes sandboxes for programs`;
+  const cure = `let it in by extensions.${id}.isolation: in_process in the settings`;
+  return {
+    unavailable: async () => ({ why, cure }),
+    run: () => Promise.reject(new PithError('sandbox_unavailable', `the program was not run: ${why}`, { cure })),
+  };
 }
 
 /** What only the kernel does. */

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
-import { cwd } from 'node:process';
 import { didYouMean, PithError, shippedSandbox, type Command, type CommandIO } from 'pith';
 import { activeFolder, requireId, type Kind } from '../places.ts';
 import { writeSources, type Source } from '../sources.ts';
@@ -54,13 +53,13 @@ async function make(
   steps: readonly Step[],
 ): Promise<void> {
   const id = requireId(kind, given);
-  requireOwn(sandbox);
+  requireOwn(sandbox, io);
   const folder = activeFolder(sandbox, kind, id);
   if (existsSync(folder)) throw new PithError('usage', `nothing was made: ${folder} exists already`, { cure: 'choose another id' });
   const sources = await template(id);
   await writeSources(folder, sources);
   io.json({ ok: true, id, folder, files: sources.map(({ path }) => path) });
-  const shown = relative(cwd(), folder);
+  const shown = relative(io.workingDirectory, folder);
   io.print(`Made ${shown}`);
   if (io.quiet) return;
   for (const { path } of sources) io.print(`  ${path}`);
@@ -69,8 +68,8 @@ async function make(
 }
 
 /** What Pith itself ships is nobody's to write into who does not work on Pith. */
-function requireOwn(sandbox: string): void {
-  if (sandbox !== shippedSandbox() || !relative(dirname(sandbox), cwd()).startsWith('..')) return;
+function requireOwn(sandbox: string, { workingDirectory }: CommandIO): void {
+  if (sandbox !== shippedSandbox() || !relative(dirname(sandbox), workingDirectory).startsWith('..')) return;
   throw new PithError('usage', `nothing was made: there is no sandbox here or above, and ${sandbox} came with Pith`, {
     cure: 'make one with: pith init, or name one with --sandbox',
   });

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { didYouMean, PithError, type Command } from 'pith';
 import type { Builder } from '../builder.ts';
 import { checkJson, findingText } from '../finding.ts';
@@ -11,7 +11,8 @@ export function validateCommand(builder: Builder): Command {
     arguments: [{ name: 'what', description: 'An id or a folder (default: every extension of this sandbox)' }],
     async run({ arguments: given }, io, signal) {
       const what = given['what'];
-      const folders = what === undefined ? await builder.extensionFolders() : [await folderOf(builder, String(what), signal)];
+      const folders =
+        what === undefined ? await builder.extensionFolders() : [await folderOf(builder, String(what), io.workingDirectory, signal)];
       const results = [];
       for (const folder of folders) {
         const found = await builder.checkExtension(folder, signal);
@@ -35,19 +36,18 @@ export function validateCommand(builder: Builder): Command {
   };
 }
 
-async function folderOf(builder: Builder, what: string, signal: AbortSignal): Promise<string> {
+async function folderOf(builder: Builder, what: string, directory: string, signal: AbortSignal): Promise<string> {
+  const place = resolve(directory, what);
   if (/^[a-z0-9_]+$/.test(what)) {
     const folder = await builder.folderOf(what, signal);
     if (existsSync(folder)) return folder;
-    if (!existsSync(resolve(what))) {
+    if (!existsSync(place)) {
       const known = (await builder.extensionFolders()).map((each) => basename(each));
       throw new PithError('not_found', `no extension '${what}': nothing declares it${didYouMean(what, known)}`, {
         cure: 'see: pith extensions list',
       });
     }
   }
-  if (!existsSync(resolve(what)))
-    throw new PithError('not_found', `there is no folder ${resolve(what)}`, { cure: 'give an id or a folder' });
-  const folder = resolve(what);
-  return statSync(folder, { throwIfNoEntry: false })?.isFile() ? resolve(folder, '..') : folder;
+  if (!existsSync(place)) throw new PithError('not_found', `there is no folder ${place}`, { cure: 'give an id or a folder' });
+  return statSync(place, { throwIfNoEntry: false })?.isFile() ? dirname(place) : place;
 }

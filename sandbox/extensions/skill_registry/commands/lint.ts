@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import type { Command, CommandContext } from 'pith';
 import type { LintResult } from '../lint.ts';
 import { withRegistry } from './open-registry.ts';
@@ -14,14 +15,15 @@ export function lint(context: CommandContext): Command {
         const { adviseOn } = await import('../linting/advise-on.ts');
         const { lintSkill, skillFilesOf } = await import('../lint.ts');
         const { findSkill } = await import('../scan/names.ts');
+        const directory = io.workingDirectory;
         const winners = [...snapshot.skills.values()];
         const given = [input.arguments['skill'] ?? []].flat();
         const files: string[] = given.length === 0 ? winners.map(({ file }) => file) : [];
         const results: LintResult[] = [];
         for (const one of given) {
-          const skill = existsSync(one) ? undefined : findSkill(snapshot, one);
-          const found = skill === undefined ? await skillFilesOf(one) : [skill.file];
-          if (found.length === 0) results.push(await lintSkill(one));
+          const skill = existsSync(path.resolve(directory, one)) ? undefined : findSkill(snapshot, one);
+          const found = skill === undefined ? await skillFilesOf(one, directory) : [skill.file];
+          if (found.length === 0) results.push(await lintSkill(one, directory));
           files.push(...found);
         }
         const beside = winners.filter(({ state }) => state === 'offered').map(({ file }) => file);

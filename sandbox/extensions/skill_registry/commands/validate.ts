@@ -17,8 +17,8 @@ export function validate({ sandbox }: CommandContext): Command {
     ],
     async run(input, io) {
       const { lintSkills } = await import('../lint.ts');
-      const paths = [input.arguments['path'] ?? []].flat().map((given) => placeOf(sandbox, given));
-      const results = (await Promise.all(paths.map(lintSkills))).flat();
+      const paths = [input.arguments['path'] ?? []].flat().map((given) => placeOf(given, sandbox, io.workingDirectory));
+      const results = (await Promise.all(paths.map((given) => lintSkills(given, io.workingDirectory)))).flat();
       if (io.wantsJson)
         io.json(results.map(({ path, valid, diagnostics }) => ({ path, valid, diagnostics: diagnostics.map(diagnosticJson) })));
       for (const { path, valid, diagnostics } of results) {
@@ -31,7 +31,7 @@ export function validate({ sandbox }: CommandContext): Command {
 }
 
 /** A path stays one; an id is looked for where this sandbox has its skills. */
-function placeOf(sandbox: string, given: string): string {
+function placeOf(given: string, sandbox: string, directory: string): string {
   const folder = path.join(sandbox, 'skills', given);
-  return /^[\p{L}\p{N}-]+$/u.test(given) && !existsSync(given) && existsSync(folder) ? folder : given;
+  return /^[\p{L}\p{N}-]+$/u.test(given) && !existsSync(path.resolve(directory, given)) && existsSync(folder) ? folder : given;
 }

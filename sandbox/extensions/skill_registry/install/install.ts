@@ -27,8 +27,8 @@ export interface InstallRequest {
 /** Fetches, checks, shows, asks, and puts in place. Whatever fails, nothing is left. Resolves with the exit code. */
 export async function installSkills(request: InstallRequest, context: CommandContext, io: CommandIO, signal: AbortSignal): Promise<number> {
   const { clock } = context;
-  const target = targetOf(context, request.source);
-  const origin = originOf(request.from, request.ref, path.resolve());
+  const target = targetOf(context, request.source, io);
+  const origin = originOf(request.from, request.ref, io.workingDirectory);
   await readLock(target.lockFile); // a damaged one is told before anything is fetched
   return withOperation(
     target,

@@ -20,7 +20,7 @@ export async function newSkill(
   io: CommandIO,
   signal: AbortSignal,
 ): Promise<number> {
-  const target = targetOf(context, source);
+  const target = targetOf(context, source, io);
   const text = templateOf(id, description);
   const file = path.join(target.skills, 'placeholder', 'SKILL.md'); // the id is not joined to a path before it is known to be one
   const { valid, diagnostics } = await parseSkillFile(text, { id, file, mode: 'lint' });

@@ -25,7 +25,7 @@ export async function removeSkill(
   io: CommandIO,
   signal: AbortSignal,
 ): Promise<number> {
-  const targets = targetsOf(context);
+  const targets = targetsOf(context, io);
   const skill = await withRegistry(context, (_, snapshot) => {
     const inTargets = snapshot.all.filter((one) => one.id === id && targets.some((target) => holds(target, one)));
     return inTargets.find(({ state }) => state === 'offered') ?? inTargets.at(-1) ?? findSkill(snapshot, id) ?? null;

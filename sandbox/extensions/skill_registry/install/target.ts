@@ -1,6 +1,6 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { PithError, shippedSandbox, type CommandContext } from 'pith';
+import { PithError, shippedSandbox, type CommandContext, type CommandIO } from 'pith';
 
 /** Where skills are installed: in this project, or for every project of this user. */
 export type TargetSource = 'project' | 'user';
@@ -16,10 +16,14 @@ export interface Target {
 }
 
 /** Throws `usage` for another word, where no home folder is known, and for what ships with Pith, unless somebody works on that. */
-export function targetOf(context: Pick<CommandContext, 'sandbox' | 'home'>, source: string): Target {
+export function targetOf(
+  context: Pick<CommandContext, 'sandbox' | 'home'>,
+  source: string,
+  io: Pick<CommandIO, 'workingDirectory'>,
+): Target {
   if (source === 'project') {
     const { sandbox } = context;
-    if (sandbox === shippedSandbox() && path.relative(path.dirname(sandbox), path.resolve()).startsWith('..'))
+    if (sandbox === shippedSandbox() && path.relative(path.dirname(sandbox), io.workingDirectory).startsWith('..'))
       throw new PithError('usage', `there is no sandbox here or above, and ${sandbox} came with Pith`, {
         cure: 'make one with: pith init, or name one with --sandbox',
       });
@@ -31,8 +35,8 @@ export function targetOf(context: Pick<CommandContext, 'sandbox' | 'home'>, sour
 }
 
 /** Every target there is, the one that wins first. */
-export function targetsOf(context: Pick<CommandContext, 'sandbox' | 'home'>): readonly Target[] {
-  return [targetOf(context, 'project'), ...(context.home ? [targetOf(context, 'user')] : [])];
+export function targetsOf(context: Pick<CommandContext, 'sandbox' | 'home'>, io: Pick<CommandIO, 'workingDirectory'>): readonly Target[] {
+  return [targetOf(context, 'project', io), ...(context.home ? [targetOf(context, 'user', io)] : [])];
 }
 
 /** The folder itself, made where it is absent: what is staged in it can be renamed into place. */

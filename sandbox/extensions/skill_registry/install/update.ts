@@ -41,7 +41,7 @@ const SHOWN_LINES = 400;
 
 /** Fetches what the lock files name, shows what is new, and puts it in place. Resolves with the exit code. */
 export async function updateSkills(request: UpdateRequest, context: CommandContext, io: CommandIO, signal: AbortSignal): Promise<number> {
-  const targets = request.source === undefined ? targetsOf(context) : [targetOf(context, request.source)];
+  const targets = request.source === undefined ? targetsOf(context, io) : [targetOf(context, request.source, io)];
   const wanted = await wantedOf(targets, request.ids);
   const results: Result[] = [];
   for (const [target, entries] of wanted) {

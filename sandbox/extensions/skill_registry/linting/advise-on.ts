@@ -13,7 +13,7 @@ import { whenToUse } from './when-to-use.ts';
  * offered beside, and that `requires` may name. Results come in the order of `given`.
  */
 export async function adviseOn(given: readonly string[], beside: readonly string[]): Promise<readonly LintResult[]> {
-  const results = await inTurn(given, lintSkill);
+  const results = await inTurn(given, (file) => lintSkill(file, path.dirname(file)));
   const judged = (await inTurn(given, readSkillFolder)).filter((skill) => skill !== null);
   const ids = new Set(judged.map(({ id }) => id));
   const others = await inTurn(

@@ -29,6 +29,7 @@ function terminal(answers: readonly string[], lines: readonly string[]) {
     quiet: false,
     colour: false,
     columns: 80,
+    workingDirectory: '/home/ada',
   };
   return { said, io };
 }
@@ -38,14 +39,14 @@ describe('other protocols across processes', () => {
     const mine = main(
       'mine',
       `getCommands() { return [{ path: 'mine greet', description: 'd', run: async (input, io, signal) => {
-         io.print('hello ' + input.arguments.who + ' ' + io.columns); const answer = await io.ask('name?'); io.error(String(answer));
+         io.print('hello ' + input.arguments.who + ' ' + io.columns + ' in ' + io.workingDirectory); const answer = await io.ask('name?'); io.error(String(answer));
          for await (const line of io.input) io.print(line); io.json({ pid: process.pid }); return 4; } }]; }`,
     );
     const test = await open({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
     const [command] = await test.kernel.extensions.commandsOf('mine');
     const { said, io } = terminal(['Ada'], ['one', 'two']);
     expect(await command?.run({ arguments: { who: 'you' }, options: {} }, io, new AbortController().signal)).toBe(4);
-    expect(said).toEqual(['out hello you 80', 'ask name?', 'err Ada', 'out one', 'out two', { pid: expect.any(Number) }]);
+    expect(said).toEqual(['out hello you 80 in /home/ada', 'ask name?', 'err Ada', 'out one', 'out two', { pid: expect.any(Number) }]);
     expect((said.at(-1) as { pid: number }).pid).not.toBe(process.pid);
   });
 

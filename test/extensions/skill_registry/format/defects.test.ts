@@ -29,7 +29,7 @@ describe('a folder for each defect', () => {
 
   it.each(DEFECTS.map((row) => ({ folder: row[0], state: row[1], row })))('S3 S4 S5 S6 $folder is $state', async ({ row }) => {
     const [folder, state, lint, cure, load] = row;
-    const linted = await lintSkill(path.join(ROOT, folder));
+    const linted = await lintSkill(folder, ROOT);
     expect(linted.diagnostics.map(({ severity, code, line, column }) => `${severity} ${code} ${line}:${column}`)).toEqual(lint);
     expect(linted.valid).toBe(lint.every((line) => TOLERANT.includes(line.split(' ', 1)[0] ?? '')));
     const skill = found.get(folder);
@@ -46,7 +46,7 @@ describe('a folder for each defect', () => {
   });
 
   it('S1 a folder named SKILL.md is no skill file', async () => {
-    expect(await lintSkill(path.join(ROOT, 'file-is-a-folder'))).toMatchObject({
+    expect(await lintSkill('file-is-a-folder', ROOT)).toMatchObject({
       valid: false,
       diagnostics: [{ code: 'skill_file_missing' }],
     });

@@ -66,7 +66,15 @@ async function run(
   const [seen, lines]: [JsonValue[], string[]] = [[], []];
   const print = (text: string) => void lines.push(text);
   const told = { json: (value: JsonValue) => void seen.push(value), print, error: print };
-  const io = { ...told, wantsJson, interactive: false, quiet: false, colour: false, columns: 0 } as unknown as CommandIO;
+  const io = {
+    ...told,
+    wantsJson,
+    interactive: false,
+    quiet: false,
+    colour: false,
+    columns: 0,
+    workingDirectory: '/',
+  } as unknown as CommandIO;
   await found.command.run(parseCommandInput(found.command, found.rest), io, new AbortController().signal);
   return { json: seen[0] ?? null, lines };
 }
