@@ -162,6 +162,6 @@ describe.skipIf(!available)('S74 python with packages named in the file', () => 
 
 it('S72 what is too large to be copied is refused', async () => {
   const sandbox = await skillSandbox({ 'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }) });
-  mkdirSync(path.join(sandbox.sandbox, 'skills/kit/scripts', ...Array.from({ length: 17 }, () => 'deep')), { recursive: true });
-  await expect(digestScripts(path.join(sandbox.sandbox, 'skills/kit'))).rejects.toThrow('folders more than 16 deep');
+  mkdirSync(path.join(sandbox.sandbox, 'skills/kit/scripts', ...Array.from({ length: 32 }, () => 'deep')), { recursive: true });
+  await expect(digestScripts(path.join(sandbox.sandbox, 'skills/kit'))).rejects.toThrow('folders more than 32 deep');
 });

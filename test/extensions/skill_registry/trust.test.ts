@@ -89,6 +89,8 @@ describe('S14 trust', () => {
     ['a file less', (at: string) => rename(`${at}/letters/references/forms.md`, `${at}/forms.md`)],
     ['another mode', (at: string) => chmod(`${at}/letters/references/forms.md`, 0o755)],
     ['a link', (at: string) => symlink('/etc', `${at}/letters/link`)],
+    ['a file in .git', (at: string) => writeFile(`${at}/letters/.git/impl.ts`, 'export const say = 2;\n')],
+    ['a file in node_modules', (at: string) => writeFile(`${at}/letters/node_modules/a/index.js`, '')],
     [
       'the same size and times',
       async (at: string) => {
@@ -98,6 +100,8 @@ describe('S14 trust', () => {
     ],
   ])('S14 ask: %s makes that skill untrusted again, with the reason, also in a process that knew it', async (_, change) => {
     const box = await skillSandbox(files);
+    await box.write(`${SOURCE}/letters/.git/impl.ts`, 'export const say = 1;\n');
+    await mkdir(path.join(box.project, SOURCE, 'letters/node_modules/a'), { recursive: true });
     await utimes(path.join(box.project, SOURCE, 'letters/references/forms.md'), 1, 1);
     await run(box, 'skills trust', SOURCE);
     const registry = box.registry();
@@ -135,6 +139,11 @@ describe('S14 trust', () => {
     [
       'a script',
       (at: string) => appendFile(`${at}/tables/scripts/sum.py`, 'print(2)\n'),
+      `untrusted: its links, scripts or toolsets changed since it was trusted`,
+    ],
+    [
+      'what an undeclared script loads',
+      (at: string) => writeFile(`${at}/tables/lib`, 'steps() { :; }\n'),
       `untrusted: its links, scripts or toolsets changed since it was trusted`,
     ],
     [

@@ -76,18 +76,18 @@ interface Looked {
 /** Every skill as it is now. Throws when one changes while it is looked at: what is shown is what will be recorded. */
 async function lookAt(
   registry: SkillRegistry,
-  { skills }: TrustTarget,
+  { source, skills }: TrustTarget,
 ): Promise<{ readonly looked: readonly Looked[]; readonly unread: readonly string[] }> {
   const { inspectSkill } = await import('../safety/inspection.ts');
   const looked: Looked[] = [];
   const unread: string[] = [];
   for (const skill of skills) {
     const judged = { ...skill, declared: skill };
-    const before = await registry.trust.look(judged).catch((error: unknown) => void unread.push(`${skill.id}: ${String(error)}`));
+    const before = await registry.trust.look(source, judged).catch((error: unknown) => void unread.push(`${skill.id}: ${String(error)}`));
     if (before === undefined) continue;
     const inspection = await inspectSkill(skill.realDirectory);
-    const { tree, trusted } = await registry.trust.look(judged);
-    const file = tree.entries.find(({ path }) => skill.file.endsWith(`/${path}`));
+    const { tree, trusted } = await registry.trust.look(source, judged);
+    const file = tree.tree.entries.find(({ path }) => skill.file.endsWith(`/${path}`));
     if (trusted.tree !== before.trusted.tree || file === undefined || versionOf(toFileStamp(file.stamp)) !== versionOf(skill.stamp))
       throw new PithError('not_allowed', `skill '${skill.id}' changed while it was looked at`, { where: skill.file, cure: 'try again' });
     looked.push({ skill, trusted, inspection });

@@ -1,12 +1,11 @@
 import { PithError } from 'pith';
+import { SKILL_LIMITS } from '../tree/limits.ts';
 
 /** What may be installed at once. */
 export const LIMITS = {
-  files: 2000,
-  bytes: 50 * 1024 * 1024,
+  ...SKILL_LIMITS,
   /** Unpacked to packed. */
   ratio: 100,
-  depth: 32,
 } as const;
 
 /** One thing that an origin holds. */

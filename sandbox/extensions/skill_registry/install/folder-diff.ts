@@ -2,7 +2,7 @@ import path from 'node:path';
 import { createTwoFilesPatch } from 'diff';
 import { messageOf } from 'pith';
 import { readRegularFile } from '../scan/regular-file.ts';
-import { folderTree } from '../safety/folder-tree.ts';
+import { folderTree } from '../tree/folder-tree.ts';
 
 export interface FileChange {
   readonly path: string;

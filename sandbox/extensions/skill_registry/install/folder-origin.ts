@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { folderTree } from '../safety/folder-tree.ts';
+import { folderTree } from '../tree/folder-tree.ts';
 import { type Listing, type OriginEntry, refused } from './entry.ts';
 
 /** So many entries are looked at to find the skills among them. */
@@ -9,7 +9,7 @@ const LOOKED_AT = { entries: 20_000, depth: 32 };
 
 /** A folder of this machine; `.git` is left out. */
 export async function openFolderOrigin(folder: string): Promise<Listing> {
-  const tree = await folderTree(folder, LOOKED_AT, (name) => name === '.git');
+  const tree = await folderTree(folder, LOOKED_AT, { leavesOut: (name) => name === '.git' });
   if (tree.more)
     throw refused(`${folder} holds more than ${LOOKED_AT.entries} files, or lies too deep`, 'name the folder of the skill itself');
   const plain = { size: 0, executable: false };

@@ -6,7 +6,7 @@ import { wantedSkill } from '../commands/wanted.ts';
 import { isInside } from '../scan/sources.ts';
 import { findSkill } from '../scan/names.ts';
 import { realOf } from '../scan/folder.ts';
-import { treeDigest } from '../safety/tree-digest.ts';
+import { treeDigest } from '../tree/tree-digest.ts';
 import type { Skill } from '../skill.ts';
 import { commit, exists } from './commit.ts';
 import { readLock, type LockEntry } from './lock-file.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Diagnostic } from 'pith';
 import { parseSkillFile } from '../format/skill-file.ts';
 import { inspectSkill, type Inspection } from '../safety/inspection.ts';
-import { treeDigest } from '../safety/tree-digest.ts';
+import { treeDigest } from '../tree/tree-digest.ts';
 import { readRegularFile } from '../scan/regular-file.ts';
 import { FILE_LIMIT } from '../format/rules.ts';
 import { checkNames, LIMITS, type Listing, type OriginEntry, refused } from './entry.ts';

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, didYouMean, messageOf, PithError, type CommandContext, type CommandIO, type JsonValue } from 'pith';
 import { oneLine } from '../commands/rows.ts';
-import { treeDigest } from '../safety/tree-digest.ts';
+import { treeDigest } from '../tree/tree-digest.ts';
 import { commit, exists } from './commit.ts';
 import { consent } from './consent.ts';
 import type { Listing } from './entry.ts';

@@ -3,7 +3,7 @@ import type { SkillFields } from '../format/fields.ts';
 import { splitFrontmatter } from '../format/frontmatter.ts';
 import { parseSkillFile } from '../format/skill-file.ts';
 import { FILE_LIMIT } from '../format/rules.ts';
-import { folderTree } from '../safety/folder-tree.ts';
+import { folderTree } from '../tree/folder-tree.ts';
 import { readRegularFile } from '../scan/regular-file.ts';
 
 /** A skill with all that lint looks at. */

@@ -7,12 +7,13 @@ import { parseSkillFile } from '../format/skill-file.ts';
 import { credentialPaths } from './credential-paths.ts';
 import { downloadAndRun } from './download-and-run.ts';
 import { encodedText } from './encoded-text.ts';
-import { folderTree, type FolderTree, type TreeFile } from './folder-tree.ts';
 import { hiddenCharacters } from './hidden-characters.ts';
 import { unknownHosts } from './hosts.ts';
 import { instructions } from './instructions.ts';
 import { bySeverity, type ScanFinding, type Scanner } from './scan-finding.ts';
 import { scannedText } from './scanned-text.ts';
+import { folderTree, type FolderTree, type TreeFile } from '../tree/folder-tree.ts';
+import { isProgram } from '../tree/programs.ts';
 
 /** What a person should know of a skill before it is trusted. Nothing of it was run. */
 export interface Inspection {
@@ -33,8 +34,6 @@ const FILE_LIMIT = 1024 * 1024;
 const TEXT_LIMIT = 16 * 1024 * 1024;
 /** Findings of one kind in one file. */
 const SAME = 10;
-const RUNS =
-  /\.(?:sh|bash|zsh|fish|ps1|psm1|bat|cmd|py|rb|pl|php|lua|js|mjs|cjs|ts|mts|cts|exe|dll|so|dylib|jar|wasm|command|scpt|applescript)$/i;
 
 /** Looks at every file of a skill's folder without following links. Rejects only where the folder cannot be read. */
 export async function inspectSkill(directory: string): Promise<Inspection> {
@@ -101,10 +100,6 @@ function* treeFindings({ links, others, files, more }: FolderTree): Iterable<Sca
 function leadsOut({ path: name, target }: { readonly path: string; readonly target: string }): boolean {
   const way = path.posix.normalize(path.posix.join(path.posix.dirname(name), target));
   return path.posix.isAbsolute(target) || way === '..' || way.startsWith('../');
-}
-
-function isProgram({ path: name, executable }: TreeFile): boolean {
-  return executable || RUNS.test(name) || name.startsWith('scripts/');
 }
 
 interface Text {

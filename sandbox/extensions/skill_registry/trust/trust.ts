@@ -2,6 +2,7 @@ import type { Clock } from 'pith';
 import { realOf } from '../scan/folder.ts';
 import type { FoundSkill, SourceScan } from '../scan/found.ts';
 import type { Source } from '../scan/sources.ts';
+import { Breather } from '../tree/breather.ts';
 import { digestTree, readTree, type Declared, type SkillTree, type TreeDigests } from './skill-tree.ts';
 import { TrustFile, type TrustedSource, type TrustedTree } from './trust-file.ts';
 
@@ -32,7 +33,8 @@ const CHANGED = 'changed since it was trusted';
 export class Trust {
   readonly file: TrustFile;
   readonly #options: TrustOptions;
-  readonly #trees = new Map<string, SkillTree>();
+  /** As they were when they were looked at last, by real folder; of each source only those that it has. */
+  readonly #trees = new Map<string, Map<string, SkillTree>>();
   readonly #digests = new WeakMap<SkillTree, { readonly declared: string; readonly digests: Promise<TreeDigests> }>();
 
   constructor(options: TrustOptions) {
@@ -45,11 +47,13 @@ export class Trust {
     if (source.trusted || scan.skills.size === 0) return { doubts: () => null, key: '' };
     const record = this.#recordOf(source);
     const none = `its source ${source.label} is not trusted`;
+    this.#forget(source, scan);
     if (record === null) return { doubts: () => none, key: none };
+    const breather = new Breather();
     const reasons = new Map<string, string>();
     for (const found of scan.skills.values()) {
       const isUsable = found.parsed.valid || found.good !== null;
-      const reason = isUsable ? await this.#whyNot(source, record, judgedOf(found)) : null;
+      const reason = isUsable ? await this.#whyNot(source, record, judgedOf(found), breather) : null;
       if (reason !== null) reasons.set(found.directory, reason);
     }
     return { doubts: ({ directory }) => reasons.get(directory) ?? null, key: JSON.stringify([...reasons]) };
@@ -59,24 +63,25 @@ export class Trust {
   async whyNot(source: Source, skill: Judged): Promise<string | null> {
     if (source.trusted) return null;
     const record = this.#recordOf(source);
-    return record === null ? `its source ${source.label} is not trusted` : this.#whyNot(source, record, skill);
+    return record === null ? `its source ${source.label} is not trusted` : this.#whyNot(source, record, skill, new Breather());
   }
 
   /** A skill as it is now, to be recorded. Rejects when its files cannot be read. */
-  async look({ realDirectory, declared }: Judged): Promise<{ readonly tree: SkillTree; readonly trusted: TrustedTree }> {
-    const tree = await this.#treeOf(realDirectory);
-    return { tree, trusted: { ...(await this.#digestsOf(tree, declared)), stats: tree.settled ? tree.stats : '' } };
+  async look(source: Source, skill: Judged): Promise<{ readonly tree: SkillTree; readonly trusted: TrustedTree }> {
+    const breather = new Breather();
+    const tree = await this.#treeOf(source, skill, breather);
+    return { tree, trusted: { ...(await this.#digestsOf(tree, skill.declared, breather)), stats: tree.settled ? tree.stats : '' } };
   }
 
-  async #whyNot(source: Source, record: TrustedSource, skill: Judged): Promise<string | null> {
+  async #whyNot(source: Source, record: TrustedSource, skill: Judged, breather: Breather): Promise<string | null> {
     const known = record.skills.get(folderOf(source, skill.directory));
     const asks = this.#options.mode === 'ask';
     const isNew = record.whole ? `it is new in ${source.label} since that was trusted` : `its source ${source.label} is not trusted`;
     if (known === undefined && (asks || !record.whole)) return isNew;
     try {
-      const tree = await this.#treeOf(skill.realDirectory);
+      const tree = await this.#treeOf(source, skill, breather);
       if (known !== undefined && tree.settled && tree.stats === known.stats) return null;
-      const now = await this.#digestsOf(tree, skill.declared);
+      const now = await this.#digestsOf(tree, skill.declared, breather);
       if (known === undefined) return now.risk === '' ? null : `${isNew}, and has links, scripts or toolsets`;
       if (asks) return now.tree === known.tree ? null : CHANGED;
       return now.risk === known.risk ? null : `its links, scripts or toolsets ${CHANGED}`;
@@ -89,17 +94,26 @@ export class Trust {
     return this.file.read().sources.get(realOf(directory) ?? directory) ?? null;
   }
 
-  async #treeOf(realDirectory: string): Promise<SkillTree> {
-    const tree = await readTree(realDirectory, this.#trees.get(realDirectory) ?? null, this.#options.clock.now());
-    this.#trees.set(realDirectory, tree);
+  async #treeOf({ directory }: Source, { realDirectory }: Judged, breather: Breather): Promise<SkillTree> {
+    const trees = this.#trees.get(directory) ?? new Map<string, SkillTree>();
+    this.#trees.set(directory, trees);
+    const tree = await readTree(realDirectory, trees.get(realDirectory) ?? null, this.#options.clock.now(), breather);
+    trees.set(realDirectory, tree);
     return tree;
   }
 
-  #digestsOf(tree: SkillTree, declared: Declared): Promise<TreeDigests> {
+  #forget({ directory }: Source, { skills }: SourceScan): void {
+    const trees = this.#trees.get(directory);
+    if (trees === undefined || trees.size <= skills.size) return;
+    const here = new Set([...skills.values()].map(({ realDirectory }) => realDirectory));
+    for (const gone of [...trees.keys()].filter((folder) => !here.has(folder))) trees.delete(gone);
+  }
+
+  #digestsOf(tree: SkillTree, declared: Declared, breather: Breather): Promise<TreeDigests> {
     const key = JSON.stringify([declared.scripts, declared.toolsets]);
     const known = this.#digests.get(tree);
     if (known?.declared === key) return known.digests;
-    const digests = digestTree(tree, declared);
+    const digests = digestTree(tree, declared, breather);
     this.#digests.set(tree, { declared: key, digests });
     digests.catch(() => this.#digests.delete(tree));
     return digests;

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { afterEach, describe, expect, it } from 'vitest';
-import { treeDigest } from '../../../../sandbox/extensions/skill_registry/safety/tree-digest.ts';
+import { treeDigest } from '../../../../sandbox/extensions/skill_registry/tree/tree-digest.ts';
 import { exclusively } from '../../../../sandbox/extensions/skill_registry/install/exclusive.ts';
 import { skillText, systemClock, until } from '../skill-sandbox.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';

@@ -1,0 +1,69 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type * as pith from 'pith';
+import type { Command } from 'pith';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
+import { inspectSkill } from '../../../sandbox/extensions/skill_registry/safety/inspection.ts';
+import { copySkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
+import { folderTree } from '../../../sandbox/extensions/skill_registry/tree/folder-tree.ts';
+import { isProgram } from '../../../sandbox/extensions/skill_registry/tree/programs.ts';
+import { treeDigest } from '../../../sandbox/extensions/skill_registry/tree/tree-digest.ts';
+import { commandContext, recordingIO, skillSandbox, skillText } from './skill-sandbox.ts';
+
+vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
+
+let home: string;
+beforeEach(async () => {
+  home = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-tree-')));
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+async function put(file: string, content = ''): Promise<void> {
+  await mkdir(path.dirname(path.join(home, 'kit', file)), { recursive: true });
+  await writeFile(path.join(home, 'kit', file), content);
+}
+
+it('S14 S72 S84 trust, the scan and copies for scripts see the same files, hidden ones and packages among them', async () => {
+  const names = ['.git/impl.ts', '.lib/a', 'SKILL.md', 'node_modules/a/index.js', 'scripts/run'];
+  for (const name of names) await put(name);
+  await symlink('SKILL.md', path.join(home, 'kit/link'));
+  const folder = path.join(home, 'kit');
+  expect((await folderTree(folder)).files.map(({ path: name }) => name)).toEqual(names);
+  expect((await inspectSkill(folder)).files.map(({ path: name }) => name)).toEqual(names);
+  expect((await inspectSkill(folder)).scripts).toEqual(names.filter((name) => isProgram({ path: name, executable: false })));
+  expect([...(await copySkill(folder, path.join(home, 'copy')))!.keys()]).toEqual(names);
+  const before = await treeDigest(folder);
+  await put('.git/impl.ts', 'changed');
+  expect(await treeDigest(folder)).not.toBe(before);
+});
+
+it('S72 S83 what can be installed can be copied for its scripts: folders 31 deep', async () => {
+  await put(`${'deep/'.repeat(31)}a.sh`, 'echo 1\n');
+  expect([...(await copySkill(path.join(home, 'kit'), path.join(home, 'copy')))!.keys()]).toEqual([`${'deep/'.repeat(31)}a.sh`]);
+  await put(`${'deep/'.repeat(32)}a.sh`);
+  await expect(copySkill(path.join(home, 'kit'), path.join(home, 'copy2'))).rejects.toThrow('more than 32 deep');
+});
+
+it('S14 S21 looking at 1,500 trusted files lets others work every few milliseconds, however many skills they belong to', async () => {
+  const box = await skillSandbox();
+  for (let skill = 0; skill < 150; skill++) {
+    await box.write(`.claude/skills/s${skill}/SKILL.md`, skillText({ name: `s${skill}` }));
+    for (let file = 0; file < 9; file++) await box.write(`.claude/skills/s${skill}/notes/${file}.md`, 'Notes.\n');
+  }
+  const io = recordingIO();
+  const command = commands(commandContext(box)).find((one: Command) => one.path === 'skills trust')!;
+  expect(await command.run({ arguments: { source: '.claude/skills' }, options: {} }, io, new AbortController().signal)).toBe(0);
+  const registry = box.registry();
+  await registry.refresh();
+  const yields = vi.fn();
+  let watching = true;
+  const ticks = (async () => {
+    for (; watching; await new Promise((done) => setImmediate(done))) yields();
+  })();
+  await registry.refresh();
+  watching = false;
+  await ticks;
+  expect(yields.mock.calls.length).toBeGreaterThan(3); // 1,800 looks at files and folders
+});
