@@ -11,7 +11,8 @@ import { hiddenCharacters } from './hidden-characters.ts';
 import { unknownHosts } from './hosts.ts';
 import { instructions } from './instructions.ts';
 import { bySeverity, type ScanFinding, type Scanner } from './scan-finding.ts';
-import { scannedText } from './scanned-text.ts';
+import { readingsOf, type Readings } from './readings.ts';
+import { isProse, scannedText } from './scanned-text.ts';
 import { folderTree, type FolderTree, type TreeFile } from '../tree/folder-tree.ts';
 import { isProgram } from '../tree/programs.ts';
 
@@ -32,6 +33,8 @@ const SCANNERS: readonly Scanner[] = [downloadAndRun, credentialPaths, encodedTe
 const FILE_LIMIT = 1024 * 1024;
 /** Of all files of a skill. */
 const TEXT_LIMIT = 16 * 1024 * 1024;
+/** Of each file, however many there are. */
+const HEAD_LIMIT = 8 * 1024;
 /** Findings of one kind in one file. */
 const SAME = 10;
 
@@ -42,18 +45,15 @@ export async function inspectSkill(directory: string): Promise<Inspection> {
   const scripts = new Set(tree.files.filter((file) => isProgram(file)).map((file) => file.path));
   const toolsets: string[] = [];
   let left = TEXT_LIMIT;
-  for (const file of tree.files) {
-    const read = await readText(directory, file, Math.min(FILE_LIMIT, left));
-    if (typeof read === 'string') findings.push(finding('medium', 'not_scanned', file.path, read));
-    else if (read.binary) {
-      if (read.program) findings.push(finding('medium', 'binary_program', file.path, 'is a program that nobody can read'));
-    } else {
-      left -= read.bytes;
-      if (read.text.startsWith('#!')) scripts.add(file.path);
-      if (read.bytes < file.size)
-        findings.push(finding('medium', 'not_scanned', file.path, `only its first ${read.bytes} bytes were looked at`));
-      findings.push(...scanText(file.path, read.text));
-      if (/^skill\.md$/i.test(file.path)) toolsets.push(...(await toolsetsOf(directory, file, read.text)));
+  for (const file of [...tree.files].sort(byWorth)) {
+    const read = await readBytes(directory, file, Math.max(HEAD_LIMIT, Math.min(FILE_LIMIT, left)));
+    if (typeof read === 'string') findings.push(finding(scripts.has(file.path) ? 'high' : 'medium', 'not_scanned', file.path, read));
+    else {
+      left -= read.length;
+      const readings = readingsOf(read);
+      if (readings.text.startsWith('#!')) scripts.add(file.path);
+      findings.push(...fileFindings(file, scripts.has(file.path), read.length, readings));
+      if (isSkillFile(file)) toolsets.push(...(await toolsetsOf(directory, file, readings.text)));
     }
     await breathe();
   }
@@ -64,6 +64,39 @@ export async function inspectSkill(directory: string): Promise<Inspection> {
     toolsets,
     findings: findings.sort(bySeverity),
   };
+}
+
+/** What runs comes first, then what is read, the small before the large: nothing that is put beside it takes its room. */
+function byWorth(a: TreeFile, b: TreeFile): number {
+  return worth(a) - worth(b) || a.size - b.size || (a.path < b.path ? -1 : 1);
+}
+
+function worth(file: TreeFile): number {
+  if (isProgram(file) || isSkillFile(file)) return 0;
+  return isProse(file.path) ? 1 : 2;
+}
+
+function* fileFindings(
+  file: TreeFile,
+  runs: boolean,
+  bytes: number,
+  { text, rest, holdsNul, isMachineCode }: Readings,
+): Iterable<ScanFinding> {
+  const isData = holdsNul && (isMachineCode || !(runs || isProse(file.path)));
+  if (bytes < file.size && !(isData && !runs))
+    yield finding(runs ? 'high' : 'medium', 'not_scanned', file.path, `only its first ${bytes} bytes were looked at`);
+  if (holdsNul && (runs || isMachineCode)) yield finding('high', 'binary_program', file.path, 'is a program that nobody can read');
+  else if (holdsNul && !isData)
+    yield finding('medium', 'hidden_character', file.path, 'holds NUL characters, which hide it from many programs');
+  const told = isData ? [] : scanText(file.path, text);
+  yield* told;
+  if (rest === null) return;
+  const known = new Set(told.map(keyOf));
+  yield* scanText(file.path, rest).filter((one) => one.severity === 'high' && !known.has(keyOf(one)));
+}
+
+function keyOf({ severity, code, line }: ScanFinding): string {
+  return `${severity} ${code} ${line}`;
 }
 
 /** The findings of one text, `file` being its name in the skill. */
@@ -94,7 +127,7 @@ function* treeFindings({ links, others, files, more }: FolderTree): Iterable<Sca
   for (const other of others) yield finding('high', 'no_file', other, 'is neither a file nor a folder');
   for (const file of files)
     if (file.links > 1) yield finding('medium', 'link', file.path, 'has several hard links, so it may be a file from elsewhere');
-  if (more) yield finding('medium', 'not_scanned', '.', 'holds more than was looked at');
+  if (more) yield finding('high', 'not_scanned', '.', 'holds more than was looked at');
 }
 
 function leadsOut({ path: name, target }: { readonly path: string; readonly target: string }): boolean {
@@ -102,35 +135,25 @@ function leadsOut({ path: name, target }: { readonly path: string; readonly targ
   return path.posix.isAbsolute(target) || way === '..' || way.startsWith('../');
 }
 
-interface Text {
-  readonly text: string;
-  readonly bytes: number;
-  readonly binary: boolean;
-  readonly program: boolean;
+function isSkillFile({ path: name }: TreeFile): boolean {
+  return /^skill\.md$/i.test(name);
 }
 
-async function readText(directory: string, file: TreeFile, limit: number): Promise<Text | string> {
-  if (limit <= 0) return 'was not looked at: the skill is too large';
+/** The first bytes of a file, at most `limit`; else why it was not looked at. */
+async function readBytes(directory: string, file: TreeFile, limit: number): Promise<Buffer | string> {
   try {
     const handle = await open(path.join(directory, file.path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       if (!(await handle.stat()).isFile()) return 'is no regular file';
       const buffer = Buffer.alloc(Math.min(limit, file.size + 1));
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
-      return textOf(buffer.subarray(0, bytesRead));
+      return buffer.subarray(0, bytesRead);
     } finally {
       await handle.close();
     }
   } catch (error) {
     return `was not looked at: ${messageOf(error)}`;
   }
-}
-
-function textOf(bytes: Buffer): Text {
-  const wide = bytes[0] === 0xff && bytes[1] === 0xfe;
-  const binary = !wide && bytes.subarray(0, 8192).includes(0);
-  const program = binary && /^(?:\x7fELF|MZ|\xcf\xfa\xed\xfe|\xca\xfe\xba\xbe|\0asm)/.test(bytes.subarray(0, 4).toString('latin1'));
-  return { text: binary ? '' : bytes.toString(wide ? 'utf16le' : 'utf8'), bytes: bytes.length, binary, program };
 }
 
 async function toolsetsOf(directory: string, file: TreeFile, text: string): Promise<readonly string[]> {

@@ -9,8 +9,13 @@ const JOINED = 12;
 const PROSE =
   /\.(?:md|mdx|markdown|txt|rst|adoc|html?|csv|tsv|json|jsonl|ya?ml|toml|xml|svg)$|(?:^|\/)(?:licen[cs]e|notice|readme|changelog)[^/]*$/i;
 
+/** Whether a file with that name is for reading. */
+export function isProse(path: string): boolean {
+  return PROSE.test(path);
+}
+
 export function scannedText(path: string, text: string): ScannedText {
-  return { path, kind: PROSE.test(path) && !text.startsWith('#!') ? 'prose' : 'code', text, lines: [...linesOf(text)] };
+  return { path, kind: isProse(path) && !text.startsWith('#!') ? 'prose' : 'code', text, lines: [...linesOf(text)] };
 }
 
 function* linesOf(text: string): Iterable<ScannedLine> {
