@@ -1,8 +1,9 @@
 import path from 'node:path';
 import { createTwoFilesPatch } from 'diff';
-import { messageOf } from 'pith';
 import { readRegularFile } from '../scan/regular-file.ts';
-import { folderTree } from '../tree/folder-tree.ts';
+import { Breather } from '../tree/breather.ts';
+import { folderTree, placeOf } from '../tree/folder-tree.ts';
+import { fileDigest } from '../tree/tree-digest.ts';
 
 export interface FileChange {
   readonly path: string;
@@ -20,51 +21,48 @@ export async function folderDiff(before: string, after: string): Promise<readonl
   const [old, next] = [await contentsOf(before), await contentsOf(after)];
   const changes: FileChange[] = [];
   for (const name of [...new Set([...old.keys(), ...next.keys()])].sort()) {
-    const [from, to] = [await textOf(before, name, old), await textOf(after, name, next)];
-    if (from !== null && to !== null && from.equals(to) && old.get(name) === next.get(name)) continue;
-    const change = from === null ? 'added' : to === null ? 'removed' : 'changed';
-    changes.push({ path: name, change, patch: patchOf(name, from, to, old.get(name) !== next.get(name)) });
+    const [from, to] = [old.get(name), next.get(name)];
+    if (from?.kind === to?.kind && from?.digest === to?.digest) continue;
+    const change = from === undefined ? 'added' : to === undefined ? 'removed' : 'changed';
+    const lines = change === 'changed' && from?.kind !== to?.kind ? [`it was a ${from?.kind}, and is a ${to?.kind} now`] : [];
+    const patch = patchOf(name, change, await textOf(before, name, from), await textOf(after, name, to));
+    if (patch !== null && patch !== '') lines.push(patch);
+    changes.push({ path: name, change, patch: lines.length === 0 ? null : lines.join('\n') });
   }
   return changes;
 }
 
-/** By path: whether it can be run, or where a link leads. */
-async function contentsOf(folder: string): Promise<ReadonlyMap<string, string>> {
+/** One thing in a folder. */
+interface Content {
+  readonly kind: 'file' | 'program' | 'link';
+  /** Of a link: where it leads. */
+  readonly digest: string;
+}
+
+async function contentsOf(folder: string): Promise<ReadonlyMap<string, Content>> {
   const tree = await folderTree(folder).catch(() => null); // there is none
   if (tree === null) return new Map();
-  return new Map([
-    ...tree.files.map((file) => [file.path, file.executable ? 'x' : '-'] as const),
-    ...tree.links.map((link) => [link.path, `link ${link.target}`] as const),
-  ]);
-}
-
-async function textOf(folder: string, name: string, contents: ReadonlyMap<string, string>): Promise<Buffer | null> {
-  const kind = contents.get(name);
-  if (kind === undefined) return null;
-  if (kind.startsWith('link ')) return Buffer.from(kind);
-  try {
-    return await readRegularFile(path.join(folder, name), TEXT_LIMIT);
-  } catch (error) {
-    return Buffer.from(`\0${messageOf(error)}`); // shown as binary
+  const contents = new Map<string, Content>(tree.links.map(({ path: name, target }) => [name, { kind: 'link', digest: target }]));
+  const breather = new Breather();
+  for (const file of tree.files) {
+    const digest = await fileDigest(placeOf(folder, file.path), file, breather);
+    contents.set(file.path, { kind: file.executable ? 'program' : 'file', digest });
   }
+  return contents;
 }
 
-function patchOf(name: string, from: Buffer | null, to: Buffer | null, mode: boolean): string | null {
-  if (from?.includes(0) || to?.includes(0)) return null;
-  const [before, after] = [from?.toString('utf8') ?? '', to?.toString('utf8') ?? ''];
-  if (before === after) return mode && from !== null && to !== null ? 'whether it can be run changes' : null;
-  return (
-    createTwoFilesPatch(
-      from === null ? '/dev/null' : `a/${name}`,
-      to === null ? '/dev/null' : `b/${name}`,
-      before,
-      after,
-      undefined,
-      undefined,
-      {
-        context: 3,
-        timeout: TIME_MS,
-      },
-    ) ?? null
-  );
+/** Empty for what is absent; null for what nobody can read as text. */
+async function textOf(folder: string, name: string, content: Content | undefined): Promise<string | null> {
+  if (content === undefined) return '';
+  if (content.kind === 'link') return `link ${content.digest}`;
+  const bytes = await readRegularFile(path.join(folder, name), TEXT_LIMIT).catch(() => null); // too large to be shown
+  return bytes === null || bytes.includes(0) ? null : bytes.toString('utf8');
+}
+
+/** null: one of them is no text that can be shown. */
+function patchOf(name: string, change: FileChange['change'], from: string | null, to: string | null): string | null {
+  if (from === null || to === null) return null;
+  if (from === to) return '';
+  const names = [change === 'added' ? '/dev/null' : `a/${name}`, change === 'removed' ? '/dev/null' : `b/${name}`] as const;
+  return createTwoFilesPatch(...names, from, to, undefined, undefined, { context: 3, timeout: TIME_MS }) ?? null;
 }

@@ -222,7 +222,7 @@ async function digestOf(folder: string): Promise<string | null> {
 
 function printDiff(files: readonly FileChange[], io: CommandIO): void {
   const lines = files.flatMap(({ path: name, change, patch }) => [
-    `  ${change.padEnd(9)} ${oneLine(name)}`,
+    `  ${change.padEnd(9)} ${oneLine(name)}${patch === null && change === 'changed' ? ' (too large to show, or no text)' : ''}`,
     ...(patch?.split('\n').filter((line) => !/^(?:=+|Index: .*)$/.test(line)) ?? []),
   ]);
   for (const line of lines.slice(0, SHOWN_LINES)) io.print(visible(line));

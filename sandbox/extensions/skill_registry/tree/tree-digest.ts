@@ -19,7 +19,7 @@ export async function digestsOf(
   const digests = questions.map(() => createHash('sha256'));
   for (const entry of tree.entries) {
     if (entry.kind === 'folder') continue; // what lies in it names it
-    const content = entry.kind === 'file' ? await contentOf(placeOf(tree.directory, entry.path), entry, breather) : entry.target;
+    const content = entry.kind === 'file' ? await fileDigest(placeOf(tree.directory, entry.path), entry, breather) : entry.target;
     const line = `${JSON.stringify([entry.kind, entry.path, entry.executable ? 'x' : '-', content])}\n`;
     for (const [at, asks] of questions.entries()) if (asks(entry)) digests[at]!.update(line);
   }
@@ -31,7 +31,8 @@ const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 /** How much reading costs as much as a look at a file. */
 const BYTES_PER_COST = 8 * 1024;
 
-async function contentOf(full: string, { stamp }: TreeEntry, breather: Breather): Promise<string> {
+/** Hex digest of what a file holds. Rejects where it is no longer the one of the entry. */
+export async function fileDigest(full: string, { stamp }: Pick<TreeEntry, 'stamp'>, breather: Breather): Promise<string> {
   const hash = createHash('sha256');
   const descriptor = openSync(full, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   try {

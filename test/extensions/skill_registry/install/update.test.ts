@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import commands from '../../../../sandbox/extensions/skill_registry/commands.ts';
@@ -51,6 +51,32 @@ describe('skills update (S83)', () => {
         findings: [],
       }),
     ]);
+  });
+
+  it('S83 lists every file that changed, also large ones, no text, and what can be run now', async () => {
+    const box = await installed();
+    const letters = (file: string) => path.join(box.project, 'from/pack/letters', file);
+    const large = (last: string) => `${'A line.\n'.repeat(80_000)}${last}\n`;
+    const write = async (round: string) => {
+      await box.write('from/pack/letters/large.py', large(round));
+      await box.write('from/pack/letters/data.bin', `\0${round}`);
+      await box.write('from/pack/letters/tool', 'echo same\n');
+    };
+    await write('one');
+    await box.run('update', []);
+    await write('two');
+    await chmod(letters('tool'), 0o755);
+    const { text, json } = await box.run('update', ['letters'], { answer: 'no' });
+    expect(json).toMatchObject([
+      {
+        changes: [
+          { path: 'data.bin', change: 'changed', patch: null },
+          { path: 'large.py', change: 'changed', patch: null },
+          { path: 'tool', change: 'changed', patch: 'it was a file, and is a program now' },
+        ],
+      },
+    ]);
+    expect(text).toMatch(/changed +data\.bin \(too large to show, or no text\)\n +changed +large\.py \(too large/);
   });
 
   it('S83 refuses to overwrite what was changed by hand, unless --force says so', async () => {
