@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { filesApart } from './test/apart.ts';
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-export default defineConfig({
+/** What holds for every test. */
+export const base = {
   // By alias and not by the `source` condition of package.json: packages on npm have a condition of that name too.
   resolve: {
     alias: [
@@ -12,15 +14,23 @@ export default defineConfig({
       { find: /^pith\/testing$/, replacement: source('core/testing/index.ts') },
     ],
   },
+  test: { setupFiles: ['reflect-metadata'], pool: 'forks' as const, testTimeout: 20_000, hookTimeout: 20_000 },
+};
+
+/** What the processes of extensions run, from the sources as they are now. */
+export const globalSetup = ['scripts/extension-process.mjs'];
+
+const apart = filesApart(source('test'));
+
+export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // What the processes of extensions run, from the sources as they are now.
-    globalSetup: ['scripts/extension-process.mjs'],
-    setupFiles: ['reflect-metadata'],
-    pool: 'forks',
+    globalSetup,
     // Many files wait for processes, so that two side by side pay on two cores too.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // In this order.
+    projects: [
+      { ...base, test: { ...base.test, name: 'apart', include: [...apart] } },
+      { ...base, test: { ...base.test, name: 'together', include: ['test/**/*.test.ts'], exclude: [...apart], isolate: false } },
+    ],
   },
 });

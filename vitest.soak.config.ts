@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config';
-import base from './vitest.config.ts';
+import { base, globalSetup } from './vitest.config.ts';
 
 /** The long forms of the reliability tests: every cell of the fault matrix, and 200 points of `kill -9` (`PITH_TEST_ROUNDS` for more). */
 export default defineConfig({
   ...base,
-  test: { ...base.test, include: ['test/reliability/**/*.test.ts'], env: { PITH_TEST_LONG: '1' }, fileParallelism: false },
+  test: { ...base.test, globalSetup, include: ['test/reliability/**/*.test.ts'], env: { PITH_TEST_LONG: '1' }, fileParallelism: false },
 });

@@ -118,7 +118,7 @@ describe('a turn with a model behind HTTP', () => {
     server.script({ text: ['One ', 'two '], stallAfter: 2 });
     const abort = new AbortController();
     const turn = run('Hello', {}, abort.signal);
-    while (server.requests.length === 0) await new Promise((resolve) => void setImmediate(resolve));
+    while (server.requests.length === 0) await new Promise((resolve) => void setTimeout(resolve, 2));
     abort.abort();
     expect((await turn).reason).toBe('aborted');
     expect(await server.requests[0]?.abandoned).toBe(true);

@@ -1,4 +1,4 @@
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { fakeClock, recordEvents, testKernel, type TestKernel, type TestKernelOptions } from '../../../../core/testing/index.ts';
 import { main, manifest, tools } from './extension.ts';
@@ -38,7 +38,7 @@ function isAlive(pid: number): boolean {
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await turnOfTheLoop();
+  while (!condition()) await sleep(2);
 }
 
 describe('the life of an extension’s process', () => {

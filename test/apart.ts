@@ -1,0 +1,28 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** Says of a file that it puts something in the place of a module, loads modules anew, or asks which are loaded. */
+const OWN_MODULES = /\bvi\.(?:mock|doMock|resetModules)\(|createRequire\(import\.meta\.url\)\.cache/;
+
+/** What runs whole kernels and kills them: a process for each file. */
+const KERNELS = ['test/journeys/**/*.test.ts', 'test/reliability/**/*.test.ts'];
+
+/**
+ * Patterns of the tests that need modules which no other test has used: whatever OWN_MODULES fits, and what imports it.
+ * All others share the modules of a worker, which spares each of them half a second.
+ */
+export function filesApart(folder: string): readonly string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const texts = new Map(names.map((name) => [path.join(folder, name), readFileSync(path.join(folder, name), 'utf8')]));
+  const apart = new Set([...texts].flatMap(([file, text]) => (OWN_MODULES.test(text) ? [file] : [])));
+  for (let before = -1; before < apart.size;) {
+    before = apart.size;
+    for (const [file, text] of texts) if (importsOf(file, text).some((imported) => apart.has(imported))) apart.add(file);
+  }
+  const tests = [...apart].filter((file) => file.endsWith('.test.ts')).map((file) => path.relative(folder, file).split(path.sep).join('/'));
+  return [...KERNELS, ...tests.sort().map((name) => `test/${name}`)];
+}
+
+function importsOf(file: string, text: string): readonly string[] {
+  return [...text.matchAll(/from '(\.{1,2}\/[\w./-]+\.ts)'/g)].map(([, name = '']) => path.join(path.dirname(file), name));
+}
