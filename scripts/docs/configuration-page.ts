@@ -59,7 +59,7 @@ extensions:
   core_tools:
     new_skills: auto
 skills:
-  sources: [.claude/skills]
+  sources: [team-skills]
 \`\`\`
 
 ## Skills

@@ -31,6 +31,16 @@ export const agentFileSchema = z.strictObject({
     .default({}),
 });
 
+/** Keys that such files have elsewhere and that say how a model is called: read over with a warning, so that the agent works. */
+const FOREIGN_KEYS: Readonly<Record<string, string>> = {
+  temperature: 'Remove it: the model has its own default',
+  top_p: 'Remove it: the model has its own default',
+  max_tokens: "Write 'limits: { max_tokens: … }' for the tokens of one turn",
+  llm: "Write 'model: provider/model'",
+  api_key: 'Keep keys in the environment or in pith secrets',
+  base_url: "Set it below 'extensions.<id of the model provider>' in pith.yaml",
+};
+
 /** Reads `directory/AGENT.md`: frontmatter between `---` lines, then the instructions. Never throws. */
 export function readAgentFile(directory: string): FolderReading {
   const file = path.join(directory, AGENT_FILE);
@@ -47,22 +57,20 @@ export function readAgentFile(directory: string): FolderReading {
   const document = parseYaml(parts.frontmatter, { file, code: 'manifest_invalid', firstLine: 2, maxBytes: MAX_FRONTMATTER_BYTES });
   if (document.diagnostics.some(isError)) return broken(file, document.diagnostics, document.positions);
 
-  const parsed = agentFileSchema.safeParse(document.value ?? {});
-  const source = { file, positions: document.positions, line: 2, code: 'manifest_invalid', value: document.value };
+  const foreign = foreignKeys(document.value, file, document.positions);
+  const diagnostics = [...document.diagnostics, ...foreign.warnings];
+  const parsed = agentFileSchema.safeParse(foreign.rest);
+  const source = { file, positions: document.positions, line: 2, code: 'manifest_invalid', value: foreign.rest };
   if (!parsed.success)
-    return broken(
-      file,
-      [...document.diagnostics, ...issuesToDiagnostics(parsed.error.issues, agentFileSchema, source)],
-      document.positions,
-    );
+    return broken(file, [...diagnostics, ...issuesToDiagnostics(parsed.error.issues, agentFileSchema, source)], document.positions);
 
   const problems = problemsOf(directory, file, parsed.data, document.positions);
-  if (problems.length > 0) return broken(file, [...document.diagnostics, ...problems], document.positions);
+  if (problems.length > 0) return broken(file, [...diagnostics, ...problems], document.positions);
   return {
     declaration: {
       file,
       manifest: manifestOf(path.basename(directory), parsed.data, parts.body),
-      diagnostics: document.diagnostics,
+      diagnostics,
       positions: keptPositions(underAgent(document.positions)),
     },
     extraAgentKeys: [],
@@ -76,6 +84,18 @@ type Frontmatter = z.output<typeof agentFileSchema>;
 function split(text: string): { readonly frontmatter: string; readonly body: string } | null {
   const found = /^---[ \t]*\r?\n([\s\S]*?\r?\n)??---[ \t]*(?:\r?\n|$)/.exec(text);
   return found === null ? null : { frontmatter: found[1] ?? '', body: text.slice(found[0].length).trim() };
+}
+
+function foreignKeys(value: unknown, file: string, positions: Positions): { readonly rest: unknown; readonly warnings: Diagnostic[] } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { rest: value ?? {}, warnings: [] };
+  const entries = Object.entries(value);
+  const warnings = entries.flatMap(([key]): Diagnostic[] => {
+    if (!Object.hasOwn(FOREIGN_KEYS, key)) return [];
+    const [line, column] = positions[key] ?? [2, 1];
+    const message = `'${key}' has no effect here`;
+    return [{ severity: 'warning', code: 'key_without_effect', message, file, line, column, cure: FOREIGN_KEYS[key] ?? 'Remove it' }];
+  });
+  return { rest: Object.fromEntries(entries.filter(([key]) => !Object.hasOwn(FOREIGN_KEYS, key))), warnings };
 }
 
 /** The folder's name is the id. Unlike a manifest's it may have dashes, as such folders have elsewhere. */

@@ -1,4 +1,4 @@
-import type { Command, CommandIO } from 'pith';
+import { didYouMean, PithError, type Command, type CommandIO } from 'pith';
 import type { Conversation } from './conversation.ts';
 import { readThread } from './opening.ts';
 import { fields, query, text } from './query.ts';
@@ -18,8 +18,15 @@ export function localCommands({ conversation, found, all, leave }: LocalScope): 
     {
       path: 'help',
       description: 'List what can be typed here',
-      async run(_input, io) {
-        const commands = await all();
+      arguments: [{ name: 'command', description: 'Only what begins with these words', variadic: true }],
+      async run(input, io) {
+        const words = [input.arguments['command'] ?? []].flat().join(' ').replace(/^\//u, '');
+        const every = await all();
+        const commands = words === '' ? every : every.filter(({ path }) => path === words || path.startsWith(`${words} `));
+        if (commands.length === 0) {
+          const paths = every.map(({ path }) => path);
+          throw new PithError('command_unknown', `there is no '/${words}'${didYouMean(words, paths)}`, { cure: 'see /help' });
+        }
         io.json(commands.map(({ path, description }) => ({ path, description })));
         const rows = commands.map(
           (command) =>

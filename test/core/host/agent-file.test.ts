@@ -137,6 +137,23 @@ describe('agents of manifests', () => {
     expect(() => agentSpecOf(declarations.get('registry')!)).toThrow(/declares no agent/);
   });
 
+  it('N1 K40 a key that such files have elsewhere is a warning, another unknown one an error', async () => {
+    const read = async (more: string) => {
+      const text = `---\nname: One\n${more}---\nYou help.\n`;
+      return (await discoverIn(folderWith({ ...AROUND, 'agents/one/AGENT.md': text }))).declarations.get('one')!;
+    };
+    const pickle = await read('temperature: 0.7\nmax_tokens: 4096\nllm: { provider: openai }\n');
+    expect(agentSpecOf(pickle)).toMatchObject({ id: 'one', instructions: 'You help.' });
+    expect(pickle.diagnostics.map(({ severity, line, message }) => `${severity} ${line} ${message}`)).toEqual([
+      "warning 3 'temperature' has no effect here",
+      "warning 4 'max_tokens' has no effect here",
+      "warning 5 'llm' has no effect here",
+    ]);
+    expect((await read('uses_tolls: []\n')).diagnostics).toMatchObject([
+      { severity: 'error', message: expect.stringContaining('uses_tools') },
+    ]);
+  });
+
   it('K40 the keys that the kernel knows are those of the schema', () => {
     expect(knownKeys(manifestSchema(), ['agent'])).toEqual(KERNEL_AGENT_KEYS);
   });

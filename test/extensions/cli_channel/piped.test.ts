@@ -194,6 +194,9 @@ describe('slash commands', () => {
       expect(out).toMatch(new RegExp(`^  /${name.replaceAll(/[[\]]/gu, '\\$&')} `, 'mu'));
     }
     expect(out).not.toContain('/chat');
+    const some = (await pipe(chat, ['-p', '/help /agents list'])).out;
+    expect(some.trim().split('\n')).toEqual([expect.stringContaining('/agents list')]);
+    expect((await pipe(chat, ['-p', '/help nothing'])).err).toContain("there is no '/nothing'");
   });
 
   it('K47 /new begins another thread, /thread goes back, /model takes another model', async () => {

@@ -95,6 +95,15 @@ describe('sources', () => {
     ]);
   });
 
+  it('N3 S14 a project source that the settings name is trusted thereby, which is told', async () => {
+    const box = await skillSandbox({ '.claude/skills/good/SKILL.md': skillText({ name: 'good' }) });
+    const snapshot = await box.registry({ config: { sources: ['.claude/skills'] } }).refresh();
+    expect(snapshot.skills.get('good')?.state).toBe('offered');
+    expect(snapshot.diagnostics).toMatchObject([
+      { severity: 'info', code: 'source_trusted_by_settings', cure: expect.stringContaining('pith skills trust .claude/skills') },
+    ]);
+  });
+
   it('S16 a folder with files but no SKILL.md in it or below is information', async () => {
     const box = await skillSandbox({
       'sandbox/skills/notes/readme.txt': 'x',

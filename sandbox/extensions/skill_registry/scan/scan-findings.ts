@@ -56,6 +56,16 @@ export function sourceTwice({ label, directory }: Source, other: Source): Diagno
   return { severity: 'info', code: 'source_twice', message, file: directory };
 }
 
+export function sourceNotAsked({ label, directory }: Source): Diagnostic {
+  return {
+    severity: 'info',
+    code: 'source_trusted_by_settings',
+    message: `the settings name the project's own '${label}' under skills.sources: its skills are trusted without being asked, also when they change`,
+    file: directory,
+    cure: `take it out of skills.sources and run pith skills trust ${label} to be asked of changes`,
+  };
+}
+
 export function sourceLeadsOut({ label, directory }: Source, real: string): Diagnostic {
   const message = `the skill source '${label}' is refused: it is a link that leads out of the project, to ${real}`;
   return warning(LINK_REFUSED, directory, message, 'name it under skills.sources, or list the target under skills.trusted_links');

@@ -12,6 +12,7 @@ import {
   skillUnreadable,
   sourceLeadsOut,
   sourceMissing,
+  sourceNotAsked,
   sourceTooLarge,
 } from './scan-findings.ts';
 import type { FoundDirectory, FoundSkill, GoodVersion, ScanOptions, SourceScan } from './found.ts';
@@ -81,7 +82,7 @@ class Scan {
       }
       await this.descend([{ path: root, real, depth: 0 }]);
       for (let link = this.links.shift(); link !== undefined; link = this.links.shift()) await this.follow(link);
-      this.diagnostics.push(...this.emptyFolderNotes());
+      this.diagnostics.push(...this.emptyFolderNotes(), ...(this.source.trustedBySettings ? [sourceNotAsked(this.source)] : []));
     }
     return this.result();
   }

@@ -28,6 +28,8 @@ export interface Source {
   readonly trusted: boolean;
   /** Named in the settings: its absence is worth a warning. */
   readonly configured: boolean;
+  /** Named in the settings, and thereby trusted: one of the project's, which would wait for a person otherwise. */
+  readonly trustedBySettings?: boolean;
   /** Where it must really lie, or under `trusted_links`; absent: anywhere. */
   readonly within?: string;
 }
@@ -100,7 +102,10 @@ function located({ label, base, path, trusted }: DefaultSource, places: Places):
 function configured(setting: SourceSetting, places: Places): Source {
   const path = typeof setting === 'string' ? setting : setting.path;
   const label = (typeof setting === 'string' ? undefined : setting.label) ?? path.replace(/\/+$/, '');
-  return { label, directory: locate(path, places), trusted: true, configured: true };
+  const directory = locate(path, places);
+  const asks =
+    places.project !== places.home && DEFAULT_SOURCES.some((one) => !one.trusted && join(places.project, one.path) === directory);
+  return { label, directory, trusted: true, configured: true, ...(asks ? { trustedBySettings: true } : {}) };
 }
 
 /** A directory that is listed twice counts once, where it has the higher precedence, and is trusted if either is; labels stay distinct. */
