@@ -44,7 +44,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
     ]);
     const turn = turnOf(spec, newId(clock), toolIds(own));
     if (providers.length === 0) return { spec, tools: own, turn };
-    const question = { extensions, providers, turn, policy: {}, offered: own, mayRedescribe: true };
+    const question = { extensions, clock, providers, turn, policy: {}, offered: own, mayRedescribe: true };
     const { tools } = await withTurnTools(question, signal);
     return { spec, tools, turn: { ...turn, tools: toolIds(tools) } };
   };

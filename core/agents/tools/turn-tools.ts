@@ -1,13 +1,15 @@
 import { codeOf, messageOf } from '../../contract/errors.ts';
-import type { ToolDescriptor, Toolset, TurnInfo, TurnPolicy, TurnTool } from '../../contract/index.ts';
+import type { Clock, ToolDescriptor, Toolset, TurnInfo, TurnPolicy, TurnTool } from '../../contract/index.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import type { ExtensionsPort } from '../ports.ts';
 import { permits } from './gate.ts';
 import { namedBeside, type UnnamedTool } from './tool-names.ts';
+import { openInTime } from './toolset-opening.ts';
 import type { OfferedTool } from './tools.ts';
 
 export interface TurnToolsQuestion {
   readonly extensions: ExtensionsPort;
+  readonly clock: Clock;
   /** Extensions that are asked, in this order. */
   readonly providers: readonly string[];
   /** As providers are told it: `tools` are those of `uses_tools`. */
@@ -23,12 +25,14 @@ export interface ToolsOfTurn {
   /** `offered`, and behind them what is new. */
   readonly tools: readonly OfferedTool[];
   readonly notices: readonly { readonly code: string; readonly message: string }[];
+  /** Those of the extensions whose toolsets are still being opened: they are worth asking again. */
+  readonly late: readonly string[];
 }
 
 /** `offered` and what extensions bring to this turn. One that fails or is late brings nothing; never rejects. */
 export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSignal): Promise<ToolsOfTurn> {
-  const { extensions, providers, turn, policy, mayRedescribe } = question;
-  const answers = await Promise.all(providers.map((id) => ask(extensions, id, turn, signal)));
+  const { providers, turn, policy, mayRedescribe } = question;
+  const answers = await Promise.all(providers.map((id) => ask(question, id, signal)));
   const offered = [...question.offered];
   const added = new Map<string, UnnamedTool>();
   for (const { extensionId, descriptor } of answers.flatMap(({ tools }) => tools)) {
@@ -38,7 +42,11 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
     if (index < 0) added.set(`${extensionId}/${name}`, { extensionId, descriptor });
     else if (mayRedescribe) offered[index] = { ...(offered[index] as OfferedTool), descriptor };
   }
-  return { tools: [...offered, ...namedBeside(offered, [...added.values()])], notices: answers.flatMap(({ notices }) => notices) };
+  return {
+    tools: [...offered, ...namedBeside(offered, [...added.values()])],
+    notices: answers.flatMap(({ notices }) => notices),
+    late: providers.filter((_, index) => answers[index]?.late),
+  };
 }
 
 /** Notices on toolsets that `uses_tools` names and that nobody brought. */
@@ -51,14 +59,16 @@ export function missingToolsets(usesTools: readonly string[], tools: readonly Of
 
 interface Answer extends Pick<ToolsOfTurn, 'notices'> {
   readonly tools: readonly UnnamedTool[];
+  readonly late?: boolean;
 }
 
-async function ask(extensions: ExtensionsPort, extensionId: string, turn: TurnInfo, signal: AbortSignal): Promise<Answer> {
+async function ask(question: TurnToolsQuestion, extensionId: string, signal: AbortSignal): Promise<Answer> {
+  const { extensions, turn } = question;
   try {
     const brought = await extensions.turnTools(extensionId, turn, signal);
     if (brought.length === 0) return NOTHING;
     const own = brought.some((each) => 'tool' in each) ? await extensions.tools(extensionId) : [];
-    return merged(await Promise.all(distinct(brought).map((each) => resolve(extensions, extensionId, own, each))));
+    return merged(await Promise.all(distinct(brought).map((each) => resolve(question, extensionId, own, each))));
   } catch (error) {
     return failed(codeOf(error, 'provider_failed'), `'${extensionId}' brings no tools to this turn: ${messageOf(error)}`);
   }
@@ -76,21 +86,26 @@ function distinct(brought: readonly TurnTool[]): readonly TurnTool[] {
 }
 
 async function resolve(
-  extensions: ExtensionsPort,
+  question: TurnToolsQuestion,
   extensionId: string,
   own: readonly ToolDescriptor[],
   brought: TurnTool,
 ): Promise<Answer> {
-  if ('toolset' in brought) return open(extensions, extensionId, brought.toolset);
+  if ('toolset' in brought) return open(question, extensionId, brought.toolset);
   const { tool, ...told } = brought;
   const descriptor = own.find(({ name }) => name === tool);
   if (descriptor) return { tools: [{ extensionId, descriptor: { ...descriptor, ...told } }], notices: [] };
   return failed('tool_unknown', `'${extensionId}' brings the tool '${tool}' to this turn, and has none of that name`);
 }
 
-async function open(extensions: ExtensionsPort, providerId: string, toolset: Toolset): Promise<Answer> {
+async function open({ extensions, clock }: TurnToolsQuestion, providerId: string, toolset: Toolset): Promise<Answer> {
   try {
-    const { extensionId, tools, notes = [] } = await extensions.openToolset(providerId, toolset);
+    const opened = await openInTime(extensions, clock, providerId, toolset);
+    if (opened === null) {
+      const why = 'it is still being opened, and comes with a later step or message once it is';
+      return { ...failed('provider_timeout', `the tools of the toolset '${toolset.id}' are missing: ${why}`), late: true };
+    }
+    const { extensionId, tools, notes = [] } = opened;
     const notices = notes.map(({ code, message }) => ({ code, message }));
     return { tools: tools.map((descriptor) => ({ extensionId, descriptor })), notices };
   } catch (error) {
@@ -107,7 +122,11 @@ function isWanted(usesTools: readonly string[], extensionId: string, tool: strin
 }
 
 function merged(answers: readonly Answer[]): Answer {
-  return { tools: answers.flatMap(({ tools }) => tools), notices: answers.flatMap(({ notices }) => notices) };
+  return {
+    tools: answers.flatMap(({ tools }) => tools),
+    notices: answers.flatMap(({ notices }) => notices),
+    late: answers.some(({ late }) => late),
+  };
 }
 
 function failed(code: string, message: string): Answer {

@@ -8,10 +8,12 @@ import { tell } from './noticer.ts';
 import type { RunningTurn } from './turn-types.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** Those among the extensions with tools of one turn that a step called. */
-export function calledProviders({ prepared }: RunningTurn, calls: readonly DecidedCall[]): readonly string[] {
+/** Those among the extensions with tools of one turn that a step called, or that were late with some. */
+export function providersToAsk({ prepared, lateProviders }: RunningTurn, calls: readonly DecidedCall[]): readonly string[] {
   const { turnToolProviders: providers } = prepared;
-  return providers.length === 0 ? providers : providers.filter((id) => calls.some(({ record }) => record.extensionId === id));
+  return providers.length === 0
+    ? providers
+    : providers.filter((id) => lateProviders.includes(id) || calls.some(({ record }) => record.extensionId === id));
 }
 
 /** Asks `providers` again what they bring to this turn; what is new is offered from the next step. Never rejects. */
@@ -20,9 +22,10 @@ export async function appendTools(turn: RunningTurn, providers: readonly string[
   const offered = [...turn.toolsByName.values()];
   const info: TurnInfo = { ...turn.info, tools: prepared.ownTools };
   const { extensions } = deps;
-  const question = { extensions, providers, turn: info, policy: prepared.policy, offered, mayRedescribe: false };
+  const question = { extensions, clock: deps.clock, providers, turn: info, policy: prepared.policy, offered, mayRedescribe: false };
   const found = await untilAborted(withTurnTools(question, signal), signal).catch(() => null); // aborted: the loop says so
   if (found === null) return;
+  turn.lateProviders = [...turn.lateProviders.filter((id) => !providers.includes(id)), ...found.late];
   tell(turn, found.notices);
   if (found.tools.length > offered.length) await append(turn, found.tools.slice(offered.length));
 }

@@ -58,10 +58,11 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     ...(Object.keys(policy).length === 0 ? {} : { policy }),
   };
   if (beginning.text !== null) refuseUnusable(spec, skills);
-  const question = { extensions, providers, turn: asked, policy, offered: resolved.tools, mayRedescribe: true };
+  const question = { extensions, clock: deps.clock, providers, turn: asked, policy, offered: resolved.tools, mayRedescribe: true };
   const instructing = instructionsOf(spec, skills, { sandbox_dir: deps.sandboxDir, date, channel: channelId, user: userId });
   instructing.catch(() => undefined); // awaited below
-  const { tools, notices } = providers.length === 0 ? { tools: resolved.tools, notices: [] } : await withTurnTools(question, signal);
+  const { tools, notices, late } =
+    providers.length === 0 ? { tools: resolved.tools, notices: [], late: [] } : await withTurnTools(question, signal);
   const info: TurnInfo = tools === resolved.tools ? asked : { ...asked, tools: toolIds(tools) };
   const context = await gatherContext(gathered.sources, info.userTexts.at(-1) ?? '', info, signal);
   const instructions = await instructing;
@@ -82,6 +83,7 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     functionTools: tools.map(functionTool),
     ownTools,
     turnToolProviders: providers,
+    lateProviders: late,
     system: systemParts.map(({ text }) => text).join('\n\n'),
     systemParts,
     documents: fitting.documents,

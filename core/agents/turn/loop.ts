@@ -1,5 +1,5 @@
 import type { JsonValue, Message } from '../../contract/index.ts';
-import { appendTools, calledProviders } from './append-tools.ts';
+import { appendTools, providersToAsk } from './append-tools.ts';
 import { announceQuestion } from './asking.ts';
 import { decideCalls, readCalls, runCalls, wasTold, type DecidedCall } from './calls.ts';
 import { compactIfNeeded, mayBeTooLong } from '../compaction/compact-turn.ts';
@@ -57,7 +57,7 @@ export async function answerCalls(
   if (calls.some(({ result }) => result?.ok === false && result.error.code === 'limit_reached')) return limitEnd(turn, callsLeft(turn));
   const end = stopBefore(turn);
   if (end) return end;
-  const providers = calledProviders(turn, calls);
+  const providers = providersToAsk(turn, calls);
   if (providers.length > 0) await appendTools(turn, providers);
   return null;
 }

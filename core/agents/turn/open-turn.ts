@@ -167,6 +167,7 @@ function running(
     ready: pipe.ready,
     toolsByName: new Map(prepared.tools.map((tool) => [tool.modelName, tool])),
     functionTools: prepared.functionTools,
+    lateProviders: prepared.lateProviders,
     info: prepared.info,
     prompt: assemble(prepared.system, messages),
     usage: record.usage,

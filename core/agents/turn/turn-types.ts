@@ -60,6 +60,8 @@ export interface Prepared {
   readonly ownTools: readonly string[];
   /** Extensions that were asked what they bring to this turn. */
   readonly turnToolProviders: readonly string[];
+  /** Those of them whose toolsets were not open in time. */
+  readonly lateProviders: readonly string[];
   readonly system: string;
   /** What `system` is made of, in order. */
   readonly systemParts: readonly NamedText[];
@@ -92,6 +94,8 @@ export interface RunningTurn {
   /** Replaced when extensions bring more during the turn, as is `functionTools`. */
   toolsByName: ReadonlyMap<string, OfferedTool>;
   functionTools: FunctionTool[];
+  /** Extensions with toolsets that are still being opened: asked again after each step. */
+  lateProviders: readonly string[];
   readonly noticer: Noticer;
   /** The turn that called this one; null for a person's own. */
   readonly parent: RunningTurn | null;

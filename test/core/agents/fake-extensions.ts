@@ -28,6 +28,8 @@ export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
 export interface FakeExtension {
   state?: ExtensionState;
   source?: string;
+  /** A toolset is open when this resolves. */
+  opening?: Promise<unknown>;
   tools?: Record<string, FakeTool>;
   /** What `getTurnTools` of it says. */
   turnTools?(turn: TurnInfo): readonly TurnTool[] | Promise<readonly TurnTool[]>;
@@ -73,6 +75,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     async openToolset(_, { id }) {
       const extensionId = `toolset:${id}`;
       if (!declared.has(extensionId)) throw new PithError('provider_unavailable', `the toolset '${id}' cannot be loaded: it is broken`);
+      await declared.get(extensionId)?.opening;
       return { extensionId, tools: await port.tools(extensionId) };
     },
     async callTool(id, name, input, call, signal) {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { preview } from '../../../core/agents/prompt/preview.ts';
 import { PithError, type TurnInfo, type TurnTool } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
@@ -148,6 +148,31 @@ describe('DESIGN 3.3 the tools of one turn', () => {
       "'broken' brings no tools to this turn: it was too slow",
       "the tools of the toolset 'gone' are missing: the toolset 'gone' cannot be loaded: it is broken",
       "'ext' brings the tool 'nothing' to this turn, and has none of that name",
+    ]);
+  });
+
+  it('S70 S21 a toolset that is not open in time holds up neither this turn nor the next, and comes with a later step', async () => {
+    let opened = (): void => undefined;
+    const opening = new Promise<void>((resolve) => (opened = resolve));
+    const other: FakeExtension = { tools: { other: { run: () => void opened() } } };
+    const { world, asked } = await bringing(() => [toolset('slow'), toolset('hello')], [{ text: 'ok' }, call('other'), { text: 'ok' }], {
+      agents: [agent('main', { usesTools: ['ext', 'other'] })],
+      extensions: { other, 'toolset:slow': { opening, tools: { late: {} } } },
+    });
+    const first = world.run('hi');
+    await vi.waitFor(() => expect(asked).toHaveLength(1));
+    await new Promise((resolve) => setImmediate(resolve));
+    await world.clock.advance(3000);
+    expect(messages((await first).events)).toEqual([expect.stringMatching(/toolset 'slow' are missing: it is still being opened/)]);
+    const second = world.run('again');
+    await vi.waitFor(() => expect(asked).toHaveLength(2));
+    await new Promise((resolve) => setImmediate(resolve));
+    await world.clock.advance(0); // it has waited long enough before
+    await second;
+    expect(names(world)).toEqual([
+      ['load', 'other', 'greet'],
+      ['load', 'other', 'greet'],
+      ['load', 'other', 'greet', 'late'],
     ]);
   });
 
