@@ -1,14 +1,16 @@
 import type { AgentSpec, TurnPolicy, TurnRequest } from '../../contract/index.ts';
+import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { narrowed, permits } from '../tools/gate.ts';
 import type { RunningTurn } from './turn-types.ts';
 
 /**
  * What a turn may not do because another one calls it. What the caller was denied stays denied, whoever is called. Beyond that a declared agent
- * runs with its own tools; one made at run time (without an origin) has no tool that its caller lacks, and no higher limit.
+ * runs with its own tools; one made at run time (without an origin) has no tool that its caller lacks, and no higher limit. Who calls it may let it
+ * have the toolsets of the skills that it carries, as far as its own policy lets it have them.
  */
 export function inheritedPolicy(
   { policy = {}, parent: calling }: Pick<TurnRequest, 'policy' | 'parent'>,
-  { origin }: AgentSpec,
+  { origin, usesSkills }: AgentSpec,
   parent: RunningTurn | null,
 ): TurnPolicy {
   if (calling === undefined) return policy;
@@ -16,6 +18,11 @@ export function inheritedPolicy(
   const own: TurnPolicy = denied.length === 0 ? policy : { ...policy, denyTools: denied };
   if (origin !== null) return own;
   const { tools, agent } = parent?.info ?? calling;
+  const callerPolicy = parent?.prepared.policy ?? calling.policy ?? {};
+  const carried = (policy.allowTools ?? []).filter((entry) => {
+    const [toolset = '', tool = ''] = entry.split('/', 2);
+    return usesSkills.some((id) => toolset === TOOLSET_PREFIX + id) && permits(callerPolicy, toolset, tool);
+  });
   const allowTools = tools.filter((tool) => permits(policy, tool.split('/', 1)[0] as string, tool.slice(tool.indexOf('/') + 1)));
-  return { ...own, allowTools, limits: narrowed(parent?.prepared.limits ?? agent.limits, policy.limits) };
+  return { ...own, allowTools: [...allowTools, ...carried], limits: narrowed(parent?.prepared.limits ?? agent.limits, policy.limits) };
 }

@@ -35,7 +35,7 @@ import { scriptToolOf } from './scripts/script-tool.ts';
 import { unconfinedNotes } from './scripts/unconfined.ts';
 import type { Snapshot } from './skill.ts';
 import { createTools, skillFor, type ToolPorts } from './tools.ts';
-import { ToolsetOutcomes } from './toolsets/toolset-outcomes.ts';
+import { outcomeOf, ToolsetOutcomes } from './toolsets/toolset-outcomes.ts';
 import { allToolsets, toolsetsOfTurn } from './toolsets/skill-toolset.ts';
 import { TurnSnapshots, type TurnSnapshot } from './scan/turn-snapshots.ts';
 import { TriggerMode } from './triggers/trigger-mode.ts';
@@ -216,6 +216,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       ledger: this.#ledger,
       agents: this.#context.agents,
       runTool: `${this.#context.id}/run_skill`,
+      ownTools: ({ id }) => outcomeOf(this.#context.dataDirectory, id)?.tools ?? [],
       working: new WorkingDirectory(this.#context.sandbox, () => [
         path.dirname(this.#context.dataDirectory),
         ...this.#registry.sources.map(({ directory }) => directory),

@@ -23,6 +23,8 @@ export interface ToolPorts extends ReadSkillPorts {
   isStillTrusted(skill: Skill): Promise<boolean>;
   readonly agents: RunSkillPorts['agents'];
   readonly runTool: string;
+  /** Names of the tools that a skill's toolset brought when it was last loaded. */
+  ownTools(skill: Skill): readonly string[];
   readonly working: WorkingDirectory;
   rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer>;
 }

@@ -12,7 +12,7 @@ export function skillOf(id: string, values: Partial<Skill> = {}): Skill {
     tags: [],
     requires: [],
     examples: [],
-    allowedTools: [],
+    allowedTools: null,
     toolsets: [],
     scripts: [],
     defaultEnabled: true,

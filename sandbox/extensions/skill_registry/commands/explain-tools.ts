@@ -11,11 +11,12 @@ export interface AllowedToolsReport {
 
 /** What `allowed-tools` comes to; undefined for a skill without it. Whether a name is there depends on who runs the skill. */
 export function allowedToolsOf({ allowedTools }: Skill): AllowedToolsReport | undefined {
-  if (allowedTools.length === 0) return undefined;
+  if (allowedTools === null) return undefined;
   return { names: allowedTools.filter((entry) => !isPattern(entry)), grantNothing: allowedTools.filter(isPattern) };
 }
 
 export function* allowedToolsLines({ names, grantNothing }: AllowedToolsReport): Iterable<string> {
-  if (names.length > 0) yield `allowed tools: ${names.join(', ')} (run_skill holds to them, read_skill shows them as advice)`;
+  if (names.length > 0 || grantNothing.length === 0)
+    yield `allowed tools: ${names.join(', ') || 'none'} (run_skill holds to them, read_skill shows them as advice)`;
   for (const entry of grantNothing) yield `allowed tool ${entry}: grants nothing, because patterns over arguments are not supported`;
 }

@@ -11,7 +11,8 @@ export interface SkillFields {
   readonly tags: readonly string[];
   readonly requires: readonly string[];
   readonly examples: readonly string[];
-  readonly allowedTools: readonly string[];
+  /** null: the file does not speak of it, which allows all. Who writes it allows what it names, if nothing then nothing. */
+  readonly allowedTools: readonly string[] | null;
   readonly toolsets: readonly string[];
   readonly scripts: readonly SkillScript[];
   readonly defaultEnabled: boolean;
@@ -68,7 +69,7 @@ export function emptyFields(id: string): SkillFields {
     tags: NONE,
     requires: NONE,
     examples: NONE,
-    allowedTools: NONE,
+    allowedTools: null,
     toolsets: NONE,
     scripts: [],
     defaultEnabled: true,
@@ -109,9 +110,10 @@ function texts(fields: Fields, key: string): readonly string[] {
 }
 
 /** A comma string, a space string or a list; commas and spaces within brackets do not separate. */
-function allowedTools(fields: Fields): readonly string[] {
+function allowedTools(fields: Fields): readonly string[] | null {
   const field = fields.get('allowed-tools');
-  if (field === undefined || Array.isArray(field.value)) return texts(fields, 'allowed-tools');
+  if (field === undefined) return null;
+  if (Array.isArray(field.value)) return texts(fields, 'allowed-tools');
   const text = textOf(field);
   if (text === null) return NONE;
   const outside = text.replace(/\([^)]*\)/g, (inner) => '_'.repeat(inner.length));

@@ -9,8 +9,8 @@ export interface AllowedTools {
 }
 
 /** `tools` are `extension/tool`. An entry names a tool by that, by the tool's own name, by its extension, or as `extension__tool`. */
-export function allowedTools(entries: readonly string[], tools: readonly string[]): AllowedTools {
-  if (entries.length === 0) return { granted: tools, missing: [], patterns: [] };
+export function allowedTools(entries: readonly string[] | null, tools: readonly string[]): AllowedTools {
+  if (entries === null) return { granted: tools, missing: [], patterns: [] };
   const patterns = entries.filter(isPattern);
   const names = entries.filter((entry) => !isPattern(entry)).map((entry) => ({ entry, meant: [entry, ...ofServer(entry)] }));
   const known = tools.map((tool) => ({ tool, names: new Set(namesOf(tool)) }));
@@ -21,6 +21,17 @@ export function allowedTools(entries: readonly string[], tools: readonly string[
   };
 }
 
+/** What `allowed-tools` lets a skill have of its own toolset, as entries of a policy. Which tools that brings need not be known yet. */
+export function allowedOwnTools(entries: readonly string[] | null, skillId: string): readonly string[] {
+  const own = `${TOOLSET}${skillId}`;
+  if (entries === null || entries.includes(own)) return [own];
+  const prefixes = [`${own}/`, `${own}__`, `${skillId}__`];
+  const names = entries.filter((entry) => !isPattern(entry)).flatMap((entry) => [entry, ...ofServer(entry)]);
+  return names.map((name) => `${own}/${name.slice(prefixes.find((prefix) => name.startsWith(prefix))?.length ?? 0)}`);
+}
+
+const TOOLSET = 'toolset:';
+
 /** Whether an entry of `allowed-tools` restricts the arguments of a tool. */
 export function isPattern(entry: string): boolean {
   return entry.includes('(');
@@ -29,7 +40,8 @@ export function isPattern(entry: string): boolean {
 function namesOf(tool: string): readonly string[] {
   const slash = tool.indexOf('/');
   const [extension, name] = [tool.slice(0, slash), tool.slice(slash + 1)];
-  return [tool, name, extension, `${extension}__${name}`];
+  const short = extension.startsWith(TOOLSET) ? [`${extension.slice(TOOLSET.length)}__${name}`] : []; // as the model sees it on a clash
+  return [tool, name, extension, `${extension}__${name}`, ...short];
 }
 
 /** Elsewhere the tool of an MCP server is `mcp__server__tool`; here its own name is `server_tool`. */

@@ -13,11 +13,13 @@ import {
 import { agentSkills } from '../catalog/scope.ts';
 import { presentsRun } from '../reading/result-lines.ts';
 import type { Skill } from '../skill.ts';
-import { allowedTools, type AllowedTools } from './allowed-tools.ts';
+import { allowedOwnTools, allowedTools, type AllowedTools } from './allowed-tools.ts';
 import type { SkillToolPorts } from './skill-tool.ts';
 
 export interface RunSkillPorts extends SkillToolPorts {
   readonly agents: Pick<AgentsApi, 'run'>;
+  /** Names of the tools that the skill's toolset brought when it was last loaded. */
+  ownTools(skill: Skill): readonly string[];
   /** `<extension>/run_skill`. */
   readonly runTool: string;
 }
@@ -25,7 +27,7 @@ export interface RunSkillPorts extends SkillToolPorts {
 /** What ends a task is the time budget of the turns that work on it, not this. */
 const LONGEST_MS = 24 * 3_600_000;
 
-/** Runs a skill apart: in a turn of its own that has no more tools than the skill asks for and the agent has. */
+/** Runs a skill apart: in a turn of its own that has no more tools than the skill asks for, of those that the agent has and its own toolset brings. */
 export function runSkillTool(ports: RunSkillPorts): Tool {
   return defineTool({
     name: 'run_skill',
@@ -47,22 +49,22 @@ type End = Extract<TurnEvent, { type: 'turn-end' }>;
 
 async function run(ports: RunSkillPorts, skill: Skill, task: string, { turn, signal, idempotencyKey: key }: ToolCall): Promise<ToolResult> {
   const { sha256 } = await ports.readBody(skill);
-  const tools = allowedTools(
-    skill.allowedTools,
-    turn.tools.filter((tool) => tool !== ports.runTool),
-  );
+  const agentTools = turn.tools.filter((tool) => tool !== ports.runTool && !tool.startsWith(`toolset:${skill.id}/`));
+  const { granted } = allowedTools(skill.allowedTools, agentTools);
   ports.ledger.record(turn, { skillId: skill.id, state: 'loaded', how: 'run_skill', sha256, callKey: key });
   const thread = `${turn.threadId}/${key}`;
-  const policy = { allowTools: tools.granted };
-  const agent = workerOf(skill, turn.agent, tools);
+  const policy = { allowTools: [...granted, ...allowedOwnTools(skill.allowedTools, skill.id)] };
+  const agent = workerOf(skill, turn.agent, granted);
   const events = ports.agents.run({ agent, input: task, threadId: thread, parent: turn, key, policy }, signal);
   let end: End | null = null;
   for await (const event of events) if (event.type === 'turn-end') end = event;
+  const own = ports.ownTools(skill).map((name) => `toolset:${skill.id}/${name}`);
+  const tools = allowedTools(skill.allowedTools, [...agentTools, ...own]);
   return end === null ? toolError('aborted', `skill '${skill.id}' was stopped before it began`) : resultOf(skill, tools, thread, end);
 }
 
 /** The skill as an agent: its body is bound, so that it stands in the instructions and its files can be read. */
-function workerOf(skill: Skill, agent: AgentSpec, { granted }: AllowedTools): AgentSpec {
+function workerOf(skill: Skill, agent: AgentSpec, granted: readonly string[]): AgentSpec {
   const skills = agentSkills(agent);
   return {
     ...agent,

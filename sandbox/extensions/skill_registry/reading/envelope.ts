@@ -26,7 +26,7 @@ export function renderEnvelope({ skill, sha256, text, part, parts, resources, no
     `source: ${clean(skill.source)}`,
     `base directory: ${skill.directory}`,
     `size: approx. ${parts === 1 ? estimateTokens(text) : skill.tokens} tokens`,
-    ...(skill.allowedTools.length === 0 ? [] : [`allowed tools (advice): ${skill.allowedTools.map(clean).join(', ')}`]),
+    ...(skill.allowedTools === null ? [] : [`allowed tools (advice): ${skill.allowedTools.map(clean).join(', ') || 'none'}`]),
     ...(skill.requires.length === 0
       ? []
       : [`This skill requires: ${skill.requires.map(clean).join(', ')}. Load it first if you haven't already.`]),

@@ -52,10 +52,11 @@ export async function readSkill(ports: ReadSkillPorts, skill: Skill, part: numbe
 }
 
 /** `allowed-tools` is advice here: what it names and nobody has is said, so that no model looks for it. */
-function missingTools({ allowedTools: entries }: Skill, { turn }: ToolCall): readonly string[] {
+function missingTools({ allowedTools: entries, toolsets }: Skill, { turn }: ToolCall): readonly string[] {
   const { missing, patterns } = allowedTools(entries, turn.tools);
   const without = [...missing, ...patterns];
-  return without.length === 0 ? [] : [`note: of the allowed tools you do not have: ${without.map(clean).join(', ')}`];
+  const yet = toolsets.length === 0 ? '' : ' yet (its own come with the next step)';
+  return without.length === 0 ? [] : [`note: of the allowed tools you do not have${yet}: ${without.map(clean).join(', ')}`];
 }
 
 /** The skill that is meant, or the error that says what to do instead. */

@@ -87,7 +87,7 @@ function fromFields(fields: SkillFields): StoredFields {
   const values: unknown[] = FIELD_ORDER.map((key) => {
     const value = fields[key];
     const blank = BLANK[key];
-    return value === blank || (Array.isArray(value) && value.length === 0) ? 0 : value;
+    return value === blank || (blank !== null && Array.isArray(value) && value.length === 0) ? 0 : value;
   });
   while (values.at(-1) === 0) values.pop();
   return values;
@@ -143,7 +143,7 @@ function toFields(values: StoredFields, id: string): SkillFields {
     tags: take<'tags'>(4, NONE),
     requires: take<'requires'>(5, NONE),
     examples: take<'examples'>(6, NONE),
-    allowedTools: take<'allowedTools'>(7, NONE),
+    allowedTools: take<'allowedTools'>(7, null),
     toolsets: take<'toolsets'>(8, NONE),
     scripts: take<'scripts'>(9, NONE),
     defaultEnabled: values[10] !== false,

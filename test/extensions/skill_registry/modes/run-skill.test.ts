@@ -18,7 +18,9 @@ describe('S71 which tools a skill is allowed', () => {
   const tools = ['hands/take', 'hands/give', 'mcp/files_read_all', 'core_tools/file', 'toolset:hello/greet'];
 
   it.each([
-    [[], tools],
+    [null, tools],
+    [[], []],
+    [['hello__greet'], ['toolset:hello/greet']],
     [['take'], ['hands/take']],
     [['hands/give'], ['hands/give']],
     [['hands'], ['hands/take', 'hands/give']],
@@ -36,7 +38,7 @@ describe('S71 which tools a skill is allowed', () => {
 });
 
 describe.each([{ wire: false }, { wire: true }])('S71 run_skill (%o)', ({ wire }) => {
-  it('S71 runs the skill in a turn of its own: its body for instructions, allowed-tools ∩ the agent’s for tools, held by the gate', async () => {
+  it('S71 runs the skill in a turn of its own: its body for instructions, allowed-tools ∩ the agent’s for tools, and no other can be called', async () => {
     const worker = skill('worker', { more: 'allowed-tools: take, risk_not_there, Bash(git:*)\n', body: 'WORK {{ by }} $& THIS\n' });
     const { turn } = await modeKernel({ ...hands, ...worker, ...MAIN }, { wire });
     const outcome = await turn('main', 'please', run('worker', 'Move it.'), call('give', {}), call('take', {}), { text: 'It was moved.' });
@@ -55,6 +57,49 @@ describe.each([{ wire: false }, { wire: true }])('S71 run_skill (%o)', ({ wire }
       allowed_but_not_there: ['risk_not_there', 'Bash(git:*)'],
     });
     expect(outcome.results.at(-1)).toMatchObject({ name: 'run_skill', line: 'Skill worker run: done', metadata: { skill_id: 'worker' } });
+  });
+});
+
+const own = (id: string, more = '') => ({
+  ...skill(id, { more: `toolsets: ["toolsets/own:list"]\n${more}` }),
+  [`skills/${id}/toolsets/own.ts`]: `import { defineTool, z } from 'pith';
+const tool = (name) => defineTool({ name, description: name, input: z.object({}), effect: 'read', execute: () => name + ' was done' });
+export const list = [tool('mine'), tool('other')];
+`,
+});
+
+describe('S70 S71 run_skill and the tools of the skill’s own toolset', () => {
+  it('S71 S70 has them where allowed-tools is absent or names them; what is written and names nothing allows nothing', async () => {
+    const all = ['take', 'give', 'risk', 'read_skill', 'read_skill_resource', 'mine', 'other'];
+    const cases: readonly (readonly [id: string, more: string, tools: readonly string[], missing?: readonly string[]])[] = [
+      ['free', '', all],
+      ['named', 'allowed-tools: [mine, take, Read]\n', ['take', 'mine'], ['Read']],
+      ['clash', 'allowed-tools: [clash__other]\n', ['other']],
+      ['none', 'allowed-tools: []\n', []],
+      ['odd', 'allowed-tools: [{ name: mine }]\n', []],
+    ];
+    const skills = Object.assign({}, ...cases.map(([id, more]) => own(id, more))) as Record<string, string>;
+    const { turn } = await modeKernel({ ...hands, ...skills, ...MAIN });
+    for (const [id, , tools, missing] of cases) {
+      const outcome = await turn('main', 'please', run(id), { text: 'ok' });
+      expect(toolsOf(outcome, 1)).toEqual(tools);
+      expect((JSON.parse(lastResult(outcome)) as Record<string, unknown>)['allowed_but_not_there']).toEqual(missing);
+    }
+  });
+
+  it('S71 S70 a policy of the caller’s turn keeps it from the toolset too', async () => {
+    const { pith, model } = await modeKernel({
+      ...hands,
+      ...own('worker'),
+      ...MAIN,
+    });
+    model.add(run('worker'), call('mine', {}), { text: 'ok' }, { text: 'done' });
+    const { requests } = await pith.run('please', {
+      agent: 'main',
+      policy: { allowTools: ['skill_registry', 'hands', 'toolset:worker/other'] },
+    });
+    expect(requests[1]!.tools.map(({ name }) => name)).not.toContain('mine');
+    expect(JSON.stringify(requests[2]!.messages.at(-1))).toMatch(/tool_unknown|not_allowed/);
   });
 });
 
