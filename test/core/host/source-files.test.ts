@@ -13,7 +13,9 @@ it('K3 finds manifest and prompt beside more files than are looked at, and says 
   });
   for (const folder of ['extensions/crowded/assets', 'agents/busy/assets']) {
     fs.mkdirSync(path.join(sandbox, folder));
-    for (let number = 0; number <= MAX_FILES; number++) fs.writeFileSync(path.join(sandbox, folder, `${number}.txt`), '');
+    const first = path.join(sandbox, folder, '0.txt');
+    fs.writeFileSync(first, '');
+    for (let number = 1; number <= MAX_FILES; number++) fs.linkSync(first, path.join(sandbox, folder, `${number}.txt`)); // quicker than to write
   }
   const index = indexIn(sandbox);
   const { declarations, diagnostics } = await discoverIn(sandbox, { index });
