@@ -1,35 +1,59 @@
 import os from 'node:os';
 import { PithError } from '../contract/errors.ts';
 import { DURABLE_TOPICS } from '../contract/events.ts';
-import type { Events, Topic } from '../contract/index.ts';
-import { ExtensionHost } from '../host/host.ts';
+import type { Command, CommandContext, Events, Topic } from '../contract/index.ts';
+import type { ExtensionHost } from '../host/host.ts';
+import type { DeclaredCommand, ExtensionStatus, HostOptions } from '../host/host-options.ts';
+import { openIndexHost } from '../host/index-host.ts';
 import { hostOptionsOf, readSandbox, type SandboxReading } from '../host/sandbox-reading.ts';
 import { systemClock } from '../host/system-clock.ts';
 import type { Target } from './boot.ts';
 
 export interface LightHost {
-  readonly extensions: Pick<ExtensionHost, 'commands' | 'importCommandEntry' | 'commandContext' | 'list'>;
+  commands(): readonly DeclaredCommand[];
+  /** The commands of an entry. */
+  entry(extensionId: string, entry: string): Promise<readonly Command[]>;
+  commandContext(extensionId: string): CommandContext;
+  list(): Promise<readonly ExtensionStatus[]>;
   /** A kernel of the same target need not read it again. */
   readonly reading: SandboxReading;
   stop(): Promise<void>;
 }
 
-/** What declarations and command entries need, without events, store, models and agents: a command that lists must start fast. */
+/**
+ * What declarations and command entries need, without events, store, models and agents: a command that lists must start fast. The host
+ * with all that extensions need is imported only for what the index does not tell.
+ */
 export async function openLightHost({ sandbox, env, flags, workingDirectory }: Target): Promise<LightHost> {
   const reading = await readSandbox({ sandbox, env, home: os.homedir(), flags, workingDirectory });
-  const extensions: ExtensionHost = await ExtensionHost.create({
+  let whole: Promise<ExtensionHost> | undefined;
+  const optionsNow = (): HostOptions => ({
     ...hostOptionsOf(reading),
     clock: systemClock(),
     events: { publish: nothing as Events['publish'], handle: () => () => undefined },
     keyValue: absent,
     database: absent,
-    agents: { list: async () => extensions.agents().flatMap(({ spec }) => spec ?? []), check: absent, run: absent },
+    agents: { list: async () => (await all()).agents().flatMap(({ spec }) => spec ?? []), check: absent, run: absent },
   });
+  const all = () => (whole ??= import('../host/host.ts').then(({ ExtensionHost: Host }) => Host.create(optionsNow())));
+  const index = await openIndexHost(optionsNow());
   return {
-    extensions,
-    reading: Object.assign(reading, { discovery: extensions.discovery }),
+    commands: index.commands,
+    commandContext: index.commandContext,
+    list: async () => (await all()).list(),
+    async entry(extensionId, entry) {
+      const found = index.commandsIn(extensionId, entry);
+      if (found) return found;
+      const host = await all();
+      return (await host.importCommandEntry(extensionId, entry))(host.commandContext(extensionId));
+    },
+    reading: Object.assign(reading, { discovery: index.discovery }),
     async stop() {
-      await extensions.stop();
+      await whole?.then(
+        (host) => host.stop(),
+        () => undefined,
+      ); // one that could not be made has been told already
+      await index.close();
       await reading.index.save();
     },
   };

@@ -13,8 +13,8 @@ export function realBoot(): Boot {
   const light = (target: Target) => (host ??= openLightHost(target));
   return {
     kernel: full,
-    declared: async (target) => (await light(target)).extensions.commands(),
-    withheld: async (target) => withheldBy((await light(target)).extensions.list()),
+    declared: async (target) => (await light(target)).commands(),
+    withheld: async (target) => withheldBy(await (await light(target)).list()),
     async entry(target, { extensionId, entry, path }): Promise<readonly Command[]> {
       if (entry === undefined)
         throw new PithError(
@@ -22,8 +22,7 @@ export function realBoot(): Boot {
           `the command '${path}' of ${extensionId} cannot be run: it needs only the index but names no entry`,
           { cure: 'add `entry:` to it in the manifest' },
         );
-      const { extensions } = await light(target);
-      return (await extensions.importCommandEntry(extensionId, entry))(extensions.commandContext(extensionId));
+      return (await light(target)).entry(extensionId, entry);
     },
     commandsOf: async (target, extensionId) => (await full(target)).extensions.commandsOf(extensionId),
     close: async () => {

@@ -1,7 +1,7 @@
 import { canRun } from '../agents/ports.ts';
 import path from 'node:path';
 import { PithError } from '../contract/errors.ts';
-import type { Off, Phase, Protocol, Remote } from '../contract/index.ts';
+import type { Off, Protocol, Remote } from '../contract/index.ts';
 import { createBundleStore } from './bundles/bundle-store.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import { createFailures } from './failures.ts';
@@ -14,15 +14,15 @@ import type { HostParts } from './host-parts.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { keepNote } from './lifecycle/slot.ts';
 import { createLog, type Log } from './logger.ts';
-import { problemOf } from './problem.ts';
 import { endOrphans } from './process/host-records.ts';
 import { providersFor } from './process/providers.ts';
 import { Refresh } from './reload/refresh.ts';
-import { tierOf } from './lifecycle/tier.ts';
+import { tierOf } from './lifecycle/tier-of.ts';
 import { createSecrets } from './secrets.ts';
 import { Toolsets } from './toolsets/toolsets.ts';
 import type { Slot } from './lifecycle/slot.ts';
-import { guardProcess, type Owner } from './stray-errors.ts';
+import { createOwners } from './owners.ts';
+import { guardProcess } from './stray-errors.ts';
 import { DIRECT, SERIALISED } from './calls/wire.ts';
 
 /** The parts of the host, made in order and joined. */
@@ -58,8 +58,6 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
   const orphans = endOrphans(dataDirectory);
   if (orphans > 0) log.logger('host').warn('ended processes of extensions that a killed kernel left', { count: orphans });
   const failures = createFailures({ clock, events: options.events, logger: log.logger('host'), redact: secrets.redact });
-  const owners = new Map<string, Owner>();
-  const ours = new Set<string>();
   const parts: HostParts = {
     options,
     clock,
@@ -68,13 +66,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     bundles: createBundleStore({ dataDirectory, packageRoot }),
     wire: options.wire ? SERIALISED : DIRECT,
     logger: (name) => log.logger(name),
-    owner: (extensionId, phase) => {
-      const key = `${extensionId}\0${phase}`;
-      const owner = owners.get(key) ?? createOwner(parts, extensionId, phase, ours);
-      owners.set(key, owner);
-      return owner;
-    },
-    loaded: (extensionId, shipped) => void (shipped ? ours.add(extensionId) : ours.delete(extensionId)),
+    ...createOwners((extensionId, problem) => parts.crashed(extensionId, problem)),
     note: (extensionId, code, message) => {
       keepNote(slots.get(extensionId)?.notes, secrets.redact(message), code);
       log.logger(extensionId).warn(message, { code });
@@ -131,16 +123,6 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
       unguard();
       await log.close();
     },
-  };
-}
-
-function createOwner(parts: HostParts, extensionId: string, phase: Phase, ours: ReadonlySet<string>): Owner {
-  return {
-    extensionId,
-    get isShipped() {
-      return ours.has(extensionId);
-    },
-    report: (code, error) => parts.crashed(extensionId, problemOf(error, phase, code)),
   };
 }
 

@@ -21,7 +21,8 @@ import { didYouMean } from '../contract/nearest.ts';
 import { ChannelProvider as ChannelProtocol } from '../contract/protocols/channel-provider.ts';
 import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-provider.ts';
 import { checkAgentKeys } from './calls/agent-key-check.ts';
-import { commandContext, commandsOf, importCommandEntry, type CommandEntry } from './calls/command-port.ts';
+import { commandContext, commandsOf, importCommandEntry } from './calls/command-port.ts';
+import type { CommandEntry } from './lifecycle/import-commands.ts';
 import type { Discovery } from './discovery/declaration.ts';
 import type { DeclaredCommand, ExtensionStatus, HostOptions } from './host-options.ts';
 import type { DeclaredModel } from '../models/declared-model.ts';
@@ -35,13 +36,12 @@ import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
 import { reloadByHand } from './reload/replace.ts';
 import { stopAll } from './lifecycle/shutdown.ts';
 import type { Slot } from './lifecycle/slot.ts';
-import { declaredAgents, declaredCommands, declaredModels, statusOf } from './status.ts';
+import { declaredCommands } from './declared-commands.ts';
+import { declaredAgents, declaredModels, statusOf } from './status.ts';
 import { createSetupPort, type SetupPort } from './setup/setup-port.ts';
 import { runOutside } from './stray-errors.ts';
 import { turnToolProviders, turnTools } from './calls/turn-tools.ts';
 import { callTool, needsApproval, presentTool, refusal, toolsOf } from './calls/tool-port.ts';
-
-export type { CommandEntry } from './calls/command-port.ts';
 
 /** All extensions of a sandbox. Discovers and orders them when made; loads code when it is needed. */
 export class ExtensionHost implements ExtensionsPort {
@@ -170,7 +170,7 @@ export class ExtensionHost implements ExtensionsPort {
   }
 
   /** What manifests declare, of extensions that can run. */
-  readonly commands = (): readonly DeclaredCommand[] => declaredCommands(this.#lifecycle);
+  readonly commands = (): readonly DeclaredCommand[] => declaredCommands(this.#lifecycle.slots);
 
   /** Bundles and imports a command entry; activates nothing. Rejects with the reason. */
   async importCommandEntry(extensionId: string, entry: string): Promise<CommandEntry> {

@@ -2,11 +2,12 @@ import { canRun, type AgentDeclaration } from '../agents/ports.ts';
 import type { Diagnostic, Failure } from '../contract/index.ts';
 import { agentSpecOf } from './discovery/agent-spec.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
-import type { DeclaredCommand, ExtensionStatus } from './host-options.ts';
+import type { ExtensionStatus } from './host-options.ts';
 import type { DeclaredModel } from '../models/declared-model.ts';
 import type { Lifecycle } from './lifecycle/lifecycle.ts';
 import { isExtension, type Slot } from './lifecycle/slot.ts';
-import { tierOf } from './lifecycle/tier.ts';
+import { runnable } from './lifecycle/slot-state.ts';
+import { tierOf } from './lifecycle/tier-of.ts';
 import { TOOLSET_INVALID } from './toolsets/toolset-id.ts';
 
 /** One extension as `pith doctor` shows it. */
@@ -29,21 +30,8 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
   };
 }
 
-/** Commands of the extensions that can run, as their manifests declare them. */
-export function declaredCommands(lifecycle: Lifecycle): readonly DeclaredCommand[] {
-  return running(lifecycle).flatMap(({ id, declaration }) =>
-    (declaration.manifest?.commands ?? []).map(({ path, needs, entry, description }) => ({
-      extensionId: id,
-      path,
-      needs,
-      entry,
-      description,
-    })),
-  );
-}
-
 export function declaredModels(lifecycle: Lifecycle): readonly DeclaredModel[] {
-  return running(lifecycle).flatMap(({ id, declaration }) =>
+  return runnable(lifecycle.slots).flatMap(({ id, declaration }) =>
     (declaration.manifest?.models ?? []).map((model) => ({ extensionId: id, ...model })),
   );
 }
@@ -128,10 +116,6 @@ function notesOf({ parts }: Lifecycle, { declaration, config, current, notes }: 
       message: 'runs in the process of the kernel: an endless loop, a full heap or a crash in it is not contained',
     });
   return found;
-}
-
-function running(lifecycle: Lifecycle): readonly Slot[] {
-  return [...lifecycle.slots.values()].filter((slot) => slot.pending || canRun(lifecycle.stateOf(slot)));
 }
 
 const IN_THE_MANIFEST: ReadonlySet<Failure['phase']> = new Set(['discover', 'validate', 'order']);

@@ -2,13 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { bundle } from './bundle.ts';
-import { contractKey } from './contract-offer.ts';
-import { contractVersion } from './contract-shim.ts';
+import { contractKey, contractVersion } from './contract-offer.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import { sourceDigest } from '../discovery/source-digest.ts';
-import { bundleToolset } from '../toolsets/toolset-bundle.ts';
-import { toolsetDigest } from '../toolsets/toolset-declaration.ts';
 
 export interface Bundle {
   readonly file: string;
@@ -63,6 +58,7 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
   }
 
   async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
+    const { bundle, bundleToolset, sourceDigest, toolsetDigest } = await import('./make-bundle.ts');
     const { directory, digest, toolset } = declaration;
     const request = { directory, packageRoot: options.packageRoot, file };
     const text = await (toolset ? bundleToolset(request, toolset) : bundle({ ...request, entry }));

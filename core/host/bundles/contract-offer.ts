@@ -9,6 +9,7 @@ import * as protocol from '../../contract/protocol.ts';
 import * as shippedSandbox from '../../contract/shipped-sandbox.ts';
 import * as tool from '../../contract/tool.ts';
 import { PROTOCOLS } from '../calls/protocols.ts';
+import { packageVersion } from '../package-version.ts';
 import { contractNow } from './contract-now.ts';
 
 /**
@@ -44,6 +45,11 @@ export const LIGHT_CONTRACT: Readonly<Record<string, unknown>> = {
   ...tool,
   ...Object.fromEntries([...PROTOCOLS.values()].map((each) => [`${each.id[0]!.toUpperCase()}${each.id.slice(1)}Provider`, each])),
 };
+
+/** Part of every bundle's key: a bundle made for another contract is not used. */
+export function contractVersion(): string {
+  return [contractKey(), packageVersion(), ...Object.keys(LIGHT_CONTRACT).sort()].join();
+}
 
 /** Makes the contract reachable for the bundle that is loaded right after the call of what this resolves to. */
 export async function offerContract({

@@ -1,16 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { Plugin } from 'esbuild';
 import { contractKey, LIGHT_CONTRACT, SHIPPED_KEY } from './contract-offer.ts';
-import { packageVersion } from '../package-version.ts';
 import { splitImports } from './split-imports.ts';
 
 /** Stands at the head of a shipped bundle, because parts of it are evaluated later. */
 export const CONTRACT_BANNER = `const __contract = globalThis[Symbol.for(${JSON.stringify(SHIPPED_KEY)})];`;
-
-/** Part of every bundle's key: a bundle made for another contract is not used. */
-export function contractVersion(): string {
-  return [contractKey(), packageVersion(), ...Object.keys(LIGHT_CONTRACT).sort()].join();
-}
 
 interface ShimOptions {
   readonly lazy: boolean;

@@ -1,18 +1,14 @@
-import { messageOf, PithError } from '../../contract/errors.ts';
+import { PithError } from '../../contract/errors.ts';
 import type { Command, CommandContext } from '../../contract/index.ts';
-import { placeOfError } from '../bundles/source-place.ts';
-import { createCommandContext } from '../lifecycle/extension-context.ts';
+import { createCommandContext } from '../lifecycle/command-context.ts';
 import { callProvider, running } from './handle.ts';
-import type { HostParts } from '../host-parts.ts';
+import { cleanly, named, owned } from './owned-command.ts';
 import { importCommands, type CommandEntry } from '../lifecycle/import-commands.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
-import { tierOf } from '../lifecycle/tier.ts';
+import { tierOf } from '../lifecycle/tier-of.ts';
 import { Problem } from '../problem.ts';
 import { openRemoteEntry } from '../process/remote-entry.ts';
-import { runAs } from '../stray-errors.ts';
 import type { Slot } from '../lifecycle/slot.ts';
-
-export type { CommandEntry } from '../lifecycle/import-commands.ts';
 
 /** Its commands run where the extension runs, also in a process of their own. Rejects with a `Problem` when the entry cannot be bundled or imported. */
 export async function importCommandEntry(lifecycle: Lifecycle, slot: Slot, entry: string): Promise<CommandEntry> {
@@ -66,47 +62,7 @@ async function commandNow(lifecycle: Lifecycle, id: string, path: string): Promi
   throw new PithError('command_unknown', `'${id}' has no command '${path}' any more`, { cure: 'see: pith --help' });
 }
 
-function owned(parts: HostParts, id: string, command: Command): Command {
-  const owner = parts.owner(id, 'call');
-  return {
-    ...parts.secrets.redactJson(command),
-    run: (input, io, signal) =>
-      cleanly(parts, () =>
-        named(
-          id,
-          `the command '${command.path}'`,
-          () => runAs(owner, () => command.run(parts.wire.pass(input, `the input of ${command.path}`), io, signal)),
-          signal,
-        ),
-      ),
-  };
-}
-
 /** What the extension threw, where the wire only gave it a code. */
 function unwrap(error: unknown): never {
   throw error instanceof PithError && error.cause instanceof Error && error.cause.message === error.message ? error.cause : error;
-}
-
-/** What nobody meant to be read names nothing: this gives it the extension's name and the line. */
-async function named<T>(id: string, what: string, run: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (signal?.aborted || error instanceof PithError || error instanceof Problem) throw error;
-    const { file, line } = placeOfError(error);
-    const place = file === undefined ? '' : ` in ${file}${line === undefined ? '' : `:${line}`}`;
-    throw new PithError('provider_failed', `${what} of the extension '${id}' failed${place}: ${messageOf(error)}`, {
-      cause: error,
-      cure: `correct the source of ${id}`,
-    });
-  }
-}
-
-/** What is thrown goes to the terminal as it is: it must not tell secrets. */
-async function cleanly<T>({ secrets }: HostParts, run: () => T | Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    throw secrets.redactError(error);
-  }
 }

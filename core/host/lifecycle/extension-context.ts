@@ -1,21 +1,12 @@
 import { PithError } from '../../contract/errors.ts';
-import type {
-  AgentsApi,
-  CommandContext,
-  ConfinedPrograms,
-  Database,
-  Events,
-  ExtensionContext,
-  KeyValue,
-  Logger,
-} from '../../contract/index.ts';
+import type { AgentsApi, CommandContext, ConfinedPrograms, Database, Events, ExtensionContext, KeyValue } from '../../contract/index.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { once } from '../../contract/once.ts';
-import { makeDataFolder } from '../data-folder.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
 import { eventPublisher, refusedListening } from '../events/event-publisher.ts';
+import { createCommandContext } from './command-context.ts';
 import type { Scope } from './scope.ts';
 import { correlationOf } from '../calls/correlation.ts';
 import { currentCorrelation, runAs, runOutside } from '../stray-errors.ts';
@@ -56,40 +47,6 @@ export function createExtensionContext(
     createCommandContext(parts, declaration, config),
     Object.getOwnPropertyDescriptors(members),
   ) as ExtensionContext;
-}
-
-/** What a command entry is given: an extension's context without the kernel. */
-export function createCommandContext(
-  parts: Pick<HostParts, 'options' | 'clock' | 'logger'>,
-  declaration: Declaration,
-  config: Readonly<Record<string, unknown>>,
-): CommandContext {
-  const { id, directory } = declaration;
-  const folder = once(() => makeDataFolder(parts.options.dataDirectory, id));
-  return {
-    id,
-    directory,
-    get dataDirectory() {
-      return folder();
-    },
-    sandbox: parts.options.sandbox,
-    home: parts.options.home ?? null,
-    config,
-    clock: parts.clock,
-    logger: correlated(parts.logger(id)),
-    agents: { list: () => runOutside(() => parts.options.agents.list()) },
-  };
-}
-
-/** Lines carry the id of the message that is served, where that is known. */
-function correlated(logger: Logger): Logger {
-  const line =
-    (level: keyof Logger): Logger['info'] =>
-    (message, fields) => {
-      const correlationId = currentCorrelation();
-      logger[level](message, correlationId === undefined ? fields : { correlationId, ...fields });
-    };
-  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
 function eventsOf(parts: HostParts, declaration: Declaration, scope: Scope): Events {

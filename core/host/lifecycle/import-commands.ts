@@ -3,13 +3,17 @@ import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { Problem } from '../problem.ts';
 import { runAs } from '../stray-errors.ts';
-import { importEntry } from './import-class.ts';
+import { importEntry } from './import-entry.ts';
 
 /** The default export of a command entry: makes commands without activating their extension. */
 export type CommandEntry = (context: CommandContext) => readonly Command[] | Promise<readonly Command[]>;
 
 /** Bundles and imports a command entry into this process. Rejects with a `Problem`. */
-export async function importCommands(parts: HostParts, declaration: Declaration, entry: string): Promise<CommandEntry> {
+export async function importCommands(
+  parts: Pick<HostParts, 'bundles' | 'loaded' | 'owner'>,
+  declaration: Declaration,
+  entry: string,
+): Promise<CommandEntry> {
   const owner = parts.owner(declaration.id, 'import');
   const { module } = await importEntry(parts, declaration, entry, 1, owner);
   const make = module['default'];

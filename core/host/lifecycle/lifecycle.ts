@@ -3,9 +3,9 @@ import { messageOf, PithError } from '../../contract/errors.ts';
 import { isBreakerOpen, LONGEST_RESTART_DELAY_MS, restartDelay, withCrash } from './breaker.ts';
 import { close, type Generation } from './generation.ts';
 import type { HostParts } from '../host-parts.ts';
-import { isBlocked } from '../discovery/order.ts';
 import { Problem, problemOf } from '../problem.ts';
 import { slotKey, type Slot } from './slot.ts';
+import { blockerOf, stateOf } from './slot-state.ts';
 import { construct } from './tier.ts';
 import { runOutside } from '../stray-errors.ts';
 import { TOOLSET_INVALID } from '../toolsets/toolset-id.ts';
@@ -38,21 +38,12 @@ export class Lifecycle {
   }
 
   stateOf(slot: Slot): ExtensionState {
-    if (!slot.config.enabled) return 'disabled';
-    // A version that runs stays, also when its manifest has been broken since.
-    if (slot.current) return 'active';
-    if (slot.declared) return isBlocked(slot.declared) ? 'blocked' : 'failed';
-    if (slot.failure) return 'failed';
-    return this.blocker(slot) === undefined ? 'idle' : 'blocked';
+    return stateOf(this.slots, slot);
   }
 
   /** The hard dependency that keeps an extension from running. */
   blocker(slot: Slot): Slot | undefined {
-    for (const id of slot.declaration.manifest?.depends_on ?? []) {
-      const dependency = this.slots.get(id);
-      if (dependency && !dependency.pending && !canRun(this.stateOf(dependency))) return dependency;
-    }
-    return undefined;
+    return blockerOf(this.slots, slot);
   }
 
   /** Why it cannot run, as the end of a sentence; undefined when it can. */

@@ -3,7 +3,7 @@ import type { Failure } from '../../contract/index.ts';
 import type { Crashes } from './breaker.ts';
 import { canonicalJson } from '../../contract/plain-data.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
-import type { Declaration } from '../discovery/declaration.ts';
+import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import type { Generation } from './generation.ts';
 
 /** The place of one extension: what is declared now, and which version runs. */
@@ -74,4 +74,8 @@ export function isExtension({ manifest, directory }: Declaration): boolean {
     manifest.provides.length > 0 ||
     (manifest.agent === undefined && /[\\/]extensions[\\/][^\\/]+$/.test(directory))
   );
+}
+
+export function extensionsOf(discovery: Discovery): readonly Declaration[] {
+  return [...discovery.declarations.values()].filter(isExtension);
 }

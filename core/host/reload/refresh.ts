@@ -1,10 +1,10 @@
-import type { Failure } from '../../contract/index.ts';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { retire, update } from './replace.ts';
 import { canonicalJson } from '../../contract/plain-data.ts';
-import { createSlot, isExtension, type Slot } from '../lifecycle/slot.ts';
+import { createSlot, extensionsOf, type Slot } from '../lifecycle/slot.ts';
+import { declaredOf } from '../lifecycle/slot-state.ts';
 import { runOutside } from '../stray-errors.ts';
 
 /** How long a turn waits for a reload that does not end. */
@@ -96,26 +96,8 @@ export class Refresh {
   }
 
   #declared(declaration: Declaration) {
-    const config = this.#parts.options.configOf(declaration);
-    this.#parts.secrets.declare(config.secrets);
-    return {
-      declaration,
-      config,
-      declared: this.discovery.failures.get(declaration.id) ?? this.#quarantined(declaration),
-    };
+    return declaredOf(this.#parts, this.discovery, declaration);
   }
-
-  #quarantined({ id, digest, file }: Declaration): Failure | null {
-    const found = this.#parts.options.quarantine?.of(id, digest);
-    if (!found) return null;
-    const { reason, at } = found;
-    const cure = `edit it, or run: pith extensions reload ${id}`;
-    return { extensionId: id, phase: 'start', code: 'quarantined', message: reason, at, file, cure };
-  }
-}
-
-function extensionsOf(discovery: Discovery): readonly Declaration[] {
-  return [...discovery.declarations.values()].filter(isExtension);
 }
 
 /** Ids that came, went, changed their files or can run now and could not before, or the other way round. */

@@ -10,7 +10,7 @@ import { toolsOf } from '../calls/tool-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { recorded, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import { createSlot, type Slot } from '../lifecycle/slot.ts';
-import { tierOf } from '../lifecycle/tier.ts';
+import { tierOf } from '../lifecycle/tier-of.ts';
 import { retire, update } from '../reload/replace.ts';
 import { runOutside } from '../stray-errors.ts';
 import { stampCode } from './code-files.ts';

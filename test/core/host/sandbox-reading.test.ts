@@ -71,7 +71,7 @@ describe('the data directory', () => {
     vi.stubEnv('HOME', home);
     onTestFinished(() => void vi.unstubAllEnvs());
     const light = await openLightHost({ sandbox, env, flags: {} });
-    light.extensions.commandContext('one').logger.info('here');
+    light.commandContext('one').logger.info('here');
     await light.stop();
     expect(fs.readdirSync(path.join(root, 'sandbox')).sort()).toEqual(['extensions', 'pith.yaml', 'state']);
     expect(fs.readFileSync(path.join(sandbox, 'state/.cache/index.json'), 'utf8')).toContain('extensions/one');
@@ -91,10 +91,35 @@ describe('what a command without a kernel has read', () => {
     expect(fs.readFileSync(path.join(sandbox, 'data/.cache/index.json'), 'utf8')).toContain('Greets from one.');
   });
 
+  it('K2 the index alone names the same commands as a kernel: none of what is switched off, broken or blocked', async () => {
+    const { sandbox, env } = given({ yaml: 'extensions: { off: { enabled: false } }\n' });
+    const declare = (id: string, more: string) => {
+      const directory = path.join(sandbox, 'extensions', id);
+      fs.mkdirSync(directory);
+      fs.writeFileSync(path.join(directory, 'main.ts'), 'export default class {}\n');
+      const declared = `id: ${id}\nentrypoint: main.ts\nprovides: [command]\ncommands: [{ path: ${id} }]\n${more}`;
+      fs.writeFileSync(path.join(directory, 'manifest.yaml'), declared);
+    };
+    declare('well', '');
+    declare('off', '');
+    declare('broken', 'unknown: true\n');
+    declare('blocked', 'depends_on: [off]\n');
+    declare('further', 'depends_on: [blocked]\n');
+    const light = await openLightHost({ sandbox, env, flags: {} });
+    const kernel = await createKernel({ sandbox, env }, light.reading);
+    expect(light.commands()).toEqual(kernel.extensions.commands());
+    expect(light.commands().map(({ path: words }) => words)).toEqual(expect.arrayContaining(['well', 'skills', 'chat']));
+    for (const id of ['off', 'broken', 'blocked', 'further'])
+      expect(light.commands().map(({ extensionId }) => extensionId)).not.toContain(id);
+    expect((await light.list()).find(({ id }) => id === 'further')).toMatchObject({ state: 'blocked' });
+    await kernel.stop();
+    await light.stop();
+  });
+
   it('K62 logs as much as PITH_LOG says', async () => {
     const { sandbox } = given();
     const light = await openLightHost({ sandbox, env: { PITH_LOG: 'debug' }, flags: {} });
-    light.extensions.commandContext('one').logger.debug('a detail');
+    light.commandContext('one').logger.debug('a detail');
     await light.stop();
     expect(fs.readFileSync(path.join(sandbox, 'data/logs/pith.log'), 'utf8')).toContain('a detail');
   });

@@ -5,7 +5,7 @@ import { constructClass, importInProcess } from '../../lifecycle/in-process.ts';
 import type { ImportedClass } from '../../lifecycle/import-class.ts';
 import type { HostParts } from '../../host-parts.ts';
 import { importCommands } from '../../lifecycle/import-commands.ts';
-import { createCommandContext } from '../../lifecycle/extension-context.ts';
+import { createCommandContext } from '../../lifecycle/command-context.ts';
 import { runAs } from '../../stray-errors.ts';
 import { commandData, runFor, type CommandCalls } from '../command-bridge.ts';
 import { errorToData } from '../error-data.ts';
