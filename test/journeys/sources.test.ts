@@ -116,6 +116,14 @@ describe('a project with the skills of every system', () => {
     expect(err).toMatch(why);
   });
 
+  it('S85 /skills and /skills show ID in a chat are the same commands', async () => {
+    const chat = await runPith(['chat'], { cwd: folder.path, env: { HOME: home }, input: '/skills\n/skills show skills/other\n' });
+    const [list, show] = [await pith('skills', 'list'), await pith('skills', 'show', 'skills/other')];
+    expect(chat.code, chat.err).toBe(0);
+    expect(show.out).toContain('Theirs.');
+    for (const line of `${list.out}\n${show.out}`.split('\n')) expect(chat.out).toContain(line.trim().replace(/pith skills trust.*/, ''));
+  }, 30_000);
+
   it('S12 S16 doctor tells of links, and trusted_links lets one in', async () => {
     const { out } = await pith('doctor');
     expect(out).toContain(".claude/skills/outside: a link leads out of the skill source '.claude/skills'");

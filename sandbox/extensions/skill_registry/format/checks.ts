@@ -68,7 +68,7 @@ export const wrongType: Check = function* ({ fields }) {
   for (const key of LISTS) if (value(key) !== undefined && !isTexts(value(key))) yield wrong(key, 'a list of texts');
   for (const key of MAPS) if (value(key) !== undefined && !isMapping(value(key))) yield wrong(key, 'a map');
   const tools = fields.get('allowed-tools');
-  if (value('allowed-tools') !== undefined && !isTexts(tools?.value) && textOf(tools) === null)
+  if (value('allowed-tools') !== undefined && !isTexts(tools?.value) && (typeof tools?.value === 'object' || textOf(tools) === null))
     yield wrong('allowed-tools', 'text or a list of texts');
   if (value('default_enabled') !== undefined && typeof value('default_enabled') !== 'boolean')
     yield wrong('default_enabled', 'true or false');

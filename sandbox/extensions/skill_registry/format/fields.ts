@@ -115,7 +115,7 @@ function allowedTools(fields: Fields): readonly string[] | null {
   if (field === undefined) return null;
   if (Array.isArray(field.value)) return texts(fields, 'allowed-tools');
   const text = textOf(field);
-  if (text === null) return NONE;
+  if (text === null || isMapping(field.value)) return NONE;
   const outside = text.replace(/\([^)]*\)/g, (inner) => '_'.repeat(inner.length));
   return split(text, outside.includes(',') ? /,/ : /\s/);
 }

@@ -234,6 +234,18 @@ describe('the format', () => {
     expect(await of('\n  - Read\n  - Bash(git add:*, git rm)\n  - Write')).toEqual(wanted);
   });
 
+  it.each([
+    ['', null, 0],
+    ['allowed-tools:\n', [], 0],
+    ['allowed-tools: []\n', [], 0],
+    ['allowed-tools: [{ name: Read }]\n', [], 1],
+    ['allowed-tools: {Read: true}\n', [], 1],
+  ])('S4 S71 allowed-tools that is written and names nothing is empty, not absent: %j', async (more, tools, problems) => {
+    const { fields, diagnostics } = await parse(skillText({ more }));
+    expect(fields.allowedTools).toEqual(tools);
+    expect(diagnostics.filter(({ message }) => message.includes("'allowed-tools'"))).toHaveLength(problems);
+  });
+
   it('S4 yes, no and dates are text in the core schema', async () => {
     expect((await parse(skillText({ description: 'yes', more: 'version: 2024-01-01\n' }))).fields).toMatchObject({
       description: 'yes',
