@@ -207,6 +207,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     return scriptToolOf(this.#context, {
       current: () => this.#registry.refreshIfOlderThan(FRESH_MS),
       readable: (name, call) => skillFor(this.#ports(), name, call),
+      isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
       record: (turn, use) => this.#ledger.record(turn, use),
     });
   }

@@ -9,7 +9,7 @@ import { skillTool } from './modes/skill-tool.ts';
 import { readSkillResource } from './reading/read-resource.ts';
 import { readSkill, requireSkill, type ReadSkillPorts } from './reading/read-skill.ts';
 import { presenter, presentsResource, presentsSkill } from './reading/result-lines.ts';
-import { skillError } from './reading/results.ts';
+import { noLongerTrusted, skillError } from './reading/results.ts';
 import type { AskOptions, RankAnswer } from './search/skill-index.ts';
 import type { Skill, Snapshot } from './skill.ts';
 
@@ -137,11 +137,4 @@ export async function skillFor(ports: ToolPorts, name: string, call: ToolCall, s
   const snapshot = await ports.pinned(call.turn);
   const found = requireSkill(snapshot, ports.scope(snapshot, call.turn.agent), name, search);
   return isToolResult(found) || (await ports.isStillTrusted(found)) ? found : noLongerTrusted(found);
-}
-
-function noLongerTrusted({ id }: Skill): ToolResult {
-  return skillError(
-    'skill_not_offered',
-    `Skill '${id}' changed since a person trusted it; a person must look at it first: pith skills trust.`,
-  );
 }

@@ -51,7 +51,7 @@ describe.skipIf(!available)('S72 a person is asked before a script runs', () => 
     expect(lines[1]).toBe('which says: Says first.');
     expect(lines[2]).toMatch(/^sha256 [0-9a-f]{64}$/u);
     expect(lines.slice(3).join('\n')).toMatch(
-      /^with 1 other file in scripts\/, all together sha256 [0-9a-f]{64}\nargument 1: "one\\n two"\nwith OWN_KEY of your environment\nin a sandbox/u,
+      /^with 2 other files of the skill, all together sha256 [0-9a-f]{64}\nargument 1: "one\\n two"\nwith OWN_KEY of your environment\nin a sandbox/u,
     );
     // A neighbour changes while the question is open: the yes is not for that.
     await writeFile(path.join(kit.skill, 'scripts/part.sh'), 'echo changed\n');
@@ -72,6 +72,11 @@ describe.skipIf(!available)('S72 a person is asked before a script runs', () => 
     await answer(kit, 'always');
     expect(results(await resumed(kit))).toMatchObject([{ ok: true, output: 'first\npart\n' }]);
     expect((await kit.turn({ ...input, args: [] })).results).toMatchObject([{ ok: true }]);
+    // A file elsewhere in the skill, that the script may load, counts as the script does.
+    await kit.pith.write('skills/tool-kit/lib/steps', 'echo new\n');
+    expect(questions((await kit.turn(input)).events)).toHaveLength(1);
+    await answer(kit, 'no');
+    await resumed(kit);
     const other = await kit.turn({ ...input, script: 'b.sh' });
     expect(questions(other.events)).toHaveLength(1);
     await answer(kit, 'no');

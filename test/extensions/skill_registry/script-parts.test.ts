@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -6,8 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkSettings } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { interpreterOf } from '../../../sandbox/extensions/skill_registry/scripts/interpreter.ts';
+import { findScript, subjectOf } from '../../../sandbox/extensions/skill_registry/scripts/script-file.ts';
 import { runScript, type ScriptPorts } from '../../../sandbox/extensions/skill_registry/scripts/run-script.ts';
-import { digestScripts } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
+import { digestSkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
 import { createConfinedPrograms } from '../../../core/host/confined/confined-programs.ts';
 import { probeSandboxing } from '../../../core/host/process/sandboxing.ts';
 import type { Skill } from '../../../sandbox/extensions/skill_registry/skill.ts';
@@ -123,7 +124,7 @@ async function withUv(code: string | null): Promise<{ run(): ReturnType<typeof r
     home,
     now: () => Date.now(),
   };
-  const call = { script: 'a.py', args: ['x'], approved: undefined, signal: new AbortController().signal };
+  const call = { script: 'a.py', args: ['x'], approved: undefined, isStillTrusted: async () => true, signal: new AbortController().signal };
   return { skill, run: () => runScript(ports, skill, call) };
 }
 
@@ -140,15 +141,25 @@ describe.skipIf(!available)('S74 python with packages named in the file', () => 
   });
 
   it('S74 a package that was not fetched is an error with the command that fetches it', async () => {
-    const { run, skill } = await withUv("echo 'Because nice was not found in the cache and the network was disabled' >&2; exit 1");
-    const { result } = await run();
-    expect(result).toMatchObject({
-      ok: false,
-      error: {
-        code: 'script_packages_missing',
-        message: expect.stringContaining(`uv sync --script '${skill.realDirectory}/scripts/a.py'`),
-      },
-    });
+    const { run, skill } = await withUv(
+      `echo 'warning: old' >&2; echo '  × No solution found when resolving script dependencies:' >&2; echo 'Because nice was not found in the cache' >&2; exit 1`,
+    );
+    const { result, ran } = await run();
+    expect(result).toMatchObject({ ok: false, error: { code: 'script_packages_missing' }, metadata: { exit: 1 } });
+    const { message = '' } = result.ok ? {} : result.error;
+    expect(message).toContain(`uv sync --script '${skill.realDirectory}/scripts/a.py'`);
+    expect(message).toMatch(/ended with exit code 1; the end of its error output:\n.*Because nice was not found in the cache$/su);
+    expect(ran).toEqual({ path: 'scripts/a.py', exit: 1 });
+  });
+
+  it.each([
+    ['the mail server is offline', 3],
+    ['Traceback (most recent call last):\nerror: the file was not found in the cache', 1],
+  ])('S74 S90 a script that fails with %j keeps its exit code and its error output', async (said, exit) => {
+    const { run } = await withUv(`printf '%s\\n' '${said}' >&2; exit ${exit}`);
+    const { result, ran } = await run();
+    expect(result).toMatchObject({ error: { code: 'script_failed', message: expect.stringContaining(said) }, metadata: { exit } });
+    expect(ran).toEqual({ path: 'scripts/a.py', exit });
   });
 
   it('S74 without uv it is a clear error', async () => {
@@ -160,8 +171,53 @@ describe.skipIf(!available)('S74 python with packages named in the file', () => 
   });
 });
 
+it('S14 S72 a skill that changed while it was copied is not run', async () => {
+  const sandbox = await skillSandbox({
+    'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }),
+    'sandbox/skills/kit/scripts/a.sh': 'echo ran\n',
+  });
+  const skill = (await sandbox.registry().refresh()).skills.get('kit') as Skill;
+  const directory = path.join(sandbox.sandbox, 'data/scripts');
+  const copied: string[] = [];
+  const ports: ScriptPorts = {
+    settings: configSchema().parse({ scripts: { approval: 'never', sandbox: 'none' } }).scripts,
+    confined: { unavailable: async () => null, run: () => Promise.reject(new Error('it was run')) },
+    directory,
+    home: null,
+    now: () => Date.now(),
+  };
+  const isStillTrusted = async () => {
+    for (const name of readdirSync(directory)) copied.push(...readdirSync(path.join(directory, name, 'scripts')));
+    return false;
+  };
+  const call = { script: 'a.sh', args: [], approved: undefined, isStillTrusted, signal: new AbortController().signal };
+  const { result, ran } = await runScript(ports, skill, call);
+  expect(copied).toEqual(['a.sh']); // asked when the copy was made, not before
+  expect(result).toMatchObject({ ok: false, error: { code: 'skill_not_offered' } });
+  expect(ran).toBeNull();
+});
+
+it('S72 a yes is for all that decides what runs: every file, what it is given, what holds it', () => {
+  const skill = { id: 'kit', source: 'sandbox/skills', realDirectory: '/kit', scripts: [] };
+  const declared = { path: 'scripts/a.sh', description: null, env: ['KEY'], timeoutSeconds: null };
+  const files = { 'SKILL.md': { sha256: '1', executable: false }, 'scripts/a.sh': { sha256: '2', executable: false } };
+  const none = { env: [], sandbox: 'bubblewrap' as const };
+  const of = (more: object = {}, settings: Parameters<typeof subjectOf>[2] = none, scripts: (typeof declared)[] = []) =>
+    subjectOf(skill, findScript({ scripts }, 'a.sh', new Map(Object.entries({ ...files, ...more })))!, settings);
+  const subjects = [
+    of(),
+    of({ 'lib/steps': { sha256: '3', executable: false } }),
+    of({ 'SKILL.md': { sha256: '4', executable: false } }),
+    of({ 'SKILL.md': { sha256: '1', executable: true } }),
+    of({}, { ...none, sandbox: 'none' }),
+    of({}, { ...none, env: ['KEY'] }, [declared]),
+  ];
+  expect(new Set(subjects).size).toBe(subjects.length);
+  expect(of({}, { ...none, env: ['OTHER'] }, [declared])).toBe(of()); // not given to it
+});
+
 it('S72 what is too large to be copied is refused', async () => {
   const sandbox = await skillSandbox({ 'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }) });
   mkdirSync(path.join(sandbox.sandbox, 'skills/kit/scripts', ...Array.from({ length: 32 }, () => 'deep')), { recursive: true });
-  await expect(digestScripts(path.join(sandbox.sandbox, 'skills/kit'))).rejects.toThrow('folders more than 32 deep');
+  await expect(digestSkill(path.join(sandbox.sandbox, 'skills/kit'))).rejects.toThrow('folders more than 32 deep');
 });

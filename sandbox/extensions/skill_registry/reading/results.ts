@@ -29,3 +29,11 @@ export function skillResult(
 export function skillError(code: string, message: string): ToolResult {
   return toolError(code, message, { title: `Error: ${message}` });
 }
+
+/** A skill whose files are not what a person looked at. */
+export function noLongerTrusted({ id }: Pick<Skill, 'id'>): ToolResult {
+  return skillError(
+    'skill_not_offered',
+    `Skill '${id}' changed since a person trusted it; a person must look at it first: pith skills trust.`,
+  );
+}

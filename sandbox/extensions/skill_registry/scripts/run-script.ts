@@ -2,15 +2,14 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, type ConfinedPrograms, type ConfinedProgram, type ToolResult } from 'pith';
 import type { SkillsConfig } from '../config.ts';
-import { skillError } from '../reading/results.ts';
+import { noLongerTrusted, skillError } from '../reading/results.ts';
 import type { Skill } from '../skill.ts';
 import { interpreterOf } from './interpreter.ts';
-import { findScript, subjectOf, type ScriptFile } from './script-file.ts';
-import { passedNames } from './script-question.ts';
+import { findScript, passedNames, subjectOf, type ScriptFile } from './script-file.ts';
 import { scriptResult } from './script-result.ts';
 import { copySkill, SkillTooLarge, type Digests } from './skill-copy.ts';
 import { bundleScript } from './typescript.ts';
-import { lacksPackages, uvRun } from './uv.ts';
+import { fetchCommand, lacksPackages, uvRun } from './uv.ts';
 
 export interface ScriptPorts {
   readonly settings: SkillsConfig['scripts'];
@@ -27,6 +26,8 @@ export interface ScriptCall {
   readonly script: string;
   readonly args: readonly string[];
   readonly approved: string | undefined;
+  /** Asked when the copy is made: what was trusted may have changed meanwhile. */
+  isStillTrusted(): Promise<boolean>;
   readonly signal: AbortSignal;
 }
 
@@ -45,6 +46,7 @@ export async function runScript(ports: ScriptPorts, skill: Skill, call: ScriptCa
   const copy = await mkdtemp(path.join(ports.directory, 'run-'));
   try {
     const digests = await copySkill(skill.realDirectory, copy, call.signal);
+    if (!(await call.isStillTrusted())) return { result: noLongerTrusted(skill), ran: null };
     return await runCopy(ports, skill, call, copy, digests);
   } catch (error) {
     if (!(error instanceof SkillTooLarge)) throw error;
@@ -97,10 +99,10 @@ async function runCopy(ports: ScriptPorts, skill: Skill, call: ScriptCall, copy:
       'script_not_found',
       `That is not a script of '${skill.id}' that can be run: scripts are plain files under scripts/. read_skill lists the files.`,
     );
-  if (settings.approval === 'ask' && call.approved !== subjectOf(skill, script))
+  if (settings.approval === 'ask' && call.approved !== subjectOf(skill, script, settings))
     return refuse(
       'script_changed',
-      `${script.path} of '${skill.id}' is not what a person approved: it has changed since. Call again to ask anew.`,
+      `${script.path} of '${skill.id}' is not what a person approved: it, another file of the skill or the settings changed since. Call again to ask anew.`,
     );
   const isConfined = settings.sandbox === 'bubblewrap';
   const program = await programOf(ports, skill, script, { copy, at: isConfined ? skill.realDirectory : copy, isConfined });
@@ -110,14 +112,8 @@ async function runCopy(ports: ScriptPorts, skill: Skill, call: ScriptCall, copy:
     .catch((error: unknown) => refuse(codeOf(error, 'script_failed'), `${script.path} of '${skill.id}' was not run: ${messageOf(error)}.`));
   if ('result' in outcome) return outcome;
   const ran = { path: script.path, exit: outcome.exit };
-  if (program.usesUv && outcome.exit !== 0 && outcome.exit !== null && lacksPackages(outcome.stderr)) {
-    const fetch = `uv sync --script '${path.join(skill.realDirectory, script.path).replaceAll("'", `'\\''`)}'`;
-    return refuse(
-      'script_packages_missing',
-      `${script.path} of '${skill.id}' needs packages that have not been fetched. A person fetches them once by: ${fetch}`,
-    );
-  }
-  return { result: scriptResult(skill, script.path, outcome, settings.max_output_bytes), ran };
+  const fetch = program.usesUv && lacksPackages(outcome) ? fetchCommand(path.join(skill.realDirectory, script.path)) : null;
+  return { result: scriptResult(skill, script.path, outcome, { maxOutputBytes: settings.max_output_bytes, fetch }), ran };
 }
 
 interface Place {

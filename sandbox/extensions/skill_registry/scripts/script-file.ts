@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { SkillsConfig } from '../config.ts';
 import type { SkillScript } from '../format/fields.ts';
 import { componentsOf } from '../reading/resource.ts';
 import type { Skill } from '../skill.ts';
@@ -9,9 +10,9 @@ export interface ScriptFile {
   /** Relative to the skill's folder: `scripts/…`. */
   readonly path: string;
   readonly sha256: string;
-  /** How many other files stand under `scripts/`: the script may load them. */
+  /** How many other files the skill has: the script may load them. */
   readonly others: number;
-  /** Of all of them, itself too. */
+  /** Of all of them, itself too, and of which can be run. */
   readonly allSha256: string;
   /** What the manifest says of it; null: nothing. */
   readonly declared: SkillScript | null;
@@ -20,23 +21,32 @@ export interface ScriptFile {
 /** The file that is meant, with or without the leading `scripts/`; null: there is none that may run. */
 export function findScript(skill: Pick<Skill, 'scripts'>, given: string, digests: Digests): ScriptFile | null {
   const path = pathOf(given);
-  const sha256 = path === null ? undefined : digests.get(path);
-  if (path === null || sha256 === undefined) return null;
-  const all = [...digests].filter(([name]) => name.startsWith(FOLDER)).sort(([a], [b]) => (a < b ? -1 : 1));
+  const file = path === null ? undefined : digests.get(path);
+  if (path === null || file === undefined) return null;
+  const all = [...digests].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, { sha256, executable }]) => [name, sha256, executable]);
   return {
     path,
-    sha256,
+    sha256: file.sha256,
     others: all.length - 1,
     allSha256: createHash('sha256').update(JSON.stringify(all)).digest('hex'),
     declared: skill.scripts.find((script) => pathOf(script.path) === path) ?? null,
   };
 }
 
-/** What a person agrees to: this script with these files beside it, in this skill. */
-export function subjectOf({ id, source, realDirectory }: Skill, { path, allSha256 }: ScriptFile): string {
+/** What a person agrees to, all that decides what runs: this script of this skill with all of its files, what it is given, and what holds it. */
+export function subjectOf({ id, source, realDirectory }: SkillPlace, script: ScriptFile, settings: Given): string {
+  const { path, allSha256 } = script;
   return createHash('sha256')
-    .update(JSON.stringify([id, source, realDirectory, path, allSha256]))
+    .update(JSON.stringify([id, source, realDirectory, path, allSha256, passedNames(script, settings), settings.sandbox]))
     .digest('hex');
+}
+
+type SkillPlace = Pick<Skill, 'id' | 'source' | 'realDirectory'>;
+type Given = Pick<SkillsConfig['scripts'], 'env' | 'sandbox'>;
+
+/** The environment that it gets: what the manifest asks for and the settings allow. */
+export function passedNames({ declared }: Pick<ScriptFile, 'declared'>, { env }: Pick<Given, 'env'>): readonly string[] {
+  return (declared?.env ?? []).filter((name) => env.includes(name));
 }
 
 const FOLDER = 'scripts/';

@@ -1,7 +1,7 @@
 import type { ApprovalQuestion } from 'pith';
 import type { SkillsConfig } from '../config.ts';
 import type { Skill } from '../skill.ts';
-import { subjectOf, type ScriptFile } from './script-file.ts';
+import { passedNames, subjectOf, type ScriptFile } from './script-file.ts';
 
 type Settings = SkillsConfig['scripts'];
 
@@ -13,18 +13,13 @@ export function questionOf(skill: Skill, script: ScriptFile, args: readonly stri
     `runs ${path} of the skill '${skill.id}' (${skill.source}, ${skill.realDirectory})`,
     ...(declared?.description ? [`which says: ${declared.description}`] : []),
     `sha256 ${sha256}`,
-    ...(others === 0 ? [] : [`with ${others} other ${others === 1 ? 'file' : 'files'} in scripts/, all together sha256 ${allSha256}`]),
+    ...(others === 0 ? [] : [`with ${others} other ${others === 1 ? 'file' : 'files'} of the skill, all together sha256 ${allSha256}`]),
     ...(args.length === 0 ? ['without arguments'] : args.map((each, at) => `argument ${at + 1}: ${JSON.stringify(each)}`)),
     ...(names.length === 0 ? [] : [`with ${names.join(', ')} of your environment`]),
     settings.sandbox === 'none'
       ? 'WITHOUT A SANDBOX (skills.scripts.sandbox: none): it can do all that you can'
       : 'in a sandbox: no network, no files but those of the skill, which it can only read',
-    'a yes holds for these files as they are now; always: for each time that this script is run in this conversation',
+    'a yes holds for all of this as it is now; always: for each time that this script is run in this conversation',
   ].join('\n');
-  return { text, subject: subjectOf(skill, script) };
-}
-
-/** What the manifest asks for and the settings allow. */
-export function passedNames({ declared }: ScriptFile, { env }: Settings): readonly string[] {
-  return (declared?.env ?? []).filter((name) => env.includes(name));
+  return { text, subject: subjectOf(skill, script, settings) };
 }

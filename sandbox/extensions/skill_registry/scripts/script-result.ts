@@ -4,8 +4,14 @@ import type { Skill } from '../skill.ts';
 
 const LAST_CHARACTERS = 500;
 
+export interface ScriptEnd {
+  readonly maxOutputBytes: number;
+  /** The command that fetches what was missing; null: nothing was. */
+  readonly fetch: string | null;
+}
+
 /** What the model is told of a script that ran. */
-export function scriptResult(skill: Skill, script: string, outcome: ConfinedOutcome, maxOutputBytes: number): ToolResult {
+export function scriptResult(skill: Skill, script: string, outcome: ConfinedOutcome, { maxOutputBytes, fetch }: ScriptEnd): ToolResult {
   const { exit, stdout, stderr, truncated, stopped } = outcome;
   const what = `Script ${clean(script)} of ${skill.id}`;
   const metadata = { skill_id: skill.id, skill_name: skill.name, directory: skill.directory, path: script, exit };
@@ -22,6 +28,10 @@ export function scriptResult(skill: Skill, script: string, outcome: ConfinedOutc
     : exit === null
       ? ['script_limit', `was ended with all that it started, because ${stopped}`]
       : ['script_failed', `ended with exit code ${exit}`];
+  if (fetch !== null) {
+    const missing = `${what} needs packages that have not been fetched. A person fetches them once by: ${fetch}\nIt ${how}; ${said}`;
+    return toolError('script_packages_missing', missing, { title: `Error: ${missing}`, metadata });
+  }
   const message = `${what} ${how}; ${said}`;
   return toolError(code, message, { title: `Error: ${message}`, metadata });
 }

@@ -10,7 +10,7 @@ import type { Skill, Snapshot } from '../skill.ts';
 import { refusalOf, runScript, type ScriptPorts } from './run-script.ts';
 import { findScript } from './script-file.ts';
 import { questionOf } from './script-question.ts';
-import { digestScripts } from './skill-copy.ts';
+import { digestSkill } from './skill-copy.ts';
 import { unconfinedWarning } from './unconfined.ts';
 
 export interface RegistryPorts {
@@ -18,6 +18,8 @@ export interface RegistryPorts {
   current(): Promise<Snapshot>;
   /** The skill that an agent may use now, or the error that says what to do instead. */
   readable(name: string, call: ToolCall): Promise<Skill | ToolResult>;
+  /** False when the skill is no longer what was trusted. */
+  isStillTrusted(skill: Skill): Promise<boolean>;
   record(turn: ToolCall['turn'], use: SkillUse): void;
 }
 
@@ -60,7 +62,14 @@ export function scriptToolOf(context: ExtensionContext<SkillsConfig>, registry: 
       if (skill.state !== 'offered')
         return skillError('skill_not_offered', `Scripts of '${skill.id}' are not run: ${skill.reason ?? skill.state}.`);
       if (settings.sandbox === 'none') warn(call.turn);
-      const { result, ran } = await runScript(ports(), skill, { script, args, approved: call.approved, signal: call.signal });
+      const isStillTrusted = () => registry.isStillTrusted(skill);
+      const { result, ran } = await runScript(ports(), skill, {
+        script,
+        args,
+        approved: call.approved,
+        isStillTrusted,
+        signal: call.signal,
+      });
       if (ran !== null) registry.record(call.turn, { skillId: skill.id, state: 'script_run', ...ran });
       return result;
     },
@@ -75,7 +84,7 @@ async function ask(
 ): Promise<ApprovalQuestion | false> {
   const skill = findSkill(await current(), id.trim());
   if (skill?.state !== 'offered' || refusalOf(settings, args) !== null) return false;
-  const digests = await digestScripts(skill.realDirectory).catch(() => null);
+  const digests = await digestSkill(skill.realDirectory).catch(() => null);
   const script = digests === null ? null : findScript(skill, given, digests);
   return script === null ? false : questionOf(skill, script, args, settings);
 }

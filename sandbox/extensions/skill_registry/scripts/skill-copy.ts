@@ -6,15 +6,20 @@ import { bytesOf, isOwnFile } from '../reading/resource.ts';
 import { folderTree } from '../tree/folder-tree.ts';
 import { SKILL_LIMITS, TREE_LIMITS } from '../tree/limits.ts';
 
-/** SHA-256 of the files that were read, by their path in the skill. Links, and files with a second name elsewhere, are not among them. */
-export type Digests = ReadonlyMap<string, string>;
+/** The files that were read, by their path in the skill. Links, and files with a second name elsewhere, are not among them. */
+export type Digests = ReadonlyMap<string, FileDigest>;
+
+export interface FileDigest {
+  readonly sha256: string;
+  readonly executable: boolean;
+}
 
 /** The skill has more files, or larger ones, than are ever copied. */
 export class SkillTooLarge extends Error {}
 
-/** Digests of what stands under `scripts/` of a skill's real folder; null where that cannot be proven. */
-export async function digestScripts(realDirectory: string, signal?: AbortSignal): Promise<Digests | null> {
-  return readAll(realDirectory, 'scripts/', null, signal);
+/** Digests of what a copy of a skill's real folder would hold now; null where nothing can be proven. */
+export async function digestSkill(realDirectory: string, signal?: AbortSignal): Promise<Digests | null> {
+  return readAll(realDirectory, null, signal);
 }
 
 /**
@@ -22,23 +27,23 @@ export async function digestScripts(realDirectory: string, signal?: AbortSignal)
  * checked, whatever becomes of the folder. Returns the digests of what was copied; null where nothing can be proven.
  */
 export async function copySkill(realDirectory: string, to: string, signal?: AbortSignal): Promise<Digests | null> {
-  return readAll(realDirectory, '', to, signal);
+  return readAll(realDirectory, to, signal);
 }
 
 interface Reading {
-  readonly digests: Map<string, string>;
+  readonly digests: Map<string, FileDigest>;
   readonly to: string | null;
   bytes: number;
 }
 
 /** The walk only says what to look for: what is read is proven to lie inside, part by part. */
-async function readAll(realDirectory: string, below: string, to: string | null, signal?: AbortSignal): Promise<Digests | null> {
+async function readAll(realDirectory: string, to: string | null, signal?: AbortSignal): Promise<Digests | null> {
   const folder = canProveInside() ? await openFolder(realDirectory) : null;
   if (folder === null) return null;
   const reading: Reading = { digests: new Map(), to, bytes: 0 };
   try {
     const tree = await folderTree(realDirectory);
-    const files = tree.files.filter(({ path: name }) => name.startsWith(below));
+    const { files } = tree;
     if (tree.more) throw new SkillTooLarge(`it has more than ${TREE_LIMITS.entries} files, or folders more than ${TREE_LIMITS.depth} deep`);
     if (files.length > SKILL_LIMITS.files) throw new SkillTooLarge(`it has more than ${SKILL_LIMITS.files} files`);
     for (const name of to === null ? [] : tree.folders) await mkdir(path.join(to!, name), { recursive: true });
@@ -66,9 +71,10 @@ async function take(file: Inside, name: string, reading: Reading): Promise<void>
   const bytes = await bytesOf(file, 0, before.size);
   const after = await file.handle.stat();
   if (!isOwnFile(after) || !(await stillInside(file))) return;
-  reading.digests.set(name, createHash('sha256').update(bytes).digest('hex'));
+  const executable = (before.mode & 0o111) !== 0;
+  reading.digests.set(name, { sha256: createHash('sha256').update(bytes).digest('hex'), executable });
   if (reading.to === null) return;
   const copy = path.join(reading.to, name);
   await writeFile(copy, bytes, { flag: 'wx' });
-  await chmod(copy, (before.mode & 0o111) === 0 ? 0o444 : 0o555);
+  await chmod(copy, executable ? 0o555 : 0o444);
 }

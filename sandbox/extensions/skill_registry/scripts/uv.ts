@@ -1,6 +1,6 @@
 import { readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import type { ConfinedPath } from 'pith';
+import type { ConfinedOutcome, ConfinedPath } from 'pith';
 import { findProgram } from './interpreter.ts';
 
 /** How a Python script with inline metadata is run. */
@@ -35,9 +35,21 @@ export function uvRun(script: string, home: string | null, isConfined: boolean):
   return { argv, readOnly, env: { ...base, ...python, UV_CACHE_DIR: CACHE, UV_LINK_MODE: 'symlink' } };
 }
 
-/** Whether uv could not run the script because something has not been fetched. */
-export function lacksPackages(stderr: string): boolean {
-  return /network was disabled|not found in the cache|no solution found|network connectivity is disabled|offline/iu.test(stderr);
+/** Whether uv itself ended, before it came to the script, because something has not been fetched. */
+export function lacksPackages({ exit, stdout, stderr }: Pick<ConfinedOutcome, 'exit' | 'stdout' | 'stderr'>): boolean {
+  const first = stderr.split('\n').find((line) => line.trim() !== '' && !REMARK.test(line)) ?? '';
+  return (exit === 1 || exit === 2) && stdout === '' && OWN_ERROR.test(first) && MISSING.test(stderr);
+}
+
+/** What uv says before it is in trouble. */
+const REMARK = /^(?:warning: |Using |Reading |Creating )/u;
+const OWN_ERROR = /^\s*(?:[\u00d7x] |error: )/u;
+const MISSING =
+  /network was disabled|network connectivity is disabled|not found in the cache|no solution found|no interpreter found|offline mode/iu;
+
+/** What a person types once to fetch the packages of a script. */
+export function fetchCommand(script: string): string {
+  return `uv sync --script '${script.replaceAll("'", `'\\''`)}'`;
 }
 
 function fetched(cache: string): readonly ConfinedPath[] {
