@@ -9,7 +9,7 @@ import { skillTool } from './modes/skill-tool.ts';
 import { readSkillResource } from './reading/read-resource.ts';
 import { readSkill, requireSkill, type ReadSkillPorts } from './reading/read-skill.ts';
 import { presenter, presentsResource, presentsSkill } from './reading/result-lines.ts';
-import { noLongerTrusted, skillError } from './reading/results.ts';
+import { noLongerTrusted } from './reading/results.ts';
 import type { AskOptions, RankAnswer } from './search/skill-index.ts';
 import type { Skill, Snapshot } from './skill.ts';
 
