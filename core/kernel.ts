@@ -102,6 +102,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     database: (extensionId) => createDatabase(get(STORE), extensionId),
     agents: {
       list: async () => (await get(AGENTS).list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
+      find: async (id) => (await get(AGENTS).resolve(id)).spec,
       check: (agent) => checkAgent(get(AGENTS), get(ROUTER), agent),
       run: (request, signal) => runTurn(request, signal),
     },

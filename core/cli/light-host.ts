@@ -1,7 +1,8 @@
 import os from 'node:os';
 import { PithError } from '../contract/errors.ts';
 import { DURABLE_TOPICS } from '../contract/events.ts';
-import type { Command, CommandContext, Events, Topic } from '../contract/index.ts';
+import type { AgentDeclaration } from '../agents/ports.ts';
+import type { AgentSpec, Command, CommandContext, Events, Topic } from '../contract/index.ts';
 import type { ExtensionHost } from '../host/host.ts';
 import type { DeclaredCommand, ExtensionStatus, HostOptions } from '../host/host-options.ts';
 import { openIndexHost } from '../host/index-host.ts';
@@ -33,7 +34,12 @@ export async function openLightHost({ sandbox, env, flags, workingDirectory }: T
     events: { publish: nothing as Events['publish'], handle: () => () => undefined },
     keyValue: absent,
     database: absent,
-    agents: { list: async () => (await all()).agents().flatMap(({ spec }) => spec ?? []), check: absent, run: absent },
+    agents: {
+      list: async () => (await all()).agents().flatMap(({ spec }) => spec ?? []),
+      find: async (id) => declaredAgent((await all()).agents(), id),
+      check: absent,
+      run: absent,
+    },
   });
   const all = () => (whole ??= import('../host/host.ts').then(({ ExtensionHost: Host }) => Host.create(optionsNow())));
   const index = await openIndexHost(optionsNow());
@@ -57,6 +63,18 @@ export async function openLightHost({ sandbox, env, flags, workingDirectory }: T
       await reading.index.save();
     },
   };
+}
+
+/** As it is declared: nothing is loaded to see whether it can run. */
+async function declaredAgent(declared: readonly AgentDeclaration[], id: string): Promise<AgentSpec> {
+  const found = declared.find((agent) => agent.id === id);
+  if (found?.spec) return found.spec;
+  const { failedAgent, unknownAgent } = await import('../agents/registry/absent-agent.ts');
+  if (found !== undefined) throw failedAgent({ id, notes: found.diagnostics });
+  throw unknownAgent(
+    id,
+    declared.map((agent) => agent.id),
+  );
 }
 
 /** Nobody listens here; what an extension publishes durably it does in a command that needs the kernel. */

@@ -42,6 +42,8 @@ export interface Database {
 export interface AgentsApi {
   /** Every declared agent that can run. */
   list(): Promise<readonly AgentSpec[]>;
+  /** The declared agent of that id. Rejects `agent_unknown` with the nearest names, `agent_failed` with the reason and the cure. */
+  find(id: string): Promise<AgentSpec>;
   /** What keeps this agent from running (`error`), or what it must do without (`warning`), with the nearest names; empty when all is well. */
   check(agent: AgentSpec): Promise<readonly Diagnostic[]>;
   /** The one way to run an agent. Never throws; ends with `turn-end`. */

@@ -71,6 +71,8 @@ export type TurnEndReason = 'done' | 'limit' | 'aborted' | 'error' | 'awaiting_a
 export type TurnEvent =
   | { readonly type: 'turn-start'; readonly agent: string; readonly thread: string; readonly turn: string; readonly model: string }
   | { readonly type: 'notice'; readonly code: string; readonly message: string }
+  /** A whole text stands beside the message: said in one line, by the extension that gave it. */
+  | { readonly type: 'document'; readonly extension: string; readonly key: string; readonly line: string }
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'tool-call'; readonly id: string; readonly name: string; readonly input: JsonValue }
   | {

@@ -1,7 +1,6 @@
-import { PithError } from '../../contract/errors.ts';
-import { didYouMean } from '../../contract/nearest.ts';
 import { deepFreeze } from '../../contract/plain-data.ts';
 import type { AgentSpec, Diagnostic, Events, Off } from '../../contract/index.ts';
+import { failedAgent, unknownAgent } from './absent-agent.ts';
 import { admit, EVERY_AGENT, stateOf, type AgentStatus } from './admission.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { AgentDeclaration, ExtensionsPort } from '../ports.ts';
@@ -101,10 +100,7 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     const declarations = current();
     const declaration = declarations.get(agent);
     if (declaration) return statusOf(declaration);
-    throw new PithError('agent_unknown', `there is no agent '${agent}'${didYouMean(agent, declarations.keys())}`, {
-      where: agent,
-      cure: "see 'pith agents list'",
-    });
+    throw unknownAgent(agent, declarations.keys());
   }
 
   return {
@@ -114,7 +110,7 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     },
     async resolve(agent) {
       const status = await statusFor(agent);
-      if (status.state === 'failed' || status.spec === null) throw failure(status);
+      if (status.state === 'failed' || status.spec === null) throw failedAgent(status);
       return status as ResolvedAgent;
     },
     examine: (spec) => statusFor(spec),
@@ -127,26 +123,4 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     invalidate,
     stop: () => offs.splice(0).forEach((off) => off()),
   };
-}
-
-function failure({ id, notes }: AgentStatus): PithError {
-  const errors = notes.filter(({ severity }) => severity === 'error');
-  const [first] = errors;
-  if (errors.length > 1) {
-    const reasons = errors.map((each, index) => `(${index + 1}) ${reasonOf(each)}`).join(' ');
-    return new PithError('agent_failed', `the agent '${id}' cannot run: ${reasons}`);
-  }
-  return new PithError('agent_failed', `the agent '${id}' cannot run: ${first?.message ?? 'its declaration is broken'}`, {
-    where: first && placeOf(first),
-    cure: first?.cure ?? `see 'pith doctor' for ${id}`,
-  });
-}
-
-function reasonOf(finding: Diagnostic): string {
-  const place = placeOf(finding);
-  return `${finding.message}${place === undefined ? '' : ` (${place})`}${finding.cure === undefined ? '' : `; ${finding.cure}`}`;
-}
-
-function placeOf({ file, line }: Diagnostic): string | undefined {
-  return file === undefined || line === undefined ? file : `${file}:${line}`;
 }

@@ -114,6 +114,10 @@ function announce(turn: RunningTurn): void {
   const { id: turnId, threadId, correlationId } = record;
   turn.emit({ type: 'turn-start', agent: prepared.spec.id, thread: threadId, turn: turnId, model: prepared.model.ref });
   deps.events.publish('turn.started', { turnId, threadId, agentId: prepared.spec.id, documents, correlationId });
+  for (const { extensionId: extension, key, digest, line } of prepared.documents) {
+    const isGiven = documents.some((given) => given.key === key && given.digest === digest);
+    if (isGiven && line !== undefined) turn.emit({ type: 'document', extension, key, line });
+  }
   tell(turn, prepared.notices);
 }
 

@@ -82,7 +82,7 @@ export type CommandContext = Pick<
   'id' | 'directory' | 'dataDirectory' | 'sandbox' | 'home' | 'config' | 'clock' | 'logger'
 > & {
   /** Agents as they are declared: those whose files or dependencies are broken are left out, and nothing is loaded to look further. */
-  readonly agents: Pick<AgentsApi, 'list'>;
+  readonly agents: Pick<AgentsApi, 'list' | 'find'>;
 };
 
 export interface CommandProvider {

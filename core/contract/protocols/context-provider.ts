@@ -10,6 +10,8 @@ export interface ContextDocument {
   readonly text: string;
   /** Said in the message where the text has no room, such as how it can be had; else only that it is left out. */
   readonly instead?: string;
+  /** What people are told in one line when the text is given. */
+  readonly line?: string;
 }
 
 /** Text for both places at once, for a provider that has a stable part and one that depends on the message. */

@@ -109,8 +109,14 @@ function checked(lifecycle: Lifecycle, id: string, found: unknown): string | Con
   throw problem;
 }
 
-function cleanDocument({ key, digest, text, instead }: ContextDocument, redact: (text: string) => string): ContextDocument {
-  return { key, digest, text: redact(text), ...(instead === undefined ? {} : { instead: redact(instead) }) };
+function cleanDocument({ key, digest, text, instead, line }: ContextDocument, redact: (text: string) => string): ContextDocument {
+  return {
+    key,
+    digest,
+    text: redact(text),
+    ...(instead === undefined ? {} : { instead: redact(instead) }),
+    ...(line === undefined ? {} : { line: redact(line) }),
+  };
 }
 
 const MOST_DOCUMENTS = 100;
@@ -118,8 +124,14 @@ const MOST_DOCUMENTS = 100;
 function areDocuments(value: unknown): boolean {
   if (value === undefined) return true;
   const isDocument = (each: unknown): boolean => {
-    const { key, digest, text, instead = '' } = (typeof each === 'object' && each !== null ? each : {}) as Partial<ContextDocument>;
-    return [key, digest, text, instead].every((part) => typeof part === 'string');
+    const {
+      key,
+      digest,
+      text,
+      instead = '',
+      line = '',
+    } = (typeof each === 'object' && each !== null ? each : {}) as Partial<ContextDocument>;
+    return [key, digest, text, instead, line].every((part) => typeof part === 'string');
   };
   return Array.isArray(value) && value.length <= MOST_DOCUMENTS && value.every(isDocument);
 }

@@ -24,7 +24,10 @@ export function createCommandContext(
     config,
     clock: parts.clock,
     logger: correlated(parts.logger(id)),
-    agents: { list: () => runOutside(() => parts.options.agents.list()) },
+    agents: {
+      list: () => runOutside(() => parts.options.agents.list()),
+      find: (agentId) => runOutside(() => parts.options.agents.find(agentId)),
+    },
   };
 }
 

@@ -117,6 +117,7 @@ function passed(secrets: HostParts['secrets'], names: readonly string[] = []): R
 function agentsOf(agents: AgentsApi): AgentsApi {
   return {
     list: () => runOutside(() => agents.list()),
+    find: (id) => runOutside(() => agents.find(id)),
     check: (agent) => runOutside(() => agents.check(agent)),
     run: (request, signal) => {
       const correlationId = request.correlationId ?? currentCorrelation();

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { PithError } from '../../contract/errors.ts';
 import type { TurnEvent } from '../../contract/index.ts';
 import { createEvents } from '../../events/bus.ts';
 import { createJournal } from '../../events/journal.ts';
@@ -39,7 +40,7 @@ export async function openTrial(options: ProbeOptions, declaration: Declaration,
     env: {},
     keyValue: (extensionId) => createKeyValue(open(), extensionId),
     database: (extensionId) => createDatabase(open(), extensionId),
-    agents: { list: async () => [], check: async () => [], run: noAgents },
+    agents: { list: async () => [], find: noAgent, check: async () => [], run: noAgents },
   });
   const close = async () => {
     await host.stop();
@@ -73,6 +74,8 @@ function discoveryOf(trial: Declaration, live: Discovery, at: number): Discovery
 }
 
 const USAGE = { inputTokens: 0, outputTokens: 0 };
+
+const noAgent = () => Promise.reject(new PithError('agent_unknown', 'no agent is known while an extension is loaded for trial'));
 
 async function* noAgents(): AsyncGenerator<TurnEvent> {
   yield {

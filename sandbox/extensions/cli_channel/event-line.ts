@@ -38,6 +38,7 @@ export function eventLine(event: TurnEvent): JsonValue {
       };
     }
     case 'notice':
+    case 'document':
     case 'step-end':
       return null;
   }

@@ -21,6 +21,7 @@ export class PlainView {
       const { text, time } = stepLine(event, this.#times, clock.now());
       io.error(`${event.ok ? '✓' : '✗'} ${text} ${time}`.trimEnd());
     }
+    if (event.type === 'document' && !io.quiet) io.error(`✓ ${event.line}`);
     if (event.type === 'notice' && !io.quiet && !this.#told.has(event.message)) {
       this.#told.add(event.message);
       io.error(event.message);

@@ -55,6 +55,10 @@ export class TurnView {
         this.#spinner.start('thinking');
         return;
       }
+      case 'document':
+        if (!quiet) this.#line(`${this.#colour.green('✓')} ${clean(event.line)}`);
+        this.#spinner.start('thinking');
+        return;
       case 'notice':
         if (!quiet && !this.#told.has(event.code + event.message)) this.#line(this.#colour.dim(clean(this.#hint(event.message))));
         this.#told.add(event.code + event.message);

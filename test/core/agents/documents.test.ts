@@ -51,10 +51,14 @@ describe('ADR 30 documents beside a message', () => {
   });
 
   it('fill 50,000 tokens where the window is not known', async () => {
-    const documents = [document('fits', words(45_000)), { ...document('over', words(9000)), instead: 'Ask for it.' }];
+    const documents = [
+      { ...document('fits', words(45_000)), line: 'Fits.' },
+      { ...document('over', words(9000)), instead: 'Ask for it.', line: 'Over.' },
+    ];
     const world = await giving(() => ({ documents }), { script: [{ text: 'x' }] });
-    await world.run('hi');
+    const { events } = await world.run('hi');
     expect(textsOf(world.model.requests[0]?.messages[0]?.content)).toEqual([words(45_000), 'Ask for it.', 'hi']);
+    expect(events.filter(({ type }) => type === 'document')).toEqual([{ type: 'document', extension: 'docs', key: 'fits', line: 'Fits.' }]); // N17
   });
 
   it('are no words of the person: neither in the texts that providers are told, nor in a summary', async () => {

@@ -94,6 +94,7 @@ export async function testSandbox(): Promise<TestSandbox> {
         confined: async () => createConfinedPrograms({ dataDirectory, env }),
         agents: {
           list: () => Promise.resolve([]),
+          find: (id) => Promise.reject(new Error(`no agent '${id}'`)),
           check: () => Promise.resolve([]),
           run: () => {
             throw new Error('no agents here');

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { AgentSpec, Clock, CommandContext, CommandIO, JsonValue, Logger } from 'pith';
+import { didYouMean, PithError, type AgentSpec, type Clock, type CommandContext, type CommandIO, type JsonValue, type Logger } from 'pith';
 import { afterEach } from 'vitest';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
 
@@ -102,7 +102,21 @@ export function commandContext(
     config,
     clock: systemClock,
     logger: logTo(log),
-    agents: { list: async () => agents },
+    agents: {
+      list: async () => agents,
+      find: async (id) => {
+        const found = agents.find((agent) => agent.id === id);
+        if (found === undefined)
+          throw new PithError(
+            'agent_unknown',
+            `there is no agent '${id}'${didYouMean(
+              id,
+              agents.map((agent) => agent.id),
+            )}`,
+          );
+        return found;
+      },
+    },
   };
 }
 

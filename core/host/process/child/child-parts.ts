@@ -37,6 +37,7 @@ export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, 
     confined: async () => noneConfined(id),
     agents: {
       list: async () => (await peer.call('agents.list', [])) as readonly AgentSpec[],
+      find: async (id) => (await peer.call('agents.find', [id])) as AgentSpec,
       check: async (agent) => (await peer.call('agents.check', [agent])) as readonly Diagnostic[],
       run: (request, signal) => peer.stream('agents.run', [request], signal) as AsyncIterable<TurnEvent>,
     },

@@ -4,7 +4,6 @@ import { realOf } from '../scan/folder.ts';
 import type { Ranked } from '../search/ranker.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { toolsetLines, toolsetReport, type ToolsetReport } from '../toolsets/toolset-report.ts';
-import { findAgent } from './agent.ts';
 import { catalogOf, type CatalogReport } from './explain-catalog.ts';
 import { allowedToolsLines, allowedToolsOf, type AllowedToolsReport } from './explain-tools.ts';
 import { scriptsOf, type ScriptReport } from './explain-scripts.ts';
@@ -34,7 +33,7 @@ export function explain(context: CommandContext): Command {
       withRegistry(context, async (registry, snapshot) => {
         const skill = await wantedSkill(registry, snapshot, String(input.arguments['id']));
         const agentId = input.options['agent'];
-        const agent = typeof agentId === 'string' ? await findAgent(context, agentId) : null;
+        const agent = typeof agentId === 'string' ? await context.agents.find(agentId) : null;
         const text = input.options['text'];
         const report = {
           ...placeOf(skill, snapshot),

@@ -2,7 +2,6 @@ import type { Command, CommandContext, CommandIO, Database, JsonValue } from 'pi
 import { didYouMean, PithError } from 'pith';
 import { recentTurns, recentUses, type SkillTurn } from '../ledger/recent.ts';
 import { reasonsAgainst, usage, type SkillUsage, type UsageFilter } from '../ledger/usage.ts';
-import { findAgent } from './agent.ts';
 import { table, widthOf } from './rows.ts';
 
 const DAY_MS = 86_400_000;
@@ -23,7 +22,7 @@ export function stats(context: StatsContext): Command {
     async run({ arguments: { id }, options }, io) {
       const days = Number(options['days']);
       if (!Number.isFinite(days) || days <= 0) throw new PithError('usage', `--days must be a number above 0, not '${days}'`);
-      const agent = typeof options['agent'] === 'string' ? (await findAgent(context, options['agent'])).id : undefined;
+      const agent = typeof options['agent'] === 'string' ? (await context.agents.find(options['agent'])).id : undefined;
       const filter: UsageFilter = { since: context.clock.now() - days * DAY_MS, ...(agent === undefined ? {} : { agent }) };
       const { turns, skills } = usage(context.database, filter);
       const period = `${days === 1 ? 'the last day' : `the last ${days} days`}${agent === undefined ? '' : `, agent ${agent}`}`;

@@ -1,7 +1,7 @@
 import type { Database, SqlRow } from 'pith';
 import { unpack } from './exposure.ts';
 import { hasTables } from './ledger-writer.ts';
-import { stateIn, whereOf, type UsageFilter } from './usage.ts';
+import { stateIn, turnsWhere, usesWhere, type UsageFilter } from './usage.ts';
 
 /** The one state of a skill in a turn: the last thing that was done with it, else what it was before. */
 export interface SkillState {
@@ -24,7 +24,7 @@ export interface SkillTurn extends SkillState {
 /** The newest turns, with the state that the skill had in each. */
 export function recentTurns(database: Database, skillId: string, filter: UsageFilter, most: number): readonly SkillTurn[] {
   if (!hasTables(database)) return [];
-  const [where, values] = whereOf(filter);
+  const [where, values] = turnsWhere(filter);
   const rows = database.all(
     `SELECT id, thread, agent, at, exposure, shown FROM skill_registry__turns WHERE ${where} ORDER BY seq DESC LIMIT ?`,
     ...values,
@@ -42,7 +42,7 @@ export function recentTurns(database: Database, skillId: string, filter: UsageFi
 /** What was done with the skill, the newest first. */
 export function recentUses(database: Database, skillId: string, filter: UsageFilter, most: number): readonly SkillTurn[] {
   if (!hasTables(database)) return [];
-  const [where, values] = whereOf(filter);
+  const [where, values] = usesWhere(filter);
   const rows = database.all(
     `SELECT turn, thread, agent, at, state, how, sha256, path, exit FROM skill_registry__uses WHERE skill = ? AND ${where} ORDER BY seq DESC LIMIT ?`,
     skillId,

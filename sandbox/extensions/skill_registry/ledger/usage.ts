@@ -1,4 +1,5 @@
 import type { Database, SqlRow } from 'pith';
+import { IS_WORKER } from '../modes/worker-id.ts';
 import { unpack, type Exposure } from './exposure.ts';
 import { hasTables } from './ledger-writer.ts';
 
@@ -41,13 +42,12 @@ export function usage(database: Database, filter: UsageFilter): Usage {
   for (const { exposure, count, shown } of exposuresOf(database, filter)) {
     turns += count;
     if (exposure === null) continue;
-    for (const id of exposure.offered) of(id).offered += count;
-    for (const id of exposure.overBudget) {
-      const beside = shown.get(id) ?? 0;
-      of(id).offered += beside;
-      of(id).overBudget += count - beside;
-    }
-    for (const ids of Object.values(exposure.filtered)) for (const id of ids) of(id).filtered += count;
+    const beside = (id: string) => shown.get(id) ?? 0;
+    const offered = new Set(exposure.offered);
+    for (const id of offered) of(id).offered += count;
+    for (const [id, times] of shown) if (!offered.has(id)) of(id).offered += times;
+    for (const id of exposure.overBudget) of(id).overBudget += count - beside(id);
+    for (const ids of Object.values(exposure.filtered)) for (const id of ids) of(id).filtered += count - beside(id);
   }
   for (const row of usesOf(database, filter)) add(of(String(row['skill'])), row);
   return { turns, skills };
@@ -61,7 +61,7 @@ export function reasonsAgainst(database: Database, skillId: string, filter: Usag
     const state = exposure === null ? null : stateIn(exposure, skillId);
     if (state === null || state.state === 'offered') continue;
     const why = state.why ?? 'over budget';
-    const times = count - (state.state === 'over_budget' ? (shown.get(skillId) ?? 0) : 0);
+    const times = count - (shown.get(skillId) ?? 0);
     if (times > 0) reasons[why] = (reasons[why] ?? 0) + times;
   }
   return reasons;
@@ -85,12 +85,12 @@ interface Exposed {
   readonly exposure: Exposure | null;
   /** Turns that had it. */
   readonly count: number;
-  /** In how many of these a skill without a line stood beside the message. */
+  /** In how many of these a skill stood beside the message. */
   readonly shown: ReadonlyMap<string, number>;
 }
 
 function* exposuresOf(database: Database, filter: UsageFilter): Iterable<Exposed> {
-  const [where, values] = whereOf(filter);
+  const [where, values] = turnsWhere(filter);
   const groups = database.all(`SELECT exposure, count(*) AS count FROM skill_registry__turns WHERE ${where} GROUP BY exposure`, ...values);
   for (const { exposure: id, count } of groups) {
     const states = id === null ? null : database.get('SELECT states FROM skill_registry__exposures WHERE id = ?', Number(id));
@@ -106,7 +106,7 @@ function* exposuresOf(database: Database, filter: UsageFilter): Iterable<Exposed
 }
 
 function usesOf(database: Database, filter: UsageFilter): SqlRow[] {
-  const [where, values] = whereOf(filter);
+  const [where, values] = usesWhere(filter);
   return database.all(
     `SELECT skill, state, how, count(*) AS count, max(at) AS at FROM skill_registry__uses WHERE ${where} GROUP BY skill, state, how`,
     ...values,
@@ -122,6 +122,18 @@ function add(usage: SkillUsage, { state, how, count, at }: SqlRow): void {
   else usage.lastUsed = Math.max(usage.lastUsed ?? 0, Number(at));
 }
 
-export function whereOf({ since, agent }: UsageFilter): [string, (string | number)[]] {
+/** Turns of agents that somebody made: that of a `run_skill` counts as what its caller did. */
+export function turnsWhere(filter: UsageFilter): [string, (string | number)[]] {
+  const [where, values] = whereOf(filter);
+  return [`${where} AND NOT ${IS_WORKER}`, values];
+}
+
+/** What was done with skills, each once: what a worker carries was told of its caller. */
+export function usesWhere(filter: UsageFilter): [string, (string | number)[]] {
+  const [where, values] = whereOf(filter);
+  return [`${where} AND NOT (how IS 'uses_skills' AND ${IS_WORKER})`, values];
+}
+
+function whereOf({ since, agent }: UsageFilter): [string, (string | number)[]] {
   return agent === undefined ? ['at >= ?', [since]] : ['at >= ? AND agent = ?', [since, agent]];
 }

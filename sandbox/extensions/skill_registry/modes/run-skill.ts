@@ -15,6 +15,7 @@ import { presentsRun } from '../reading/result-lines.ts';
 import type { Skill } from '../skill.ts';
 import { allowedOwnTools, allowedTools, type AllowedTools } from './allowed-tools.ts';
 import type { SkillToolPorts } from './skill-tool.ts';
+import { workerIdOf } from './worker-id.ts';
 
 export interface RunSkillPorts extends SkillToolPorts {
   readonly agents: Pick<AgentsApi, 'run'>;
@@ -68,7 +69,7 @@ function workerOf(skill: Skill, agent: AgentSpec, granted: readonly string[]): A
   const skills = agentSkills(agent);
   return {
     ...agent,
-    id: `skill:${skill.id}`,
+    id: workerIdOf(skill.id),
     name: skill.name,
     description: `Carries out the skill '${skill.id}' for '${agent.id}'`,
     integrationMode: 'none',

@@ -33,7 +33,9 @@ export async function triggerParts(
   const registry = decision.tier === 2 ? registryText(catalog, lines) : null;
   const told = registry === null ? [] : registry.told === catalog.length ? 'all' : catalog.slice(0, registry.told);
   const rest = registry === null ? NOT_BROUGHT : OVER_BUDGET;
-  ports.ledger.offered(turn, { snapshot, scope, told, rest, key: registry === null ? scope : keyOf(scope, registry.told) });
+  const key = registry === null ? scope : keyOf(scope, registry.told);
+  const shown = [...given.held, ...given.documents.map((document) => document.key), ...given.tooMany];
+  ports.ledger.offered(turn, { snapshot, scope, told, rest, key, shown });
   for (const load of given.loads) ports.ledger.record(turn, load);
   if (decision.tier === 0) return null;
   if (decision.tier === 1) return { turn: `[${catalog.length} skills available]` };
@@ -44,7 +46,7 @@ export async function triggerParts(
   };
 }
 
-const NOT_BROUGHT = 'no trigger matched';
+const NOT_BROUGHT = 'no trigger brought it';
 const keys = new WeakMap<SkillScope, Map<number, object>>();
 
 /** One object for each scope and number of its skills that is told. */
@@ -96,7 +98,7 @@ async function giveBodies(ports: TriggerPorts, { chosen, active }: TriggerDecisi
       continue;
     }
     const text = await documentOf(skill, body, familiarity === 'changed');
-    documents.push({ key: reference, digest: body.sha256, text, instead: noRoom(reference) });
+    documents.push({ key: reference, digest: body.sha256, text, instead: noRoom(reference), line: `Skill ${clean(reference)} loaded` });
     loads.push(load);
   }
   return { documents, held, tooMany: all.slice(MOST_BODIES).map(referenceOf), loads };

@@ -1,0 +1,52 @@
+import { afterEach, expect, it } from 'vitest';
+import { call, ledgerKernel, skill, type LedgerKernel } from './ledger-kernel.ts';
+
+let world: LedgerKernel | undefined;
+afterEach(async () => {
+  await world?.pith.stop();
+  world = undefined;
+});
+
+const agent = (declaration: string) => ({ 'agents/reader/manifest.yaml': `id: reader\nagent: { ${declaration} }\n` });
+const stats = async (id: string) => world!.command(`skills stats ${id}`);
+const turnsWritten = (count: number) =>
+  expect.poll(async () => (await world!.command('skills stats'))['turns'], { timeout: 3000 }).toBe(count);
+
+it('S90 N6 a skill that a trigger brought was offered in that turn and in those for which it stays in', async () => {
+  world = await ledgerKernel({
+    ...skill('forms', { more: 'triggers: { keywords: [form] }\n' }),
+    ...skill('soup', { more: 'triggers: { keywords: [soup] }\n' }),
+    ...agent('uses_tools: [skill_registry], skills: { mode: triggers }'),
+  });
+  const told: string[][] = [];
+  for (const text of ['hello', 'fill in the form', 'go on', 'and on', 'further', 'still there?'])
+    told.push((await world.turn(text)).events.flatMap((event) => (event.type === 'document' ? event.line : [])));
+  expect(told).toEqual([[], ['Skill forms loaded'], [], [], [], []]); // N17
+  await turnsWritten(6);
+  const one = await stats('forms');
+  expect(one).toMatchObject({ offered: 4, filtered: 2, loaded: { trigger: 1 }, notOffered: { 'no trigger brought it': 2 } });
+  expect((one['recent'] as { state: string }[]).map(({ state }) => state)).toEqual([
+    'filtered',
+    'offered',
+    'offered',
+    'offered',
+    'loaded',
+    'filtered',
+  ]);
+  expect(await stats('soup')).toMatchObject({ offered: 0, filtered: 6, notOffered: { 'no trigger brought it': 6 } });
+});
+
+it('S90 S71 N14 what run_skill runs is loaded once, in the turn of its caller', async () => {
+  world = await ledgerKernel({
+    ...skill('linked', { body: 'See [the guide](references/guide.md).\n' }),
+    'skills/linked/references/guide.md': 'GUIDE',
+    ...agent('uses_tools: [skill_registry, skill_registry/run_skill]'),
+  });
+  const guide = call('read_skill_resource', { skill_id: 'linked', path: 'guide.md' });
+  await world.turn('go', [call('run_skill', { skill_id: 'linked', task: 'Do it.' }), guide, { text: 'done' }]);
+  await expect.poll(async () => (await stats('linked'))['resources'], { timeout: 3000 }).toBe(1);
+  const one = await stats('linked');
+  expect(one).toMatchObject({ turns: 1, offered: 1, loaded: { run_skill: 1 }, resources: 1 });
+  expect(one['recent']).toMatchObject([{ agent: 'reader', state: 'loaded', how: 'run_skill' }]);
+  expect((one['uses'] as { state: string }[]).map(({ state }) => state)).toEqual(['resource_read', 'loaded']);
+});
