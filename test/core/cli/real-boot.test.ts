@@ -104,7 +104,7 @@ describe('a new sandbox with the real kernel', () => {
       catalog: { agent: 'scout', offered: false, why: expect.stringContaining('skills.mode') },
     });
     expect((await explain('assistant')).out).toContain('"offered":true');
-    expect((await explain('broken')).err).toMatch(/^pith: the agent 'broken' cannot run .*broken/u); // N15: with the reason
+    expect((await explain('broken')).err).toMatch(/^pith: the agent 'broken' cannot run: ./u); // N15: with the reason
   });
 
   it('chats offline', async () => {
