@@ -42,6 +42,23 @@ export function answerWithoutTools(missing: readonly string[]): string {
   ]);
 }
 
+/** An agent that meets skills by their triggers, beside a message that brings none. */
+export function answerWithoutTrigger(skills: readonly ListedSkill[]): string {
+  return finish([
+    'No words of this message bring a skill of this agent, which is given skills by what a message says.',
+    skills.length === 0
+      ? 'Name a skill by its id, or ask `what can you do` to see which there are.'
+      : `Name one of these: ${names(skills.map(({ id }) => id))}.`,
+  ]);
+}
+
+/** An agent that has no way to skills at all. */
+export function answerWithoutSkills(): string {
+  return finish([
+    'I answer from skills only, and this agent meets none now: its mode is `none`, skills are switched off (`--no-skills`, `skills.enabled: false`), or nothing in its `uses_tools` provides them.',
+  ]);
+}
+
 export function answerToolError(tool: string, output: JsonValue): string {
   return finish([
     `I could not answer from the skills: \`${tool}\` failed (${shorten(typeof output === 'string' ? output : JSON.stringify(output), 300)}).`,

@@ -18,6 +18,12 @@ export interface Conversation {
   readonly earlierCalls: readonly PastCall[];
   /** By plain tool name: the name to call it by. */
   readonly tools: ReadonlyMap<string, string>;
+  /** By plain tool name: what it says of itself. */
+  readonly descriptions: ReadonlyMap<string, string>;
+  /** What context providers say beside the question: lines, and whole texts of skills. */
+  readonly beside: readonly string[];
+  /** The same of earlier questions, oldest first. */
+  readonly besideEarlier: readonly string[];
 }
 
 export function readConversation(prompt: readonly Message[], tools: NonNullable<ModelCallOptions['tools']>): Conversation {
@@ -27,6 +33,9 @@ export function readConversation(prompt: readonly Message[], tools: NonNullable<
     calls: callsOf(prompt.slice(lastUser + 1)),
     earlierCalls: callsOf(prompt.slice(0, Math.max(0, lastUser))),
     tools: new Map(tools.map((tool) => [plainName(tool.name), tool.name])),
+    descriptions: new Map(tools.map((tool) => [plainName(tool.name), 'description' in tool ? (tool.description ?? '') : ''])),
+    beside: lastUser < 0 ? [] : partsBeside(prompt[lastUser]),
+    besideEarlier: prompt.slice(0, Math.max(0, lastUser)).flatMap(partsBeside),
   };
 }
 
@@ -35,6 +44,11 @@ function userText(message: Message | undefined): string {
   if (message?.role !== 'user') return '';
   const last = message.content.findLast((part) => part.type === 'text');
   return last?.type === 'text' ? last.text.trim() : '';
+}
+
+function partsBeside(message: Message | undefined): readonly string[] {
+  if (message?.role !== 'user') return [];
+  return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).slice(0, -1);
 }
 
 function callsOf(messages: readonly Message[]): readonly PastCall[] {

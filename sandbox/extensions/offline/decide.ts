@@ -1,9 +1,18 @@
 import type { JsonValue } from 'pith';
-import { answerFrom, answerFromNothing, answerGreeting, answerToolError, answerWithoutTools } from './answer.ts';
+import {
+  answerFrom,
+  answerFromNothing,
+  answerGreeting,
+  answerToolError,
+  answerWithoutSkills,
+  answerWithoutTools,
+  answerWithoutTrigger,
+} from './answer.ts';
 import type { Conversation, PastCall } from './conversation.ts';
 import { fittingPassages } from './passages.ts';
-import { bestMatch, parseSkillList } from './skill-list.ts';
-import { parseSkillText, type SkillText } from './skill-text.ts';
+import { bestMatch, parseSkillElements, parseSkillList } from './skill-list.ts';
+import { parseSkillText, skillBeside, type SkillText } from './skill-text.ts';
+import { overlap, termsOf } from './terms.ts';
 
 export type Decision =
   | { readonly kind: 'call'; readonly tool: string; readonly input: JsonValue }
@@ -11,64 +20,110 @@ export type Decision =
 
 const LIST = 'list_skills';
 const READ = 'read_skill';
+/** Loads a skill by its name; its description lists them. */
+const SKILL = 'skill';
 const MAX_QUERY = 400;
 
-/** The next step of the librarian: list the skills, read the one that fits, answer from its text. */
+/** The next step of the librarian: find the skill that fits, in whichever way this agent meets skills; read it; answer from its text. */
 export function decide(conversation: Conversation): Decision {
-  const { question, calls, tools } = conversation;
-  const list = tools.get(LIST);
-  const read = tools.get(READ);
-  if (list === undefined || read === undefined) {
-    return answer(answerWithoutTools([...(list === undefined ? [LIST] : []), ...(read === undefined ? [READ] : [])]));
-  }
+  const { question, tools } = conversation;
+  const given = givenSkill(conversation);
+  if (given !== null) return answer(answerFrom(given.id, given.text, question));
+  const [list, read, skill] = [LIST, READ, SKILL].map((name) => tools.get(name));
+  if (list !== undefined && read !== undefined) return bySearch(conversation, list, read);
+  if (skill !== undefined) return byDescription(conversation);
+  if (list !== undefined) return answer(answerWithoutTools([READ]));
+  return read === undefined ? answer(answerWithoutSkills()) : byTriggers(conversation);
+}
 
+/** Two tools: one lists skills, ranked by the question, the other reads one. */
+function bySearch(conversation: Conversation, list: string, read: string): Decision {
+  const { question, calls } = conversation;
   const greeting = asksForOverview(question);
   const listed = calls.findLast((call) => call.tool === LIST);
   if (listed === undefined) return { kind: 'call', tool: list, input: greeting ? {} : { query: question.slice(0, MAX_QUERY) } };
   if (!listed.ok) return answer(answerToolError(LIST, listed.output));
   const skills = parseSkillList(listed.output);
   if (greeting) return answer(answerGreeting(skills));
+  const match = bestMatch(question, skills, queryOf(listed) !== '');
+  if (match !== null) return byReading(conversation, { name: READ, tool: read, input: { skill_id: match.id } }, match.id);
+  const known = fromEarlier(conversation, READ);
+  if (known !== null) return known;
+  const everything = calls.findLast((call) => call.tool === LIST && call.ok && queryOf(call) === '');
+  if (everything === undefined) return { kind: 'call', tool: list, input: {} };
+  return answer(answerFromNothing(idsOf(parseSkillList(everything.output)), idsOf(skills)));
+}
 
-  const match = bestMatch(question, skills);
-  if (match === null)
-    return answerWithoutMatch(
-      conversation,
-      list,
-      skills.map((skill) => skill.id),
-    );
-  const result = calls.findLast((call) => call.tool === READ && idOf(call) === match.id);
-  if (result === undefined) return { kind: 'call', tool: read, input: { skill_id: match.id } };
-  if (!result.ok) return answer(answerToolError(READ, result.output));
-  const text = parseSkillText(result.output) ?? loadedBefore(conversation, match.id);
-  if (text === null) return answer(answerToolError(READ, `the text of '${match.id}' is no longer in this conversation; ask in a new one`));
-  return answer(answerFrom(match.id, text, question));
+/** One tool, which tells of all skills itself. */
+function byDescription(conversation: Conversation): Decision {
+  const { question, tools, descriptions } = conversation;
+  const skills = parseSkillElements(descriptions.get(SKILL) ?? '');
+  if (asksForOverview(question)) return answer(answerGreeting(skills));
+  const match = bestMatch(question, skills, false);
+  if (match !== null)
+    return byReading(conversation, { name: SKILL, tool: tools.get(SKILL) ?? SKILL, input: { skill_name: match.id } }, match.id);
+  return fromEarlier(conversation, SKILL) ?? answer(answerFromNothing(idsOf(skills), []));
+}
+
+/** Skills come beside the message that brings them; this one brought none, or a list of them. */
+function byTriggers(conversation: Conversation): Decision {
+  const { question, tools, beside } = conversation;
+  const skills = beside.filter((part) => part.includes('[Available Skills]')).flatMap((part) => parseSkillList(part));
+  if (skills.length > 0 && asksForOverview(question)) return answer(answerGreeting(skills));
+  const match = bestMatch(question, skills, false);
+  if (match !== null)
+    return byReading(conversation, { name: READ, tool: tools.get(READ) ?? READ, input: { skill_id: match.id } }, match.id);
+  return fromEarlier(conversation, READ) ?? answer(answerWithoutTrigger(skills));
+}
+
+interface Reading {
+  /** The plain name. */
+  readonly name: string;
+  readonly tool: string;
+  readonly input: JsonValue;
+}
+
+function byReading(conversation: Conversation, { name, tool, input }: Reading, id: string): Decision {
+  const result = conversation.calls.findLast((call) => call.tool === name && idOf(call) === id);
+  if (result === undefined) return { kind: 'call', tool, input };
+  if (!result.ok) return answer(answerToolError(name, result.output));
+  const text = parseSkillText(result.output) ?? loadedBefore(conversation, name, id);
+  if (text === null) return answer(answerToolError(name, `the text of '${id}' is no longer in this conversation; ask in a new one`));
+  return answer(answerFrom(id, text, conversation.question));
+}
+
+/** The skill whose text stands beside this message, or did beside an earlier one and is called active; of several the one with most of the question. */
+function givenSkill({ question, beside, besideEarlier }: Conversation): { readonly id: string; readonly text: SkillText } | null {
+  const active = beside.flatMap((part) => /^Active skills: (.*)$/m.exec(part)?.[1] ?? []).join(' ');
+  const here = beside.flatMap((part) => skillBeside(part) ?? []);
+  const earlier = besideEarlier.toReversed().flatMap((part) => skillBeside(part) ?? []);
+  const wanted = termsOf(question);
+  return [...here, ...earlier.filter(({ id }) => active.includes(`\`${id}\``))].reduce<ReturnType<typeof givenSkill>>((best, each) => {
+    const fits = (one: typeof each) => overlap(wanted, `${one.id} ${one.text.body}`);
+    return best === null || fits(each) > fits(best) ? each : best;
+  }, null);
 }
 
 /** A follow-up question often shares no word with any description: the skill read before may still answer it. */
-function answerWithoutMatch(conversation: Conversation, list: string, found: readonly string[]): Decision {
-  const last = conversation.earlierCalls.findLast((call) => call.tool === READ && call.ok);
+function fromEarlier(conversation: Conversation, tool: string): Decision | null {
+  const last = conversation.earlierCalls.findLast((call) => call.tool === tool && call.ok);
   const id = last === undefined ? null : idOf(last);
-  const text = id === null ? null : loadedBefore(conversation, id);
-  if (id !== null && text !== null && fittingPassages(conversation.question, text.body).length > 0) {
-    return answer(answerFrom(id, text, conversation.question));
-  }
-  const everything = conversation.calls.findLast((call) => call.tool === LIST && call.ok && queryOf(call) === '');
-  if (everything === undefined) return { kind: 'call', tool: list, input: {} };
-  return answer(
-    answerFromNothing(
-      parseSkillList(everything.output).map((skill) => skill.id),
-      found,
-    ),
-  );
+  const text = id === null ? null : loadedBefore(conversation, tool, id);
+  if (id === null || text === null || fittingPassages(conversation.question, text.body).length === 0) return null;
+  return answer(answerFrom(id, text, conversation.question));
 }
 
-function loadedBefore(conversation: Conversation, id: string): SkillText | null {
+function loadedBefore(conversation: Conversation, tool: string, id: string): SkillText | null {
   for (const call of conversation.earlierCalls.toReversed()) {
-    if (call.tool !== READ || !call.ok || idOf(call) !== id) continue;
+    if (call.tool !== tool || !call.ok || idOf(call) !== id) continue;
     const text = parseSkillText(call.output);
     if (text !== null) return text;
   }
   return null;
+}
+
+function idsOf(skills: readonly { readonly id: string }[]): readonly string[] {
+  return skills.map(({ id }) => id);
 }
 
 function asksForOverview(question: string): boolean {
@@ -85,7 +140,7 @@ function asksForOverview(question: string): boolean {
 }
 
 function idOf(call: PastCall): string | null {
-  return field(call.input, 'skill_id');
+  return field(call.input, 'skill_id') ?? field(call.input, 'skill_name');
 }
 
 function queryOf(call: PastCall): string {

@@ -26,9 +26,10 @@ export function parseSkillList(output: JsonValue): readonly ListedSkill[] {
 
 /**
  * The skill that fits the question best, or null when none has enough in common with it: two words, or half of them
- * where there are fewer than four. The tool's own order breaks ties.
+ * where there are fewer than four. `isRanked`: a search put them in order, the best first, and knows more than their descriptions say;
+ * else the share of their words that the question has decides, so that long descriptions do not win by their length.
  */
-export function bestMatch(question: string, skills: readonly ListedSkill[]): ListedSkill | null {
+export function bestMatch(question: string, skills: readonly ListedSkill[], isRanked: boolean): ListedSkill | null {
   const wanted = termsOf(question);
   const needed = Math.min(2, Math.ceil(wanted.size / 2));
   const lower = question.toLowerCase();
@@ -37,10 +38,25 @@ export function bestMatch(question: string, skills: readonly ListedSkill[]): Lis
     const named = lower.includes(skill.id.toLowerCase());
     const shared = overlap(wanted, `${skill.id} ${skill.description} ${skill.why.join(' ')}`);
     if (!named && (shared === 0 || shared < needed)) continue;
-    const score = shared + overlap(wanted, skill.id) / 2 + (named ? 10 : 0) + 1 / (rank + 1);
+    const fit = isRanked ? 1 / (rank + 1) : (shared + overlap(wanted, skill.id)) / Math.sqrt(1 + termsOf(skill.description).size);
+    const score = fit + (named ? 10 : 0);
     if (score > (best?.score ?? 0)) best = { skill, score };
   }
   return best?.skill ?? null;
+}
+
+/** The skills that the one tool `skill` tells of: elements with an id, and the description as their text. */
+export function parseSkillElements(text: string): readonly ListedSkill[] {
+  return [...text.matchAll(/<skill id="([^"]*)"[^>]*>([^<]*)<\/skill>/g)].map(([, id = '', description = '']) => ({
+    id: plain(id),
+    description: plain(description),
+    why: [],
+  }));
+}
+
+function plain(escaped: string): string {
+  const marks: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
+  return escaped.replaceAll(/&(lt|gt|quot|apos|amp);/g, (_, name: string) => marks[name] ?? '');
 }
 
 function fromJson(value: JsonValue): readonly ListedSkill[] {

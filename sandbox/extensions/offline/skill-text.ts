@@ -6,11 +6,17 @@ export interface SkillText {
   readonly place: string | null;
 }
 
-/** Reads the result of `read_skill`; null when it only points to an earlier result. */
+/** Reads the result of `read_skill` or `skill`; null when it only points to an earlier result. */
 export function parseSkillText(output: JsonValue): SkillText | null {
   const text = textOf(output);
-  if (text.length < 1_500 && /already loaded above/i.test(text)) return null;
+  if (text.length < 1_500 && /already loaded above|is already active/i.test(text)) return null;
   return { body: bodyOf(text), place: placeOf(text) };
+}
+
+/** A skill whose whole text stands beside a message. */
+export function skillBeside(part: string): { readonly id: string; readonly text: SkillText } | null {
+  const id = /^\[Skill: ([^\]\n]+)\]$/m.exec(part.slice(0, 500))?.[1];
+  return id === undefined || !part.includes('<skill ') ? null : { id, text: { body: bodyOf(part), place: placeOf(part) } };
 }
 
 function textOf(output: JsonValue): string {
@@ -29,6 +35,8 @@ function textOf(output: JsonValue): string {
 
 /** What stands inside `<skill …> … </skill>`, else all but the lines of keys at the top and an end marker. */
 function bodyOf(text: string): string {
+  const instructions = /^# Skill: [^\n]*\n[\s\S]*?\n## Instructions\n/.exec(text);
+  if (instructions !== null) return text.slice(instructions[0].length).trim();
   const opening = /<skill\b[^>]*>\r?\n?/.exec(text);
   const end = text.lastIndexOf('</skill>');
   const inner = opening !== null && end > opening.index ? text.slice(opening.index + opening[0].length, end) : text;

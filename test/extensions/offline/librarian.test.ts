@@ -118,10 +118,11 @@ describe('offline/librarian', () => {
     },
   );
 
-  it('says which tools are missing instead of guessing', async () => {
+  it('N5 says why there is nothing to answer from instead of guessing', async () => {
     const { text, calls } = await ask('review my code', { kv_get: () => null });
     expect(calls).toEqual([]);
-    expect(text).toContain('`list_skills` and `read_skill`');
+    expect(text).toContain('meets none now');
+    expect(text).toContain('--no-skills');
     expect(text).toContain('uses_tools');
   });
 

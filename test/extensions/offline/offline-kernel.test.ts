@@ -47,3 +47,35 @@ describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped 
     expect((await kernel.run('Hello!')).text).toContain('- `code-review`');
   });
 });
+
+const SOURDOUGH =
+  '---\nname: sourdough\ndescription: Bake sourdough bread with wild yeast.\ntriggers: [sourdough]\n---\n# Sourdough\n\n## Proofing\n\nLet the dough rest for twelve hours.\n';
+const settings = 'default_agent: one\nskills: { sources: { replace: [sandbox/skills] } }\n';
+
+describe('N5 without a key, however an agent meets its skills', () => {
+  const open = async (agent: Readonly<Record<string, string>>) =>
+    (kernel = await testKernel({ files: { 'skills/sourdough/SKILL.md': SOURDOUGH, 'pith.yaml': settings, ...agent } }));
+
+  it('answers from what triggers brought, in that turn and while it is active, and says when they brought nothing', async () => {
+    const one = await open({
+      'agents/one/manifest.yaml': 'id: one\nagent: { uses_tools: [], skills: { mode: triggers } }\n',
+    });
+    expect((await one.run('sourdough: how long must the dough rest?')).text).toContain('Let the dough rest for twelve hours.');
+    expect((await one.run('and when sourdough is proofing?')).text).toContain('sourdough › Proofing');
+    expect((await one.run('zebra', { threadId: 'other' })).text).toContain('No words of this message bring a skill');
+  });
+
+  it('answers through the one tool of an AGENT.md with allow_skills, also when it is asked again', async () => {
+    const one = await open({ 'agents/one/AGENT.md': '---\nname: One\nallow_skills: true\n---\nYou help.\n' });
+    const turn = await one.run('how do I bake sourdough bread?');
+    expect(calls(turn)).toEqual([['skill', { skill_name: 'sourdough' }]]);
+    expect(turn.text).toContain('`sourdough`');
+    expect((await one.run('bake sourdough: proofing?')).text).toContain('Let the dough rest for twelve hours.');
+    expect((await one.run('Hello!')).text).toContain('- `sourdough`: Bake');
+  });
+
+  it('says that an agent without skills has none to answer from', async () => {
+    const one = await open({ 'agents/one/AGENT.md': '---\nname: One\n---\nYou help.\n' });
+    expect((await one.run('sourdough?')).text).toContain('meets none now');
+  });
+});

@@ -23,15 +23,23 @@ describe('the librarian reads lists', () => {
       { id: 'writing', description: 'Write letters in capital style.' },
       { id: 'pdf', description: 'Extract tables from PDF files.' },
     ]);
-    expect(bestMatch('extract the tables of a pdf', skills)?.id).toBe('pdf');
-    expect(bestMatch('capital city population of France', skills)).toBeNull();
-    expect(bestMatch('use pdf', skills)?.id).toBe('pdf');
-    expect(bestMatch('', skills)).toBeNull();
+    expect(bestMatch('extract the tables of a pdf', skills, false)?.id).toBe('pdf');
+    expect(bestMatch('capital city population of France', skills, false)).toBeNull();
+    expect(bestMatch('use pdf', skills, false)?.id).toBe('pdf');
+    expect(bestMatch('', skills, false)).toBeNull();
+  });
+
+  it('N4 and takes the order of a search before the words of long descriptions', () => {
+    const skills = parseSkillList([
+      { id: 'release-notes', description: 'Writes release notes.' },
+      { id: 'long', description: 'Version, release, notes, dark mode, added, and much more that is about something else.' },
+    ]);
+    expect(bestMatch('write the release notes of version 2.4: added dark mode', skills, true)?.id).toBe('release-notes');
   });
 
   it('and counts what the search found in a body', () => {
     const skills = parseSkillList([{ id: 'release', description: 'Ship it.', why: ['changelog', 'semver'] }]);
-    expect(bestMatch('semver and changelog rules', skills)?.id).toBe('release');
+    expect(bestMatch('semver and changelog rules', skills, false)?.id).toBe('release');
   });
 });
 
