@@ -30,7 +30,7 @@ export async function listTools(kernel: KernelPort, input: CommandInput, io: Com
       { title: 'EFFECT', value: (tool) => tool.descriptor.effect },
       { title: 'DESCRIPTION', value: (tool) => tool.descriptor.description },
     ],
-    `${agent} has no tools: add extension ids to uses_tools in its manifest`,
+    `${agent} has no tools: add extension ids to uses_tools in its manifest, or see what could not be loaded: pith doctor`,
   );
 }
 
