@@ -4,6 +4,10 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { contractKey, contractVersion } from './contract-offer.ts';
 import type { Declaration } from '../discovery/declaration.ts';
+import type { Toolset } from '../../contract/index.ts';
+import { toolsetDeclaration, TOOLSET_ENTRY } from '../toolsets/toolset-declaration.ts';
+import { isUnchanged, readSources, sourcesOf, writeSources, type ToolsetSources } from '../toolsets/toolset-sources.ts';
+import { timeNow } from '../toolsets/watched-paths.ts';
 
 export interface Bundle {
   readonly file: string;
@@ -19,6 +23,8 @@ export interface BundleStore {
   bundle(declaration: Declaration, entry: string): Promise<Bundle>;
   /** Whether its sources are those that Pith's own bundle was made from. */
   isShipped(declaration: Declaration): boolean;
+  /** As a toolset's code is now: known from an earlier look where nothing that it is made of has changed, else bundled. `directory` is a real path. */
+  toolset(toolset: Toolset, directory: string): Promise<{ readonly declaration: Declaration; readonly sources: ToolsetSources }>;
   /** After a bundle could not be imported: the next one is made anew. */
   forget(bundle: Bundle): Promise<void>;
 }
@@ -48,23 +54,28 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
       const file = entry === declaration.manifest?.entrypoint ? known.main : known.commands[entry];
       if (file) return { file: path.join(shippedFolder, file), shipped: true, contractKey: contractKey() };
     }
-    const file = path.join(
-      folder,
-      `${fileNameOf(declaration)}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}.mjs`,
-    );
+    const file = fileOf(declaration, entry);
     if (await exists(file)) return { file, shipped: false, contractKey: contractKey() };
     const made = await make(declaration, entry, file);
     return { file: made, shipped: false, contractKey: contractKey() };
+  }
+
+  function fileOf(declaration: Declaration, entry: string): string {
+    return path.join(folder, `${fileNameOf(declaration)}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}.mjs`);
   }
 
   async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
     const { bundle, bundleToolset, sourceDigest, toolsetDigest } = await import('./make-bundle.ts');
     const { directory, digest, toolset } = declaration;
     const request = { directory, packageRoot: options.packageRoot, file };
-    const text = await (toolset ? bundleToolset(request, toolset) : bundle({ ...request, entry }));
+    const text = toolset ? (await bundleToolset(request, toolset)).text : await bundle({ ...request, entry });
     // Sources that changed since they were declared must not stand under the old digest.
-    const stable = (toolset ? toolsetDigest(directory, toolset) : sourceDigest(directory)) === digest;
+    const stable = (toolset ? toolsetDigest(toolset, text) : sourceDigest(directory)) === digest;
     const target = stable ? file : file.replace(/\.mjs$/, `-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.mjs`);
+    return write(target, text, declaration);
+  }
+
+  async function write(target: string, text: string, declaration: Declaration): Promise<string> {
     await mkdir(folder, { recursive: true });
     const temporary = `${target}.${randomUUID()}.tmp`;
     await writeFile(temporary, text);
@@ -73,7 +84,26 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
     return target;
   }
 
+  async function study(toolset: Toolset, directory: string): ReturnType<BundleStore['toolset']> {
+    const { modules } = toolset;
+    const declared = (digest: string): Declaration => toolsetDeclaration(toolset, directory, digest);
+    const file = path.join(folder, `${fileNameOf(declared(''))}.json`);
+    const key = keyOf(declared(JSON.stringify(modules)), '', options.packageRoot);
+    const known = readSources(file, key);
+    if (known !== null && isUnchanged(known)) return { declaration: declared(known.digest), sources: known };
+    const { bundleToolset, toolsetDigest } = await import('./make-bundle.ts');
+    const began = timeNow();
+    const { text, seen } = await bundleToolset({ directory, packageRoot: options.packageRoot, file }, modules);
+    const declaration = declared(toolsetDigest(modules, text));
+    const sources = sourcesOf(directory, seen, { key, digest: declaration.digest, began });
+    const target = fileOf(declaration, TOOLSET_ENTRY);
+    if (!(await exists(target))) await write(target, text, declaration);
+    await writeSources(file, sources);
+    return { declaration, sources };
+  }
+
   return {
+    toolset: study,
     bundle(declaration, entry) {
       const key = `${declaration.id}\0${declaration.digest}\0${entry}`;
       const found = making.get(key) ?? find(declaration, entry).finally(() => making.delete(key));

@@ -30,7 +30,9 @@ export async function bundle(request: BundleRequest): Promise<string> {
       sourcesContent: true, // so that readers of the map need not find the virtual ones
       metafile: true,
     });
-    refuseForeign(request, Object.keys(result.metafile.inputs));
+    const inputs = Object.keys(result.metafile.inputs).map((input) => path.resolve(request.directory, input));
+    refuseForeign(request, inputs);
+    for (const input of inputs) request.seen?.(input); // also what a computed import brought in
     return result.outputFiles[0]?.text ?? '';
   } catch (error) {
     throw isBuildFailure(error) ? problemOfBuild(error.errors[0], request) : error;
@@ -94,9 +96,7 @@ async function common(rules: ImportRules, rewrite?: Bundling['rewrite']) {
 /** An import with a computed path brings in all files that fit it, and no rule is asked about them. */
 function refuseForeign({ directory, owner = 'extension' }: BundleRequest, inputs: readonly string[]): void {
   const home = realpathSync(directory);
-  const foreign = inputs
-    .map((input) => path.resolve(directory, input))
-    .find((file) => existsSync(file) && !isBelow(home, realpathSync(file)));
+  const foreign = inputs.find((file) => existsSync(file) && !isBelow(home, realpathSync(file)));
   if (foreign === undefined) return;
   const message = `a computed import leaves the ${owner}'s folder: ${owner === 'extension' ? 'an extension' : 'a toolset'} must not import what is outside`;
   throw new Problem('bundle', FORBIDDEN, message, { file: directory, cure: WHAT_MAY });

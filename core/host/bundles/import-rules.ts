@@ -13,6 +13,8 @@ export interface ImportRules {
   readonly packageRoot: string;
   /** Packages become part of the bundle, as for shipped extensions; else they stay files, imported by absolute URL. */
   readonly bundlePackages: boolean;
+  /** Told of every file that is read, and of every path that is looked for, whether it is there or not. */
+  readonly seen?: (file: string) => void;
 }
 
 /** Marks a finding of these rules among esbuild's. */
@@ -28,6 +30,11 @@ export function importRules(rules: ImportRules): Plugin {
   return {
     name: 'pith-imports',
     setup(build) {
+      if (rules.seen)
+        build.onLoad({ filter: /.*/, namespace: 'file' }, ({ path: file }) => {
+          rules.seen?.(file);
+          return undefined;
+        });
       build.onResolve({ filter: /.*/ }, (args) => {
         if (args.kind === 'entry-point' || args.pluginData === RESOLVING || args.namespace !== 'file') return undefined;
         const inPackage = args.importer.split(path.sep).includes('node_modules');
@@ -54,18 +61,22 @@ async function resolveImport(
   if (wanted.startsWith('pith/')) return forbidden(`'${wanted}' is not for ${owner}s`, owner);
   if (path.isAbsolute(wanted)) return forbidden(`'${wanted}' is an absolute path`, owner);
   if (/^\.\.?(?:\/|$)/.test(wanted)) {
+    rules.seen?.(path.resolve(args.resolveDir, wanted));
     const found = await resolveFrom(build, args, args.resolveDir);
     // Also what does not exist: whether there is something outside is not for an extension to learn.
     if (found.errors?.length) return isBelow(home, path.resolve(args.resolveDir, wanted)) ? found : forbidden(leaves, owner);
     if (!isInside(home, found.path ?? '')) return forbidden(leaves, owner);
     return statSync(found.path as string).isFile() ? found : forbidden(`'${wanted}' is no file`, owner); // whoever read it would wait for ever
   }
-  return resolvePackage(build, args, rules);
+  return resolvePackage(build, args, rules, home);
 }
 
-async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: ImportRules): Promise<OnResolveResult> {
+async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: ImportRules, home: string): Promise<OnResolveResult> {
   const own = await resolveFrom(build, args, args.resolveDir);
-  const found = own.errors?.length ? await resolveFrom(build, args, rules.packageRoot) : own;
+  // Who trusts a skill looks at its folder: what lies around that is not part of it.
+  const isUsable = !own.errors?.length && (rules.owner !== 'skill' || isInside(home, own.path ?? ''));
+  if (isUsable) rules.seen?.(own.path ?? '');
+  const found = !isUsable ? await resolveFrom(build, args, rules.packageRoot) : own;
   if (found.errors?.length || found.path === undefined) {
     return { errors: [{ text: `Cannot find package '${args.path}' from the ${rules.owner ?? 'extension'}'s folder nor from Pith` }] };
   }

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { bundle, type BundleRequest } from '../bundles/bundle.ts';
 import { Problem } from '../problem.ts';
 import { placeOfModule, type ModulePlace } from './module-place.ts';
@@ -10,10 +11,21 @@ export type ToolsetModule =
 
 type ToolsetRequest = Pick<BundleRequest, 'directory' | 'packageRoot' | 'file'>;
 
+export interface ToolsetBundle {
+  readonly text: string;
+  /** Files that were read, and paths that were looked for; they may lie outside. */
+  readonly seen: ReadonlySet<string>;
+}
+
 /** All modules as one, which share what they import. One that cannot be bundled is left out with its reason; never throws for that. */
-export async function bundleToolset(request: ToolsetRequest, modules: readonly string[]): Promise<string> {
+export async function bundleToolset(request: ToolsetRequest, modules: readonly string[]): Promise<ToolsetBundle> {
+  const seen = new Set(modules.map((spec) => path.resolve(request.directory, spec.replace(/:[^:]*$/, ''))));
+  return { text: await textOf(request, modules, (file) => seen.add(file)), seen };
+}
+
+async function textOf(request: ToolsetRequest, modules: readonly string[], seen: (file: string) => void): Promise<string> {
   const places = modules.map((spec) => placeOfModule(request.directory, spec));
-  const build = (of: readonly ModulePlace[]) => bundle({ ...request, entry: ENTRY, text: entryOf(of), owner: 'skill' });
+  const build = (of: readonly ModulePlace[]) => bundle({ ...request, entry: ENTRY, text: entryOf(of), owner: 'skill', seen });
   try {
     return await build(places);
   } catch (error) {

@@ -3,7 +3,6 @@ import path from 'node:path';
 import type { Manifest, Toolset } from '../../contract/index.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import { digestOfCode, stampCode } from './code-files.ts';
 
 /** What declares a toolset, as a folder declares an extension: it asks for nothing. `directory` is a real path. */
 export function toolsetDeclaration({ id, modules }: Toolset, directory: string, digest: string): Declaration {
@@ -20,15 +19,17 @@ export function toolsetDeclaration({ id, modules }: Toolset, directory: string, 
   };
 }
 
-/** Changes with the modules that are named and with all code in the folder. */
-export function toolsetDigest(directory: string, modules: readonly string[], files = stampCode(directory).files): string {
-  return createHash('sha256').update(JSON.stringify(modules)).update(digestOfCode(directory, files)).digest('hex');
+/** Names what the modules that are named were made into. */
+export function toolsetDigest(modules: readonly string[], text: string): string {
+  return createHash('sha256').update(JSON.stringify(modules)).update(text).digest('hex');
 }
+
+export const TOOLSET_ENTRY = 'toolset';
 
 const MANIFEST: Omit<Manifest, 'id' | 'name'> = {
   version: '0.0.0',
   description: '',
-  entrypoint: 'toolset',
+  entrypoint: TOOLSET_ENTRY,
   provides: ['tool'],
   depends_on: [],
   optional_depends_on: [],

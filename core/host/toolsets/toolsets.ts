@@ -13,9 +13,9 @@ import { createSlot, type Slot } from '../lifecycle/slot.ts';
 import { tierOf } from '../lifecycle/tier-of.ts';
 import { retire, update } from '../reload/replace.ts';
 import { runOutside } from '../stray-errors.ts';
-import { stampCode } from './code-files.ts';
-import { toolsetDeclaration, toolsetDigest } from './toolset-declaration.ts';
 import { isToolsetId, TOOLSET_INVALID } from './toolset-id.ts';
+import { notesOf } from './toolset-notes.ts';
+import { isUnchanged, type ToolsetSources } from './toolset-sources.ts';
 
 /** The tools of a toolset, and what is wrong with those of its modules that bring none. */
 export interface OpenedToolset {
@@ -30,7 +30,9 @@ const FORGOTTEN_AFTER_MS = 30 * 60_000;
 interface Entry {
   readonly providerId: string;
   readonly slot: Slot;
-  stamps: string;
+  /** What was asked for. */
+  asked: string;
+  sources: ToolsetSources;
   askedAt: number;
   /** What was last published of it. */
   told: string;
@@ -103,9 +105,7 @@ export class Toolsets {
     const { id } = toolset;
     const extensionId = TOOLSET_PREFIX + id;
     const directory = this.#directoryOf(providerId, toolset);
-    const known = this.#entries.get(id);
-    if (known && known.providerId !== providerId) throw refused(`'${known.providerId}' has a toolset '${id}' already`);
-    const entry = await this.#upToDate(providerId, toolset, directory, known);
+    const entry = await this.#upToDate(providerId, toolset, directory);
     entry.askedAt = this.#lifecycle.parts.clock.now();
     this.#sweep();
     try {
@@ -131,22 +131,29 @@ export class Toolsets {
     entry.told = text;
   }
 
-  async #upToDate(providerId: string, toolset: Toolset, directory: string, known: Entry | undefined): Promise<Entry> {
-    const { stamps: files, fresh, files: names } = stampCode(directory);
-    const stamps = JSON.stringify([directory, toolset.modules, files]);
-    if (known && !fresh && known.stamps === stamps) return known;
-    const declaration = toolsetDeclaration(toolset, directory, toolsetDigest(directory, toolset.modules, names));
+  async #upToDate(providerId: string, toolset: Toolset, directory: string): Promise<Entry> {
+    const asked = JSON.stringify([directory, toolset.modules]);
+    const before = this.#ownEntry(providerId, toolset);
+    if (before && before.asked === asked && isUnchanged(before.sources)) return before;
+    const { declaration, sources } = await this.#lifecycle.parts.bundles.toolset(toolset, directory);
+    const config = this.#lifecycle.parts.options.configOf(declaration);
+    const known = this.#ownEntry(providerId, toolset); // it may have gone meanwhile
     if (!known) {
-      const slot = createSlot(declaration, this.#lifecycle.parts.options.configOf(declaration), null);
+      const slot = createSlot(declaration, config, null);
       this.#slots.set(slot.id, slot);
-      const entry: Entry = { providerId, slot, stamps: fresh ? '' : stamps, askedAt: 0, told: '' };
+      const entry: Entry = { providerId, slot, asked, sources, askedAt: 0, told: '' };
       this.#entries.set(toolset.id, entry);
       return entry;
     }
-    known.stamps = fresh ? '' : stamps;
-    if (isSame(known.slot.declaration, declaration)) return known;
-    const config = this.#lifecycle.parts.options.configOf(declaration);
-    await runOutside(() => update(this.#lifecycle, known.slot, { declaration, config, declared: null }));
+    Object.assign(known, { asked, sources });
+    if (!isSame(known.slot.declaration, declaration))
+      await runOutside(() => update(this.#lifecycle, known.slot, { declaration, config, declared: null }));
+    return known;
+  }
+
+  #ownEntry(providerId: string, { id }: Toolset): Entry | undefined {
+    const known = this.#entries.get(id);
+    if (known && known.providerId !== providerId) throw refused(`'${known.providerId}' has a toolset '${id}' already`);
     return known;
   }
 
@@ -229,14 +236,6 @@ function isToolset(value: Toolset): boolean {
 
 function isSame(a: Declaration, b: Declaration): boolean {
   return a.digest === b.digest && a.directory === b.directory;
-}
-
-/** What was found wrong when it was loaded, or why what runs is not what is written. */
-function notesOf({ parts }: Lifecycle, { id, notes, declaration: { file } }: Slot): readonly Diagnostic[] {
-  const found = [...notes].flatMap(([message, code]) => (code === TOOLSET_INVALID ? [message] : []));
-  const last = parts.failures.last(id);
-  if (last?.phase === 'reload') found.push(last.message);
-  return found.map((message) => ({ severity: 'warning', code: TOOLSET_INVALID, message, file, cure: "correct it; see 'pith doctor'" }));
 }
 
 function refused(why: string): PithError {

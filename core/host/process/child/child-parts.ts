@@ -51,7 +51,7 @@ export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, 
   return {
     options,
     clock: options.clock,
-    bundles: { bundle: async () => bundle, isShipped: () => bundle.shipped, forget: async () => undefined },
+    bundles: { bundle: async () => bundle, isShipped: () => bundle.shipped, forget: async () => undefined, toolset: async () => absent() },
     secrets,
     failures: failuresOf(report),
     wire: DIRECT,

@@ -220,6 +220,41 @@ describe('the toolset of a skill', () => {
     expect(later.show('toolset:hello')?.state).toBe('idle');
   });
 
+  it('S70: a change is seen wherever the code lies: hidden, found before another, or not there before', async () => {
+    await write('hid/index.ts', `${HEAD}\nimport { say } from './.lib/impl';\nexport const list = [tool('say', () => say)];`);
+    await write('hid/.lib/impl.js', `export const say = 'v1';`);
+    const of = await host();
+    const opened = async () => {
+      await open(of, 'hid', 'index:list');
+      return ((await call(of, 'hid', 'say')) as { output?: unknown }).output;
+    };
+    expect(await opened()).toBe('v1');
+    await write('hid/.lib/impl.js', `export const say = 'v2';`);
+    expect(await opened()).toBe('v2');
+    await write('hid/.lib/impl.ts', `export const say = 'v3';`); // is found before .js
+    expect(await opened()).toBe('v3');
+    await write('hid/index.ts', `import './gone';`);
+    await open(of, 'hid', 'index:list');
+    await write('hid/index.ts', `${HEAD}\nimport { say } from './gone/deep';\nexport const list = [tool('say', () => say)];`);
+    await open(of, 'hid', 'index:list');
+    await pause(); // what is there is no longer fresh
+    await open(of, 'hid', 'index:list');
+    await write('hid/gone/deep.ts', `export const say = 'v4';`);
+    expect(await opened()).toBe('v4');
+  });
+
+  it('S14 S70: packages come from the folder of the skill or from Pith, not from what lies around', async () => {
+    await sandbox.write('skills/node_modules/around/index.js', `module.exports = 'around';`);
+    await write('pack/node_modules/own/index.js', `module.exports = 'own';`);
+    await write('pack/own.ts', `${HEAD}\nimport own from 'own';\nexport const list = [tool('own', () => own)];`);
+    await write('pack/around.ts', `${HEAD}\nimport around from 'around';\nexport const list = [tool('around', () => around)];`);
+    const of = await host();
+    const { tools, notes } = await open(of, 'pack', 'own:list', 'around:list');
+    expect(tools.map(({ name }) => name)).toEqual(['own']);
+    expect(notes?.[0]?.message).toContain("Cannot find package 'around' from the skill's folder nor from Pith");
+    expect(await call(of, 'pack', 'own')).toMatchObject({ output: 'own' });
+  });
+
   it('S70: a computed import brings in nothing from outside, nor does a pipe hold anybody up', async () => {
     await sandbox.write('secret.json', '{"key": 1}');
     await write(
