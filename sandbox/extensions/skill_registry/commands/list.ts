@@ -1,4 +1,4 @@
-import type { Command, CommandContext, CommandIO } from 'pith';
+import type { Command, CommandContext, CommandIO, Diagnostic } from 'pith';
 import { briefOf } from '../catalog/brief.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
@@ -43,9 +43,14 @@ function print(shown: readonly Skill[], snapshot: Snapshot, registry: SkillRegis
     io.print(snapshot.all.length === 0 ? `No skills were found. Write one to ${where}/<id>/SKILL.md.` : 'No skill is offered.');
   }
   if (!io.quiet) printWaiting(snapshot, io);
-  const findings = [...snapshot.diagnostics, ...snapshot.all.flatMap((skill) => skill.diagnostics)];
+  // Two skills of one id both have the finding that they differ: it is said once.
+  const findings = distinct([...snapshot.diagnostics, ...snapshot.all.flatMap((skill) => skill.diagnostics)]);
   if (all) for (const finding of findings) io.print(diagnosticText(finding));
   else printRest(snapshot, findings.filter(({ severity }) => severity !== 'info').length, io);
+}
+
+function distinct(findings: readonly Diagnostic[]): readonly Diagnostic[] {
+  return [...new Map(findings.map((finding) => [diagnosticText(finding), finding])).values()];
 }
 
 /** What a person may trust, and how. */

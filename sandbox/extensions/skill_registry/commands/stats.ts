@@ -2,6 +2,9 @@ import type { Command, CommandContext, CommandIO, Database, JsonValue } from 'pi
 import { didYouMean, PithError } from 'pith';
 import { recentTurns, recentUses, type SkillTurn } from '../ledger/recent.ts';
 import { reasonsAgainst, usage, type SkillUsage, type UsageFilter } from '../ledger/usage.ts';
+import { findSkill } from '../scan/snapshot.ts';
+import { referenceOf } from '../triggers/decision.ts';
+import { withRegistry } from './open-registry.ts';
 import { table, widthOf } from './rows.ts';
 
 const DAY_MS = 86_400_000;
@@ -14,7 +17,7 @@ export function stats(context: StatsContext): Command {
   return {
     path: 'skills stats',
     description: 'Say how often skills were offered, loaded and used, and what kept them from it',
-    arguments: [{ name: 'id', description: 'one skill, with its last turns' }],
+    arguments: [{ name: 'id', description: 'one skill, with its last turns: id, display name or source/id' }],
     options: [
       { name: 'agent', short: 'a', type: 'string', description: 'in the turns of this agent' },
       { name: 'days', type: 'number', description: 'in the last so many days', default: DEFAULT_DAYS },
@@ -27,7 +30,8 @@ export function stats(context: StatsContext): Command {
       const { turns, skills } = usage(context.database, filter);
       const period = `${days === 1 ? 'the last day' : `the last ${days} days`}${agent === undefined ? '' : `, agent ${agent}`}`;
       if (typeof id === 'string') {
-        const one = skills.get(id);
+        const known = skills.has(id) ? id : await knownAs(context, id);
+        const one = skills.get(known);
         if (one === undefined)
           throw new PithError(
             'skill_not_found',
@@ -36,10 +40,18 @@ export function stats(context: StatsContext): Command {
               cure: 'see pith skills stats, or look further back with --days',
             },
           );
-        printOne(id, one, turns, period, context.database, filter, io);
+        printOne(known, one, turns, period, context.database, filter, io);
       } else printAll(skills, turns, period, io);
     },
   };
+}
+
+/** The id by which the ledger keeps what a person names by a display name or `source/id`: that with the source for one that another shadows. */
+async function knownAs(context: StatsContext, reference: string): Promise<string> {
+  return withRegistry(context, (_registry, snapshot) => {
+    const skill = findSkill(snapshot, reference);
+    return skill === undefined ? reference : referenceOf(skill);
+  });
 }
 
 function printAll(skills: ReadonlyMap<string, SkillUsage>, turns: number, period: string, io: CommandIO): void {

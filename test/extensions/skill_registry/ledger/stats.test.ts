@@ -33,6 +33,7 @@ it('S90 N6 a skill that a trigger brought was offered in that turn and in those 
     'loaded',
     'filtered',
   ]);
+  expect(await stats('sandbox/skills/forms')).toMatchObject({ id: 'forms', offered: 4 }); // N16
   expect(await stats('soup')).toMatchObject({ offered: 0, filtered: 6, notOffered: { 'no trigger brought it': 6 } });
 });
 
