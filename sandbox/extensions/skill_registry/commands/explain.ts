@@ -130,6 +130,7 @@ function* linesOf(
   for (const { path, state, reason } of others)
     if (!shadows.includes(path)) yield `also in ${path}: ${state}${reason === null ? '' : `, ${reason}`}`;
   yield `trusted: ${trusted}`;
+  if (skill.state === 'untrusted') yield `to look at it and decide: pith skills trust ${JSON.stringify(`${skill.source}/${skill.id}`)}`;
   yield `${skill.tokensEstimated ? 'about ' : ''}${skill.tokens} tokens`;
   const place = catalog.mode === 'catalog' || catalog.mode === 'none' ? 'catalog' : `mode ${catalog.mode}`;
   yield `${place}${catalog.agent === null ? '' : ` of ${catalog.agent}`}: ${catalog.offered ? 'yes' : 'no'}, ${catalog.why}`;
@@ -141,7 +142,7 @@ function* linesOf(
   if (triggers !== undefined) yield* triggerLines(triggers);
   if (ranking !== undefined) {
     yield ranking.rank === null
-      ? `does not rank for '${ranking.text}'; ${ranking.of} other skills do`
+      ? `does not rank for '${ranking.text}'; ${ranking.of === 1 ? '1 other skill does' : `${ranking.of} other skills do`}`
       : `ranks ${ranking.rank} of ${ranking.of} for '${ranking.text}' (score ${ranking.score?.toFixed(2)}; matched ${ranking.why.join(', ')})`;
   }
   if (toolsets !== undefined) yield* toolsetLines(toolsets);

@@ -51,3 +51,12 @@ it('S90 S71 N14 what run_skill runs is loaded once, in the turn of its caller', 
   expect(one['recent']).toMatchObject([{ agent: 'reader', state: 'loaded', how: 'run_skill' }]);
   expect((one['uses'] as { state: string }[]).map(({ state }) => state)).toEqual(['resource_read', 'loaded']);
 });
+
+it('S13 N10 list --all says once that two skills of one id differ', async () => {
+  world = await ledgerKernel({
+    ...skill('alpha'),
+    'team/alpha/SKILL.md': skill('alpha', { body: 'Another text.\n' })['skills/alpha/SKILL.md']!,
+    'pith.yaml': 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills, sandbox/team] }, poll_seconds: 0 }\n',
+  });
+  expect((await world.print('skills list --all')).match(/and, with another text, in/g)).toHaveLength(1);
+});
