@@ -1,9 +1,9 @@
-import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { BuildFailure, BuildOptions, Message, Metafile, Plugin } from 'esbuild';
 import { CONTRACT_BANNER, contractShim } from './contract-shim.ts';
 import { englishOnly } from './english-only.ts';
-import { FORBIDDEN, importRules, isBelow, WHAT_MAY, type ImportRules } from './import-rules.ts';
+import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
+import { ownSources, sourceReader } from './own-sources.ts';
 import { Problem } from '../problem.ts';
 
 export interface BundleRequest extends Omit<ImportRules, 'bundlePackages'> {
@@ -30,9 +30,8 @@ export async function bundle(request: BundleRequest): Promise<string> {
       sourcesContent: true, // so that readers of the map need not find the virtual ones
       metafile: true,
     });
-    const inputs = Object.keys(result.metafile.inputs).map((input) => path.resolve(request.directory, input));
-    refuseForeign(request, inputs);
-    for (const input of inputs) request.seen?.(input); // also what a computed import brought in
+    // Also what a computed import brought in.
+    for (const input of Object.keys(result.metafile.inputs)) request.seen?.(path.resolve(request.directory, input));
     return result.outputFiles[0]?.text ?? '';
   } catch (error) {
     throw isBuildFailure(error) ? problemOfBuild(error.errors[0], request) : error;
@@ -76,6 +75,7 @@ export async function bundleShipped({ entry, outdir, bundling, ...rules }: Shipp
 }
 
 async function common(rules: ImportRules, rewrite?: Bundling['rewrite']) {
+  const read = rules.bundlePackages ? undefined : sourceReader(rules);
   return {
     absWorkingDir: rules.directory,
     bundle: true,
@@ -86,20 +86,11 @@ async function common(rules: ImportRules, rewrite?: Bundling['rewrite']) {
     legalComments: 'none',
     tsconfigRaw: { compilerOptions: { experimentalDecorators: true, target: 'ES2022', verbatimModuleSyntax: false } },
     plugins: [
-      await contractShim({ lazy: rules.bundlePackages, rewrite }),
-      ...(rules.bundlePackages ? [englishOnly] : []),
+      await contractShim({ lazy: rules.bundlePackages, rewrite, read }),
+      ...(read === undefined ? [englishOnly] : [ownSources(read)]),
       importRules(rules),
     ],
   } as const satisfies BuildOptions;
-}
-
-/** An import with a computed path brings in all files that fit it, and no rule is asked about them. */
-function refuseForeign({ directory, owner = 'extension' }: BundleRequest, inputs: readonly string[]): void {
-  const home = realpathSync(directory);
-  const foreign = inputs.find((file) => existsSync(file) && !isBelow(home, realpathSync(file)));
-  if (foreign === undefined) return;
-  const message = `a computed import leaves the ${owner}'s folder: ${owner === 'extension' ? 'an extension' : 'a toolset'} must not import what is outside`;
-  throw new Problem('bundle', FORBIDDEN, message, { file: directory, cure: WHAT_MAY });
 }
 
 function problemOfBuild(message: Message | undefined, { directory, entry }: BundleRequest): Problem {

@@ -1,4 +1,5 @@
 import { realpathSync, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -22,6 +23,8 @@ export const FORBIDDEN = 'import_forbidden';
 export const WHAT_MAY = "import 'pith', node:*, npm packages and own files only";
 /** Native code and compilers find files beside themselves. */
 const NEVER_BUNDLED = /^(?:@photostructure\/sqlite|esbuild|typescript)(?:\/|$)/;
+const DESCRIPTIONS = ['package.json', 'tsconfig.json'];
+export const LARGEST_SOURCE = 16 * 1024 * 1024;
 const BUILT_IN = new Set(builtinModules);
 
 /** What an extension may import, and how each import is found. */
@@ -60,6 +63,8 @@ async function resolveImport(
   if (/^[a-z][a-z0-9+.-]+:/i.test(wanted)) return forbidden(`'${shorten(wanted)}' is code from elsewhere`, owner);
   if (wanted.startsWith('pith/')) return forbidden(`'${wanted}' is not for ${owner}s`, owner);
   if (path.isAbsolute(wanted)) return forbidden(`'${wanted}' is an absolute path`, owner);
+  const odd = await oddBeforeLooking(args, wanted, home);
+  if (odd !== null) return forbidden(`'${odd}' is no file`, owner);
   if (/^\.\.?(?:\/|$)/.test(wanted)) {
     rules.seen?.(path.resolve(args.resolveDir, wanted));
     const found = await resolveFrom(build, args, args.resolveDir);
@@ -69,6 +74,16 @@ async function resolveImport(
     return statSync(found.path as string).isFile() ? found : forbidden(`'${wanted}' is no file`, owner); // whoever read it would wait for ever
   }
   return resolvePackage(build, args, rules, home);
+}
+
+/** To find a file, a bundler reads what describes the folders on its way. */
+async function oddBeforeLooking({ resolveDir }: OnResolveArgs, wanted: string, home: string): Promise<string | null> {
+  if (wanted.startsWith('.')) return oddDescription(home, path.resolve(resolveDir, wanted));
+  for (let at = resolveDir; at === home || isBelow(home, at); at = path.dirname(at)) {
+    const odd = await oddDescription(home, path.join(at, 'node_modules', wanted));
+    if (odd !== null) return odd;
+  }
+  return null;
 }
 
 async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: ImportRules, home: string): Promise<OnResolveResult> {
@@ -103,13 +118,29 @@ function isInside(home: string, file: string): boolean {
   return isBelow(home, realpathSync(file));
 }
 
+/** Why a bundler must not look into a folder: it reads these files by itself, whatever they are. null: it may. */
+export async function oddDescription(home: string, folder: string): Promise<string | null> {
+  for (let at = folder; at === home || isBelow(home, at); at = path.dirname(at)) {
+    for (const name of DESCRIPTIONS) {
+      const found = await stat(path.join(at, name)).catch(() => null);
+      if (found !== null && !(found.isFile() && found.size <= LARGEST_SOURCE)) return path.relative(home, path.join(at, name));
+    }
+  }
+  return null;
+}
+
 export function isBelow(home: string, file: string): boolean {
   const relative = path.relative(home, file);
   return relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative);
 }
 
+/** Who must not import, as the begin of that. */
+export function mustNot(owner: NonNullable<ImportRules['owner']>): string {
+  return `${owner === 'extension' ? 'an extension' : 'a toolset'} must not import`;
+}
+
 function forbidden(what: string, owner: NonNullable<ImportRules['owner']>): OnResolveResult {
-  const text = `${what}: ${owner === 'extension' ? 'an extension' : 'a toolset'} must not import it`;
+  const text = `${what}: ${mustNot(owner)} it`;
   return { errors: [{ text, detail: FORBIDDEN, notes: [{ text: WHAT_MAY }] }] };
 }
 

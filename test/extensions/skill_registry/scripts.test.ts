@@ -219,7 +219,7 @@ console.log(JSON.stringify({
     expect(await kit.run('scripts/c.ts')).toMatchObject({ code: 'script_invalid', output: expect.stringContaining('scripts/c.ts:1') });
     expect(await kit.run('scripts/d.ts')).toMatchObject({
       code: 'script_invalid',
-      output: expect.stringContaining('outside of the skill'),
+      output: expect.stringContaining('Could not resolve'),
     });
   });
 });

@@ -8,7 +8,7 @@ import { interpreterOf } from './interpreter.ts';
 import { findScript, passedNames, subjectOf, type ScriptFile } from './script-file.ts';
 import { scriptResult } from './script-result.ts';
 import { copySkill, SkillTooLarge, type Digests } from './skill-copy.ts';
-import { bundleScript } from './typescript.ts';
+import { bundleScript, type ScriptPlace } from './typescript.ts';
 import { fetchCommand, lacksPackages, uvRun } from './uv.ts';
 
 export interface ScriptPorts {
@@ -105,7 +105,7 @@ async function runCopy(ports: ScriptPorts, skill: Skill, call: ScriptCall, copy:
       `${script.path} of '${skill.id}' is not what a person approved: it, another file of the skill or the settings changed since. Call again to ask anew.`,
     );
   const isConfined = settings.sandbox === 'bubblewrap';
-  const program = await programOf(ports, skill, script, { copy, at: isConfined ? skill.realDirectory : copy, isConfined });
+  const program = await programOf(ports, skill, script, { copy, at: isConfined ? skill.realDirectory : copy, isConfined }, call.signal);
   if ('why' in program) return refuse(program.code, `${script.path} of '${skill.id}' was not run: ${program.why}.`);
   const outcome = await confined
     .run({ ...program, argv: [...program.argv, ...call.args], pass: passedNames(script, settings) }, call.signal)
@@ -116,18 +116,16 @@ async function runCopy(ports: ScriptPorts, skill: Skill, call: ScriptCall, copy:
   return { result: scriptResult(skill, script.path, outcome, { maxOutputBytes: settings.max_output_bytes, fetch }), ran };
 }
 
-interface Place {
-  /** The copy of the skill. */
-  readonly copy: string;
-  /** Where the script sees it. */
-  readonly at: string;
-  readonly isConfined: boolean;
-}
-
 type Refusal = { readonly code: string; readonly why: string };
 type Prepared = Omit<ConfinedProgram, 'pass'> & { readonly usesUv: boolean };
 
-async function programOf({ settings, home }: ScriptPorts, skill: Skill, script: ScriptFile, place: Place): Promise<Prepared | Refusal> {
+async function programOf(
+  { settings, confined, home }: ScriptPorts,
+  skill: Skill,
+  script: ScriptFile,
+  place: Omit<ScriptPlace, 'timeoutMs'>,
+  signal: AbortSignal,
+): Promise<Prepared | Refusal> {
   const { copy, at, isConfined } = place;
   const text = (await readFile(path.join(copy, script.path))).subarray(0, HEAD_BYTES).toString('utf8');
   const interpreter = interpreterOf(script.path, text);
@@ -151,10 +149,9 @@ async function programOf({ settings, home }: ScriptPorts, skill: Skill, script: 
       why: 'it names its packages in the file, which takes uv, and uv is not installed; see https://docs.astral.sh/uv',
     };
   }
-  const bundle = await bundleScript(copy, script.path);
+  const bundle = await bundleScript(confined, script.path, { ...place, timeoutMs: common.timeoutMs }, signal);
   if ('why' in bundle) return { code: 'script_invalid', why: `it is not TypeScript that can be run: ${bundle.why}` };
-  const bundled = path.join(at, path.relative(copy, bundle.file));
-  return { ...common, argv: [process.execPath, '--enable-source-maps', bundled], readOnly: own };
+  return { ...common, argv: [process.execPath, '--enable-source-maps', path.join(at, bundle.file)], readOnly: own };
 }
 
 const HEAD_BYTES = 256 * 1024;

@@ -261,11 +261,29 @@ describe('the toolset of a skill', () => {
       'glob/index.ts',
       `${HEAD}\nconst name = 'secret';\nexport const list = [tool('a', () => import(\`../../\${name}.json\`))];`,
     );
+    await write('walk/index.ts', `${HEAD}\nexport const list = [tool('a', (x) => require('.' + './../../../../../../../' + x))];`);
+    await write('linked/index.ts', `${HEAD}\nexport const list = [tool('a', (x) => import(\`./up/\${x}.json\`))];`);
+    await symlink(sandbox.directory, path.join(directoryOf('linked'), 'up'));
     await write('pipe/index.ts', `import './pipe.ts';\n${HEAD}\nexport const list = [tool('a', () => 1)];`);
     execFileSync('mkfifo', [path.join(directoryOf('pipe'), 'pipe.ts')]);
     const of = await host();
     await expect(open(of, 'glob', 'index:list')).rejects.toThrow(/computed import leaves the skill's folder/);
+    for (const id of ['walk', 'linked'])
+      await expect(open(of, id, 'index:list')).rejects.toThrow(/a computed import leaves the skill's folder/);
     await expect(open(of, 'pipe', 'index:list')).rejects.toThrow(/is no file/);
+  });
+
+  it('S70: no source map and no description of a package is read from elsewhere', async () => {
+    const end = (to: string): string => `${HEAD}\nexport const list = [tool('a', () => 1)];\n//# sourceMappingURL=${to}`;
+    await write('zero/index.ts', end(`${'../'.repeat(20)}dev/zero`));
+    await write('map/index.ts', end('map.pipe'));
+    execFileSync('mkfifo', [path.join(directoryOf('map'), 'map.pipe')]);
+    await write('json/index.ts', `import './sub/a.ts';\n${HEAD}\nexport const list = [tool('a', () => 1)];`);
+    await write('json/sub/a.ts', '');
+    execFileSync('mkfifo', [path.join(directoryOf('json'), 'sub/package.json')]);
+    const of = await host();
+    for (const id of ['zero', 'map']) expect((await open(of, id, 'index:list')).tools).toHaveLength(1);
+    await expect(open(of, 'json', 'index:list')).rejects.toThrow(/sub\/package.json' is no file/);
   });
 
   it('S70: an extension in a process of its own has no folder shown that it may not read', async () => {
