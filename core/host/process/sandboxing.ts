@@ -139,8 +139,11 @@ function withoutHome(project: string): readonly string[] {
 /** What a process in the sandbox does not share with the others. */
 export function namespaces(network: boolean): readonly string[] {
   const all = ['--unshare-all', ...(network ? ['--share-net'] : [])];
-  return [...all, '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'];
+  return [...all, ...NOBODY, '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'];
 }
+
+/** Whoever started it: settings of the kernel ask who is root, not what capabilities they have. */
+const NOBODY = ['--uid', '65534', '--gid', '65534'];
 
 function command(argv: readonly string[]): readonly string[] {
   return ['--', ...argv];
@@ -172,7 +175,9 @@ export function system(): readonly string[] {
   ];
 }
 
-const DEVICES = ['--proc', '/proc', '--dev', '/dev'];
+/** Through these files the kernel and its hardware are set. They belong to root, as what root starts does to the system outside. */
+const KERNEL_SETTINGS = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi', 'mtrr', 'tty'].map((name) => `/proc/${name}`);
+const DEVICES = ['--proc', '/proc', ...KERNEL_SETTINGS.flatMap((at) => ['--ro-bind-try', at, at]), '--dev', '/dev'];
 
 function bound(file: string): readonly string[] {
   return ['--ro-bind', file, file];
