@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, PithError } from 'pith';
+import { readRegularFile } from '../scan/regular-file.ts';
 import { readLock, writeLock, type LockEntry } from './lock-file.ts';
 import type { Operation } from './operation.ts';
 
@@ -19,6 +20,7 @@ export interface Change {
 
 const JOURNAL = 'commit.json';
 const OLD = 'old';
+const LARGEST_JOURNAL = 16 * 1024 * 1024;
 
 /**
  * Makes the changes, all of them: first they are written down, then folders are renamed, then the lock file is replaced. Who is
@@ -38,15 +40,19 @@ export async function commit(operation: Operation, changes: readonly Change[]): 
 
 /** Completes what a killed process had confirmed and begun; nothing where it had not come that far. */
 export async function recover(operation: Operation): Promise<void> {
-  const text = await readFile(path.join(operation.directory, JOURNAL), 'utf8').catch((error: unknown) => {
+  const text = await readRegularFile(path.join(operation.directory, JOURNAL), LARGEST_JOURNAL).catch((error: unknown) => {
     if (codeOf(error, '') === 'ENOENT' || codeOf(error, '') === 'ENOTDIR') return null;
     throw error;
   });
-  if (text !== null) await apply(operation, JSON.parse(text) as readonly Change[]);
+  if (text !== null) await apply(operation, JSON.parse(text.toString('utf8')) as readonly Change[]);
 }
 
 /** Can be run again from any point where it was cut off. */
 async function apply({ target, skills, directory }: Operation, changes: readonly Change[]): Promise<void> {
+  for (const { folder } of changes) {
+    if (path.isAbsolute(folder) || folder.split(/[\\/]/).includes('..'))
+      throw new PithError('install_failed', `${JSON.stringify(folder)} is no folder in ${skills}`);
+  }
   await mkdir(path.join(directory, OLD), { recursive: true });
   for (const [at, { folder, from }] of changes.entries()) {
     if (folder === '') continue;

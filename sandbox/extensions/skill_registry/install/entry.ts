@@ -76,6 +76,7 @@ function problemOf(path: string): string | null {
   for (const part of parts) {
     if (part === '' || part === '.' || part === '..') return 'leads elsewhere';
     if (Buffer.byteLength(part) > 255) return 'is too long';
+    if (/^(?:\.git|git~\d+)$/.test(folded(part))) return 'git takes for a repository, whose settings name programs to run';
     if (/[:<>"|?*]/.test(part) || /[. ]$/.test(part) || RESERVED.test(part)) return 'some systems cannot hold';
   }
   return null;

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { link, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, PithError, type Clock } from 'pith';
-import { isAlive, thisProcess, toOwner } from './owner.ts';
+import { readRegularFile } from '../scan/regular-file.ts';
+import { isAlive, LARGEST_OWNER, thisProcess, toOwner } from './owner.ts';
 
 const PATIENCE_MS = 30_000;
 const LOOK_EVERY_MS = 25;
@@ -88,7 +89,7 @@ async function releaseDead(file: string, clock: Clock): Promise<boolean> {
 }
 
 async function isDead(file: string): Promise<boolean> {
-  const text = await readFile(file, 'utf8').catch(() => null);
+  const text = await readRegularFile(file, LARGEST_OWNER).then(String, () => null);
   if (text === null) return false; // released meanwhile
   const owner = toOwner(text);
   return owner === null || !isAlive(owner);

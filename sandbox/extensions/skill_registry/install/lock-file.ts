@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { codeOf, messageOf, PithError } from 'pith';
-import type { Origin } from './origin.ts';
+import { readRegularFile } from '../scan/regular-file.ts';
+import { isInstallableId } from './entry.ts';
+import { checkOrigin, type Origin } from './origin.ts';
 
 /** Where an installed skill came from, and what it was. */
 export interface LockEntry {
@@ -16,12 +17,14 @@ export interface LockEntry {
 export type Lock = ReadonlyMap<string, LockEntry>;
 
 const VERSION = 1;
+/** Far above what thousands of skills need. */
+const LARGEST = 16 * 1024 * 1024;
 
 /** Empty where there is none. Throws `lock_damaged` for what cannot be understood, so that nothing is lost by writing it anew. */
 export async function readLock(file: string): Promise<Lock> {
   let text: string;
   try {
-    text = await readFile(file, 'utf8');
+    text = (await readRegularFile(file, LARGEST)).toString('utf8');
   } catch (error) {
     if (codeOf(error, '') === 'ENOENT') return new Map();
     throw damaged(file, messageOf(error), error);
@@ -48,6 +51,9 @@ function entryOf(id: string, value: unknown): LockEntry {
   const known = origin?.kind === 'folder' || origin?.kind === 'git' || origin?.kind === 'zip';
   if (!known || typeof origin.location !== 'string' || typeof digest !== 'string') throw new TypeError(`its entry '${id}' is incomplete`);
   const { kind, location, ref, path } = origin;
+  // It comes with the project, and so from whoever wrote that.
+  if (!isInstallableId(id)) throw new TypeError(`its entry ${JSON.stringify(id)} is no name of a folder`);
+  checkOrigin({ kind, location, ...(typeof ref === 'string' ? { ref } : {}) });
   return {
     origin: {
       kind,

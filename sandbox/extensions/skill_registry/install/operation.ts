@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, type Clock } from 'pith';
+import { readRegularFile } from '../scan/regular-file.ts';
 import { recover } from './commit.ts';
 import { exclusively } from './exclusive.ts';
-import { isAlive, thisProcess, toOwner } from './owner.ts';
+import { isAlive, LARGEST_OWNER, thisProcess, toOwner } from './owner.ts';
 import { openTarget, type Target } from './target.ts';
 
 const STAGING = '.staging';
@@ -75,7 +76,7 @@ async function deadOperations(staging: string): Promise<readonly string[]> {
   }
   const dead: string[] = [];
   for (const name of names) {
-    const text = await readFile(path.join(staging, name, OWNER), 'utf8').catch(() => '');
+    const text = await readRegularFile(path.join(staging, name, OWNER), LARGEST_OWNER).then(String, () => '');
     const owner = toOwner(text) ?? { pid: Number(UNOWNED.exec(name)?.[1] ?? 0), began: null };
     if (owner.pid === 0 || !isAlive(owner)) dead.push(name);
   }

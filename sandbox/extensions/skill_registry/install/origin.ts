@@ -23,6 +23,14 @@ export function originOf(given: string, ref: string | undefined, directory: stri
   return origin;
 }
 
+/** Throws for an origin that `originOf` would not have made. */
+export function checkOrigin({ kind, location, ref }: Origin): void {
+  if (ref !== undefined) checkRef(ref);
+  if (kind !== 'git' && path.isAbsolute(location)) return;
+  const made = addressOf(location, ref);
+  if (made.kind !== kind || made.location !== location) throw unknown(location, 'it is no address');
+}
+
 /** Throws `usage` for what is no plain name of a branch, tag or commit. */
 export function checkRef(ref: string): void {
   const plain = /^[\p{L}\p{N}_][\p{L}\p{N}_./@+#=-]{0,199}$/u.test(ref);

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { codeOf } from 'pith';
 
+/** No note of an owner is longer. */
+export const LARGEST_OWNER = 64 * 1024;
+
 /** A process, as it can be recognised after its number was given to another. */
 export interface Owner {
   readonly pid: number;

@@ -15,6 +15,8 @@ const HOSTILE: readonly (readonly [what: string, files: readonly ZipFile[], erro
   ['a name that escapes from inside', [SKILL, { name: 'letters/../../evil.md', text: 'x' }], /invalid relative path|leads elsewhere/],
   ['an absolute name', [SKILL, { name: '/etc/evil', text: 'x' }], /absolute path/],
   ['the name of a drive', [SKILL, { name: 'C:/evil', text: 'x' }], /absolute path/],
+  ['a repository of git', [SKILL, { name: 'letters/.git/config', text: '[core]' }], /git takes for a repository/],
+  ['a repository of git by another name', [SKILL, { name: 'letters/lib/.Gi\u200dT', text: 'gitdir: x' }], /git takes for a repository/],
   ['a backslash', [SKILL, { name: 'letters\\evil.md', text: 'x' }], /invalid characters in fileName/],
   ['a home', [SKILL, { name: '~/evil', text: 'x' }], /absolute/],
   ['a control character', [SKILL, { name: 'letters/a\nb', text: 'x' }], /control characters/],
