@@ -96,7 +96,11 @@ export class Questions {
       }
       if (choice !== undefined) return { choice, reason: '' };
       if (!YES.test(words)) return { choice: 'no', reason: words.replace(/^no\b[\s,.:;-]*/i, '') };
-      io().print(dim('Write once for this call, or always for calls of this tool in this conversation; one that would run other code is asked again'));
+      io().print(
+        dim(
+          'Write once for this call, or always for calls of this tool in this conversation; one that would run other code is asked again',
+        ),
+      );
     }
   }
 

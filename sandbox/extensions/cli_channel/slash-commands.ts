@@ -1,8 +1,19 @@
-import { didYouMean, matchCommand, parseCommandInput, PithError, splitWords, type Command, type CommandInput, type CommandIO } from 'pith';
+import {
+  codeOf,
+  didYouMean,
+  matchCommand,
+  parseCommandInput,
+  PithError,
+  splitWords,
+  type Command,
+  type CommandInput,
+  type CommandIO,
+} from 'pith';
 import type { ChatContext, Conversation } from './conversation.ts';
 import { errorLine } from './error-line.ts';
 import { findCommands } from './found-commands.ts';
 import { localCommands } from './local-commands.ts';
+import { skillMessage } from './skill-message.ts';
 import { typedHints } from './typed-hints.ts';
 
 /** What is typed with a slash: the commands of the command line, and those that belong to the conversation itself. */
@@ -36,9 +47,17 @@ export class SlashCommands {
       const input = asIs ? lineInput(command, typed) : parseCommandInput(command, rest);
       return (await command.run(input, json && !asIs ? asJson({ ...io, error }, this.raw) : { ...io, error }, signal)) ?? 0;
     } catch (failure) {
-      error(errorLine(failure));
-      return 1;
+      const message = codeOf(failure, '') === 'command_unknown' ? await this.skillFor(line, io) : null;
+      if (message === null) error(errorLine(failure));
+      else io.session?.send(message);
+      return message === null ? 1 : 0;
     }
+  }
+
+  /** Commands come first; a skill of the name is asked for by a message. */
+  private skillFor(line: string, { session }: CommandIO): Promise<string | null> {
+    if (session === undefined) return Promise.resolve(null);
+    return skillMessage(this.context, this.conversation.agentId, line).catch(() => null); // then the command is simply unknown
   }
 
   /** Those of the conversation come before others of the same name. */

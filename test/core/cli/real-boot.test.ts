@@ -92,6 +92,7 @@ describe('a new sandbox with the real kernel', () => {
     await mkdir(path.join(folder, 'team/scout'), { recursive: true });
     await writeFile(path.join(folder, 'team/scout/AGENT.md'), '---\nname: scout\nallow_skills: false\n---\nYou scout.\n');
     await mkdir(path.join(folder, 'sandbox/agents/broken'));
+    await writeFile(path.join(folder, 'sandbox/agents/broken/manifest.yaml'), 'id: broken\nagnet: {}\n');
     const explain = (agent: string) =>
       cli(['skills', 'explain', 'hello', '--agent', agent, '--json'], {
         cwd: folder,
@@ -104,7 +105,7 @@ describe('a new sandbox with the real kernel', () => {
       catalog: { agent: 'scout', offered: false, why: expect.stringContaining('skills.mode') },
     });
     expect((await explain('assistant')).out).toContain('"offered":true');
-    expect((await explain('broken')).err).toMatch(/^pith: the agent 'broken' cannot run: ./u); // N15: with the reason
+    expect((await explain('broken')).err).toMatch(/^pith: the agent 'broken' cannot run \S+manifest\.yaml:2: unknown key 'agnet'/u); // N15: with the reason
   });
 
   it('chats offline', async () => {

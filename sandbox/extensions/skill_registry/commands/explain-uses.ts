@@ -1,4 +1,4 @@
-import type { AgentSpec, CommandContext, Database, JsonValue } from 'pith';
+import { codeOf, type AgentSpec, type CommandContext, type Database, type JsonValue } from 'pith';
 import type { Skill } from '../skill.ts';
 
 const DAY_MS = 86_400_000;
@@ -16,7 +16,18 @@ export async function usesOf(
   const { recentUses } = await import('../ledger/recent.ts');
   const { stateText, timeOf, turnJson } = await import('./stats.ts');
   const filter = { since: clock.now() - DAYS * DAY_MS, ...(agent === null ? {} : { agent: agent.id }) };
-  const uses = recentUses(database, id, filter, SHOWN);
+  const uses = recorded(() => recentUses(database, id, filter, SHOWN));
+  if (uses === null) return null;
   const lines = uses.map((use) => `used ${timeOf(use.at)} by ${use.agent}: ${stateText(use)}`);
   return { json: uses.map(turnJson), lines: lines.length === 0 ? [`not used in the last ${DAYS} days`] : lines };
+}
+
+/** null in a process of its own, where the database is refused. */
+function recorded<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (codeOf(error, '') === 'not_supported_yet') return null;
+    throw error;
+  }
 }
