@@ -11,7 +11,7 @@ const FLAG = /\u{1F3F4}[\u{E0020}-\u{E007E}]{1,8}\u{E007F}/gu;
 const MESSAGE = 4;
 
 interface Kind {
-  readonly code: 'hidden_text' | 'hidden_character' | 'text_direction' | 'terminal_control';
+  readonly code: 'hidden_text' | 'hidden_character' | 'text_direction' | 'terminal_control' | 'look_alike';
   readonly severity: Hit['severity'];
   readonly message: string;
 }
@@ -27,7 +27,17 @@ const MARK: Kind = { code: 'hidden_character', severity: 'low', message: 'has in
 const ESCAPE: Kind = { code: 'terminal_control', severity: 'medium', message: 'has control sequences of a terminal' };
 
 /** Invisible and bidirectional characters; those that scripts and emoji need are left alone. One finding a line and kind. */
-export const hiddenCharacters: Scanner = function* ({ text: whole }) {
+export const hiddenCharacters: Scanner = function* ({ path, text: written }) {
+  const head = /^skill\.md$/i.test(path) ? (FRONTMATTER.exec(written)?.[0] ?? '') : '';
+  const whole = head === '' ? written : asParsed(head) + written.slice(head.length);
+  const name = NAME.exec(head);
+  if (name !== null && mixesScripts(name[1]!))
+    yield {
+      severity: 'medium',
+      code: 'look_alike',
+      line: head.slice(0, name.index).split('\n').length,
+      message: 'has a name with letters of several scripts, which may look like another name',
+    };
   const text = whole.includes('\u{E007F}') ? whole.replace(FLAG, (flag) => ' '.repeat(flag.length)) : whole;
   const lineAt = lineCounter(text);
   let run = 0;
@@ -52,6 +62,22 @@ export const hiddenCharacters: Scanner = function* ({ text: whole }) {
     };
   }
 };
+
+const FRONTMATTER = /^\uFEFF?---\r?\n[^]*?\n---/;
+const NAME = /^name:[^\S\n]*(.*)$/m;
+
+/** With what the escapes of YAML stand for, where that is not seen. */
+function asParsed(head: string): string {
+  return head.replace(/\\(?:x([\da-f]{2})|u([\da-f]{4})|U([\da-f]{8}))/gi, (escape: string, ...digits: readonly (string | undefined)[]) => {
+    const point = Number.parseInt(digits.slice(0, 3).find((each) => each !== undefined) ?? '', 16);
+    const character = point <= 0x10ffff ? String.fromCodePoint(point) : '';
+    return character.search(SUSPECT) === 0 ? character : escape;
+  });
+}
+
+function mixesScripts(name: string): boolean {
+  return [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u].filter((script) => script.test(name)).length > 1;
+}
 
 function kindOf(point: number, run: number, text: string, at: number): Kind | null {
   if (point >= 0xe0000 && point <= 0xe007f) return HIDDEN_TEXT;
