@@ -63,6 +63,6 @@ function compilerPath(): string | null {
     const library = createRequire(path.join(shippedSandbox(), 'package.json')).resolve('esbuild');
     return createRequire(library).resolve(`@esbuild/${process.platform}-${process.arch}/${program}`);
   } catch {
-    return null;
+    return null; // its package has no program for this system
   }
 }
