@@ -1,5 +1,5 @@
 import { deepFreeze } from '../../contract/plain-data.ts';
-import type { AgentSpec, Diagnostic, Events, Off } from '../../contract/index.ts';
+import type { AgentSpec, Events, Off } from '../../contract/index.ts';
 import { failedAgent, unknownAgent } from './absent-agent.ts';
 import { admit, EVERY_AGENT, stateOf, type AgentStatus } from './admission.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';

@@ -69,7 +69,6 @@ describe('a new sandbox with the real kernel', () => {
   });
 
   it('lists its skill without a kernel', async () => {
-    const boot = realBoot();
     const ran = await cli(['skills', 'list', '--json'], {
       cwd: folder,
       boot: { ...realBoot(), kernel: () => Promise.reject(new Error('a kernel was made')) },

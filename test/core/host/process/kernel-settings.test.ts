@@ -16,12 +16,12 @@ for (const folder of ['/proc/sys/vm', '/proc/sys/kernel', '/proc/irq']) for (con
 }
 console.log(JSON.stringify({ opened: files.filter((each) => each === 'opened').length, looked: files.length, trigger: opened('/proc/sysrq-trigger'), uid: process.getuid() }));
 `;
-const HELD = {
-  opened: 0,
-  looked: expect.toSatisfy((count: number) => count > 10),
-  trigger: expect.not.stringMatching('opened'),
-  uid: 65534,
+/** The program's answer, with whether it looked at enough to mean something. */
+const answerOf = (said: string) => {
+  const { looked, ...rest } = JSON.parse(said) as { looked: number; trigger: string };
+  return { ...rest, trigger: rest.trigger === 'opened', isEnough: looked > 10 };
 };
+const HELD = { opened: 0, trigger: false, uid: 65534, isEnough: true };
 
 it.skipIf(!sandboxing.available)(
   'S73 K10: no program in the sandbox opens settings of the system for writing, nor is it root there',
@@ -36,10 +36,10 @@ it.skipIf(!sandboxing.available)(
       maxOutputBytes: 10_000,
       sandbox: 'required',
     });
-    expect(JSON.parse(stdout || stderr)).toEqual(HELD);
+    expect(answerOf(stdout || stderr)).toEqual(HELD);
     if (!sandboxing.available) return;
     const places = { dataDirectory: os.tmpdir(), stateDirectory: os.tmpdir(), visible: [], project: '/usr', hidden: [] };
     const args = sandboxArguments({ ...places, permissions: { network: true, read: [], write: [] } }, {}, argv);
-    expect(JSON.parse(execFileSync(sandboxing.program, args, { encoding: 'utf8', timeout: 10_000 }))).toEqual(HELD);
+    expect(answerOf(execFileSync(sandboxing.program, args, { encoding: 'utf8', timeout: 10_000 }))).toEqual(HELD);
   },
 );

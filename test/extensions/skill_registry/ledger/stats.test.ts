@@ -9,8 +9,8 @@ afterEach(async () => {
 
 const agent = (declaration: string) => ({ 'agents/reader/manifest.yaml': `id: reader\nagent: { ${declaration} }\n` });
 const stats = async (id: string) => world!.command(`skills stats ${id}`);
-const turnsWritten = (count: number) =>
-  expect.poll(async () => (await world!.command('skills stats'))['turns'], { timeout: 3000 }).toBe(count);
+const turnsWritten = async (count: number) =>
+  await expect.poll(async () => (await world!.command('skills stats'))['turns'], { timeout: 3000 }).toBe(count);
 
 it('S90 N6 a skill that a trigger brought was offered in that turn and in those for which it stays in', async () => {
   world = await ledgerKernel({
