@@ -38,7 +38,7 @@ export function readSources(file: string, key: string): ToolsetSources | null {
     const read = JSON.parse(readFileSync(file, 'utf8')) as ToolsetSources;
     return read.key === key && typeof read.digest === 'string' && Array.isArray(read.watched) ? read : null;
   } catch {
-    return null;
+    return null; // it is only a memory: what it would tell is found out anew
   }
 }
 
