@@ -54,6 +54,66 @@ describe('skills lint (S81)', () => {
     ]);
   });
 
+  it('S81 tells once of many that say nearly the same (N12)', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    const { found } = await lint(
+      Object.fromEntries(
+        names.map((name) => [`${name}/SKILL.md`, skillText({ name, description: letters.replace('late', `late ${name}`) })]),
+      ),
+    );
+    expect(found.map(([id, , code, , message]) => [id, code, message])).toEqual([
+      [
+        'a',
+        'description_similar',
+        expect.stringMatching(/^has nearly the description of 'b', 'c', 'd', 'e', 'f' and 'g' \(86 to 100 % of/),
+      ],
+    ]);
+  });
+
+  it('S81 compares what is offered with nothing that is not, unless that is named (N12)', async () => {
+    const box = await installSandbox({
+      'sandbox/skills/letters/SKILL.md': skillText({ name: 'letters', description: letters, more: 'requires:\n  - post\n' }),
+      '.claude/skills/post/SKILL.md': skillText({ name: 'post', description: letters, more: 'examples:\n  - late orders\n' }),
+    });
+    expect((await box.run('lint', [])).text).toBe('2 skills checked: nothing to say');
+    expect((await box.run('lint', ['letters'])).text).toBe('1 skill checked: nothing to say');
+    expect((await box.run('lint', ['post'])).text).toContain("has nearly the description of 'letters'");
+  });
+
+  it('S81 says what of the template is left, and no example of it is outranked (N11)', async () => {
+    const box = await installSandbox();
+    await box.run('new', 'walks');
+    await box.run('new', 'tours', { description: 'Plans tours of museums. Use when somebody visits one.' });
+    const told = (await box.run('lint', [])).text.split('\n').map((line) => line.replace(/^.*skills\//, ''));
+    expect(told).toEqual([
+      'tours/SKILL.md:11:1: warning: still has the text that skills new wrote; write what the agent must know',
+      'walks/SKILL.md:3:1: warning: still has the description that skills new wrote; say what it does and when to use it',
+      'walks/SKILL.md:11:1: warning: still has the text that skills new wrote; write what the agent must know',
+      '2 skills checked: 3 warnings',
+    ]);
+  });
+
+  it('S81 asks nobody to edit a skill that came with Pith (N11)', async () => {
+    const box = await skillSandbox({
+      'letters/SKILL.md': skillText({ name: 'letters', description: 'Corresponds.', more: 'examples:\n  - plan a walk\n' }),
+      'walks/SKILL.md': skillText({ name: 'walks', description: 'Plans a walk. Use when somebody wants to plan a walk.' }),
+    });
+    const [own, other] = ['letters', 'walks'].map((id) => path.join(box.project, id, 'SKILL.md')) as [string, string];
+    const cure = async (shipped: readonly string[]) =>
+      (await adviseOn([own], { beside: [other], shipped: new Set(shipped) }))[0]!.diagnostics.find(
+        ({ code }) => code === 'example_outranked',
+      )!.cure;
+    expect(await cure([])).toContain("or take them out of 'walks'");
+    expect(await cure([other])).toBe("use the words of the example in the description of 'letters'");
+  });
+
+  it('S81 validate takes the id of a skill of any source, as lint does (N32)', async () => {
+    const box = await installSandbox({ '.claude/skills/post/SKILL.md': skillText({ name: 'post', description: letters }) });
+    for (const id of ['post', '.claude/skills/post'])
+      expect(await box.run('validate', [id])).toMatchObject({ code: 0, text: expect.stringMatching(/\.claude\/skills\/post: valid$/) });
+    expect((await box.run('validate', ['nowhere'])).text).toContain('does not exist');
+  });
+
   it('S81 finds a skill that outranks another for that one\u2019s own example', async () => {
     const { found } = await lint({
       'letters/SKILL.md': skillText({
@@ -136,7 +196,7 @@ describe('skills lint (S81)', () => {
       files.push(await box.write(path.join(repo, file), text));
       for (const name of resources) if (!name.endsWith('/')) await box.write(path.join(repo, path.dirname(file), name), 'x');
     }
-    const advised = (await adviseOn(files, [])).flatMap(({ diagnostics }) => diagnostics.map(({ code }) => code));
+    const advised = (await adviseOn(files)).flatMap(({ diagnostics }) => diagnostics.map(({ code }) => code));
     const advice = [
       'when_to_use_missing',
       'description_similar',

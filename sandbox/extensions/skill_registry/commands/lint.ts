@@ -26,8 +26,11 @@ export function lint(context: CommandContext): Command {
           if (found.length === 0) results.push(await lintSkill(one, directory));
           files.push(...found);
         }
-        const beside = winners.filter(({ state }) => state === 'offered').map(({ file }) => file);
-        results.push(...(await adviseOn([...new Set(files)], beside)));
+        const named = new Set(given.length === 0 ? [] : files);
+        const apart = winners.filter(({ state, file }) => state !== 'offered' && !named.has(file)).map(({ file }) => file);
+        const shipped = winners.filter(({ source }) => source.startsWith('bundled')).map(({ file }) => file);
+        const beside = winners.map(({ file }) => file);
+        results.push(...(await adviseOn([...new Set(files)], { beside, apart: new Set(apart), shipped: new Set(shipped) })));
         if (io.wantsJson)
           io.json(results.map(({ path, valid, diagnostics }) => ({ path, valid, diagnostics: diagnostics.map(diagnosticJson) })));
         for (const { diagnostics } of results) for (const diagnostic of diagnostics) io.print(diagnosticText(diagnostic));

@@ -3,21 +3,21 @@ import path from 'node:path';
 import type { Command, CommandContext } from 'pith';
 import { diagnosticJson, diagnosticText } from './rows.ts';
 
-export function validate({ sandbox }: CommandContext): Command {
+export function validate(context: CommandContext): Command {
   return {
     path: 'skills validate',
     description: 'Hold skills to the specification; fails when one has errors',
     arguments: [
       {
         name: 'path',
-        description: 'folder of a skill or of several, a SKILL.md, or the id of a skill of this sandbox',
+        description: 'folder of a skill or of several, a SKILL.md, or the id of a skill',
         required: true,
         variadic: true,
       },
     ],
     async run(input, io) {
       const { lintSkills } = await import('../lint.ts');
-      const paths = [input.arguments['path'] ?? []].flat().map((given) => placeOf(given, sandbox, io.workingDirectory));
+      const paths = await placesOf([input.arguments['path'] ?? []].flat(), context, io.workingDirectory);
       const results = (await Promise.all(paths.map((given) => lintSkills(given, io.workingDirectory)))).flat();
       if (io.wantsJson)
         io.json(results.map(({ path, valid, diagnostics }) => ({ path, valid, diagnostics: diagnostics.map(diagnosticJson) })));
@@ -30,8 +30,19 @@ export function validate({ sandbox }: CommandContext): Command {
   };
 }
 
-/** A path stays one; an id is looked for where this sandbox has its skills. */
-function placeOf(given: string, sandbox: string, directory: string): string {
+/** A path stays one; anything else may name a skill of any source, as `skills lint` takes it. */
+async function placesOf(given: readonly string[], context: CommandContext, directory: string): Promise<readonly string[]> {
+  const isThere = (one: string) => existsSync(path.resolve(directory, one));
+  if (given.every(isThere)) return given;
+  const { withRegistry } = await import('./open-registry.ts');
+  const { findSkill } = await import('../scan/names.ts');
+  return withRegistry(context, (_, snapshot) =>
+    given.map((one) => (isThere(one) ? one : (findSkill(snapshot, one)?.directory ?? inSandbox(one, context.sandbox)))),
+  );
+}
+
+/** A folder of that name that is no skill: what it lacks can be told. */
+function inSandbox(given: string, sandbox: string): string {
   const folder = path.join(sandbox, 'skills', given);
-  return /^[\p{L}\p{N}-]+$/u.test(given) && !existsSync(path.resolve(directory, given)) && existsSync(folder) ? folder : given;
+  return /^[\p{L}\p{N}-]+$/u.test(given) && existsSync(folder) ? folder : given;
 }

@@ -10,7 +10,14 @@ export async function wantedSkill({ sources }: SkillRegistry, snapshot: Snapshot
   const { whyAbsent } = await import('./absent.ts');
   const absent = whyAbsent(sources, snapshot, reference);
   if (absent !== null)
-    throw new PithError('skill_not_found', `'${reference}' is no skill: ${absent.message}`, { where: absent.file, cure: absent.cure });
+    throw new PithError(
+      'skill_not_found',
+      `'${reference}'${absent.file === undefined ? '' : ` in ${absent.file}`} is no skill: ${absent.message}`,
+      {
+        where: absent.file,
+        cure: absent.cure,
+      },
+    );
   const hint = didYouMean(reference, [...snapshot.skills.keys(), ...snapshot.aliases.keys()]);
   throw new PithError('skill_not_found', `no skill is named '${reference}'${hint}`, { cure: 'see pith skills list --all' });
 }

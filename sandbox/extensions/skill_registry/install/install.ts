@@ -148,13 +148,19 @@ async function choose(listing: Listing, { skills, all }: InstallRequest, origin:
 
 /** Throws `skill_exists`. */
 async function refuseTaken({ skills, target }: Operation, wanted: readonly { readonly id: string }[], force: boolean): Promise<void> {
+  const installed = await readLock(target.lockFile);
   const names = new Map((await readdir(skills)).map((name) => [folded(name), name]));
   for (const { id } of wanted) {
     const taken = names.get(folded(id));
     if (taken === undefined || (force && taken === id)) continue;
     throw new PithError('skill_exists', `${target.label} has '${taken}' already`, {
       where: path.join(target.skills, taken),
-      cure: taken === id ? `bring it up to date with pith skills update ${id}, or replace it with --force` : 'rename one of them',
+      cure: taken === id ? cureOf(id, installed.has(id)) : 'rename one of them',
     });
   }
+}
+
+function cureOf(id: string, installed: boolean): string {
+  if (installed) return `bring it up to date with pith skills update ${id}, or replace it with --force`;
+  return 'it was made by hand: rename it to keep it, or replace it with --force';
 }

@@ -5,6 +5,7 @@ import { parseSkillFile } from '../format/skill-file.ts';
 import { exists } from './commit.ts';
 import { isInstallableId } from './entry.ts';
 import { alone, withOperation } from './operation.ts';
+import { templateOf } from './skill-template.ts';
 import { targetOf } from './target.ts';
 
 export interface NewRequest {
@@ -72,31 +73,4 @@ function nextSteps(id: string): readonly string[] {
     `  3. pith skills explain ${id} --text "what somebody would ask"`,
     'It is offered from the next message on; nothing has to be restarted.',
   ];
-}
-
-function templateOf(id: string, description: string | undefined): string {
-  const title = id.replaceAll('-', ' ').replace(/^./u, (letter) => letter.toUpperCase());
-  const says =
-    description?.trim().replace(/\s+/g, ' ') ||
-    `Says in one sentence what ${title} does. Use when somebody asks for it, in the words that they would use.`;
-  return `---
-name: ${id}
-description: ${JSON.stringify(says)}
-version: 0.1.0
-tags:
-  - example
-examples:
-  - a request that this skill is for
----
-# ${title}
-
-What the agent must know that it would not know by itself, as short as it can be said.
-
-## Steps
-
-1. First do this.
-2. Then check that it worked.
-
-Move what is seldom needed into files under references/ and name them here, so that they are read only then.
-`;
 }

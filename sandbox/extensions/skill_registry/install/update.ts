@@ -43,22 +43,32 @@ const SHOWN_LINES = 400;
 export async function updateSkills(request: UpdateRequest, context: CommandContext, io: CommandIO, signal: AbortSignal): Promise<number> {
   const targets = request.source === undefined ? targetsOf(context, io) : [targetOf(context, request.source, io)];
   const wanted = await wantedOf(targets, request.ids);
-  const results: Result[] = [];
+  const results: (Result & { readonly target: Target })[] = [];
   for (const [target, entries] of wanted) {
     if (entries.size > 0)
       await withOperation(
         target,
         context.clock,
-        async (operation) => void results.push(...(await updateTarget(operation, entries, request, context, io, signal))),
+        async (operation) => {
+          const done = await updateTarget(operation, entries, request, context, io, signal);
+          results.push(...done.map((result) => ({ ...result, target })));
+        },
         signal,
       );
   }
   for (const result of results) {
-    if ('error' in result) io.error(`pith: ${result.id}: ${result.error.message}`);
-    else if (result.state !== 'declined') io.print(`${result.id}: ${result.state === 'current' ? 'up to date' : 'updated'}`);
+    const { id, target } = result;
+    const twice = results.some((other) => other.id === id && other.target !== target);
+    const name = twice ? `${target.label}/${id}` : id;
+    if ('error' in result) io.error(`pith: ${name}: ${result.error.message}`);
+    else if (result.state !== 'declined') io.print(`${name}: ${result.state === 'current' ? 'up to date' : 'updated'}`);
   }
   if (results.length === 0) io.print('No skill was installed with pith skills install.');
-  io.json(results.map((result) => ('error' in result ? result : { id: result.id, state: result.state, ...result.json })));
+  io.json(
+    results.map(({ target: { source }, ...result }) =>
+      'error' in result ? { ...result, source } : { id: result.id, state: result.state, source, ...result.json },
+    ),
+  );
   return results.some(({ state }) => state === 'failed' || state === 'edited' || state === 'declined') ? 1 : 0;
 }
 

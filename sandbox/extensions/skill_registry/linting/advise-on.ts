@@ -6,13 +6,24 @@ import { outrankedExamples } from './outranked-examples.ts';
 import { readSkillFolder } from './read-skill-folder.ts';
 import { requirements } from './requirements.ts';
 import { similarDescriptions } from './similar-descriptions.ts';
+import { templateLeft } from './template-left.ts';
 import { whenToUse } from './when-to-use.ts';
 
-/**
- * Holds skills to the specification and to advice. `given` are SKILL.md files to judge; `beside` are further ones that they are
- * offered beside, and that `requires` may name. Results come in the order of `given`.
- */
-export async function adviseOn(given: readonly string[], beside: readonly string[]): Promise<readonly LintResult[]> {
+/** What lint knows of where skills lie; each are SKILL.md files. */
+export interface Neighbours {
+  /** Further skills than those to judge: they are seen beside, and `requires` may name them. */
+  readonly beside?: readonly string[];
+  /** Offered to nobody: judged, and compared with no other. */
+  readonly apart?: ReadonlySet<string>;
+  /** They came with Pith: nobody edits them. */
+  readonly shipped?: ReadonlySet<string>;
+}
+
+/** Holds skills to the specification and to advice. `given` are SKILL.md files to judge. Results come in their order. */
+export async function adviseOn(
+  given: readonly string[],
+  { beside = [], apart = new Set(), shipped = new Set() }: Neighbours = {},
+): Promise<readonly LintResult[]> {
   const results = await inTurn(given, (file) => lintSkill(file, path.dirname(file)));
   const judged = (await inTurn(given, readSkillFolder)).filter((skill) => skill !== null);
   const ids = new Set(judged.map(({ id }) => id));
@@ -21,12 +32,14 @@ export async function adviseOn(given: readonly string[], beside: readonly string
     readSkillFolder,
   );
   const all = [...judged, ...others.filter((skill) => skill !== null)].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const compared = all.filter(({ file }) => !apart.has(file));
+  const comparable = judged.filter(({ file }) => !apart.has(file));
   const found: Diagnostic[] = [
     ...requirements(judged, all),
-    ...outrankedExamples(judged, all),
-    ...similarDescriptions(all, new Set(judged)),
+    ...outrankedExamples(comparable, compared, shipped),
+    ...similarDescriptions(compared, new Set(comparable)),
   ];
-  for (const skill of judged) found.push(...whenToUse(skill), ...(await linkedResources(skill)));
+  for (const skill of judged) found.push(...whenToUse(skill), ...templateLeft(skill), ...(await linkedResources(skill)));
   return results.map((result, at) => ({
     ...result,
     path: path.dirname(given[at]!),

@@ -4,10 +4,15 @@ import { bodiedDocumentOf } from '../search/document.ts';
 import { advice } from './advice.ts';
 import type { LintedSkill } from './read-skill-folder.ts';
 
-/** Examples of a skill for which search puts another one first. `all` are the skills that it is offered beside. */
-export function* outrankedExamples(skills: readonly LintedSkill[], all: readonly LintedSkill[]): Iterable<Diagnostic> {
+/** Examples of a skill for which search puts another one first. `all` are the skills that it is offered beside; those of `shipped` nobody edits. */
+export function* outrankedExamples(
+  skills: readonly LintedSkill[],
+  all: readonly LintedSkill[],
+  shipped: ReadonlySet<string>,
+): Iterable<Diagnostic> {
   if (!skills.some(({ examples }) => examples.length > 0)) return;
   const ranker = createRanker();
+  const files = new Map(all.map(({ id, file }) => [id, file]));
   for (const skill of all) ranker.upsert(bodiedDocumentOf(skill, skill.body));
   for (const skill of skills) {
     for (const example of skill.examples) {
@@ -18,7 +23,7 @@ export function* outrankedExamples(skills: readonly LintedSkill[], all: readonly
         'example_outranked',
         'warning',
         `is second to '${first.id}' for its own example '${example}' (it matched ${first.why.join(', ')})`,
-        `use the words of the example in the description of '${skill.id}', or take them out of '${first.id}'`,
+        `use the words of the example in the description of '${skill.id}'${shipped.has(files.get(first.id)!) ? '' : `, or take them out of '${first.id}'`}`,
         'examples',
       );
     }

@@ -15,6 +15,7 @@ const READS_PROGRAM = String.raw`(?:python[\d.]*|node|deno|bun|perl|ruby|php|pws
 const RUNS = String.raw`\|&?\s*${BEFORE}(?:${SHELL}|${READS_PROGRAM}|iex\b|Invoke-Expression\b)`;
 
 const DOWNLOADED = 'what is downloaded is run at once, unseen';
+const DOWNLOADED_FILE = 'a file is downloaded and run';
 const DECODED = 'what is decoded is run at once, unseen';
 
 const RULES: readonly Rule[] = [
@@ -55,15 +56,36 @@ const RULES: readonly Rule[] = [
   rule(
     `${FETCH}[^\\n]{0,300}?(?:-o|-O|--output|-OutFile)\\b[^\\n]{0,200}?(?:&&|;)\\s*(?:chmod\\s+(?:\\+x|[0-7]{3,4})\\b|${BEFORE}${SHELL}\\s+\\S|\\./\\S)`,
     'medium',
-    'a file is downloaded and run',
+    DOWNLOADED_FILE,
   ),
 ];
 
-/** Downloads and decoded texts that go straight into an interpreter. */
+/** A line that fetches, and where it puts what it fetched. */
+const SAVES = new RegExp(`${FETCH}[^\\n]{0,1000}`, 'gi');
+const SAVED_AS = /(?:\s-\w*o[= ]?|\s--output(?:-document)?[= ]|\s-OutFile\s+|>\s*|\s-O\s+)\s*["']?([^\s"'\u0060;&|)<>]{1,200})/gi;
+const ADDRESS_NAME = /https?:\/\/[^\s"'\u0060;&|)<>]{0,300}\/([^\s"'\u0060;&|)<>/?#]{1,100})/gi;
+/** A file that is run, or made ready for it. */
+const RUN_FILE = new RegExp(
+  String.raw`(?:(?<![\w./-])(?:${SHELL}|source|\.|python[\d.]*|node|deno\s+run|bun|perl|ruby|php|pwsh|powershell)\s+(?:-\S+\s+){0,4}|\bchmod\s+(?:[augo]*\+\w*x|[0-7]{3,4})\s+|(?:^|[;&|(\u0060$]|\bsudo|\bexec)\s*(?=[~./$]))["']?([^\s"'\u0060;&|)<>]{1,200})`,
+  'gi',
+);
+
+/** Downloads and decoded texts that go straight into an interpreter, or into a file that a later line runs. */
 export const downloadAndRun: Scanner = function* ({ lines }) {
+  const saved = new Map<string, number>();
   for (const { number, text } of lines) {
+    for (const name of saved.size === 0 ? [] : namesIn(text, RUN_FILE)) {
+      const line = saved.get(name);
+      if (line === undefined) continue;
+      saved.delete(name);
+      yield { severity: 'medium', code: 'download_and_run', line, message: `${DOWNLOADED_FILE}: ${excerpt(name, 40)} in line ${number}` };
+    }
     if (!WORTH_A_LOOK.test(text)) continue;
     const found = RULES.find(({ pattern }) => pattern.test(text));
+    if (found === undefined)
+      for (const [download] of text.matchAll(SAVES))
+        for (const name of [...namesIn(download, SAVED_AS), ...namesIn(download, ADDRESS_NAME)])
+          if (saved.size < MOST_SAVED) saved.set(name, number);
     if (found !== undefined)
       yield {
         severity: found.severity,
@@ -73,6 +95,17 @@ export const downloadAndRun: Scanner = function* ({ lines }) {
       };
   }
 };
+
+/** Downloads of one file that are remembered. */
+const MOST_SAVED = 100;
+
+/** The last parts of the paths that a pattern finds. */
+function* namesIn(text: string, pattern: RegExp): Iterable<string> {
+  for (const match of text.matchAll(pattern)) {
+    const name = match[1]!.slice(match[1]!.lastIndexOf('/') + 1);
+    if (/\w/.test(name)) yield name;
+  }
+}
 
 const WORTH_A_LOOK =
   /curl|wget|aria2c|lwp-request|iwr|irm|invoke-|download|urlopen|requests\.get|httpx\.get|urllib|fetch|base64|base32|b64decode|a85decode|atob|xxd|openssl|gunzip|zcat|uudecode|unhexlify|fromhex|codecs|marshal|zlib|Buffer\.from|powershell|pwsh/i;

@@ -133,13 +133,15 @@ describe('skills install (S83)', () => {
       'bad/letters/SKILL.md': '---\nname: letters\n---\n',
     });
     const mine = () => readFileSync(path.join(box.sandbox, 'skills/letters/SKILL.md'), 'utf8').includes('Mine.');
-    expect((await box.run('install', path.join(box.project, 'from/letters'))).error).toMatch(/^skill_exists/);
+    const again = async () => (await box.run('install', path.join(box.project, 'from/letters'))).error;
+    expect(await again()).toMatch(/^skill_exists.*; it was made by hand: rename it to keep it, or replace it with --force$/); // N9
     expect((await box.run('install', path.join(box.project, 'bad/letters'), { force: true })).error).toMatch(
       /^skill_invalid: .*it has no description/,
     );
     expect([mine(), box.skills()]).toEqual([true, ['letters']]);
     expect((await box.run('install', path.join(box.project, 'from/letters'), { force: true })).code).toBe(0);
     expect([mine(), box.skills()]).toEqual([false, ['letters']]);
+    expect(await again()).toMatch(/^skill_exists.*; bring it up to date with pith skills update letters, or replace it with --force$/);
   });
 
   it.each([

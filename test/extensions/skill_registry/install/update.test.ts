@@ -34,6 +34,15 @@ describe('skills update (S83)', () => {
     expect(box.skills()).toEqual(['letters', 'notes']);
   });
 
+  it('S83 says which of two skills of one id it means (N19)', async () => {
+    const box = await installed();
+    await box.run('install', path.join(box.project, 'from/pack/letters'), { source: 'user' });
+    const told = 'sandbox/skills/letters: up to date\nnotes: up to date\n~/.pith/skills/letters: up to date';
+    expect((await box.run('update', [])).text).toBe(told);
+    const { json } = await box.run('update', [], { json: true });
+    expect((json as { source: string }[]).map(({ source }) => source)).toEqual(['project', 'project', 'user']);
+  });
+
   it('S83 --json tells each skill, its state and what changed', async () => {
     const box = await installed();
     const before = box.lock()['letters']!.digest;
@@ -41,7 +50,7 @@ describe('skills update (S83)', () => {
     const { json, code } = await box.run('update', [], { json: true });
     expect(code).toBe(0);
     expect(json).toEqual([
-      { id: 'notes', state: 'current' },
+      { id: 'notes', state: 'current', source: 'project' },
       expect.objectContaining({
         id: 'letters',
         state: 'updated',
@@ -87,7 +96,7 @@ describe('skills update (S83)', () => {
     const { code, text, json } = await box.run('update', ['letters']);
     expect([code, box.body()]).toEqual([1, 'Mine.\n']);
     expect(text).toContain('letters: it was changed by hand since it was installed');
-    expect(json).toEqual([{ id: 'letters', state: 'edited', error: expect.objectContaining({ code: 'skill_edited' }) }]);
+    expect(json).toEqual([{ id: 'letters', state: 'edited', source: 'project', error: expect.objectContaining({ code: 'skill_edited' }) }]);
     expect((await box.run('update', ['letters'], { force: true })).code).toBe(0);
     expect(box.body()).toBe('Two.\n');
   });
