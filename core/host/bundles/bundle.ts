@@ -3,7 +3,7 @@ import type { BuildFailure, BuildOptions, Message, Metafile, Plugin } from 'esbu
 import { CONTRACT_BANNER, contractShim } from './contract-shim.ts';
 import { englishOnly } from './english-only.ts';
 import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
-import { ownSources, sourceReader } from './own-sources.ts';
+import { NO_MAP, ownSources, sourceReader } from './own-sources.ts';
 import { Problem } from '../problem.ts';
 
 export interface BundleRequest extends Omit<ImportRules, 'bundlePackages'> {
@@ -96,11 +96,13 @@ async function common(rules: ImportRules, rewrite?: Bundling['rewrite']) {
 function problemOfBuild(message: Message | undefined, { directory, entry }: BundleRequest): Problem {
   const place = message?.location;
   const file = place ? path.resolve(directory, place.file) : path.join(directory, entry);
-  const where = `${path.relative(directory, file)}${place ? `:${place.line}` : ''}`;
+  // What ends too early is found in the line that was added.
+  const line = place && (place.lineText.includes(NO_MAP) ? place.line - 1 : place.line);
+  const where = `${path.relative(directory, file)}${line ? `:${line}` : ''}`;
   const prohibited = message?.detail === FORBIDDEN;
   return new Problem('bundle', prohibited ? FORBIDDEN : 'bundle_failed', `${where}: ${message?.text ?? 'could not be bundled'}`, {
     file,
-    ...(place ? { line: place.line } : {}),
+    ...(line ? { line } : {}),
     cure: prohibited ? message?.notes[0]?.text : 'correct the source',
   });
 }

@@ -53,7 +53,7 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   '.jsx': 'jsx',
 };
 /** Of the maps that a text names its last one counts: this one is empty, and so it is not looked for elsewhere. */
-const NO_MAP = `# sourceMappingURL=data:application/json;base64,${Buffer.from('{"version":3,"sources":[],"mappings":""}').toString('base64')}`;
+export const NO_MAP = `# sourceMappingURL=data:application/json;base64,${Buffer.from('{"version":3,"sources":[],"mappings":""}').toString('base64')}`;
 
 async function textOf(file: string): Promise<string> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
