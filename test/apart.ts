@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Says of a file that it puts something in the place of a module, loads modules anew, or asks which are loaded. */
-const OWN_MODULES = /\bvi\.(?:mock|doMock|resetModules)\(|createRequire\(import\.meta\.url\)\.cache/;
+/** Says of a file that it puts something in the place of a module, loads modules anew, asks which are loaded, or changes its process. */
+const OWN_MODULES =
+  /\bvi\.(?:mock|doMock|resetModules)\(|createRequire\(import\.meta\.url\)\.cache|\bprocess\.(?:listeners|emit|exit)\(|(?:unhandledRejection|uncaughtException)/;
 
 /** What runs whole kernels and kills them: a process for each file. */
 const KERNELS = ['test/journeys/**/*.test.ts', 'test/reliability/**/*.test.ts'];
