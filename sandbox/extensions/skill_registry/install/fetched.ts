@@ -1,12 +1,36 @@
 import path from 'node:path';
-import type { Clock } from 'pith';
+import { PithError, type Clock } from 'pith';
 import { checkNames, type Listing } from './entry.ts';
 import type { Origin } from './origin.ts';
 
-/** Opens whatever an origin is, in the staging folder where it needs room, and closes it after `work`. */
+interface Place {
+  readonly staging: string;
+  readonly clock: Clock;
+}
+
+/** Opens whatever an origin is, in the staging folder where it needs room, and closes it after `work`. A refusal names the origin. */
 export async function withListing<T>(
   origin: Origin,
-  { staging, clock }: { readonly staging: string; readonly clock: Clock },
+  place: Place,
+  work: (listing: Listing) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  try {
+    return await opened(origin, place, work, signal);
+  } catch (error) {
+    if (!(error instanceof PithError) || error.code !== 'origin_refused') throw error;
+    const { message, cure, where } = error;
+    throw new PithError('origin_refused', `cannot take skills from ${JSON.stringify(origin.location)}: ${message}`, {
+      cure,
+      where,
+      cause: error,
+    });
+  }
+}
+
+async function opened<T>(
+  origin: Origin,
+  { staging, clock }: Place,
   work: (listing: Listing) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { codeOf, type Clock } from 'pith';
 import { readRegularFile } from '../scan/regular-file.ts';
 import { recover } from './commit.ts';
-import { exclusively } from './exclusive.ts';
-import { isAlive, LARGEST_OWNER, thisProcess, toOwner } from './owner.ts';
+import { exclusively } from '../exclusive.ts';
+import { isAlive, LARGEST_OWNER, thisProcess, toOwner } from '../owner.ts';
 import { openTarget, type Target } from './target.ts';
 
 const STAGING = '.staging';
@@ -43,7 +43,8 @@ export async function withOperation<T>(
 
 /** Runs `work` while no other process changes this target. */
 export function alone<T>({ skills }: Pick<Operation, 'skills'>, clock: Clock, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  return exclusively(skills, path.join(skills, STAGING), clock, work, signal);
+  const busy = { code: 'install_busy', message: 'another process is installing skills' };
+  return exclusively({ file: path.join(skills, '.busy'), staging: path.join(skills, STAGING), busy }, clock, work, signal);
 }
 
 /** Ends what killed processes began: what was confirmed is completed, the rest is removed. */

@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { PithError, type Clock } from 'pith';
+import type { Clock } from 'pith';
+import { exclusively } from '../exclusive.ts';
 import type { TreeDigests } from './skill-tree.ts';
 
 /** What a person has seen of one skill. */
@@ -29,9 +29,6 @@ export interface TrustRecords {
 
 const FORMAT = 1;
 const NONE: TrustRecords = { sources: new Map(), problem: null };
-const LOCK_WAIT_MS = 5000;
-/** A lock that is older was left by a process that ended: a change takes milliseconds. */
-const LOCK_AGE_MS = 10_000;
 
 /** `trust.json` in a data folder: read again when it has changed, written by one process at a time. */
 export class TrustFile {
@@ -62,49 +59,19 @@ export class TrustFile {
     }
   }
 
-  /** Changes what is trusted of the source at `path`; null removes it. Rejects `busy` when another process does not let go. */
+  /** Changes what is trusted of the source at `path`; null removes it. Rejects `trust_busy` when another process does not let go. */
   async change(path: string, clock: Clock, change: (before: TrustedSource | null) => TrustedSource | null): Promise<void> {
-    mkdirSync(this.#dataDirectory, { recursive: true });
-    const release = await this.#lock(clock);
-    try {
+    const busy = { code: 'trust_busy', message: 'another process is changing what is trusted' };
+    const exclusion = { file: `${this.file}.lock`, staging: join(this.#dataDirectory, '.trust'), busy };
+    await exclusively(exclusion, clock, async () => {
       const sources = new Map(this.read().sources);
       const next = change(sources.get(path) ?? null);
       if (next === null) sources.delete(path);
       else sources.set(path, next);
       const { default: writeFileAtomic } = await import('write-file-atomic');
       await writeFileAtomic(this.file, serialise(sources), { mode: 0o600 });
-    } finally {
-      await release();
-    }
+    });
   }
-
-  async #lock(clock: Clock): Promise<() => Promise<void>> {
-    const file = `${this.file}.lock`;
-    const until = clock.now() + LOCK_WAIT_MS;
-    for (;;) {
-      try {
-        await (await open(file, 'wx')).close();
-        return () => rm(file, { force: true });
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      }
-      await takeAway(file, clock.now());
-      if (clock.now() > until)
-        throw new PithError('internal', `${file} is held by another process`, { cure: `wait for it to end, or remove ${file}` });
-      await clock.sleep(20);
-    }
-  }
-}
-
-/** Renamed first, so that of two processes that find an old lock only one removes it. */
-async function takeAway(file: string, now: number): Promise<void> {
-  const found = await stat(file).catch(() => null);
-  if (found === null || now - found.mtimeMs < LOCK_AGE_MS) return;
-  const aside = `${file}.${process.pid}`;
-  await rename(file, aside).then(
-    () => rm(aside, { force: true }),
-    () => undefined, // another was faster
-  );
 }
 
 function serialise(sources: ReadonlyMap<string, TrustedSource>): string {

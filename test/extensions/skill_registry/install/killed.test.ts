@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { afterEach, describe, expect, it } from 'vitest';
 import { treeDigest } from '../../../../sandbox/extensions/skill_registry/tree/tree-digest.ts';
-import { exclusively } from '../../../../sandbox/extensions/skill_registry/install/exclusive.ts';
+import { exclusively, type Exclusion } from '../../../../sandbox/extensions/skill_registry/exclusive.ts';
 import { skillText, systemClock, until } from '../skill-sandbox.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
 
@@ -108,7 +108,7 @@ describe('a command that is killed (S83)', () => {
       await systemClock.sleep(5);
       inside -= 1;
     };
-    await Promise.all(Array.from({ length: 12 }, () => exclusively(skills, path.join(skills, '.staging'), systemClock, work)));
+    await Promise.all(Array.from({ length: 12 }, () => exclusively(exclusion(skills), systemClock, work)));
     expect(most).toBe(1);
     expect(existsSync(path.join(skills, '.busy'))).toBe(false);
     await writeFile(path.join(skills, '.busy'), JSON.stringify({ pid: process.ppid, began: null }));
@@ -119,6 +119,11 @@ describe('a command that is killed (S83)', () => {
         return () => (at += 20_000);
       })(),
     };
-    await expect(exclusively(skills, path.join(skills, '.staging'), hurried, work)).rejects.toMatchObject({ code: 'install_busy' });
+    await expect(exclusively(exclusion(skills), hurried, work)).rejects.toMatchObject({ code: 'install_busy' });
   });
 });
+
+function exclusion(skills: string): Exclusion {
+  const busy = { code: 'install_busy', message: 'another process is at work' };
+  return { file: path.join(skills, '.busy'), staging: path.join(skills, '.staging'), busy };
+}

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, PithError, type Clock } from 'pith';
-import { readRegularFile } from '../scan/regular-file.ts';
+import { readRegularFile } from './scan/regular-file.ts';
 import { isAlive, LARGEST_OWNER, thisProcess, toOwner } from './owner.ts';
 
 const PATIENCE_MS = 30_000;
@@ -10,24 +10,28 @@ const LOOK_EVERY_MS = 25;
 /** Who takes over from a dead process needs milliseconds for it. */
 const TAKEOVER_MS = 10_000;
 
-/**
- * Runs `work` while no other process changes this skills folder. What a dead process held is taken over. `staging` lies in it, and
- * whatever is left there is swept. Throws `install_busy`.
- */
+/** What only one process may do at a time. */
+export interface Exclusion {
+  /** Absolute; there while somebody works. */
+  readonly file: string;
+  /** Absolute, on the same file system; made when it is missing. A killed process may leave a small file in it. */
+  readonly staging: string;
+  /** What is thrown when nobody lets go. */
+  readonly busy: { readonly code: string; readonly message: string };
+}
+
+/** Runs `work` while no other process does the same. What a dead process held is taken over. Throws `busy` after half a minute. */
 export async function exclusively<T>(
-  skills: string,
-  staging: string,
+  { file, staging, busy }: Exclusion,
   clock: Clock,
   work: () => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const file = path.join(skills, '.busy');
   const own = await claim(staging);
   try {
     const until = clock.now() + PATIENCE_MS;
     while (!(await take(own, file))) {
-      if (clock.now() > until)
-        throw new PithError('install_busy', 'another process is installing skills', { where: file, cure: 'try again when it has ended' });
+      if (clock.now() > until) throw new PithError(busy.code, busy.message, { where: file, cure: 'try again when it has ended' });
       if (!(await releaseDead(file, clock))) await clock.sleep(LOOK_EVERY_MS, signal);
     }
   } finally {
