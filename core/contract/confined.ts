@@ -36,10 +36,20 @@ export interface ConfinedOutcome {
   readonly stopped: string | null;
 }
 
+/** A program by its name, as the system knows it. */
+export interface ProgramPlace {
+  /** Absolute; null: it is not installed. */
+  readonly path: string | null;
+  /** What a person types to install a package of that name here. */
+  readonly install: string;
+}
+
 /** Runs programs without network, environment and other people's files, of which nothing is left afterwards. In process only. */
 export interface ConfinedPrograms {
   /** null: programs can be run; else why not, and what to do about it. Found out once. */
   unavailable(): Promise<{ readonly why: string; readonly cure: string } | null>;
+  /** Where the system has a program: in its own folders, which every sandbox shows, then in `folders`. Not on the search path. */
+  locate(name: string, folders?: readonly string[]): Promise<ProgramPlace>;
   /** Resolves when it and all that it started are gone. Rejects `sandbox_unavailable`, `aborted`, and `process_ended` where it could not be started. */
   run(program: ConfinedProgram, signal?: AbortSignal): Promise<ConfinedOutcome>;
 }

@@ -21,7 +21,7 @@ export { z } from 'zod';
 export { DEFAULT_LIMITS, type AgentLimits, type AgentSpec } from './agent.ts';
 export { captureCommand, type CapturedCommand, type CommandSource } from './capture-command.ts';
 export type { Clock } from './clock.ts';
-export type { ConfinedOutcome, ConfinedPath, ConfinedProgram, ConfinedPrograms } from './confined.ts';
+export type { ConfinedOutcome, ConfinedPath, ConfinedProgram, ConfinedPrograms, ProgramPlace } from './confined.ts';
 export { commandUsage, matchCommand, optionUsage, parseCommandInput, splitWords, type CommandShape } from './command-line.ts';
 export type { Diagnostic, Failure, Phase } from './diagnostic.ts';
 export { codeOf, ERROR_CODES, messageOf, PithError, type ErrorCode, type PithErrorOptions } from './errors.ts';

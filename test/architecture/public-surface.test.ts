@@ -87,6 +87,7 @@ const CONTRACT_TYPES = [
   'Off',
   'Phase',
   'PithErrorOptions',
+  'ProgramPlace',
   'Protocol',
   'ProtocolId',
   'PublishOptions',

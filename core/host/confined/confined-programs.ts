@@ -1,5 +1,6 @@
 import type { ConfinedPrograms } from '../../contract/confined.ts';
 import { PithError } from '../../contract/errors.ts';
+import { findProgram, installCommand } from '../process/programs.ts';
 import { probeSandboxing, type Sandboxing } from '../process/sandboxing.ts';
 import { runConfined, type ConfinedHost } from './confined-process.ts';
 
@@ -10,6 +11,7 @@ export function createConfinedPrograms(host: ConfinedHost, probe: () => Promise<
       const found = await probe();
       return found.available ? null : { why: found.why, cure: found.cure };
     },
+    locate: async (name, folders) => ({ path: findProgram(name, folders), install: installCommand(name) }),
     async run(program, signal) {
       if (signal?.aborted) throw new PithError('aborted', 'the program was not started: it was aborted', { cause: signal.reason });
       if (program.sandbox === 'none') return runConfined(host, program, null, signal);

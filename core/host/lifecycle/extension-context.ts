@@ -97,6 +97,7 @@ function confinedOf(parts: HostParts, scope: Scope): ConfinedPrograms {
   scope.own(() => Promise.allSettled(running).then(() => undefined)); // the signal of the scope has ended them by then
   return {
     unavailable: async () => (await open()).unavailable(),
+    locate: async (name, folders) => (await open()).locate(name, folders),
     run: async (program, signal) => {
       const stop = signal === undefined ? scope.signal : AbortSignal.any([scope.signal, signal]);
       const programs = await open();

@@ -7,9 +7,9 @@ const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin', '/run/current-system/sw/b
 /** The same as a search path. */
 export const SYSTEM_PATH = FOLDERS.join(path.delimiter);
 
-/** Absolute path of a program of the system; null: there is none. */
-export function findProgram(name: string): string | null {
-  return FOLDERS.map((folder) => path.join(folder, name)).find(isExecutable) ?? null;
+/** Absolute path of a program of the system, or else of `folders`; null: there is none. */
+export function findProgram(name: string, folders: readonly string[] = []): string | null {
+  return [...FOLDERS, ...folders].map((folder) => path.join(folder, name)).find(isExecutable) ?? null;
 }
 
 const PACKAGERS = [

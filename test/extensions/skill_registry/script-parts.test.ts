@@ -70,8 +70,8 @@ it('S2 S72 the manifest keeps all of an entry of scripts, also over a restart', 
 });
 
 describe('S74 what a script is run with', () => {
-  const find = (name: string) => (name === 'python9' ? null : `/usr/bin/${name}`);
-  const of = (script: string, text = '') => interpreterOf(script, text, find);
+  const locate = async (name: string) => ({ path: name === 'python9' ? null : `/usr/bin/${name}`, install: `sudo get ${name}` });
+  const of = (script: string, text = '') => interpreterOf(script, text, { locate });
 
   it.each([
     ['a.js', '', { kind: 'program', argv: [process.execPath] }],
@@ -84,16 +84,19 @@ describe('S74 what a script is run with', () => {
     ['a.sh', '#!/bin/bash -eu\r\n', { kind: 'program', argv: ['/usr/bin/bash', '-eu'] }],
     ['a.SH', '', { kind: 'program', argv: ['/usr/bin/sh'] }],
     ['a.sh', '#! /usr/bin/env ruby\n', { kind: 'program', argv: ['/usr/bin/ruby'] }],
-  ])('S74 %s %j', (script, text, wanted) => {
-    expect(of(script, text)).toEqual(wanted);
+  ])('S74 %s %j', async (script, text, wanted) => {
+    expect(await of(script, text)).toEqual(wanted);
   });
 
-  it('S74 says what is missing and how to get it', () => {
-    expect(interpreterOf('a.py', '', () => null)).toMatchObject({
+  it('S74 says what is missing and how to get it here', async () => {
+    const nowhere = async (name: string) => ({ ...(await locate(name)), path: null });
+    expect(await interpreterOf('a.py', '', { locate: nowhere })).toMatchObject({
       kind: 'unknown',
-      why: expect.stringContaining('sudo apt install python3'),
+      why: expect.stringContaining('sudo get python3'),
     });
-    expect(of('a.txt')).toMatchObject({ kind: 'unknown', why: expect.stringContaining('.py, .sh') });
+    const odd = await interpreterOf('a', '#!/usr/bin/$(x)\n', { locate: nowhere });
+    expect(odd).toMatchObject({ kind: 'unknown', why: expect.stringMatching(/; install it$/u) });
+    expect(await of('a.txt')).toMatchObject({ kind: 'unknown', why: expect.stringContaining('.py, .sh') });
   });
 });
 
@@ -181,7 +184,11 @@ it('S14 S72 a skill that changed while it was copied is not run', async () => {
   const copied: string[] = [];
   const ports: ScriptPorts = {
     settings: configSchema().parse({ scripts: { approval: 'never', sandbox: 'none' } }).scripts,
-    confined: { unavailable: async () => null, run: () => Promise.reject(new Error('it was run')) },
+    confined: {
+      unavailable: async () => null,
+      locate: async () => ({ path: '/bin/sh', install: '' }),
+      run: () => Promise.reject(new Error('it was run')),
+    },
     directory,
     home: null,
     now: () => Date.now(),

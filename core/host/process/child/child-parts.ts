@@ -119,6 +119,7 @@ function noneConfined(id: string): ConfinedPrograms {
   const cure = `let it in by extensions.${id}.isolation: in_process in the settings`;
   return {
     unavailable: async () => ({ why, cure }),
+    locate: () => Promise.reject(new PithError('sandbox_unavailable', `programs are not looked for: ${why}`, { cure })),
     run: () => Promise.reject(new PithError('sandbox_unavailable', `the program was not run: ${why}`, { cure })),
   };
 }

@@ -1,5 +1,5 @@
-import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
+import type { ConfinedPrograms } from 'pith';
 
 /** What a script is run with. */
 export type Interpreter =
@@ -10,8 +10,6 @@ export type Interpreter =
   | { readonly kind: 'uv' }
   | { readonly kind: 'unknown'; readonly why: string };
 
-/** Where programs of the system stand: the same that a sandbox shows. */
-const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin', '/run/current-system/sw/bin'];
 const BY_EXTENSION: Readonly<Record<string, string>> = {
   '.js': 'node',
   '.mjs': 'node',
@@ -22,7 +20,7 @@ const BY_EXTENSION: Readonly<Record<string, string>> = {
 const METADATA = /^# \/\/\/ script\s*$[\s\S]*?^# \/\/\/\s*$/mu;
 
 /** By the first line of the script, else by its extension. */
-export function interpreterOf(script: string, text: string, find: (name: string) => string | null = findProgram): Interpreter {
+export async function interpreterOf(script: string, text: string, programs: Pick<ConfinedPrograms, 'locate'>): Promise<Interpreter> {
   const extension = path.extname(script).toLowerCase();
   const shebang = shebangOf(text);
   const name = shebang?.name ?? BY_EXTENSION[extension];
@@ -34,17 +32,11 @@ export function interpreterOf(script: string, text: string, find: (name: string)
   if (name === 'uv' || (isPython && METADATA.test(text))) return { kind: 'uv' };
   if (name === 'typescript' || (extension === '.ts' && ['node', 'tsx', 'ts-node'].includes(name))) return { kind: 'typescript' };
   if (name === 'node') return { kind: 'program', argv: [process.execPath, ...(shebang?.args ?? [])] };
-  const program = find(name) ?? (isPython ? find('python3') : null);
-  if (program === null)
-    return {
-      kind: 'unknown',
-      why: `'${name}' is not installed in ${FOLDERS.join(', ')}; install it (such as: sudo apt install ${packageOf(name)})`,
-    };
-  return { kind: 'program', argv: [program, ...(shebang?.args ?? [])] };
-}
-
-export function findProgram(name: string, folders: readonly string[] = FOLDERS): string | null {
-  return folders.map((folder) => path.join(folder, name)).find(isExecutable) ?? null;
+  const wanted = await programs.locate(name);
+  const program = wanted.path ?? (isPython ? (await programs.locate('python3')).path : null);
+  if (program !== null) return { kind: 'program', argv: [program, ...(shebang?.args ?? [])] };
+  const cure = isPackageName(name) ? ` (such as: ${wanted.install})` : '';
+  return { kind: 'unknown', why: `'${name}' is not installed among the programs of the system; install it${cure}` };
 }
 
 function shebangOf(text: string): { readonly name: string; readonly args: readonly string[] } | null {
@@ -58,15 +50,6 @@ function shebangOf(text: string): { readonly name: string; readonly args: readon
 }
 
 /** A name from a file goes into a command that a person may copy. */
-function packageOf(name: string): string {
-  return /^[a-z0-9][a-z0-9.+-]*$/u.test(name) ? name : 'it';
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false; // not there, or not for us
-  }
+function isPackageName(name: string): boolean {
+  return /^[a-z0-9][a-z0-9.+-]*$/u.test(name);
 }

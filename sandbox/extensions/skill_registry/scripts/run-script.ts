@@ -9,7 +9,7 @@ import { findScript, passedNames, subjectOf, type ScriptFile } from './script-fi
 import { scriptResult } from './script-result.ts';
 import { copySkill, SkillTooLarge, type Digests } from './skill-copy.ts';
 import { bundleScript, type ScriptPlace } from './typescript.ts';
-import { fetchCommand, lacksPackages, uvRun } from './uv.ts';
+import { fetchCommand, lacksPackages, uvFolders, uvRun } from './uv.ts';
 
 export interface ScriptPorts {
   readonly settings: SkillsConfig['scripts'];
@@ -128,7 +128,7 @@ async function programOf(
 ): Promise<Prepared | Refusal> {
   const { copy, at, isConfined } = place;
   const text = (await readFile(path.join(copy, script.path))).subarray(0, HEAD_BYTES).toString('utf8');
-  const interpreter = interpreterOf(script.path, text);
+  const interpreter = await interpreterOf(script.path, text, confined);
   const file = path.join(at, script.path);
   const seconds = Math.min(settings.timeout_s, script.declared?.timeoutSeconds ?? settings.timeout_s);
   const common = {
@@ -142,7 +142,7 @@ async function programOf(
   if (interpreter.kind === 'unknown') return { code: 'interpreter_missing', why: interpreter.why };
   if (interpreter.kind === 'program') return { ...common, argv: [...interpreter.argv, file], readOnly: own };
   if (interpreter.kind === 'uv') {
-    const uv = uvRun(file, home, isConfined);
+    const uv = uvRun(file, (await confined.locate('uv', uvFolders(home))).path, home, isConfined);
     if (uv !== null) return { ...common, argv: uv.argv, readOnly: [...uv.readOnly, ...own], env: uv.env };
     return {
       code: 'interpreter_missing',

@@ -1,7 +1,6 @@
 import { readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { ConfinedOutcome, ConfinedPath } from 'pith';
-import { findProgram } from './interpreter.ts';
 
 /** How a Python script with inline metadata is run. */
 export interface UvRun {
@@ -15,10 +14,13 @@ const CACHE = '/tmp/uv-cache';
 const FETCHED = /^(archive|wheels|simple|flat-index|git)-v\d+$/u;
 const BUILT = /^sdists-v\d+$/u;
 
-/** null: uv is not installed. `home`: where a person has it and what it fetched. */
-export function uvRun(script: string, home: string | null, isConfined: boolean): UvRun | null {
-  const own = home === null ? [] : [path.join(home, '.local/bin'), path.join(home, '.cargo/bin')];
-  const program = findProgram('uv') ?? findProgram('uv', own);
+/** Where a person has uv who did not install it for all. */
+export function uvFolders(home: string | null): readonly string[] {
+  return home === null ? [] : [path.join(home, '.local/bin'), path.join(home, '.cargo/bin')];
+}
+
+/** null: uv is not installed. `home`: where a person has what it fetched. */
+export function uvRun(script: string, program: string | null, home: string | null, isConfined: boolean): UvRun | null {
   if (program === null) return null;
   const argv = [program, 'run', '--offline', '--script', script];
   const base = { UV_OFFLINE: '1', UV_PYTHON_DOWNLOADS: 'never', UV_NO_PROGRESS: '1', UV_NO_CONFIG: '1' };

@@ -118,7 +118,9 @@ describe('skills install from a zip archive (S83)', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     expect((await box.run('install', `${at}/gone.zip`)).error).toMatch(/^download_failed: .*answers 404/);
-    expect((await box.run('install', `${at}/large.zip`)).error).toMatch(/^origin_refused: cannot take skills from "http.*large\.zip": it is larger than 50 MB/);
+    expect((await box.run('install', `${at}/large.zip`)).error).toMatch(
+      /^origin_refused: cannot take skills from "http.*large\.zip": it is larger than 50 MB/,
+    );
     expect(box.skills()).toEqual([]);
     expect((await box.run('install', `${at}/moved.zip`)).error).toBe('');
     expect(box.lock()['letters']!.origin).toEqual({ kind: 'zip', location: `${at}/moved.zip`, path: 'letters' });
