@@ -125,8 +125,7 @@ async function catalog(runs: number, count: number, snapshot: Snapshot): Promise
     readTool: 'skill_registry/read_skill',
     recent: () => [],
     offered: () => undefined,
-    prepare: async () => {},
-    rank: () => ({ ranked: [], ready: true }),
+    search: { prepare: async () => {}, rank: async () => ({ ranked: [], ready: true, by: 'lexical' }) },
   };
   const turn = {
     agent: AGENT,

@@ -26,7 +26,7 @@ import { BoundDigests } from './ledger/bound-digests.ts';
 import { SkillLedger } from './ledger/ledger.ts';
 import { createRegistry, type SkillRegistry } from './registry.ts';
 import { openIndex } from './search/open-index.ts';
-import type { SkillIndex } from './search/skill-index.ts';
+import { SkillSearch } from './search/skill-search.ts';
 import { WorkingDirectory } from './copying/working-directory.ts';
 import { contentOf } from './skill-contents.ts';
 import { summaryOf } from './skill-summary.ts';
@@ -60,7 +60,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   readonly contextPriority = 60;
   readonly #context: ExtensionContext<SkillsConfig>;
   readonly #registry: SkillRegistry;
-  readonly #index: SkillIndex;
+  readonly #search: SkillSearch;
   readonly #cache = new ScopeCache();
   readonly #ledger: SkillLedger;
   readonly #bound = new BoundDigests();
@@ -73,10 +73,10 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       ...registryOptions(context),
       onChange: (change, snapshot) => {
         context.events.publish('skills.changed', change);
-        void this.#index.sync(snapshot);
+        void this.#search.prepare(snapshot);
       },
     });
-    this.#index = openIndex(context, this.#registry);
+    this.#search = new SkillSearch(openIndex(context, this.#registry));
     const { database, clock, logger, events } = context;
     const nameOf = (id: string) => this.#registry.current().skills.get(id)?.name ?? id;
     this.#ledger = new SkillLedger({ database, clock, logger, events, keepDays: context.config.stats_days, nameOf });
@@ -96,7 +96,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     const outcomes = new ToolsetOutcomes(context.dataDirectory);
     context.own(events.handle('toolset.loaded', (loaded) => outcomes.loaded(loaded, context.clock.now(), logger)));
     context.own(() => this.#registry.close());
-    context.own(() => this.#index.close());
+    context.own(() => this.#search.close());
   }
 
   getTools(): readonly Tool[] {
@@ -123,8 +123,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     const ports: CatalogPorts = {
       cache: this.#cache,
       readTool: `${id}/read_skill`,
-      prepare: (snapshot) => this.#index.sync(snapshot),
-      rank: (query, options) => this.#index.rankNow(query, options),
+      search: this.#search,
       clock,
       offered: (asking, offer) => {
         if (!signal?.aborted) this.#ledger.offered(asking, offer); // who was cut has told nothing
@@ -141,7 +140,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   }
 
   async runBackground(signal: AbortSignal): Promise<void> {
-    await this.#index.sync(await this.#registry.refreshIfOlderThan(FRESH_MS));
+    await this.#search.prepare(await this.#registry.refreshIfOlderThan(FRESH_MS));
     await this.#registry.watch(signal);
   }
 
@@ -224,7 +223,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       ]),
       pinned: (turn) => this.#turns.of(turn.id),
       scope: (snapshot, agent) => this.#cache.scope(snapshot, agent),
-      rank: (snapshot, query, options) => this.#index.rank(snapshot, query, options),
+      search: this.#search,
       readBody: (skill) => this.#registry.readBody(skill),
       isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
     };

@@ -10,7 +10,7 @@ import { readSkillResource } from './reading/read-resource.ts';
 import { readSkill, requireSkill, type ReadSkillPorts } from './reading/read-skill.ts';
 import { presenter, presentsResource, presentsSkill } from './reading/result-lines.ts';
 import { noLongerTrusted } from './reading/results.ts';
-import type { AskOptions, RankAnswer } from './search/skill-index.ts';
+import type { SkillSearch } from './search/skill-search.ts';
 import type { Skill, Snapshot } from './skill.ts';
 
 /** How an agent that cannot list skills finds one. */
@@ -26,7 +26,7 @@ export interface ToolPorts extends ReadSkillPorts {
   /** Names of the tools that a skill's toolset brought when it was last loaded. */
   ownTools(skill: Skill): readonly string[];
   readonly working: WorkingDirectory;
-  rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer>;
+  readonly search: Pick<SkillSearch, 'rank'>;
 }
 
 /** The three read tools, and behind them those that are given by name only. What an agent may not see does not exist for it. */
@@ -66,11 +66,11 @@ function listSkills(ports: ToolPorts): Tool {
       const snapshot = await ports.pinned(call.turn);
       const scope = ports.scope(snapshot, call.turn.agent);
       if (input.query.trim() === '') return listResult(scope, input, null);
-      const accept = (id: string): boolean => scope.readable.has(id);
+      const among = (id: string): boolean => scope.readable.has(id);
       return listResult(
         scope,
         input,
-        await ports.rank(snapshot, input.query, { k: MOST_FOUND, agentId: call.turn.agent.id, accept, patienceMs: PATIENCE_MS }),
+        await ports.search.rank(snapshot, input.query, { k: MOST_FOUND, agentId: call.turn.agent.id, among, patienceMs: PATIENCE_MS }),
       );
     },
   });

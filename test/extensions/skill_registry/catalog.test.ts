@@ -237,8 +237,10 @@ describe('a search index that is late', () => {
     recent: () => [],
     offered: () => undefined,
     clock,
-    prepare: () => prepare,
-    rank: () => ({ ranked: [{ id: skills[7]!.id, score: 1, why: [] }], ready: false }),
+    search: {
+      prepare: () => prepare,
+      rank: async () => ({ ranked: [{ id: skills[7]!.id, score: 1, why: [] }], ready: false, by: 'lexical' }),
+    },
   });
 
   it('R12 is waited for a quarter of a second; then the part for the message is of what is indexed, and says so', async () => {

@@ -1,8 +1,7 @@
 import type { Clock, ContextParts, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import { within } from '../scan/patience.ts';
-import type { RankOptions } from '../search/ranker.ts';
-import type { RankAnswer } from '../search/skill-index.ts';
+import type { SkillSearch } from '../search/skill-search.ts';
 import { OVER_BUDGET, type Offer } from '../ledger/offer.ts';
 import { renderTurnPart, type TurnPart } from './turn-part.ts';
 import type { SkillScope } from './scope.ts';
@@ -17,10 +16,7 @@ export interface CatalogPorts {
   /** Ids of the skills whose body the turn's thread holds, the latest first. */
   recent(turn: TurnInfo): readonly string[];
   readonly clock: Clock;
-  /** Resolves when what is known of the snapshot's skills without their bodies can be searched. */
-  prepare(snapshot: Snapshot): Promise<void>;
-  /** Ranks what is indexed at this moment. */
-  rank(query: string, options: RankOptions): RankAnswer;
+  readonly search: Pick<SkillSearch, 'prepare' | 'rank'>;
 }
 
 const SHOWN = 12;
@@ -37,20 +33,20 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
     ports.offered(turn, offer);
     return reads && catalog.text !== null ? { system: catalog.text } : null;
   }
-  await within(ports.clock, PATIENCE_MS, ports.prepare(snapshot));
-  const part = messagePart(ports, scope, turn);
+  await within(ports.clock, PATIENCE_MS, ports.search.prepare(snapshot));
+  const part = await messagePart(ports, snapshot, scope, turn);
   ports.offered(turn, { ...offer, shown: part.shown });
   return part.text === null ? { system: catalog.text } : { system: catalog.text, turn: part.text };
 }
 
 /** Ranked by the newest of the user's texts; where it finds few ("and page 3?"), by those before it. */
-function messagePart(ports: CatalogPorts, { readable, bound }: SkillScope, turn: TurnInfo): TurnPart {
+async function messagePart(ports: CatalogPorts, snapshot: Snapshot, { readable, bound }: SkillScope, turn: TurnInfo): Promise<TurnPart> {
   const offered = (id: string) => readable.has(id) && !bound.has(id);
   const ranked = new Set<Skill>();
   let searchReady = true;
   for (const text of [...turn.userTexts].reverse()) {
     if (ranked.size >= SHOWN) break;
-    const answer = ports.rank(text, { k: SHOWN, agentId: turn.agent.id, accept: offered, weak: true });
+    const answer = await ports.search.rank(snapshot, text, { k: SHOWN, agentId: turn.agent.id, among: offered, weak: true, patienceMs: 0 });
     searchReady &&= answer.ready;
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);
   }

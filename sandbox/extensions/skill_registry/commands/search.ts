@@ -1,7 +1,8 @@
 import type { Command, CommandContext } from 'pith';
 import { briefOf } from '../catalog/brief.ts';
 import type { SkillRegistry } from '../registry.ts';
-import type { Ranked, RankOptions } from '../search/ranker.ts';
+import type { Ranked } from '../search/ranker.ts';
+import type { SearchOptions } from '../search/skill-search.ts';
 import type { Snapshot } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
 import { table, widthOf } from './rows.ts';
@@ -37,16 +38,17 @@ export async function rank(
   registry: SkillRegistry,
   snapshot: Snapshot,
   query: string,
-  options: RankOptions,
+  options: Omit<SearchOptions, 'patienceMs'>,
 ): Promise<readonly Ranked[]> {
   const { openIndex } = await import('../search/open-index.ts');
-  const index = openIndex(context, registry);
+  const { SkillSearch } = await import('../search/skill-search.ts');
+  const found = new SkillSearch(openIndex(context, registry));
   try {
-    await index.sync(snapshot);
-    await index.settled();
-    return (await index.rank(snapshot, query, { ...options, patienceMs: 0 })).ranked;
+    await found.prepare(snapshot);
+    await found.settled();
+    return (await found.rank(snapshot, query, { ...options, patienceMs: 0 })).ranked;
   } finally {
-    await index.close();
+    await found.close();
   }
 }
 

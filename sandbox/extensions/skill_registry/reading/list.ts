@@ -2,7 +2,7 @@ import { toolResult, type ToolResult } from 'pith';
 import { catalogLine } from '../catalog/brief.ts';
 import type { SkillScope } from '../catalog/scope.ts';
 import type { Skill } from '../skill.ts';
-import type { RankAnswer } from '../search/skill-index.ts';
+import type { SearchAnswer } from '../search/skill-search.ts';
 
 export interface ListInput {
   readonly query: string;
@@ -11,7 +11,7 @@ export interface ListInput {
 }
 
 /** The page of skills for a query, best first; without one, all by id. */
-export function listResult(scope: SkillScope, input: ListInput, found: RankAnswer | null): ToolResult {
+export function listResult(scope: SkillScope, input: ListInput, found: SearchAnswer | null): ToolResult {
   const query = input.query.trim();
   const total = found === null ? scope.readable.size : found.ranked.length;
   const shown =
