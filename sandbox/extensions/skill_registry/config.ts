@@ -25,6 +25,8 @@ export const configSchema = once(() => {
     max_skills: z.int().min(1).default(3),
     /** Days for which it is kept what became of skills; 0: nothing is recorded. */
     stats_days: z.int().min(0).max(3650).default(90),
+    /** Whether a person's text for which a skill was loaded helps to find that skill again. */
+    learn_examples: z.boolean().default(true),
     scripts: z
       .strictObject({
         timeout_s: z.number().positive().default(60),

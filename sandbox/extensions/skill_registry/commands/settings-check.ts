@@ -27,6 +27,7 @@ const KINDS: Readonly<Record<keyof SkillsConfig, Kind>> = {
   trusted_links: TEXTS,
   stats_days: { what: 'a whole number from 0 to 3650', fits: (value) => wholeFrom(0).fits(value) && Number(value) <= 3650 },
   max_skills: wholeFrom(1),
+  learn_examples: BOOLEAN,
   scripts: {
     what: 'a map of limits',
     fits: (value) => hasOnly(value, Object.keys(LIMITS)) && Object.entries(value).every(([key, limit]) => LIMITS[key]!.fits(limit)),

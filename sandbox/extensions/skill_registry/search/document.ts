@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { clean } from '../catalog/brief.ts';
 import type { Skill } from '../skill.ts';
 import { versionOf } from '../scan/stamp.ts';
@@ -6,27 +7,31 @@ import type { SearchDocument } from './ranker.ts';
 /** What of a skill is searched, beside its body. */
 export type Searched = Pick<Skill, 'id' | 'name' | 'description' | 'tags' | 'examples' | 'triggers' | 'extra'>;
 
-/** What is known of a skill without its body. */
-export function documentOf(skill: Searched): SearchDocument {
+/** What is known of a skill without its body. `learned`: texts of people for which it was loaded. */
+export function documentOf(skill: Searched, learned: readonly string[] = []): SearchDocument {
   const { id, description, tags } = skill;
-  const examples = [...skill.examples, ...whenToUse(skill)];
+  const examples = [...skill.examples, ...whenToUse(skill), ...learned];
   return { id, version: '', name: clean(skill.name), description, tags, examples, headings: '', body: '' };
 }
 
 /** The same with headings and body. */
-export function fullDocumentOf(skill: Skill, body: string): SearchDocument {
-  return { ...bodiedDocumentOf(skill, body), version: documentVersion(skill) };
+export function fullDocumentOf(skill: Skill, body: string, learned: readonly string[] = []): SearchDocument {
+  return { ...bodiedDocumentOf(skill, body, learned), version: documentVersion(skill, learned) };
 }
 
 /** The same for a skill that no source has. */
-export function bodiedDocumentOf(skill: Searched, body: string): SearchDocument {
+export function bodiedDocumentOf(skill: Searched, body: string, learned: readonly string[] = []): SearchDocument {
   const headings = [...body.matchAll(/^#{1,6}\s+(.+)$/gm)].map((match) => match[1]!).join('\n');
-  return { ...documentOf(skill), headings, body };
+  return { ...documentOf(skill, learned), headings, body };
 }
 
-/** Names the file, and the version of it, that a document is made of. */
-export function documentVersion({ stamp, file }: Skill): string {
-  return `${versionOf(stamp)} ${file}`;
+/** Names the file, the version of it, and the learned texts that a document is made of. */
+export function documentVersion({ stamp, file }: Skill, learned: readonly string[] = []): string {
+  return `${versionOf(stamp)} ${file}${learned.length === 0 ? '' : ` ${digestOf(learned)}`}`;
+}
+
+function digestOf(learned: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(learned)).digest('hex').slice(0, 16);
 }
 
 const NO_TRIGGERS = { keywords: [], verbs: [] };

@@ -2,16 +2,24 @@ import type { CommandContext } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
 import { createRanker } from './bm25f.ts';
 import { indexFileIn } from './index-file.ts';
+import { LearnedExamples, NOTHING_LEARNED, type Learned } from './learned-examples.ts';
 import { SkillIndex } from './skill-index.ts';
 
 /** The search index over one registry's skills, as the last process left it. The caller closes it. */
-export function openIndex({ dataDirectory, clock, logger }: CommandContext, registry: SkillRegistry): SkillIndex {
+export function openIndex(context: CommandContext, registry: SkillRegistry, learned: Learned = learnedOf(context)): SkillIndex {
+  const { dataDirectory, clock, logger } = context;
   return new SkillIndex({
     createRanker,
     file: indexFileIn(dataDirectory),
     readBody: (skill) => registry.studyBody(skill),
+    learned,
     onRead: () => registry.publishTokens(),
     clock,
     logger,
   });
+}
+
+/** What people's texts taught; nothing where `skills.learn_examples` is off. */
+export function learnedOf(context: Pick<CommandContext, 'dataDirectory' | 'clock' | 'logger' | 'config'>): Learned {
+  return context.config['learn_examples'] === false ? NOTHING_LEARNED : new LearnedExamples(context);
 }

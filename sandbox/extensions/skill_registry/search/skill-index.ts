@@ -4,6 +4,7 @@ import type { Skill, Snapshot } from '../skill.ts';
 import { documentOf, documentVersion, fullDocumentOf } from './document.ts';
 import { within } from '../scan/patience.ts';
 import { restoreIndex, storeIndex } from './index-file.ts';
+import type { Learned } from './learned-examples.ts';
 import type { Ranked, RankOptions, StoredRanker } from './ranker.ts';
 
 export interface RankAnswer {
@@ -23,6 +24,8 @@ export interface SkillIndexOptions {
   readonly file: string;
   /** The body of a skill that is about to be indexed; null where it cannot be read now. */
   readBody(skill: Skill): Promise<string | null>;
+  /** What people's texts taught of each skill. */
+  readonly learned: Learned;
   /** Called when the bodies that were to be read have been. */
   onRead?(): Promise<void>;
   readonly clock: Clock;
@@ -62,6 +65,7 @@ export class SkillIndex {
   /** Takes over what the snapshot changed. Resolves when the metadata can be searched; bodies follow. */
   sync(snapshot: Snapshot): Promise<void> {
     const before = this.#metadata ?? this.#restore();
+    void this.#options.learned.look().then((ids) => this.relearn(ids));
     if (this.#target !== null && this.#target.generation >= snapshot.generation) return before;
     this.#target = snapshot;
     this.#metadata = before.then(() => this.#takeMetadata(snapshot));
@@ -82,6 +86,15 @@ export class SkillIndex {
     return { ranked: this.#ranker.rank(query, options), ready };
   }
 
+  /** Indexes these skills anew: what was learned of them has changed. */
+  relearn(ids: Iterable<string>): void {
+    for (const id of ids) {
+      const skill = this.#known.get(id);
+      if (skill !== undefined && !this.#unread.includes(skill)) this.#unread.push(skill);
+    }
+    this.#readUnread();
+  }
+
   /** Resolves when every body that is known of has been read. */
   async settled(): Promise<void> {
     await this.#metadata;
@@ -97,7 +110,8 @@ export class SkillIndex {
   }
 
   async #restore(): Promise<void> {
-    const { file, createRanker, logger } = this.#options;
+    const { file, createRanker, learned, logger } = this.#options;
+    await learned.look();
     try {
       await restoreIndex(file, this.#ranker);
     } catch (error) {
@@ -118,8 +132,9 @@ export class SkillIndex {
       if (skill.state !== 'offered' || this.#known.get(skill.id) === skill) continue;
       if (this.#closed) return;
       this.#known.set(skill.id, skill);
-      const same = this.#ranker.versionOf(skill.id) === documentVersion(skill);
-      if (!same) this.#ranker.upsert(documentOf(skill));
+      const learned = this.#options.learned.of(skill.id);
+      const same = this.#ranker.versionOf(skill.id) === documentVersion(skill, learned);
+      if (!same) this.#ranker.upsert(documentOf(skill, learned));
       if (!same || skill.tokensEstimated) this.#unread.push(skill);
       if (!same && ++taken % DOCUMENTS_AT_ONCE === 0) await breathe();
     }
@@ -142,7 +157,7 @@ export class SkillIndex {
       try {
         const body = await readBody(skill);
         if (body === null || this.#known.get(skill.id) !== skill) continue; // gone or changed meanwhile
-        this.#ranker.upsert(fullDocumentOf(skill, body));
+        this.#ranker.upsert(fullDocumentOf(skill, body, this.#options.learned.of(skill.id)));
         this.#change();
       } catch (error) {
         logger.warn(`skill '${skill.id}': its body is not searched: ${messageOf(error)}`);
