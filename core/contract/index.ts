@@ -72,7 +72,9 @@ export {
   type CommandOption,
 } from './protocols/command-provider.ts';
 export { ContextProvider, type ContextDocument, type ContextParts } from './protocols/context-provider.ts';
+export { EmbeddingProvider, type EmbedOptions } from './protocols/embedding-provider.ts';
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './protocols/model-provider.ts';
+export { RankerProvider, type RankedSkill, type RankerDocument, type RankerOptions } from './protocols/ranker-provider.ts';
 export { ServiceProvider } from './protocols/service-provider.ts';
 export { SetupProvider, type SettingsChange, type SetupField, type SetupSchema } from './protocols/setup-provider.ts';
 export { SkillProvider, type SkillContent, type SkillState, type SkillSummary } from './protocols/skill-provider.ts';

@@ -22,7 +22,7 @@ export interface Protocol<T extends object = object> {
   readonly type?: T;
 }
 
-export const PROTOCOL_IDS = ['tool', 'context', 'service', 'skill', 'model', 'command', 'channel', 'setup'] as const;
+export const PROTOCOL_IDS = ['tool', 'context', 'service', 'skill', 'model', 'command', 'channel', 'setup', 'embedding', 'ranker'] as const;
 export type ProtocolId = (typeof PROTOCOL_IDS)[number];
 
 export function defineProtocol<T extends object>(id: ProtocolId, members: { readonly [K in keyof Required<T>]: Member }): Protocol<T> {

@@ -15,9 +15,11 @@ const CONTRACT_VALUES = [
   'DEFAULT_LIMITS',
   'DURABLE_TOPICS',
   'ERROR_CODES',
+  'EmbeddingProvider',
   'ModelProvider',
   'PROTOCOL_IDS',
   'PithError',
+  'RankerProvider',
   'ServiceProvider',
   'SetupProvider',
   'SkillProvider',
@@ -69,6 +71,7 @@ const CONTRACT_TYPES = [
   'Diagnostic',
   'DurableTopic',
   'DurableTopicMap',
+  'EmbedOptions',
   'ErrorCode',
   'Events',
   'Extension',
@@ -91,6 +94,9 @@ const CONTRACT_TYPES = [
   'Protocol',
   'ProtocolId',
   'PublishOptions',
+  'RankedSkill',
+  'RankerDocument',
+  'RankerOptions',
   'Remote',
   'Retain',
   'SettingsChange',
@@ -323,7 +329,19 @@ describe('the public surface', () => {
 
   it('topics', () => expect([...TOPICS]).toEqual(TOPIC_NAMES));
 
-  it('protocols', () => expect([...PROTOCOL_IDS]).toEqual(['tool', 'context', 'service', 'skill', 'model', 'command', 'channel', 'setup']));
+  it('protocols', () =>
+    expect([...PROTOCOL_IDS]).toEqual([
+      'tool',
+      'context',
+      'service',
+      'skill',
+      'model',
+      'command',
+      'channel',
+      'setup',
+      'embedding',
+      'ranker',
+    ]));
 
   it('members of the context', () => expect(membersOf('core/contract/extension.ts', 'ExtensionContext')).toEqual(CONTEXT_MEMBERS));
 

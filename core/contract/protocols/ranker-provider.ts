@@ -1,0 +1,45 @@
+import { defineProtocol } from '../protocol.ts';
+
+/** What can be searched of one skill. */
+export interface RankerDocument {
+  readonly id: string;
+  /** Changes with any of the rest. */
+  readonly version: string;
+  readonly name: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  /** What people say when they want it: from the skill, its triggers, and learned. */
+  readonly examples: readonly string[];
+  /** At most the first 20,000 characters. */
+  readonly body: string;
+}
+
+export interface RankerOptions {
+  readonly k: number;
+  readonly agentId?: string;
+  /** The ids that may be in the answer; absent: all. Others are dropped from it. */
+  readonly among?: readonly string[];
+}
+
+export interface RankedSkill {
+  readonly id: string;
+  /** Higher is better; comparable only within one answer. */
+  readonly score: number;
+  /** Why, in words that a model and a person read: the query's words that matched. */
+  readonly why: readonly string[];
+}
+
+/** Ranks skills for a text in the place of the default ranker, where a person's settings name it. */
+export interface RankerProvider {
+  /** Takes documents, new ones and changed ones. All are told again whenever a version of the extension begins; none is asked for before. */
+  upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void>;
+  remove(ids: readonly string[], signal?: AbortSignal): Promise<void>;
+  /** Best first, at most `k`; empty when nothing matches well. The default ranker answers where this rejects or is late. */
+  rank(query: string, options: RankerOptions, signal?: AbortSignal): Promise<readonly RankedSkill[]>;
+}
+
+export const RankerProvider = defineProtocol<RankerProvider>('ranker', {
+  upsert: { kind: 'method', signature: 'upsert(documents: RankerDocument[]): Promise<void>', timeoutMs: 60_000, signalAt: 1 },
+  remove: { kind: 'method', signature: 'remove(ids: string[]): Promise<void>', signalAt: 1 },
+  rank: { kind: 'method', signature: 'rank(query: string, options: RankerOptions): Promise<RankedSkill[]>', signalAt: 2 },
+});
