@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { makeCodeCache } from './code-cache.mjs';
 import { setup as bundleExtensionProcess } from './extension-process.mjs';
 import { LATE_PACKAGES, lateImports } from './late-imports.mjs';
 import { lateSection } from './late-section.mjs';
@@ -53,6 +54,7 @@ await rm(dist, { recursive: true, force: true });
 const declarations = emitDeclarations();
 await Promise.all([bundleCore(), bundleCommand(), bundlePackages(), bundleExtensionProcess()]);
 await bundleExtensions();
+await makeCodeCache(root);
 await declarations;
 process.stdout.write(`pith: built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s\n`);
 

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseCommandInput } from '../contract/command-line.ts';
 import { PithError } from '../contract/errors.ts';
 import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
@@ -32,7 +34,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
       noColour: Boolean(env['NO_COLOR']),
       workingDirectory: options.cwd,
     });
-    if (common.version) return await printVersion(stdio);
+    if (common.version) return printVersion(stdio);
     const target = (): Target => ({
       sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, options.cwd),
       env,
@@ -104,9 +106,7 @@ function start(kernel: KernelPort, { unservedWith = [] }: Command, { options }: 
   return unservedWith.some((name) => options[name] !== undefined) ? kernel.startUsed() : kernel.start();
 }
 
-async function printVersion(stdio: Stdio): Promise<number> {
-  const { readFileSync } = await import('node:fs');
-  const { join } = await import('node:path');
+function printVersion(stdio: Stdio): number {
   const read: unknown = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'));
   if (typeof read !== 'object' || read === null || !('version' in read)) throw new PithError('internal', 'package.json has no version');
   stdio.output.write(`${String(read.version)}\n`);

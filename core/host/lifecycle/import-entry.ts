@@ -34,12 +34,13 @@ export async function importEntry(
 }
 
 /** Shipped bundles are CommonJS, others ES modules. */
-function load(file: string, generation: number): unknown {
+async function load(file: string, generation: number): Promise<unknown> {
   if (file.endsWith('.cjs')) {
     const require = createRequire(file);
     if (generation > 1) delete require.cache[file];
     return require(file);
   }
   const url = pathToFileURL(file).href;
-  return import(generation > 1 ? `${url}?generation=${generation}` : url);
+  const { importModule } = await import('./import-module.ts');
+  return importModule(generation > 1 ? `${url}?generation=${generation}` : url);
 }

@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const LOADER = path.resolve('bin/code-cache.js');
+const { codeCacheFile } = createRequire(import.meta.url)(LOADER) as { codeCacheFile(dist: string, name: string): string };
+
+/** What a program of two files prints: 'one ' and 'two ' and where an error on its first line was made. */
+const MAIN = "const t = require('./part.cjs'); exports.at = new Error('x').stack; exports.say = () => 'one ' + t.two();\n";
+const PART = "exports.two = () => 'two';\n\n";
+const ASIDE = "exports.module = () => import('./module.mjs');\n";
+const SAID = 'one two main.cjs:1:47 esm true';
+
+const RECORD = `const [,, loader, dist, target] = process.argv; const made = require(loader).recordCode(dist);
+require(dist + '/aside.cjs'); const m = require(dist + '/main.cjs'); m.say(); require('node:fs').writeFileSync(target, made());`;
+const RUN = `const [,, loader, dist] = process.argv; const load = require(loader).useCodeCache(dist, 'x');
+const main = dist + '/main.cjs', m = load(main), part = load(dist + '/part.cjs');
+load(dist + '/aside.cjs').module().then(({ default: kind }) =>
+  console.log(m.say(), /main\\.cjs:\\d+:\\d+/.exec(m.at)[0], kind, require(main) === m && require('node:module').createRequire(main)('./part.cjs') === part));`;
+
+const run = promisify(execFile);
+let folder = '';
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-code-cache-')));
+  await writeFile(path.join(folder, 'record.cjs'), RECORD);
+  await writeFile(path.join(folder, 'run.cjs'), RUN);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+let count = 0;
+/** A program with the cache of its code. */
+async function program(): Promise<{ dist: string; cache: string; part: string }> {
+  const dist = path.join(folder, String(count++));
+  await mkdir(path.join(dist, 'code'), { recursive: true });
+  for (const [name, text] of Object.entries({
+    'main.cjs': MAIN,
+    'part.cjs': PART,
+    'aside.cjs': ASIDE,
+    'module.mjs': "export default 'esm';",
+  }))
+    await writeFile(path.join(dist, name), text);
+  const part = path.join(dist, 'part.cjs');
+  await utimes(part, 1, 1);
+  const cache = codeCacheFile(dist, 'x');
+  await run(process.execPath, [path.join(folder, 'record.cjs'), LOADER, dist, cache]);
+  return { dist, cache, part };
+}
+
+async function says(dist: string, ...options: string[]): Promise<string> {
+  return (await run(process.execPath, [...options, path.join(folder, 'run.cjs'), LOADER, dist])).stdout.trim();
+}
+
+it('code kept by the build runs as the files do, each once, with its place in stack traces and its late imports', async () => {
+  const { dist, part } = await program();
+  expect(await says(dist)).toBe(SAID);
+  // Proof that it was used: stamps that lie hide a change.
+  await writeFile(part, PART.replace("'two'", "'new'"));
+  await utimes(part, 1, 1);
+  expect(await says(dist)).toBe(SAID);
+});
+
+it('a file that changed since is compiled anew, also one of the same length, and a dist that was moved', async () => {
+  const { dist, part } = await program();
+  await cp(dist, `${dist}-moved`, { recursive: true });
+  expect(await says(`${dist}-moved`)).toBe(SAID);
+  await writeFile(part, PART.replace("'two'", "'new'"));
+  await utimes(part, 2, 2);
+  expect(await says(dist)).toBe(SAID.replace('two', 'new'));
+});
+
+it('a damaged, shortened or missing cache and one of other V8 options harm nothing', async () => {
+  const { dist, cache } = await program();
+  expect(await says(dist, '--no-opt', '--stack-size=900')).toBe(SAID);
+  expect(await says(dist, '--enable-source-maps')).toBe(SAID);
+  const whole = await readFile(cache);
+  const start = whole.indexOf('\n') + 1;
+  const { rows } = JSON.parse(whole.toString('utf8', 0, start)) as { rows: { at: number; codeAt: number; end: number }[] };
+  const flipped = (offsets: readonly number[]) => {
+    const bytes = Buffer.from(whole);
+    for (const at of offsets) bytes[start + at]! ^= 0x5a;
+    return bytes;
+  };
+  const damaged = [flipped(rows.map(({ at }) => at + 80)), flipped(rows.map(({ codeAt, end }) => Math.floor((codeAt + end) / 2)))];
+  for (const bytes of [...damaged, whole.subarray(0, -8), Buffer.from('{}\n'), Buffer.alloc(0)]) {
+    await writeFile(cache, bytes);
+    expect(await says(dist)).toBe(SAID);
+  }
+  await rm(cache);
+  expect(await says(dist)).toBe(SAID);
+});
