@@ -144,7 +144,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     unreleased: (threadId, error) => host.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
     sandboxDir: sandbox,
   }));
-  lazily(TURNS, () => createTurns(get(TURN_DEPENDENCIES)));
+  lazily(TURNS, () => createTurns(get(TURN_DEPENDENCIES), host.withoutSecrets));
   lazily(TOOL_CALLER, () => createToolCaller(get(TURN_DEPENDENCIES)));
   host.onChange(() => {
     get(AGENTS).invalidate();

@@ -104,7 +104,7 @@ export class ExtensionHost implements ExtensionsPort {
 
   readonly openToolset: ExtensionsPort['openToolset'] = (providerId, toolset) => this.#shell.toolsets.open(providerId, toolset);
 
-  callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult> {
+  callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): ToolResult | Promise<ToolResult> {
     return callTool(this.#lifecycle, extensionId, tool, input, call, signal);
   }
 

@@ -16,62 +16,120 @@ export interface RetryOptions {
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 60_000;
 
+/** Takes each part in turn; a promise: no more until it resolves. */
+export type TakePart = (part: ModelPart) => Promise<void> | undefined;
+
 /**
- * The model's parts. A rate limit, a server error or a lost connection is tried again, but only before the first part of content has been
- * given out. Throws what failed at last, also when the provider reports it as an error part; the signal's reason when it aborts.
+ * Gives `take` the model's parts. A rate limit, a server error or a lost connection is tried again, but only before the first part of
+ * content has been given out. Rejects with what failed at last, also when the provider reports it as an error part; with the signal's
+ * reason at once when it aborts, whatever the model does.
  */
-export async function* streamWithRetry(
-  model: LanguageModel,
-  options: ModelCallOptions,
-  retry: RetryOptions,
-): AsyncGenerator<ModelPart, void, undefined> {
-  const { clock, signal, maxRetries = 3, random = Math.random, onRetry } = retry;
-  const call = signal === undefined ? options : { ...options, abortSignal: signal };
-  const guard = abortGuard(signal);
-  try {
+export function readWithRetry(model: LanguageModel, options: ModelCallOptions, retry: RetryOptions, take: TakePart): Promise<void> {
+  const { signal } = retry;
+  if (signal === undefined) return new Reading(model, options, retry, take).run();
+  const reading = new Reading(model, { ...options, abortSignal: signal }, retry, take);
+  // One promise and one listener for all parts: a race for each would cost every one of them two more promises.
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      reading.leave();
+      reject(signal.reason as Error);
+    };
+    const end = (): void => signal.removeEventListener('abort', abort);
+    signal.addEventListener('abort', abort);
+    reading.run().then(
+      () => {
+        end();
+        resolve();
+      },
+      (error: Error) => {
+        end();
+        reject(error);
+      },
+    );
+  });
+}
+
+class Reading {
+  readonly #model: LanguageModel;
+  readonly #options: ModelCallOptions;
+  readonly #retry: RetryOptions;
+  readonly #take: TakePart;
+  #iterator: AsyncIterator<ModelPart> | undefined;
+  #isLeft = false;
+  #delivered = false;
+
+  constructor(model: LanguageModel, options: ModelCallOptions, retry: RetryOptions, take: TakePart) {
+    this.#model = model;
+    this.#options = options;
+    this.#retry = retry;
+    this.#take = take;
+  }
+
+  /** The model may go on for as long as it likes: nobody listens. */
+  leave(): void {
+    this.#isLeft = true;
+    this.#drop();
+  }
+
+  async run(): Promise<void> {
+    const { clock, signal, maxRetries = 3, random = Math.random, onRetry } = this.#retry;
     for (let attempt = 1; ; attempt += 1) {
       signal?.throwIfAborted();
-      let delivered = false;
       try {
-        // Read here and not by a generator of its own: each one more costs every part two turns of the microtask queue.
-        let iterator: AsyncIterator<ModelPart> | undefined;
-        let finished = false;
-        try {
-          const { stream } = await guard.wait(model.doStream(call));
-          iterator = stream[Symbol.asyncIterator]();
-          // What comes before content is held back, so that a failure at once leaves no trace.
-          let held: ModelPart[] | null = [];
-          for (;;) {
-            const next = await guard.wait(iterator.next());
-            if (next.done) break;
-            const part = next.value;
-            if (held !== null && isPreamble(part)) {
-              held.push(part);
-              continue;
-            }
-            if (part.type === 'error') throw part.error;
-            delivered = true;
-            if (held !== null) for (const early of held) yield early;
-            held = null;
-            yield part;
-          }
-          finished = true;
-          if (held !== null) for (const early of held) yield early;
-          return;
-        } finally {
-          // Not awaited: a provider that ignores the abort may never answer.
-          if (!finished) void Promise.resolve(iterator?.return?.()).catch(() => undefined);
-        }
+        return await this.#read();
       } catch (error) {
+        this.#drop();
+        if (this.#isLeft) throw error;
         signal?.throwIfAborted();
-        const delayMs = delivered || attempt > maxRetries ? null : delayOf(readFault(error), attempt, random, clock.now());
+        const delayMs = this.#delivered || attempt > maxRetries ? null : delayOf(readFault(error), attempt, random, clock.now());
         if (delayMs === null) throw error;
         onRetry?.({ attempt, delayMs, error });
         await clock.sleep(delayMs, signal);
       }
     }
-  } finally {
-    guard.release();
+  }
+
+  async #read(): Promise<void> {
+    const { stream } = await this.#model.doStream(this.#options);
+    const iterator = (this.#iterator = stream[Symbol.asyncIterator]());
+    if (this.#isLeft) return this.#drop();
+    // What comes before content is held back, so that a failure at once leaves no trace.
+    let held: ModelPart[] | null = [];
+    for (;;) {
+      const next = await iterator.next();
+      if (this.#isLeft) return;
+      if (next.done) break;
+      const part = next.value;
+      if (held !== null) {
+        if (isPreamble(part)) {
+          held.push(part);
+          continue;
+        }
+        if (part.type === 'error') throw part.error;
+        this.#delivered = true;
+        for (const early of held) this.#take(early);
+        held = null;
+      } else if (part.type === 'error') throw part.error;
+      const full = this.#take(part);
+      if (full) await full;
+    }
+    this.#iterator = undefined;
+    for (const early of held ?? []) this.#take(early);
+  }
+
+  /** Not awaited: a provider that ignores the abort may never answer. */
+  #drop(): void {
+    const iterator = this.#iterator;
+    this.#iterator = undefined;
+    if (iterator) void leaveStream(iterator);
+  }
+}
+
+async function leaveStream(iterator: AsyncIterator<ModelPart>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // Nobody reads on.
   }
 }
 
@@ -104,23 +162,4 @@ function askedDelay(headers: Readonly<Record<string, string>>, now: number): num
 
 function isPreamble(part: ModelPart): boolean {
   return part.type === 'stream-start' || part.type === 'response-metadata' || part.type === 'raw';
-}
-
-/** Lets each wait end when the signal aborts, with one listener for all of them. */
-function abortGuard(signal: AbortSignal | undefined) {
-  let reject: ((reason: unknown) => void) | null = null;
-  const abort = (): void => reject?.(signal?.reason);
-  signal?.addEventListener('abort', abort);
-  return {
-    wait<T>(promise: PromiseLike<T>): PromiseLike<T> {
-      if (signal === undefined) return promise;
-      return new Promise<T>((resolve, fail) => {
-        reject = fail;
-        promise.then(resolve, fail);
-      });
-    },
-    release(): void {
-      signal?.removeEventListener('abort', abort);
-    },
-  };
 }

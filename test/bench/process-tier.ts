@@ -98,7 +98,7 @@ function callOf(kernel: Kernel): () => Promise<unknown> {
 /** As a turn calls it, once the agent's tools are known. */
 function directOf({ extensions }: Kernel): () => Promise<unknown> {
   const signal = new AbortController().signal;
-  return () => extensions.callTool('mine', 'pid', {}, { turn: {} as never, idempotencyKey: 'bench' }, signal);
+  return async () => extensions.callTool('mine', 'pid', {}, { turn: {} as never, idempotencyKey: 'bench' }, signal);
 }
 
 async function each(call: () => Promise<unknown>): Promise<number> {

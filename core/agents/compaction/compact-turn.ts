@@ -1,5 +1,5 @@
 import type { Message } from '../../contract/index.ts';
-import { streamWithRetry } from '../../models/retry.ts';
+import { readWithRetry } from '../../models/retry.ts';
 import { compact, COMPACT_AT, type Compaction } from './compaction.ts';
 import { sentHistory } from '../turn/history.ts';
 import { spendTokens } from '../turn/family.ts';
@@ -131,17 +131,18 @@ async function ask(deps: TurnDependencies, { model }: Pick<Prepared, 'model'>, t
       ],
     },
   ];
-  const stream = streamWithRetry(
+  let text = '';
+  let usage = { inputTokens: 0, outputTokens: 0 };
+  await readWithRetry(
     model.model,
     { prompt, maxOutputTokens: SUMMARY_TOKENS, abortSignal: signal },
     { clock: deps.clock, signal, maxRetries: 1 },
+    (part) => {
+      if (part.type === 'text-delta') text += part.delta;
+      if (part.type === 'finish')
+        usage = { inputTokens: part.usage?.inputTokens?.total ?? 0, outputTokens: part.usage?.outputTokens?.total ?? 0 };
+      return undefined;
+    },
   );
-  let text = '';
-  let usage = { inputTokens: 0, outputTokens: 0 };
-  for await (const part of stream) {
-    if (part.type === 'text-delta') text += part.delta;
-    if (part.type === 'finish')
-      usage = { inputTokens: part.usage?.inputTokens?.total ?? 0, outputTokens: part.usage?.outputTokens?.total ?? 0 };
-  }
   return { text, usage };
 }

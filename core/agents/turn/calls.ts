@@ -1,16 +1,13 @@
 import { nearest } from '../../contract/nearest.ts';
 import { toolError } from '../../contract/tool.ts';
-import type { JsonValue, Message, Retain, ToolResult, TurnEvent } from '../../contract/index.ts';
-import { startSpan } from '../../events/spans.ts';
+import type { JsonValue, ToolResult } from '../../contract/index.ts';
 import type { CallRecord } from '../../threads/thread.ts';
 import { needsApproval, type Asking } from '../tools/approval.ts';
 import { decide } from '../tools/gate.ts';
-import { isSuspended, RUNS, verdictOf, type Verdict } from './asking.ts';
+import { RUNS, verdictOf, type Verdict } from './asking.ts';
 import { spendCalls } from './family.ts';
 import { callsLeft } from './limits.ts';
-import { boundedResult } from './bounded-result.ts';
 import { missingTools } from '../tools/missing-tools.ts';
-import { resultPart } from './messages.ts';
 import type { RawCall } from './step.ts';
 import { withFixed } from '../tools/agent-tools.ts';
 import type { OfferedTool } from '../tools/tools.ts';
@@ -53,55 +50,6 @@ export function decideCalls(
     return verdict.then((settled) => ({ record, ...settled }));
   });
   return waits ? Promise.all(decided) : (decided as readonly DecidedCall[]);
-}
-
-/** What came of the calls of a step. */
-export interface RanCalls {
-  /** The results in the order of the calls; null when one of them waits for a person. */
-  readonly message: Message | null;
-  readonly retain: Readonly<Record<string, Retain>>;
-  readonly stored: Promise<unknown>;
-}
-
-/** Runs what the gate let through, side by side. Never rejects for a tool's sake. */
-export async function runCalls(turn: RunningTurn, calls: readonly DecidedCall[]): Promise<RanCalls> {
-  const { threads } = turn.deps;
-  const stored: Promise<void>[] = [];
-  const store = (write: Promise<void>) => {
-    write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
-    stored.push(write);
-  };
-  const finished = await Promise.all(
-    calls.map(async ({ record, result: given, question, approved }) => {
-      if (question) return null;
-      const result = given ?? boundedResult(await callTool(turn, record, approved));
-      if (isSuspended(turn, result)) {
-        if (record.effect === 'write') store(threads.suspendCall(record.turnId, record.step, record.index));
-        return null;
-      }
-      if (record.state !== 'finished') store(threads.finishCall(record.turnId, record.step, record.index, result));
-      if (!wasTold(turn, record)) turn.emit(await resultEvent(turn, record, result));
-      return { record, result };
-    }),
-  );
-  const retain: Record<string, Retain> = {};
-  const content = finished.flatMap((each) => {
-    if (each === null) return [];
-    const { record, result } = each;
-    if (result.ok && result.retain) retain[record.callId] = result.retain;
-    return resultPart(record.callId, record.name, result);
-  });
-  return { message: finished.includes(null) ? null : { role: 'tool', content }, retain, stored: Promise.all(stored) };
-}
-
-/** A call that ended before its turn was suspended: its result has been shown. */
-export function wasTold({ record: { state } }: RunningTurn, record: CallRecord): boolean {
-  return state === 'awaiting_approval' && record.state === 'finished';
-}
-
-/** The key that every attempt at this call has. */
-export function keyOf({ turnId, step, index }: Pick<CallRecord, 'turnId' | 'step' | 'index'>): string {
-  return `${turnId}/${step}/${index}`;
 }
 
 /** The tool that a recorded call is for: by its name, or, where names have changed since it was asked for, by what it is. */
@@ -151,42 +99,6 @@ function recordOf(turnId: string, step: number, index: number, { callId, name, t
     state: 'requested',
     result: null,
   };
-}
-
-async function callTool(turn: RunningTurn, record: CallRecord, approved: string | undefined): Promise<ToolResult> {
-  if (turn.signal.aborted) return toolError('aborted', 'not run: the turn was ended');
-  const { clock, extensions, events } = turn.deps;
-  const name = `${record.extensionId}/${record.tool}`;
-  turn.called.set(name, (turn.called.get(name) ?? 0) + 1);
-  const startedAt = clock.now();
-  const { correlationId } = turn.info;
-  const about = { turn: turn.info, idempotencyKey: keyOf(record), ...(approved === undefined ? {} : { approved }) };
-  const call = () => extensions.callTool(record.extensionId, record.tool, record.input, about, turn.signal);
-  const span = startSpan({
-    name: `execute_tool ${record.name}`,
-    correlationId,
-    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.call.id': record.callId },
-    parent: turn.span,
-  });
-  const result = await (span === null ? call() : span.run(call));
-  span?.end({ 'error.type': result.ok ? undefined : result.error.code }, result.ok ? undefined : result.error.message);
-  events.publish('tool.called', {
-    turnId: record.turnId,
-    extensionId: record.extensionId,
-    tool: record.tool,
-    ok: result.ok,
-    ms: clock.now() - startedAt,
-    correlationId,
-  });
-  return result;
-}
-
-async function resultEvent(turn: RunningTurn, { callId: id, name, extensionId, tool }: CallRecord, result: ToolResult): Promise<TurnEvent> {
-  const line = extensionId === '' ? undefined : await turn.deps.extensions.presentTool(extensionId, tool, result);
-  const outcome = result.ok ? { output: result.output } : { error: result.error };
-  const { title, metadata } = result;
-  const retain = result.ok ? result.retain : undefined;
-  return { type: 'tool-result', id, name, ok: result.ok, at: turn.deps.clock.now(), ...outcome, title, metadata, line, retain };
 }
 
 /** null when the text is no JSON object. Models write nothing at all for a tool without arguments. */

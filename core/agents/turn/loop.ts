@@ -1,13 +1,14 @@
 import type { JsonValue, Message } from '../../contract/index.ts';
 import { appendTools, providersToAsk } from './append-tools.ts';
 import { announceQuestion } from './asking.ts';
-import { decideCalls, readCalls, runCalls, wasTold, type DecidedCall } from './calls.ts';
+import { decideCalls, readCalls, type DecidedCall } from './calls.ts';
 import { compactIfNeeded, mayBeTooLong } from '../compaction/compact-turn.ts';
 import { chargeCallers, spendStep } from './family.ts';
 import { callsLeft, limitEnd, limitReached } from './limits.ts';
 import type { AssistantMessage } from './messages.ts';
 import { addUsage } from './meter.ts';
 import { plainModelFailure } from './plain-failure.ts';
+import { runCalls, wasTold } from './run-calls.ts';
 import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './turn-types.ts';
 
@@ -45,13 +46,14 @@ export async function answerCalls(
   ]);
   for (const { record } of calls)
     if (!wasTold(turn, record)) turn.emit({ type: 'tool-call', id: record.callId, name: record.name, input: record.input });
-  const { message, retain, stored } = await runCalls(turn, calls);
+  const ran = runCalls(turn, calls);
+  const { message, retain, stored } = ran instanceof Promise ? await ran : ran;
   if (message === null) {
-    await stored;
+    await Promise.all(stored);
     for (const question of questions) announceQuestion(turn, question);
     return { reason: 'awaiting_approval' };
   }
-  await Promise.all([stored, turn.deps.threads.recordResults(turn.record.id, step, message, retain)]);
+  await Promise.all([...stored, turn.deps.threads.recordResults(turn.record.id, step, message, retain)]);
   turn.prompt.push(message);
   turn.emit({ type: 'step-end', step, usage: turn.usage });
   if (calls.some(({ result }) => result?.ok === false && result.error.code === 'limit_reached')) return limitEnd(turn, callsLeft(turn));

@@ -1,7 +1,8 @@
 import { toolError } from '../../contract/tool.ts';
 import type { ToolResult } from '../../contract/index.ts';
 import type { CallRecord, StoredMessage, Threads, TurnRecord } from '../../threads/thread.ts';
-import { decideCall, keyOf, toolOf, type DecidedCall } from './calls.ts';
+import { decideCall, toolOf, type DecidedCall } from './calls.ts';
+import { keyOf } from './run-calls.ts';
 import { callIdsOf, resultPart } from './messages.ts';
 import type { RunningTurn } from './turn-types.ts';
 

@@ -2,7 +2,7 @@ import { messageOf } from '../../contract/errors.ts';
 import type { ModelPart } from '../../contract/index.ts';
 import { startSpan, type Span } from '../../events/spans.ts';
 import { modelFailure } from '../../models/failure.ts';
-import { streamWithRetry } from '../../models/retry.ts';
+import { readWithRetry } from '../../models/retry.ts';
 import type { Cleaning, CleanStream } from '../ports.ts';
 import type { AssistantMessage } from './messages.ts';
 import type { RunningTurn } from './turn-types.ts';
@@ -34,9 +34,12 @@ type CallPart = Extract<AssistantPart, { type: 'tool-call' }>;
 type SpokenPart = Extract<AssistantPart, { type: 'text' | 'reasoning' }>;
 
 /** Asks the model once and turns its stream into text and calls. Never rejects. */
-export async function streamStep(turn: RunningTurn): Promise<StepOutcome> {
+export function streamStep(turn: RunningTurn): Promise<StepOutcome> {
   const span = spanOf(turn);
-  if (span === null) return gather(turn);
+  return span === null ? gather(turn) : gatherWithin(turn, span);
+}
+
+async function gatherWithin(turn: RunningTurn, span: Span): Promise<StepOutcome> {
   const outcome = await span.run(() => gather(turn));
   const { inputTokens, outputTokens, finish, cut } = outcome;
   span.end(
@@ -90,29 +93,24 @@ class Gathering {
     this.cleaning = turn.deps.extensions.cleaning;
   }
 
-  async readAll(): Promise<void> {
+  readAll(): Promise<void> {
     const { deps, prepared, prompt, signal, emit } = this.turn;
     const tools = this.turn.functionTools;
     const { ref, model } = prepared.model;
-    const stream = streamWithRetry(
-      model,
-      { prompt, tools: tools.length === 0 ? undefined : tools, abortSignal: signal },
-      {
-        clock: deps.clock,
-        signal,
-        onRetry: ({ delayMs, error }) =>
-          emit({
-            type: 'notice',
-            code: 'model_retry',
-            message: `${messageOf(modelFailure(error, ref))}; trying again in ${Math.ceil(delayMs / 1000)} s`,
-          }),
-      },
-    );
-    for await (const part of stream) {
+    const retry = {
+      clock: deps.clock,
+      signal,
+      onRetry: ({ delayMs, error }: { readonly delayMs: number; readonly error: unknown }) =>
+        emit({
+          type: 'notice',
+          code: 'model_retry',
+          message: `${messageOf(modelFailure(error, ref))}; trying again in ${Math.ceil(delayMs / 1000)} s`,
+        }),
+    };
+    return readWithRetry(model, { prompt, tools: tools.length === 0 ? undefined : tools, abortSignal: signal }, retry, (part) => {
       this.take(part);
-      const full = this.turn.ready();
-      if (full) await full;
-    }
+      return this.turn.ready();
+    });
   }
 
   outcome(cut: StepOutcome['cut']): StepOutcome {

@@ -3,53 +3,59 @@ import { PithError } from '../../contract/errors.ts';
 import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
 import { createFamilies } from './family.ts';
 import { createNoticer } from './noticer.ts';
-import { createPipe } from './pipe.ts';
+import type { Pipe } from './pipe.ts';
 import { plainFailure } from './plain-failure.ts';
 import { runTurn } from './run-turn.ts';
+import { LateTurn, TurnReader, type BegunTurn, type TurnEvents } from './turn-reader.ts';
 import type { TurnDependencies } from './turn-types.ts';
 
 export type { TurnDependencies } from './turn-types.ts';
 
 export interface Turns {
-  /** Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
-  run(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
+  /** Begins with the first event that is asked for. Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
+  run(request: TurnRequest, signal?: AbortSignal): TurnEvents;
 }
 
-/** The one way to run an agent. */
-export function createTurns(deps: TurnDependencies): Turns {
+/** The one way to run an agent. `cleaned` takes secrets out of what is said of a failure: providers repeat keys there. */
+export function createTurns(deps: TurnDependencies, cleaned: (event: TurnEvent) => TurnEvent = (event) => event): Turns {
   const shared = { noticer: createNoticer(), families: createFamilies() };
 
-  async function* run(request: TurnRequest, signal?: AbortSignal): AsyncGenerator<TurnEvent, void, undefined> {
-    const pipe = createPipe<TurnEvent>();
+  function begin(request: TurnRequest, signal: AbortSignal | undefined, pipe: Pipe<TurnEvent>): BegunTurn {
     const stop = new AbortController();
     setMaxListeners(0, stop.signal); // calls side by side listen to it, and the turns that they call
     let ended = false;
     const push = (event: TurnEvent) => {
       ended ||= event.type === 'turn-end';
-      pipe.push(event);
+      pipe.push(event.type === 'notice' || event.type === 'turn-end' ? cleaned(event) : event);
     };
     const unlisten = follow(signal, stop);
     let leave = (): void => undefined;
-    const begin = async () => {
+    const nobodyReads = () => {
+      unlisten();
+      stop.abort(new PithError('aborted', 'nobody reads this turn any more'));
+    };
+    const work = async () => {
       const place = shared.families.place(request);
       leave = follow(place.parent?.signal, stop);
       await deps.queue.run(request.threadId, (lost) => runTurn(deps, shared, request, place, { ...pipe, push }, stop, lost), stop.signal);
     };
-    const work = begin()
+    const done = work()
       // After the end only the lease can fail to be given back: nothing is lost, it runs out by itself.
       .catch((error: unknown) => (ended ? deps.unreleased?.(request.threadId, error) : push(neverBegan(error, stop.signal))))
-      .finally(() => pipe.end());
-    try {
-      yield* pipe;
-    } finally {
-      unlisten();
-      stop.abort(new PithError('aborted', 'nobody reads this turn any more'));
-      await work;
-      leave();
-    }
+      .finally(() => {
+        nobodyReads();
+        leave();
+        pipe.end();
+      });
+    return {
+      stop() {
+        nobodyReads();
+        return done;
+      },
+    };
   }
 
-  return { run };
+  return { run: (request, signal) => new TurnReader((pipe) => begin(request, signal, pipe)) };
 }
 
 /** `stop` aborts when `signal` does. Returns its off. */
@@ -61,21 +67,16 @@ function follow(signal: AbortSignal | undefined, stop: AbortController): () => v
 }
 
 /** A turn of what `ready` makes, which ends also when that fails: the store may be damaged, or the disk full. `cleaned` takes secrets out. */
-export async function* runWhenReady(
+export function runWhenReady(
   ready: () => Promise<Turns>,
   cleaned: (event: TurnEvent) => TurnEvent,
   request: TurnRequest,
   signal?: AbortSignal,
-): AsyncGenerator<TurnEvent, void, undefined> {
-  let turns: Turns;
-  try {
-    turns = await ready();
-  } catch (error) {
-    yield cleaned(neverBegan(error, signal));
-    return;
-  }
-  // Providers repeat keys in what they say of a failure.
-  for await (const event of turns.run(request, signal)) yield event.type === 'notice' || event.type === 'turn-end' ? cleaned(event) : event;
+): TurnEvents {
+  return new LateTurn(
+    async () => (await ready()).run(request, signal),
+    (error) => cleaned(neverBegan(error, signal)),
+  );
 }
 
 /** The turn could not even begin, for instance because it was aborted while it waited for its place. */

@@ -10,17 +10,20 @@ export interface CallLimit {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Gives the signal of a call; made when it is asked for, because most code never does. */
-export interface SignalOf {
-  (): AbortSignal;
+/** How the code that works on a call learns that it was cut. */
+export interface CallSignal {
+  /** Made when it is asked for, because most code never does. */
+  get(): AbortSignal;
   /** Names one listener that is told why the call was cut; no signal is made for it. */
-  onCut?(this: void, listener: (error: PithError) => void): void;
+  onCut?(listener: (error: PithError) => void): void;
 }
+
+export const NEVER_CUT: CallSignal = { get: () => new AbortController().signal };
 
 /** The calls that one generation of an extension is working on. */
 export class Calls {
   readonly #clock: Clock;
-  readonly #open = new Set<(error: PithError) => void>();
+  readonly #open = new Set<OpenCall>();
   #emptied: (() => void) | undefined;
   #isCut = false;
 
@@ -37,49 +40,39 @@ export class Calls {
     return this.#open.size;
   }
 
-  /** Runs `start` until it ends, its time is over, its caller aborts, or `drain` ends it. */
-  run<T>(limit: CallLimit, start: (signalOf: SignalOf) => T | Promise<T>): Promise<T> {
+  /**
+   * Runs `start` until it ends, its time is over, its caller aborts, or `drain` ends it. What ends at once is answered at once, without
+   * a promise and a timer: a value is returned, an error thrown.
+   */
+  run<T>(limit: CallLimit, start: (signal: CallSignal) => Promise<T>): Promise<T>;
+  run<T>(limit: CallLimit, start: (signal: CallSignal) => T | Promise<T>): T | Promise<T>;
+  run<T>(limit: CallLimit, start: (signal: CallSignal) => T | Promise<T>): T | Promise<T> {
+    if (limit.signal?.aborted) throw aborted(limit.signal);
+    const call = new OpenCall(limit);
+    const result = start(call);
+    if (isThenable(result)) return this.#until(call, limit, result);
+    if (limit.signal?.aborted) throw aborted(limit.signal);
+    return result;
+  }
+
+  #until<T>(call: OpenCall, limit: CallLimit, result: PromiseLike<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (limit.signal?.aborted) return reject(aborted(limit.signal));
-      let controller: AbortController | undefined;
-      let ended = false;
-      const end = (): boolean => {
-        if (ended) return false;
-        ended = true;
-        cancelTimer?.();
-        limit.signal?.removeEventListener('abort', onAbort);
-        this.#open.delete(cut);
+      this.#open.add(call);
+      const cancel = limit.timeoutMs === null ? undefined : this.#clock.after(limit.timeoutMs, () => call.cut(limit.timedOut()));
+      call.whenEnded((error) => {
+        cancel?.();
+        this.#open.delete(call);
         if (this.#open.size === 0) this.#emptied?.();
-        return true;
-      };
-      const cut = (error: PithError): void => {
-        if (!end()) return;
-        reject(error);
-        controller?.abort(error);
-        onCut?.(error);
-        cutWith = error;
-      };
-      let onCut: ((error: PithError) => void) | undefined;
-      let cutWith: PithError | undefined;
-      const onAbort = (): void => cut(aborted(limit.signal));
-      const signalOf: SignalOf = () => {
-        controller ??= new AbortController();
-        if (cutWith) controller.abort(cutWith);
-        return controller.signal;
-      };
-      signalOf.onCut = (listener) => (cutWith ? listener(cutWith) : (onCut = listener));
-      limit.signal?.addEventListener('abort', onAbort);
-      const cancelTimer = limit.timeoutMs === null ? undefined : this.#clock.after(limit.timeoutMs, () => cut(limit.timedOut()));
-      this.#open.add(cut);
-      const succeed = (value: T): void => void (end() && resolve(value));
-      const fail = (error: unknown): void => void (end() && reject(error));
-      try {
-        const result = start(signalOf);
-        if (isThenable(result)) result.then(succeed, fail);
-        else succeed(result);
-      } catch (error) {
-        fail(error);
-      }
+        if (error) reject(error);
+      });
+      result.then(
+        (value) => {
+          if (call.end()) resolve(value);
+        },
+        (error: Error) => {
+          if (call.end()) reject(error);
+        },
+      );
     });
   }
 
@@ -95,8 +88,60 @@ export class Calls {
     });
     this.#emptied = undefined;
     this.#isCut = this.#open.size > 0;
-    for (const cut of this.#open)
-      cut(new PithError('interrupted', 'the extension was stopped or replaced before the call ended', { retryable: true }));
+    for (const call of this.#open)
+      call.cut(new PithError('interrupted', 'the extension was stopped or replaced before the call ended', { retryable: true }));
+  }
+}
+
+class OpenCall implements CallSignal {
+  readonly #caller: AbortSignal | undefined;
+  #controller: AbortController | undefined;
+  #onCut: ((error: PithError) => void) | undefined;
+  #cutWith: PithError | undefined;
+  #ended = false;
+  #whenEnded: ((cutWith?: PithError) => void) | undefined;
+
+  constructor({ signal }: CallLimit) {
+    this.#caller = signal;
+  }
+
+  get(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#cutWith) this.#controller.abort(this.#cutWith);
+    return this.#controller.signal;
+  }
+
+  onCut(listener: (error: PithError) => void): void {
+    if (this.#cutWith) listener(this.#cutWith);
+    else this.#onCut = listener;
+  }
+
+  /** From now on the caller's abort cuts it; it may have come already. */
+  whenEnded(told: (cutWith?: PithError) => void): void {
+    this.#whenEnded = told;
+    if (this.#caller?.aborted) this.handleEvent();
+    else this.#caller?.addEventListener('abort', this);
+  }
+
+  /** Of the caller's signal. */
+  handleEvent(): void {
+    this.cut(aborted(this.#caller));
+  }
+
+  cut(error: PithError): void {
+    if (!this.end(error)) return;
+    this.#cutWith = error;
+    this.#controller?.abort(error);
+    this.#onCut?.(error);
+  }
+
+  /** True the first time. */
+  end(cutWith?: PithError): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    this.#caller?.removeEventListener('abort', this);
+    this.#whenEnded?.(cutWith);
+    return true;
   }
 }
 

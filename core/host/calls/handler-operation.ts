@@ -6,8 +6,8 @@ export function handlerOperations(instance: object, handlers: readonly string[])
   const members = instance as Readonly<Record<string, (payload: unknown, delivery: unknown) => unknown>>;
   return handlers.map((name) => [
     `handler.${name}`,
-    async ([payload, delivery], signalOf) =>
-      void (await members[name]?.call(instance, payload, { ...(delivery as object), signal: signalOf() })),
+    async ([payload, delivery], signal) =>
+      void (await members[name]?.call(instance, payload, { ...(delivery as object), signal: signal.get() })),
   ]);
 }
 

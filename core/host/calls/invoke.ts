@@ -1,9 +1,11 @@
 import { PithError } from '../../contract/errors.ts';
+import { isThenable } from '../../contract/thenable.ts';
 import type { Phase } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
 import { correlationOf } from './correlation.ts';
+import { DIRECT } from './wire.ts';
 
 export interface Invocation {
   /** `skill.listSkills`, `tool.execute`, … */
@@ -16,12 +18,15 @@ export interface Invocation {
   readonly byReference?: boolean;
 }
 
-/** Calls one operation of a running version: copied where the wire copies, cut at its time, laid at the extension's door. Rejects with what it threw. */
-export async function invoke(
+/**
+ * Calls one operation of a running version: copied where the wire copies, cut at its time, laid at the extension's door. Throws or rejects
+ * with what it threw; the answer of what does not wait is no promise.
+ */
+export function invoke(
   parts: HostParts,
   generation: Generation,
   { operation, values, timeoutMs, signal, phase, byReference }: Invocation,
-): Promise<unknown> {
+): unknown {
   const { id } = generation.declaration;
   const act = generation.surface.operations.get(operation);
   if (!act) throw new PithError('not_declared', `'${id}' has no ${operation}`);
@@ -33,10 +38,12 @@ export async function invoke(
       `${operation} of '${id}' took longer than ${timeoutMs} ms and was cut`,
       { retryable: true },
     );
-  const result = await generation.calls.run({ timeoutMs, timedOut, signal }, (signalOf) =>
-    generation.run(phase, () => act(sent, signalOf), correlationOf(values)),
+  const result = generation.calls.run({ timeoutMs, timedOut, signal }, (callSignal) =>
+    generation.run(phase, () => act(sent, callSignal), correlationOf(values)),
   );
-  return byReference ? result : wire.pass(result, `the result of ${operation}`);
+  if (byReference || wire === DIRECT) return result;
+  const copied = (value: unknown): unknown => wire.pass(value, `the result of ${operation}`);
+  return isThenable(result) ? result.then(copied) : copied(result);
 }
 
 /** Keeps a failed call unless its caller or a reload ended it, or its answer is an error that the caller sees (one with a code of its own). */

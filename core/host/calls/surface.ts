@@ -1,7 +1,7 @@
 import type { JsonValue, Tool, ToolCall, ToolDescriptor, ToolResult } from '../../contract/index.ts';
 import { PithError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../contract/protocol.ts';
-import type { SignalOf } from './calls.ts';
+import type { CallSignal } from './calls.ts';
 import { handlerOperations } from './handler-operation.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { asksApproval, executeTool, refusalOf } from './tool-call.ts';
@@ -19,7 +19,7 @@ export interface SurfaceDescriptor {
 }
 
 /** `values` are the arguments without the signal, which the host carries apart. */
-export type Operation = (values: readonly unknown[], signalOf: SignalOf) => unknown;
+export type Operation = (values: readonly unknown[], signal: CallSignal) => unknown;
 
 /** An activated extension as plain data and operations by name: `tool.execute`, `context.getContext`, `skill.listSkills`, … */
 export interface Surface {
@@ -73,7 +73,7 @@ type Method = (...values: unknown[]) => unknown;
 /** The signal stands in its place, whatever was left out before it; it is only made for methods that name it. */
 function methodOf(instance: object, method: Method, signalAt: number | undefined): Operation {
   if (signalAt === undefined || method.length <= signalAt) return (values) => method.call(instance, ...values);
-  return (values, signalOf) => method.call(instance, ...Array.from({ length: signalAt }, (_, at) => values[at]), signalOf());
+  return (values, signal) => method.call(instance, ...Array.from({ length: signalAt }, (_, at) => values[at]), signal.get());
 }
 
 type Tools = ReadonlyMap<string, Tool>;
@@ -91,8 +91,8 @@ function toolOperations(tools: () => Tools | Promise<Tools>): readonly (readonly
   return [
     [
       'tool.execute',
-      ([name, input, call], signalOf) =>
-        withTool(name, (tool) => executeTool(tool, input as JsonValue, call as Omit<ToolCall, 'signal'>, signalOf)),
+      ([name, input, call], signal) =>
+        withTool(name, (tool) => executeTool(tool, input as JsonValue, call as Omit<ToolCall, 'signal'>, signal)),
     ],
     ['tool.needsApproval', ([name, input]) => withTool(name, (tool) => asksApproval(tool, input as JsonValue))],
     ['tool.refusal', ([name, input]) => withTool(name, (tool) => refusalOf(tool, input as JsonValue))],

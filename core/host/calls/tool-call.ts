@@ -1,24 +1,47 @@
 import type { z } from 'zod';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { ApprovalQuestion, JsonValue, Tool, ToolCall, ToolResult } from '../../contract/index.ts';
+import { isThenable } from '../../contract/thenable.ts';
 import { isToolResult, toolError } from '../../contract/tool.ts';
-import type { SignalOf } from './calls.ts';
+import type { CallSignal } from './calls.ts';
 import { toJsonValue } from './json-value.ts';
 
-/** The part of a tool call that runs where the tool lives: parse, execute, normalise. Rejects only with what `execute` threw. */
-export async function executeTool(tool: Tool, input: JsonValue, call: Omit<ToolCall, 'signal'>, signalOf: SignalOf): Promise<ToolResult> {
-  const parsed = await parseInput(tool.input, input);
+/**
+ * The part of a tool call that runs where the tool lives: parse, execute, normalise. Fails only with what `execute` threw. A tool that
+ * does not wait is answered at once.
+ */
+export function executeTool(
+  tool: Tool,
+  input: JsonValue,
+  call: Omit<ToolCall, 'signal'>,
+  signal: CallSignal,
+): ToolResult | Promise<ToolResult> {
+  const parsed = parseInput(tool.input, input);
+  return parsed instanceof Promise
+    ? parsed.then((settled) => executeParsed(tool, settled, call, signal))
+    : executeParsed(tool, parsed, call, signal);
+}
+
+function executeParsed(
+  tool: Tool,
+  parsed: Parsed,
+  { turn, idempotencyKey, approved }: Omit<ToolCall, 'signal'>,
+  signal: CallSignal,
+): ToolResult | Promise<ToolResult> {
   if (!parsed.success) return toolError('tool_input_invalid', describeInput(tool.name, parsed.error.issues));
-  const whole = {
-    turn: call.turn,
-    idempotencyKey: call.idempotencyKey,
-    ...(call.approved === undefined ? {} : { approved: call.approved }),
+  const call = {
+    turn,
+    idempotencyKey,
     get signal() {
-      return signalOf();
+      return signal.get();
     },
   };
-  const value: unknown = await tool.execute(parsed.data, whole);
-  return normalise(value);
+  const value: unknown = tool.execute(parsed.data, approved === undefined ? call : withApproved(call, approved));
+  return isThenable(value) ? Promise.resolve(value).then(normalise) : normalise(value);
+}
+
+function withApproved(call: ToolCall, approved: string): ToolCall {
+  return Object.defineProperty(call, 'approved', { value: approved, enumerable: true });
 }
 
 /** What `needsApproval` says to this input; an input that does not parse needs none, because the call will refuse it. */

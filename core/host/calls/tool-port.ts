@@ -1,5 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import type { ApprovalQuestion, JsonValue, ToolCall, ToolDescriptor, ToolResult } from '../../contract/index.ts';
+import { isThenable } from '../../contract/thenable.ts';
+import type { Generation } from '../lifecycle/generation.ts';
 import { descriptorOf } from './handle.ts';
 import { invoke, recordCall } from './invoke.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -21,34 +23,35 @@ export async function toolsOf(lifecycle: Lifecycle, extensionId: string): Promis
   return (descriptorOf(lifecycle, slot) ?? (await lifecycle.ready(slot)).surface.descriptor).tools;
 }
 
-/** Never rejects. */
-export async function callTool(
+/** Never fails. The answer of a tool that runs already and does not wait is no promise. */
+export function callTool(
   lifecycle: Lifecycle,
   extensionId: string,
   tool: string,
   input: JsonValue,
   call: Omit<ToolCall, 'signal'>,
   signal: AbortSignal,
-): Promise<ToolResult> {
+): ToolResult | Promise<ToolResult> {
   const { parts } = lifecycle;
-  const { redact, redactJson } = parts.secrets;
-  try {
-    const slot = lifecycle.slots.get(extensionId);
-    const generation = slot && (slot.current ?? (await lifecycle.ready(slot).catch((error: unknown) => gone(error))));
-    const descriptor = generation?.surface.descriptor.tools.find(({ name }) => name === tool);
-    if (!generation || !descriptor) throw new PithError('tool_gone', `'${extensionId}' has no tool '${tool}' any more`);
-    const result = await invoke(parts, generation, {
-      operation: 'tool.execute',
-      values: [tool, input, call],
-      timeoutMs: descriptor.timeoutMs,
-      signal,
-      phase: 'tool call',
-    });
-    return redactJson(result as ToolResult & JsonValue) as ToolResult;
-  } catch (error) {
+  const slot = lifecycle.slots.get(extensionId);
+  const failed = (error: unknown): ToolResult => {
     if (!(error instanceof PithError && error.code === 'tool_gone'))
       recordCall(parts, extensionId, 'tool call', error, call.turn.correlationId);
-    return resultOfError(error, redact);
+    return resultOfError(error, parts.secrets.redact);
+  };
+  const clean = (result: unknown): ToolResult => parts.secrets.redactJson(result as ToolResult & JsonValue) as ToolResult;
+  const ask = (generation: Generation | undefined): unknown => {
+    const descriptor = generation?.surface.descriptor.tools.find(({ name }) => name === tool);
+    if (!generation || !descriptor) throw new PithError('tool_gone', `'${extensionId}' has no tool '${tool}' any more`);
+    const { timeoutMs } = descriptor;
+    return invoke(parts, generation, { operation: 'tool.execute', values: [tool, input, call], timeoutMs, signal, phase: 'tool call' });
+  };
+  try {
+    if (slot && !slot.current) return lifecycle.ready(slot).catch(gone).then(ask).then(clean).catch(failed);
+    const result = ask(slot?.current ?? undefined);
+    return isThenable(result) ? Promise.resolve(result).then(clean, failed) : clean(result);
+  } catch (error) {
+    return failed(error);
   }
 }
 
@@ -97,26 +100,27 @@ export async function refusal(lifecycle: Lifecycle, extensionId: string, tool: s
   }
 }
 
-export async function presentTool(
+export function presentTool(
   lifecycle: Lifecycle,
   extensionId: string,
   tool: string,
   result: ToolResult,
-): Promise<string | undefined> {
+): string | undefined | Promise<string | undefined> {
   const generation = lifecycle.slots.get(extensionId)?.current;
   if (!generation) return undefined;
+  const failed = (error: unknown): undefined => recordCall(lifecycle.parts, extensionId, 'tool call', error) as undefined;
+  const clean = (line: unknown): string | undefined => (typeof line === 'string' ? lifecycle.parts.secrets.redact(line) : undefined);
   try {
-    const line = await invoke(lifecycle.parts, generation, {
+    const line = invoke(lifecycle.parts, generation, {
       operation: 'tool.present',
       values: [tool, result],
       timeoutMs: ASK_MS,
       signal: undefined,
       phase: 'tool call',
     });
-    return typeof line === 'string' ? lifecycle.parts.secrets.redact(line) : undefined;
+    return isThenable(line) ? Promise.resolve(line).then(clean, failed) : clean(line);
   } catch (error) {
-    recordCall(lifecycle.parts, extensionId, 'tool call', error);
-    return undefined;
+    return failed(error);
   }
 }
 

@@ -123,7 +123,7 @@ export async function runFor(
     },
     input: { [Symbol.asyncIterator]: () => peer.stream('io.input', [run]) as AsyncIterator<string> },
   };
-  return command.run(input as CommandInput, io, incoming.signalOf());
+  return command.run(input as CommandInput, io, incoming.signal.get());
 }
 
 const MOST_CHOICES = 100;

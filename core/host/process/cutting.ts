@@ -1,22 +1,22 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
-import type { SignalOf } from '../calls/calls.ts';
+import type { CallSignal } from '../calls/calls.ts';
 
 /** By which a call may be cut: a signal, or what makes one when it must. */
-export type Cutting = AbortSignal | SignalOf;
+export type Cutting = AbortSignal | CallSignal;
 
 /** The error of a call that was cut before it began. */
 export function cutBefore(by: Cutting | undefined): Error | undefined {
-  return typeof by === 'object' && by.aborted ? abortedBy(by) : undefined;
+  return by && 'aborted' in by && by.aborted ? abortedBy(by) : undefined;
 }
 
 /** Tells why a call is cut. Returns what ends the watch, where it must be ended. */
 export function whenCut(by: Cutting | undefined, cut: (reason: unknown, error: Error) => void): (() => void) | undefined {
   if (by === undefined) return undefined;
-  if (typeof by === 'function' && by.onCut) {
+  if (!('aborted' in by) && by.onCut) {
     by.onCut((error) => cut(error, error));
     return undefined;
   }
-  const signal = typeof by === 'function' ? by() : by;
+  const signal = 'aborted' in by ? by : by.get();
   const onAbort = (): void => cut(signal.reason, abortedBy(signal));
   signal.addEventListener('abort', onAbort, { once: true });
   return () => signal.removeEventListener('abort', onAbort);

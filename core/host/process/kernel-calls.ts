@@ -85,13 +85,13 @@ export class KernelCalls {
     'agents.list': () => this.#options.context.agents.list(),
     'agents.find': ([id]) => this.#options.context.agents.find(givenText(id, 'an agent')),
     'agents.check': ([agent]) => this.#options.context.agents.check(givenObject(agent, 'the agent') as unknown as AgentSpec),
-    'agents.run': ([given], { signalOf, correlationId }) => {
+    'agents.run': ([given], { signal, correlationId }) => {
       const request = givenObject(given, 'the request') as unknown as TurnRequest;
       const whole = this.#options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...request });
-      return this.#options.context.agents.run(whole, signalOf());
+      return this.#options.context.agents.run(whole, signal.get());
     },
-    use: ([id, protocol, member, args], { signalOf }) =>
-      this.#use(givenText(id, 'a provider'), givenText(protocol, 'a protocol'), givenText(member, 'a member'), args, signalOf),
+    use: ([id, protocol, member, args], { signal }) =>
+      this.#use(givenText(id, 'a provider'), givenText(protocol, 'a protocol'), givenText(member, 'a member'), args, signal),
   };
 
   #log([level, message, fields]: readonly unknown[], correlationId: string | undefined): void {
@@ -134,7 +134,7 @@ export class KernelCalls {
     this.#listening.delete(topic);
   }
 
-  #use(id: string, protocolId: string, name: string, given: unknown, signalOf: Incoming['signalOf']): unknown {
+  #use(id: string, protocolId: string, name: string, given: unknown, signal: Incoming['signal']): unknown {
     const args = Array.isArray(given) ? (given as readonly unknown[]) : [];
     if (args.length > MOST_ARGUMENTS) throw new PithError('parameter_invalid', `${name} was given more than ${MOST_ARGUMENTS} arguments`);
     const protocol = PROTOCOLS.get(protocolId as ProtocolId);
@@ -142,7 +142,7 @@ export class KernelCalls {
     if (!protocol || !member || member.kind === 'constant') throw new PithError('not_declared', `there is no ${protocolId}.${name}`);
     const handle = this.#handleOf(id, protocol) as Readonly<Record<string, (...values: unknown[]) => unknown>>;
     const { signalAt } = member;
-    const values = signalAt === undefined ? args : [...Array.from({ length: signalAt }, (_, at) => args[at]), signalOf()];
+    const values = signalAt === undefined ? args : [...Array.from({ length: signalAt }, (_, at) => args[at]), signal.get()];
     return handle[name]?.(...values);
   }
 

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../../contract/errors.ts';
 import { isThenable } from '../../contract/thenable.ts';
-import type { SignalOf } from '../calls/calls.ts';
+import { NEVER_CUT, type CallSignal } from '../calls/calls.ts';
 import { cutBefore, whenCut, type Cutting } from './cutting.ts';
 import { errorFromData, errorToData } from './error-data.ts';
 import { openFrames } from './frames.ts';
@@ -11,7 +11,7 @@ import { whenEnded, type Waiting } from './waiting.ts';
 
 /** What came with a call that the other side makes. */
 export interface Incoming {
-  readonly signalOf: SignalOf;
+  readonly signal: CallSignal;
   /** Of the message that the call belongs to. */
   readonly correlationId: string | undefined;
 }
@@ -138,7 +138,7 @@ export function createPeer(options: PeerOptions): Peer {
   function heard({ operation, args, correlationId }: Asked): void {
     const ignored = (error: unknown): void => options.ignored?.(operation, error);
     try {
-      const result = options.serve(operation, args, { signalOf: () => new AbortController().signal, correlationId });
+      const result = options.serve(operation, args, { signal: NEVER_CUT, correlationId });
       if (isThenable(result)) result.then(undefined, ignored);
     } catch (error) {
       ignored(error);
@@ -149,10 +149,12 @@ export function createPeer(options: PeerOptions): Peer {
     if (serving.size >= MOST_OPEN || serving.has(id)) return broken('it asked too much at once');
     let controller: AbortController | undefined;
     let aborted: { readonly reason: unknown } | undefined;
-    const signalOf: SignalOf = () => {
-      controller ??= new AbortController();
-      if (aborted) controller.abort(aborted.reason);
-      return controller.signal;
+    const signal: CallSignal = {
+      get() {
+        controller ??= new AbortController();
+        if (aborted) controller.abort(aborted.reason);
+        return controller.signal;
+      },
     };
     const entry: Serving = {
       abort(reason) {
@@ -173,7 +175,7 @@ export function createPeer(options: PeerOptions): Peer {
       if (serving.delete(id)) frames.send([KIND.error, id, errorToData(error)], 'an error');
     };
     try {
-      const result = options.serve(operation, args, { signalOf, correlationId });
+      const result = options.serve(operation, args, { signal, correlationId });
       if (streamed) {
         const send = (part: unknown): void => frames.send([KIND.part, id, part], `a part of ${operation}`);
         pumpStream(result, { send, entry, ended: () => !serving.has(id) }).then(succeed, fail);

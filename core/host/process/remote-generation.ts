@@ -75,11 +75,11 @@ async function checked<T>(remote: RemoteHost, read: () => T): Promise<T> {
 /** Commands come with their functions; everything else is data. */
 function operationOf({ peer, commands, turns }: RemoteHost, name: string): Operation {
   if (name === 'command.getCommands')
-    return async (values, signalOf) => commands.commandsOf(peer, [], await peer.call('command.list', values, signalOf));
-  const ask: Operation = (values, signalOf) => peer.call(name, values, signalOf, correlationOf(values));
+    return async (values, signal) => commands.commandsOf(peer, [], await peer.call('command.list', values, signal));
+  const ask: Operation = (values, signal) => peer.call(name, values, signal, correlationOf(values));
   if (name === 'tool.execute')
-    return async (values, signalOf) => checkedResult(await turns.during(values, () => ask(values, signalOf) as Promise<unknown>));
-  if (name === 'tool.describe') return async (values, signalOf) => checkedTools(await ask(values, signalOf));
+    return async (values, signal) => checkedResult(await turns.during(values, () => ask(values, signal) as Promise<unknown>));
+  if (name === 'tool.describe') return async (values, signal) => checkedTools(await ask(values, signal));
   return ask;
 }
 

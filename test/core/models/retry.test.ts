@@ -1,6 +1,6 @@
 import type { LanguageModel, ModelCallOptions, ModelPart } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
-import { streamWithRetry, type RetryOptions } from '../../../core/models/retry.ts';
+import { readWithRetry, type RetryOptions } from '../../../core/models/retry.ts';
 import { manualClock } from '../storage/manual-clock.ts';
 import { failed, modelOf, start, text } from './scripted-stream.ts';
 
@@ -10,14 +10,14 @@ async function collect(model: LanguageModel, retry: Partial<RetryOptions> = {}, 
   const parts: ModelPart[] = [];
   let error: unknown;
   try {
-    for await (const part of streamWithRetry(model, options, { clock, random: () => 1, ...retry })) parts.push(part);
+    await readWithRetry(model, options, { clock, random: () => 1, ...retry }, (part) => void parts.push(part));
   } catch (caught) {
     error = caught;
   }
   return { parts, error, slept: clock.slept };
 }
 
-describe('streamWithRetry', () => {
+describe('readWithRetry', () => {
   it.each([
     ['429', failed({ statusCode: 429 })],
     ['503', failed({ statusCode: 503 })],
@@ -114,22 +114,52 @@ describe('streamWithRetry', () => {
 
     const streaming = new AbortController();
     const model = modelOf([text('one'), 'hang']);
-    const stream = streamWithRetry(model, options, { clock: manualClock(), signal: streaming.signal });
-    expect((await stream.next()).value).toEqual(text('one'));
-    const next = stream.next();
+    const parts: ModelPart[] = [];
+    const read = readWithRetry(model, options, { clock: manualClock(), signal: streaming.signal }, (part) => void parts.push(part));
+    await vi.waitFor(() => expect(parts).toEqual([text('one')]));
     streaming.abort(reason);
-    await expect(next).rejects.toBe(reason);
+    await expect(read).rejects.toBe(reason);
     expect(model.calls[0]?.abortSignal).toBe(streaming.signal);
   });
 
-  it('ends the stream of a reader that leaves early', async () => {
+  it('reads no further while what was given out has no room, and cancels the stream of one that is aborted meanwhile', async () => {
     const cancel = vi.fn();
-    const stream = new ReadableStream<ModelPart>({ start: (controller) => controller.enqueue(text('one')), cancel });
+    const parts: ModelPart[] = [];
+    const stream = new ReadableStream<ModelPart>({
+      start(controller) {
+        controller.enqueue(text('one'));
+        controller.enqueue(text('two'));
+      },
+      cancel,
+    });
     const model: LanguageModel = { specificationVersion: 'v3', provider: 'test', modelId: 'm', doStream: async () => ({ stream }) };
-    for await (const part of streamWithRetry(model, options, { clock: manualClock() })) {
-      expect(part).toEqual(text('one'));
-      break;
-    }
+    const reason = new Error('left');
+    const leaving = new AbortController();
+    const read = readWithRetry(model, options, { clock: manualClock(), signal: leaving.signal }, (part) => {
+      parts.push(part);
+      return new Promise<void>(() => undefined);
+    });
+    await vi.waitFor(() => expect(parts).toEqual([text('one')]));
+    leaving.abort(reason);
+    await expect(read).rejects.toBe(reason);
+    await vi.waitFor(() => expect(cancel).toHaveBeenCalledTimes(1));
+    expect(parts).toHaveLength(1);
+  });
+
+  it('cancels the stream of an answer that comes after the abort', async () => {
+    const cancel = vi.fn();
+    let answer: (given: { stream: ReadableStream<ModelPart> }) => void = () => undefined;
+    const model: LanguageModel = {
+      specificationVersion: 'v3',
+      provider: 'test',
+      modelId: 'm',
+      doStream: () => new Promise((resolve) => (answer = resolve)),
+    };
+    const leaving = new AbortController();
+    const read = readWithRetry(model, options, { clock: manualClock(), signal: leaving.signal }, () => undefined);
+    leaving.abort(new Error('left'));
+    await expect(read).rejects.toThrow('left');
+    answer({ stream: new ReadableStream<ModelPart>({ cancel }) });
     await vi.waitFor(() => expect(cancel).toHaveBeenCalledTimes(1));
   });
 });

@@ -44,7 +44,7 @@ afterEach(async () => {
   await rm(home, { recursive: true });
 });
 
-const call = (extension: string, tool: string, input: JsonValue): Promise<ToolResult> =>
+const call = async (extension: string, tool: string, input: JsonValue): Promise<ToolResult> =>
   kernel.extensions.callTool(
     extension,
     tool,

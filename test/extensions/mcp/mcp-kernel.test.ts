@@ -14,7 +14,7 @@ async function start(servers: object, more: { settings?: object; env?: Record<st
   const settings = { extensions: { mcp: { servers, ...more.settings } } };
   test = await testKernel({ files: { 'pith.yaml': JSON.stringify(settings) }, env: more.env });
 }
-const call = (tool: string, input: JsonValue = {}): Promise<ToolResult> =>
+const call = async (tool: string, input: JsonValue = {}): Promise<ToolResult> =>
   test.kernel.extensions.callTool('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k' }, signal);
 const tools = () => test.kernel.extensions.tools('mcp');
 const names = async () => (await tools()).map(({ name }) => name);

@@ -26,7 +26,7 @@ async function start(remote: object): Promise<void> {
   const settings = { extensions: { mcp: { secrets: ['HTTP_KEY'], servers: { far: remote } } } };
   test = await testKernel({ files: { 'pith.yaml': JSON.stringify(settings) }, env: { HTTP_KEY: KEY } });
 }
-const call = (tool: string, input: JsonValue = {}, cancel = signal): Promise<ToolResult> =>
+const call = async (tool: string, input: JsonValue = {}, cancel = signal): Promise<ToolResult> =>
   test!.kernel.extensions.callTool('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k' }, cancel);
 const names = async () => (await test!.kernel.extensions.tools('mcp')).map(({ name }) => name);
 async function state(): Promise<{ readonly state: string; readonly reason: string | null }> {

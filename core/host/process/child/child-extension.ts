@@ -1,3 +1,4 @@
+import { NEVER_CUT } from '../../calls/calls.ts';
 import { PithError } from '../../../contract/errors.ts';
 import type { Command, ModelCallOptions, ModelPart, Phase, Topic, TopicMap } from '../../../contract/index.ts';
 import type { Candidate, Generation } from '../../lifecycle/generation.ts';
@@ -49,7 +50,7 @@ export class ChildExtension {
     const found = generation.surface.operations.get(operation);
     if (!found) throw new PithError('not_declared', `'${this.#setup.declaration.id}' has no ${operation}`);
     this.doing = phaseOf(operation);
-    return generation.run(this.doing, () => found(args, incoming.signalOf));
+    return generation.run(this.doing, () => found(args, incoming.signal));
   }
 
   readonly #acts: Readonly<Record<string, (args: readonly unknown[], incoming: Incoming) => unknown>> = {
@@ -88,8 +89,8 @@ export class ChildExtension {
       const { specificationVersion, provider, modelId } = model;
       return { specificationVersion, provider, modelId, contextWindow };
     },
-    'model.stream': ([name, prefix, options], { signalOf }) =>
-      this.#answer(String(name), String(prefix), { ...(options as ModelCallOptions), abortSignal: signalOf() }),
+    'model.stream': ([name, prefix, options], { signal }) =>
+      this.#answer(String(name), String(prefix), { ...(options as ModelCallOptions), abortSignal: signal.get() }),
   };
 
   #running(): Generation {
@@ -101,7 +102,7 @@ export class ChildExtension {
     if (this.#entry) return this.#entry;
     const list = this.#running().surface.operations.get('command.getCommands');
     if (!list) throw new PithError('not_declared', `'${this.#setup.declaration.id}' provides no commands`);
-    return (await this.#running().run('call', () => list([], () => new AbortController().signal))) as readonly Command[];
+    return (await this.#running().run('call', () => list([], NEVER_CUT))) as readonly Command[];
   }
 
   async #answer(name: string, prefix: string, options: ModelCallOptions): Promise<AsyncIterable<ModelPart>> {

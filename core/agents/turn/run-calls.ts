@@ -1,0 +1,128 @@
+import { toolError } from '../../contract/tool.ts';
+import type { Message, Retain, ToolResult, TurnEvent } from '../../contract/index.ts';
+import { startSpan } from '../../events/spans.ts';
+import type { CallRecord } from '../../threads/thread.ts';
+import { isSuspended } from './asking.ts';
+import { boundedResult } from './bounded-result.ts';
+import type { DecidedCall } from './calls.ts';
+import { resultPart } from './messages.ts';
+import type { RunningTurn } from './turn-types.ts';
+
+/** What came of the calls of a step. */
+export interface RanCalls {
+  /** The results in the order of the calls; null when one of them waits for a person. */
+  readonly message: Message | null;
+  readonly retain: Readonly<Record<string, Retain>>;
+  /** What is being written of them. */
+  readonly stored: Promise<void>[];
+}
+
+/** Runs what the gate let through, side by side. Never fails for a tool's sake; waits only where a tool does. */
+export function runCalls(turn: RunningTurn, calls: readonly DecidedCall[]): RanCalls | Promise<RanCalls> {
+  const stored: Promise<void>[] = [];
+  let waits = false;
+  const finished = calls.map((call) => {
+    const ran = runOne(turn, call, stored);
+    if (ran instanceof Promise) waits = true;
+    return ran;
+  });
+  return waits ? Promise.all(finished).then((each) => ranCalls(each, stored)) : ranCalls(finished as readonly Finished[], stored);
+}
+
+/** null: it waits for a person. */
+type Finished = { readonly record: CallRecord; readonly result: ToolResult } | null;
+
+function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void>[]): Finished | Promise<Finished> {
+  const { record, result: given, question, approved } = call;
+  if (question) return null;
+  if (given) return finish(turn, record, given, stored);
+  const result = callTool(turn, record, approved);
+  return result instanceof Promise
+    ? result.then((settled) => finish(turn, record, boundedResult(settled), stored))
+    : finish(turn, record, boundedResult(result), stored);
+}
+
+function finish(turn: RunningTurn, record: CallRecord, result: ToolResult, stored: Promise<void>[]): Finished | Promise<Finished> {
+  const { threads } = turn.deps;
+  const store = (write: Promise<void>) => {
+    write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
+    stored.push(write);
+  };
+  if (isSuspended(turn, result)) {
+    if (record.effect === 'write') store(threads.suspendCall(record.turnId, record.step, record.index));
+    return null;
+  }
+  if (record.state !== 'finished') store(threads.finishCall(record.turnId, record.step, record.index, result));
+  const finished = { record, result };
+  if (wasTold(turn, record)) return finished;
+  const { extensionId, tool } = record;
+  const line = extensionId === '' ? undefined : turn.deps.extensions.presentTool(extensionId, tool, result);
+  if (line instanceof Promise) {
+    return line.then((settled) => {
+      turn.emit(resultEvent(turn, record, result, settled));
+      return finished;
+    });
+  }
+  turn.emit(resultEvent(turn, record, result, line));
+  return finished;
+}
+
+function ranCalls(finished: readonly Finished[], stored: Promise<void>[]): RanCalls {
+  const retain: Record<string, Retain> = {};
+  const content = finished.flatMap((each) => {
+    if (each === null) return [];
+    const { record, result } = each;
+    if (result.ok && result.retain) retain[record.callId] = result.retain;
+    return resultPart(record.callId, record.name, result);
+  });
+  return { message: finished.includes(null) ? null : { role: 'tool', content }, retain, stored };
+}
+
+/** A call that ended before its turn was suspended: its result has been shown. */
+export function wasTold({ record: { state } }: RunningTurn, record: CallRecord): boolean {
+  return state === 'awaiting_approval' && record.state === 'finished';
+}
+
+/** The key that every attempt at this call has. */
+export function keyOf({ turnId, step, index }: Pick<CallRecord, 'turnId' | 'step' | 'index'>): string {
+  return `${turnId}/${step}/${index}`;
+}
+
+function callTool(turn: RunningTurn, record: CallRecord, approved: string | undefined): ToolResult | Promise<ToolResult> {
+  if (turn.signal.aborted) return toolError('aborted', 'not run: the turn was ended');
+  const { clock, extensions } = turn.deps;
+  const name = `${record.extensionId}/${record.tool}`;
+  turn.called.set(name, (turn.called.get(name) ?? 0) + 1);
+  const startedAt = clock.now();
+  const { correlationId } = turn.info;
+  const idempotencyKey = keyOf(record);
+  const about = approved === undefined ? { turn: turn.info, idempotencyKey } : { turn: turn.info, idempotencyKey, approved };
+  const call = () => extensions.callTool(record.extensionId, record.tool, record.input, about, turn.signal);
+  const span = startSpan({
+    name: `execute_tool ${record.name}`,
+    correlationId,
+    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.call.id': record.callId },
+    parent: turn.span,
+  });
+  const called = (result: ToolResult): ToolResult => {
+    span?.end({ 'error.type': result.ok ? undefined : result.error.code }, result.ok ? undefined : result.error.message);
+    const { turnId, extensionId, tool } = record;
+    turn.deps.events.publish('tool.called', { turnId, extensionId, tool, ok: result.ok, ms: clock.now() - startedAt, correlationId });
+    return result;
+  };
+  const result = span === null ? call() : span.run(call);
+  return result instanceof Promise ? result.then(called) : called(result);
+}
+
+function resultEvent(
+  turn: RunningTurn,
+  { callId: id, name }: CallRecord,
+  result: ToolResult,
+  line: string | undefined,
+): Extract<TurnEvent, { type: 'tool-result' }> {
+  const { title, metadata } = result;
+  const at = turn.deps.clock.now();
+  return result.ok
+    ? { type: 'tool-result', id, name, ok: true, at, output: result.output, title, metadata, line, retain: result.retain }
+    : { type: 'tool-result', id, name, ok: false, at, error: result.error, title, metadata, line, retain: undefined };
+}

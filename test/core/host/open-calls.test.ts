@@ -1,0 +1,60 @@
+import { describe, expect, it, vi } from 'vitest';
+import { PithError } from '../../../core/contract/errors.ts';
+import { Calls, type CallSignal } from '../../../core/host/calls/calls.ts';
+import { fakeClock } from '../../../core/testing/fake-clock.ts';
+
+const limit = (signal?: AbortSignal) => ({ timeoutMs: 1000, timedOut: () => new PithError('tool_timeout', 'late'), signal });
+
+describe('calls of a generation', () => {
+  it('answers what does not wait at once, without a timer', () => {
+    const clock = fakeClock();
+    const after = vi.spyOn(clock, 'after');
+    const calls = new Calls(clock);
+    expect(calls.run(limit(), () => 7)).toBe(7);
+    expect(() =>
+      calls.run(limit(), () => {
+        throw new Error('broken');
+      }),
+    ).toThrow('broken');
+    expect([after.mock.calls.length, calls.size]).toEqual([0, 0]);
+  });
+
+  it('cuts a call whose caller gave up while its code ran, and tells the code', async () => {
+    const calls = new Calls(fakeClock());
+    const caller = new AbortController();
+    let signal: CallSignal | undefined;
+    const call = calls.run(limit(caller.signal), (given) => {
+      signal = given;
+      caller.abort();
+      return new Promise<void>(() => undefined);
+    });
+    await expect(call).rejects.toMatchObject({ code: 'aborted' });
+    expect(signal?.get().aborted).toBe(true);
+    expect(calls.size).toBe(0);
+    const gone = new AbortController();
+    const ask = () =>
+      calls.run(limit(gone.signal), () => {
+        gone.abort();
+        return 'too late';
+      });
+    expect(ask).toThrow('aborted');
+    expect(ask).toThrow('aborted');
+  });
+
+  it('ends a call that waits at its time, with a signal made before or after', async () => {
+    const clock = fakeClock();
+    const calls = new Calls(clock);
+    const signals: CallSignal[] = [];
+    const wait = () =>
+      calls.run(limit(), (given) => {
+        signals.push(given);
+        return new Promise<void>(() => undefined);
+      });
+    const ended = [wait(), wait()].map((call) => expect(call).rejects.toMatchObject({ code: 'tool_timeout' }));
+    const early = signals[0]?.get();
+    expect(calls.size).toBe(2);
+    await clock.advance(1000);
+    await Promise.all(ended);
+    expect([early?.aborted, signals[1]?.get().aborted, calls.size]).toEqual([true, true, 0]);
+  });
+});
