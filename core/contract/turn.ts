@@ -61,6 +61,8 @@ export interface TurnInfo {
   readonly correlationId: string;
   /** 0 for a person's own turn, one more for each delegation. */
   readonly depth: number;
+  /** By what the request named this turn, as programs do that run it for themselves; absent: a message as a channel hands it on. */
+  readonly key?: string;
   /** What narrows this turn; absent: nothing. Who makes work of it for later hands it on. */
   readonly policy?: TurnPolicy;
 }

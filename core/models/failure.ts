@@ -1,7 +1,7 @@
 import { PithError, type ErrorCode, type PithErrorOptions } from '../contract/errors.ts';
+import { hideKeys } from '../contract/key-shapes.ts';
 import { isBrokenConnection, isConnectionLoss } from './connection.ts';
 import { readFault, type ModelFault } from './fault.ts';
-import { redact } from './redact.ts';
 import { splitReference } from './reference.ts';
 
 const MAX_MESSAGE = 300;
@@ -102,6 +102,6 @@ function status(statusCode: number | null): string {
 }
 
 function short(message: string): string {
-  const text = redact(message).replace(/\s+/g, ' ').trim();
+  const text = hideKeys(message).replace(/\s+/g, ' ').trim();
   return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE - 1)}…` : text;
 }

@@ -31,6 +31,7 @@ const CONTRACT_VALUES = [
   'commandUsage',
   'defineTool',
   'didYouMean',
+  'hideKeys',
   'isToolResult',
   'manifestSchema',
   'matchCommand',

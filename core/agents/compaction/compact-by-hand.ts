@@ -37,6 +37,7 @@ export async function compactByHand(
           compactions: thread.compactions,
           correlationId: 'compact',
           depth: 0,
+          key: null,
         },
         signal,
       );

@@ -48,6 +48,7 @@ export async function preview(
       compactions: loaded?.thread.compactions ?? 0,
       correlationId: 'preview',
       depth: 0,
+      key: null,
     },
     signal,
   );

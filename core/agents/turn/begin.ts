@@ -28,6 +28,8 @@ export interface Beginning {
   readonly compactions: number;
   readonly correlationId: string;
   readonly depth: number;
+  /** The request's; null: it had none. */
+  readonly key: string | null;
 }
 
 /** Everything that a turn sends beside the history. The same path serves real turns and previews; nothing is written. */
@@ -55,6 +57,7 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     compactions: beginning.compactions,
     correlationId: beginning.correlationId,
     depth: beginning.depth,
+    ...(beginning.key === null ? {} : { key: beginning.key }),
     ...(Object.keys(policy).length === 0 ? {} : { policy }),
   };
   if (beginning.text !== null) refuseUnusable(spec, skills);

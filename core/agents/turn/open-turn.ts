@@ -139,9 +139,9 @@ async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<O
 
 function shared(
   record: TurnRecord,
-): Pick<Beginning, 'turnId' | 'threadId' | 'policy' | 'channelId' | 'userId' | 'correlationId' | 'depth'> {
-  const { id: turnId, threadId, policy, channelId, userId, correlationId, depth } = record;
-  return { turnId, threadId, policy, channelId, userId, correlationId, depth };
+): Pick<Beginning, 'turnId' | 'threadId' | 'policy' | 'channelId' | 'userId' | 'correlationId' | 'depth' | 'key'> {
+  const { id: turnId, threadId, policy, channelId, userId, correlationId, depth, key } = record;
+  return { turnId, threadId, policy, channelId, userId, correlationId, depth, key };
 }
 
 function running(

@@ -56,6 +56,8 @@ export const agentSkillsSchema = once(() =>
     scope: z.enum(['all', 'declared']).default('all'),
     /** Mode `triggers`: bodies that one message may bring; absent: the setting `skills.max_skills`. */
     max_skills: z.int().min(1).optional(),
+    /** false: its turns teach nothing, whatever the setting `skills.learn_examples` says. */
+    learn_examples: z.boolean().default(true),
     /** Tokens of the catalog; absent: by the model's window. */
     budget_tokens: z.int().min(100).max(20_000).optional(),
     /** Ids that keep their line when the catalog does not fit. */

@@ -25,8 +25,8 @@ import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
 import { BoundDigests } from './ledger/bound-digests.ts';
 import { SkillLedger } from './ledger/ledger.ts';
 import { createRegistry, type SkillRegistry } from './registry.ts';
-import { openIndex } from './search/open-index.ts';
-import { SkillSearch } from './search/skill-search.ts';
+import { openSearch } from './search/open-search.ts';
+import type { SkillSearch } from './search/skill-search.ts';
 import { WorkingDirectory } from './copying/working-directory.ts';
 import { contentOf } from './skill-contents.ts';
 import { summaryOf } from './skill-summary.ts';
@@ -76,10 +76,20 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
         void this.#search.prepare(snapshot);
       },
     });
-    this.#search = new SkillSearch(openIndex(context, this.#registry));
+    const mayLearn = ({ agent }: TurnInfo) => this.#cache.scope(this.#registry.current(), agent).settings.learn_examples;
+    const { search, lessons } = openSearch(context, this.#registry, mayLearn);
+    this.#search = search;
     const { database, clock, logger, events } = context;
     const nameOf = (id: string) => this.#registry.current().skills.get(id)?.name ?? id;
-    this.#ledger = new SkillLedger({ database, clock, logger, events, keepDays: context.config.stats_days, nameOf });
+    this.#ledger = new SkillLedger({
+      database,
+      clock,
+      logger,
+      events,
+      keepDays: context.config.stats_days,
+      nameOf,
+      onLoad: (turn, load) => lessons?.loaded(turn, load),
+    });
     this.#triggers = new TriggerMode({
       clock: context.clock,
       cache: this.#cache,
@@ -91,12 +101,18 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     });
     context.own(events.handle('turn.started', ({ turnId, documents }) => this.#started(turnId, documents)));
     context.own(events.handle('thread.compacted', (compaction) => this.#ledger.compacted(compaction)));
-    context.own(events.handle('turn.ended', ({ turnId }) => this.#ended(turnId)));
+    context.own(
+      events.handle('turn.ended', (end) => {
+        this.#ended(end.turnId);
+        lessons?.ended(end);
+      }),
+    );
     context.own(() => this.#ledger.close());
     const outcomes = new ToolsetOutcomes(context.dataDirectory);
     context.own(events.handle('toolset.loaded', (loaded) => outcomes.loaded(loaded, context.clock.now(), logger)));
     context.own(() => this.#registry.close());
     context.own(() => this.#search.close());
+    context.own(() => lessons?.settled());
   }
 
   getTools(): readonly Tool[] {

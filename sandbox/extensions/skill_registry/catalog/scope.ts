@@ -58,7 +58,7 @@ export function agentSkills(agent: Pick<AgentSpec, 'keys'>): AgentSkills {
   return agent.keys.skills === undefined ? DEFAULTS : agentSkillsSchema().parse(agent.keys.skills);
 }
 
-const DEFAULTS: AgentSkills = { mode: 'catalog', allow: ['*'], deny: [], scope: 'all', pinned: [] };
+const DEFAULTS: AgentSkills = { mode: 'catalog', allow: ['*'], deny: [], scope: 'all', learn_examples: true, pinned: [] };
 
 /** Whether one of the globs (`*` any characters, `?` one) is the skill's id, display name or `source/id`. */
 function matcher(given: readonly string[]): (skill: Skill) => boolean {

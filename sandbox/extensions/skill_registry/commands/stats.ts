@@ -3,8 +3,10 @@ import { didYouMean, PithError } from 'pith';
 import { recentTurns, recentUses, type SkillTurn } from '../ledger/recent.ts';
 import { reasonsAgainst, usage, type SkillUsage, type UsageFilter } from '../ledger/usage.ts';
 import { findSkill } from '../scan/snapshot.ts';
+import { LearnedExamples } from '../search/learned-examples.ts';
 import { referenceOf } from '../triggers/decision.ts';
 import { withRegistry } from './open-registry.ts';
+import { needsPerson } from './person-needed.ts';
 import { table, widthOf } from './rows.ts';
 
 const DAY_MS = 86_400_000;
@@ -21,13 +23,22 @@ export function stats(context: StatsContext): Command {
     options: [
       { name: 'agent', short: 'a', type: 'string', description: 'in the turns of this agent' },
       { name: 'days', type: 'number', description: 'in the last so many days', default: DEFAULT_DAYS },
+      { name: 'forget', type: 'boolean', description: "remove what people's texts taught, of one skill or of all" },
+      { name: 'yes', short: 'y', type: 'boolean', description: 'do not ask before it is removed' },
     ],
-    async run({ arguments: { id }, options }, io) {
+    async run(input, io, signal) {
+      if (input.options['forget'] === true) return needsPerson(forgetting(context)).run(input, io, signal);
+      const {
+        arguments: { id },
+        options,
+      } = input;
       const days = Number(options['days']);
       if (!Number.isFinite(days) || days <= 0) throw new PithError('usage', `--days must be a number above 0, not '${days}'`);
       const agent = typeof options['agent'] === 'string' ? (await context.agents.find(options['agent'])).id : undefined;
       const filter: UsageFilter = { since: context.clock.now() - days * DAY_MS, ...(agent === undefined ? {} : { agent }) };
       const { turns, skills } = usage(context.database, filter);
+      const learned = new LearnedExamples(context);
+      await learned.look();
       const period = `${days === 1 ? 'the last day' : `the last ${days} days`}${agent === undefined ? '' : `, agent ${agent}`}`;
       if (typeof id === 'string') {
         const known = skills.has(id) ? id : await knownAs(context, id);
@@ -40,8 +51,19 @@ export function stats(context: StatsContext): Command {
               cure: 'see pith skills stats, or look further back with --days',
             },
           );
-        printOne(known, one, turns, period, context.database, filter, io);
-      } else printAll(skills, turns, period, io);
+        printOne(known, { ...one, learned: learned.count(known) }, turns, period, context.database, filter, io);
+      } else printAll(skills, (id) => learned.count(id), turns, period, io);
+    },
+  };
+}
+
+/** The same command where it removes. */
+function forgetting(context: StatsContext): Command {
+  return {
+    ...stats(context),
+    async run(input, io) {
+      const { forget } = await import('./forget.ts');
+      return forget(context, input, io);
     },
   };
 }
@@ -54,9 +76,15 @@ async function knownAs(context: StatsContext, reference: string): Promise<string
   });
 }
 
-function printAll(skills: ReadonlyMap<string, SkillUsage>, turns: number, period: string, io: CommandIO): void {
+function printAll(
+  skills: ReadonlyMap<string, SkillUsage>,
+  learnedOf: (id: string) => number,
+  turns: number,
+  period: string,
+  io: CommandIO,
+): void {
   const sorted = [...skills].sort(([a, x], [b, y]) => used(y) - used(x) || y.offered - x.offered || (a < b ? -1 : 1));
-  io.json({ turns, skills: sorted.map(([id, one]) => ({ id, ...countsOf(one) })) });
+  io.json({ turns, skills: sorted.map(([id, one]) => ({ id, ...countsOf(one), learned: learnedOf(id) })) });
   if (sorted.length === 0) {
     io.print(`Nothing is recorded of ${period}: talk to an agent first.`);
     return;
@@ -68,16 +96,17 @@ function printAll(skills: ReadonlyMap<string, SkillUsage>, turns: number, period
     number(one.resources),
     number(one.scripts),
     number(one.dropped),
+    number(learnedOf(id)),
     one.lastUsed === null ? '' : timeOf(one.lastUsed),
     howText(one),
   ]);
   if (!io.quiet) io.print(`${turns} turn${turns === 1 ? '' : 's'} in ${period}`);
-  io.print(table(['ID', 'OFFERED', 'LOADED', 'RESOURCES', 'SCRIPTS', 'DROPPED', 'LAST USED', 'LOADED BY'], rows, widthOf(io)));
+  io.print(table(['ID', 'OFFERED', 'LOADED', 'RESOURCES', 'SCRIPTS', 'DROPPED', 'LEARNED', 'LAST USED', 'LOADED BY'], rows, widthOf(io)));
 }
 
 function printOne(
   id: string,
-  one: SkillUsage,
+  one: SkillUsage & { readonly learned: number },
   turns: number,
   period: string,
   database: Database,
@@ -91,6 +120,10 @@ function printOne(
   io.print(`${id}: offered in ${one.offered} of ${turns} turn${turns === 1 ? '' : 's'} in ${period}`);
   io.print(`loaded ${times(loads(one))}${loads(one) === 0 ? '' : ` (${howText(one)})`}`);
   io.print(`resources read ${times(one.resources)}, scripts run ${times(one.scripts)}, dropped at compaction ${times(one.dropped)}`);
+  if (one.learned > 0)
+    io.print(
+      `${one.learned} of the texts that it was loaded for ${one.learned === 1 ? 'helps' : 'help'} to find it (--forget removes them)`,
+    );
   for (const [why, count] of Object.entries(reasons)) io.print(`not offered in ${count} turn${count === 1 ? '' : 's'}: ${why}`);
   if (recent.length > 0) io.print(table(['TURN', 'AGENT', 'THREAD', 'STATE'], recent.map(turnRow), widthOf(io)));
 }
@@ -126,7 +159,7 @@ export function timeOf(at: number): string {
   return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
 }
 
-function countsOf({ lastUsed, ...counts }: SkillUsage) {
+function countsOf<Counts extends SkillUsage>({ lastUsed, ...counts }: Counts) {
   return { ...counts, loaded: { ...counts.loaded }, lastUsed: lastUsed === null ? null : new Date(lastUsed).toISOString() };
 }
 

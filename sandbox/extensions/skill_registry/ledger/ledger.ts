@@ -30,6 +30,8 @@ export interface LedgerPorts {
   readonly keepDays: number;
   /** The display name of a skill. */
   nameOf(skillId: string): string;
+  /** Told of every load of a turn that is more than a preview. */
+  readonly onLoad?: (turn: TurnInfo, load: SkillLoad) => void;
 }
 
 interface Beginning {
@@ -134,7 +136,10 @@ export class SkillLedger implements Ledger {
   }
 
   #keep(turn: TurnInfo, use: SkillUse): void {
-    if (use.state === 'loaded') this.#thread(turn.threadId).add(turn, use);
+    if (use.state === 'loaded') {
+      this.#thread(turn.threadId).add(turn, use);
+      this.#ports.onLoad?.(turn, use);
+    }
     this.#writer.add(useEntry(turn, use, this.#ports.clock.now()));
     const { id: turnId, threadId, agent, correlationId } = turn;
     const { skillId, state } = use;

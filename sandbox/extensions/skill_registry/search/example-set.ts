@@ -15,6 +15,8 @@ const SAME = 0.8;
 /** The learned examples of one skill: few, and different from each other. */
 export class ExampleSet {
   readonly #examples: Example[] = [];
+  /** Made when they are first compared. */
+  readonly #terms = new Map<string, ReadonlySet<string>>();
   #texts: readonly string[] | null = null;
 
   /** Oldest first. The same array until something changes. */
@@ -29,18 +31,19 @@ export class ExampleSet {
   /** Whether a text says something that none of them does. */
   isNew(text: string): boolean {
     const terms = termsOf(text);
-    return !this.#examples.some((known) => likeness(terms, termsOf(known.text)) >= SAME);
+    return !this.#examples.some((known) => likeness(terms, this.#termsOf(known)) >= SAME);
   }
 
   /** Where there are too many, the one goes that is told best by another; the older of two, the oldest of all where none is. */
   add(example: Example): void {
     this.#examples.push(example);
     this.#texts = null;
-    if (this.#examples.length > MOST_OF_ONE) this.#examples.splice(this.#mostRedundant(), 1);
+    if (this.#examples.length <= MOST_OF_ONE) return;
+    for (const { text } of this.#examples.splice(this.#mostRedundant(), 1)) this.#terms.delete(text);
   }
 
   #mostRedundant(): number {
-    const terms = this.#examples.map(({ text }) => termsOf(text));
+    const terms = this.#examples.map((one) => this.#termsOf(one));
     let [found, most] = [0, 0];
     for (let older = 0; older < terms.length; older++) {
       for (let newer = older + 1; newer < terms.length; newer++) {
@@ -49,6 +52,12 @@ export class ExampleSet {
       }
     }
     return found;
+  }
+
+  #termsOf({ text }: Example): ReadonlySet<string> {
+    let terms = this.#terms.get(text);
+    if (terms === undefined) this.#terms.set(text, (terms = termsOf(text)));
+    return terms;
   }
 }
 

@@ -9,7 +9,7 @@ import { ExampleSet, type Example } from './example-set.ts';
 export interface Learned {
   /** Texts of people for which the skill was loaded; the same array until something changes. */
   of(skillId: string): readonly string[];
-  /** Takes over what other processes wrote; ids of the skills for which something changed. Never rejects. */
+  /** Takes over what other processes wrote; ids of the skills for which something changed since it was last asked. Never rejects. */
   look(): Promise<readonly string[]>;
 }
 
@@ -40,7 +40,9 @@ export class LearnedExamples implements Learned {
   #version = '';
   /** Its last line has no end: somebody was killed while writing it. */
   #torn = false;
-  #saidDamaged = '';
+  /** Ids for which something changed that the index has not been told of. */
+  #changed = new Set<string>();
+  #said = '';
 
   constructor({ dataDirectory, clock, logger }: { readonly dataDirectory: string; readonly clock: Clock; readonly logger: Logger }) {
     this.file = path.join(dataDirectory, 'examples.jsonl');
@@ -52,21 +54,36 @@ export class LearnedExamples implements Learned {
     return this.#sets.get(skillId)?.texts ?? NONE;
   }
 
-  async look(): Promise<readonly string[]> {
-    try {
-      return await this.#read();
-    } catch (error) {
-      this.#warn(`what was learned cannot be read from ${this.file}: ${messageOf(error)}; skills are found without it`);
-      const before = [...this.#sets.keys()];
-      this.#sets = new Map();
-      return before;
-    }
+  /** How many texts are known of one skill, or of all. */
+  count(skillId: string | null): number {
+    if (skillId !== null) return this.of(skillId).length;
+    let count = 0;
+    for (const { examples } of this.#sets.values()) count += examples.length;
+    return count;
   }
 
-  /** Keeps what says something new; ids of the skills for which anything changed, by others too. */
-  async add(lessons: readonly Lesson[]): Promise<readonly string[]> {
+  /** Ids of the skills of which anything was learned. */
+  ids(): readonly string[] {
+    return [...this.#sets.keys()];
+  }
+
+  async look(): Promise<readonly string[]> {
+    try {
+      await this.#read();
+    } catch (error) {
+      this.#warn(`what was learned cannot be read from ${this.file}: ${messageOf(error)}; skills are found without it`);
+      for (const id of this.#sets.keys()) this.#changed.add(id);
+      this.#sets = new Map();
+    }
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    return changed;
+  }
+
+  /** Keeps what says something new. */
+  async add(lessons: readonly Lesson[]): Promise<void> {
     return this.#alone(async () => {
-      const changed = new Set(await this.#read());
+      await this.#read();
       const at = this.#clock.now();
       const rows: string[] = [];
       for (const { skillId, text } of lessons) {
@@ -74,14 +91,13 @@ export class LearnedExamples implements Learned {
         if (!set.isNew(text)) continue;
         set.add({ text, at });
         rows.push(rowOf(skillId, { text, at }));
-        changed.add(skillId);
+        this.#changed.add(skillId);
       }
-      if (rows.length === 0) return [...changed];
+      if (rows.length === 0) return;
       this.#lines += rows.length;
-      const count = this.#count();
-      if (count > MOST || this.#lines > count + MOST_DEAD) for (const id of await this.#writeAnew()) changed.add(id);
+      const count = this.count(null);
+      if (count > MOST || this.#lines > count + MOST_DEAD) await this.#writeAnew();
       else await this.#append(rows);
-      return [...changed];
     });
   }
 
@@ -91,7 +107,10 @@ export class LearnedExamples implements Learned {
       await this.#read();
       const gone = new Map<string, number>();
       for (const [id, { examples }] of this.#sets) if (skillId === null || id === skillId) gone.set(id, examples.length);
-      for (const id of gone.keys()) this.#sets.delete(id);
+      for (const id of gone.keys()) {
+        this.#sets.delete(id);
+        this.#changed.add(id);
+      }
       if (gone.size > 0 || skillId === null) await this.#writeAnew(); // damaged lines go too
       return gone;
     });
@@ -103,11 +122,11 @@ export class LearnedExamples implements Learned {
     return exclusively({ file: `${this.file}.lock`, staging: path.join(folder, '.examples'), busy }, this.#clock, work);
   }
 
-  async #read(): Promise<readonly string[]> {
-    const version = await versionOf(this.file);
-    if (version === this.#version) return NONE;
+  async #read(): Promise<void> {
+    const version = (await versionOf(this.file)) ?? '';
+    if (version === this.#version) return;
     const before = this.#sets;
-    const [sets, text] = [new Map<string, ExampleSet>(), version === null ? '' : String(await readRegularFile(this.file, MOST_BYTES))];
+    const [sets, text] = [new Map<string, ExampleSet>(), version === '' ? '' : String(await readRegularFile(this.file, MOST_BYTES))];
     let [lines, damaged] = [0, 0];
     for (const line of text.split('\n')) {
       if (line === '') continue;
@@ -119,9 +138,9 @@ export class LearnedExamples implements Learned {
     this.#sets = sets;
     this.#lines = lines;
     this.#torn = text !== '' && !text.endsWith('\n');
-    this.#version = version ?? '';
+    this.#version = version;
     if (damaged > 0) this.#warn(`${this.file}: ${damaged === 1 ? 'a damaged line is' : `${damaged} damaged lines are`} left out`);
-    return [...new Set([...before.keys(), ...sets.keys()])].filter((id) => !sameTexts(before.get(id), sets.get(id)));
+    for (const id of new Set([...before.keys(), ...sets.keys()])) if (!sameTexts(before.get(id), sets.get(id))) this.#changed.add(id);
   }
 
   async #append(rows: readonly string[]): Promise<void> {
@@ -130,8 +149,8 @@ export class LearnedExamples implements Learned {
     await this.#written();
   }
 
-  /** Ids of the skills that lost their oldest examples by it. */
-  async #writeAnew(): Promise<readonly string[]> {
+  /** Beyond the most that are kept the oldest go. */
+  async #writeAnew(): Promise<void> {
     const all = [...this.#sets].flatMap(([skillId, { examples }]) => examples.map((example) => ({ skillId, example })));
     all.sort((a, b) => a.example.at - b.example.at);
     const [gone, kept] = [all.slice(0, Math.max(0, all.length - MOST)), all.slice(-MOST)];
@@ -142,18 +161,12 @@ export class LearnedExamples implements Learned {
     for (const { skillId, example } of kept) this.#setOf(this.#sets, skillId).add(example);
     this.#lines = kept.length;
     await this.#written();
-    return [...new Set(gone.map(({ skillId }) => skillId))];
+    for (const { skillId } of gone) this.#changed.add(skillId);
   }
 
   async #written(): Promise<void> {
     this.#torn = false;
     this.#version = (await versionOf(this.file)) ?? '';
-  }
-
-  #count(): number {
-    let count = 0;
-    for (const { examples } of this.#sets.values()) count += examples.length;
-    return count;
   }
 
   #setOf(sets: Map<string, ExampleSet>, skillId: string): ExampleSet {
@@ -164,8 +177,8 @@ export class LearnedExamples implements Learned {
 
   /** The same is said once. */
   #warn(message: string): void {
-    if (message !== this.#saidDamaged) this.#logger.warn(message);
-    this.#saidDamaged = message;
+    if (message !== this.#said) this.#logger.warn(message);
+    this.#said = message;
   }
 }
 

@@ -6,20 +6,20 @@ import { LearnedExamples, NOTHING_LEARNED, type Learned } from './learned-exampl
 import { SkillIndex } from './skill-index.ts';
 
 /** The search index over one registry's skills, as the last process left it. The caller closes it. */
-export function openIndex(context: CommandContext, registry: SkillRegistry, learned: Learned = learnedOf(context)): SkillIndex {
+export function openIndex(context: CommandContext, registry: SkillRegistry, learned: Learned | null = learnedOf(context)): SkillIndex {
   const { dataDirectory, clock, logger } = context;
   return new SkillIndex({
     createRanker,
     file: indexFileIn(dataDirectory),
     readBody: (skill) => registry.studyBody(skill),
-    learned,
+    learned: learned ?? NOTHING_LEARNED,
     onRead: () => registry.publishTokens(),
     clock,
     logger,
   });
 }
 
-/** What people's texts taught; nothing where `skills.learn_examples` is off. */
-export function learnedOf(context: Pick<CommandContext, 'dataDirectory' | 'clock' | 'logger' | 'config'>): Learned {
-  return context.config['learn_examples'] === false ? NOTHING_LEARNED : new LearnedExamples(context);
+/** What people's texts taught; null where `skills.learn_examples` is off. */
+export function learnedOf(context: Pick<CommandContext, 'dataDirectory' | 'clock' | 'logger' | 'config'>): LearnedExamples | null {
+  return context.config['learn_examples'] === false ? null : new LearnedExamples(context);
 }

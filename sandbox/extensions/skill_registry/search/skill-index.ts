@@ -64,8 +64,12 @@ export class SkillIndex {
 
   /** Takes over what the snapshot changed. Resolves when the metadata can be searched; bodies follow. */
   sync(snapshot: Snapshot): Promise<void> {
+    void this.#follow();
+    return this.#sync(snapshot);
+  }
+
+  #sync(snapshot: Snapshot): Promise<void> {
     const before = this.#metadata ?? this.#restore();
-    void this.#options.learned.look().then((ids) => this.relearn(ids));
     if (this.#target !== null && this.#target.generation >= snapshot.generation) return before;
     this.#target = snapshot;
     this.#metadata = before.then(() => this.#takeMetadata(snapshot));
@@ -75,7 +79,7 @@ export class SkillIndex {
 
   /** Waits for bodies that are being read, as long as the asker has patience. */
   async rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer> {
-    await this.sync(snapshot);
+    await Promise.all([this.#sync(snapshot), this.#follow()]);
     if (this.#unread.length <= WAIT_FOR) await within(this.#options.clock, options.patienceMs, this.settled());
     return this.rankNow(query, options);
   }
@@ -84,15 +88,6 @@ export class SkillIndex {
   rankNow(query: string, options: RankOptions): RankAnswer {
     const ready = this.#taken === this.#target && this.#unread.length === 0 && this.#reading === null;
     return { ranked: this.#ranker.rank(query, options), ready };
-  }
-
-  /** Indexes these skills anew: what was learned of them has changed. */
-  relearn(ids: Iterable<string>): void {
-    for (const id of ids) {
-      const skill = this.#known.get(id);
-      if (skill !== undefined && !this.#unread.includes(skill)) this.#unread.push(skill);
-    }
-    this.#readUnread();
   }
 
   /** Resolves when every body that is known of has been read. */
@@ -118,6 +113,15 @@ export class SkillIndex {
       logger.warn(`the search index ${file} is of no use and is made anew: ${messageOf(error)}`);
       this.#ranker = createRanker();
     }
+  }
+
+  /** Indexes anew the skills of which something was learned or forgotten meanwhile, here or in another process. */
+  async #follow(): Promise<void> {
+    for (const id of await this.#options.learned.look()) {
+      const skill = this.#known.get(id);
+      if (skill !== undefined && !this.#unread.includes(skill)) this.#unread.push(skill);
+    }
+    this.#readUnread();
   }
 
   async #takeMetadata(snapshot: Snapshot): Promise<void> {

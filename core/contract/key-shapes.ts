@@ -1,3 +1,8 @@
+/** The text with `[hidden]` for whatever looks like a key, a token or a password, whoever it belongs to. */
+export function hideKeys(text: string): string {
+  return SECRETS.reduce((safe, [pattern, replacement]) => safe.replace(pattern, replacement), text);
+}
+
 const HIDDEN = '[hidden]';
 
 const SECRETS: readonly (readonly [RegExp, string])[] = [
@@ -13,8 +18,3 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/(:\/\/)[^/\s@]+@/g, `$1${HIDDEN}@`],
   [/([?&](?:key|token|api_key|access_token|sig|signature)=)[^&\s"']+/gi, `$1${HIDDEN}`],
 ];
-
-/** Replaces whatever looks like a key, a token or a password. */
-export function redact(text: string): string {
-  return SECRETS.reduce((safe, [pattern, replacement]) => safe.replace(pattern, replacement), text);
-}

@@ -1,0 +1,55 @@
+import { didYouMean, PithError, type CommandContext, type CommandInput, type CommandIO } from 'pith';
+import { withRegistry } from './open-registry.ts';
+
+/** Removes what was learned of one skill, or of all, from the file and from the search index. A person is asked first. */
+export async function forget(context: CommandContext, { arguments: { id }, options }: CommandInput, io: CommandIO): Promise<void> {
+  const { LearnedExamples } = await import('../search/learned-examples.ts');
+  const learned = new LearnedExamples(context);
+  await learned.look();
+  const known = typeof id === 'string' ? await idOf(context, id, learned.count(id)) : null;
+  const count = learned.count(known);
+  if (count === 0) return said(io, new Map(), known, typeof id === 'string' ? didYouMean(id, learned.ids()) : '');
+  if (options['yes'] !== true && !(await agreed(io, count, known))) return io.print('Nothing was removed.');
+  const gone = await learned.forget(known);
+  await indexAnew(context);
+  said(io, gone, known, '');
+}
+
+/** What a person names by a display name or `source/id`. */
+async function idOf(context: CommandContext, name: string, known: number): Promise<string> {
+  if (known > 0) return name;
+  const { findSkill } = await import('../scan/snapshot.ts');
+  return withRegistry(context, (_registry, snapshot) => findSkill(snapshot, name)?.id ?? name);
+}
+
+async function agreed(io: CommandIO, count: number, id: string | null): Promise<boolean> {
+  if (!io.interactive)
+    throw new PithError('confirmation_needed', `${textsOf(count)} would be removed, and nobody can be asked`, { cure: 'add --yes' });
+  return (await io.ask(`Remove ${textsOf(count)} of ${id ?? 'all skills'}?`, { choices: ['yes', 'no'] })) === 'yes';
+}
+
+/** What the stored index holds of the texts goes now, and not when somebody searches next. */
+async function indexAnew(context: CommandContext): Promise<void> {
+  const { openIndex } = await import('../search/open-index.ts');
+  await withRegistry(context, async (registry, snapshot) => {
+    const index = openIndex(context, registry);
+    try {
+      await index.sync(snapshot);
+      await index.settled();
+    } finally {
+      await index.close();
+    }
+  });
+}
+
+function said(io: CommandIO, gone: ReadonlyMap<string, number>, id: string | null, nearest: string): void {
+  const rows = [...gone].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  io.json({ forgotten: rows.map(([skill, examples]) => ({ id: skill, examples })) });
+  const total = rows.reduce((sum, [, examples]) => sum + examples, 0);
+  if (total === 0) io.print(id === null ? 'Nothing was learned of any skill.' : `Nothing was learned of '${id}'${nearest}.`);
+  else io.print(`Removed ${textsOf(total)}: ${rows.map(([skill, examples]) => `${skill} (${examples})`).join(', ')}.`);
+}
+
+function textsOf(count: number): string {
+  return count === 1 ? '1 learned example' : `${count} learned examples`;
+}
