@@ -4,11 +4,13 @@ import type { SkillBody } from './body.ts';
 import type { LastGood, RegistryOptions, SkillRegistry } from './registry-surface.ts';
 import { inPieces } from './scan/pieces.ts';
 import { offeredIn, someOf } from './scan/scan-log.ts';
+import { editSnapshot } from './scan/edited-snapshot.ts';
+import type { FoundSkill } from './scan/found.ts';
 import { loadSnapshot, SnapshotWriter } from './scan/snapshot-file.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
 import { SourceScans } from './scan/source-scans.ts';
 import { locate, resolveSources, type Source } from './scan/sources.ts';
-import { watchSources } from './scan/watch.ts';
+import { SourceWatch } from './scan/watch.ts';
 import type { Skill, Snapshot } from './skill.ts';
 import { TRUST_CURE, Trust } from './trust/trust.ts';
 
@@ -34,8 +36,10 @@ class Registry implements SkillRegistry {
   private snapshot = EMPTY;
   private loaded = false;
   private running: Promise<Snapshot> | null = null;
-  private following: Promise<Snapshot> | null = null;
+  private following: { folders: readonly string[] | null; readonly done: Promise<Snapshot> } | null = null;
+  private watching: SourceWatch | null = null;
   private scannedAt = -Infinity;
+  private readLast: readonly string[] = [];
   private removed = new Map<string, Skill>();
   /** Tokens of bodies were counted that no snapshot tells yet. */
   private counted = false;
@@ -56,22 +60,25 @@ class Registry implements SkillRegistry {
     return this.snapshot;
   }
 
-  refresh(): Promise<Snapshot> {
+  refresh(folders: readonly string[] | null = null): Promise<Snapshot> {
     if (this.running === null)
-      return (this.running = this.scan().finally(() => {
+      return (this.running = this.scan(folders).finally(() => {
         this.running = null;
       }));
-    this.following ??= this.running.then(noop, noop).then(() => {
-      this.following = null;
-      return this.refresh();
-    });
-    return this.following;
+    const { following } = this;
+    if (following === null) {
+      const next = { folders, done: this.running.then(noop, noop).then(() => this.refresh(this.takeFollowing())) };
+      this.following = next;
+      return next.done;
+    }
+    following.folders = folders === null || following.folders === null ? null : [...following.folders, ...folders];
+    return following.done;
   }
 
   async refreshIfOlderThan(ms: number): Promise<Snapshot> {
     const age = this.options.clock.now() - this.scannedAt;
     if (age >= 0 && age <= ms) return this.running ?? this.snapshot;
-    return this.refresh();
+    return this.refresh((await this.watching?.untold()) ?? null);
   }
 
   lastGood(id: string): LastGood | null {
@@ -115,10 +122,19 @@ class Registry implements SkillRegistry {
     return (await this.whyNotTrusted(skill)) === null;
   }
 
-  watch(signal: AbortSignal): Promise<void> {
+  async watch(signal: AbortSignal): Promise<void> {
     const { clock, logger, config } = this.options;
-    const options = { folders: () => this.folders(), refresh: () => this.refresh(), pollSeconds: config.poll_seconds ?? 5, clock, logger };
-    return watchSources(options, signal);
+    const look = async (folders: readonly string[] | null) => {
+      await this.refresh(folders);
+      return this.readLast;
+    };
+    const watching = new SourceWatch({ groups: () => this.scans.groups(), look, pollSeconds: config.poll_seconds ?? 5, clock, logger });
+    this.watching = watching;
+    try {
+      await watching.run(signal);
+    } finally {
+      this.watching = null;
+    }
   }
 
   async close(): Promise<void> {
@@ -134,24 +150,30 @@ class Registry implements SkillRegistry {
     return this.snapshot;
   }
 
-  private async scan(): Promise<Snapshot> {
+  private takeFollowing(): readonly string[] | null {
+    const { folders = null } = this.following ?? {};
+    this.following = null;
+    return folders;
+  }
+
+  private async scan(folders: readonly string[] | null): Promise<Snapshot> {
     const { clock, logger } = this.options;
     const began = clock.now();
     this.scannedAt = began;
     const first = this.snapshot.generation === 0;
     if (!this.loaded) await this.load();
-    const changed = await this.scans.look();
+    const { changed, read, edited } = await this.scans.look(first ? null : folders);
+    this.readLast = read.map(({ directory }) => directory);
     if (!changed && !first && !this.counted) return this.snapshot;
-    const read = this.scans.all().flatMap((scan) => scan.read);
     this.bodies.forgetRoots();
     const before = this.snapshot;
-    const tells = changed || this.counted;
+    const tellsTokens = this.counted;
     this.counted = false; // what is counted from here on is for the next
-    const next = await this.snapshotOf();
+    const next = await this.snapshotOf(first || tellsTokens ? null : edited);
     if (next.all.length <= KEEP_AT_ONCE) await this.bodies.readAllAhead(next, read);
     this.snapshot = next;
-    if (tells) this.writer.write(this.scans.sourced());
-    const change = changeBetween(before, next);
+    if (changed || tellsTokens) this.writer.write(this.scans.sourced());
+    const change = await inPieces(changeBetween(before, next));
     const counts = { skills: next.all.length, offered: offeredIn(next), read: read.length, ms: clock.now() - began };
     if (first) logger.info('skills discovered', { ...counts, ids: someOf([...next.skills.keys()]) });
     else if (read.length > 0) logger.debug('skills scanned', counts);
@@ -164,8 +186,11 @@ class Registry implements SkillRegistry {
     return next;
   }
 
-  private snapshotOf(): Promise<Snapshot> {
-    return inPieces(buildSnapshot(this.scans.sourced(), this.options.config, this.snapshot, this.scans.findings()));
+  private async snapshotOf(edited: readonly FoundSkill[] | null = null): Promise<Snapshot> {
+    const { config } = this.options;
+    const sourced = this.scans.sourced();
+    const patched = edited === null ? null : editSnapshot(this.snapshot, edited, sourced, config);
+    return patched ?? inPieces(buildSnapshot(sourced, config, this.snapshot, this.scans.findings()));
   }
 
   private async load(): Promise<void> {
@@ -192,10 +217,6 @@ class Registry implements SkillRegistry {
       if (this.removed.size <= 256 && !this.snapshot.skills.has(id)) continue;
       this.removed.delete(id);
     }
-  }
-
-  private folders(): readonly string[] {
-    return this.scans.all().flatMap((scan) => [...scan.directories.keys(), ...scan.skills.keys()]);
   }
 }
 

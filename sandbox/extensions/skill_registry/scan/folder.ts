@@ -26,6 +26,15 @@ export function readFolder(path: string): Omit<FoundDirectory, 'stamp' | 'settle
   return { children, links: links.filter((name) => !skillFiles.includes(name)), oddFile: skillFiles[0] ?? null, hasFiles };
 }
 
+/** Whether two looks at a folder found the same entries. */
+export function holdsTheSame(a: FoundDirectory, b: Omit<FoundDirectory, 'stamp' | 'settled'>): boolean {
+  return a.oddFile === b.oddFile && a.hasFiles === b.hasFiles && isEqual(a.children, b.children) && isEqual(a.links, b.links);
+}
+
+function isEqual(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name, index) => name === b[index]);
+}
+
 /** The path without links; null where there is nothing or the links form a loop. */
 export function realOf(path: string): string | null {
   try {

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs';
 import type { Diagnostic, SkillState } from 'pith';
 import type { SkillFields } from '../format/fields.ts';
 import type { Skill } from '../skill.ts';
+import type { Doubts } from '../trust/trust.ts';
 import type { FoundSkill } from './found.ts';
 import { canonical, namesOf } from './names.ts';
+import type { SourcedScan } from './source-scans.ts';
 import type { RegistryConfig, Source } from './sources.ts';
 import { toFileStamp } from './stamp.ts';
 
@@ -28,6 +30,16 @@ const made = new WeakMap<FoundSkill, Skill>();
 
 export function filtersOf({ enabled, allowed, disabled }: RegistryConfig): Filters {
   return { off: enabled === false, allowed: new Set((allowed ?? []).map(canonical)), disabled: new Set((disabled ?? []).map(canonical)) };
+}
+
+export function candidateOf({ source, doubts }: SourcedScan, found: FoundSkill): Candidate {
+  const fields = found.good?.fields ?? found.parsed.fields;
+  return { source, found, fields, doubt: source.trusted ? null : (doubts ?? untrusted(source))(found) };
+}
+
+/** Where nobody has asked what was trusted. */
+function untrusted({ label }: Source): Doubts {
+  return () => `its source ${label} is not trusted`;
 }
 
 /** One id's candidates, highest precedence first, become skills in the same order. */

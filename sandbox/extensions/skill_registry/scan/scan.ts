@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Diagnostic } from 'pith';
-import { emptyFolders, readFolder, realOf } from './folder.ts';
-import { loadRepairing, parseHead, unreadable, withPatternsChecked, type ParsedSkill, type Repairing } from '../format/skill-file.ts';
+import { emptyFolders, holdsTheSame, readFolder, realOf } from './folder.ts';
 import {
   folderUnreadable,
   linkBroken,
@@ -15,10 +14,9 @@ import {
   sourceNotAsked,
   sourceTooLarge,
 } from './scan-findings.ts';
-import type { FoundDirectory, FoundSkill, GoodVersion, ScanOptions, SourceScan } from './found.ts';
-import { severalLinks } from './regular-file.ts';
-import { idOf } from './names.ts';
-import { readHead } from './skill-head.ts';
+import type { FoundDirectory, FoundSkill, ScanOptions, SourceScan } from './found.ts';
+import { hasLinks, isWhereItWas, revisit } from './revisit.ts';
+import { SkillReader } from './skill-reader.ts';
 import { isInside, type Source } from './sources.ts';
 import { isSame, isSettled, stampOf, statOf, type Stats } from './stamp.ts';
 
@@ -29,13 +27,40 @@ const SLICE = 2000;
 const READ_COST = 8;
 
 /** What is found in a default source that does not exist. */
-export const NOTHING: SourceScan = { skills: new Map(), directories: new Map(), diagnostics: [], read: [] };
+export const NOTHING: SourceScan = {
+  skills: new Map(),
+  directories: new Map(),
+  diagnostics: [],
+  read: [],
+  recent: new Set(),
+  revisited: false,
+};
 
 /** Looks for skills below one source. Returns `previous` itself when nothing changed. */
 export async function scanSource(source: Source, previous: SourceScan | null, options: ScanOptions): Promise<SourceScan> {
   const stats = statOf(source.directory);
   if (stats === undefined && !source.configured) return NOTHING; // most of them: they cost this one look
+  if (previous !== null && stats?.isDirectory() === true && !hasLinks(previous) && isWhereItWas(source, previous)) {
+    const again = await revisit(previous, allIn(previous), new SkillReader(rootsOf(source, options), options));
+    if (again !== null) return again;
+  }
   return new Scan(source, previous, options).run(stats);
+}
+
+/** Looks again at some folders of a source, which is where it was. Looks at all of it when it is not only skill files that changed. */
+export async function scanAgain(source: Source, previous: SourceScan, paths: Iterable<string>, options: ScanOptions): Promise<SourceScan> {
+  const again = await revisit(previous, paths, new SkillReader(rootsOf(source, options), options));
+  return again ?? new Scan(source, previous, options).run(statOf(source.directory));
+}
+
+function* allIn({ directories, skills }: SourceScan): Generator<string> {
+  yield* directories.keys();
+  yield* skills.keys();
+}
+
+/** Where links of the source may lead. */
+function rootsOf({ directory }: Source, { trustedLinks }: ScanOptions): readonly string[] {
+  return [directory, ...trustedLinks].map((path) => realOf(path) ?? path);
 }
 
 interface Visit {
@@ -53,10 +78,11 @@ class Scan {
   private readonly directories = new Map<string, FoundDirectory>();
   private readonly diagnostics: Diagnostic[] = [];
   private readonly read: FoundSkill[] = [];
+  private readonly recent = new Set<string>();
   private readonly seen = new Set<string>();
   private readonly links: Visit[] = [];
-  private repairing: Repairing | null = null;
   private roots: readonly string[] = [];
+  private reader: SkillReader;
   private spent = 0;
   private visited = 0;
   private changed = false;
@@ -65,6 +91,7 @@ class Scan {
     this.source = source;
     this.previous = previous;
     this.options = options;
+    this.reader = new SkillReader([], options);
   }
 
   async run(stats: Stats | undefined): Promise<SourceScan> {
@@ -72,9 +99,9 @@ class Scan {
     if (stats === undefined || !stats.isDirectory()) {
       if (this.source.configured) this.diagnostics.push(sourceMissing(this.source, stats !== undefined));
     } else {
-      const real = realOf(root) ?? root;
-      const trusted = this.options.trustedLinks.map((path) => realOf(path) ?? path);
+      const [real = root, ...trusted] = rootsOf(this.source, this.options);
       this.roots = [real, ...trusted];
+      this.reader = new SkillReader(this.roots, this.options);
       const { within } = this.source;
       if (within !== undefined && real !== root && ![realOf(within) ?? within, ...trusted].some((place) => isInside(real, place))) {
         this.diagnostics.push(sourceLeadsOut(this.source, real));
@@ -89,8 +116,13 @@ class Scan {
 
   private result(): SourceScan {
     const { previous } = this;
-    if (previous !== null && this.holdsTheSame(previous) && sameDiagnostics(previous.diagnostics, this.diagnostics)) return previous;
-    return { skills: this.skills, directories: this.directories, diagnostics: this.diagnostics, read: this.read };
+    if (previous !== null && this.holdsTheSame(previous) && sameDiagnostics(previous.diagnostics, this.diagnostics)) {
+      previous.recent.clear();
+      for (const path of this.recent) previous.recent.add(path);
+      return previous;
+    }
+    const { skills, directories, diagnostics, read, recent } = this;
+    return { skills, directories, diagnostics, read, recent, revisited: false };
   }
 
   private holdsTheSame({ skills, directories }: SourceScan): boolean {
@@ -165,59 +197,20 @@ class Scan {
     this.spent += 1;
     const stats = statOf(file);
     if (stats === undefined || stats.isDirectory()) return false;
+    const place = { path, real, file, stats };
     const before = this.previous?.skills.get(path);
-    const same = before !== undefined && before.file === file && before.realDirectory === real && isSame(before.stamp, stats);
-    if (same && before.settled) return this.keep(before);
-    this.spent += READ_COST;
-    const id = idOf(path);
-    const foreign = severalLinks(stats.nlink, `${real}/${fileName}`);
-    const about = { id, file, mode: 'load' } as const;
-    const parsed = foreign === null ? await this.parse(about) : unreadable(about, foreign);
-    const stamp = stampOf(stats);
-    const settled = isSettled(stamp, this.options.now());
-    if (same && JSON.stringify(before.parsed) === JSON.stringify(parsed)) {
-      before.settled = settled;
-      return this.keep(before);
+    if (this.reader.isKnown(place, before)) {
+      this.skills.set(path, before);
+      return true;
     }
-    const good = parsed.valid ? null : this.goodVersion(before, file);
-    const found: FoundSkill = {
-      id,
-      directory: path,
-      realDirectory: real === path ? path : real,
-      file,
-      stamp,
-      settled,
-      parsed,
-      good,
-      digest: null,
-      bodyTokens: null,
-    };
+    this.spent += READ_COST;
+    const found = await this.reader.read(place, before);
     this.skills.set(path, found);
+    if (!found.settled) this.recent.add(path);
+    if (found === before) return true;
     this.read.push(found);
     this.changed = true;
     return true;
-  }
-
-  private keep(found: FoundSkill): true {
-    this.skills.set(found.directory, found);
-    return true;
-  }
-
-  private goodVersion(before: FoundSkill | undefined, file: string): GoodVersion | null {
-    if (before === undefined) return null;
-    if (!before.parsed.valid) return before.good;
-    return { fields: before.parsed.fields, tokens: before.parsed.tokens, body: this.options.goodBody(file) };
-  }
-
-  private async parse(file: { id: string; file: string; mode: 'load' }): Promise<ParsedSkill> {
-    const head = readHead(file.file, this.roots);
-    if ('problem' in head) return unreadable(file, head.problem);
-    const about = { ...file, size: head.size };
-    const parsed = parseHead(head.text, about, this.repairing);
-    if (parsed !== null) return withPatternsChecked(parsed, head.text, file);
-    this.spent += READ_COST;
-    this.repairing ??= await loadRepairing();
-    return withPatternsChecked(parseHead(head.text, about, this.repairing) as ParsedSkill, head.text, file);
   }
 
   private listing(path: string): FoundDirectory | null {
@@ -231,7 +224,8 @@ class Scan {
     try {
       const folder = readFolder(path);
       const settled = isSettled(stampOf(stats), this.options.now());
-      if (same && JSON.stringify({ ...before, stamp: null, settled: null }) === JSON.stringify({ stamp: null, settled: null, ...folder })) {
+      if (!settled) this.recent.add(path);
+      if (same && holdsTheSame(before, folder)) {
         before.settled = settled;
         return before;
       }
@@ -239,6 +233,7 @@ class Scan {
       return { stamp: stampOf(stats), settled, ...folder };
     } catch (error) {
       this.changed ||= !same;
+      this.recent.add(path);
       this.diagnostics.push(folderUnreadable(path, this.source, String(error)));
       return { stamp: stampOf(stats), settled: false, children: [], links: [], oddFile: null, hasFiles: false };
     }

@@ -95,7 +95,14 @@ function fromFields(fields: SkillFields): StoredFields {
 
 export function toScan([root, , directories, diagnostics]: StoredSource, skills: readonly FoundSkill[]): SourceScan {
   const found = new Map(skills.map((skill) => [skill.directory, skill]));
-  return { skills: found, directories: new Map(directories.map((row) => toDirectory(root, row))), diagnostics, read: NONE };
+  return {
+    skills: found,
+    directories: new Map(directories.map((row) => toDirectory(root, row))),
+    diagnostics,
+    read: NONE,
+    recent: new Set(),
+    revisited: false,
+  };
 }
 
 function toDirectory(

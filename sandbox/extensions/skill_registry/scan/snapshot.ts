@@ -1,10 +1,10 @@
 import type { Diagnostic } from 'pith';
 import type { Skill, Snapshot, SnapshotChange } from '../skill.ts';
-import type { Doubts } from '../trust/trust.ts';
-import { filtersOf, judge, type Candidate } from './judge.ts';
+import { idsEditedSince } from './edited-snapshot.ts';
+import { candidateOf, filtersOf, judge, type Candidate } from './judge.ts';
 import { aliasesOf, unknownIds } from './names.ts';
 import type { SourcedScan } from './source-scans.ts';
-import type { RegistryConfig, Source } from './sources.ts';
+import type { RegistryConfig } from './sources.ts';
 import { versionOf } from './stamp.ts';
 
 export { findSkill } from './names.ts';
@@ -20,11 +20,12 @@ export function* buildSnapshot(
 ): Generator<void, Snapshot> {
   const filters = filtersOf(config);
   const byId = new Map<string, Candidate[]>();
+  let gathered = 0;
   for (let index = scans.length - 1; index >= 0; index -= 1) {
-    const { source, scan, doubts } = scans[index] as SourcedScan;
-    for (const found of scan.skills.values()) {
-      const fields = found.good?.fields ?? found.parsed.fields;
-      const candidate = { source, found, fields, doubt: source.trusted ? null : (doubts ?? untrusted(source))(found) };
+    const sourced = scans[index] as SourcedScan;
+    for (const found of sourced.scan.skills.values()) {
+      if (++gathered % IDS_AT_ONCE === 0) yield;
+      const candidate = candidateOf(sourced, found);
       const rivals = byId.get(found.id);
       if (rivals === undefined) byId.set(found.id, [candidate]);
       else rivals.push(candidate);
@@ -47,21 +48,20 @@ export function* buildSnapshot(
 }
 
 /** What became different for those who ask by id. */
-export function changeBetween(before: Snapshot, after: Snapshot): SnapshotChange {
+export function* changeBetween(before: Snapshot, after: Snapshot): Generator<void, SnapshotChange> {
   const added: string[] = [];
   const changed: string[] = [];
-  for (const [id, skill] of after.skills) {
-    const earlier = before.skills.get(id);
+  const edited = idsEditedSince(before, after);
+  let done = 0;
+  for (const id of edited ?? after.skills.keys()) {
+    if (++done % IDS_AT_ONCE === 0) yield;
+    const [earlier, skill] = [before.skills.get(id), after.skills.get(id) as Skill];
     if (earlier === undefined) added.push(id);
     else if (earlier !== skill && isDifferent(earlier, skill)) changed.push(id);
   }
+  if (edited !== null) return { added, changed, removed: [] };
   const removed = [...before.skills.keys()].filter((id) => !after.skills.has(id));
   return { added, changed, removed };
-}
-
-/** Where nobody has asked what was trusted. */
-function untrusted({ label }: Source): Doubts {
-  return () => `its source ${label} is not trusted`;
 }
 
 function isDifferent(a: Skill, b: Skill): boolean {

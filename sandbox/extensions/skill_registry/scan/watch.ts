@@ -1,9 +1,19 @@
+import { setImmediate as breathe } from 'node:timers/promises';
 import type { Clock, Logger } from 'pith';
 
+/** The folders of one source, its own first. */
+export interface FolderGroup {
+  readonly root: string;
+  readonly folders: readonly string[];
+  /** Nothing outside of them changes what is known of them. */
+  readonly isTold: boolean;
+}
+
 export interface WatchOptions {
-  /** The folders whose entries matter, now. */
-  readonly folders: () => readonly string[];
-  readonly refresh: () => Promise<unknown>;
+  /** The folders whose entries matter, now. The same groups as long as they are the same folders. */
+  readonly groups: () => readonly FolderGroup[];
+  /** Looks at these folders, or at all. Resolves to those of skills that had changed. */
+  readonly look: (folders: readonly string[] | null) => Promise<readonly string[]>;
   /** 0 switches polling off; hints still come. */
   readonly pollSeconds: number;
   readonly clock: Clock;
@@ -12,86 +22,164 @@ export interface WatchOptions {
   readonly startHint?: StartHint;
 }
 
-/** Something that may say early that a folder changed. */
+/** Something that says early which folder changed. */
 export interface Hint {
-  /** Watches exactly these folders from now on. True when some are new. */
-  cover(folders: readonly string[]): boolean;
+  /** Watches exactly these folders from now on. Resolves to those that it begins with: what changed in them before is to be looked for. */
+  cover(groups: readonly FolderGroup[]): Promise<readonly string[]>;
+  /** The folders in which something may change that it does not tell. */
+  readonly unsure: readonly string[];
+  isSure(folder: string): boolean;
+  /** It did not tell a change in that folder. */
+  distrust(folder: string): void;
   close(): Promise<void>;
 }
 
-export type StartHint = (onChange: () => void, onFailure: (error: unknown) => void) => Promise<Hint>;
+/** `onFull` is called when no further folder can be watched. */
+export type StartHint = (onChange: (folder: string) => void, onFull: (error: unknown) => void) => Promise<Hint>;
 
-/** No more folders than this are watched; the rest is left to the poll. */
-const FOLDER_LIMIT = 2000;
-/** What changes in a folder before its watch has begun is seen by one more rescan after this time. */
+/** So many folders whose changes are told are looked at by each poll all the same, in turns. */
+export const SHARE = 500;
+/** More hints at once than this, and the system may have dropped some: everything is looked at. */
+const BURST = 1000;
+/** A file may be half written when its first change is told; what follows shortly is one change with it. */
+const GATHER_MS = 2;
+/** The least time between two looks that hints bring forward, and the share of the time that such looks may take. */
+const PAUSE_MS = 20;
+const REST = 4;
+/** A scan may have met a file half written. */
 const SETTLE_MS = 250;
-/** The least time between two rescans that hints bring forward. */
-const PAUSE_MS = 50;
 /** A process that only answers once has ended by then: it never pays for a watcher. */
 const HINTS_AFTER_MS = 500;
 
-/** Rescans until `signal` aborts, then resolves. The poll is the authority; hints only bring it forward. */
-export async function watchSources(options: WatchOptions, signal: AbortSignal): Promise<void> {
-  const { clock, logger, pollSeconds, folders } = options;
-  const wake = new Wake();
-  let hint: Hint | null = null;
-  const giveUp = (error: unknown) => {
-    if (hint === null && signal.aborted) return;
-    const failed = hint;
-    hint = null;
-    if (failed !== null || error !== null)
-      logger.warn(
-        `folders of skills cannot be watched (${String(error)}); ${pollSeconds > 0 ? `changes are seen every ${pollSeconds} s` : 'changes are seen before a turn'}`,
-      );
-    void failed?.close().catch((cause: unknown) => logger.debug('closing the watcher failed', { cause: String(cause) }));
-  };
-  let cancel = noop;
-  const cover = (covering: Hint | null) => {
-    if (covering?.cover(folders().slice(0, FOLDER_LIMIT)) !== true) return;
-    cancel();
-    cancel = clock.after(SETTLE_MS, () => wake.now());
-  };
-  await refresh(options);
-  try {
-    if (options.startHint === undefined) await clock.sleep(HINTS_AFTER_MS, signal);
-    hint = await (options.startHint ?? startChokidar)(() => wake.hint(), once(giveUp));
-    cover(hint);
-  } catch (error) {
-    giveUp(error);
-  }
-  signal.addEventListener('abort', () => wake.now(), { once: true });
-  while (!signal.aborted) {
-    const sleeper = new AbortController();
-    const poll = pollSeconds > 0 ? clock.sleep(pollSeconds * 1000, AbortSignal.any([signal, sleeper.signal])).catch(noop) : null;
-    await Promise.race(poll === null ? [wake.wait()] : [wake.wait(), poll]);
-    sleeper.abort();
-    if (signal.aborted) break;
-    const { woken, hinted } = wake.reset();
-    await refresh(options);
-    cover(hint);
-    if (hinted) {
-      // A scan may have met a file half written, and watchers leave out the last of several changes.
-      cancel();
-      cancel = clock.after(SETTLE_MS, () => wake.now());
-    }
-    if (woken) await clock.sleep(PAUSE_MS, signal).catch(noop);
-  }
-  cancel();
-  await (hint as Hint | null)?.close();
-}
+/** Looks again until it is stopped. What a hint is sure to tell is looked at when it tells it; everything else at every poll. */
+export class SourceWatch {
+  readonly #options: WatchOptions;
+  readonly #wake = new Wake();
+  #hint: Hint | null = null;
+  #hinted = new Set<string>();
+  /** All that was told since the look before. */
+  #told = new Set<string>();
+  #toldBefore = new Set<string>();
+  #missed: readonly string[] = [];
+  #round = 0;
 
-async function refresh({ refresh, logger }: WatchOptions): Promise<void> {
-  try {
-    await refresh();
-  } catch (error) {
-    logger.warn(`skills could not be rescanned: ${String(error)}`);
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until `signal` aborts, then resolves. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, pollSeconds, startHint } = this.#options;
+    await this.#look(null);
+    try {
+      if (startHint === undefined) await clock.sleep(HINTS_AFTER_MS, signal);
+      const start = startHint ?? (await import('./folder-watch.ts')).startFolderWatch;
+      this.#hint = await start(
+        (folder) => this.#tell(folder),
+        once((error) => this.#say('not every folder of skills can be watched', error)),
+      );
+      await this.#cover();
+    } catch (error) {
+      if (!signal.aborted) this.#say('folders of skills cannot be watched', error);
+    }
+    signal.addEventListener('abort', () => this.#wake.now(), { once: true });
+    let cancel = noop;
+    while (!signal.aborted) {
+      const polled = !(await this.#wake.within(clock, pollSeconds * 1000, signal));
+      if (signal.aborted) break;
+      if (!polled) await clock.sleep(GATHER_MS, signal).catch(noop);
+      const hinted = this.#hinted.size > 0;
+      const from = clock.now();
+      this.#proveTold();
+      const changed = await this.#look(polled ? this.#roundOf() : this.#take());
+      await this.#cover();
+      this.#missed = changed.filter((folder) => this.#hint?.isSure(folder) === true && !this.#wasTold(folder));
+      if (hinted) {
+        cancel();
+        cancel = clock.after(SETTLE_MS, () => this.#wake.now());
+      }
+      if (!polled) await clock.sleep(Math.max(PAUSE_MS, (clock.now() - from) * REST), signal).catch(noop);
+    }
+    cancel();
+    const hint = this.#hint;
+    this.#hint = null;
+    await hint?.close();
+  }
+
+  /** What has to be looked at so that all that has happened by now is seen: folders, or null for everything. */
+  async untold(): Promise<readonly string[] | null> {
+    if (this.#hint === null) return null;
+    await breathe();
+    await breathe(); // by now the loop has taken from the system what was told before the call
+    const hint = this.#hint as Hint | null;
+    const hinted = this.#take();
+    return hint === null || hinted === null ? null : [...hinted, ...hint.unsure];
+  }
+
+  #tell(folder: string): void {
+    this.#hinted.add(folder);
+    this.#told.add(folder);
+    this.#wake.now();
+  }
+
+  #take(): readonly string[] | null {
+    const hinted = this.#hinted;
+    this.#hinted = new Set();
+    return this.#hint === null || hinted.size > BURST ? null : [...hinted];
+  }
+
+  /** What a poll looks at. */
+  #roundOf(): readonly string[] | null {
+    const hinted = this.#take();
+    if (this.#hint === null || hinted === null) return null;
+    const { unsure } = this.#hint;
+    const groups = this.#options.groups();
+    const folders = groups.flatMap((group) => group.folders);
+    if (unsure.length * 2 > folders.length) return null;
+    if (this.#round >= folders.length) this.#round = 0;
+    const share = folders.slice(this.#round, this.#round + SHARE);
+    this.#round += SHARE;
+    return [...new Set([...groups.map(({ root }) => root), ...hinted, ...unsure, ...share])];
+  }
+
+  /** A change that a poll found has been told by now, or such changes are not told. */
+  #proveTold(): void {
+    for (const folder of this.#missed) if (!this.#wasTold(folder)) this.#hint?.distrust(folder);
+    this.#missed = [];
+    this.#toldBefore = this.#told;
+    this.#told = new Set(this.#hinted);
+  }
+
+  #wasTold(folder: string): boolean {
+    return this.#told.has(folder) || this.#toldBefore.has(folder);
+  }
+
+  async #cover(): Promise<void> {
+    const added = (await this.#hint?.cover(this.#options.groups())) ?? [];
+    for (const folder of added) this.#hinted.add(folder);
+    if (added.length > 0) this.#wake.now();
+  }
+
+  async #look(folders: readonly string[] | null): Promise<readonly string[]> {
+    const { look, logger } = this.#options;
+    try {
+      return await look(folders);
+    } catch (error) {
+      for (const folder of folders ?? []) this.#hinted.add(folder);
+      logger.warn(`skills could not be rescanned: ${String(error)}`);
+      return [];
+    }
+  }
+
+  #say(what: string, error: unknown): void {
+    const { logger, pollSeconds } = this.#options;
+    logger.warn(`${what} (${String(error)}); changes are seen ${pollSeconds > 0 ? `every ${pollSeconds} s` : 'before a turn'}`);
   }
 }
 
 /** A flag that can be waited for. */
 class Wake {
   private set = false;
-  private hinted = false;
   private resolve: (() => void) | null = null;
 
   now(): void {
@@ -99,53 +187,19 @@ class Wake {
     this.resolve?.();
   }
 
-  hint(): void {
-    this.hinted = true;
-    this.now();
-  }
-
-  wait(): Promise<void> {
-    return this.set
-      ? Promise.resolve()
-      : new Promise((resolve) => {
-          this.resolve = resolve;
-        });
-  }
-
-  reset(): { readonly woken: boolean; readonly hinted: boolean } {
-    const was = { woken: this.set, hinted: this.hinted };
+  /** True when it was set before `ms` passed; 0 is for ever. Resets it. */
+  async within(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
+    const sleeper = new AbortController();
+    const waited = this.set ? Promise.resolve() : new Promise<void>((resolve) => (this.resolve = resolve));
+    const poll = ms > 0 ? [clock.sleep(ms, AbortSignal.any([signal, sleeper.signal])).catch(noop)] : [];
+    await Promise.race([waited, ...poll]);
+    sleeper.abort();
+    const was = this.set;
     this.set = false;
-    this.hinted = false;
     this.resolve = null;
     return was;
   }
 }
-
-const startChokidar: StartHint = async (onChange, onFailure) => {
-  const { FSWatcher } = await import('chokidar');
-  const watcher = new FSWatcher({
-    followSymlinks: false,
-    depth: 0,
-    ignoreInitial: true,
-    ignorePermissionErrors: true,
-    persistent: true,
-    ignored: (path, stats) => stats?.isFile() === true && !path.toLowerCase().endsWith('/skill.md'),
-  });
-  watcher.on('all', onChange).on('error', onFailure);
-  let covered = new Set<string>();
-  return {
-    cover(folders) {
-      const wanted = new Set(folders);
-      const added = folders.filter((folder) => !covered.has(folder));
-      const gone = [...covered].filter((folder) => !wanted.has(folder));
-      covered = wanted;
-      if (added.length > 0) watcher.add(added);
-      if (gone.length > 0) watcher.unwatch(gone);
-      return added.length > 0;
-    },
-    close: () => watcher.close(),
-  };
-};
 
 function once(run: (error: unknown) => void): (error: unknown) => void {
   let done = false;
