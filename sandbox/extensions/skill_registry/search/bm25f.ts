@@ -1,42 +1,50 @@
 import { PACKING, hasCountOutsideBody, type Posting } from './postings.ts';
+import { PARAMETERS, type RankerParameters } from './parameters.ts';
 import type { Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
 import { FIELD_COUNT, TermIndex } from './term-index.ts';
+import { synonymsOf } from './synonyms.ts';
 import { queryTerms, type QueryTerm } from './tokens.ts';
+import { markOf, NearbyTerms } from './trails.ts';
 
-/** A field's weight, and how strongly a long one is discounted, in the order of the index's fields. */
-export const FIELDS = [
-  { name: 'name', weight: 3, b: 0.5 },
-  { name: 'tags', weight: 2, b: 0.5 },
-  { name: 'description', weight: 3, b: 0.5 },
-  { name: 'examples', weight: 1, b: 0.1 },
-  { name: 'body', weight: 0.45, b: 0.75 },
-] as const;
-
-const K1 = 1.8;
-const MISSPELT = 0.6;
 /** One word that only the body has is no evidence, unless it is all that was asked. */
 const WORDS_OF_BODY = 2;
 const STRONG = 0x80;
+/** So many of the best are looked at for words beside each other; the others stay below them. */
+const LOOKED_AT = 60;
 
 /** The default ranker: BM25F, exact after every change. */
-export function createRanker(): StoredRanker {
-  return new Bm25fRanker();
+export function createRanker(parameters: RankerParameters = PARAMETERS): StoredRanker {
+  return new Bm25fRanker(parameters);
 }
 
+/** A query word and the postings of what counts as it. */
 interface Match {
+  readonly term: string;
   readonly word: string;
-  readonly weight: number;
-  readonly postings: readonly Posting[];
+  readonly parts: readonly { readonly posting: Posting; readonly weight: number }[];
+}
+
+interface Entry {
+  readonly id: string;
+  readonly number: number;
+  score: number;
 }
 
 class Bm25fRanker implements StoredRanker {
+  readonly #parameters: RankerParameters;
   readonly #index = new TermIndex();
   #norms = new Float64Array(0);
   #scores = new Float64Array(0);
   /** How many query words each document has, and whether one of them is more than a word of its body. */
   #evidence = new Uint8Array(0);
+  /** The last query word, from 1, that was counted as evidence for each document. */
+  #counted = new Uint8Array(0);
   /** The revision of the index that the norms belong to. */
   #prepared = -1;
+
+  constructor(parameters: RankerParameters) {
+    this.#parameters = parameters;
+  }
 
   upsert(document: SearchDocument): void {
     this.#index.upsert(document);
@@ -66,38 +74,42 @@ class Bm25fRanker implements StoredRanker {
     this.#prepare();
     const index = this.#index;
     const terms = queryTerms(query);
-    const matches = terms.map((term) => this.#matchOf(term)).filter((match) => match.postings.length > 0);
+    const matches = terms.map((term) => this.#matchOf(term)).filter(({ parts }) => parts.length > 0);
     const touched: number[] = [];
-    for (const match of matches) this.#score(match, touched);
+    matches.forEach((match, at) => this.#score(match, (at % 255) + 1, touched));
     const needed = weak ? 0 : Math.min(WORDS_OF_BODY, terms.length);
     const named = index.names.find(query);
-    const highest = touched.reduce((most, number) => Math.max(most, this.#scores[number]!), 0) + 1;
-    const best: { id: string; number: number; score: number }[] = [];
+    const highest = 3 * touched.reduce((most, number) => Math.max(most, this.#scores[number]!), 0) + 1;
+    const looked = matches.length > 1 ? LOOKED_AT : 0;
+    const best: Entry[] = [];
     for (const [id, strength] of named) {
       const number = index.numberOf(id)!;
       if (this.#scores[number] === 0) touched.push(number);
       this.#scores[number]! += strength * highest;
       this.#evidence[number]! |= STRONG;
     }
+    const kept = Math.max(k, looked);
     for (const number of touched) {
       const score = this.#scores[number]!;
       const evidence = this.#evidence[number]!;
       this.#scores[number] = 0;
       this.#evidence[number] = 0;
+      this.#counted[number] = 0;
       if (evidence < needed) continue; // noise
-      if (best.length === k && score < best[k - 1]!.score) continue;
+      if (best.length === kept && score < best[kept - 1]!.score) continue;
       const id = index.ids[number]!;
-      if (accept === undefined || accept(id)) insert(best, { id, number, score }, k);
+      if (accept === undefined || accept(id)) insert(best, { id, number, score }, kept);
     }
-    return best.map(({ id, number, score }) => ({ id, score, why: this.#why(matches, number, query, named.has(id)) }));
+    const ranked = looked === 0 ? best : this.#withPairs(matches, best, looked).slice(0, k);
+    return ranked.map(({ id, number, score }) => ({ id, score, why: this.#why(matches, number, query, named.has(id)) }));
   }
 
   /** Adds one query word's part to every document that has it. */
-  #score(match: Match, touched: number[]): void {
+  #score({ parts }: Match, place: number, touched: number[]): void {
     const norms = this.#norms;
     const { ids } = this.#index;
-    for (const posting of match.postings) {
-      const weight = match.weight * this.#idf(posting);
+    const { k1 } = this.#parameters;
+    for (const { posting, weight } of parts) {
       const { entries, length } = posting;
       for (let at = 0; at < length; at++) {
         const number = entries[at * 2]!;
@@ -111,25 +123,50 @@ class Bm25fRanker implements StoredRanker {
           if (count > 0) frequency += count * norms[number * FIELD_COUNT + field]!;
         }
         if (this.#scores[number] === 0) touched.push(number);
-        this.#scores[number]! += (weight * frequency) / (K1 + frequency);
+        this.#scores[number]! += (weight * frequency) / (k1 + frequency);
+        if (this.#counted[number] === place) continue;
+        this.#counted[number] = place;
         if ((this.#evidence[number]! & (STRONG - 1)) < STRONG - 1) this.#evidence[number]!++;
       }
     }
   }
 
-  #matchOf({ term, word, prefix }: QueryTerm): Match {
-    if (prefix) {
-      const postings = [...this.#index.postingsWithPrefix(term)];
-      return { word, weight: 1, postings: postings.filter((posting) => this.#alive(posting) > 0) };
+  /** The best of them in their order after the words that they have beside each other were added. */
+  #withPairs(matches: readonly Match[], best: readonly Entry[], looked: number): readonly Entry[] {
+    const weights = matches.map(({ parts }) => parts[0]!.weight);
+    const nearby = new NearbyTerms(
+      matches.map(({ term }) => markOf(term)),
+      weights,
+      this.#parameters.pair,
+    );
+    const head: Entry[] = [];
+    for (const entry of best.slice(0, looked)) {
+      entry.score += nearby.score(this.#index.trail(entry.number));
+      insert(head, entry, looked);
     }
-    const posting = this.#index.posting(term);
-    if (posting !== undefined && this.#alive(posting) > 0) return { word, weight: 1, postings: [posting] };
-    const near = this.#index.spelling.near(term).flatMap((known) => this.#index.posting(known) ?? []);
-    return { word, weight: MISSPELT, postings: near.filter((found) => this.#alive(found) > 0) };
+    nearby.release();
+    return [...head, ...best.slice(looked)];
   }
 
-  #idf(posting: Posting): number {
-    const found = this.#alive(posting);
+  #matchOf({ term, word, prefix }: QueryTerm): Match {
+    const index = this.#index;
+    const parts: { posting: Posting; weight: number }[] = [];
+    const add = (posting: Posting | undefined, weight: number, limit = Infinity): void => {
+      const found = posting === undefined ? 0 : this.#alive(posting);
+      if (found > 0) parts.push({ posting: posting!, weight: weight * Math.min(limit, this.#idf(found)) });
+    };
+    if (prefix) for (const posting of index.postingsWithPrefix(term)) add(posting, 1);
+    else {
+      const { misspelt, synonym } = this.#parameters;
+      add(index.posting(term), 1);
+      const own = parts[0]?.weight;
+      if (synonym > 0) for (const other of synonymsOf(term)) add(index.posting(other), synonym, own);
+      if (parts.length === 0) for (const near of index.spelling.near(term)) add(index.posting(near), misspelt);
+    }
+    return { term, word, parts };
+  }
+
+  #idf(found: number): number {
     return Math.log(1 + (this.#index.size - found + 0.5) / (found + 0.5));
   }
 
@@ -142,7 +179,7 @@ class Bm25fRanker implements StoredRanker {
   }
 
   #why(matches: readonly Match[], number: number, query: string, named: boolean): readonly string[] {
-    const words = matches.filter((match) => match.postings.some((posting) => posting.has(number))).map((match) => match.word);
+    const words = matches.filter((match) => match.parts.some(({ posting }) => posting.has(number))).map((match) => match.word);
     return words.length === 0 && named ? [query.trim()] : [...new Set(words)];
   }
 
@@ -154,9 +191,10 @@ class Bm25fRanker implements StoredRanker {
     if (this.#scores.length < size) {
       this.#scores = new Float64Array(size * 2);
       this.#evidence = new Uint8Array(size * 2);
+      this.#counted = new Uint8Array(size * 2);
     }
     if (this.#norms.length < size * FIELD_COUNT) this.#norms = new Float64Array(size * 2 * FIELD_COUNT);
-    FIELDS.forEach(({ weight, b }, field) => {
+    this.#parameters.fields.forEach(({ weight, b }, field) => {
       const average = Math.max(1, totals[field]! / Math.max(1, documents));
       for (let number = 0; number < size; number++) {
         const at = number * FIELD_COUNT + field;
@@ -167,13 +205,10 @@ class Bm25fRanker implements StoredRanker {
   }
 }
 
-function insert(
-  best: { id: string; number: number; score: number }[],
-  entry: { id: string; number: number; score: number },
-  k: number,
-): void {
+/** Keeps the list sorted, the best first and equal ones by id, and not longer than `limit`. */
+function insert(best: Entry[], entry: Entry, limit: number): void {
   let at = best.length;
   while (at > 0 && (best[at - 1]!.score < entry.score || (best[at - 1]!.score === entry.score && best[at - 1]!.id > entry.id))) at--;
   best.splice(at, 0, entry);
-  if (best.length > k) best.pop();
+  if (best.length > limit) best.pop();
 }

@@ -9,6 +9,8 @@ export interface StoredDocument {
   readonly tags: readonly string[];
   /** Terms of each field. */
   readonly lengths: readonly number[];
+  /** Marks of its first terms, in the machine's order of bytes. */
+  readonly trail: Uint16Array;
 }
 
 /** What a reader is told, in the order of the file. */
@@ -20,12 +22,12 @@ export interface IndexContents {
 }
 
 /** Raise it whenever the form or what counts as a term changes. */
-const FORMAT = 'pith skill search 1\n';
+const FORMAT = 'pith skill search 2\n';
 const DIGEST_BYTES = 32;
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * The file in pieces: format, number of documents, a line of JSON each, number of terms, and of each term its bytes, the
+ * The file in pieces: format, number of documents, a line of JSON and a trail each, number of terms, and of each term its bytes, the
  * distances between its documents and the counts in them, all numbers of variable length; at the end the digest of all that.
  */
 export function* encodeIndex(documents: readonly (StoredDocument | null)[], postings: ReadonlyMap<string, Posting>): Generator<Uint8Array> {
@@ -40,6 +42,7 @@ export function* encodeIndex(documents: readonly (StoredDocument | null)[], post
   writer.number(documents.length);
   for (const one of documents) {
     writer.text(one === null ? '' : JSON.stringify([one.id, one.version, one.name, one.tags, one.lengths]));
+    if (one !== null) writer.bytes(new Uint8Array(one.trail.buffer, one.trail.byteOffset, one.trail.byteLength));
     if (writer.length > PIECE_BYTES) yield piece();
   }
   const entries = [...postings];
@@ -65,7 +68,7 @@ export function* decodeIndex(bytes: Uint8Array, contents: IndexContents): Genera
     if (line === '') contents.gap();
     else {
       const [id, version, name, tags, lengths] = JSON.parse(line) as [string, string, string, string[], number[]];
-      contents.document({ id, version, name, tags, lengths });
+      contents.document({ id, version, name, tags, lengths, trail: new Uint16Array(Uint8Array.from(reader.bytes()).buffer) });
     }
     if (reader.at - paused > PIECE_BYTES) yield void (paused = reader.at);
   }
@@ -134,6 +137,13 @@ class Writer {
     this.length += this.#bytes.write(value, this.length);
   }
 
+  bytes(value: Uint8Array): void {
+    this.number(value.length);
+    this.#room(value.length);
+    this.#bytes.set(value, this.length);
+    this.length += value.length;
+  }
+
   /** What was written since the last time. */
   take(): Uint8Array {
     const taken = Uint8Array.prototype.slice.call(this.#bytes, 0, this.length);
@@ -170,10 +180,13 @@ class Reader {
   }
 
   text(): string {
+    return this.bytes().toString();
+  }
+
+  bytes(): Buffer {
     const size = this.number();
     if (this.at + size > this.#end) throw new Error('it is damaged');
-    const text = this.#bytes.toString('utf8', this.at, this.at + size);
     this.at += size;
-    return text;
+    return this.#bytes.subarray(this.at - size, this.at);
   }
 }

@@ -4,6 +4,7 @@ import { countIn, hasCountOutsideBody, Posting } from './postings.ts';
 import type { SearchDocument } from './ranker.ts';
 import { Spelling } from './spelling.ts';
 import { eachTerm } from './tokens.ts';
+import { layTrail, TRAIL_LENGTH } from './trails.ts';
 
 /** Fields of a document in the order in which they are counted; the body is the last. */
 export const FIELD_NAMES = ['name', 'tags', 'description', 'examples', 'body'] as const;
@@ -18,6 +19,8 @@ export class TermIndex {
   ids: (string | null)[] = [];
   /** Terms of each field of each document, by `number * FIELD_COUNT + field`. */
   lengths = new Uint32Array(64 * FIELD_COUNT);
+  /** Marks of each document's first terms in their order, by `number * TRAIL_LENGTH`. */
+  #trails = new Uint16Array(64 * TRAIL_LENGTH);
   /** Terms of each field of all documents together. */
   totals = new Float64Array(FIELD_COUNT);
   /** Grows with every change. */
@@ -39,6 +42,7 @@ export class TermIndex {
   upsert(document: SearchDocument): void {
     this.remove(document.id);
     const number = this.#number(document.id, document.name, document.tags, document.version);
+    layTrail(this.trail(number), document.description, document.body);
     const counts = new Map<string, number>();
     textsOf(document).forEach((text, field) => {
       let length = 0;
@@ -77,6 +81,11 @@ export class TermIndex {
     return this.#versions.get(id) ?? null;
   }
 
+  /** Marks of a document's first terms in their order, as they are kept. */
+  trail(number: number): Uint16Array {
+    return this.#trails.subarray(number * TRAIL_LENGTH, (number + 1) * TRAIL_LENGTH);
+  }
+
   known(): Iterable<string> {
     return this.#numbers.keys();
   }
@@ -93,7 +102,15 @@ export class TermIndex {
   *dump(): Generator<Uint8Array | null> {
     const compactions = this.#compactions;
     const documents = this.ids.map((id, number) =>
-      id === null ? null : { id, version: this.#versions.get(id)!, ...this.names.keysOf(id), lengths: this.#lengthsOf(number) },
+      id === null
+        ? null
+        : {
+            id,
+            version: this.#versions.get(id)!,
+            ...this.names.keysOf(id),
+            lengths: this.#lengthsOf(number),
+            trail: this.trail(number).slice(),
+          },
     );
     for (const piece of encodeIndex(documents, this.#postings)) {
       if (this.#compactions !== compactions) {
@@ -107,8 +124,9 @@ export class TermIndex {
   /** Takes the place of what there is by what `dump` wrote, in pieces. Throws where that is damaged, and is then empty. */
   *restore(bytes: Uint8Array): Generator<void> {
     const contents: IndexContents = {
-      document: ({ id, version, name, tags, lengths }) => {
+      document: ({ id, version, name, tags, lengths, trail }) => {
         const number = this.#number(id, name, tags, version);
+        this.trail(number).set(trail);
         lengths.forEach((length, field) => this.#setLength(number, field, length));
       },
       gap: () => void this.ids.push(null),
@@ -122,6 +140,11 @@ export class TermIndex {
 
   #number(id: string, name: string, tags: readonly string[], version: string): number {
     const number = this.ids.length;
+    if ((number + 1) * TRAIL_LENGTH > this.#trails.length) {
+      const grown = new Uint16Array(Math.ceil((number + 1) * 1.25) * TRAIL_LENGTH);
+      grown.set(this.#trails);
+      this.#trails = grown;
+    }
     this.ids.push(id);
     this.#numbers.set(id, number);
     this.#versions.set(id, version);
@@ -149,6 +172,7 @@ export class TermIndex {
     const ids: string[] = [];
     this.ids.forEach((id, number) => {
       if (id === null) return;
+      this.#trails.copyWithin(ids.length * TRAIL_LENGTH, number * TRAIL_LENGTH, (number + 1) * TRAIL_LENGTH);
       this.lengths.copyWithin(ids.length * FIELD_COUNT, number * FIELD_COUNT, (number + 1) * FIELD_COUNT);
       numbers[number] = ids.length;
       this.#numbers.set(id, ids.length);

@@ -1,5 +1,6 @@
 import { stemmer } from 'stemmer';
 import { STOP_WORDS } from './stop-words.ts';
+import { wordForm } from './word-forms.ts';
 import { eachWord, isAscii } from './words.ts';
 
 /** A word of a query: what to look up, and as it was written. `prefix`: any posting that begins with the term counts. */
@@ -95,7 +96,7 @@ function fold(text: string): string {
 }
 
 function stemOf(word: string): string {
-  return /^[a-z]{3,}$/.test(word) ? stemmer(word) : word;
+  return /^[a-z]{3,}$/.test(word) ? stemmer(wordForm(word)) : word;
 }
 
 /** A word's terms; texts repeat few words often, and stemming costs more than a look-up. */
