@@ -1,4 +1,5 @@
 import type { AgentSpec } from './agent.ts';
+import type { Cache, CacheLayout } from './cache.ts';
 import type { Clock } from './clock.ts';
 import type { ConfinedPrograms } from './confined.ts';
 import type { Diagnostic } from './diagnostic.ts';
@@ -67,6 +68,8 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly events: Events;
   readonly kv: KeyValue;
   readonly database: Database;
+  /** `<name>.db` in the data folder: a file of its own for what can be made again. One that is of no use is made anew, with a line. Rejects `database_failed` where there can be none. */
+  openCache(name: string, layout: CacheLayout): Promise<Cache>;
   /** Other programs, run apart. In process only. */
   readonly confined: ConfinedPrograms;
   readonly agents: AgentsApi;

@@ -19,6 +19,7 @@
 export { z } from 'zod';
 
 export { DEFAULT_LIMITS, type AgentLimits, type AgentSpec } from './agent.ts';
+export type { Cache, CacheLayout } from './cache.ts';
 export { captureCommand, type CapturedCommand, type CommandSource } from './capture-command.ts';
 export type { Clock } from './clock.ts';
 export type { ConfinedOutcome, ConfinedPath, ConfinedProgram, ConfinedPrograms, ProgramPlace } from './confined.ts';

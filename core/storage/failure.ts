@@ -3,6 +3,8 @@ import { messageOf, PithError } from '../contract/errors.ts';
 // primary result codes, https://sqlite.org/rescode.html
 const BUSY = 5;
 const LOCKED = 6;
+const DAMAGED = 11;
+const NOT_A_DATABASE = 26;
 
 /** What a driver threw, as `database_failed` with the file and the cure. A PithError stays as it is. */
 export function databaseFailure(error: unknown, file: string): PithError {
@@ -13,8 +15,14 @@ export function databaseFailure(error: unknown, file: string): PithError {
 
 /** Another connection holds the lock that was asked for. */
 export function isBusy(error: unknown): boolean {
-  const code = primaryCode(error);
+  const code = primaryCode(error instanceof PithError ? error.cause : error);
   return code === BUSY || code === LOCKED;
+}
+
+/** What is in the file is not a database, or is torn. */
+export function isDamaged(error: unknown): boolean {
+  const code = primaryCode(error instanceof PithError ? error.cause : error);
+  return code === DAMAGED || code === NOT_A_DATABASE;
 }
 
 function primaryCode(error: unknown): number | null {
@@ -31,8 +39,8 @@ function explain(code: number | null, message: string): { readonly why: string; 
       return { why: `it is read-only (${message})`, cure: 'make the file and its folder writable' };
     case 10:
       return { why: `reading or writing failed (${message})`, cure: 'check the disk and its permissions; nothing that was saved is lost' };
-    case 11:
-    case 26:
+    case DAMAGED:
+    case NOT_A_DATABASE:
       return { why: `it is damaged (${message}); it was left as it is`, cure: 'restore it from a backup, or move it away to start empty' };
     case 13:
       return { why: 'the disk is full', cure: 'free some space and try again; nothing that was saved is lost' };

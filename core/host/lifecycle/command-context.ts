@@ -1,9 +1,13 @@
+import path from 'node:path';
+import { PithError } from '../../contract/errors.ts';
 import type { CommandContext, Logger } from '../../contract/index.ts';
 import { once } from '../../contract/once.ts';
 import { makeDataFolder } from '../data-folder.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { currentCorrelation, runOutside } from '../stray-errors.ts';
+
+const CACHE_NAME = /^[a-z][a-z0-9_]{0,39}$/;
 
 /** What a command entry is given: an extension's context without the kernel. */
 export function createCommandContext(
@@ -13,6 +17,7 @@ export function createCommandContext(
 ): CommandContext {
   const { id, directory } = declaration;
   const folder = once(() => makeDataFolder(parts.options.dataDirectory, id));
+  const logger = correlated(parts.logger(id));
   return {
     id,
     directory,
@@ -23,7 +28,12 @@ export function createCommandContext(
     home: parts.options.home ?? null,
     config,
     clock: parts.clock,
-    logger: correlated(parts.logger(id)),
+    logger,
+    async openCache(name, layout) {
+      if (!CACHE_NAME.test(name)) throw new PithError('parameter_invalid', `'${name}' cannot name a cache`, { cure: 'use a-z, 0-9 and _' });
+      const { openCacheFile } = await import('../../storage/cache-file.ts');
+      return runOutside(() => openCacheFile({ file: path.join(folder(), `${name}.db`), layout, clock: parts.clock, logger }));
+    },
     agents: {
       list: () => runOutside(() => parts.options.agents.list()),
       find: (agentId) => runOutside(() => parts.options.agents.find(agentId)),

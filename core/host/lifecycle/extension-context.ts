@@ -1,5 +1,14 @@
 import { PithError } from '../../contract/errors.ts';
-import type { AgentsApi, CommandContext, ConfinedPrograms, Database, Events, ExtensionContext, KeyValue } from '../../contract/index.ts';
+import type {
+  AgentsApi,
+  Cache,
+  CommandContext,
+  ConfinedPrograms,
+  Database,
+  Events,
+  ExtensionContext,
+  KeyValue,
+} from '../../contract/index.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { once } from '../../contract/once.ts';
 import type { Declaration } from '../discovery/declaration.ts';
@@ -22,10 +31,12 @@ export function createExtensionContext(
   const { secrets } = parts.options.configOf(declaration);
   const open = once(() => runOutside(() => parts.options.keyValue(id)));
   const database = once(() => runOutside(() => parts.options.database(id)));
-  const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents'>> = {
+  const base = createCommandContext(parts, declaration, config);
+  const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents' | 'openCache'>> = {
     events: eventsOf(parts, declaration, scope),
     kv: keyValueOf(open),
     database: databaseOf(database),
+    openCache: cachesOf(base.openCache, scope),
     confined: confinedOf(parts, scope),
     agents: agentsOf(parts.options.agents),
     getSecret(name) {
@@ -43,10 +54,7 @@ export function createExtensionContext(
     find: (protocol) => parts.find(declaration, protocol),
     own: (release) => scope.own(() => runAs(parts.owner(id, 'stop'), release)),
   };
-  return Object.defineProperties(
-    createCommandContext(parts, declaration, config),
-    Object.getOwnPropertyDescriptors(members),
-  ) as ExtensionContext;
+  return Object.defineProperties(base, Object.getOwnPropertyDescriptors(members)) as ExtensionContext;
 }
 
 function eventsOf(parts: HostParts, declaration: Declaration, scope: Scope): Events {
@@ -87,6 +95,17 @@ function databaseOf(open: () => Database): Database {
     all: (sql, ...parameters) => open().all(sql, ...parameters),
     get: (sql, ...parameters) => open().get(sql, ...parameters),
     write: async (run) => open().write(run),
+  };
+}
+
+/** They are closed after all that the extension owns itself: its own may still write. */
+function cachesOf(open: ExtensionContext['openCache'], scope: Scope): ExtensionContext['openCache'] {
+  const caches: Cache[] = [];
+  scope.own(async () => void (await Promise.all(caches.map((cache) => cache.close()))));
+  return async (name, layout) => {
+    const cache = await open(name, layout);
+    caches.push(cache);
+    return cache;
   };
 }
 
