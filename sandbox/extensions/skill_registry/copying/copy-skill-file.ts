@@ -5,6 +5,7 @@ import { componentsOf, resourceBytes } from '../reading/resource.ts';
 import { noResource } from '../reading/read-resource.ts';
 import { presentsCopy } from '../reading/result-lines.ts';
 import { skillError, skillResult } from '../reading/results.ts';
+import { lateInput } from '../scan/late-input.ts';
 import type { Skill } from '../skill.ts';
 import type { WorkingDirectory, Written } from './working-directory.ts';
 
@@ -20,11 +21,15 @@ export function copySkillFile(ports: CopyPorts): Tool {
     name: 'copy_skill_file',
     description:
       'Copies one file of a skill, such as templates/report.md, into the working directory, where it can be changed. Never replaces a file.',
-    input: z.object({
-      skill_id: z.string(),
-      path: z.string().describe("Relative to the skill's folder."),
-      to: z.string().describe('The new file, relative to the sandbox, as the tool `file` names it: "drafts/report.md".'),
-    }),
+    input: lateInput(
+      () =>
+        z.object({
+          skill_id: z.string(),
+          path: z.string().describe("Relative to the skill's folder."),
+          to: z.string().describe('The new file, relative to the sandbox, as the tool `file` names it: "drafts/report.md".'),
+        }),
+      () => null,
+    ),
     effect: 'write',
     optIn: true,
     present: presentsCopy('copy_skill_file'),

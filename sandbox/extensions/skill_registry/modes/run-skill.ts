@@ -12,6 +12,7 @@ import {
 } from 'pith';
 import { agentSkills } from '../catalog/scope.ts';
 import { presentsRun } from '../reading/result-lines.ts';
+import { hasOnly, lateInput } from '../scan/late-input.ts';
 import type { Skill } from '../skill.ts';
 import { allowedOwnTools, allowedTools, type AllowedTools } from './allowed-tools.ts';
 import type { SkillToolPorts } from './skill-tool.ts';
@@ -34,10 +35,18 @@ export function runSkillTool(ports: RunSkillPorts): Tool {
     name: 'run_skill',
     description:
       'Has a skill carried out apart from this conversation and returns the answer. The skill sees only the task that you write here, and has only the tools that it is allowed.',
-    input: z.object({
-      skill_id: z.string().describe('The id of the skill.'),
-      task: z.string().trim().min(1).describe('What to do, with all that must be known for it, and what to answer with.'),
-    }),
+    input: lateInput(
+      () =>
+        z.object({
+          skill_id: z.string().describe('The id of the skill.'),
+          task: z.string().trim().min(1).describe('What to do, with all that must be known for it, and what to answer with.'),
+        }),
+      (input) => {
+        const { skill_id, task } = input;
+        if (typeof skill_id !== 'string' || typeof task !== 'string' || task.trim() === '') return null;
+        return hasOnly(input, ['skill_id', 'task']) ? { skill_id, task: task.trim() } : null;
+      },
+    ),
     effect: 'idempotent', // the same call continues the same turn, or repeats its answer
     optIn: true,
     timeoutMs: LONGEST_MS,
