@@ -41,8 +41,8 @@ class Registry implements SkillRegistry {
   private scannedAt = -Infinity;
   private readLast: readonly string[] = [];
   private removed = new Map<string, Skill>();
-  /** Tokens of bodies were counted that no snapshot tells yet. */
-  private counted = false;
+  /** The skills whose tokens were counted and told by no snapshot yet. */
+  private counted: FoundSkill[] = [];
 
   constructor(options: RegistryOptions) {
     this.options = options;
@@ -105,13 +105,13 @@ class Registry implements SkillRegistry {
     if (found !== undefined) {
       const { estimateTokenCount } = await import('tokenx');
       found.bodyTokens = estimateTokenCount(body.body);
-      this.counted = true;
+      this.counted.push(found);
     }
     return body.body;
   }
 
   async publishTokens(): Promise<void> {
-    if (!this.counted || this.running !== null) return; // a scan that runs tells it, or the next one
+    if (this.counted.length === 0 || this.running !== null) return; // a scan that runs tells it, or the next one
     this.running = this.retell().finally(() => {
       this.running = null;
     });
@@ -144,8 +144,7 @@ class Registry implements SkillRegistry {
 
   private async retell(): Promise<Snapshot> {
     const sourced = this.scans.sourced();
-    this.counted = false;
-    this.snapshot = await this.snapshotOf();
+    this.snapshot = await this.snapshotOf(this.takeCounted());
     this.writer.write(sourced);
     return this.snapshot;
   }
@@ -164,15 +163,14 @@ class Registry implements SkillRegistry {
     if (!this.loaded) await this.load();
     const { changed, read, edited } = await this.scans.look(first ? null : folders);
     this.readLast = read.map(({ directory }) => directory);
-    if (!changed && !first && !this.counted) return this.snapshot;
+    if (!changed && !first && this.counted.length === 0) return this.snapshot;
     this.bodies.forgetRoots();
     const before = this.snapshot;
-    const tellsTokens = this.counted;
-    this.counted = false; // what is counted from here on is for the next
-    const next = await this.snapshotOf(first || tellsTokens ? null : edited);
+    const counted = this.takeCounted(); // what is counted from here on is for the next
+    const next = await this.snapshotOf(edited === null ? null : [...edited, ...counted]);
     if (next.all.length <= KEEP_AT_ONCE) await this.bodies.readAllAhead(next, read);
     this.snapshot = next;
-    if (changed || tellsTokens) this.writer.write(this.scans.sourced());
+    if (changed || counted.length > 0) this.writer.write(this.scans.sourced());
     const change = await inPieces(changeBetween(before, next));
     const counts = { skills: next.all.length, offered: offeredIn(next), read: read.length, ms: clock.now() - began };
     if (first) logger.info('skills discovered', { ...counts, ids: someOf([...next.skills.keys()]) });
@@ -184,6 +182,10 @@ class Registry implements SkillRegistry {
     logger.info('skills changed', { ...counts, added: someOf(added), changed: someOf(change.changed), removed: someOf(removed) });
     this.options.onChange?.(change, next);
     return next;
+  }
+
+  private takeCounted(): readonly FoundSkill[] {
+    return this.counted.splice(0);
   }
 
   private async snapshotOf(edited: readonly FoundSkill[] | null = null): Promise<Snapshot> {

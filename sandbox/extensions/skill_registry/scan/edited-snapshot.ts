@@ -5,8 +5,10 @@ import { RowMap } from './row-map.ts';
 import type { SourcedScan } from './source-scans.ts';
 import type { RegistryConfig } from './sources.ts';
 
-/** Which ids a snapshot may tell otherwise than the one of that generation. */
-const edits = new WeakMap<Snapshot, { readonly since: number; readonly ids: ReadonlySet<string> }>();
+/** The last edits that led to a snapshot: which ids the one after that generation may tell otherwise. */
+const edits = new WeakMap<Snapshot, readonly { readonly generation: number; readonly ids: readonly string[] }[]>();
+/** Who is further behind looks at every skill. */
+const EDITS = 32;
 
 /**
  * The snapshot after an edit of the text of some skills: it costs what they are, not what all are. null where more may be different than
@@ -40,14 +42,14 @@ export function editSnapshot(
   }
   const skills = (before.skills instanceof RowMap ? (before.skills as RowMap<Skill>) : RowMap.of(before.skills)).with(winners);
   const snapshot = Object.freeze({ ...before, generation: before.generation + 1, skills, all });
-  edits.set(snapshot, { since: before.generation, ids: new Set(winners.keys()) });
+  edits.set(snapshot, [...(edits.get(before) ?? []).slice(1 - EDITS), { generation: before.generation, ids: [...winners.keys()] }]);
   return snapshot;
 }
 
 /** The only ids that may be different; null where every id may. */
 export function idsEditedSince({ generation }: Snapshot, snapshot: Snapshot): ReadonlySet<string> | null {
-  const edit = edits.get(snapshot);
-  return edit?.since === generation ? edit.ids : null;
+  const since = edits.get(snapshot)?.filter((edit) => edit.generation >= generation);
+  return since?.[0]?.generation === generation ? new Set(since.flatMap(({ ids }) => ids)) : null;
 }
 
 function candidateAgain({ source, directory }: Skill, scans: readonly SourcedScan[]): Candidate | null {

@@ -2,6 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { messageOf, type Clock, type Logger } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentOf, documentVersion, fullDocumentOf } from './document.ts';
+import { idsEditedSince } from '../scan/edited-snapshot.ts';
 import { within } from '../scan/patience.ts';
 import { restoreIndex, storeIndex } from './index-file.ts';
 import type { Learned } from './learned-examples.ts';
@@ -125,14 +126,16 @@ export class SkillIndex {
   }
 
   async #takeMetadata(snapshot: Snapshot): Promise<void> {
-    for (const id of this.#ranker.known()) {
+    const edited = this.#taken === null ? null : idsEditedSince(this.#taken, snapshot);
+    for (const id of edited === null ? this.#ranker.known() : []) {
       if (snapshot.skills.get(id)?.state === 'offered') continue;
       this.#known.delete(id);
       this.#ranker.remove(id);
       this.#change();
     }
     let taken = 0;
-    for (const skill of snapshot.skills.values()) {
+    for (const id of edited ?? snapshot.skills.keys()) {
+      const skill = snapshot.skills.get(id) as Skill;
       if (skill.state !== 'offered' || this.#known.get(skill.id) === skill) continue;
       if (this.#closed) return;
       this.#known.set(skill.id, skill);
