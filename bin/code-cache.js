@@ -40,7 +40,7 @@ exports.useCodeCache = (dist, name) => {
   }
 
   function run(module, filename, row) {
-    const source = bytes.latin1Slice(base + row.at, base + row.at + row.length);
+    const source = bytes.toString(row.encoding, base + row.at, base + row.at + row.length);
     evaluate(scriptOf(source, filename, bytes.subarray(base + row.codeAt, base + row.end)), module, filename, requireOf(module, filename));
   }
 
@@ -88,7 +88,7 @@ exports.recordCode = (dist) => {
   const scripts = new Map();
   require.extensions['.cjs'] = (module, filename) => {
     if (!filename.startsWith(dist + path.sep)) return require.extensions['.js'](module, filename);
-    const text = readFileSync(filename, 'latin1');
+    const text = readFileSync(filename, 'utf8');
     if (IMPORTS.test(text)) return require.extensions['.js'](module, filename);
     const source = HEAD + text + TAIL;
     const script = scriptOf(source, filename);
@@ -116,15 +116,11 @@ function pack(dist, scripts) {
   };
   for (const [filename, { script, source }] of scripts) {
     const code = script.createCachedData();
-    const [at, codeAt] = [add(Buffer.from(source, 'latin1')), add(code)];
-    const row = {
-      file: path.relative(dist, filename),
-      mtimeMs: statSync(filename).mtimeMs,
-      at,
-      length: source.length,
-      codeAt,
-      end: codeAt + code.length,
-    };
+    const text = Buffer.from(source);
+    const encoding = text.length === source.length ? 'latin1' : 'utf8'; // of ASCII a string is made faster by the first
+    const [at, codeAt] = [add(text), add(code)];
+    const [file, { mtimeMs }] = [path.relative(dist, filename), statSync(filename)];
+    const row = { file, mtimeMs, encoding, at, length: text.length, codeAt, end: codeAt + code.length };
     rows.push({ ...row, sum: crc32(Buffer.concat(parts).subarray(at, row.end)) });
   }
   const header = Buffer.from(JSON.stringify({ dist, length, rows }));
