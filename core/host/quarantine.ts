@@ -22,7 +22,7 @@ export interface Quarantine {
 }
 
 export function quarantineIn(dataDirectory: string): Quarantine {
-  const file = path.join(dataDirectory, 'quarantine.json');
+  const file = quarantineFile(dataDirectory);
   let entries = readEntries(file);
   const write = (next: readonly Quarantined[]): void => {
     entries = next;
@@ -41,6 +41,10 @@ export function quarantineIn(dataDirectory: string): Quarantine {
       return true;
     },
   };
+}
+
+export function quarantineFile(dataDirectory: string): string {
+  return path.join(dataDirectory, 'quarantine.json');
 }
 
 function readEntries(file: string): readonly Quarantined[] {

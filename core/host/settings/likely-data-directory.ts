@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { readRegularFile } from '../discovery/text-file.ts';
 import { MAX_SETTINGS_BYTES } from './settings-file.ts';
@@ -21,9 +22,10 @@ export function likelyDataDirectory({ sandbox, home, env, flags, workingDirector
 const LINE = /^data_dir:[ \t]+(?:"([^"\\\n]+)"|'([^'\n]+)'|([^\s"'#&*!|>][^#\n]*?))[ \t]*(?:#.*)?$/m;
 
 function textOf(file: string): string {
+  if (!existsSync(file)) return ''; // dearer to be told by an error
   try {
     return readRegularFile(file, MAX_SETTINGS_BYTES).toString('utf8');
   } catch {
-    return ''; // most sandboxes lack one of them; what else is wrong the reading of the settings tells
+    return ''; // what is wrong the reading of the settings tells
   }
 }

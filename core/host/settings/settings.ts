@@ -57,11 +57,7 @@ export async function loadSettings(
     for (const dotted of pathsOf(layer)) origins[dotted] = originOf(dotted);
   };
 
-  const files: [file: string, shown: string][] = [
-    [path.join(options.sandbox, 'pith.yaml'), path.join(path.basename(options.sandbox), 'pith.yaml')],
-  ];
-  if (options.home !== undefined) files.unshift([path.join(options.home, '.pith', 'config.yaml'), '~/.pith/config.yaml']);
-  for (const [file, shown] of files) {
+  for (const [file, shown] of settingsFiles(options)) {
     const record = await readSettingsFile(file, options.index);
     if (record === null) continue;
     diagnostics.push(...record.diagnostics);
@@ -75,6 +71,15 @@ export async function loadSettings(
   const data_dir = (values as { data_dir?: string }).data_dir ?? path.join(options.sandbox, 'data');
   const settings = deepFreeze({ ...structuredClone(values), data_dir, origins }) as unknown as Settings;
   return { settings, diagnostics };
+}
+
+/** Where settings are read from, lowest precedence first, and how messages name these files. */
+export function settingsFiles({
+  sandbox,
+  home,
+}: Pick<SettingsOptions, 'sandbox' | 'home'>): readonly (readonly [file: string, shown: string])[] {
+  const own = [path.join(sandbox, 'pith.yaml'), path.join(path.basename(sandbox), 'pith.yaml')] as const;
+  return home === undefined ? [own] : [[path.join(home, '.pith', 'config.yaml'), '~/.pith/config.yaml'], own];
 }
 
 /** How a message names a setting: `sandbox/pith.yaml:12 skills.poll_seconds`, or only the path when it was never set. */

@@ -1,4 +1,4 @@
-import { PithError, type SkillState } from 'pith';
+import { PithError, type SeenFile, type SkillState } from 'pith';
 import { Bodies } from './bodies.ts';
 import type { SkillBody } from './body.ts';
 import type { LastGood, RegistryOptions, SkillRegistry } from './registry-surface.ts';
@@ -35,6 +35,8 @@ class Registry implements SkillRegistry {
   private readonly writer: SnapshotWriter;
   private snapshot = EMPTY;
   private loaded = false;
+  /** The file of what an earlier process knew, as it was loaded; null when this one knows more. */
+  private memory: SeenFile | null = null;
   private running: Promise<Snapshot> | null = null;
   private following: { folders: readonly string[] | null; readonly done: Promise<Snapshot> } | null = null;
   private watching: SourceWatch | null = null;
@@ -137,6 +139,15 @@ class Registry implements SkillRegistry {
     }
   }
 
+  async seen(): Promise<readonly SeenFile[] | null> {
+    const { memory, trust, options, sources } = this;
+    if (memory === null || this.running !== null || this.snapshot.generation !== 1) return null;
+    const { seenInSources } = await import('./scan/seen-files.ts');
+    const trustedLinks = (options.config.trusted_links ?? []).map((path) => locate(path, options));
+    const parts = [seenInSources(this.scans.sourced(), trustedLinks), ...sources.map((source) => trust.seen(source))];
+    return parts.includes(null) ? null : [memory, ...parts.flatMap((part) => part ?? [])];
+  }
+
   async close(): Promise<void> {
     await this.running?.catch(noop);
     await this.writer.flush();
@@ -145,7 +156,7 @@ class Registry implements SkillRegistry {
   private async retell(): Promise<Snapshot> {
     const sourced = this.scans.sourced();
     this.snapshot = await this.snapshotOf(this.takeCounted());
-    this.writer.write(sourced);
+    this.remember(sourced);
     return this.snapshot;
   }
 
@@ -153,6 +164,11 @@ class Registry implements SkillRegistry {
     const { folders = null } = this.following ?? {};
     this.following = null;
     return folders;
+  }
+
+  private remember(sourced = this.scans.sourced()): void {
+    this.memory = null;
+    this.writer.write(sourced);
   }
 
   private async scan(folders: readonly string[] | null): Promise<Snapshot> {
@@ -170,7 +186,7 @@ class Registry implements SkillRegistry {
     const next = await this.snapshotOf(edited === null ? null : [...edited, ...counted]);
     if (next.all.length <= KEEP_AT_ONCE) await this.bodies.readAllAhead(next, read);
     this.snapshot = next;
-    if (changed || counted.length > 0) this.writer.write(this.scans.sourced());
+    if (changed || counted.length > 0) this.remember();
     const change = await inPieces(changeBetween(before, next));
     const counts = { skills: next.all.length, offered: offeredIn(next), read: read.length, ms: clock.now() - began };
     if (first) logger.info('skills discovered', { ...counts, ids: someOf([...next.skills.keys()]) });
@@ -199,6 +215,7 @@ class Registry implements SkillRegistry {
     this.loaded = true;
     const loaded = await loadSnapshot(this.options.dataDirectory, this.sources);
     if (loaded.problem !== null) this.options.logger.warn(loaded.problem);
+    this.memory = loaded.problem === null ? loaded.from : null;
     this.scans.restore(loaded.scans);
     for (const scan of loaded.scans.values()) {
       for (const found of scan.skills.values()) if (found.good?.body) this.bodies.keep(found.file, found.good.body);

@@ -14,11 +14,13 @@ export function list(context: CommandContext): Command {
       { name: 'all', type: 'boolean', description: 'also those that are shadowed, disabled, untrusted or invalid, with the reason' },
     ],
     run: (input, io) =>
-      withRegistry(context, (registry, snapshot) => {
+      withRegistry(context, async (registry, snapshot) => {
         const all = input.options['all'] === true;
         const shown = all ? snapshot.all : snapshot.all.filter((skill) => skill.state === 'offered');
         if (io.wantsJson) io.json([...shown.map(skillJson), ...(all ? refusedLinks(registry, snapshot).map(refusedJson) : [])]);
         else print(shown, snapshot, registry, all, io);
+        const seen = io.madeFrom && (await registry.seen());
+        if (seen) io.madeFrom?.(seen);
       }),
   };
 }

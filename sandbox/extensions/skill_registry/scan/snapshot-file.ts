@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { Clock, Logger } from 'pith';
+import type { Clock, Logger, SeenFile } from 'pith';
 import type { FoundSkill, SourceScan } from './found.ts';
 import { inPieces } from './pieces.ts';
 import { INDEX_LIMIT, readRegularFile } from './regular-file.ts';
@@ -9,6 +9,7 @@ import { NOTHING } from './scan.ts';
 import type { SourcedScan } from './source-scans.ts';
 import { fromDirectory, fromSkill, toScan, toSkill, type StoredSkill, type StoredSource } from './snapshot-rows.ts';
 import type { Source } from './sources.ts';
+import { lookAt } from './stamp.ts';
 
 /** Raise it whenever the rows or the rules that made them change. */
 const FORMAT = 6;
@@ -20,22 +21,25 @@ export interface LoadedSnapshot {
   readonly scans: ReadonlyMap<string, SourceScan>;
   /** Why the file was not used, or null. */
   readonly problem: string | null;
+  /** The file, before it was read. */
+  readonly from: SeenFile;
 }
 
 /** What the last process knew, in pieces. It is only a memory: the scan that follows checks every stamp. */
 export async function loadSnapshot(dataDirectory: string, sources: readonly Source[]): Promise<LoadedSnapshot> {
   const file = fileIn(dataDirectory);
+  const from = lookAt(file);
   let text: string;
   try {
     text = (await readRegularFile(file, INDEX_LIMIT)).toString('utf8');
   } catch (error) {
     const absent = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return { scans: new Map(), problem: absent ? null : `the skill index ${file} cannot be read and is made anew: ${String(error)}` };
+    return { scans: new Map(), problem: absent ? null : `the skill index ${file} cannot be read and is made anew: ${String(error)}`, from };
   }
   try {
-    return { scans: await inPieces(parse(text, sources)), problem: null };
+    return { scans: await inPieces(parse(text, sources)), problem: null, from };
   } catch (error) {
-    return { scans: new Map(), problem: `the skill index ${file} is damaged and is made anew: ${String(error)}` };
+    return { scans: new Map(), problem: `the skill index ${file} is damaged and is made anew: ${String(error)}`, from };
   }
 }
 

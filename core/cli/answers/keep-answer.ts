@@ -1,0 +1,56 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { SeenFile } from '../../contract/protocols/command-provider.ts';
+import { encodeAnswer } from './answer-file.ts';
+import { answerFile, answersIn, keyOf, type Question } from './answer-place.ts';
+
+export interface AnswerToKeep {
+  readonly question: Question;
+  readonly output: string;
+  readonly seen: readonly SeenFile[];
+  readonly dataDirectory: string;
+  /** When the command line began, before it looked at anything. */
+  readonly began: number;
+}
+
+/** How long after a change the file system's clock may give the next one the same time. */
+const TICK_MS = 100;
+/** Far above what tens of thousands of lines need. */
+const MOST_BYTES = 64 * 1024 * 1024;
+const MOST_ANSWERS = 32;
+
+/** Keeps an answer for whoever asks the same again. Never throws: without it the command is run again. */
+export function keepAnswer({ question, output, seen: told, dataDirectory, began }: AnswerToKeep): void {
+  const seen = [...told, ...INSTALLED.map((name) => stateOf(path.join(question.installation, name)))];
+  // What changed since may have been seen in an earlier state, and a further change may bear the same times.
+  if (seen.some(({ state }) => state !== null && !(state.ctimeMs < began - TICK_MS))) return;
+  const key = keyOf(question);
+  const bytes = encodeAnswer({ key, output: Buffer.from(output), seen });
+  if (bytes.length > MOST_BYTES) return;
+  const file = answerFile(dataDirectory, key);
+  const draft = `${file}.${process.pid}`;
+  try {
+    fs.mkdirSync(answersIn(dataDirectory), { recursive: true });
+    fs.writeFileSync(draft, bytes, { mode: 0o600 }); // no fsync: one that is lost or torn is not believed
+    fs.renameSync(draft, file);
+    forgetOldest(answersIn(dataDirectory));
+  } catch {
+    // A folder that cannot be written, a full disk: the next one is run again, too.
+    fs.rmSync(draft, { force: true });
+  }
+}
+
+/** Of Pith's own files those that every build makes anew. */
+const INSTALLED: readonly string[] = ['main.cjs', 'answer.cjs', 'ext/index.json'];
+
+function stateOf(file: string): SeenFile {
+  const { mtimeMs, ctimeMs, size, ino } = fs.statSync(file);
+  return { path: file, state: { mtimeMs, ctimeMs, size, ino } };
+}
+
+function forgetOldest(folder: string): void {
+  const names = fs.readdirSync(folder);
+  if (names.length <= MOST_ANSWERS) return;
+  const dated = names.map((name) => ({ file: path.join(folder, name), at: fs.statSync(path.join(folder, name)).mtimeMs }));
+  for (const { file } of dated.sort((a, b) => b.at - a.at).slice(MOST_ANSWERS / 2)) fs.rmSync(file, { force: true });
+}

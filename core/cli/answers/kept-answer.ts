@@ -1,0 +1,82 @@
+import fs from 'node:fs';
+import { likelyDataDirectory } from '../../host/settings/likely-data-directory.ts';
+import { takeCommonOptions } from '../common-options.ts';
+import { locateSandbox } from '../locate.ts';
+import { decodeAnswer } from './answer-file.ts';
+import { answerFile, keyOf } from './answer-place.ts';
+import { isUnchanged } from './unchanged.ts';
+
+/**
+ * Gives this process's command line the answer that was kept of an earlier one, where all that it was made from is unchanged. False: it
+ * is to be run. Stands in a file of its own, which is all that is loaded for such an answer.
+ */
+export function giveKeptAnswer(installation: string, env: Env): boolean {
+  try {
+    const output = keptAnswer(installation, env);
+    if (output === null) return false;
+    print(output);
+    return true;
+  } catch {
+    return false; // whoever runs the command says what is wrong
+  }
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+function keptAnswer(installation: string, env: Env): Uint8Array | null {
+  const argv = process.argv.slice(2);
+  const common = takeCommonOptions(argv);
+  if (common.version || common.help || common.words.length === 0) return null;
+  const workingDirectory = process.cwd();
+  const sandbox = locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, workingDirectory);
+  const home = env['HOME'];
+  if (home === undefined || home === '') return null; // somebody else would have to be asked for it
+  const key = keyOf({ argv, workingDirectory, env, sandbox, ...screen(common.json, env), installation });
+  const bytes = contentOf(answerFile(likelyDataDirectory({ sandbox, home, env, flags: common.flags, workingDirectory }), key));
+  const answer = bytes && decodeAnswer(bytes);
+  return answer?.key === key && isUnchanged(answer) ? answer.output : null;
+}
+
+/** As `terminalIO` has it; streams are opened only for a terminal. */
+function screen(json: boolean, env: Env): { readonly interactive: boolean; readonly colour: boolean; readonly columns: number } {
+  if (!mayBeTerminal()) return { interactive: false, colour: false, columns: 80 };
+  const isShown = process.stdout.isTTY === true;
+  return {
+    interactive: isShown && !json && process.stdin.isTTY === true,
+    colour: isShown && !json && !env['NO_COLOR'],
+    columns: process.stdout.columns || 80,
+  };
+}
+
+function mayBeTerminal(): boolean {
+  const out = fs.fstatSync(1);
+  return out.isCharacterDevice() && out.rdev !== fs.statSync('/dev/null').rdev;
+}
+
+function contentOf(file: string): Buffer | null {
+  if (!fs.existsSync(file)) return null; // dearer to be told by an error
+  const descriptor = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+  try {
+    const stats = fs.fstatSync(descriptor);
+    if (!stats.isFile()) return null;
+    const bytes = Buffer.from(new ArrayBuffer(stats.size));
+    let read = 0;
+    for (let more = 1; more > 0 && read < bytes.length; read += more)
+      more = fs.readSync(descriptor, bytes, read, bytes.length - read, null);
+    return read === bytes.length ? bytes : null;
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+/** Without the stream, whose making takes longer than the rest. */
+function print(output: Uint8Array): void {
+  let written = 0;
+  try {
+    while (written < output.length) written += fs.writeSync(1, output, written);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EPIPE') return; // the reader has seen enough
+    process.stdout.write(output.subarray(written)); // EAGAIN, and what else a stream knows to say better
+  }
+}
