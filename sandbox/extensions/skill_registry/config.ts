@@ -1,5 +1,6 @@
 import { z } from 'pith';
 
+const BUDGET = 'must be a whole number of tokens from 100 to 20000';
 const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** The settings block `skills:`. Made on first use, so that importing this file builds no schema. */
@@ -59,7 +60,7 @@ export const agentSkillsSchema = once(() =>
     /** false: its turns teach nothing, whatever the setting `skills.learn_examples` says. */
     learn_examples: z.boolean().default(true),
     /** Tokens of the catalog; absent: by the model's window. */
-    budget_tokens: z.int().min(100).max(20_000).optional(),
+    budget_tokens: z.int(BUDGET).min(100, BUDGET).max(20_000, BUDGET).optional(),
     /** Ids that keep their line when the catalog does not fit. */
     pinned: z.array(z.string().min(1)).default([]),
   }),

@@ -43,7 +43,7 @@ describe('the form', () => {
       skillOf('extension-development', { description: 'How to create and modify extensions for Pith. Use it often.' }),
       skillOf('pdf', { brief: 'Short words', description: 'Long words.' }),
     ];
-    expect(renderCatalog(skills, { budget: 600 })).toEqual({
+    expect(renderCatalog(skills, { budget: 600 })).toMatchObject({
       complete: true,
       lines: skills,
       text: [
@@ -152,7 +152,7 @@ describe('the budget', () => {
     const text = renderCatalog(skills, { budget: 2000 }).text ?? '';
     expect(countTokens(text)).toBeLessThanOrEqual(2000);
     expect(countOlder(text)).toBeLessThanOrEqual(2000);
-    expect(countOlder(words.repeat(3))).toBeLessThanOrEqual(estimateTokens(words.repeat(3)) * 1.1);
+    expect(countOlder(words.repeat(3))).toBeLessThanOrEqual(estimateTokens(words.repeat(3)));
   });
 
   it('R11 gives every skill its line, sorted by id, when all fit', () => {

@@ -2,9 +2,9 @@ import type { Skill } from '../skill.ts';
 
 const LIMIT = 160;
 
-/** A skill's one line in the catalog. */
+/** A skill's one line in the catalog; with a limit of 0 its id alone. */
 export function catalogLine(skill: Skill, limit = LIMIT): string {
-  const brief = briefOf(skill, limit);
+  const brief = limit === 0 ? '' : briefOf(skill, limit);
   return brief === '' ? `• \`${clean(skill.id)}\`` : `• \`${clean(skill.id)}\` — ${brief}`;
 }
 

@@ -46,7 +46,8 @@ async function messagePart(ports: CatalogPorts, snapshot: Snapshot, { readable, 
   let searchReady = true;
   for (const text of [...turn.userTexts].reverse()) {
     if (ranked.size >= SHOWN) break;
-    const answer = await ports.search.rank(snapshot, text, { k: SHOWN, agentId: turn.agent.id, among: offered, weak: true, patienceMs: 0 });
+    const asked = { k: SHOWN, agentId: turn.agent.id, among: offered, weak: true, seed: turn.id, patienceMs: 0 };
+    const answer = await ports.search.rank(snapshot, text, asked);
     searchReady &&= answer.ready;
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);
   }

@@ -16,6 +16,10 @@ export interface Catalog {
   readonly complete: boolean;
   /** Those that have their line. */
   readonly lines: readonly Skill[];
+  /** Estimated, rather too many. */
+  readonly tokens: number;
+  /** How the others are told of; null where there are none. */
+  readonly rest: 'names' | 'groups' | null;
 }
 
 const HEAD = '[Available Skills]';
@@ -23,10 +27,11 @@ const USE = 'Use read_skill(skill_id) to load full instructions.';
 
 /** The catalog of `skills`, sorted by id: a function of its arguments, never above the budget, dropping nothing silently. */
 export function renderCatalog(skills: readonly Skill[], { budget, pinned = [] }: CatalogOptions): Catalog {
-  if (skills.length === 0) return { text: null, complete: true, lines: [] };
+  if (skills.length === 0) return { text: null, complete: true, lines: [], tokens: 0, rest: null };
   const page = new Page(budget, [HEAD, USE]);
-  if (skills.every((skill) => page.add(catalogLine(skill)))) return { text: page.text([USE]), complete: true, lines: skills };
-  return { ...overflow(skills, budget, new Set(pinned)), complete: false };
+  if (skills.every((skill) => page.add(catalogLine(skill))))
+    return { text: page.text([USE]), complete: true, lines: skills, tokens: budget - page.left, rest: null };
+  return overflow(skills, budget, pinned);
 }
 
 /** How the end of a catalog or list says that there is more. */
@@ -34,20 +39,48 @@ export function moreLine(count: number): string {
   return `${count} more — search with list_skills(query)`;
 }
 
-function overflow(skills: readonly Skill[], budget: number, pinned: ReadonlySet<string>): Pick<Catalog, 'text' | 'lines'> {
+function overflow(skills: readonly Skill[], budget: number, pinned: readonly string[]): Catalog {
   const page = new Page(budget, [HEAD, USE, moreLine(skills.length)]);
-  const shown = new Set(skills.filter((skill) => pinned.has(skill.id) && page.add(catalogLine(skill))));
+  const byId = new Map(skills.map((skill) => [skill.id, skill]));
+  const wanted = [...new Set(pinned)].flatMap((id) => byId.get(id) ?? []);
+  const shown = addPinned(page, wanted, Math.max(0, page.left - Math.min(REST, Math.floor(budget / 4))));
   const rest = skills.filter((skill) => !shown.has(skill));
-  const groups = groupsOf(rest);
-  if (!page.addAll(nameLines(groups))) page.addAll([countLine(groups, page.left)]);
-  return { text: page.text([USE, moreLine(rest.length)]), lines: [...shown] };
+  const groups = groupsOf(rest, new Set(wanted));
+  const named = page.addAll(nameLines(groups));
+  if (!named) page.addAll([countLine(groups, page.left)]);
+  const text = page.text([USE, moreLine(rest.length)]);
+  return {
+    text,
+    complete: false,
+    lines: skills.filter((skill) => shown.has(skill)),
+    tokens: budget - page.left,
+    rest: named ? 'names' : 'groups',
+  };
 }
 
-/** Ids by first tag, else by source; groups and ids sorted. */
-function groupsOf(skills: readonly Skill[]): readonly (readonly [string, readonly string[]])[] {
+/** What pinned skills leave to the others. */
+const REST = 150;
+const ALSO_PINNED = 'also pinned';
+
+/** Many of them get shorter lines, all alike. Where not even their ids fit, those that were pinned first have their line. */
+function addPinned(page: Page, wanted: readonly Skill[], room: number): ReadonlySet<Skill> {
+  const sorted = [...wanted].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const limits = [160, 120, 80, 50, 25, 0];
+  const limit = limits.find((each) => sumOf(sorted.map((skill) => catalogLine(skill, each))) <= room) ?? 0;
+  let left = room;
+  const shown = new Set(wanted.filter((skill) => (left -= costOf(catalogLine(skill, limit))) >= 0));
+  page.addAll(sorted.filter((skill) => shown.has(skill)).map((skill) => catalogLine(skill, limit)));
+  return shown;
+}
+
+/** Ids by first tag, else by source; groups and ids sorted, the pinned ones that have no line first. */
+function groupsOf(skills: readonly Skill[], pinned: ReadonlySet<Skill>): readonly (readonly [string, readonly string[]])[] {
   const names = new Map<string, string>(); // few among many skills: each is cleaned once
   const groups = new Map<string, string[]>();
-  for (const { id, tags, source } of skills) {
+  const left = skills.filter((skill) => pinned.has(skill)).map(({ id }) => id);
+  for (const skill of skills) {
+    if (pinned.has(skill)) continue;
+    const { id, tags, source } = skill;
     const given = tags[0] ?? source;
     let name = names.get(given);
     if (name === undefined) names.set(given, (name = [...clean(given)].slice(0, 40).join('')));
@@ -56,7 +89,8 @@ function groupsOf(skills: readonly Skill[]): readonly (readonly [string, readonl
     if (ids === undefined) groups.set(name, [id]);
     else ids.push(id);
   }
-  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
+  const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
+  return left.length === 0 ? sorted : [[ALSO_PINNED, left], ...sorted];
 }
 
 function* nameLines(groups: ReturnType<typeof groupsOf>): Iterable<string> {
@@ -71,7 +105,8 @@ function* nameLines(groups: ReturnType<typeof groupsOf>): Iterable<string> {
 
 /** The largest groups with their counts, as many as fit, and how many groups are left. */
 function countLine(groups: ReturnType<typeof groupsOf>, room: number): string {
-  const bySize = [...groups].sort(([a, x], [b, y]) => y.length - x.length || (a < b ? -1 : 1));
+  const size = ([name, ids]: (typeof groups)[number]) => (name === ALSO_PINNED ? Infinity : ids.length);
+  const bySize = [...groups].sort((a, b) => size(b) - size(a) || (a[0] < b[0] ? -1 : 1));
   const parts: string[] = [];
   let used = estimateTokens('Groups: , and 10000 more groups');
   for (const [name, ids] of bySize) {
@@ -91,7 +126,7 @@ class Page {
   left: number;
 
   constructor(budget: number, frame: readonly string[]) {
-    this.left = budget - frame.reduce((sum, line) => sum + costOf(line), 0);
+    this.left = budget - sumOf(frame);
   }
 
   add(line: string): boolean {
@@ -117,6 +152,10 @@ class Page {
   text(end: readonly string[]): string {
     return [...this.#lines, ...end].join('\n');
   }
+}
+
+function sumOf(lines: readonly string[]): number {
+  return lines.reduce((sum, line) => sum + costOf(line), 0);
 }
 
 function costOf(line: string): number {

@@ -44,8 +44,9 @@ function lines(shown: readonly Skill[], loaded: readonly Skill[], limit: number,
 
 /** Ids too long for the budget together: as many as fit, best first. */
 function fewest(shown: readonly Skill[], loaded: readonly Skill[], searchReady: boolean): TurnPart {
-  for (let count = shown.length; count > 0; count--) {
-    const [some, few] = [shown.slice(0, count), loaded.slice(0, count)];
+  for (let count = shown.length + loaded.length; count > 0; count--) {
+    const few = loaded.slice(0, Math.ceil(count / 2));
+    const some = shown.slice(0, count - few.length);
     const text = lines(some, few, 15, searchReady).join('\n');
     if (estimateTokens(text) <= BUDGET) return { text, shown: idsOf(few, some) };
   }

@@ -3,6 +3,7 @@ import { PARAMETERS, type RankerParameters } from './parameters.ts';
 import type { Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
 import { FIELD_COUNT, TermIndex } from './term-index.ts';
 import { synonymsOf } from './synonyms.ts';
+import { isBefore } from './tie-order.ts';
 import { queryTerms, type QueryTerm } from './tokens.ts';
 import { markOf, NearbyTerms } from './trails.ts';
 
@@ -70,7 +71,7 @@ class Bm25fRanker implements StoredRanker {
     return this.#index.restore(bytes);
   }
 
-  rank(query: string, { k, accept, weak = false }: RankOptions): readonly Ranked[] {
+  rank(query: string, { k, accept, weak = false, seed }: RankOptions): readonly Ranked[] {
     this.#prepare();
     const index = this.#index;
     const terms = queryTerms(query);
@@ -98,9 +99,9 @@ class Bm25fRanker implements StoredRanker {
       if (evidence < needed) continue; // noise
       if (best.length === kept && score < best[kept - 1]!.score) continue;
       const id = index.ids[number]!;
-      if (accept === undefined || accept(id)) insert(best, { id, number, score }, kept);
+      if (accept === undefined || accept(id)) insert(best, { id, number, score }, kept, seed);
     }
-    const ranked = looked === 0 ? best : this.#withPairs(matches, best, looked).slice(0, k);
+    const ranked = looked === 0 ? best : this.#withPairs(matches, best, looked, seed).slice(0, k);
     return ranked.map(({ id, number, score }) => ({ id, score, why: this.#why(matches, number, query, named.has(id)) }));
   }
 
@@ -132,7 +133,7 @@ class Bm25fRanker implements StoredRanker {
   }
 
   /** The best of them in their order after the words that they have beside each other were added. */
-  #withPairs(matches: readonly Match[], best: readonly Entry[], looked: number): readonly Entry[] {
+  #withPairs(matches: readonly Match[], best: readonly Entry[], looked: number, seed: string | undefined): readonly Entry[] {
     const weights = matches.map(({ parts }) => parts[0]!.weight);
     const nearby = new NearbyTerms(
       matches.map(({ term }) => markOf(term)),
@@ -142,7 +143,7 @@ class Bm25fRanker implements StoredRanker {
     const head: Entry[] = [];
     for (const entry of best.slice(0, looked)) {
       entry.score += nearby.score(this.#index.trail(entry.number));
-      insert(head, entry, looked);
+      insert(head, entry, looked, seed);
     }
     nearby.release();
     return [...head, ...best.slice(looked)];
@@ -205,10 +206,14 @@ class Bm25fRanker implements StoredRanker {
   }
 }
 
-/** Keeps the list sorted, the best first and equal ones by id, and not longer than `limit`. */
-function insert(best: Entry[], entry: Entry, limit: number): void {
+/** Keeps the list sorted, the best first, and not longer than `limit`. */
+function insert(best: Entry[], entry: Entry, limit: number, seed: string | undefined): void {
   let at = best.length;
-  while (at > 0 && (best[at - 1]!.score < entry.score || (best[at - 1]!.score === entry.score && best[at - 1]!.id > entry.id))) at--;
+  while (
+    at > 0 &&
+    (best[at - 1]!.score < entry.score || (best[at - 1]!.score === entry.score && isBefore(entry.id, best[at - 1]!.id, seed)))
+  )
+    at--;
   best.splice(at, 0, entry);
   if (best.length > limit) best.pop();
 }

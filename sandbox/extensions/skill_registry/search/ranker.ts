@@ -19,6 +19,8 @@ export interface RankOptions {
   readonly accept?: (id: string) => boolean;
   /** Also what has little in common with the query, after the rest: for places that have room anyway. */
   readonly weak?: boolean;
+  /** Equal scores stand in an order of their own for each seed; absent: by id. */
+  readonly seed?: string;
 }
 
 export interface Ranked {
@@ -33,7 +35,7 @@ export interface Ranked {
 export interface SkillRanker {
   upsert(document: SearchDocument): void;
   remove(id: string): void;
-  /** Best first, at most `k`; empty when nothing matches well. Equal scores are sorted by id. */
+  /** Best first, at most `k`; empty when nothing matches well. */
   rank(query: string, options: RankOptions): readonly Ranked[];
 }
 

@@ -9,6 +9,8 @@ export interface SearchOptions {
   readonly among?: (id: string) => boolean;
   /** Also what has little in common with the query, after the rest: for places that have room anyway. */
   readonly weak?: boolean;
+  /** Equal scores stand in an order of their own for each seed; absent: by id. */
+  readonly seed?: string;
   /** How long to wait for what is being read; 0: answer with what there is. */
   readonly patienceMs: number;
 }
