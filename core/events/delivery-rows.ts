@@ -60,12 +60,12 @@ export function deliveryRows(store: Store, handler: string) {
           handler,
           JSON.stringify(events),
         );
-      }),
+      }, true),
     /** Counts an attempt before it is made, or takes it back. */
     count: (event: number, attempts: number) =>
       store.write((statement) => {
         statement('UPDATE deliveries SET attempts = ? WHERE handler = ? AND event = ?', attempts, handler, event);
-      }),
+      }, true),
     /** `due`: when it is tried again; -1 for never. */
     postpone: (event: number, due: number, attempts: number, error: string) =>
       store.write((statement) => {
@@ -77,7 +77,7 @@ export function deliveryRows(store: Store, handler: string) {
           handler,
           event,
         );
-      }),
+      }, true),
   };
 }
 

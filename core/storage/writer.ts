@@ -7,13 +7,15 @@ import type { SqliteDatabase, Written } from './open-database.ts';
 export type Statement = (sql: string, ...parameters: SqlValue[]) => Written;
 
 export interface Writer {
-  write(run: (statement: Statement) => void): Promise<void>;
+  /** `repeatable`: running it twice, the first time undone, is the same as once. Such writes need no savepoint while all goes well. */
+  write(run: (statement: Statement) => void, repeatable?: boolean): Promise<void>;
   /** Commits what is waiting; later writes are refused. */
   close(): Promise<void>;
 }
 
 interface Entry {
   readonly run: (statement: Statement) => void;
+  readonly repeatable: boolean;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -27,8 +29,8 @@ const BUSY_PAUSE_MS = 10;
 
 /**
  * Group commit: the writes of one tick share a transaction and its one sync to disk. Each has a savepoint, so that one that fails
- * rejects alone. A lock held by another process is waited for without holding the event loop. `verify` throws when a commit would
- * not last.
+ * rejects alone; where all may be repeated they get them only when one of them fails. A lock held by another process is waited for
+ * without holding the event loop. `verify` throws when a commit would not last.
  */
 export function createWriter(database: SqliteDatabase, clock: Clock, verify: () => void = () => undefined): Writer {
   let waiting: Entry[] = [];
@@ -43,7 +45,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
       throw new PithError('parameter_invalid', 'a statement was run after its write had ended', {
         cure: 'run all statements before the function given to write returns',
       });
-    return database.run(sql, ...parameters);
+    return database.runWith(sql, parameters);
   };
 
   function schedule(): void {
@@ -84,7 +86,8 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
   function commit(batch: readonly Entry[]): void {
     const done: Entry[] = [];
     try {
-      for (const entry of batch) if (runOne(entry, batch.length > 1)) done.push(entry);
+      if (batch.length > 1 && batch.every(({ repeatable }) => repeatable) && runTogether(batch)) done.push(...batch);
+      else for (const entry of batch) if (runOne(entry, batch.length > 1)) done.push(entry);
       if (done.length > 0) verify();
       if (database.inTransaction) database.run('COMMIT');
       else if (done.length > 0)
@@ -106,6 +109,21 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
       if (database.inTransaction) database.run('ROLLBACK');
     } catch (error) {
       for (const entry of waiting.splice(0)) entry.reject(databaseFailure(error, database.file)); // nothing can be written before it is opened anew
+    }
+  }
+
+  /** False when one of them failed and all were undone, in a new transaction; nobody has been told. */
+  function runTogether(batch: readonly Entry[]): boolean {
+    try {
+      writing = true;
+      for (const entry of batch) refusePromise(entry.run(statement));
+      writing = false;
+      return true;
+    } catch {
+      writing = false; // it fails again, alone
+      if (database.inTransaction) database.run('ROLLBACK');
+      database.run('BEGIN IMMEDIATE');
+      return false;
     }
   }
 
@@ -134,7 +152,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
   }
 
   return {
-    write(run) {
+    write(run, repeatable = false) {
       if (closed) return Promise.reject(new PithError('stopped', `database ${database.file}: it has been closed`));
       if (waiting.length >= MAX_WAITING) {
         return Promise.reject(
@@ -146,7 +164,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
         );
       }
       return new Promise<void>((resolve, reject) => {
-        waiting.push({ run, resolve, reject });
+        waiting.push({ run, repeatable, resolve, reject });
         schedule();
       });
     },

@@ -10,6 +10,9 @@ const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce
   FROM turns WHERE id = ?`;
 const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
+/** Writes that do nothing but run statements. */
+const REPEATABLE = true;
+
 /** Writes `user.message` in the transaction of the turn that answers it. */
 export type WriteSaid = (statement: Statement, turn: TurnRecord, text: string) => void;
 
@@ -27,7 +30,7 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
     store.write((statement) => {
       const { changes } = statement('UPDATE calls SET state = ? WHERE turn = ? AND step = ? AND place = ?', state, turnId, step, index);
       found(changes, `call ${step}/${index} of turn '${turnId}'`);
-    });
+    }, REPEATABLE);
 
   return {
     load(threadId) {
@@ -122,7 +125,7 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
             result,
           );
         });
-      });
+      }, REPEATABLE);
     },
 
     startCall: (turnId, step, index) => setCall(turnId, step, index, 'started'),
@@ -139,14 +142,14 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
           index,
         );
         found(changes, `call ${step}/${index} of turn '${turnId}'`);
-      });
+      }, REPEATABLE);
     },
 
     async recordResults(turnId, _step, message, retain) {
       const text = JSON.stringify(message);
       await store.write((statement) => {
         found(statement(INSERT_MESSAGE, text, retainText(retain), turnId).changes, `turn '${turnId}'`);
-      });
+      }, REPEATABLE);
     },
 
     delegated(turnId) {
@@ -158,7 +161,7 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
       await store.write((statement) => {
         statement('INSERT OR REPLACE INTO turndelegated VALUES (?, ?, ?, ?)', turnId, turns, steps, calls);
         statement('UPDATE turns SET input = ?, output = ? WHERE id = ?', inputTokens, outputTokens, turnId);
-      });
+      }, REPEATABLE);
     },
 
     async setState(turnId, state, usage) {
@@ -172,7 +175,7 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
         );
         found(changes, `turn '${turnId}'`);
         statement('UPDATE threads SET updated = ? WHERE id = (SELECT thread FROM turns WHERE id = ?)', clock.now(), turnId);
-      });
+      }, REPEATABLE);
     },
 
     async compact(threadId, throughSeq, replacement) {
