@@ -11,7 +11,7 @@ const { codeCacheFile } = createRequire(import.meta.url)(LOADER) as { codeCacheF
 
 /** What a program of two files prints: 'one ' and 'two ' and where an error on its first line was made. */
 const MAIN = "const t = require('./part.cjs'); exports.at = new Error('x').stack; exports.say = () => 'one ' + t.two();\n";
-const PART = "exports.two = () => 'two';\n\n";
+const PART = "exports.two = () => (/^[—…]$/.test('\\u2014') ? 'two' : 'garbled');\n";
 const ASIDE = "exports.module = () => import('./module.mjs');\n";
 const SAID = 'one two main.cjs:1:47 esm true';
 
