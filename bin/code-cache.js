@@ -1,35 +1,34 @@
 // Files of dist as V8 compiled them when Pith was built, so that a start need not compile them again. What does not fit, because Node
 // is another, dist was moved, a file has changed or the cache is damaged, is compiled as ever.
-const { readFileSync, statSync } = require('node:fs');
+const { readFileSync, statSync, writeFileSync } = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');
 const vm = require('node:vm');
-const { crc32 } = require('node:zlib');
 
 const [HEAD, TAIL] = Module.wrapper;
 
 /** Code from a cache cannot import: Node does not know on whose behalf. */
 const IMPORTS = /\bimport\(/;
 
-/** Where the build puts what one kind of command line loads. */
-exports.codeCacheFile = (dist, name) => path.join(dist, 'code', `${name}-${process.version}-${process.platform}-${process.arch}.bin`);
+/** Where the build puts what one kind of command line loads: sources and code (`.bin`), and where each of them is (`.json`). */
+exports.codeCacheFile = (dist, name) => path.join(dist, 'code', `${name}-${process.version}-${process.platform}-${process.arch}`);
 
 /** From now on `require` takes files of `dist` from the cache. */
 exports.useCodeCache = (dist, name) => {
   if (process.sourceMapsEnabled) return require; // Node reads the maps of files that it compiles itself
   const cache = read(exports.codeCacheFile(dist, name));
   if (cache?.dist !== dist) return require; // code remembers under which name it was compiled
-  const { bytes, rows, base } = cache;
+  const { bytes, rows, isAsWritten } = cache;
   const entries = new Map(rows.map((row) => [path.join(dist, row.file), row]));
 
-  /** Verified by stamps, and where they differ, by content. */
+  /** Verified by stamps, and where they differ, by content: V8 trusts what it is given. */
   function isCurrent(filename, row) {
     if (row.current !== undefined) return row.current;
     const { size, mtimeMs } = statSync(filename);
-    const source = bytes.subarray(base + row.at + HEAD.length, base + row.at + row.length - TAIL.length);
+    const source = bytes.subarray(row.at + HEAD.length, row.at + row.length - TAIL.length);
     row.current =
       size === source.length &&
-      crc32(bytes.subarray(base + row.at, base + row.end)) === row.sum && // V8 trusts what it is given
+      (isAsWritten || sumOf(bytes.subarray(row.at, row.end)) === row.sum) &&
       (mtimeMs === row.mtimeMs || source.equals(readFileSync(filename)));
     return row.current;
   }
@@ -40,8 +39,8 @@ exports.useCodeCache = (dist, name) => {
   }
 
   function run(module, filename, row) {
-    const source = bytes.toString(row.encoding, base + row.at, base + row.at + row.length);
-    evaluate(scriptOf(source, filename, bytes.subarray(base + row.codeAt, base + row.end)), module, filename, requireOf(module, filename));
+    const source = bytes.toString(row.encoding, row.at, row.at + row.length);
+    evaluate(scriptOf(source, filename, bytes.subarray(row.codeAt, row.end)), module, filename, requireOf(module, filename));
   }
 
   /** Finds files of the cache without asking the disk where they are. */
@@ -83,7 +82,7 @@ exports.useCodeCache = (dist, name) => {
   };
 };
 
-/** Compiles what `require` loads of `dist` in a way that can be kept. Returns what makes the cache of it. For the build. */
+/** Compiles what `require` loads of `dist` in a way that can be kept. Returns what writes the cache of it. For the build. */
 exports.recordCode = (dist) => {
   const scripts = new Map();
   require.extensions['.cjs'] = (module, filename) => {
@@ -100,10 +99,10 @@ exports.recordCode = (dist) => {
       Object.assign((request) => module.require(request), Module.createRequire(filename)),
     );
   };
-  return () => pack(dist, scripts);
+  return (file) => write(file, dist, scripts);
 };
 
-function pack(dist, scripts) {
+function write(file, dist, scripts) {
   const rows = [];
   const parts = [];
   let length = 0;
@@ -119,23 +118,34 @@ function pack(dist, scripts) {
     const text = Buffer.from(source);
     const encoding = text.length === source.length ? 'latin1' : 'utf8'; // of ASCII a string is made faster by the first
     const [at, codeAt] = [add(text), add(code)];
-    const [file, { mtimeMs }] = [path.relative(dist, filename), statSync(filename)];
-    const row = { file, mtimeMs, encoding, at, length: text.length, codeAt, end: codeAt + code.length };
-    rows.push({ ...row, sum: crc32(Buffer.concat(parts).subarray(at, row.end)) });
+    const end = codeAt + code.length;
+    const { mtimeMs } = statSync(filename);
+    const sum = sumOf(Buffer.concat(parts).subarray(at, end));
+    rows.push({ file: path.relative(dist, filename), mtimeMs, encoding, at, length: text.length, codeAt, end, sum });
   }
-  const header = Buffer.from(JSON.stringify({ dist, length, rows }));
-  return Buffer.concat([header, Buffer.alloc(7 - (header.length % 8), ' '), Buffer.from('\n'), ...parts]);
+  writeFileSync(`${file}.bin`, Buffer.concat(parts));
+  writeFileSync(`${file}.json`, JSON.stringify({ dist, length, rows, stamps: stampsOf(`${file}.bin`) }));
 }
 
 function read(file) {
   try {
-    const bytes = readFileSync(file);
-    const end = bytes.indexOf(10);
-    const { dist, length, rows } = JSON.parse(bytes.utf8Slice(0, end));
-    return bytes.length === end + 1 + length ? { dist, bytes, rows, base: end + 1 } : null;
+    const { dist, length, rows, stamps } = JSON.parse(readFileSync(`${file}.json`, 'utf8'));
+    const isAsWritten = stampsOf(`${file}.bin`).every((stamp, at) => stamp === stamps[at]);
+    const bytes = readFileSync(`${file}.bin`);
+    return bytes.length === length ? { dist, bytes, rows, isAsWritten } : null;
   } catch {
     return null; // made for another Node, or not at all
   }
+}
+
+function stampsOf(file) {
+  const { size, mtimeMs, ctimeMs, ino } = statSync(file);
+  return [size, mtimeMs, ctimeMs, ino];
+}
+
+/** Of a copy only: zlib takes longer to load than the rest. */
+function sumOf(bytes) {
+  return require('node:zlib').crc32(bytes);
 }
 
 function evaluate(script, module, filename, own) {

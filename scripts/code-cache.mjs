@@ -1,6 +1,6 @@
 // Runs the built command as people do, in an empty sandbox, and keeps the code that V8 made of it in dist/code.
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -20,17 +20,13 @@ export async function makeCodeCache(root) {
   try {
     await writeFile(path.join(folder, 'pith.yaml'), '');
     for (const [name, words] of Object.entries(KINDS)) {
-      const target = codeCacheFile(path.join(root, 'dist'), name);
-      const made = `${target}.tmp`;
-      await mkdir(path.dirname(target), { recursive: true });
-      const pith = (...options) =>
-        run(process.execPath, [...options, path.join(root, 'bin/pith'), ...words], {
-          cwd: folder,
-          env: { PATH: process.env.PATH, HOME: folder, PITH_SANDBOX: folder, PITH_CODE_CACHE: made },
-        });
-      await pith(); // the first makes store and indexes: a later one is the usual
-      await pith('--require', path.join(root, 'scripts/record-code.cjs'));
-      await rename(made, target);
+      const file = codeCacheFile(path.join(root, 'dist'), name);
+      await mkdir(path.dirname(file), { recursive: true });
+      const env = { PATH: process.env.PATH, HOME: folder, PITH_SANDBOX: folder };
+      const pith = (options, more) =>
+        run(process.execPath, [...options, path.join(root, 'bin/pith'), ...words], { cwd: folder, env: { ...env, ...more } });
+      await pith([], {}); // the first makes store and indexes: a later one is the usual
+      await pith(['--require', path.join(root, 'scripts/record-code.cjs')], { PITH_CODE_CACHE: file }); // no kept answer: its environment is another
     }
   } catch (error) {
     process.stderr.write(`pith: no code cache, each start compiles what it runs: ${error.message}\n`);

@@ -16,6 +16,7 @@ const LATE_BUILTINS = [
   'node:timers/promises',
   'node:v8',
   'node:worker_threads',
+  'node:zlib',
 ];
 
 /**

@@ -1,9 +1,8 @@
 // Loaded before the `pith` command by scripts/code-cache.mjs: keeps the code that the command line compiled, all functions that ran.
-const { writeFileSync } = require('node:fs');
 const path = require('node:path');
 const { recordCode } = require('../bin/code-cache.js');
 
-const made = recordCode(path.join(__dirname, '../dist'));
+const write = recordCode(path.join(__dirname, '../dist'));
 process.once('exit', (code) => {
-  if (code === 0) writeFileSync(process.env.PITH_CODE_CACHE, made());
+  if (code === 0) write(process.env.PITH_CODE_CACHE);
 });

@@ -15,8 +15,8 @@ const PART = "exports.two = () => (/^[—…]$/.test('\\u2014') ? 'two' : 'garbl
 const ASIDE = "exports.module = () => import('./module.mjs');\n";
 const SAID = 'one two main.cjs:1:47 esm true';
 
-const RECORD = `const [,, loader, dist, target] = process.argv; const made = require(loader).recordCode(dist);
-require(dist + '/aside.cjs'); const m = require(dist + '/main.cjs'); m.say(); require('node:fs').writeFileSync(target, made());`;
+const RECORD = `const [,, loader, dist, target] = process.argv; const write = require(loader).recordCode(dist);
+require(dist + '/aside.cjs'); const m = require(dist + '/main.cjs'); m.say(); write(target);`;
 const RUN = `const [,, loader, dist] = process.argv; const load = require(loader).useCodeCache(dist, 'x');
 const main = dist + '/main.cjs', m = load(main), part = load(dist + '/part.cjs');
 load(dist + '/aside.cjs').module().then(({ default: kind }) =>
@@ -76,19 +76,23 @@ it('a damaged, shortened or missing cache and one of other V8 options harm nothi
   const { dist, cache } = await program();
   expect(await says(dist, '--no-opt', '--stack-size=900')).toBe(SAID);
   expect(await says(dist, '--enable-source-maps')).toBe(SAID);
-  const whole = await readFile(cache);
-  const start = whole.indexOf('\n') + 1;
-  const { rows } = JSON.parse(whole.toString('utf8', 0, start)) as { rows: { at: number; codeAt: number; end: number }[] };
+  const whole = await readFile(`${cache}.bin`);
+  const header = await readFile(`${cache}.json`, 'utf8');
+  const { rows } = JSON.parse(header) as { rows: { at: number; codeAt: number; end: number }[] };
   const flipped = (offsets: readonly number[]) => {
     const bytes = Buffer.from(whole);
-    for (const at of offsets) bytes[start + at]! ^= 0x5a;
+    for (const at of offsets) bytes[at]! ^= 0x5a;
     return bytes;
   };
   const damaged = [flipped(rows.map(({ at }) => at + 80)), flipped(rows.map(({ codeAt, end }) => Math.floor((codeAt + end) / 2)))];
-  for (const bytes of [...damaged, whole.subarray(0, -8), Buffer.from('{}\n'), Buffer.alloc(0)]) {
-    await writeFile(cache, bytes);
+  for (const bytes of [...damaged, whole, whole.subarray(0, -8), Buffer.alloc(0)]) {
+    await writeFile(`${cache}.bin`, bytes);
     expect(await says(dist)).toBe(SAID);
   }
-  await rm(cache);
+  for (const text of [header.slice(0, 40), '{}', '']) {
+    await writeFile(`${cache}.json`, text);
+    expect(await says(dist)).toBe(SAID);
+  }
+  await rm(`${cache}.json`);
   expect(await says(dist)).toBe(SAID);
 });

@@ -3,6 +3,7 @@ import * as agent from '../../contract/agent.ts';
 import * as commandLine from '../../contract/command-line.ts';
 import * as errors from '../../contract/errors.ts';
 import * as events from '../../contract/events.ts';
+import * as keyShapes from '../../contract/key-shapes.ts';
 import * as nearest from '../../contract/nearest.ts';
 import { once } from '../../contract/once.ts';
 import * as protocol from '../../contract/protocol.ts';
@@ -39,6 +40,7 @@ export const LIGHT_CONTRACT: Readonly<Record<string, unknown>> = {
   ...commandLine,
   ...errors,
   ...events,
+  ...keyShapes,
   ...nearest,
   ...protocol,
   ...shippedSandbox,
