@@ -16,6 +16,15 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['trusted_links', 'Folders outside of a source to which its links may lead.'],
   ['stats_days', 'Days for which it is kept what became of skills in each turn (`pith skills stats`); 0: nothing is recorded.'],
   ['max_skills', 'Mode `triggers`: how many skills one message brings, beside those that it names. For agents that say nothing else.'],
+  ['ranker', 'The id of an extension whose [ranker](search.md#your-own-ranker) finds skills in the place of the default one.'],
+  [
+    'embedding',
+    'Where an [embedding model](search.md#embeddings) is set up: `measured` leaves out one that makes the order of your examples worse, `always` takes it, `off` asks for no vectors.',
+  ],
+  [
+    'learn_examples',
+    "Whether a person's text for which a skill was loaded helps to find that skill again. `pith skills stats --forget` removes what was learned.",
+  ],
   ['scripts', 'Limits of skill scripts.'],
   ['scripts.timeout_s', 'Seconds until a script is ended.'],
   ['scripts.max_output_bytes', 'Bytes of output that are read.'],
@@ -37,5 +46,6 @@ export const AGENT_SKILLS: ReadonlyMap<string, string> = new Map([
   ['scope', '`declared`: only what the manifest itself names.'],
   ['max_skills', 'Mode `triggers`: how many skills one message brings, beside those that it names; without it, `skills.max_skills`.'],
   ['budget_tokens', 'Tokens of the catalog; without it, by the window of the model.'],
+  ['learn_examples', 'false: nothing is learned from its turns.'],
   ['pinned', 'Ids that keep their line when the catalog does not fit.'],
 ]);

@@ -26,6 +26,10 @@ export const configSchema = once(() => {
     max_skills: z.int().min(1).default(3),
     /** Days for which it is kept what became of skills; 0: nothing is recorded. */
     stats_days: z.int().min(0).max(3650).default(90),
+    /** An extension whose ranker finds skills in the place of the default one; null: the default one does. */
+    ranker: z.string().min(1).nullable().default(null),
+    /** Where an embedding model is set up: `measured` leaves out one that makes the order of the examples worse. */
+    embedding: z.enum(['measured', 'always', 'off']).default('measured'),
     /** Whether a person's text for which a skill was loaded helps to find that skill again. */
     learn_examples: z.boolean().default(true),
     scripts: z

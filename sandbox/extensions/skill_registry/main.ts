@@ -73,7 +73,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       ...registryOptions(context),
       onChange: (change, snapshot) => {
         context.events.publish('skills.changed', change);
-        void this.#search.prepare(snapshot);
+        void this.#search.follow(snapshot);
       },
     });
     const mayLearn = ({ agent }: TurnInfo) => this.#cache.scope(this.#registry.current(), agent).settings.learn_examples;
@@ -156,7 +156,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   }
 
   async runBackground(signal: AbortSignal): Promise<void> {
-    await this.#search.prepare(await this.#registry.refreshIfOlderThan(FRESH_MS));
+    await this.#search.follow(await this.#registry.refreshIfOlderThan(FRESH_MS));
     await this.#registry.watch(signal);
   }
 
@@ -178,7 +178,8 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   }
 
   async skillFindings(): Promise<readonly Diagnostic[]> {
-    return (await this.#registry.refreshIfOlderThan(FRESH_MS)).diagnostics;
+    const snapshot = await this.#registry.refreshIfOlderThan(FRESH_MS);
+    return [...snapshot.diagnostics, ...(await this.#search.findings(snapshot))];
   }
 
   async readableSkills(agent: AgentSpec): Promise<readonly string[]> {

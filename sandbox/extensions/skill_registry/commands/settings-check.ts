@@ -28,6 +28,8 @@ const KINDS: Readonly<Record<keyof SkillsConfig, Kind>> = {
   stats_days: { what: 'a whole number from 0 to 3650', fits: (value) => wholeFrom(0).fits(value) && Number(value) <= 3650 },
   max_skills: wholeFrom(1),
   learn_examples: BOOLEAN,
+  ranker: { what: 'the id of an extension', fits: (value) => value === null || TEXT.fits(value) },
+  embedding: { what: "'measured', 'always' or 'off'", fits: (value) => value === 'measured' || value === 'always' || value === 'off' },
   scripts: {
     what: 'a map of limits',
     fits: (value) => hasOnly(value, Object.keys(LIMITS)) && Object.entries(value).every(([key, limit]) => LIMITS[key]!.fits(limit)),

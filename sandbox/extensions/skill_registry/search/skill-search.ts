@@ -1,5 +1,8 @@
+import type { Diagnostic } from 'pith';
 import type { Snapshot } from '../skill.ts';
 import type { Ranked } from './ranker.ts';
+import { RESCORED, UNION_UP_TO } from './fusion.ts';
+import type { SearchWays } from './search-ways.ts';
 import type { SkillIndex } from './skill-index.ts';
 
 export interface SearchOptions {
@@ -27,10 +30,12 @@ export interface SearchAnswer {
 /** Finds skills for a text, for everyone who asks: tools, the catalog, commands. */
 export class SkillSearch {
   readonly #index: SkillIndex;
+  readonly #ways: SearchWays | null;
 
-  /** The index closes with the search. */
-  constructor(index: SkillIndex) {
+  /** Index and ways close with the search. Without `ways`, words alone decide. */
+  constructor(index: SkillIndex, ways: SearchWays | null = null) {
     this.#index = index;
+    this.#ways = ways;
   }
 
   /** Takes over what the snapshot changed. Resolves when what is known without bodies can be searched. */
@@ -38,10 +43,36 @@ export class SkillSearch {
     return this.#index.sync(snapshot);
   }
 
-  async rank(snapshot: Snapshot, query: string, { among, patienceMs, ...options }: SearchOptions): Promise<SearchAnswer> {
-    const asked = among === undefined ? options : { ...options, accept: among };
-    const found = patienceMs > 0 ? await this.#index.rank(snapshot, query, { ...asked, patienceMs }) : this.#index.rankNow(query, asked);
-    return { ...found, by: 'lexical' };
+  /** The same, and in the background what stands beside the words learns of it too. For who is told of changes, not for turns. */
+  follow(snapshot: Snapshot): Promise<void> {
+    this.#ways?.sync(snapshot);
+    return this.prepare(snapshot);
+  }
+
+  /** What people's texts taught of some skills has changed. */
+  relearn(snapshot: Snapshot): Promise<void> {
+    this.#ways?.relearn(snapshot);
+    return this.prepare(snapshot);
+  }
+
+  async rank(snapshot: Snapshot, query: string, options: SearchOptions): Promise<SearchAnswer> {
+    const ranker = this.#ways?.ranker(snapshot) ?? null;
+    if (ranker !== null) {
+      const ranked = await ranker.rank(query, { ...options, patienceMs: Math.max(options.patienceMs, RANKER_PATIENCE_MS) });
+      if (ranked !== null) return { ranked, ready: true, by: ranker.id };
+    }
+    const meaning = this.#ways?.meaning(snapshot) ?? null;
+    if (meaning === null) return this.#byWords(snapshot, query, options);
+    const asked = meaning.queries.of(query, MEANING_PATIENCE_MS); // on its way while the words are looked up
+    const { k, among, weak = false } = options;
+    const found = await this.#byWords(snapshot, query, {
+      ...options,
+      k: Math.max(k, meaning.count > UNION_UP_TO ? RESCORED : LEXICAL_DEPTH),
+    });
+    const vector = await asked;
+    if (vector === null) return { ...found, ranked: found.ranked.slice(0, k) };
+    const ranked = meaning.fuse({ lexical: found.ranked, query: vector, k, weak, ...(among === undefined ? {} : { among }) });
+    return { ...found, ranked, by: 'fused' };
   }
 
   /** Resolves when every body that is known of has been read. */
@@ -49,7 +80,26 @@ export class SkillSearch {
     return this.#index.settled();
   }
 
-  close(): Promise<void> {
-    return this.#index.close();
+  /** What is wrong with what stands beside the words. */
+  async findings(snapshot: Snapshot): Promise<readonly Diagnostic[]> {
+    return (await this.#ways?.findings(snapshot)) ?? [];
+  }
+
+  async close(): Promise<void> {
+    await this.#ways?.close();
+    await this.#index.close();
+  }
+
+  async #byWords(snapshot: Snapshot, query: string, { among, patienceMs, ...options }: SearchOptions): Promise<SearchAnswer> {
+    const asked = among === undefined ? options : { ...options, accept: among };
+    const found = patienceMs > 0 ? await this.#index.rank(snapshot, query, { ...asked, patienceMs }) : this.#index.rankNow(query, asked);
+    return { ...found, by: 'lexical' };
   }
 }
+
+/** The vector of a query is waited for so long; a later one is kept for the next time. */
+const MEANING_PATIENCE_MS = 150;
+/** A turn waits so long for another extension's ranker. */
+const RANKER_PATIENCE_MS = 250;
+/** Of the words' answer, where meaning is mixed in. */
+const LEXICAL_DEPTH = 100;

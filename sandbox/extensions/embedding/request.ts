@@ -1,0 +1,93 @@
+import { messageOf, PithError, type Clock } from 'pith';
+import type { Endpoint } from './endpoint.ts';
+import { vectorsIn } from './answer.ts';
+
+export interface EmbeddingRequest {
+  readonly endpoint: Endpoint;
+  readonly model: string;
+  readonly dimensions: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** An answer that may be better in a moment. `afterMs`: what the server asks to wait; null: it does not say. */
+export class Busy extends PithError {
+  afterMs: number | null = null;
+}
+
+/** One request; a vector for each text. Rejects with a `PithError` that holds neither the key nor the server's words. */
+export async function requestVectors(
+  texts: readonly string[],
+  { endpoint, model, dimensions, headers, timeoutMs, clock }: EmbeddingRequest,
+  signal?: AbortSignal,
+): Promise<readonly (readonly number[])[]> {
+  const timeout = new AbortController();
+  const cancel = clock.after(timeoutMs, () => timeout.abort());
+  try {
+    const answer = await fetch(endpoint.address, {
+      method: 'POST',
+      redirect: 'error', // nobody else gets the texts
+      headers: {
+        'content-type': 'application/json',
+        ...(endpoint.apiKey === null ? {} : { authorization: `Bearer ${endpoint.apiKey}` }),
+        ...headers,
+      },
+      body: JSON.stringify({ model, input: texts, encoding_format: 'float', ...(dimensions === undefined ? {} : { dimensions }) }),
+      signal: signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
+    });
+    if (answer.ok) return vectorsIn(await readCapped(answer), texts.length, endpoint.host);
+    await answer.body?.cancel();
+    throw refusal(answer, endpoint, model);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof PithError) throw error;
+    const why = timeout.signal.aborted ? `no answer within ${timeoutMs / 1000} s` : messageOf(causeOf(error));
+    throw new Busy('model_unreachable', `embeddings: ${endpoint.host} cannot be asked: ${why}`, {
+      retryable: true,
+      cure: 'check that the server runs and extensions.embedding.base_url',
+    });
+  } finally {
+    cancel();
+  }
+}
+
+const MOST_BYTES = 64 * 1024 * 1024;
+
+async function readCapped(answer: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of answer.body ?? []) {
+    size += chunk.byteLength;
+    if (size > MOST_BYTES) throw new PithError('model_failed', `embeddings: the answer has more than ${MOST_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function refusal({ status, headers }: Response, { host, keyName, apiKey, address }: Endpoint, model: string): PithError {
+  if (status === 401 || status === 403) {
+    const what = apiKey === null ? `wants a key (${status}), and none is set` : `refused the key that is set in ${keyName} (${status})`;
+    return new PithError('model_auth', `embeddings: ${host} ${what}`, { statusCode: status, cure: `set a valid key in ${keyName}` });
+  }
+  if (status === 404)
+    return new PithError('model_unknown', `embeddings: ${host} answered that there is no model '${model}' or no such address (404)`, {
+      statusCode: status,
+      cure: `check extensions.embedding.model, and that ${address} is right`,
+    });
+  if (status === 429 || status >= 500) {
+    const code = status === 429 ? 'model_rate_limited' : 'model_failed';
+    const busy = new Busy(code, `embeddings: ${host} answered ${status}`, { statusCode: status, retryable: true });
+    const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+    busy.afterMs = Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
+    return busy;
+  }
+  return new PithError('model_failed', `embeddings: ${host} refused the request (${status})`, {
+    statusCode: status,
+    cure: 'check extensions.embedding: model, dimensions and batch',
+  });
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? error.cause : error;
+}

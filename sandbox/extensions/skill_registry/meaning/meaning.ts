@@ -1,0 +1,135 @@
+import path from 'node:path';
+import { messageOf, type Clock, type Diagnostic, type Logger } from 'pith';
+import { casesOf, distinct, type EvalCase } from '../evaluation/eval-case.ts';
+import { fuse, type FusionInput } from '../search/fusion.ts';
+import type { Learned } from '../search/learned-examples.ts';
+import type { Ranked } from '../search/ranker.ts';
+import type { Skill, Snapshot } from '../skill.ts';
+import type { EmbeddingClient } from './embedding-client.ts';
+import { QueryVectors } from './query-vectors.ts';
+import { SkillVectors } from './skill-vectors.ts';
+import { digestOf, ENOUGH_CASES, figuresText, findingOf, isWorse, Measures, type Measure } from './verdict.ts';
+
+export interface MeaningOptions {
+  readonly client: EmbeddingClient;
+  readonly model: string;
+  readonly dataDirectory: string;
+  /** `measured`: a model that ranks the examples worse than words alone is not used. */
+  readonly rule: 'measured' | 'always';
+  readBody(skill: Skill): Promise<string | null>;
+  readonly learned: Pick<Learned, 'of'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** One embedding model over the skills: their vectors, those of queries, and whether it is worth using. */
+export class Meaning {
+  readonly model: string;
+  readonly skills: SkillVectors;
+  readonly queries: QueryVectors;
+  readonly #options: MeaningOptions;
+  readonly #measures: Measures;
+  readonly #end = new AbortController();
+  #snapshot: Snapshot | null = null;
+  #count = 0;
+  #measure: Measure | null = null;
+  #measuring: Promise<void>;
+
+  constructor(options: MeaningOptions) {
+    const { client, model, dataDirectory, clock, logger } = options;
+    this.#options = options;
+    this.model = model;
+    this.skills = new SkillVectors({ ...options, folder: foldersOf(dataDirectory), onComplete: () => this.#examine() });
+    this.queries = new QueryVectors(client, clock);
+    this.#measures = new Measures(dataDirectory, logger);
+    this.#measuring = this.#measures.of(model).then((measure) => {
+      this.#measure = measure;
+    });
+  }
+
+  /** False while there is nothing to compare, and for a model that made the order worse. */
+  get usable(): boolean {
+    return this.skills.vectors.size > 0 && !(this.#options.rule === 'measured' && this.#measure !== null && isWorse(this.#measure));
+  }
+
+  sync(snapshot: Snapshot, again = false): void {
+    if (this.#snapshot === snapshot && !again) return;
+    this.#snapshot = snapshot;
+    this.#count = 0;
+    for (const { state } of snapshot.skills.values()) if (state === 'offered') this.#count++;
+    this.skills.sync(snapshot);
+  }
+
+  /** Skills that are offered. */
+  get count(): number {
+    return this.#count;
+  }
+
+  fuse(input: Omit<FusionInput, 'vectors' | 'count'>): readonly Ranked[] {
+    return fuse({ ...input, vectors: this.skills.vectors, count: this.#count });
+  }
+
+  /** Resolves when nothing is being made or measured. */
+  async settled(): Promise<void> {
+    await this.skills.settled();
+    await this.#measuring;
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort();
+    this.queries.close();
+    await this.skills.close();
+    await this.#measuring;
+  }
+
+  /** Measures once for each set of examples. */
+  #examine(): void {
+    const snapshot = this.#snapshot;
+    if (snapshot === null) return;
+    this.#measuring = this.#measuring
+      .then(() => this.#measureNow(snapshot))
+      .catch((error: unknown) => {
+        if (!this.#end.signal.aborted)
+          this.#options.logger.warn(`the embedding model ${this.model} could not be measured: ${messageOf(error)}`);
+      });
+  }
+
+  async #measureNow(snapshot: Snapshot): Promise<void> {
+    const { logger, rule } = this.#options;
+    const cases = exampleCases(snapshot);
+    const digest = digestOf(cases);
+    if (cases.length < ENOUGH_CASES || this.#end.signal.aborted || this.#measure?.digest === digest) return;
+    const { measureModel } = await import('./measure.ts');
+    const measure = await measureModel({
+      ...this.#options,
+      cases,
+      digest,
+      snapshot,
+      vectors: this.skills.vectors,
+      signal: this.#end.signal,
+    });
+    if (measure === null) return; // queries had no vectors: the next time
+    const was = this.#measure;
+    this.#measure = measure;
+    await this.#measures.keep(this.model, measure);
+    if (isWorse(measure) && rule === 'measured' && (was === null || !isWorse(was)))
+      logger.warn(`${figuresText(this.model, measure)}: it is not used; skills.embedding: always takes it nevertheless`);
+  }
+}
+
+/** What `pith doctor` says of the model. */
+export async function meaningFindings(
+  model: string,
+  { dataDirectory, logger, rule, snapshot }: Pick<MeaningOptions, 'dataDirectory' | 'logger' | 'rule'> & { readonly snapshot: Snapshot },
+): Promise<readonly Diagnostic[]> {
+  return findingOf(model, await new Measures(dataDirectory, logger).of(model), exampleCases(snapshot).length, rule);
+}
+
+/** What the frontmatter of all offered skills says people say. */
+export function exampleCases(snapshot: Snapshot): readonly EvalCase[] {
+  return distinct([...snapshot.skills.values()].filter(({ state }) => state === 'offered').flatMap(casesOf));
+}
+
+function foldersOf(dataDirectory: string): string {
+  return path.join(dataDirectory, 'vectors');
+}

@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { messageOf, PithError, type Clock, type Logger } from 'pith';
+import { documentVersion } from '../search/document.ts';
+import type { Learned } from '../search/learned-examples.ts';
+import type { Skill, Snapshot } from '../skill.ts';
+import type { EmbeddingClient } from './embedding-client.ts';
+import { VectorFile } from './vector-file.ts';
+import type { VectorRecord } from './vector-record.ts';
+import { vectorTextOf } from './vector-text.ts';
+
+export interface SkillVectorsOptions {
+  readonly client: EmbeddingClient;
+  /** Folder of the files. */
+  readonly folder: string;
+  readonly model: string;
+  /** null where it cannot be read now. */
+  readBody(skill: Skill): Promise<string | null>;
+  readonly learned: Pick<Learned, 'of'>;
+  /** Called when every skill has its vector. */
+  onComplete?(): void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Texts in one call; the provider may split them further. */
+const BATCH = 64;
+/** Of more skills than this the last have no vector: memory is bounded. */
+const MOST = 20_000;
+
+/** A vector for each offered skill, made in the background and kept from one process to the next. A text is asked for once. */
+export class SkillVectors {
+  readonly #options: SkillVectorsOptions;
+  readonly #file: VectorFile;
+  readonly #end = new AbortController();
+  readonly #vectors = new Map<string, Float32Array>();
+  #records: Map<string, VectorRecord> | null = null;
+  #target: Snapshot | null = null;
+  #working: Promise<void> | null = null;
+  #cancelRetry: (() => void) | null = null;
+
+  constructor(options: SkillVectorsOptions) {
+    this.#options = options;
+    this.#file = new VectorFile(options.folder, options.model, options.logger);
+  }
+
+  /** By id, of what is known now. */
+  get vectors(): ReadonlyMap<string, Float32Array> {
+    return this.#vectors;
+  }
+
+  get file(): string {
+    return this.#file.file;
+  }
+
+  /** Makes what the snapshot lacks, in the background. */
+  sync(snapshot: Snapshot): void {
+    this.#target = snapshot;
+    this.#begin();
+  }
+
+  /** Resolves when nothing is being made; what failed is tried again later. */
+  async settled(): Promise<void> {
+    while (this.#working !== null) await this.#working;
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort();
+    this.#cancelRetry?.();
+    await this.settled();
+  }
+
+  #begin(): void {
+    if (this.#end.signal.aborted || this.#working !== null) return;
+    this.#cancelRetry?.();
+    this.#cancelRetry = null;
+    this.#working = this.#work()
+      .catch((error: unknown) => this.#options.logger.warn(`vectors of skills: ${messageOf(error)}`))
+      .finally(() => {
+        this.#working = null;
+      });
+  }
+
+  async #work(): Promise<void> {
+    this.#records ??= await this.#load();
+    for (let snapshot = this.#target; snapshot !== null && !this.#end.signal.aborted; snapshot = this.#target) {
+      const lacking = this.#lacking(snapshot);
+      if (!(await this.#make(lacking))) return;
+      if (snapshot !== this.#target) continue;
+      this.#options.onComplete?.();
+      return;
+    }
+  }
+
+  async #load(): Promise<Map<string, VectorRecord>> {
+    const records = await this.#file.load();
+    for (const [id, { vector }] of records) this.#vectors.set(id, vector);
+    return records;
+  }
+
+  /** Skills whose vector is none of their text now. What is offered no more is forgotten. */
+  #lacking(snapshot: Snapshot): readonly Skill[] {
+    const records = this.#records!;
+    for (const id of records.keys()) {
+      if (snapshot.skills.get(id)?.state === 'offered') continue;
+      records.delete(id);
+      this.#vectors.delete(id);
+    }
+    const offered = [...snapshot.skills.values()].filter(({ state }) => state === 'offered').slice(0, MOST);
+    return offered.filter((skill) => records.get(skill.id)?.version !== this.#versionOf(skill));
+  }
+
+  /** False where it must be tried again later. */
+  async #make(lacking: readonly Skill[]): Promise<boolean> {
+    for (let from = 0; from < lacking.length; from += BATCH) {
+      const texts: { readonly skill: Skill; readonly version: string; readonly key: string; readonly text: string }[] = [];
+      const made: VectorRecord[] = [];
+      for (const skill of lacking.slice(from, from + BATCH)) {
+        const version = this.#versionOf(skill);
+        const body = await this.#options.readBody(skill).catch(() => null);
+        if (body === null) continue; // gone, or not to be read now: a later snapshot says
+        const text = vectorTextOf(skill, body, this.#options.learned.of(skill.id));
+        const key = keyOf(this.#options.model, text);
+        const before = this.#records!.get(skill.id);
+        if (before?.key === key) made.push({ ...before, version });
+        else texts.push({ skill, version, key, text });
+        await breathe();
+      }
+      if (texts.length > 0) {
+        const vectors = await this.#ask(texts.map(({ text }) => text));
+        if (vectors === null) return this.#later();
+        for (const [at, { skill, version, key }] of texts.entries()) made.push({ id: skill.id, version, key, vector: vectors[at]! });
+      }
+      await this.#keep(made);
+      if (this.#end.signal.aborted) return false;
+    }
+    return true;
+  }
+
+  async #ask(texts: readonly string[]): Promise<readonly Float32Array[] | null> {
+    const { client, model } = this.#options;
+    const vectors = await client.embed(texts, 'document', this.#end.signal);
+    const [kept] = this.#vectors.values();
+    const [length, now] = [kept?.length, vectors?.[0]?.length];
+    if (length === undefined || now === undefined || length === now) return vectors;
+    const cure = `name the right model, or remove ${this.#file.file}`;
+    client.fail(model, new PithError('provider_failed', `the embedding model gave vectors of ${now} numbers, before ${length}`, { cure }));
+    return null;
+  }
+
+  #later(): false {
+    const { client, clock } = this.#options;
+    if (!this.#end.signal.aborted) this.#cancelRetry ??= clock.after(Math.max(1000, client.restMs), () => this.#begin());
+    return false;
+  }
+
+  async #keep(made: readonly VectorRecord[]): Promise<void> {
+    const records = this.#records!;
+    for (const record of made) {
+      records.set(record.id, record);
+      this.#vectors.set(record.id, record.vector);
+    }
+    if (made.length > 0) await this.#file.append(made, records.size, () => records.values());
+  }
+
+  #versionOf(skill: Skill): string {
+    return documentVersion(skill, this.#options.learned.of(skill.id));
+  }
+}
+
+function keyOf(model: string, text: string): string {
+  return createHash('sha256').update(`${model}\0${text}`).digest('hex');
+}

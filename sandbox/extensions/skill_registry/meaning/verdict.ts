@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { codeOf, messageOf, type Diagnostic, type Logger } from 'pith';
+import type { EvalCase } from '../evaluation/eval-case.ts';
+import { readRegularFile } from '../scan/regular-file.ts';
+
+/** What measuring a model on the examples of the skills came to. */
+export interface Measure {
+  /** Of the cases. */
+  readonly digest: string;
+  readonly cases: number;
+  /** nDCG@10 of the words alone, and of words and meaning. */
+  readonly lexical: number;
+  readonly fused: number;
+}
+
+/** With fewer examples a figure says nothing. */
+export const ENOUGH_CASES = 20;
+const MOST_BYTES = 1024 * 1024;
+const MOST_MODELS = 20;
+
+export function isWorse({ lexical, fused }: Measure): boolean {
+  return fused < lexical - 1e-9;
+}
+
+export function digestOf(cases: readonly EvalCase[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify(cases.map(({ skillId, text }) => [skillId, text])))
+    .digest('hex');
+}
+
+/** The figures in words. */
+export function figuresText(model: string, { cases, lexical, fused }: Measure): string {
+  const verb = fused < lexical ? 'lowers' : 'changes';
+  return `the embedding model ${model} ${verb} nDCG@10 on ${cases} examples of your skills from ${lexical.toFixed(3)} to ${fused.toFixed(3)}`;
+}
+
+/** What `pith doctor` says of a model that is set up. */
+export function findingOf(model: string, measure: Measure | null, cases: number, rule: 'measured' | 'always'): readonly Diagnostic[] {
+  if (measure !== null && isWorse(measure)) {
+    const refused = rule === 'measured' ? ': it is not used' : ', and is used because skills.embedding is always';
+    const cure = 'Name another model in extensions.embedding.model, or set skills.embedding to always';
+    return [{ severity: 'warning', code: 'embedding_refused', message: `${figuresText(model, measure)}${refused}`, cure }];
+  }
+  if (measure !== null || cases >= ENOUGH_CASES) return [];
+  const message = `the embedding model ${model} is used without having been measured: the skills have ${cases} examples, ${ENOUGH_CASES} are needed`;
+  return [
+    { severity: 'info', code: 'embedding_unmeasured', message, cure: "Give skills 'examples', or ask: pith skills eval --ranker fused" },
+  ];
+}
+
+/** `embedding-measures.json` in a data folder: the last measure of each model. */
+export class Measures {
+  readonly #file: string;
+  readonly #logger: Logger;
+
+  constructor(dataDirectory: string, logger: Logger) {
+    this.#file = path.join(dataDirectory, 'embedding-measures.json');
+    this.#logger = logger;
+  }
+
+  /** null where it was not measured. Never rejects. */
+  async of(model: string): Promise<Measure | null> {
+    return (await this.#read()).get(model) ?? null;
+  }
+
+  async keep(model: string, measure: Measure): Promise<void> {
+    const known = await this.#read();
+    known.delete(model);
+    known.set(model, measure);
+    try {
+      const { default: writeFileAtomic } = await import('write-file-atomic');
+      await mkdir(path.dirname(this.#file), { recursive: true });
+      await writeFileAtomic(this.#file, `${JSON.stringify(Object.fromEntries([...known].slice(-MOST_MODELS)), null, 2)}\n`);
+    } catch (error) {
+      this.#logger.warn(`the figures of the embedding model cannot be kept in ${this.#file}: ${messageOf(error)}`);
+    }
+  }
+
+  async #read(): Promise<Map<string, Measure>> {
+    try {
+      const given = JSON.parse(String(await readRegularFile(this.#file, MOST_BYTES))) as Readonly<Record<string, unknown>>;
+      return new Map(Object.entries(given).flatMap(([model, measure]) => (isMeasure(measure) ? [[model, measure] as const] : [])));
+    } catch (error) {
+      if (codeOf(error, '') !== 'ENOENT') this.#logger.warn(`${this.#file} is of no use and is made anew: ${messageOf(error)}`);
+      return new Map();
+    }
+  }
+}
+
+function isMeasure(given: unknown): given is Measure {
+  const { digest, cases, lexical, fused } = (typeof given === 'object' && given !== null ? given : {}) as Partial<Measure>;
+  return typeof digest === 'string' && [cases, lexical, fused].every((value) => typeof value === 'number' && Number.isFinite(value));
+}
