@@ -158,7 +158,6 @@ describe('dump and restore', () => {
     tags: at % 3 === 0 ? ['third'] : [],
     description: `Handles subject${at % 7} and topic${at}.`,
     examples: [`please do ${at}`],
-    headings: 'Steps',
     body: `word${at % 13} `.repeat(at % 40) + '水墨画の描き方',
   }));
   const queries = ['subject3 topic10', 'word5', 'third', '水墨', 'skill-12', 'topic99 please', 'toipc310'];

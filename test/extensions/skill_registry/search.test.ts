@@ -4,7 +4,7 @@ import type { SearchDocument, SkillRanker } from '../../../sandbox/extensions/sk
 import { eachTerm } from '../../../sandbox/extensions/skill_registry/search/tokens.ts';
 
 function document(id: string, values: Partial<SearchDocument> = {}): SearchDocument {
-  return { id, version: '', name: id, description: '', tags: [], examples: [], headings: '', body: '', ...values };
+  return { id, version: '', name: id, description: '', tags: [], examples: [], body: '', ...values };
 }
 
 function rankerOf(...documents: SearchDocument[]): SkillRanker {

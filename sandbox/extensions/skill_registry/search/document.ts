@@ -11,18 +11,17 @@ export type Searched = Pick<Skill, 'id' | 'name' | 'description' | 'tags' | 'exa
 export function documentOf(skill: Searched, learned: readonly string[] = []): SearchDocument {
   const { id, description, tags } = skill;
   const examples = [...skill.examples, ...whenToUse(skill), ...learned];
-  return { id, version: '', name: clean(skill.name), description, tags, examples, headings: '', body: '' };
+  return { id, version: '', name: clean(skill.name), description, tags, examples, body: '' };
 }
 
-/** The same with headings and body. */
+/** The same with its body. */
 export function fullDocumentOf(skill: Skill, body: string, learned: readonly string[] = []): SearchDocument {
   return { ...bodiedDocumentOf(skill, body, learned), version: documentVersion(skill, learned) };
 }
 
 /** The same for a skill that no source has. */
 export function bodiedDocumentOf(skill: Searched, body: string, learned: readonly string[] = []): SearchDocument {
-  const headings = [...body.matchAll(/^#{1,6}\s+(.+)$/gm)].map((match) => match[1]!).join('\n');
-  return { ...documentOf(skill, learned), headings, body };
+  return { ...documentOf(skill, learned), body };
 }
 
 /** Names the file, the version of it, and the learned texts that a document is made of. */

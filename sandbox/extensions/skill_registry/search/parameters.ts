@@ -16,12 +16,12 @@ export const PARAMETERS: RankerParameters = {
   fields: [
     { name: 'name', weight: 3, b: 0.5 },
     { name: 'tags', weight: 2, b: 0.5 },
-    { name: 'description', weight: 3, b: 0.5 },
+    { name: 'description', weight: 2, b: 0.5 },
     { name: 'examples', weight: 1, b: 0.1 },
     { name: 'body', weight: 0.45, b: 0.75 },
   ],
-  k1: 1.8,
+  k1: 1.5,
   misspelt: 0.6,
   synonym: 0.3,
-  pair: { adjacent: 0.7, apart: 0.5, inDescription: 0.6, inBody: 0.2 },
+  pair: { adjacent: 0.7, apart: 0.5, inDescription: 0.6, inBody: 0.4 },
 };

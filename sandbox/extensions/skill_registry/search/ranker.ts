@@ -1,4 +1,4 @@
-/** What can be searched of one skill. `headings` and `body` are empty until the body has been read. */
+/** What can be searched of one skill. `body`, with its headings, is empty until it has been read. */
 export interface SearchDocument {
   readonly id: string;
   /** Names the version of the file that `body` was read from; empty until it has been read. */
@@ -8,7 +8,6 @@ export interface SearchDocument {
   readonly tags: readonly string[];
   /** User phrasings and when-to-use sentences. */
   readonly examples: readonly string[];
-  readonly headings: string;
   readonly body: string;
 }
 

@@ -189,8 +189,7 @@ export class TermIndex {
 
 function textsOf(document: SearchDocument): readonly string[] {
   const name = document.name === document.id ? document.id : `${document.id} ${document.name}`;
-  const body = `${document.headings}\n${document.body.slice(0, BODY_CHARACTERS)}`;
-  return [name, document.tags.join(' '), document.description, document.examples.join('\n'), body];
+  return [name, document.tags.join(' '), document.description, document.examples.join('\n'), document.body.slice(0, BODY_CHARACTERS)];
 }
 
 /** A copy that does not keep the text alive that it was cut from. */

@@ -1,0 +1,41 @@
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import type { SearchDocument, StoredRanker } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
+import { catalogLine } from '../../sandbox/extensions/skill_registry/catalog/brief.ts';
+import { renderCatalog } from '../../sandbox/extensions/skill_registry/catalog/catalog.ts';
+import { renderTurnPart } from '../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
+import type { Skill } from '../../sandbox/extensions/skill_registry/skill.ts';
+
+/** Tokens, by a model's own tokenizer, of what an agent is told of its skills where they are too many. */
+export interface CatalogTokens {
+  /** The stable part of the system prompt. */
+  readonly system: number;
+  /** Beside each message, the most of `texts`. */
+  readonly turn: number;
+  /** Of a line for every skill. */
+  readonly all: number;
+}
+
+const BUDGET = 2000;
+
+export function catalogTokens(documents: readonly SearchDocument[], ranker: StoredRanker, texts: readonly string[]): CatalogTokens {
+  const skills = new Map(documents.map((document) => [document.id, skillOf(document)]));
+  const sorted = [...skills.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const turns = texts.map((text) => {
+    const ranked = ranker.rank(text, { k: 12, weak: true }).map(({ id }) => skills.get(id)!);
+    return tokens(renderTurnPart({ ranked, recent: [], searchReady: true }).text);
+  });
+  return {
+    system: tokens(renderCatalog(sorted, { budget: BUDGET }).text),
+    turn: Math.max(...turns),
+    all: tokens(sorted.map((skill) => catalogLine(skill)).join('\n')),
+  };
+}
+
+function tokens(text: string | null): number {
+  return text === null ? 0 : encode(text).length;
+}
+
+/** As much of a skill as the catalog looks at. */
+function skillOf({ id, name, description, tags }: SearchDocument): Skill {
+  return { id, name, description, tags, brief: null, source: 'sandbox/skills' } as unknown as Skill;
+}
