@@ -22,7 +22,7 @@ export interface IndexContents {
 }
 
 /** Raise it whenever the form or what counts as a term changes. */
-const FORMAT = 'pith skill search 2\n';
+const FORMAT = 'pith skill search 3\n';
 const DIGEST_BYTES = 32;
 const PIECE_BYTES = 64 * 1024;
 
