@@ -79,8 +79,14 @@ class Registry implements SkillRegistry {
 
   async refreshIfOlderThan(ms: number): Promise<Snapshot> {
     const age = this.options.clock.now() - this.scannedAt;
-    if (age >= 0 && age <= ms) return this.running ?? this.snapshot;
-    return this.refresh((await this.watching?.untold()) ?? null);
+    if (age >= 0 && age <= ms) {
+      const told = this.watching === null ? [] : await this.watching.told();
+      if (told !== null && told.length === 0) return this.running ?? this.snapshot;
+      return this.refresh(told);
+    }
+    const folders = (await this.watching?.untold()) ?? null;
+    this.scannedAt = this.options.clock.now();
+    return this.refresh(folders);
   }
 
   lastGood(id: string): LastGood | null {
@@ -174,7 +180,7 @@ class Registry implements SkillRegistry {
   private async scan(folders: readonly string[] | null): Promise<Snapshot> {
     const { clock, logger } = this.options;
     const began = clock.now();
-    this.scannedAt = began;
+    if (folders === null) this.scannedAt = began; // a hint's look says nothing of the other folders
     const first = this.snapshot.generation === 0;
     if (!this.loaded) await this.load();
     const { changed, read, edited } = await this.scans.look(first ? null : folders);

@@ -250,7 +250,7 @@ describe('the watch', () => {
     const registry = box.registry({ config: { poll_seconds: 0, trusted_links: [`${box.project}/elsewhere`] }, clock: systemClock });
     const stop = new AbortController();
     const done = registry.watch(stop.signal);
-    const of = async (id: string) => (await registry.refreshIfOlderThan(-1)).skills.get(id)?.description;
+    const of = async (id: string) => (await registry.refreshIfOlderThan(250)).skills.get(id)?.description;
     await until(() => registry.current().generation > 0);
     await systemClock.sleep(900); // the watcher begins
     const file = (id: string) => `${box.sandbox}/skills/${id}/SKILL.md`;
@@ -276,7 +276,7 @@ describe('the watch', () => {
     rmSync(file('c'));
     symlinkSync(`${box.project}/elsewhere/SKILL.md`, file('c'));
     expect(await of('c')).toBe('Elsewhere.');
-    await systemClock.sleep(100);
+    await systemClock.sleep(260); // nobody tells what happens elsewhere: a turn looks when the last look is so old
     writeFileSync(`${box.project}/elsewhere/SKILL.md`, skillText({ name: 'c', description: 'Edited elsewhere.' }));
     expect(await of('c')).toBe('Edited elsewhere.');
     stop.abort();

@@ -9,6 +9,8 @@ import type { RegistryConfig } from './sources.ts';
 const edits = new WeakMap<Snapshot, readonly { readonly generation: number; readonly ids: readonly string[] }[]>();
 /** Who is further behind looks at every skill. */
 const EDITS = 32;
+/** More are made anew with all others, in pieces. */
+const MOST = 500;
 
 /**
  * The snapshot after an edit of the text of some skills: it costs what they are, not what all are. null where more may be different than
@@ -20,7 +22,7 @@ export function editSnapshot(
   scans: readonly SourcedScan[],
   config: RegistryConfig,
 ): Snapshot | null {
-  if (before.generation === 0) return null;
+  if (before.generation === 0 || edited.length > MOST) return null;
   const filters = filtersOf(config);
   const winners = new Map<string, Skill>();
   const all = [...before.all];

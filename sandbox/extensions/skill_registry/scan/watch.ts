@@ -109,11 +109,17 @@ export class SourceWatch {
   /** What has to be looked at so that all that has happened by now is seen: folders, or null for everything. */
   async untold(): Promise<readonly string[] | null> {
     if (this.#hint === null) return null;
+    const hinted = await this.told();
+    const hint = this.#hint as Hint | null;
+    return hint === null || hinted === null ? null : [...hinted, ...hint.unsure];
+  }
+
+  /** What has been told by now and not been looked at; null for too much to name. */
+  async told(): Promise<readonly string[] | null> {
+    if (this.#hint === null) return [];
     await breathe();
     await breathe(); // by now the loop has taken from the system what was told before the call
-    const hint = this.#hint as Hint | null;
-    const hinted = this.#take();
-    return hint === null || hinted === null ? null : [...hinted, ...hint.unsure];
+    return this.#take();
   }
 
   #tell(folder: string): void {

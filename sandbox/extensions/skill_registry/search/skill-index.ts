@@ -36,7 +36,9 @@ export interface SkillIndexOptions {
 /** So few bodies are read in less time than a person notices, so that a search waits for them. */
 const WAIT_FOR = 200;
 const STORE_AFTER_MS = 20_000;
-const DOCUMENTS_AT_ONCE = 50;
+/** Work between two yields: to compare a version counts 1. */
+const AT_ONCE = 1000;
+const DOCUMENT_COST = 20;
 
 /**
  * Keeps a ranker in step with the newest snapshot: first what the last process stored, then the metadata of what changed
@@ -133,8 +135,13 @@ export class SkillIndex {
       this.#ranker.remove(id);
       this.#change();
     }
-    let taken = 0;
+    let spent = 0;
     for (const id of edited ?? snapshot.skills.keys()) {
+      if (spent > AT_ONCE) {
+        spent = 0;
+        await breathe();
+      }
+      spent += 1;
       const skill = snapshot.skills.get(id) as Skill;
       if (skill.state !== 'offered' || this.#known.get(skill.id) === skill) continue;
       if (this.#closed) return;
@@ -143,7 +150,7 @@ export class SkillIndex {
       const same = this.#ranker.versionOf(skill.id) === documentVersion(skill, learned);
       if (!same) this.#ranker.upsert(documentOf(skill, learned));
       if (!same || skill.tokensEstimated) this.#unread.push(skill);
-      if (!same && ++taken % DOCUMENTS_AT_ONCE === 0) await breathe();
+      if (!same) spent += DOCUMENT_COST;
     }
     this.#taken = snapshot;
   }

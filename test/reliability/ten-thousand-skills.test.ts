@@ -1,0 +1,255 @@
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { scriptedModel, testKernel, type ScriptedStep, type TestKernel } from 'pith/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../core/host/system-clock.ts';
+import { createRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
+import { cpuTimed, liveBytes } from '../bench/measure.ts';
+import { projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';
+
+const LONG = process.env['PITH_TEST_LONG'] === '1';
+const COUNT = LONG ? 10_000 : 500;
+const CHANGES = COUNT;
+const FLOOD_MS = LONG ? 60_000 : 600;
+const POLL_MS = 5000;
+/** A turn that begins so late after the last look is preceded by another, also before anything is watched. */
+const NOT_FRESH_MS = 260;
+
+const told: string[] = [];
+const tell = (figure: string, value: number, unit: string): number => {
+  told.push(`${figure}: ${value.toFixed(value < 10 ? 2 : 0)} ${unit}`);
+  return value;
+};
+
+const textOf = (id: string, version: number) => `---
+name: ${id}
+description: Plans the ${id} step by step, edition ${version}. Use for questions about ${id}.
+tags: [plans]
+---
+
+# ${id}
+
+${`Each entry of ${id} names a person, a day and a file.\n`.repeat(12)}`;
+
+let folder: Folder;
+const fileOf = (id: string) => path.join(folder.sandbox, 'skills', id, 'SKILL.md');
+/** What is on the disk: id → version. */
+const written = new Map<string, number>();
+const put = (id: string, version: number): void => {
+  mkdirSync(path.dirname(fileOf(id)), { recursive: true });
+  writeFileSync(fileOf(id), textOf(id, version));
+  written.set(id, version);
+};
+const remove = (id: string): void => {
+  rmSync(path.dirname(fileOf(id)), { recursive: true });
+  written.delete(id);
+};
+
+beforeAll(async () => {
+  folder = await projectFolder({ 'pith.yaml': 'extensions: { skill_registry: { sources: { replace: [sandbox/skills] } } }\n' });
+  for (let at = 0; at < COUNT; at++) put(`plan-${String(at).padStart(5, '0')}`, 0);
+}, 60_000);
+
+afterAll(async () => {
+  await folder.remove();
+  if (LONG) process.stdout.write(`\n${told.join('\n')}\n`);
+}, 60_000);
+
+describe(`${COUNT.toLocaleString('en')} skills`, () => {
+  it.runIf(LONG)(
+    'first index within 3 s, rescan within 250 ms, no piece of work above 50 ms, not 100 MB more',
+    async () => {
+      const registry = createRegistry({
+        sandbox: folder.sandbox,
+        project: folder.path,
+        dataDirectory: path.join(folder.path, 'data'),
+        config: { sources: { replace: [path.join(folder.sandbox, 'skills')] } },
+        clock: systemClock(),
+        logger: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
+      });
+      const before = liveBytes();
+      const pieces = longestPiece();
+      await sleep(500); // what is younger is read again
+      expect(tell('first index, CPU', await cpuTimed(() => registry.refresh()), 'ms')).toBeLessThan(3000);
+      expect(registry.current().all).toHaveLength(COUNT);
+      const rescans: number[] = [];
+      for (let round = 0; round < 10; round++) rescans.push(await timed(() => registry.refresh()));
+      expect(tell('rescan, median of 10', rescans.sort((a, b) => a - b)[5]!, 'ms')).toBeLessThan(250);
+      await registry.close();
+      expect(tell('longest piece of the registry, CPU', pieces(), 'ms')).toBeLessThan(50);
+      expect(tell('memory of the registry', (liveBytes() - before) / 2 ** 20, 'MB')).toBeLessThan(100);
+      expect(registry.current().all).toHaveLength(COUNT); // still held while memory was measured
+    },
+    60_000,
+  );
+
+  it('a turn of a kernel that has them lists each once; an edit, a new and a removed one are seen by the very next turn', async () => {
+    const before = liveBytes();
+    const pieces = longestPiece();
+    const model = scriptedModel();
+    const pith = await testKernel({ sandbox: folder.sandbox, model });
+    try {
+      tell('services started', await timed(() => pith.kernel.start()), 'ms');
+      model.add({ text: 'ok' });
+      tell('first turn after that', await timed(() => pith.run('which plan is next')), 'ms');
+      expect(await listed(pith)).toEqual(written);
+      if (LONG) await sleep(20_000); // bodies are read, the index is written
+      expect(await matching(pith, 'plan-00123')).toContain('edition 0');
+      await sleep(NOT_FRESH_MS);
+      put('plan-00123', 7);
+      expect(await matching(pith, 'plan-00123')).toContain('edition 7');
+      await sleep(NOT_FRESH_MS);
+      put('zebra', 1);
+      remove('plan-00017');
+      expect(await matching(pith, 'zebra')).toContain('`zebra`');
+      expect(await matching(pith, 'plan-00017')).not.toContain('`plan-00017`');
+      if (!LONG) return;
+      const turns: number[] = [];
+      for (let turn = 0; turn < 20; turn++) {
+        model.add({ text: 'ok' });
+        turns.push(await timed(() => pith.run(`what is plan number ${turn}`, { threadId: `t${turn}` })));
+        await sleep(300);
+      }
+      tell('a later turn, median of 20', turns.sort((a, b) => a - b)[10]!, 'ms');
+      expect(tell('longest piece of the kernel, CPU', pieces(), 'ms')).toBeLessThan(50);
+      expect(tell('memory of kernel and search', (liveBytes() - before) / 2 ** 20, 'MB')).toBeLessThan(100);
+    } finally {
+      pieces();
+      await pith.stop();
+    }
+  }, 120_000);
+
+  it(`a flood of ${CHANGES.toLocaleString('en')} changes converges within two polls, and no turn sees two versions of a skill`, async () => {
+    const model = scriptedModel();
+    const pith = await testKernel({ sandbox: folder.sandbox, model });
+    try {
+      await pith.kernel.start();
+      if (LONG) await sleep(5000);
+      const delays = monitorEventLoopDelay({ resolution: 5 });
+      delays.enable();
+      const cpu = process.cpuUsage();
+      const flood = changes();
+      let turns = 0;
+      do {
+        const list: ScriptedStep = { calls: [{ name: 'list_skills', input: { limit: 50 } }] };
+        const wait: ScriptedStep = async () => {
+          await sleep(LONG ? 300 : 60);
+          return list as { calls: [] };
+        };
+        model.add(list, wait, wait, { text: 'ok' });
+        const { results, requests } = await pith.run(`turn ${turns}`, { threadId: `flood-${turns++}` });
+        expect(results).toHaveLength(3);
+        expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(3);
+        expect(new Set(results.map((result) => JSON.stringify('output' in result ? result.output : null))).size).toBe(1);
+        expect(new Set(requests.map(({ system }) => system)).size).toBe(1);
+      } while (!(await Promise.race([flood, sleep(0, false)])));
+      const { user, system } = process.cpuUsage(cpu);
+      tell('CPU during the flood', (user + system) / 10 / FLOOD_MS, '%');
+      tell('event loop during the flood, p99', delays.percentile(99) / 1e6, 'ms');
+      tell('turns during the flood', turns, '');
+      const from = performance.now();
+      let seen = await listed(pith);
+      while (!isEqual(seen, written) && performance.now() - from < 2 * POLL_MS) seen = await listed(pith);
+      tell('converged after', performance.now() - from, 'ms');
+      expect(seen).toEqual(written);
+    } finally {
+      await pith.stop();
+    }
+  }, 180_000);
+
+  it.runIf(LONG)(
+    'a chat and a server answer with them',
+    async () => {
+      const cwd = folder.path;
+      const chat = () => runPith(['chat', '-p', 'Which skill plans plan-00042?'], { cwd });
+      for (const what of ['first chat', 'second chat', 'third chat']) {
+        let ended: Awaited<ReturnType<typeof chat>> | undefined;
+        tell(`${what}, whole process`, await timed(async () => (ended = await chat())), 'ms');
+        expect([ended?.code, ended?.err]).toEqual([0, '']);
+        expect(ended?.out).toContain('plan-00042');
+      }
+      const from = performance.now();
+      const server = startPith(['serve', '--port', '0'], { cwd, input: null });
+      try {
+        while (!/https?:\/\//u.test(server.out()) && performance.now() - from < 20_000) await sleep(10);
+        tell('serve says that it listens after', performance.now() - from, 'ms');
+        expect(server.out()).toMatch(/https?:\/\//u);
+      } finally {
+        server.child.kill('SIGTERM');
+        expect((await server.ended).code).toBe(0);
+      }
+    },
+    120_000,
+  );
+
+  /** Resolves to true when all have been made: eight of ten are edits, one a new skill, one a removal. */
+  async function changes(): Promise<boolean> {
+    const ids = [...written.keys()];
+    const from = performance.now();
+    for (let change = 0; change < CHANGES; change++) {
+      const id = ids[(change * 7919) % ids.length]!;
+      if (change % 10 === 3) put(`new-${change}`, change);
+      else if (change % 10 === 7 && written.has(id)) remove(id);
+      else if (change % 10 === 5 && written.has(id)) {
+        writeFileSync(`${fileOf(id)}.tmp`, textOf(id, change));
+        renameSync(`${fileOf(id)}.tmp`, fileOf(id));
+        written.set(id, change);
+      } else put(id, change);
+      const due = (FLOOD_MS * change) / CHANGES - (performance.now() - from);
+      if (due > 1 || change % 20 === 0) await sleep(Math.max(1, due));
+    }
+    expect(readdirSync(path.join(folder.sandbox, 'skills'))).toHaveLength(written.size);
+    return true;
+  }
+});
+
+async function timed(work: () => unknown): Promise<number> {
+  const from = performance.now();
+  await work();
+  return performance.now() - from;
+}
+
+/** What list_skills shows without a query, page after page: id → version. */
+async function listed(pith: TestKernel): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  for (let offset = 0; ; offset += 50) {
+    const lines = (await called(pith, { limit: 50, offset })).matchAll(/^• `([^`]+)`.*edition (\d+)\./gmu);
+    const before = found.size;
+    for (const [, id = '', version] of lines) found.set(id, Number(version));
+    if (found.size < before + 50) return found;
+  }
+}
+
+function matching(pith: TestKernel, query: string): Promise<string> {
+  return called(pith, { query, limit: 5 });
+}
+
+/** Each call is a turn of its own. */
+async function called(pith: TestKernel, input: { query?: string; limit: number; offset?: number }): Promise<string> {
+  const result = await pith.kernel.callTool('orchestrator', 'list_skills', input);
+  return result.ok ? String(result.output) : JSON.stringify(result);
+}
+
+function isEqual(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): boolean {
+  return a.size === b.size && [...a].every(([id, version]) => b.get(id) === version);
+}
+
+/** Milliseconds of CPU that the longest time between two turns of the event loop took, until it is asked. Other load does not lengthen it. */
+function longestPiece(): () => number {
+  let longest = 0;
+  let running = LONG;
+  let before = process.cpuUsage();
+  const tick = () => {
+    const { user, system } = process.cpuUsage(before);
+    before = process.cpuUsage();
+    longest = Math.max(longest, (user + system) / 1000);
+    if (running) setImmediate(tick);
+  };
+  if (LONG) setImmediate(tick);
+  return () => {
+    running = false;
+    return longest;
+  };
+}
