@@ -1,3 +1,4 @@
+import { fuse, RESCORED, UNION_UP_TO } from '../../sandbox/extensions/skill_registry/search/fusion.ts';
 import type { SearchDocument } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
 import { rankerOf, type Searcher } from './search-rankers.ts';
 
@@ -8,37 +9,29 @@ export interface Endpoint {
 }
 
 const AT_ONCE = 64;
-const CANDIDATES = 50;
 
 /** The fused ranking over vectors of a real model. A key is taken from OPENAI_API_KEY. */
 export async function embedded(documents: readonly SearchDocument[], endpoint: Endpoint): Promise<Searcher> {
   const ranker = rankerOf(documents);
-  const vectors = new Map<string, readonly number[]>();
+  const vectors = new Map<string, Float32Array>();
   for (let from = 0; from < documents.length; from += AT_ONCE) {
     const some = documents.slice(from, from + AT_ONCE);
-    const made = await vectorsOf(
-      some.map(({ name, description }) => `${name}: ${description}`),
-      endpoint,
-    );
+    const texts = some.map(({ name, description }) => `${name}: ${description}`);
+    const made = await vectorsOf(texts, endpoint);
     some.forEach(({ id }, at) => vectors.set(id, made[at]!));
   }
+  const count = documents.length;
   return {
     name: `fused with ${endpoint.model}`,
     find: async (text, { k, weak = false }) => {
-      const few = documents.length <= 1000;
-      const lexical = ranker.rank(text, { k: few ? documents.length : CANDIDATES, weak });
+      const lexical = ranker.rank(text, { k: count <= UNION_UP_TO ? count : Math.max(k, RESCORED), weak });
       const [query] = await vectorsOf([text], endpoint);
-      const best = lexical[0]?.score ?? 1;
-      const scores = new Map(lexical.map(({ id, score }) => [id, (0.6 * score) / best]));
-      for (const id of few ? vectors.keys() : [...scores.keys()])
-        scores.set(id, (scores.get(id) ?? 0) + 0.4 * cosine(query!, vectors.get(id)!));
-      const sorted = [...scores].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
-      return sorted.slice(0, k).map(([id]) => id);
+      return fuse({ lexical, query: query!, vectors, count, k, weak }).map(({ id }) => id);
     },
   };
 }
 
-async function vectorsOf(input: readonly string[], { url, model }: Endpoint): Promise<readonly (readonly number[])[]> {
+async function vectorsOf(input: readonly string[], { url, model }: Endpoint): Promise<readonly Float32Array[]> {
   const key = process.env['OPENAI_API_KEY'];
   const response = await fetch(`${url.replace(/\/$/, '')}/embeddings`, {
     method: 'POST',
@@ -47,15 +40,10 @@ async function vectorsOf(input: readonly string[], { url, model }: Endpoint): Pr
   });
   if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`);
   const { data } = (await response.json()) as { data: { index: number; embedding: number[] }[] };
-  return data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => embedding);
+  return data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => unit(embedding));
 }
 
-function cosine(a: readonly number[], b: readonly number[]): number {
-  let [dot, left, right] = [0, 0, 0];
-  for (let at = 0; at < a.length; at++) {
-    dot += a[at]! * b[at]!;
-    left += a[at]! ** 2;
-    right += b[at]! ** 2;
-  }
-  return dot / Math.sqrt(left * right || 1);
+function unit(vector: readonly number[]): Float32Array {
+  const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0)) || 1;
+  return Float32Array.from(vector, (value) => value / length);
 }

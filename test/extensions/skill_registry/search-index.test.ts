@@ -160,7 +160,7 @@ describe('dump and restore', () => {
     examples: [`please do ${at}`],
     body: `word${at % 13} `.repeat(at % 40) + '水墨画の描き方',
   }));
-  const queries = ['subject3 topic10', 'word5', 'third', '水墨', 'skill-12', 'topic99 please', 'toipc310'];
+  const queries = ['subject3 topic10', 'word5', 'third', '水墨', 'skill-12', 'topic99 please', 'toipc310', 'handles subject3'];
 
   function bytesOf(ranker: StoredRanker): Buffer {
     return Buffer.concat([...ranker.dump()].map((piece) => piece!));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRanker } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
+import { PARAMETERS } from '../../../sandbox/extensions/skill_registry/search/parameters.ts';
 import type { SearchDocument, SkillRanker } from '../../../sandbox/extensions/skill_registry/search/ranker.ts';
 import { eachTerm } from '../../../sandbox/extensions/skill_registry/search/tokens.ts';
 
@@ -162,5 +163,78 @@ describe('the default ranker', () => {
     expect(ids(ranker, '__proto__')).toEqual(['__proto__']);
     expect(ids(ranker, 'c++')).toEqual(['c++']);
     expect(ids(ranker, '*** ((( \\ [')).toEqual([]);
+  });
+
+  it('R2 keeps its weights within what was agreed', () => {
+    const within: Record<string, [number, number]> = {
+      name: [3, 3],
+      tags: [2, 2],
+      description: [1.5, 3],
+      examples: [1, 1.5],
+      body: [0.25, 0.5],
+    };
+    for (const { name, weight } of PARAMETERS.fields) {
+      expect(weight, name).toBeGreaterThanOrEqual(within[name]![0]);
+      expect(weight, name).toBeLessThanOrEqual(within[name]![1]);
+    }
+    expect(PARAMETERS.fields.map(({ name }) => name)).toEqual(Object.keys(within));
+  });
+
+  it('R2 gives a whole query in an id, name or tag its place before any number of texts that speak of it', () => {
+    const speaking = Array.from({ length: 50 }, (_, at) =>
+      document(`talk-${at}`, { description: 'git rebase git rebase', body: 'git rebase' }),
+    );
+    const ranker = rankerOf(
+      ...speaking,
+      document('zz-tagged', { tags: ['git rebase'] }),
+      document('zz-named', { name: 'Interactive Git Rebase' }),
+      document('zz-git-rebase-guide'),
+    );
+    expect(new Set(ids(ranker, 'git rebase', 3))).toEqual(new Set(['zz-tagged', 'zz-named', 'zz-git-rebase-guide']));
+  });
+
+  it('R2 takes British and American spelling, and the forms of irregular words, for one word', () => {
+    expect(terms('colour organise catalogue centre')).toEqual(terms('color organize catalog center'));
+    expect(terms('written drew children indices')).toEqual(terms('write draw child index'));
+    expect(terms('exercise our hours')).toEqual(terms('exercise hour'));
+  });
+
+  it('R2 prefers, of equal words, those that stand beside each other', () => {
+    const words = 'Several notes, then more notes, of a kind.';
+    const ranker = rankerOf(
+      ...filler,
+      document('apart', { description: `Release ${words} Train` }),
+      document('beside', { description: `${words} Release train` }),
+      document('in-body-apart', { description: words, body: `release ${words} train` }),
+      document('in-body-beside', { description: words, body: `${words} release train` }),
+    );
+    expect(ids(ranker, 'release train')).toEqual(['beside', 'apart', 'in-body-beside', 'in-body-apart']);
+  });
+
+  it('R2 finds near synonyms after the word itself, and R1 names the word that was asked', () => {
+    const ranker = rankerOf(
+      ...filler,
+      document('images', { description: 'Crops every image.' }),
+      document('pictures', { description: 'Crops every picture.' }),
+    );
+    const answer = ranker.rank('picture', { k: 5 });
+    expect(answer.map(({ id }) => id)).toEqual(['pictures', 'images']);
+    expect(answer[1]!.why).toEqual(['picture']);
+    expect(answer[0]!.score).toBeGreaterThan(answer[1]!.score * 2);
+    ranker.remove('pictures');
+    expect(ids(ranker, 'picture')).toEqual(['images']);
+  });
+
+  it('R2 gives the same first places however many are asked for', () => {
+    const many = Array.from({ length: 200 }, (_, at) =>
+      document(`note-${at}`, {
+        description: `Keeps meeting ${at % 3 === 0 ? 'notes' : 'minutes and notes'}${' padding'.repeat(at % 7)}`,
+        body: at % 5 === 0 ? 'notes of a meeting' : 'meeting',
+      }),
+    );
+    const ranker = rankerOf(...many);
+    const all = ids(ranker, 'meeting notes', 200);
+    expect(all).toHaveLength(200);
+    for (const k of [1, 10, 59, 60, 61, 150]) expect(ids(ranker, 'meeting notes', k)).toEqual(all.slice(0, k));
   });
 });
