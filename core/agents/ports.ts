@@ -77,7 +77,7 @@ export interface ExtensionsPort {
     signal: AbortSignal,
   ): ToolResult | Promise<ToolResult>;
   /** A text or a question means yes, and is for the person who is asked. */
-  needsApproval(extensionId: string, tool: string, input: JsonValue): Promise<boolean | string | ApprovalQuestion>;
+  needsApproval(extensionId: string, tool: string, input: JsonValue, turn: TurnInfo): Promise<boolean | string | ApprovalQuestion>;
   /** Why the tool's schema refuses this input; null when it takes it, or could not be asked. */
   refusal(extensionId: string, tool: string, input: JsonValue): Promise<string | null>;
   /** The tool's own line for a terminal; undefined where it has none or throws. */

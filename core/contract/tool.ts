@@ -55,7 +55,7 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   /** What a resumed turn may do with a call that had started: `read` and `idempotent` run again. Default `write`. */
   readonly effect?: ToolEffect;
   /** A text means yes: what a person must read beside the input before they agree, such as the changes that it stands for. */
-  readonly needsApproval?: boolean | ((input: z.infer<Schema>) => Asking | Promise<Asking>);
+  readonly needsApproval?: boolean | ((input: z.infer<Schema>, turn: TurnInfo) => Asking | Promise<Asking>);
   /** Milliseconds until the call is cut; default 20,000. */
   readonly timeoutMs?: number;
   /** Given only to agents that name it (`extension/tool`), not by the extension's id alone. */

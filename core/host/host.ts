@@ -104,11 +104,18 @@ export class ExtensionHost implements ExtensionsPort {
 
   readonly openToolset: ExtensionsPort['openToolset'] = (providerId, toolset) => this.#shell.toolsets.open(providerId, toolset);
 
-  callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): ToolResult | Promise<ToolResult> {
+  callTool(
+    extensionId: string,
+    tool: string,
+    input: JsonValue,
+    call: Omit<ToolCall, 'signal'>,
+    signal: AbortSignal,
+  ): ToolResult | Promise<ToolResult> {
     return callTool(this.#lifecycle, extensionId, tool, input, call, signal);
   }
 
-  readonly needsApproval = (id: string, tool: string, input: JsonValue) => needsApproval(this.#lifecycle, id, tool, input);
+  readonly needsApproval = (id: string, tool: string, input: JsonValue, turn: TurnInfo) =>
+    needsApproval(this.#lifecycle, id, tool, input, turn);
 
   readonly refusal = (id: string, tool: string, input: JsonValue): Promise<string | null> => refusal(this.#lifecycle, id, tool, input);
 

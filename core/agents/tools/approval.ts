@@ -1,4 +1,4 @@
-import type { ApprovalQuestion, JsonValue } from '../../contract/index.ts';
+import type { ApprovalQuestion, JsonValue, TurnInfo } from '../../contract/index.ts';
 import type { ExtensionsPort } from '../ports.ts';
 import { isNamed } from './gate.ts';
 import type { OfferedTool } from './tools.ts';
@@ -17,11 +17,12 @@ export function needsApproval(
   { extensions, askAlways }: ApprovalRules,
   { extensionId, descriptor }: Pick<OfferedTool, 'extensionId' | 'descriptor'>,
   input: JsonValue,
+  turn: TurnInfo,
 ): Asking | Promise<Asking> {
   const { name, needsApproval: says } = descriptor;
   const isAlways = isNamed(askAlways, extensionId, name);
   if (says !== 'maybe') return isAlways || says === 'always';
-  const said = extensions.needsApproval(extensionId, name, input).catch(() => true); // fail closed: the host has recorded why
+  const said = extensions.needsApproval(extensionId, name, input, turn).catch(() => true); // fail closed: the host has recorded why
   return isAlways ? said.then((each) => each || true) : said;
 }
 

@@ -69,7 +69,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
       }
       const { extensionId, descriptor } = tool;
       const whole = withFixed(input, tool);
-      const asking = await needsApproval(dependencies, tool, whole);
+      const asking = await needsApproval(dependencies, tool, whole, turn);
       const decision = decide({
         extensionId,
         tool: descriptor.name,

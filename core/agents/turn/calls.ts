@@ -63,7 +63,7 @@ export function toolOf({ toolsByName }: RunningTurn, { name, extensionId, tool }
 export function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Verdict | Promise<Verdict> {
   const tool = toolOf(turn, record);
   if (tool === undefined) return judge(turn, record, callsBefore, mostCalls, false);
-  const needed = needsApproval(turn.deps, tool, record.input);
+  const needed = needsApproval(turn.deps, tool, record.input, turn.prepared.info);
   return needed instanceof Promise
     ? needed.then((settled) => judge(turn, record, callsBefore, mostCalls, settled))
     : judge(turn, record, callsBefore, mostCalls, needed);

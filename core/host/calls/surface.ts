@@ -1,4 +1,4 @@
-import type { JsonValue, Tool, ToolCall, ToolDescriptor, ToolResult } from '../../contract/index.ts';
+import type { JsonValue, Tool, ToolCall, ToolDescriptor, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { PithError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../contract/protocol.ts';
 import type { CallSignal } from './calls.ts';
@@ -94,7 +94,7 @@ function toolOperations(tools: () => Tools | Promise<Tools>): readonly (readonly
       ([name, input, call], signal) =>
         withTool(name, (tool) => executeTool(tool, input as JsonValue, call as Omit<ToolCall, 'signal'>, signal)),
     ],
-    ['tool.needsApproval', ([name, input]) => withTool(name, (tool) => asksApproval(tool, input as JsonValue))],
+    ['tool.needsApproval', ([name, input, turn]) => withTool(name, (tool) => asksApproval(tool, input as JsonValue, turn as TurnInfo))],
     ['tool.refusal', ([name, input]) => withTool(name, (tool) => refusalOf(tool, input as JsonValue))],
     ['tool.present', ([name, result]) => withTool(name, (tool) => tool.present?.(result as ToolResult))],
   ];

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { messageOf, PithError } from '../../contract/errors.ts';
-import type { ApprovalQuestion, JsonValue, Tool, ToolCall, ToolResult } from '../../contract/index.ts';
+import type { ApprovalQuestion, JsonValue, Tool, ToolCall, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { isThenable } from '../../contract/thenable.ts';
 import { isToolResult, toolError } from '../../contract/tool.ts';
 import type { CallSignal } from './calls.ts';
@@ -45,11 +45,11 @@ function withApproved(call: ToolCall, approved: string): ToolCall {
 }
 
 /** What `needsApproval` says to this input; an input that does not parse needs none, because the call will refuse it. */
-export async function asksApproval(tool: Tool, input: JsonValue): Promise<boolean | string | ApprovalQuestion> {
+export async function asksApproval(tool: Tool, input: JsonValue, turn: TurnInfo): Promise<boolean | string | ApprovalQuestion> {
   if (typeof tool.needsApproval !== 'function') return tool.needsApproval ?? false;
   const parsed = await parseInput(tool.input, input);
   if (!parsed.success) return false;
-  const said = await tool.needsApproval(parsed.data);
+  const said = await tool.needsApproval(parsed.data, turn);
   if (typeof said !== 'object' || said === null) return typeof said === 'string' ? said : said === true;
   return { text: String(said.text), subject: String(said.subject).slice(0, MOST_SUBJECT) };
 }

@@ -1,5 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
-import type { ApprovalQuestion, JsonValue, ToolCall, ToolDescriptor, ToolResult } from '../../contract/index.ts';
+import type { ApprovalQuestion, JsonValue, ToolCall, ToolDescriptor, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { isThenable } from '../../contract/thenable.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 import { descriptorOf } from './handle.ts';
@@ -61,13 +61,14 @@ export async function needsApproval(
   extensionId: string,
   tool: string,
   input: JsonValue,
+  turn: TurnInfo,
 ): Promise<boolean | string | ApprovalQuestion> {
   const slot = lifecycle.slots.get(extensionId);
   if (!slot) return false;
   try {
     const said = await invoke(lifecycle.parts, await lifecycle.ready(slot), {
       operation: 'tool.needsApproval',
-      values: [tool, input],
+      values: [tool, input, turn],
       timeoutMs: ASK_MS,
       signal: undefined,
       phase: 'tool call',

@@ -41,7 +41,7 @@ async function tryTool(host: ExtensionHost, id: string, tool: ToolDescriptor, wa
   const sample = sampleInput(inputSchema);
   if ('lacking' in sample)
     return skipped(`its schema gives no value for '${sample.lacking}'`, "add .meta({ examples: ['…'] }) to that part of `input`");
-  if (needsApproval === 'always' || (needsApproval === 'maybe' && (await host.needsApproval(id, name, sample.input))))
+  if (needsApproval === 'always' || (needsApproval === 'maybe' && (await host.needsApproval(id, name, sample.input, PROBE_TURN))))
     return skipped('a person must agree to each call');
   const result = await host.callTool(id, name, sample.input, { turn: PROBE_TURN, idempotencyKey: 'probe/0/0' }, signal);
   return { findings: judged(name, result, wantsNetwork), tried: [name] };

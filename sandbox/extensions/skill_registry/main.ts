@@ -19,6 +19,7 @@ import {
   type TurnTool,
 } from 'pith';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
+import { findReadable } from './catalog/scope.ts';
 import { ScopeCache } from './catalog/scope-cache.ts';
 import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
@@ -222,7 +223,8 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   #scriptTool(): Tool {
     return scriptToolOf(this.#context, {
       current: () => this.#registry.refreshIfOlderThan(FRESH_MS),
-      readable: (name, call) => skillFor(this.#ports(), name, call),
+      readable: (snapshot, { agent }, name) => findReadable(snapshot, this.#cache.scope(snapshot, agent), name.trim()),
+      usable: (name, call) => skillFor(this.#ports(), name, call),
       isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
       record: (turn, use) => this.#ledger.record(turn, use),
     });

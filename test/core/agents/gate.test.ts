@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decide, digestOf, narrowed, permits, type GateQuestion } from '../../../core/agents/tools/gate.ts';
 import { needsApproval } from '../../../core/agents/tools/approval.ts';
 import { DEFAULT_LIMITS, type ToolDescriptor } from '../../../core/contract/index.ts';
+import { TURN } from '../host/sandbox.ts';
 import { agent, createWorld } from './world.ts';
 
 const never = new AbortController().signal;
@@ -43,12 +44,12 @@ describe('the gate', () => {
     });
     const extensions = { needsApproval: async () => false };
     const asks = (askAlways: readonly string[], says: 'never' | 'always' = 'never') =>
-      needsApproval({ extensions, askAlways }, tool(says), {});
+      needsApproval({ extensions, askAlways }, tool(says), {}, TURN);
     expect(['ext', 'ext/t', '*', 'other', 'ext/u'].map((entry) => asks([entry]))).toEqual([true, true, true, false, false]);
     expect(asks([], 'always')).toBe(true);
     const broken = { needsApproval: () => Promise.reject(new Error('broken')) };
     const maybe = { extensionId: 'ext', descriptor: { name: 't', needsApproval: 'maybe' } as ToolDescriptor };
-    expect(await needsApproval({ extensions: broken, askAlways: [] }, maybe, {})).toBe(true);
+    expect(await needsApproval({ extensions: broken, askAlways: [] }, maybe, {}, TURN)).toBe(true);
   });
 
   it('K50 one tool called as an agent is refused where nobody can be asked, and runs only when the person says so', async () => {

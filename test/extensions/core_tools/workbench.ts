@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { JsonValue, Tool, ToolResult } from 'pith';
 import { config } from '../../../sandbox/extensions/core_tools/config.ts';
 import CoreTools from '../../../sandbox/extensions/core_tools/main.ts';
+import { TURN } from '../../core/host/sandbox.ts';
 import { callTool, fakeContext } from '../fake-context.ts';
 
 type ToolInput = Readonly<Record<string, JsonValue | undefined>>;
@@ -41,7 +42,7 @@ export async function workbench(settings: Record<string, unknown> = {}, dataFold
     async needsApproval(name, input) {
       const tool = tools.find((candidate) => candidate.name === name);
       if (typeof tool?.needsApproval !== 'function') throw new Error(`${name} has no predicate`);
-      return (await tool.needsApproval(tool.input.parse(input))) !== false;
+      return (await tool.needsApproval(tool.input.parse(input), TURN)) !== false;
     },
     async put(path, content) {
       await mkdir(dirname(join(sandbox, path)), { recursive: true });

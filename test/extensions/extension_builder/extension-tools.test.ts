@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TURN } from '../../core/host/sandbox.ts';
 import { inProcesses } from '../tier.ts';
 import { testKernel } from 'pith/testing';
 import { kernelCommands } from '../../../core/cli/commands/index.ts';
@@ -37,7 +38,7 @@ describe('the tools of the builder', () => {
 
   it('K60 K72 a person is asked before a check where nothing holds the code that it runs', async () => {
     const ask = (kernel: Bench['test']['kernel']) =>
-      kernel.extensions.needsApproval('extension_builder', 'check_extension', { id: 'city_time' });
+      kernel.extensions.needsApproval('extension_builder', 'check_extension', { id: 'city_time' }, TURN);
     await using open = await testKernel({ commands: kernelCommands, files: { 'pith.yaml': 'extensions_sandbox: off\n' } });
     expect(await ask(open.kernel)).toMatch(
       /runs the code and the tests in \.staging\/extensions\/city_time as you.*the settings say extensions_sandbox: off/,
@@ -67,7 +68,8 @@ describe('the tools of the builder', () => {
   it('K72 refuses other bytes than those that were checked, and says so in its question', async () => {
     await made.stage('city_time', CITY_TIME);
     const digest = await checked(made);
-    const asks = (input: object) => made.test.kernel.extensions.needsApproval('extension_builder', 'activate_extension', input as never);
+    const asks = (input: object) =>
+      made.test.kernel.extensions.needsApproval('extension_builder', 'activate_extension', input as never, TURN);
     const question = await asks({ id: 'city_time', digest, give_to: ['traveller'] });
     expect(question).toMatch(
       /isolation: process\nsecrets: none\nnetwork: false[\s\S]*uses_tools will name it: traveller[\s\S]*\+\+\+ b\/main\.ts[\s\S]*\+export default class CityTime/,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TURN } from '../../core/host/sandbox.ts';
 import { bench, type Bench } from './bench.ts';
 
 let made: Bench;
@@ -30,7 +31,12 @@ describe('the tools for skills', () => {
     await write('release-notes', SKILL('release-notes'));
     const { ok, digest } = await check('release-notes');
     expect(ok).toBe(true);
-    const asks = await made.test.kernel.extensions.needsApproval('extension_builder', 'activate_skill', { id: 'release-notes', digest });
+    const asks = await made.test.kernel.extensions.needsApproval(
+      'extension_builder',
+      'activate_skill',
+      { id: 'release-notes', digest },
+      TURN,
+    );
     expect(asks).toContain('+# Notes');
     expect(await made.call('activate_skill', { id: 'release-notes', digest })).toMatchObject({ ok: true });
     expect(await made.read('skills/release-notes/SKILL.md')).toBe(SKILL('release-notes'));

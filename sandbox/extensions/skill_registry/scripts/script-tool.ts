@@ -1,11 +1,20 @@
 import path from 'node:path';
-import { defineTool, isToolResult, z, type ApprovalQuestion, type ExtensionContext, type Tool, type ToolCall, type ToolResult } from 'pith';
+import {
+  defineTool,
+  isToolResult,
+  z,
+  type ApprovalQuestion,
+  type ExtensionContext,
+  type Tool,
+  type ToolCall,
+  type ToolResult,
+  type TurnInfo,
+} from 'pith';
 import type { SkillsConfig } from '../config.ts';
 import type { SkillUse } from '../ledger/skill-use.ts';
 import { presentsScript } from '../reading/result-lines.ts';
 import { skillError } from '../reading/results.ts';
 import { lateInput } from '../scan/late-input.ts';
-import { findSkill } from '../scan/snapshot.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { refusalOf, runScript, type ScriptPorts } from './run-script.ts';
 import { findScript } from './script-file.ts';
@@ -16,8 +25,10 @@ import { unconfinedWarning } from './unconfined.ts';
 export interface RegistryPorts {
   /** The skills as they are now. */
   current(): Promise<Snapshot>;
+  /** The skill that the turn's agent may see; what it may not see nobody is asked about. */
+  readable(snapshot: Snapshot, turn: TurnInfo, name: string): Skill | undefined;
   /** The skill that an agent may use now, or the error that says what to do instead. */
-  readable(name: string, call: ToolCall): Promise<Skill | ToolResult>;
+  usable(name: string, call: ToolCall): Promise<Skill | ToolResult>;
   /** False when the skill is no longer what was trusted. */
   isStillTrusted(skill: Skill): Promise<boolean>;
   record(turn: ToolCall['turn'], use: SkillUse): void;
@@ -53,11 +64,11 @@ export function scriptToolOf(context: ExtensionContext<SkillsConfig>, registry: 
     effect: 'write',
     optIn: true,
     timeoutMs: settings.timeout_s * 1000 + MARGIN_MS,
-    needsApproval: async ({ skill_id, script, args }) =>
-      settings.approval === 'never' ? false : ask(registry, settings, { id: skill_id, given: script, args }),
+    needsApproval: async ({ skill_id, script, args }, turn) =>
+      settings.approval === 'never' ? false : ask(registry, settings, { id: skill_id, given: script, args }, turn),
     present: presentsScript('run_skill_script'),
     async execute({ skill_id, script, args }, call) {
-      const skill = await registry.readable(skill_id, call);
+      const skill = await registry.usable(skill_id, call);
       if (isToolResult(skill)) return skill;
       if (skill.state !== 'offered')
         return skillError('skill_not_offered', `Scripts of '${skill.id}' are not run: ${skill.reason ?? skill.state}.`);
@@ -78,11 +89,12 @@ export function scriptToolOf(context: ExtensionContext<SkillsConfig>, registry: 
 
 /** False where there is nothing to agree to: the call refuses that by itself. */
 async function ask(
-  { current }: RegistryPorts,
+  { current, readable }: RegistryPorts,
   settings: ScriptPorts['settings'],
   { id, given, args }: { readonly id: string; readonly given: string; readonly args: readonly string[] },
+  turn: TurnInfo,
 ): Promise<ApprovalQuestion | false> {
-  const skill = findSkill(await current(), id.trim());
+  const skill = readable(await current(), turn, id);
   if (skill?.state !== 'offered' || refusalOf(settings, args) !== null) return false;
   const digests = await digestSkill(skill.realDirectory).catch(() => null);
   const script = digests === null ? null : findScript(skill, given, digests);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ExtensionHost } from '../../../../core/host/host.ts';
-import { CALL, NEVER, testSandbox, type HostSetup, type TestSandbox } from '../sandbox.ts';
+import { CALL, NEVER, testSandbox, TURN, type HostSetup, type TestSandbox } from '../sandbox.ts';
 import { fakeClock } from '../../../../core/testing/index.ts';
 import { until } from './hosts.ts';
 
@@ -56,7 +56,7 @@ describe('the toolset of a skill', () => {
     expect(output).toMatchObject({ word: 'hi', cwd: path.join(sandbox.directory, 'data', 'toolsets', 'hello') });
     expect(output.pid).not.toBe(process.pid);
     expect(await call(of, 'hello', 'old')).toMatchObject({ ok: true, output: 'old', title: 'T' });
-    expect(await of.needsApproval('toolset:hello', 'bye', {})).toBe(false);
+    expect(await of.needsApproval('toolset:hello', 'bye', {}, TURN)).toBe(false);
     expect(of.show('toolset:hello')).toMatchObject({ state: 'active', tier: 'process' });
     expect(of.ids()).not.toContain('toolset:hello'); // '*' does not mean what a skill brings
   });
