@@ -184,13 +184,16 @@ describe('the default ranker', () => {
     const speaking = Array.from({ length: 50 }, (_, at) =>
       document(`talk-${at}`, { description: 'git rebase git rebase', body: 'git rebase' }),
     );
+    const others = Array.from({ length: 500 }, (_, at) => document(`other-${at}`, { description: 'Something else.' }));
     const ranker = rankerOf(
+      ...others,
       ...speaking,
       document('zz-tagged', { tags: ['git rebase'] }),
       document('zz-named', { name: 'Interactive Git Rebase' }),
       document('zz-git-rebase-guide'),
+      document('zz-in-words', { name: 'Legit Rebasement' }),
     );
-    expect(new Set(ids(ranker, 'git rebase', 3))).toEqual(new Set(['zz-tagged', 'zz-named', 'zz-git-rebase-guide']));
+    expect(ids(ranker, 'git rebase', 4).toSorted()).toEqual(['zz-git-rebase-guide', 'zz-in-words', 'zz-named', 'zz-tagged']);
   });
 
   it('R2 takes British and American spelling, and the forms of irregular words, for one word', () => {
