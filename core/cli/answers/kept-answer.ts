@@ -3,7 +3,7 @@ import { likelyDataDirectory } from '../../host/settings/likely-data-directory.t
 import { takeCommonOptions } from '../common-options.ts';
 import { locateSandbox } from '../locate.ts';
 import { decodeAnswer } from './answer-file.ts';
-import { answerFile, keyOf } from './answer-place.ts';
+import { answerFile, keyOf, type Question } from './answer-place.ts';
 import { isUnchanged } from './unchanged.ts';
 
 /**
@@ -12,7 +12,7 @@ import { isUnchanged } from './unchanged.ts';
  */
 export function giveKeptAnswer(installation: string, env: Env): boolean {
   try {
-    const output = keptAnswer(installation, env);
+    const output = keptAnswer({ argv: process.argv.slice(2), workingDirectory: process.cwd(), env, installation }, screen);
     if (output === null) return false;
     print(output);
     return true;
@@ -22,23 +22,26 @@ export function giveKeptAnswer(installation: string, env: Env): boolean {
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
+type Screen = Pick<Question, 'interactive' | 'colour' | 'columns'>;
 
-function keptAnswer(installation: string, env: Env): Uint8Array | null {
-  const argv = process.argv.slice(2);
-  const common = takeCommonOptions(argv);
-  if (common.version || common.help || common.words.length === 0) return null;
-  const workingDirectory = process.cwd();
-  const sandbox = locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, workingDirectory);
+/** What a command line printed before; null when that is not known, or may be different now. Throws what a file system may. */
+export function keptAnswer(
+  asked: Pick<Question, 'argv' | 'workingDirectory' | 'env' | 'installation'>,
+  shownOn: (json: boolean, env: Env) => Screen,
+): Uint8Array | null {
+  const { argv, workingDirectory, env } = asked;
+  const { version, help, words, json, flags, sandbox: named } = takeCommonOptions(argv);
   const home = env['HOME'];
-  if (home === undefined || home === '') return null; // somebody else would have to be asked for it
-  const key = keyOf({ argv, workingDirectory, env, sandbox, ...screen(common.json, env), installation });
-  const bytes = contentOf(answerFile(likelyDataDirectory({ sandbox, home, env, flags: common.flags, workingDirectory }), key));
+  if (version || help || words.length === 0 || !home) return null; // without HOME somebody else would have to be asked for it
+  const sandbox = locateSandbox(named ?? env['PITH_SANDBOX'] ?? null, workingDirectory);
+  const key = keyOf({ ...asked, sandbox, ...shownOn(json, env) });
+  const bytes = contentOf(answerFile(likelyDataDirectory({ sandbox, home, env, flags, workingDirectory }), key));
   const answer = bytes && decodeAnswer(bytes);
   return answer?.key === key && isUnchanged(answer) ? answer.output : null;
 }
 
 /** As `terminalIO` has it; streams are opened only for a terminal. */
-function screen(json: boolean, env: Env): { readonly interactive: boolean; readonly colour: boolean; readonly columns: number } {
+function screen(json: boolean, env: Env): Screen {
   if (!mayBeTerminal()) return { interactive: false, colour: false, columns: 80 };
   const isShown = process.stdout.isTTY === true;
   return {

@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly input?: string;
   readonly terminal?: boolean;
   readonly signal?: AbortSignal;
+  /** Answers are kept for it. */
+  readonly installation?: string;
 }
 
 /** Runs one command line with streams that remember. */
@@ -35,6 +37,7 @@ export async function cli(argv: readonly string[], options: RunOptions = {}): Pr
       env: options.env ?? {},
       stdio: { input, output: out.stream, error: err.stream },
       boot: options.boot ?? fakeBoot(),
+      installation: options.installation,
     },
     options.signal ?? new AbortController().signal,
   );
