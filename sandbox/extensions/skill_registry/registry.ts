@@ -183,7 +183,7 @@ class Registry implements SkillRegistry {
     if (folders === null) this.scannedAt = began; // a hint's look says nothing of the other folders
     const first = this.snapshot.generation === 0;
     if (!this.loaded) await this.load();
-    const { changed, read, edited } = await this.scans.look(first ? null : folders);
+    const { changed, found, read, edited } = await this.scans.look(first ? null : folders);
     this.readLast = read.map(({ directory }) => directory);
     if (!changed && !first && this.counted.length === 0) return this.snapshot;
     this.bodies.forgetRoots();
@@ -192,7 +192,7 @@ class Registry implements SkillRegistry {
     const next = await this.snapshotOf(edited === null ? null : [...edited, ...counted]);
     if (next.all.length <= KEEP_AT_ONCE) await this.bodies.readAllAhead(next, read);
     this.snapshot = next;
-    if (changed || counted.length > 0) this.remember();
+    if (found || counted.length > 0) this.remember();
     const change = await inPieces(changeBetween(before, next));
     const counts = { skills: next.all.length, offered: offeredIn(next), read: read.length, ms: clock.now() - began };
     if (first) logger.info('skills discovered', { ...counts, ids: someOf([...next.skills.keys()]) });

@@ -57,7 +57,8 @@ class Project {
 }
 
 describe('a kept answer', () => {
-  type Change = readonly [what: string, change: (project: Project) => void, shows: string | RegExp];
+  type Change = readonly [what: string, change: (project: Project) => void, shows: RegExp];
+  const ALWAYS = /(?:)/u;
   const ALPHA = 'sandbox/skills/alpha/SKILL.md';
   const changes: readonly Change[] = [
     [
@@ -67,7 +68,7 @@ describe('a kept answer', () => {
         write(ALPHA, skill('alpha', 'Knows of plums!.'));
         fs.utimesSync(at(ALPHA), atime, mtime);
       },
-      'Knows of plums!',
+      /Knows of plums!/u,
     ],
     [
       'a file put in its place',
@@ -75,14 +76,18 @@ describe('a kept answer', () => {
         write('new.md', skill('alpha', 'Knows of pears..'));
         fs.renameSync(at('new.md'), at(ALPHA));
       },
-      'Knows of pears.',
+      /Knows of pears\./u,
     ],
     ['a skill that is gone', ({ at }) => fs.rmSync(at('sandbox/skills/group/beta'), { recursive: true }), /^(?!.*bears)/su],
-    ['a new skill in a nested folder', (each) => each.put('sandbox/skills/group/delta/SKILL.md', skill('delta', 'Knows of dogs.')), 'dogs'],
+    [
+      'a new skill in a nested folder',
+      (each) => each.put('sandbox/skills/group/delta/SKILL.md', skill('delta', 'Knows of dogs.')),
+      /dogs/u,
+    ],
     [
       'a first skill of a source that was not there',
       (each) => each.put('skills/eta/SKILL.md', skill('eta', 'Knows of elks.')),
-      'untrusted',
+      /untrusted/u,
     ],
     [
       'a link that leads elsewhere',
@@ -90,7 +95,7 @@ describe('a kept answer', () => {
         fs.rmSync(at('sandbox/skills/gamma'));
         fs.symlinkSync('../../other/gamma', at('sandbox/skills/gamma'));
       },
-      'goats',
+      /goats/u,
     ],
     [
       'a folder that is moved, with a link in its place',
@@ -101,13 +106,13 @@ describe('a kept answer', () => {
       },
       /^(?!.*geese)/su,
     ],
-    ['settings', (each) => each.put('sandbox/pith.yaml', 'skills: { disabled: [alpha] }\n'), 'skills.disabled'],
-    ['no settings any more', ({ at }) => fs.rmSync(at('sandbox/pith.yaml')), 'refused'],
-    ['the command switched off', (each) => each.put('sandbox/pith.yaml', 'extensions: { skill_registry: { enabled: false } }\n'), ''],
-    ['an extension that declares', (each) => each.put('sandbox/extensions/mine/manifest.yaml', 'id: mine\n'), ''],
-    ['an agent that declares otherwise', (each) => each.put('sandbox/agents/own/manifest.yaml', 'id: own\n'), ''],
-    ['tokens that another process counted', ({ at }) => fs.utimesSync(at('sandbox/data/skill_registry/index'), 1, 1), ''],
-    ['another build of Pith', () => put(path.join(installation, 'main.cjs'), 'new'), ''],
+    ['settings', (each) => each.put('sandbox/pith.yaml', 'skills: { disabled: [alpha] }\n'), /skills\.disabled/u],
+    ['no settings any more', ({ at }) => fs.rmSync(at('sandbox/pith.yaml')), /refused/u],
+    ['the command switched off', (each) => each.put('sandbox/pith.yaml', 'extensions: { skill_registry: { enabled: false } }\n'), ALWAYS],
+    ['an extension that declares', (each) => each.put('sandbox/extensions/mine/manifest.yaml', 'id: mine\n'), ALWAYS],
+    ['an agent that declares otherwise', (each) => each.put('sandbox/agents/own/manifest.yaml', 'id: own\n'), ALWAYS],
+    ['tokens that another process counted', ({ at }) => fs.utimesSync(at('sandbox/data/skill_registry/index'), 1, 1), ALWAYS],
+    ['another build of Pith', () => put(path.join(installation, 'main.cjs'), 'new'), ALWAYS],
   ];
   const projects = new Map<string, Project>();
   beforeAll(async () => {
@@ -124,10 +129,7 @@ describe('a kept answer', () => {
     expect(before).toContain('Knows of geese');
     change(project);
     expect(project.kept()).toBeNull();
-    if (shows === '') return;
-    const { out } = await project.run();
-    if (typeof shows === 'string') expect(out).toContain(shows);
-    else expect(out).toMatch(shows);
+    expect(shows === ALWAYS ? '' : (await project.run()).out).toMatch(shows);
   });
 });
 

@@ -31,13 +31,16 @@ export interface SourceScansOptions {
 /** What one look found. */
 export interface Look {
   readonly changed: boolean;
+  /** The files are others than were known, and not only the doubts about them. */
+  readonly found: boolean;
   readonly read: readonly FoundSkill[];
   /** The skills whose text is another, where nothing else changed; null where something did. */
   readonly edited: readonly FoundSkill[] | null;
 }
 
 class Tally {
-  private changed = false;
+  private doubted = false;
+  private found = false;
   private onlyTexts = true;
   private readonly read: FoundSkill[] = [];
 
@@ -45,12 +48,13 @@ class Tally {
     if (scan !== before) this.read.push(...scan.read);
     if (scan !== before && !scan.revisited) this.onlyTexts = false;
     if (doubted) this.onlyTexts = false;
-    this.changed ||= doubted || (scan !== before && (!scan.revisited || scan.read.length > 0));
+    this.doubted ||= doubted;
+    this.found ||= scan !== before && (!scan.revisited || scan.read.length > 0);
   }
 
   look(): Look {
-    const { changed, read, onlyTexts } = this;
-    return { changed, read, edited: onlyTexts ? read : null };
+    const { doubted, found, read, onlyTexts } = this;
+    return { changed: doubted || found, found, read, edited: onlyTexts ? read : null };
   }
 }
 
