@@ -49,7 +49,9 @@ interface Useless {
 }
 
 function attemptToOpen({ file, layout }: CacheFileOptions): CacheFile | Useless {
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) closeSync(openSync(file, 'a', 0o600));
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) closeSync(openSync(file, 'a', 0o600));
+  else if (!found.isFile()) throw new Error('it is no regular file'); // opening a pipe would wait for ever
   const boot = bootId();
   let database: SqliteDatabase | undefined;
   try {

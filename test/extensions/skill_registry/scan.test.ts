@@ -4,10 +4,9 @@ import path from 'node:path';
 import type * as fs from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { scanSource } from '../../../sandbox/extensions/skill_registry/scan/scan.ts';
-import { createRanker } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
-import { restoreIndex } from '../../../sandbox/extensions/skill_registry/search/index-file.ts';
+import { CatalogFile } from '../../../sandbox/extensions/skill_registry/search/catalog-file.ts';
 import { buildSnapshot } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
-import { skillSandbox, skillText } from './skill-sandbox.ts';
+import { commandContext, skillSandbox, skillText } from './skill-sandbox.ts';
 
 /** How many files were opened. */
 const opened = vi.hoisted(() => ({ count: 0 }));
@@ -142,10 +141,10 @@ describe('the scan', () => {
   it('S21 indexes that are pipes are made anew, without waiting', async () => {
     const box = await skillSandbox({ 'sandbox/skills/own/SKILL.md': skillText({ name: 'own' }) });
     await mkdir(`${box.sandbox}/data/skill_registry`, { recursive: true });
-    for (const name of ['index', 'search-index']) execFileSync('mkfifo', [`${box.sandbox}/data/skill_registry/${name}`]);
+    for (const name of ['index', 'catalog.db']) execFileSync('mkfifo', [`${box.sandbox}/data/skill_registry/${name}`]);
     expect(ids(await box.registry().refresh())).toEqual(['own']);
     expect(box.log.join()).toContain('it is no regular file');
-    await expect(restoreIndex(`${box.sandbox}/data/skill_registry/search-index`, createRanker())).rejects.toThrow('no regular file');
+    await expect(CatalogFile.open(commandContext(box))).rejects.toThrow('no regular file');
   });
 
   it('S16 an unreadable file is a diagnostic and the others go on', async () => {

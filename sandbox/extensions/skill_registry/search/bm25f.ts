@@ -1,7 +1,8 @@
 import { PACKING, hasCountOutsideBody, type Posting } from './postings.ts';
 import { PARAMETERS, type RankerParameters } from './parameters.ts';
-import type { Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
-import { FIELD_COUNT, TermIndex } from './term-index.ts';
+import { loadPostings } from './load-postings.ts';
+import type { CatalogRows, Collection, CountedDocument, Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
+import { countDocument, FIELD_COUNT, TermIndex } from './term-index.ts';
 import { synonymsOf } from './synonyms.ts';
 import { isBefore } from './tie-order.ts';
 import { queryTerms, type QueryTerm } from './tokens.ts';
@@ -14,8 +15,8 @@ const STRONG = 0x80;
 const LOOKED_AT = 60;
 
 /** The default ranker: BM25F, exact after every change. */
-export function createRanker(parameters: RankerParameters = PARAMETERS): StoredRanker {
-  return new Bm25fRanker(parameters);
+export function createRanker(parameters: RankerParameters = PARAMETERS, collection: Collection | null = null): StoredRanker {
+  return new Bm25fRanker(parameters, collection);
 }
 
 /** A query word and the postings of what counts as it. */
@@ -33,6 +34,8 @@ interface Entry {
 
 class Bm25fRanker implements StoredRanker {
   readonly #parameters: RankerParameters;
+  /** null: its own documents are all there are. */
+  readonly #collection: Collection | null;
   readonly #index = new TermIndex();
   #norms = new Float64Array(0);
   #scores = new Float64Array(0);
@@ -43,12 +46,25 @@ class Bm25fRanker implements StoredRanker {
   /** The revision of the index that the norms belong to. */
   #prepared = -1;
 
-  constructor(parameters: RankerParameters) {
+  constructor(parameters: RankerParameters, collection: Collection | null) {
     this.#parameters = parameters;
+    this.#collection = collection;
+  }
+
+  get size(): number {
+    return this.#index.size;
+  }
+
+  get totals(): ArrayLike<number> {
+    return this.#index.totals;
   }
 
   upsert(document: SearchDocument): void {
-    this.#index.upsert(document);
+    this.#index.add(countDocument(document));
+  }
+
+  add(counted: CountedDocument): void {
+    this.#index.add(counted);
   }
 
   remove(id: string): void {
@@ -63,12 +79,14 @@ class Bm25fRanker implements StoredRanker {
     return this.#index.versionOf(id);
   }
 
-  dump(): Iterable<Uint8Array | null> {
-    return this.#index.dump();
+  load(catalog: CatalogRows, { bodies }: { readonly bodies: boolean }): Iterable<void> {
+    return loadPostings(this.#index, catalog, bodies);
   }
 
-  restore(bytes: Uint8Array): Iterable<void> {
-    return this.#index.restore(bytes);
+  related(query: string): readonly string[] {
+    const { spelling } = this.#index;
+    const near = (term: string) => (this.#index.posting(term) === undefined ? spelling.near(term) : []);
+    return [...new Set(queryTerms(query).flatMap(({ term }) => [term, ...synonymsOf(term), ...near(term)]))];
   }
 
   rank(query: string, { k, accept, weak = false, seed }: RankOptions): readonly Ranked[] {
@@ -152,8 +170,9 @@ class Bm25fRanker implements StoredRanker {
   #matchOf({ term, word, prefix }: QueryTerm): Match {
     const index = this.#index;
     const parts: { posting: Posting; weight: number }[] = [];
-    const add = (posting: Posting | undefined, weight: number, limit = Infinity): void => {
-      const found = posting === undefined ? 0 : this.#alive(posting);
+    const add = (posting: Posting | undefined, weight: number, limit = Infinity, of = term): void => {
+      const alive = posting === undefined ? 0 : this.#alive(posting);
+      const found = alive === 0 ? 0 : Math.max(alive, this.#collection?.holding(of) ?? 0);
       if (found > 0) parts.push({ posting: posting!, weight: weight * Math.min(limit, this.#idf(found)) });
     };
     if (prefix) for (const posting of index.postingsWithPrefix(term)) add(posting, 1);
@@ -161,14 +180,14 @@ class Bm25fRanker implements StoredRanker {
       const { misspelt, synonym } = this.#parameters;
       add(index.posting(term), 1);
       const own = parts[0]?.weight;
-      if (synonym > 0) for (const other of synonymsOf(term)) add(index.posting(other), synonym, own);
-      if (parts.length === 0) for (const near of index.spelling.near(term)) add(index.posting(near), misspelt);
+      if (synonym > 0) for (const other of synonymsOf(term)) add(index.posting(other), synonym, own, other);
+      if (parts.length === 0) for (const near of index.spelling.near(term)) add(index.posting(near), misspelt, Infinity, near);
     }
     return { term, word, parts };
   }
 
   #idf(found: number): number {
-    return Math.log(1 + (this.#index.size - found + 0.5) / (found + 0.5));
+    return Math.log(1 + ((this.#collection ?? this.#index).size - found + 0.5) / (found + 0.5));
   }
 
   #alive(posting: Posting): number {
@@ -186,7 +205,8 @@ class Bm25fRanker implements StoredRanker {
 
   /** Field norms follow the average lengths, so they are made again after changes. */
   #prepare(): void {
-    const { revision, ids, lengths, totals, size: documents } = this.#index;
+    const { revision, ids, lengths } = this.#index;
+    const { totals, size: documents } = this.#collection ?? this.#index;
     if (this.#prepared === revision) return;
     const size = ids.length;
     if (this.#scores.length < size) {

@@ -29,6 +29,16 @@ export function documentVersion({ stamp, file }: Skill, learned: readonly string
   return `${versionOf(stamp)} ${file}${learned.length === 0 ? '' : ` ${digestOf(learned)}`}`;
 }
 
+/** Whether the file of one version was changed after that of another. */
+export function isLaterVersion(version: string, than: string): boolean {
+  return changedAt(version) > changedAt(than);
+}
+
+function changedAt(version: string): bigint {
+  const [, ctimeNs = ''] = version.split(' ', 2);
+  return /^\d+$/.test(ctimeNs) ? BigInt(ctimeNs) : 0n;
+}
+
 function digestOf(learned: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(learned)).digest('hex').slice(0, 16);
 }

@@ -1,16 +1,24 @@
 import type { CommandContext } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
 import { createRanker } from './bm25f.ts';
-import { indexFileIn } from './index-file.ts';
 import { LearnedExamples, NOTHING_LEARNED, type Learned } from './learned-examples.ts';
 import { SkillIndex } from './skill-index.ts';
 
+/** Up to so many skills the words of all bodies are kept in memory, some 2.5 KB each. */
+const CANDIDATES_ABOVE = 20_000;
+
 /** The search index over one registry's skills, as the last process left it. The caller closes it. */
-export function openIndex(context: CommandContext, registry: SkillRegistry, learned: Learned | null = learnedOf(context)): SkillIndex {
-  const { dataDirectory, clock, logger } = context;
+export function openIndex(
+  context: CommandContext,
+  registry: SkillRegistry,
+  learned: Learned | null = learnedOf(context),
+  candidatesAbove = CANDIDATES_ABOVE,
+): SkillIndex {
+  const { clock, logger } = context;
   return new SkillIndex({
     createRanker,
-    file: indexFileIn(dataDirectory),
+    context,
+    candidatesAbove,
     readBody: (skill) => registry.studyBody(skill),
     learned: learned ?? NOTHING_LEARNED,
     onRead: () => registry.publishTokens(),

@@ -66,3 +66,8 @@ export function countIn(packed: number, field: number): number {
 export function hasCountOutsideBody(packed: number): boolean {
   return packed > PACKING[4].max;
 }
+
+/** What is left of packed counts for who keeps no bodies. */
+export function withoutBody(packed: number): number {
+  return (packed & ~PACKING[4].max) >>> 0;
+}

@@ -1,17 +1,22 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { messageOf, type Clock, type Logger } from 'pith';
+import { messageOf, PithError, type Clock, type CommandContext, type Logger } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentOf, documentVersion, fullDocumentOf } from './document.ts';
 import { idsEditedSince } from '../scan/edited-snapshot.ts';
 import { within } from '../scan/patience.ts';
-import { restoreIndex, storeIndex } from './index-file.ts';
+import { Catalog } from './catalog.ts';
+import { rankByFullText } from './full-text.ts';
 import type { Learned } from './learned-examples.ts';
-import type { Ranked, RankOptions, StoredRanker } from './ranker.ts';
+import type { Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
+import { rankCandidates } from './rescoring.ts';
+import { countDocument, withoutBodyWords } from './term-index.ts';
 
 export interface RankAnswer {
   readonly ranked: readonly Ranked[];
   /** False while the index is behind the files: then bodies were not searched, or not all of them. */
   readonly ready: boolean;
+  /** `cache`: the full-text index alone, while what the ranker needs is being loaded. */
+  readonly by: 'lexical' | 'cache';
 }
 
 export interface AskOptions extends RankOptions {
@@ -21,8 +26,9 @@ export interface AskOptions extends RankOptions {
 
 export interface SkillIndexOptions {
   readonly createRanker: () => StoredRanker;
-  /** Where the index is kept from one process to the next. */
-  readonly file: string;
+  readonly context: CommandContext;
+  /** With more skills than this the words of their bodies stay on disk. */
+  readonly candidatesAbove: number;
   /** The body of a skill that is about to be indexed; null where it cannot be read now. */
   readBody(skill: Skill): Promise<string | null>;
   /** What people's texts taught of each skill. */
@@ -35,10 +41,11 @@ export interface SkillIndexOptions {
 
 /** So few bodies are read in less time than a person notices, so that a search waits for them. */
 const WAIT_FOR = 200;
-const STORE_AFTER_MS = 20_000;
 /** Work between two yields: to compare a version counts 1. */
 const AT_ONCE = 1000;
 const DOCUMENT_COST = 20;
+/** Loading so long is not worth another answer. */
+const SHORT_MS = 20;
 
 /**
  * Keeps a ranker in step with the newest snapshot: first what the last process stored, then the metadata of what changed
@@ -55,14 +62,20 @@ export class SkillIndex {
   /** The last snapshot whose metadata can be searched. */
   #taken: Snapshot | null = null;
   #closed = false;
-  #changed = false;
-  #cancelStore: (() => void) | null = null;
-  #storing: Promise<void> = Promise.resolve();
-  #storeFailed = false;
+  readonly #catalog: Catalog;
+  /** The ranker has what was kept. */
+  #loaded = false;
+  /** So many skills that the words of their bodies are not kept in memory. */
+  #large = false;
+  /** Whether the file can answer until the ranker can. */
+  readonly #answers: Promise<boolean>;
+  #opened: (answers: boolean) => void = () => undefined;
 
   constructor(options: SkillIndexOptions) {
     this.#options = options;
     this.#ranker = options.createRanker();
+    this.#catalog = new Catalog(options.context, () => this.#readMissing());
+    this.#answers = new Promise((resolve) => (this.#opened = resolve));
   }
 
   /** Takes over what the snapshot changed. Resolves when the metadata can be searched; bodies follow. */
@@ -72,12 +85,19 @@ export class SkillIndex {
   }
 
   #sync(snapshot: Snapshot): Promise<void> {
-    const before = this.#metadata ?? this.#restore();
+    const before = this.#metadata ?? this.#restore(snapshot);
     if (this.#target !== null && this.#target.generation >= snapshot.generation) return before;
     this.#target = snapshot;
     this.#metadata = before.then(() => this.#takeMetadata(snapshot));
     void this.#metadata.then(() => this.#readUnread());
     return this.#metadata;
+  }
+
+  /** Takes it over too, but resolves as soon as there is something that can rank. */
+  async prepare(snapshot: Snapshot): Promise<void> {
+    const whole = this.sync(snapshot);
+    if (!this.#loaded && (await this.#answers)) await within(this.#options.clock, SHORT_MS, whole);
+    else await whole;
   }
 
   /** Waits for bodies that are being read, as long as the asker has patience. */
@@ -89,8 +109,8 @@ export class SkillIndex {
 
   /** Ranks what is indexed at this moment: it waits for nothing. */
   rankNow(query: string, options: RankOptions): RankAnswer {
-    const ready = this.#taken === this.#target && this.#unread.length === 0 && this.#reading === null;
-    return { ranked: this.#ranker.rank(query, options), ready };
+    const ready = this.#loaded && this.#taken === this.#target && this.#unread.length === 0 && this.#reading === null;
+    return { ...this.#rank(query, options), ready };
   }
 
   /** Resolves when every body that is known of has been read. */
@@ -104,17 +124,26 @@ export class SkillIndex {
     this.#closed = true;
     this.#unread = [];
     await this.settled();
-    await this.#store();
+    await this.#catalog.close();
   }
 
-  async #restore(): Promise<void> {
-    const { file, createRanker, learned, logger } = this.#options;
-    await learned.look();
+  /** What the last process left. The one line of it that makes no sense costs all of it. */
+  async #restore(snapshot: Snapshot): Promise<void> {
+    const { createRanker, learned, candidatesAbove } = this.#options;
+    await Promise.all([this.#catalog.open(), learned.look()]);
+    const file = this.#catalog.file;
     try {
-      await restoreIndex(file, this.#ranker);
+      if (file === null) return;
+      const stored = file.count();
+      this.#large = Math.max(stored, snapshot.skills.size) > candidatesAbove;
+      this.#opened(stored > 0);
+      for (const _ of this.#ranker.load(file, { bodies: !this.#large })) await breathe();
     } catch (error) {
-      logger.warn(`the search index ${file} is of no use and is made anew: ${messageOf(error)}`);
       this.#ranker = createRanker();
+      await this.#catalog.renew(error);
+    } finally {
+      this.#opened(false);
+      this.#loaded = true;
     }
   }
 
@@ -132,8 +161,8 @@ export class SkillIndex {
     for (const id of edited === null ? this.#ranker.known() : []) {
       if (snapshot.skills.get(id)?.state === 'offered') continue;
       this.#known.delete(id);
+      this.#catalog.remove(id, this.#ranker.versionOf(id));
       this.#ranker.remove(id);
-      this.#change();
     }
     let spent = 0;
     for (const id of edited ?? snapshot.skills.keys()) {
@@ -153,11 +182,13 @@ export class SkillIndex {
       if (!same) spent += DOCUMENT_COST;
     }
     this.#taken = snapshot;
+    void this.#catalog.flush();
   }
 
   #readUnread(): void {
     if (this.#reading !== null || this.#unread.length === 0) return;
     this.#reading = this.#readAll()
+      .then(() => this.#catalog.flush())
       .then(() => this.#options.onRead?.())
       .finally(() => {
         this.#reading = null;
@@ -171,8 +202,7 @@ export class SkillIndex {
       try {
         const body = await readBody(skill);
         if (body === null || this.#known.get(skill.id) !== skill) continue; // gone or changed meanwhile
-        this.#ranker.upsert(fullDocumentOf(skill, body, this.#options.learned.of(skill.id)));
-        this.#change();
+        await this.#add(fullDocumentOf(skill, body, this.#options.learned.of(skill.id)));
       } catch (error) {
         logger.warn(`skill '${skill.id}': its body is not searched: ${messageOf(error)}`);
       }
@@ -180,29 +210,39 @@ export class SkillIndex {
     }
   }
 
-  #change(): void {
-    this.#changed = true;
-    if (!this.#closed) this.#cancelStore ??= this.#options.clock.after(STORE_AFTER_MS, () => void this.#store());
+  /** What is kept of bodies is on disk, and here only where they are few. */
+  #add(document: SearchDocument): Promise<void> {
+    const counted = countDocument(document);
+    const kept = this.#catalog.put({ document, counted });
+    this.#ranker.add(this.#large && this.#catalog.file !== null ? withoutBodyWords(counted) : counted);
+    return kept;
   }
 
-  #store(): Promise<void> {
-    this.#cancelStore?.();
-    this.#cancelStore = null;
-    this.#storing = this.#storing.then(() => this.#storeNow());
-    return this.#storing;
-  }
-
-  async #storeNow(): Promise<void> {
-    if (!this.#changed) return;
-    const { file, logger } = this.#options;
-    this.#changed = false;
-    try {
-      if (!(await storeIndex(file, this.#ranker))) this.#change();
-      this.#storeFailed = false;
-    } catch (error) {
-      if (!this.#storeFailed)
-        logger.warn(`the search index cannot be written to ${file}: ${messageOf(error)}; the next start reads every skill again`);
-      this.#storeFailed = true;
+  /** A new file lacks what an old one had. */
+  #readMissing(): void {
+    const stored = this.#catalog.file?.versions();
+    for (const skill of this.#known.values()) {
+      const version = documentVersion(skill, this.#options.learned.of(skill.id));
+      if (stored?.get(skill.id) !== version && !this.#unread.includes(skill)) this.#unread.push(skill);
     }
+    this.#readUnread();
   }
+
+  /** FTS5 alone while the ranker loads, with it where bodies are only in the file. */
+  #rank(query: string, options: RankOptions): Pick<RankAnswer, 'ranked' | 'by'> {
+    const file = this.#catalog.file;
+    if (file !== null && (!this.#loaded || this.#large)) {
+      try {
+        if (!this.#loaded) return { ranked: rankByFullText(file, query, options), by: 'cache' };
+        return { ranked: rankCandidates(file, this.#ranker, query, options), by: 'lexical' };
+      } catch (error) {
+        if (!isRetryable(error)) this.#catalog.failed(error);
+      }
+    }
+    return { ranked: this.#ranker.rank(query, options), by: 'lexical' };
+  }
+}
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof PithError && error.retryable;
 }

@@ -40,7 +40,7 @@ export class SkillSearch {
 
   /** Takes over what the snapshot changed. Resolves when what is known without bodies can be searched. */
   prepare(snapshot: Snapshot): Promise<void> {
-    return this.#index.sync(snapshot);
+    return this.#index.prepare(snapshot);
   }
 
   /** The same, and in the background what stands beside the words learns of it too. For who is told of changes, not for turns. */
@@ -93,7 +93,7 @@ export class SkillSearch {
   async #byWords(snapshot: Snapshot, query: string, { among, patienceMs, ...options }: SearchOptions): Promise<SearchAnswer> {
     const asked = among === undefined ? options : { ...options, accept: among };
     const found = patienceMs > 0 ? await this.#index.rank(snapshot, query, { ...asked, patienceMs }) : this.#index.rankNow(query, asked);
-    return { ...found, by: 'lexical' };
+    return found;
   }
 }
 

@@ -1,7 +1,7 @@
-import { decodeIndex, encodeIndex, type IndexContents } from './index-codec.ts';
 import { NameIndex } from './name-index.ts';
-import { countIn, hasCountOutsideBody, Posting } from './postings.ts';
-import type { SearchDocument } from './ranker.ts';
+import { countIn, hasCountOutsideBody, Posting, withoutBody } from './postings.ts';
+import type { CountedDocument, SearchDocument } from './ranker.ts';
+import type { RecordHead } from './record.ts';
 import { Spelling } from './spelling.ts';
 import { eachTerm } from './tokens.ts';
 import { layTrail, TRAIL_LENGTH } from './trails.ts';
@@ -28,7 +28,6 @@ export class TermIndex {
   #postings = new Map<string, Posting>();
   readonly #numbers = new Map<string, number>();
   readonly #versions = new Map<string, string>();
-  #compactions = 0;
 
   /** Documents that are not removed. */
   get size(): number {
@@ -39,25 +38,30 @@ export class TermIndex {
     return this.#numbers.size !== this.ids.length;
   }
 
-  upsert(document: SearchDocument): void {
-    this.remove(document.id);
-    const number = this.#number(document.id, document.name, document.tags, document.version);
-    layTrail(this.trail(number), document.description, document.body);
-    const counts = new Map<string, number>();
-    textsOf(document).forEach((text, field) => {
-      let length = 0;
-      eachTerm(text, (term) => {
-        length++;
-        counts.set(term, countIn(counts.get(term) ?? 0, field));
-      });
-      this.#setLength(number, field, length);
-    });
-    for (const [term, packed] of counts) {
+  /** Takes the place of the document of that id. */
+  add(counted: CountedDocument): void {
+    this.remove(counted.id);
+    const number = this.addHead(counted.id, counted.version, counted);
+    for (const [term, packed] of counted.counts) {
       let posting = this.#postings.get(term);
       if (posting === undefined) this.#postings.set(flat(term), (posting = new Posting()));
       posting.push(number, packed);
       if (hasCountOutsideBody(packed)) this.spelling.add(term);
     }
+  }
+
+  /** All of a document but its terms; its number. */
+  addHead(id: string, version: string, { name, tags, lengths, trail }: RecordHead): number {
+    const number = this.#number(id, name, tags, version);
+    this.trail(number).set(trail);
+    lengths.forEach((length, field) => this.#setLength(number, field, length));
+    return number;
+  }
+
+  /** A term that no document has yet. */
+  setPosting(term: string, posting: Posting, outsideBody: boolean): void {
+    this.#postings.set(term, posting);
+    if (outsideBody) this.spelling.add(term);
   }
 
   remove(id: string): void {
@@ -98,46 +102,6 @@ export class TermIndex {
     for (const [term, posting] of this.#postings) if (term.startsWith(prefix)) yield posting;
   }
 
-  /** Everything in pieces, between which others may work; ends with null when it changed too much meanwhile. */
-  *dump(): Generator<Uint8Array | null> {
-    const compactions = this.#compactions;
-    const documents = this.ids.map((id, number) =>
-      id === null
-        ? null
-        : {
-            id,
-            version: this.#versions.get(id)!,
-            ...this.names.keysOf(id),
-            lengths: this.#lengthsOf(number),
-            trail: this.trail(number).slice(),
-          },
-    );
-    for (const piece of encodeIndex(documents, this.#postings)) {
-      if (this.#compactions !== compactions) {
-        yield null; // numbers mean something else now
-        return;
-      }
-      yield piece;
-    }
-  }
-
-  /** Takes the place of what there is by what `dump` wrote, in pieces. Throws where that is damaged, and is then empty. */
-  *restore(bytes: Uint8Array): Generator<void> {
-    const contents: IndexContents = {
-      document: ({ id, version, name, tags, lengths, trail }) => {
-        const number = this.#number(id, name, tags, version);
-        this.trail(number).set(trail);
-        lengths.forEach((length, field) => this.#setLength(number, field, length));
-      },
-      gap: () => void this.ids.push(null),
-      posting: (term, posting, outsideBody) => {
-        this.#postings.set(term, posting);
-        if (outsideBody) this.spelling.add(term);
-      },
-    };
-    yield* decodeIndex(bytes, contents);
-  }
-
   #number(id: string, name: string, tags: readonly string[], version: string): number {
     const number = this.ids.length;
     if ((number + 1) * TRAIL_LENGTH > this.#trails.length) {
@@ -163,10 +127,6 @@ export class TermIndex {
     this.totals[field]! += length;
   }
 
-  #lengthsOf(number: number): readonly number[] {
-    return [...this.lengths.subarray(number * FIELD_COUNT, (number + 1) * FIELD_COUNT)];
-  }
-
   #compact(): void {
     const numbers = new Int32Array(this.ids.length).fill(-1);
     const ids: string[] = [];
@@ -183,8 +143,31 @@ export class TermIndex {
       posting.renumber(numbers);
       if (posting.length === 0) this.#postings.delete(term);
     }
-    this.#compactions++;
   }
+}
+
+/** What is counted of a document. */
+export function countDocument(document: SearchDocument): CountedDocument {
+  const { id, version, name, tags } = document;
+  const trail = new Uint16Array(TRAIL_LENGTH);
+  layTrail(trail, document.description, document.body);
+  const counts = new Map<string, number>();
+  const lengths = textsOf(document).map((text, field) => {
+    let length = 0;
+    eachTerm(text, (term) => {
+      length++;
+      counts.set(term, countIn(counts.get(term) ?? 0, field));
+    });
+    return length;
+  });
+  return { id, version, name, tags, lengths, trail, counts };
+}
+
+/** The same without what only its body says. */
+export function withoutBodyWords(counted: CountedDocument): CountedDocument {
+  const counts = new Map<string, number>();
+  for (const [term, packed] of counted.counts) if (hasCountOutsideBody(packed)) counts.set(term, withoutBody(packed));
+  return { ...counted, counts };
 }
 
 function textsOf(document: SearchDocument): readonly string[] {

@@ -1,0 +1,192 @@
+import type { Cache, CommandContext } from 'pith';
+import type { CountedDocument, SearchDocument } from './ranker.ts';
+import { encodeRecord } from './record.ts';
+import { ftsTexts, type Candidate } from './full-text.ts';
+import { isLaterVersion } from './document.ts';
+
+/** A body that has been read, and what was counted in it. */
+export interface Indexed {
+  readonly document: SearchDocument;
+  readonly counted: CountedDocument;
+}
+
+/** The one row of a skill, as it was when somebody looked. */
+export interface StoredRow {
+  readonly n: number;
+  readonly id: string;
+  readonly version: string;
+  readonly record: Uint8Array;
+}
+
+/** Raise it whenever what counts as a term, or a record, changes. */
+const VERSION = 1;
+const SCHEMA = [
+  'CREATE TABLE skills (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version TEXT NOT NULL, record BLOB NOT NULL)',
+  'CREATE TABLE terms (n INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE)',
+  // Of the texts themselves nothing is kept. `bm25` needs the places of words, so that `detail` stays full.
+  "CREATE VIRTUAL TABLE words USING fts5(name, tags, description, body, content='', contentless_delete=1, tokenize='porter unicode61')",
+];
+/** The spec's weights, in the order of the columns: name, tags, description, body. */
+const BEST =
+  'SELECT s.id AS id, w.score AS score FROM (SELECT rowid AS n, bm25(words, 6, 4, 3, 1) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?) w JOIN skills s USING (n)';
+const MATCHING =
+  'SELECT id FROM skills WHERE n IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid IN (SELECT n FROM skills WHERE id IN (SELECT value FROM json_each(?))))';
+const ROWS_AT_ONCE = 250;
+const TERMS_AT_ONCE = 8000;
+const REMEMBERED = 50_000;
+
+/** `catalog.db`: of each skill whose body was read, the counts of its terms, and its words in a full-text index. Throws `database_failed`. */
+export class CatalogFile {
+  readonly #cache: Cache;
+  /** Numbers of terms, which never change. */
+  readonly #numbers = new Map<string, number>();
+
+  static async open({ openCache }: Pick<CommandContext, 'openCache'>): Promise<CatalogFile> {
+    return new CatalogFile(await openCache('catalog', { version: VERSION, schema: SCHEMA }));
+  }
+
+  constructor(cache: Cache) {
+    this.#cache = cache;
+  }
+
+  get file(): string {
+    return this.#cache.file;
+  }
+
+  count(): number {
+    return Number(this.#cache.get('SELECT count(*) AS count FROM skills')!.count);
+  }
+
+  versions(): ReadonlyMap<string, string> {
+    return new Map(this.#cache.all('SELECT id, version FROM skills').map(({ id, version }) => [String(id), String(version)]));
+  }
+
+  /** All rows in pieces, between which others may write. */
+  *rows(): Generator<readonly StoredRow[]> {
+    for (let last = 0, piece: StoredRow[] = []; last === 0 || piece.length === ROWS_AT_ONCE; last = piece.at(-1)?.n ?? 1) {
+      const found = this.#cache.all('SELECT n, id, version, record FROM skills WHERE n > ? ORDER BY n LIMIT ?', last, ROWS_AT_ONCE);
+      piece = found as unknown as StoredRow[];
+      yield piece;
+    }
+  }
+
+  /** All terms in the order of their numbers, from 1. */
+  *terms(): Generator<readonly string[]> {
+    const sql = 'SELECT group_concat(term, char(10)) AS terms FROM (SELECT term FROM terms WHERE n > ? ORDER BY n LIMIT ?)';
+    for (let last = 0; ;) {
+      const { terms } = this.#cache.get(sql, last, TERMS_AT_ONCE)!;
+      if (terms === null) return;
+      const piece = String(terms).split('\n');
+      last += piece.length;
+      yield piece;
+    }
+  }
+
+  /** False where another process is writing. What another process knows better stays. */
+  async write(put: readonly Indexed[], removed: ReadonlyMap<string, string>): Promise<boolean> {
+    try {
+      const written = await this.#cache.write((statement) => {
+        for (const [id, version] of removed) this.#remove(statement, id, version);
+        let last = Number(this.#cache.get('SELECT coalesce(max(n), 0) AS n FROM terms')!.n);
+        const numberOf = (term: string): number => this.#numberOf(term) ?? this.#remember(term, addTerm(statement, term, ++last));
+        for (const one of put) this.#put(statement, one, numberOf);
+      });
+      if (!written) this.#numbers.clear(); // those that were given out are not
+      return written;
+    } catch (error) {
+      this.#numbers.clear();
+      throw error;
+    }
+  }
+
+  /** The best by FTS5's own `bm25`, the best first. */
+  best(match: string, limit: number): readonly Candidate[] {
+    return this.#cache.all(BEST, match, limit).map(({ id, score }) => ({ id: String(id), score: -Number(score) }));
+  }
+
+  /** Those of the skills that match. */
+  matching(match: string, ids: readonly string[]): ReadonlySet<string> {
+    return new Set(this.#cache.all(MATCHING, match, JSON.stringify(ids)).map(({ id }) => String(id)));
+  }
+
+  /** How many skills match. */
+  holding(match: string): number {
+    return Number(this.#cache.get('SELECT count(*) AS count FROM words WHERE words MATCH ?', match)!.count);
+  }
+
+  beginningWith(prefix: string, limit: number): readonly string[] {
+    const found = this.#cache.all(
+      'SELECT id FROM skills WHERE id >= ? AND id < ? ORDER BY id LIMIT ?',
+      prefix,
+      `${prefix}\u{10ffff}`,
+      limit,
+    );
+    return found.map(({ id }) => String(id));
+  }
+
+  records(ids: readonly string[]): readonly StoredRow[] {
+    const sql = 'SELECT n, id, version, record FROM skills WHERE id IN (SELECT value FROM json_each(?))';
+    return this.#cache.all(sql, JSON.stringify(ids)) as unknown as StoredRow[];
+  }
+
+  /** null where no skill has it. */
+  numberOf(term: string): number | null {
+    return this.#numberOf(term);
+  }
+
+  termsBeginningWith(prefix: string, limit: number): readonly string[] {
+    const found = this.#cache.all(
+      'SELECT term FROM terms WHERE term >= ? AND term < ? ORDER BY n LIMIT ?',
+      prefix,
+      `${prefix}\u{10ffff}`,
+      limit,
+    );
+    return found.map(({ term }) => String(term));
+  }
+
+  /** It makes no sense, and goes when it is closed. */
+  spoil(): void {
+    this.#cache.spoil();
+  }
+
+  close(): Promise<void> {
+    return this.#cache.close();
+  }
+
+  #numberOf(term: string): number | null {
+    const known = this.#numbers.get(term);
+    if (known !== undefined) return known;
+    const row = this.#cache.get('SELECT n FROM terms WHERE term = ?', term);
+    return row === null ? null : this.#remember(term, Number(row.n));
+  }
+
+  #remember(term: string, number: number): number {
+    if (this.#numbers.size >= REMEMBERED) this.#numbers.clear();
+    this.#numbers.set(term, number);
+    return number;
+  }
+
+  #put(statement: Statement, { document, counted }: Indexed, numberOf: (term: string) => number): void {
+    const before = this.#cache.get('SELECT n, version FROM skills WHERE id = ?', counted.id);
+    if (before !== null && (before.version === counted.version || isLaterVersion(String(before.version), counted.version))) return;
+    const record = encodeRecord(counted, numberOf);
+    const n = before === null ? Number(this.#cache.get('SELECT coalesce(max(n), 0) + 1 AS n FROM skills')!.n) : Number(before.n);
+    if (before !== null) statement('DELETE FROM words WHERE rowid = ?', n);
+    statement('REPLACE INTO skills VALUES (?, ?, ?, ?)', n, counted.id, counted.version, record);
+    statement('INSERT INTO words (rowid, name, tags, description, body) VALUES (?, ?, ?, ?, ?)', n, ...ftsTexts(document));
+  }
+
+  #remove(statement: Statement, id: string, version: string): void {
+    const row = this.#cache.get('SELECT n FROM skills WHERE id = ? AND version = ?', id, version);
+    if (row === null) return; // somebody else knows it in another version
+    statement('DELETE FROM words WHERE rowid = ?', row.n!);
+    statement('DELETE FROM skills WHERE n = ?', row.n!);
+  }
+}
+
+type Statement = Parameters<Parameters<Cache['write']>[0]>[0];
+
+function addTerm(statement: Statement, term: string, number: number): number {
+  statement('INSERT INTO terms VALUES (?, ?)', number, term);
+  return number;
+}

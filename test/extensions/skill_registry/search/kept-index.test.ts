@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { openCacheFile } from '../../../../core/storage/cache-file.ts';
+import { createRanker } from '../../../../sandbox/extensions/skill_registry/search/bm25f.ts';
+import { CatalogFile } from '../../../../sandbox/extensions/skill_registry/search/catalog-file.ts';
+import { rankByFullText } from '../../../../sandbox/extensions/skill_registry/search/full-text.ts';
+import type { SearchDocument, StoredRanker } from '../../../../sandbox/extensions/skill_registry/search/ranker.ts';
+import { rankCandidates } from '../../../../sandbox/extensions/skill_registry/search/rescoring.ts';
+import { countDocument } from '../../../../sandbox/extensions/skill_registry/search/term-index.ts';
+import { skillSandbox, systemClock } from '../skill-sandbox.ts';
+import path from 'node:path';
+
+const documents: SearchDocument[] = Array.from({ length: 400 }, (_, at) => ({
+  id: `skill-${at}`,
+  version: `1 ${at} v`,
+  name: `Skill ${at} é`,
+  tags: at % 3 === 0 ? ['third'] : [],
+  description: `Handles subject${at % 7} and topic${at}.`,
+  examples: [`please do ${at}`],
+  body: `word${at % 13} `.repeat(at % 40) + '水墨画の描き方',
+}));
+const queries = [
+  'subject3 topic10',
+  'word5',
+  'third',
+  '水墨',
+  'skill-12',
+  'topic99 please',
+  'toipc310',
+  'handles subject3',
+  'subject2 word7 do',
+];
+const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+async function catalogOf(...written: SearchDocument[]): Promise<CatalogFile> {
+  const { sandbox } = await skillSandbox();
+  const catalog = await CatalogFile.open({
+    openCache: (name, layout) => openCacheFile({ file: path.join(sandbox, `${name}.db`), layout, clock: systemClock, logger }),
+  });
+  await put(catalog, ...written);
+  return catalog;
+}
+
+const put = (catalog: CatalogFile, ...all: SearchDocument[]) =>
+  catalog.write(
+    all.map((document) => ({ document, counted: countDocument(document) })),
+    new Map(),
+  );
+
+function loaded(catalog: CatalogFile, bodies = true): StoredRanker {
+  const ranker = createRanker();
+  expect([...ranker.load(catalog, { bodies })].length).toBeGreaterThan(2);
+  return ranker;
+}
+
+function counted(all: readonly SearchDocument[]): StoredRanker {
+  const ranker = createRanker();
+  for (const one of all) ranker.upsert(one);
+  return ranker;
+}
+
+describe('what catalog.db keeps', () => {
+  it('R3 brings back the same ranking, to the last digit, also after changes', async () => {
+    const catalog = await catalogOf(...documents);
+    const ranker = counted(documents);
+    const copy = loaded(catalog);
+    for (const query of queries) expect(copy.rank(query, { k: 20 })).toEqual(ranker.rank(query, { k: 20 }));
+    const changed = { ...documents[5]!, version: '2 999 v', body: 'zebra crossing' };
+    await put(catalog, changed);
+    await catalog.write([], new Map([['skill-3', documents[3]!.version]]));
+    const again = loaded(catalog);
+    for (const one of [ranker, copy]) {
+      one.upsert(changed);
+      one.remove('skill-3');
+    }
+    for (const query of [...queries, 'zebra']) {
+      expect(again.rank(query, { k: 20 })).toEqual(ranker.rank(query, { k: 20 }));
+      expect(copy.rank(query, { k: 20 })).toEqual(ranker.rank(query, { k: 20 }));
+    }
+    for (let at = 0; at < 300; at++) [copy, again, ranker].forEach((one) => one.remove(`skill-${at}`));
+    for (const query of queries) expect(again.rank(query, { k: 20 })).toEqual(ranker.rank(query, { k: 20 }));
+    expect([again.versionOf('skill-305'), again.versionOf('skill-3'), again.size]).toEqual(['1 305 v', null, 100]);
+    await catalog.close();
+  });
+
+  it('R3 an older picture takes the place of no newer one, and removes none', async () => {
+    const catalog = await catalogOf({ ...documents[1]!, version: '1 200 new', body: 'zebra' });
+    await put(catalog, { ...documents[1]!, version: '1 100 old', body: 'walrus' });
+    await catalog.write([], new Map([['skill-1', '1 100 old']]));
+    expect(catalog.versions()).toEqual(new Map([['skill-1', '1 200 new']]));
+    expect(rankByFullText(catalog, 'zebra', { k: 1 })[0]?.id).toBe('skill-1');
+    expect(rankByFullText(catalog, 'walrus', { k: 1 })).toEqual([]);
+    await catalog.close();
+  });
+
+  it('R3 one that changed writes its own rows only', async () => {
+    const catalog = await catalogOf(...documents);
+    const rows = () =>
+      new Map([...catalog.rows()].flat().map(({ n, id, record }) => [id, `${n} ${Buffer.from(record).toString('base64')}`]));
+    const before = rows();
+    await put(catalog, { ...documents[7]!, version: '1 999 v', body: 'zebra' });
+    const after = rows();
+    expect([...after].filter(([id, row]) => before.get(id) !== row).map(([id]) => id)).toEqual(['skill-7']);
+    expect(after.get('skill-7')!.split(' ')[0]).toBe(before.get('skill-7')!.split(' ')[0]);
+    await catalog.close();
+  });
+});
+
+describe('the full-text index alone', () => {
+  it('R3 ranks for who may see few, gives the words that matched, and puts an id first', async () => {
+    const catalog = await catalogOf(...documents);
+    const odd = (id: string) => Number(id.slice(6)) % 2 === 1;
+    const found = rankByFullText(catalog, 'subject3 topic17', { k: 5, accept: odd });
+    expect(found[0]).toMatchObject({ id: 'skill-17', why: ['subject3', 'topic17'] });
+    expect(found.every(({ id }) => odd(id))).toBe(true);
+    expect(rankByFullText(catalog, 'skill 12', { k: 3 }).map(({ id }) => id)[0]).toBe('skill-12');
+    expect(rankByFullText(catalog, '水墨', { k: 3 })).toHaveLength(3);
+    expect(rankByFullText(catalog, 'nothing of the kind', { k: 3 })).toEqual([]);
+    expect(rankByFullText(catalog, '"; DROP * NEAR( -', { k: 3 })).toEqual([]);
+    await catalog.close();
+  });
+
+  it('R3 weighs name over tags over description over body', async () => {
+    const plain = { ...documents[0]!, tags: [], description: 'other', examples: [], body: 'other', version: '1 1 v' };
+    const catalog = await catalogOf(
+      { ...plain, id: 'd', name: 'd', body: 'okapi other' },
+      { ...plain, id: 'c', name: 'c', description: 'okapi other' },
+      { ...plain, id: 'b', name: 'b', tags: ['okapi'] },
+      { ...plain, id: 'a', name: 'okapi' },
+      ...documents.slice(0, 50),
+    );
+    expect(rankByFullText(catalog, 'okapi', { k: 9 }).map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd']);
+    await catalog.close();
+  });
+});
+
+describe('many skills', () => {
+  it('R3 candidates of FTS5 are scored as the ranker with all bodies in memory would', async () => {
+    const catalog = await catalogOf(...documents);
+    const whole = counted(documents);
+    const metadata = loaded(catalog, false);
+    expect(metadata.rank('word5', { k: 5 })).toEqual([]);
+    for (const query of [...queries, 'hnadles topic99']) {
+      const found = rankCandidates(catalog, metadata, query, { k: 10 });
+      const wanted = whole.rank(query, { k: 10 });
+      expect(found.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
+      expect(found.map(({ why }) => why)).toEqual(wanted.map(({ why }) => why));
+      found.forEach(({ score }, at) => expect(score).toBeCloseTo(wanted[at]!.score, 5));
+    }
+    expect(rankCandidates(catalog, metadata, 'hnadles topic99', { k: 1 })[0]).toMatchObject({
+      id: 'skill-99',
+      why: ['hnadles', 'topic99'],
+    });
+    await catalog.close();
+  });
+});
