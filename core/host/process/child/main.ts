@@ -1,4 +1,4 @@
-import { Socket } from 'node:net';
+import { Socket, type ConnectOpts, type SocketConstructorOpts } from 'node:net';
 import { PithError } from '../../../contract/errors.ts';
 import { problemOf } from '../../problem.ts';
 import { guardProcess, runAs, runOutside, type Owner } from '../../stray-errors.ts';
@@ -20,9 +20,24 @@ const owner: Owner = {
   report: (code, error) => peer.tell('crashed', [errorToData(problemOf(error, extension?.doing ?? 'import', code))]),
 };
 
+/** Reads into one buffer, of which each reading gets its own copy: Node would take 64 KB anew for each. */
+const wire: SocketConstructorOpts & Pick<ConnectOpts, 'onread'> = {
+  fd: 3,
+  readable: true,
+  writable: true,
+  onread: {
+    buffer: Buffer.allocUnsafe(64 * 1024),
+    callback(length, bytes) {
+      socket.emit('data', Buffer.from(bytes.subarray(0, length)));
+      return true;
+    },
+  },
+};
+const socket = new Socket(wire);
+
 const peer = runAs(owner, () =>
   createPeer({
-    socket: new Socket({ fd: 3, readable: true, writable: true }),
+    socket,
     serve: (operation, args, incoming) => underCorrelation(incoming.correlationId, () => serve(operation, args, incoming)),
     correlation: currentCorrelation,
     broken: () => runOutside(() => process.exit(0)), // the kernel is gone
