@@ -17,6 +17,7 @@ import { listRecipes } from '../../sandbox/extensions/recipes/list-command.ts';
 import { renderRecipe } from '../../sandbox/extensions/recipes/render-command.ts';
 import { showRecipe } from '../../sandbox/extensions/recipes/show-command.ts';
 import skillCommands from '../../sandbox/extensions/skill_registry/commands.ts';
+import { evaluate } from '../../sandbox/extensions/skill_registry/commands/eval.ts';
 import { stats } from '../../sandbox/extensions/skill_registry/commands/stats.ts';
 import { scheduleCommands } from '../../sandbox/extensions/scheduler/commands.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';
@@ -29,6 +30,7 @@ export async function commandsPage(root: string): Promise<string> {
     chatCommand({} as ExtensionContext, new Terminals()),
     ...skillCommands({} as CommandContext),
     stats({} as never),
+    evaluate({} as never, {} as never, {} as never),
     ...taskCommands({} as ExtensionContext, {} as never),
     ...scheduleCommands({} as never),
     ...builderCommands({} as CommandContext),

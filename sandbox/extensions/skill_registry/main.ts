@@ -194,8 +194,8 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   }
 
   async getCommands() {
-    const [{ default: commands }, { stats }] = await Promise.all([import('./commands.ts'), import('./commands/stats.ts')]);
-    return [...commands(this.#context), stats(this.#context)];
+    const { initializedCommands } = await import('./commands/initialized.ts');
+    return initializedCommands(this.#context, this.#registry, this.#search);
   }
 
   #started(turnId: string, documents: readonly Retain[]): void {

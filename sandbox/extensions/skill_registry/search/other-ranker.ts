@@ -4,7 +4,7 @@ import { within } from '../scan/patience.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentVersion, fullDocumentOf } from './document.ts';
 import type { Learned } from './learned-examples.ts';
-import type { Ranked } from './ranker.ts';
+import type { Ranked, SearchDocument } from './ranker.ts';
 
 export interface OtherRankerOptions {
   /** The extension's id. */
@@ -166,8 +166,7 @@ export class OtherRanker {
     const learned = this.#options.learned.of(skill.id);
     const text = await this.#options.readBody(skill).catch(() => null);
     if (text === null) return null;
-    const { id, version, name, description, tags, examples, body } = fullDocumentOf(skill, text, learned);
-    return { id, version, name, description, tags, examples, body: body.slice(0, BODY_CHARACTERS) };
+    return toRankerDocument(fullDocumentOf(skill, text, learned));
   }
 
   #versionOf(skill: Skill): string {
@@ -175,8 +174,12 @@ export class OtherRanker {
   }
 }
 
+export function toRankerDocument({ id, version, name, description, tags, examples, body }: SearchDocument): RankerDocument {
+  return { id, version, name, description, tags, examples, body: body.slice(0, BODY_CHARACTERS) };
+}
+
 /** Each allowed id once, as ranked; null where the answer is none. */
-function rankedIn(answer: unknown, allowed: ReadonlySet<string>, k: number): readonly Ranked[] | null {
+export function rankedIn(answer: unknown, allowed: ReadonlySet<string>, k: number): readonly Ranked[] | null {
   if (!Array.isArray(answer)) return null;
   const found = new Map<string, Ranked>();
   for (const one of answer as readonly unknown[]) {

@@ -38,6 +38,11 @@ export class SkillSearch {
     this.#ways = ways;
   }
 
+  /** What stands beside the words; null where nothing can. */
+  get ways(): SearchWays | null {
+    return this.#ways;
+  }
+
   /** Takes over what the snapshot changed. Resolves when what is known without bodies can be searched. */
   prepare(snapshot: Snapshot): Promise<void> {
     return this.#index.prepare(snapshot);

@@ -1,0 +1,16 @@
+import type { Command, ExtensionContext } from 'pith';
+import commands from '../commands.ts';
+import type { SkillsConfig } from '../config.ts';
+import type { SkillRegistry } from '../registry.ts';
+import type { SkillSearch } from '../search/skill-search.ts';
+import { evaluate } from './eval.ts';
+import { stats } from './stats.ts';
+
+/** All commands, also those that need a kernel. */
+export function initializedCommands(
+  context: ExtensionContext<SkillsConfig>,
+  registry: SkillRegistry,
+  search: SkillSearch,
+): readonly Command[] {
+  return [...commands(context), stats(context), evaluate(context, registry, search)];
+}

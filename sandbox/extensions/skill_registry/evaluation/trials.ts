@@ -1,0 +1,85 @@
+import { PithError, RankerProvider, type ExtensionContext } from 'pith';
+import type { EmbeddingClient } from '../meaning/embedding-client.ts';
+import { vectorTextOf } from '../meaning/vector-text.ts';
+import { fuse } from '../search/fusion.ts';
+import { rankedIn, toRankerDocument } from '../search/other-ranker.ts';
+import type { SearchDocument } from '../search/ranker.ts';
+import type { SearchWays } from '../search/search-ways.ts';
+import type { Skill, Snapshot } from '../skill.ts';
+import type { EvalCase } from './eval-case.ts';
+import { DEPTH, withoutCase, type LexicalTrial, type RankCase } from './evaluate.ts';
+
+export interface TrialParts {
+  readonly snapshot: Snapshot;
+  readonly cases: readonly EvalCase[];
+  readonly documents: ReadonlyMap<string, SearchDocument>;
+  readonly lexical: LexicalTrial;
+  readonly ways: SearchWays;
+  readonly signal: AbortSignal;
+}
+
+const BATCH = 64;
+const DOCUMENTS_AT_ONCE = 50;
+
+/** Words and meaning together. What a case's own text taught is in no vector that it is compared with. */
+export async function fusedTrial({ snapshot, cases, documents, lexical, ways, signal }: TrialParts): Promise<RankCase> {
+  await ways.settle(snapshot);
+  const { model: meaning, client } = ways;
+  if (meaning === null || client === null)
+    throw new PithError('not_found', 'no embedding model is set up', { cure: 'set extensions.embedding.model in pith.yaml' });
+  const vectors = new Map(meaning.skills.vectors);
+  if (vectors.size === 0) throw unreachable();
+  const taught = [...new Set(cases.filter(({ from }) => from === 'learned').map(({ skillId }) => skillId))];
+  const texts = taught.map((id) => vectorTextOf(snapshot.skills.get(id) as Skill, documents.get(id)?.body ?? ''));
+  for (const [at, vector] of (await embedded(client, texts, 'document', signal)).entries()) vectors.set(taught[at]!, vector);
+  const queries = await embedded(
+    client,
+    cases.map(({ text }) => text),
+    'query',
+    signal,
+  );
+  const vectorOf = new Map(cases.map((one, at) => [one, queries[at]!]));
+  return (one) => fuse({ lexical: lexical.rank(one), query: vectorOf.get(one)!, vectors, count: meaning.count, k: DEPTH, weak: true });
+}
+
+/** The ranker of an extension, told of all skills first. */
+export async function otherTrial(id: string, { find }: Pick<ExtensionContext, 'find'>, parts: TrialParts): Promise<RankCase> {
+  const { documents, signal } = parts;
+  const rankers = find(RankerProvider);
+  const ranker = rankers.find(({ extensionId }) => extensionId === id);
+  if (ranker === undefined) {
+    const names = ['lexical', 'fused', ...rankers.map(({ extensionId }) => extensionId)].join(', ');
+    throw new PithError('not_found', `there is no ranker '${id}'`, { cure: `use one of ${names}` });
+  }
+  const all = [...documents.values()].map(toRankerDocument);
+  for (let from = 0; from < all.length; from += DOCUMENTS_AT_ONCE) await ranker.upsert(all.slice(from, from + DOCUMENTS_AT_ONCE), signal);
+  const known = new Set(documents.keys());
+  return async (one) => {
+    const document = documents.get(one.skillId);
+    const without = document && withoutCase(document, one);
+    if (without) await ranker.upsert([toRankerDocument({ ...without, version: `${without.version} eval` })], signal);
+    const answer = rankedIn(await ranker.rank(one.text, { k: DEPTH }, signal), known, DEPTH);
+    if (without && document) await ranker.upsert([toRankerDocument(document)], signal);
+    if (answer !== null) return answer;
+    throw new PithError('provider_failed', `the ranker '${id}' answered something else than a list of { id, score, why }`);
+  };
+}
+
+async function embedded(
+  client: EmbeddingClient,
+  texts: readonly string[],
+  purpose: 'query' | 'document',
+  signal: AbortSignal,
+): Promise<readonly Float32Array[]> {
+  const found: Float32Array[] = [];
+  for (let from = 0; from < texts.length; from += BATCH) {
+    const vectors = await client.embed(texts.slice(from, from + BATCH), purpose, signal);
+    if (vectors === null) throw unreachable();
+    found.push(...vectors);
+  }
+  return found;
+}
+
+function unreachable(): PithError {
+  return new PithError('provider_failed', 'the embedding model gives no vectors', { cure: 'see the warnings above, or pith doctor' });
+}

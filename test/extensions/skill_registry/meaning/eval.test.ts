@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { matchCommand, parseCommandInput } from 'pith';
+import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';
+import { recordingIO } from '../skill-sandbox.ts';
+
+const WORDS = ['amber', 'birch', 'cedar', 'delta', 'ember', 'fjord', 'grove', 'heath', 'islet', 'jetty', 'knoll', 'ledge'];
+const skill = (id: string, knows: string, examples: readonly string[]) => ({
+  [`skills/${id}/SKILL.md`]: `---\nname: ${id}\ndescription: Knows ${knows}.\nexamples: ${JSON.stringify(examples)}\n---\nAll about ${id}.\n`,
+});
+/** Each skill is found by its own word in two examples; its description also has that of the next. */
+const SKILLS = Object.assign(
+  {},
+  ...WORDS.map((word, at) =>
+    skill(`${word}-skill`, `${word}, unlike ${WORDS[(at + 1) % WORDS.length]}`, [`please polish the ${word}`, `is there ${word} left`]),
+  ),
+) as Record<string, string>;
+
+const RANKER = {
+  'extensions/my_ranker/manifest.yaml': 'id: my_ranker\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [ranker]\n',
+  'extensions/my_ranker/main.ts': `import type { RankerDocument, RankerProvider } from 'pith';
+export default class MyRanker implements RankerProvider {
+  readonly #ids = new Set<string>();
+  async upsert(documents: readonly RankerDocument[]) { for (const { id } of documents) this.#ids.add(id); }
+  async remove(ids: readonly string[]) { for (const id of ids) this.#ids.delete(id); }
+  async rank(query: string) {
+    if (query.includes('explode')) throw new Error('BOOM');
+    if (query.includes('nan')) return [{ id: 'delta-skill', score: Number.NaN, why: [] }];
+    return [...this.#ids].sort().reverse().map((id) => ({ id, score: 1, why: ['backwards'] })).concat([{ id: 'nobody', score: 1, why: [] }]);
+  }
+}
+`,
+};
+
+describe.each([{ tier: 'in_process' as const }, { tier: 'process' as const }])('with an extension of its own ($tier)', ({ tier }) => {
+  let pith: TestKernel;
+  const model = scriptedModel([], { contextWindow: null });
+  beforeAll(async () => {
+    const reader = "id: reader\nagent: { uses_tools: [skill_registry], skills: { deny: ['knoll-*'] }, instructions: READER }\n";
+    const settings =
+      'default_agent: reader\nextensions_sandbox: off\nskills: { ranker: my_ranker, sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n';
+    pith = await testKernel({
+      isolation: tier,
+      model,
+      files: { 'agents/reader/manifest.yaml': reader, 'pith.yaml': settings, ...SKILLS, ...RANKER },
+    });
+    for (let tries = 0; tries < 200 && !(await search('x')).includes('backwards'); tries++) await pause(20);
+  });
+  afterAll(() => pith.stop());
+
+  async function search(query: string): Promise<string> {
+    model.add({ calls: [{ name: 'list_skills', input: { query, limit: 50 } }] }, { text: 'done' });
+    const { results } = await pith.run('go on', { threadId: `t${Math.random()}` });
+    return JSON.stringify(results[0]);
+  }
+
+  it('R1 its order is what the model gets, without ids that nobody has or that the agent may not see', async () => {
+    const found = await search('polish the amber');
+    expect([...found.matchAll(/`([a-z]+-skill)`/g)].map((match) => match[1])).toEqual(
+      WORDS.filter((word) => word !== 'knoll')
+        .map((word) => `${word}-skill`)
+        .sort()
+        .reverse(),
+    );
+    expect(found).not.toContain('nobody');
+  });
+
+  it('R1 where it throws or answers nonsense the default ranker answers', async () => {
+    for (const query of ['explode the amber', 'nan amber']) {
+      expect(await search(query)).toContain('amber-skill');
+      expect(await search(query)).not.toContain('backwards');
+    }
+    expect(await search('the amber again')).toContain('backwards');
+  });
+
+  it('R1 taken away while the chat goes on, the default ranker answers, and doctor says so', async () => {
+    await pith.remove('extensions/my_ranker');
+    await pith.kernel.extensions.reload('my_ranker').catch(() => undefined);
+    expect(await search('polish the amber')).not.toContain('backwards');
+    const { notes } = await pith.kernel.doctor();
+    expect(notes).toContainEqual(expect.objectContaining({ code: 'ranker_unknown', message: expect.stringContaining("'my_ranker'") }));
+  });
+});
+
+describe('pith skills eval', () => {
+  let pith: TestKernel;
+  let server: EmbeddingsServer;
+  beforeAll(async () => {
+    server = await startEmbeddingsServer();
+    const settings = `extensions: { embedding: { model: concepts, base_url: "${server.url}" } }\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n`;
+    pith = await testKernel({ isolation: 'in_process', files: { 'pith.yaml': settings, ...SKILLS, ...RANKER } });
+  });
+  afterAll(async () => {
+    await pith.stop();
+    await server.close();
+  });
+
+  async function run(line: string, wantsJson = false) {
+    const found = matchCommand(await pith.kernel.extensions.commandsOf('skill_registry'), line.split(' '))!;
+    const io = recordingIO({ json: wantsJson });
+    const code = await found.command.run(parseCommandInput(found.command, found.rest), io, new AbortController().signal);
+    return { code: code ?? 0, text: io.text(), json: io.values.at(-1) };
+  }
+
+  it('R4 P9 asks offline how the examples find their skill, each without its own help', async () => {
+    const { code, text } = await run('skills eval --all');
+    expect(text).toMatch(/lexical +24 +100\.0/);
+    expect(code).toBe(0);
+    expect(server.requests).toEqual([]);
+    await pith.write('skills/lonely/SKILL.md', skill('lonely', 'nothing', ['qwertz uiop'])['skills/lonely/SKILL.md']!);
+    const lonely = await run('skills eval lonely');
+    expect(lonely.text).toContain("lonely is not among the first 100 for 'qwertz uiop' (examples)");
+    await pith.remove('skills/lonely');
+  });
+
+  it('P9 runs the triggers of evals.yaml, counts its tasks, and says where it is wrong', async () => {
+    const file = 'skills/amber-skill/evals/evals.yaml';
+    await pith.write(
+      file,
+      'triggers:\n  - { text: polish amber, should: load }\n  - { text: the amber, should: not_load }\ntasks:\n  - prompt: do it\n',
+    );
+    const { code, text } = await run('skills eval amber-skill');
+    expect(text).toContain("amber-skill is first for 'the amber' (evals), and should not be");
+    expect(text).toContain('1 task was not run');
+    expect(code).toBe(1);
+    await pith.write(file, 'triggers:\n  - text: polish amber\n    shuold: load\n');
+    const wrong = await run('skills eval amber-skill');
+    expect(wrong).toMatchObject({ code: 1, text: expect.stringMatching(/evals\.yaml:3:5: unknown key 'shuold'; did you mean 'should'/) });
+    await pith.remove('skills/amber-skill/evals');
+  });
+
+  it('R4 refuses a model that makes the order worse, with the figures, and so does every search', async () => {
+    const backwards = (texts: readonly string[]) => ({
+      data: texts.map((text) => {
+        const at = WORDS.findIndex((word) => text.includes(word));
+        const isQuery = !text.includes('All about');
+        return { embedding: WORDS.map((_, place) => (place === (isQuery ? (at + WORDS.length - 1) % WORDS.length : at) ? 1 : 0)) };
+      }),
+    });
+    server.behave({ body: backwards });
+    const { code, text } = await run('skills eval --ranker fused');
+    expect(text).toMatch(/the embedding model lowers nDCG@10 on 24 examples from 1\.000 to 0\.\d+: do not use it/);
+    expect(code).toBe(1);
+    const measures = path.join(pith.sandbox, 'data/skill_registry/embedding-measures.json');
+    expect(JSON.parse(readFileSync(measures, 'utf8'))).toMatchObject({ concepts: { cases: 24, lexical: 1 } });
+    const { notes } = await pith.kernel.doctor();
+    expect(notes).toContainEqual(
+      expect.objectContaining({ code: 'embedding_refused', message: expect.stringMatching(/from 1\.000 to 0\.\d+: it is not used/) }),
+    );
+  });
+
+  it('R1 measures the ranker of an extension beside the default one, and names those that there are', async () => {
+    const { text } = await run('skills eval --ranker my_ranker');
+    expect(text).toMatch(/lexical +24 +100\.0/);
+    expect(text).toMatch(/my_ranker +24 +8\.3/);
+    await expect(run('skills eval --ranker nobody')).rejects.toMatchObject({
+      code: 'not_found',
+      cure: 'use one of lexical, fused, my_ranker',
+    });
+  });
+});
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

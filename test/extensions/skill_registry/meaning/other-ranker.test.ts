@@ -1,0 +1,112 @@
+import { PithError, type Logger, type RankerDocument, type Remote, type RankerProvider } from 'pith';
+import { fakeClock } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { OtherRanker } from '../../../../sandbox/extensions/skill_registry/search/other-ranker.ts';
+import { skillOf, snapshotOf } from '../skill-values.ts';
+
+/** A ranker whose answer each test says. */
+function ranker(answer: (query: string) => unknown) {
+  const documents = new Map<string, RankerDocument>();
+  const clock = fakeClock();
+  const lines: string[] = [];
+  const note = (message: string) => void lines.push(message);
+  const logger: Logger = { debug: note, info: note, warn: note, error: note };
+  let upserts = 0;
+  const remote = {
+    extensionId: 'mine',
+    upsert: async (given: readonly RankerDocument[]) => {
+      upserts += given.length;
+      for (const one of given) documents.set(one.id, one);
+    },
+    remove: async (ids: readonly string[]) => ids.forEach((id) => documents.delete(id)),
+    rank: async (query: string) => answer(query),
+  } as unknown as Remote<RankerProvider>;
+  let there = true;
+  const other = new OtherRanker({
+    id: 'mine',
+    find: () => (there ? remote : null),
+    readBody: async ({ id }) => `BODY OF ${id}`,
+    learned: { of: () => [] },
+    clock,
+    logger,
+  });
+  return { other, documents, clock, lines, upserts: () => upserts, leave: () => (there = false) };
+}
+
+const SKILLS = ['alpha', 'beta', 'gamma'].map((id) => skillOf(id));
+const good = (id: string) => ({ id, score: 1, why: ['because'] });
+
+describe('R1 a ranker of another extension', () => {
+  it('is told of all skills in the background, then of what changed, and asked only when it knows them', async () => {
+    const { other, documents, upserts } = ranker(() => [good('beta')]);
+    const first = snapshotOf(SKILLS);
+    expect(await other.rank('x', { k: 5, patienceMs: 250 })).toBeNull();
+    other.sync(first);
+    await other.settled();
+    expect([...documents.keys()]).toEqual(['alpha', 'beta', 'gamma']);
+    expect(documents.get('beta')).toMatchObject({ id: 'beta', body: 'BODY OF beta' });
+    expect(await other.rank('x', { k: 5, patienceMs: 250 })).toEqual([good('beta')]);
+    other.sync(snapshotOf([SKILLS[0]!, { ...SKILLS[1]!, stamp: { ...SKILLS[1]!.stamp, size: 77 } }]));
+    await other.settled();
+    expect([...documents.keys()]).toEqual(['alpha', 'beta']);
+    expect(upserts()).toBe(4);
+    other.forgets();
+    expect(await other.rank('x', { k: 5, patienceMs: 250 })).toBeNull();
+    await other.close();
+  });
+
+  it.each([
+    ['no list', () => 'everything', null],
+    ['a score that is no number', () => [{ ...good('alpha'), score: Number.NaN }], null],
+    ['a reason that is no list', () => [{ ...good('alpha'), why: 'so' }], null],
+    ['a hole', () => [null], null],
+    ['ids that nobody has, and twice the same', () => [good('nobody'), good('alpha'), good('alpha')], ['alpha']],
+    ['an id that the agent may not see', () => [good('gamma'), good('beta')], ['beta']],
+    ['nothing', () => [], []],
+    [
+      'an error',
+      () => {
+        throw new PithError('provider_failed', 'it broke');
+      },
+      null,
+    ],
+  ])('that answers %s harms nobody, and is named once', async (_name, answer, expected) => {
+    const { other, lines } = ranker(answer);
+    other.sync(snapshotOf(SKILLS));
+    await other.settled();
+    for (let time = 0; time < 3; time++) {
+      const found = await other.rank('x', { k: 5, among: (id) => id !== 'gamma', patienceMs: 250 });
+      expect(found === null ? null : found.map(({ id }) => id)).toEqual(expected);
+    }
+    expect(lines.filter((line) => line.includes("the ranker 'mine'"))).toHaveLength(expected === null ? 1 : 0);
+    await other.close();
+  });
+
+  it('that hangs is waited for once, as long as the asker has patience', async () => {
+    let release = (): void => {};
+    const { other, clock, lines } = ranker(() => new Promise((resolve) => (release = () => resolve([good('alpha')]))));
+    other.sync(snapshotOf(SKILLS));
+    await other.settled();
+    const asked = other.rank('x', { k: 5, patienceMs: 250 });
+    await clock.advance(250);
+    expect(await asked).toBeNull();
+    expect(await other.rank('y', { k: 5, patienceMs: 250 })).toBeNull(); // at once: no time has passed
+    expect(lines).toEqual([expect.stringContaining('took longer than 250 ms')]);
+    release();
+    await clock.advance(0);
+    const again = other.rank('y', { k: 5, patienceMs: 250 });
+    await clock.advance(0);
+    release();
+    expect(await again).toEqual([good('alpha')]);
+    await other.close();
+  });
+
+  it('that is gone leaves the search to the default one', async () => {
+    const { other, leave } = ranker(() => [good('alpha')]);
+    other.sync(snapshotOf(SKILLS));
+    await other.settled();
+    leave();
+    expect(await other.rank('x', { k: 5, patienceMs: 250 })).toBeNull();
+    await other.close();
+  });
+});
