@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openIndex } from '../../../sandbox/extensions/skill_registry/search/open-index.ts';
@@ -13,6 +13,8 @@ interface Opened {
   /** Ids whose bodies were read. */
   readonly read: string[];
   find(query: string): Promise<string[]>;
+  /** Takes over what changed. */
+  refresh(): Promise<void>;
   /** As `pith skills list` would show them. */
   tokens(): [string, number, boolean][];
   close(): Promise<void>;
@@ -34,6 +36,10 @@ async function open(box: SkillSandbox): Promise<Opened> {
     index,
     read,
     find: async (query) => (await index.rank(registry.current(), query, { k: 10, patienceMs: 0 })).ranked.map(({ id }) => id),
+    async refresh() {
+      await index.sync(await registry.refresh());
+      await index.settled();
+    },
     tokens: () => registry.current().all.map(({ id, tokens, tokensEstimated }) => [id, tokens, tokensEstimated]),
     async close() {
       await index.close();
@@ -131,6 +137,60 @@ describe('the stored search index', () => {
     expect(await first.find('porcupines')).toEqual(['alpha']);
     await first.close();
     expect(warnings(box)).toEqual([expect.stringMatching(/what search learns is not kept: cache .*catalog\.db: /)]);
+  });
+
+  it('R3 the first turn after a start is ranked by the file, for who may see what it ranks', async () => {
+    const box = await skillSandbox({ ...skill('alpha', 'Grows porcupines.\n'), ...skill('beta', 'Feeds porcupines.\n') });
+    await (await open(box)).close();
+    const registry = box.registry({ clock: settled, keepsBodies: false });
+    const snapshot = await registry.refresh();
+    let load = () => {};
+    const held = new Promise<readonly string[]>((resolve) => (load = () => resolve([])));
+    const learned = { of: () => [], look: () => held };
+    const index = openIndex(commandContext(box), registry, learned);
+    await index.prepare(snapshot);
+    const early = index.rankNow('porcupines', { k: 5, accept: (id) => id === 'beta' });
+    expect(early).toMatchObject({ ranked: [{ id: 'beta', why: ['porcupines'] }], ready: false, by: 'cache' });
+    load();
+    await index.settled();
+    expect(index.rankNow('porcupines', { k: 5 })).toMatchObject({ ready: true, by: 'lexical' });
+    await index.close();
+    await registry.close();
+  });
+
+  it('R3 more skills than the limit: bodies are searched from the file, also those that come later', async () => {
+    const box = await skillSandbox(
+      Object.assign({}, ...Array.from({ length: 30 }, (_, at) => skill(`animal-${at}`, `Feeds badgers and beast${at} at night.\n`))),
+    );
+    for (const read of [30, 0]) {
+      const registry = box.registry({ clock: settled, keepsBodies: false });
+      let count = 0;
+      const study = registry.studyBody.bind(registry);
+      registry.studyBody = (one) => (count++, study(one));
+      const index = openIndex(commandContext(box), registry, null, 20);
+      await index.sync(await registry.refresh());
+      await index.settled();
+      expect(count).toBe(read);
+      const find = async (query: string) => (await index.rank(registry.current(), query, { k: 3, patienceMs: 0 })).ranked;
+      expect((await find('badgers beast17'))[0]).toMatchObject({ id: 'animal-17', why: ['badgers', 'beast17'] });
+      await index.close();
+      await registry.close();
+    }
+    expect(warnings(box)).toEqual([]);
+  });
+
+  it('R3 the file may go while it is in use: search goes on, and the next start reads again', async () => {
+    const box = await skillSandbox(skill('alpha', 'Grows porcupines.\n'));
+    const first = await open(box);
+    await rm(file(box));
+    await box.write('sandbox/skills/beta/SKILL.md', skillText({ name: 'beta', body: 'Feeds badgers.\n' }));
+    await first.refresh();
+    expect([await first.find('porcupines'), await first.find('badgers')]).toEqual([['alpha'], ['beta']]);
+    await first.close();
+    expect(warnings(box)).toEqual([expect.stringContaining('it was removed while it was in use')]);
+    const second = await open(box);
+    expect(second.read.sort()).toEqual(['alpha', 'beta']);
+    await second.close();
   });
 
   it('S21 counts the tokens of a body when it is read, and keeps the count for who reads none', async () => {

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { setImmediate as breathe } from 'node:timers/promises';
 import { messageOf, PithError, type CommandContext } from 'pith';
 import { CatalogFile, type Indexed } from './catalog-file.ts';
 
@@ -7,6 +8,7 @@ const AT_ONCE = { documents: 24, characters: 150_000 } as const;
 /** While another process writes, so many wait; those beyond are read again by the next start. */
 const MOST_WAITING = 400;
 const RETRY_MS = 2000;
+const READ = { attempts: 50, everyMs: 20 } as const;
 const REOPEN_MS = 60_000;
 /** Where the index stood before there was `catalog.db`. */
 const FORMER = 'search-index';
@@ -44,6 +46,34 @@ export class Catalog {
     }
   }
 
+  /** Skills that it has. */
+  count(): number {
+    try {
+      return this.#file?.count() ?? 0;
+    } catch {
+      return 0; // who loads it is told why
+    }
+  }
+
+  /** Reads it in pieces, from the start again where another process was in the way. False where it made no sense, and there is a new one. */
+  async load(read: (file: CatalogFile) => Iterable<void>): Promise<boolean> {
+    for (let attempt = 1; this.#file !== null; attempt++) {
+      try {
+        for (const _ of read(this.#file)) await breathe();
+        return true;
+      } catch (error) {
+        if (!isRetryable(error)) await this.#renew(error);
+        else if (attempt === READ.attempts) this.failed(error);
+        else {
+          await this.#context.clock.sleep(READ.everyMs);
+          continue;
+        }
+        return false;
+      }
+    }
+    return false;
+  }
+
   put(indexed: Indexed): Promise<void> {
     if (this.#file === null) return this.#writing;
     this.#removed.delete(indexed.counted.id);
@@ -63,8 +93,7 @@ export class Catalog {
     return this.#writing;
   }
 
-  /** What was read makes no sense: the file goes, and a new one takes its place. */
-  async renew(why: unknown): Promise<void> {
+  async #renew(why: unknown): Promise<void> {
     this.#context.logger.warn(`the cache ${this.#file?.file} is of no use and is made anew: ${messageOf(why)}`);
     this.#file?.spoil();
     await this.#release();
@@ -129,4 +158,9 @@ export class Catalog {
     this.#file = null;
     await file?.close();
   }
+}
+
+/** Another process was in the way. */
+export function isRetryable(error: unknown): boolean {
+  return error instanceof PithError && error.retryable;
 }

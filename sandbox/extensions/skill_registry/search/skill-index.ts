@@ -1,10 +1,11 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { messageOf, PithError, type Clock, type CommandContext, type Logger } from 'pith';
+import { messageOf, type Clock, type CommandContext, type Logger } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentOf, documentVersion, fullDocumentOf } from './document.ts';
 import { idsEditedSince } from '../scan/edited-snapshot.ts';
 import { within } from '../scan/patience.ts';
-import { Catalog } from './catalog.ts';
+import { Catalog, isRetryable } from './catalog.ts';
+import type { CatalogFile } from './catalog-file.ts';
 import { rankByFullText } from './full-text.ts';
 import type { Learned } from './learned-examples.ts';
 import type { Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
@@ -130,21 +131,15 @@ export class SkillIndex {
   /** What the last process left. The one line of it that makes no sense costs all of it. */
   async #restore(snapshot: Snapshot): Promise<void> {
     const { createRanker, learned, candidatesAbove } = this.#options;
-    await Promise.all([this.#catalog.open(), learned.look()]);
-    const file = this.#catalog.file;
-    try {
-      if (file === null) return;
-      const stored = file.count();
-      this.#large = Math.max(stored, snapshot.skills.size) > candidatesAbove;
-      this.#opened(stored > 0);
-      for (const _ of this.#ranker.load(file, { bodies: !this.#large })) await breathe();
-    } catch (error) {
-      this.#ranker = createRanker();
-      await this.#catalog.renew(error);
-    } finally {
-      this.#opened(false);
-      this.#loaded = true;
-    }
+    const looked = learned.look();
+    await this.#catalog.open();
+    const stored = this.#catalog.count();
+    this.#opened(stored > 0);
+    await looked;
+    this.#large = Math.max(stored, snapshot.skills.size) > candidatesAbove;
+    const load = (file: CatalogFile) => (this.#ranker = createRanker()).load(file, { bodies: !this.#large });
+    if (!(await this.#catalog.load(load))) this.#ranker = createRanker();
+    this.#loaded = true;
   }
 
   /** Indexes anew the skills of which something was learned or forgotten meanwhile, here or in another process. */
@@ -241,8 +236,4 @@ export class SkillIndex {
     }
     return { ranked: this.#ranker.rank(query, options), by: 'lexical' };
   }
-}
-
-function isRetryable(error: unknown): boolean {
-  return error instanceof PithError && error.retryable;
 }
