@@ -14,6 +14,14 @@ export interface CatalogReport {
   readonly budget: number;
   /** null where no catalog tells of it. */
   readonly withinBudget: boolean | null;
+  /** Tokens that the catalog has, estimated. */
+  readonly tokens: number;
+  /** Skills that it speaks of. */
+  readonly skills: number;
+  /** Those of them that have a line. */
+  readonly lines: number;
+  /** How the others are told of; null where there are none. */
+  readonly rest: 'names' | 'groups' | null;
 }
 
 /** Where no agent is named: every offered skill, the full budget. */
@@ -27,8 +35,30 @@ export async function catalogOf(skill: Skill, snapshot: Snapshot, agent: AgentSp
   const against = whyNot(skill, agent, scope, extensionId, reasonsOf(scope.settings));
   const offered = against === null;
   const budget = asked ?? catalogBudget(null);
-  const withinBudget = offered && mode === 'catalog' ? renderCatalog(scope.catalog, { budget, pinned }).lines.includes(skill) : null;
-  return { agent: agent?.id ?? null, mode, line: catalogLine(skill), offered, why: against ?? FOR[mode], budget, withinBudget };
+  const made = renderCatalog(mode === 'catalog' ? scope.catalog : [], { budget, pinned });
+  const withinBudget = offered && mode === 'catalog' ? made.lines.includes(skill) : null;
+  const state = {
+    tokens: made.tokens,
+    skills: made.lines.length === 0 && made.text === null ? 0 : scope.catalog.length,
+    lines: made.lines.length,
+  };
+  return {
+    agent: agent?.id ?? null,
+    mode,
+    line: catalogLine(skill),
+    offered,
+    why: against ?? FOR[mode],
+    budget,
+    withinBudget,
+    ...state,
+    rest: made.rest,
+  };
+}
+
+/** What the budget is spent on. */
+export function budgetLine({ tokens, budget, skills, lines, rest }: CatalogReport): string {
+  const others = rest === null ? '' : `, ${skills - lines} ${rest === 'names' ? 'by name' : 'counted in groups'}`;
+  return `budget: ${tokens} of ${budget} tokens for ${skills} skill${skills === 1 ? '' : 's'}: ${lines} with a line${others}`;
 }
 
 const FOR: Readonly<Record<SkillScope['settings']['mode'], string>> = {

@@ -1,22 +1,19 @@
 import type { Command, CommandContext, JsonValue } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
 import { realOf } from '../scan/folder.ts';
-import type { Ranked } from '../search/ranker.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { toolsetLines, toolsetReport, type ToolsetReport } from '../toolsets/toolset-report.ts';
-import { catalogOf, type CatalogReport } from './explain-catalog.ts';
+import { budgetLine, catalogOf, type CatalogReport } from './explain-catalog.ts';
 import { allowedToolsLines, allowedToolsOf, type AllowedToolsReport } from './explain-tools.ts';
 import { scriptsOf, type ScriptReport } from './explain-scripts.ts';
 import { triggerLines, triggersOf, type TriggerReport } from './explain-triggers.ts';
+import { learnedOf, rankingLines, rankingOf, type RankingReport } from './explain-ranking.ts';
 import { usesOf } from './explain-uses.ts';
 import { withRegistry } from './open-registry.ts';
 import { diagnosticJson, diagnosticText } from './rows.ts';
-import { rank } from './search.ts';
 import { trustedWithoutAsking } from './trust-target.ts';
 import { wantedSkill } from './wanted.ts';
 
-/** How deep a ranking is looked into. */
-const DEPTH = 1000;
 /** What `skills.max_skills` is without a setting. */
 const MOST_BROUGHT = 3;
 
@@ -35,17 +32,17 @@ export function explain(context: CommandContext): Command {
         const agentId = input.options['agent'];
         const agent = typeof agentId === 'string' ? await context.agents.find(agentId) : null;
         const text = input.options['text'];
+        const catalog = await catalogOf(skill, snapshot, agent, context.id);
         const report = {
           ...placeOf(skill, snapshot),
           trusted: trustOf(skill, registry),
-          catalog: await catalogOf(skill, snapshot, agent, context.id),
+          catalog,
           ...toolsetsPart(skill, context),
           scripts: scriptsOf(skill, agent, context.id),
           ...allowedPart(skill),
           ...(await triggersOf(skill, snapshot, agent, text, Number(context.config['max_skills'] ?? MOST_BROUGHT))),
-          ...(typeof text === 'string'
-            ? { ranking: await rankingOf(skill, text, (k) => rank(context, registry, snapshot, text, { k })) }
-            : {}),
+          ...(typeof text === 'string' ? { ranking: await rankingOf(skill, text, agent, catalog, { context, registry, snapshot }) } : {}),
+          learned: await learnedOf(context, skill),
         };
         const uses = await usesOf(context, skill, agent);
         if (io.wantsJson) io.json({ ...report, ...(uses === null ? {} : { uses: uses.json }) });
@@ -64,13 +61,9 @@ interface Report {
   readonly triggers?: TriggerReport;
   readonly scripts: readonly ScriptReport[];
   readonly allowedTools?: AllowedToolsReport;
-  readonly ranking?: {
-    readonly text: string;
-    readonly rank: number | null;
-    readonly of: number;
-    readonly score: number | null;
-    readonly why: readonly string[];
-  };
+  readonly ranking?: RankingReport;
+  /** Texts for which it was loaded that help to find it. */
+  readonly learned: number;
 }
 
 function allowedPart(skill: Skill): Pick<Report, 'allowedTools'> {
@@ -109,20 +102,9 @@ function trustOf({ source: label, state, reason }: Skill, { sources, trust }: Sk
   return record === undefined ? `no, ${label} is not trusted` : `yes, since ${record.at}`;
 }
 
-async function rankingOf(
-  skill: Skill,
-  text: string,
-  rankFor: (k: number) => Promise<readonly Ranked[]>,
-): Promise<NonNullable<Report['ranking']>> {
-  const ranked = await rankFor(DEPTH);
-  const index = skill.state === 'offered' ? ranked.findIndex(({ id }) => id === skill.id) : -1;
-  const found = ranked[index];
-  return { text, rank: index === -1 ? null : index + 1, of: ranked.length, score: found?.score ?? null, why: found?.why ?? [] };
-}
-
 function* linesOf(
   skill: Skill,
-  { shadows, others, trusted, catalog, triggers, ranking, toolsets, scripts, allowedTools }: Report,
+  { shadows, others, trusted, catalog, triggers, ranking, toolsets, scripts, allowedTools, learned }: Report,
 ): Iterable<string> {
   yield `${skill.id}: ${skill.state}${skill.reason === null ? '' : `, ${skill.reason}`}`;
   yield `found in ${skill.source}: ${skill.file}`;
@@ -135,16 +117,14 @@ function* linesOf(
   const place = catalog.mode === 'catalog' || catalog.mode === 'none' ? 'catalog' : `mode ${catalog.mode}`;
   yield `${place}${catalog.agent === null ? '' : ` of ${catalog.agent}`}: ${catalog.offered ? 'yes' : 'no'}, ${catalog.why}`;
   yield `line: ${catalog.line}`;
+  if (catalog.withinBudget !== null) yield budgetLine(catalog);
   if (catalog.withinBudget !== null)
     yield catalog.withinBudget
       ? `it has its line within ${catalog.budget} tokens`
       : `not all lines fit into ${catalog.budget} tokens: it is found by list_skills, or pin it (skills.pinned)`;
   if (triggers !== undefined) yield* triggerLines(triggers);
-  if (ranking !== undefined) {
-    yield ranking.rank === null
-      ? `does not rank for '${ranking.text}'; ${ranking.of === 1 ? '1 other skill does' : `${ranking.of} other skills do`}`
-      : `ranks ${ranking.rank} of ${ranking.of} for '${ranking.text}' (score ${ranking.score?.toFixed(2)}; matched ${ranking.why.join(', ')})`;
-  }
+  if (ranking !== undefined) yield* rankingLines(ranking);
+  if (learned > 0) yield `learned: ${learned} of the texts that it was loaded for ${learned === 1 ? 'helps' : 'help'} to find it`;
   if (toolsets !== undefined) yield* toolsetLines(toolsets);
   if (allowedTools !== undefined) yield* allowedToolsLines(allowedTools);
   for (const { path, runs } of scripts) yield `script ${path}: ${runs}`;

@@ -2,7 +2,7 @@ import type { Command, CommandContext } from 'pith';
 import { briefOf } from '../catalog/brief.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { Ranked } from '../search/ranker.ts';
-import type { SearchOptions } from '../search/skill-search.ts';
+import type { SearchAnswer, SearchOptions } from '../search/skill-search.ts';
 import type { Snapshot } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
 import { table, widthOf } from './rows.ts';
@@ -17,7 +17,7 @@ export function search(context: CommandContext): Command {
       withRegistry(context, async (registry, snapshot) => {
         const query = [input.arguments['query'] ?? []].flat().join(' ');
         const k = Math.max(1, Math.trunc(Number(input.options['limit'] ?? 8)));
-        const ranked = await rank(context, registry, snapshot, query, { k });
+        const { ranked } = await rank(context, registry, snapshot, query, { k });
         if (io.wantsJson) io.json(ranked.map(({ id, score, why }) => ({ id, score, why })));
         else if (ranked.length === 0) io.print(`No skill matches '${query}'. See pith skills list.`);
         else
@@ -39,14 +39,14 @@ export async function rank(
   snapshot: Snapshot,
   query: string,
   options: Omit<SearchOptions, 'patienceMs'>,
-): Promise<readonly Ranked[]> {
+): Promise<SearchAnswer> {
   const { openIndex } = await import('../search/open-index.ts');
   const { SkillSearch } = await import('../search/skill-search.ts');
   const found = new SkillSearch(openIndex(context, registry));
   try {
     await found.prepare(snapshot);
     await found.settled();
-    return (await found.rank(snapshot, query, { ...options, patienceMs: 0 })).ranked;
+    return await found.rank(snapshot, query, { ...options, patienceMs: 0 });
   } finally {
     await found.close();
   }
