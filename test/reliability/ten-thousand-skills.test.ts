@@ -162,8 +162,8 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
   it.runIf(LONG)(
     'a chat and a server answer with them',
     async () => {
-      const cwd = folder.path;
-      const chat = () => runPith(['chat', '-p', 'Which skill plans plan-00042?'], { cwd });
+      const options = { cwd: folder.path, env: { HOME: path.join(folder.path, 'home') } };
+      const chat = () => runPith(['chat', '-p', 'Which skill plans plan-00042?'], options);
       for (const what of ['first chat', 'second chat', 'third chat']) {
         let ended: Awaited<ReturnType<typeof chat>> | undefined;
         tell(`${what}, whole process`, await timed(async () => (ended = await chat())), 'ms');
@@ -171,7 +171,7 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
         expect(ended?.out).toContain('plan-00042');
       }
       const from = performance.now();
-      const server = startPith(['serve', '--port', '0'], { cwd, input: null });
+      const server = startPith(['serve', '--port', '0'], { ...options, input: null });
       try {
         while (!/https?:\/\//u.test(server.out()) && performance.now() - from < 20_000) await sleep(10);
         tell('serve says that it listens after', performance.now() - from, 'ms');
