@@ -12,7 +12,6 @@ import type {
   Off,
   Remote,
   SkillProvider,
-  ToolCall,
   ToolDescriptor,
   ToolResult,
   TurnInfo,
@@ -104,15 +103,7 @@ export class ExtensionHost implements ExtensionsPort {
 
   readonly openToolset: ExtensionsPort['openToolset'] = (providerId, toolset) => this.#shell.toolsets.open(providerId, toolset);
 
-  callTool(
-    extensionId: string,
-    tool: string,
-    input: JsonValue,
-    call: Omit<ToolCall, 'signal'>,
-    signal: AbortSignal,
-  ): ToolResult | Promise<ToolResult> {
-    return callTool(this.#lifecycle, extensionId, tool, input, call, signal);
-  }
+  readonly callTool: ExtensionsPort['callTool'] = (...call) => callTool(this.#lifecycle, ...call);
 
   readonly needsApproval = (id: string, tool: string, input: JsonValue, turn: TurnInfo) =>
     needsApproval(this.#lifecycle, id, tool, input, turn);
