@@ -31,8 +31,8 @@ const BEST =
   'SELECT s.id AS id, w.score AS score FROM (SELECT rowid AS n, bm25(words, 6, 4, 3, 1) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?) w JOIN skills s USING (n)';
 const MATCHING =
   'SELECT id FROM skills WHERE n IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid IN (SELECT n FROM skills WHERE id IN (SELECT value FROM json_each(?))))';
-const ROWS_AT_ONCE = 250;
-const TERMS_AT_ONCE = 8000;
+const ROWS_AT_ONCE = 100;
+const TERMS_AT_ONCE = 4000;
 const REMEMBERED = 50_000;
 
 /** `catalog.db`: of each skill whose body was read, the counts of its terms, and its words in a full-text index. Throws `database_failed`. */

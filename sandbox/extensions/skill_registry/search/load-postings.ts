@@ -3,8 +3,8 @@ import type { CatalogRows } from './ranker.ts';
 import { decodeRecord } from './record.ts';
 import type { TermIndex } from './term-index.ts';
 
-const DOCUMENTS_AT_ONCE = 400;
-const TERMS_AT_ONCE = 8000;
+const DOCUMENTS_AT_ONCE = 150;
+const TERMS_AT_ONCE = 3000;
 
 /** Turns what is kept by document into what is searched by term, in pieces. Throws where it makes no sense. */
 export function* loadPostings(index: TermIndex, catalog: CatalogRows, bodies: boolean): Generator<void> {
