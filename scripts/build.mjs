@@ -79,7 +79,7 @@ async function bundleCore() {
 
 /** The `pith` command: a file that starts it, and one with the kernel and whatever else is imported late. */
 async function bundleCommand() {
-  const { rewrite, plugin } = await lateSection(path.join(root, 'core'), ['kernel.ts', 'cli/commands/index.ts']);
+  const { rewrite, plugin } = await lateSection(path.join(root, 'core'), ['kernel.ts', 'cli/commands/index.ts', 'storage/cache-file.ts']);
   await buildSplit({
     ...common,
     entryPoints: { main: 'core/main.ts' },
