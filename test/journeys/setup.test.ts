@@ -98,7 +98,7 @@ describe('pith secrets', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ OPENAI_API_KEY: CANARY });
     const listed = await pith(['secrets', 'list', '--json']);
-    expect(JSON.parse(listed.out)).toContainEqual({ name: 'OPENAI_API_KEY', extensions: ['openai_compatible'], from: 'file' });
+    expect(JSON.parse(listed.out)).toContainEqual({ name: 'OPENAI_API_KEY', extensions: ['embedding', 'openai_compatible'], from: 'file' });
 
     server.script({ text: `your key is ${CANARY}` }, { status: 400, error: { message: `bad key ${CANARY}` } }, { text: 'ok' });
     const told = await pith(['chat', '-p', 'say my key', '--json']);

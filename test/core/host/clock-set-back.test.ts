@@ -41,11 +41,13 @@ describe('a clock that is set back by a day', () => {
     const pith = kernel.kernel;
     expect(await pith.callTool('asker', 'end', {})).toMatchObject({ ok: false });
     expect(await pith.callTool('asker', 'end', {})).toMatchObject({ ok: false });
-    const waiting = clock.pending();
     clock.setBack(DAY_MS);
-    const answer = pith.callTool('asker', 'calm', {});
-    while (clock.pending() === waiting) await new Promise((resolve) => setImmediate(resolve));
-    await clock.advance(60_000);
+    let answered = false;
+    const answer = pith.callTool('asker', 'calm', {}).finally(() => (answered = true));
+    for (let second = 0; second < 60 && !answered; second++) {
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      await clock.advance(1000);
+    }
     expect(await answer).toMatchObject({ ok: true, output: 'well' });
   });
 

@@ -54,6 +54,7 @@ export async function registryExtension(
     },
     database: { all: () => [], get: () => null, write: async () => undefined },
     openCache: commandContext(sandbox).openCache,
+    find: () => [],
     own: (release: () => void) => void releases.push(release),
   } as unknown as ExtensionContext<ReturnType<ReturnType<typeof configSchema>['parse']>>;
   const extension = new SkillRegistryExtension(context);
