@@ -55,7 +55,12 @@ describe('the tables of benchmarks', () => {
 
   it('every group has its place on the page, and the plot shows what stands there', () => {
     const page = readFileSync('docs/benchmarks.md', 'utf8');
-    const groups = [...readFileSync('test/bench/run.ts', 'utf8').split('= {')[1]!.split('}')[0]!.matchAll(/^ {2}(\w+)/gmu)].map(([, name]) => name);
+    const groups = [
+      ...readFileSync('test/bench/run.ts', 'utf8')
+        .split('= {')[1]!
+        .split('}')[0]!
+        .matchAll(/^ {2}(\w+)/gmu),
+    ].map(([, name]) => name);
     for (const group of groups) expect(page).toContain(`<!-- bench ${group} -->`);
     expect(page).toContain('(growth.svg)');
     expect(readFileSync('docs/growth.svg', 'utf8')).toBe(growthPlot(seriesOf(figuresIn(tablesOf(page)))));

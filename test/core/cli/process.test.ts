@@ -23,7 +23,8 @@ beforeAll(async () => {
     logLevel: 'silent',
   });
   await mkdir(path.join(folder, 'bin'));
-  for (const file of ['bin/pith', 'bin/code-cache.js', 'bin/package.json', 'package.json']) await copyFile(path.resolve(file), path.join(folder, file));
+  for (const file of ['bin/pith', 'bin/code-cache.js', 'bin/package.json', 'package.json'])
+    await copyFile(path.resolve(file), path.join(folder, file));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -131,7 +131,7 @@ describe('the file of learned examples', () => {
     const learned = open();
     expect(await learned.look()).toEqual([]);
     expect(log[0]).toContain('what was learned cannot be read');
-    await expect(learned.add([lesson('a', 'Paint the garden fence green')])).rejects.toThrow();
+    await expect(learned.add([lesson('a', 'Paint the garden fence green')])).rejects.toThrow('it is no regular file');
   });
 
   it('R5 is written anew when most of its lines count no more, and stays bounded', async () => {
