@@ -1,7 +1,7 @@
 import type { Cache, CommandContext } from 'pith';
 import type { CountedDocument, SearchDocument } from './ranker.ts';
 import { encodeRecord } from './record.ts';
-import { ftsTexts, type Candidate } from './full-text.ts';
+import { ftsTexts } from './full-text.ts';
 import { isLaterVersion } from './document.ts';
 
 /** A body that has been read, and what was counted in it. */
@@ -27,10 +27,8 @@ const SCHEMA = [
   "CREATE VIRTUAL TABLE words USING fts5(name, tags, description, body, content='', contentless_delete=1, tokenize='porter unicode61')",
 ];
 /** The spec's weights, in the order of the columns: name, tags, description, body. */
-const BEST =
-  'SELECT s.id AS id, w.score AS score FROM (SELECT rowid AS n, bm25(words, 6, 4, 3, 1) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?) w JOIN skills s USING (n)';
-const MATCHING =
-  'SELECT id FROM skills WHERE n IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid IN (SELECT n FROM skills WHERE id IN (SELECT value FROM json_each(?))))';
+const BEST = `SELECT json_group_array(id) AS ids FROM (SELECT s.id AS id FROM
+  (SELECT rowid AS n, bm25(words, 6, 4, 3, 1) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?) w JOIN skills s USING (n) ORDER BY w.score)`;
 const ROWS_AT_ONCE = 100;
 const TERMS_AT_ONCE = 4000;
 const REMEMBERED = 50_000;
@@ -99,14 +97,9 @@ export class CatalogFile {
     }
   }
 
-  /** The best by FTS5's own `bm25`, the best first. */
-  best(match: string, limit: number): readonly Candidate[] {
-    return this.#cache.all(BEST, match, limit).map(({ id, score }) => ({ id: String(id), score: -Number(score) }));
-  }
-
-  /** Those of the skills that match. */
-  matching(match: string, ids: readonly string[]): ReadonlySet<string> {
-    return new Set(this.#cache.all(MATCHING, match, JSON.stringify(ids)).map(({ id }) => String(id)));
+  /** The ids of the best by FTS5's own `bm25`, the best first. */
+  best(match: string, limit: number): readonly string[] {
+    return JSON.parse(String(this.#cache.get(BEST, match, limit)!.ids)) as string[];
   }
 
   /** How many skills match. */

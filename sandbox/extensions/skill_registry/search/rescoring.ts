@@ -1,49 +1,89 @@
 import { createRanker } from './bm25f.ts';
 import type { CatalogFile } from './catalog-file.ts';
-import { matchOf } from './full-text.ts';
+import { holdingIn, matchesOf } from './full-text.ts';
 import { PARAMETERS } from './parameters.ts';
-import type { CountedDocument, Ranked, RankOptions, StoredRanker } from './ranker.ts';
+import type { Collection, CountedDocument, Ranked, RankOptions, StoredRanker } from './ranker.ts';
 import { decodeRecord } from './record.ts';
 import { isBefore } from './tie-order.ts';
-import { queryTerms } from './tokens.ts';
+import { plain, queryTerms, type QueryTerm } from './tokens.ts';
 
 /** So many are scored: the best by FTS5, and the best by all but their bodies. */
 const BY_FULL_TEXT = 200;
 const BY_METADATA = 100;
 const BY_PREFIX = 200;
-/** A word that more than this share of the skills have finds no candidates, where others do. */
-const COMMON = 0.1;
+const BY_NAME = 20;
+/** What FTS5 is asked for where too few of the best may be seen by who asks. */
+const FOR_FEW = 5000;
+
+/** Ranks by the file alone: for the time until the ranker has its postings. FTS5 finds candidates, and what is kept of them is scored. */
+export function rankByFullText(catalog: CatalogFile, query: string, options: RankOptions): readonly Ranked[] {
+  const { k, accept = () => true } = options;
+  const terms = queryTerms(query);
+  const size = catalog.count();
+  const holding = holdingIn(catalog);
+  const byText = bestOf(catalog, matchesOf(terms, size, holding), k, accept);
+  const candidates = [...new Set([...byText, ...namedBy(catalog, query).filter(accept)])];
+  const wanted = numbersOf(
+    catalog,
+    terms.map(({ term }) => term),
+    terms,
+  );
+  const documents = catalog.records(candidates).map((row) => countedOf(row, wanted));
+  return scored(documents, { size, totals: totalsOf(documents, size), holding }).rank(query, options);
+}
 
 /** Ranks as the ranker itself would, where it knows no bodies: FTS5 finds candidates, and only theirs are read from `catalog.db`. */
 export function rankCandidates(catalog: CatalogFile, metadata: StoredRanker, query: string, options: RankOptions): readonly Ranked[] {
   const { k, accept = () => true } = options;
   const terms = queryTerms(query);
-  const counts = new Map<string, number>();
-  const holding = (term: string, word = term, prefix = false): number => {
-    let count = counts.get(term);
-    if (count === undefined) counts.set(term, (count = catalog.holding(matchOf([{ term, word, prefix }])!)));
-    return count;
-  };
-  const rare = terms.filter(({ term, word, prefix }) => holding(term, word, prefix) <= metadata.size * COMMON);
-  const match = matchOf(rare.length > 0 ? rare : terms);
-  const byText = match === null ? [] : catalog.best(match, BY_FULL_TEXT).map(({ id }) => id);
+  const holding = holdingIn(catalog);
+  const byText = bestOf(catalog, matchesOf(terms, metadata.size, holding), k, accept);
   const byMetadata = metadata.rank(query, { ...options, k: Math.max(k, BY_METADATA), weak: true });
-  const candidates = [...new Set([...byText.filter(accept), ...byMetadata.map(({ id }) => id)])];
-  const ranker = createRanker(PARAMETERS, { size: metadata.size, totals: metadata.totals, holding });
-  const begun = terms.filter(({ prefix }) => prefix).flatMap(({ term }) => catalog.termsBeginningWith(term, BY_PREFIX));
-  const wanted = numbersOf(catalog, [...metadata.related(query), ...begun]);
-  for (const row of catalog.records(candidates)) {
-    if (metadata.versionOf(row.id) === row.version) ranker.add(countedOf(row, wanted));
-  }
+  const candidates = [...new Set([...byText, ...byMetadata.map(({ id }) => id)])];
+  const wanted = numbersOf(catalog, metadata.related(query), terms);
+  const rows = catalog.records(candidates).filter(({ id, version }) => metadata.versionOf(id) === version);
+  const documents = rows.map((row) => countedOf(row, wanted));
+  const ranker = scored(documents, { size: metadata.size, totals: metadata.totals, holding });
   const ranked = ranker.rank(query, options);
   if (ranker.size === candidates.length) return ranked;
   const unread = metadata.rank(query, options).filter(({ id }) => ranker.versionOf(id) === null); // not in the file yet
   return [...ranked, ...unread].sort((a, b) => b.score - a.score || (isBefore(a.id, b.id, options.seed) ? -1 : 1)).slice(0, k);
 }
 
-function numbersOf(catalog: CatalogFile, terms: readonly string[]): ReadonlyMap<number, string> {
+function bestOf(catalog: CatalogFile, matches: readonly string[], k: number, accept: (id: string) => boolean): readonly string[] {
+  let found: readonly string[] = [];
+  for (const match of matches) {
+    const best = catalog.best(match, BY_FULL_TEXT);
+    found = best.filter(accept);
+    if (found.length < k && best.length === BY_FULL_TEXT) found = catalog.best(match, FOR_FEW).filter(accept).slice(0, BY_FULL_TEXT);
+    if (found.length >= k) break;
+  }
+  return found;
+}
+
+/** Ids that the whole query is, or that begin with it. */
+function namedBy(catalog: CatalogFile, query: string): readonly string[] {
+  const forms = new Set([plain(query).replaceAll(' ', '-'), query.trim()]);
+  return [...forms].flatMap((form) => (form === '' ? [] : catalog.beginningWith(form, BY_NAME)));
+}
+
+function scored(documents: readonly CountedDocument[], collection: Collection): StoredRanker {
+  const ranker = createRanker(PARAMETERS, collection);
+  for (const document of documents) ranker.add(document);
+  return ranker;
+}
+
+/** Of the whole collection, as some of it are on average. */
+function totalsOf(some: readonly CountedDocument[], size: number): readonly number[] {
+  const sums: number[] = [];
+  for (const { lengths } of some) lengths.forEach((length, field) => (sums[field] = (sums[field] ?? 0) + length));
+  return sums.map((sum) => (sum * size) / some.length);
+}
+
+function numbersOf(catalog: CatalogFile, words: readonly string[], terms: readonly QueryTerm[]): ReadonlyMap<number, string> {
+  const begun = terms.filter(({ prefix }) => prefix).flatMap(({ term }) => catalog.termsBeginningWith(term, BY_PREFIX));
   const numbers = new Map<number, string>();
-  for (const term of terms) {
+  for (const term of [...words, ...begun]) {
     const number = catalog.numberOf(term);
     if (number !== null) numbers.set(number, term);
   }

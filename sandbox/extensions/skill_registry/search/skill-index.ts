@@ -6,10 +6,9 @@ import { idsEditedSince } from '../scan/edited-snapshot.ts';
 import { within } from '../scan/patience.ts';
 import { Catalog, isRetryable } from './catalog.ts';
 import type { CatalogFile } from './catalog-file.ts';
-import { rankByFullText } from './full-text.ts';
 import type { Learned } from './learned-examples.ts';
 import type { Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
-import { rankCandidates } from './rescoring.ts';
+import { rankByFullText, rankCandidates } from './rescoring.ts';
 import { countDocument, withoutBodyWords } from './term-index.ts';
 
 export interface RankAnswer {

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { openCacheFile } from '../../../../core/storage/cache-file.ts';
 import { createRanker } from '../../../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import { CatalogFile } from '../../../../sandbox/extensions/skill_registry/search/catalog-file.ts';
-import { rankByFullText } from '../../../../sandbox/extensions/skill_registry/search/full-text.ts';
 import type { SearchDocument, StoredRanker } from '../../../../sandbox/extensions/skill_registry/search/ranker.ts';
-import { rankCandidates } from '../../../../sandbox/extensions/skill_registry/search/rescoring.ts';
+import { matchesOf } from '../../../../sandbox/extensions/skill_registry/search/full-text.ts';
+import { queryTerms } from '../../../../sandbox/extensions/skill_registry/search/tokens.ts';
+import { rankByFullText, rankCandidates } from '../../../../sandbox/extensions/skill_registry/search/rescoring.ts';
 import { countDocument } from '../../../../sandbox/extensions/skill_registry/search/term-index.ts';
 import { skillSandbox, systemClock } from '../skill-sandbox.ts';
 import path from 'node:path';
@@ -116,6 +117,25 @@ describe('the full-text index alone', () => {
     expect(rankByFullText(catalog, '水墨', { k: 3 })).toHaveLength(3);
     expect(rankByFullText(catalog, 'nothing of the kind', { k: 3 })).toEqual([]);
     expect(rankByFullText(catalog, '"; DROP * NEAR( -', { k: 3 })).toEqual([]);
+    await catalog.close();
+  });
+
+  it('R3 asks for what few have; what many have counts where it names a skill, and the more skills, the fewer words', () => {
+    const asked = (text: string, size: number, counts: Readonly<Record<string, number>>) =>
+      matchesOf(queryTerms(text), size, (_term, word = '') => counts[word] ?? 0);
+    const counts = { zebra: 3, walrus: 900, common: 2000, absent: 0 };
+    expect(asked('common walrus zebra absent', 10_000, counts)).toEqual(['"zebra" OR "walrus" OR {name tags description} : ("common")']);
+    expect(asked('common walrus', 1000, counts)).toEqual(['"walrus" OR {name tags description} : ("common")']);
+    expect(asked('common', 10_000, counts)).toEqual(['{name tags description} : ("common")', '"common"']);
+    expect(asked('absent', 10_000, counts)).toEqual([]);
+    expect(asked('red rare green blue', 25_000, { red: 2400, rare: 10, green: 2450, blue: 2460 })).toEqual(['"rare" OR "red" OR "green"']);
+    const pasted = Array.from({ length: 500 }, (_, at) => `pasted${at}`);
+    expect(asked(pasted.join(' '), 25_000, Object.fromEntries(pasted.map((word) => [word, 1])))[0]!.split(' OR ')).toHaveLength(32);
+  });
+
+  it('R3 finds what most bodies and no names say', async () => {
+    const catalog = await catalogOf(...Array.from({ length: 1200 }, (_, at) => ({ ...documents[0]!, id: `all-${at}`, body: 'okapi' })));
+    expect(rankByFullText(catalog, 'okapi', { k: 3 })).toHaveLength(3);
     await catalog.close();
   });
 
