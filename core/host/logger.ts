@@ -39,10 +39,12 @@ export function logLevelOf(text: string | undefined): LogLevel {
 const MOST_BUFFERED = 1000;
 /** Lines may tell what a person said. */
 const MODE = 0o600;
-/** A command that ends sooner never loads the log writer. */
+/** Records wait so long for others. */
 const SETTLE_MS = 250;
+/** A command that ends sooner never loads the log writer. */
+const WRITER_AFTER_MS = 2000;
 
-/** Records are buffered until the process has lived a moment; then pino writes them, in the background. */
+/** Records are buffered and appended together until the process has lived a moment; then pino writes them, in the background. */
 export function createLog(options: LogOptions): Log {
   const buffer: LogRecord[] = [];
   let dropped = 0;
@@ -50,13 +52,21 @@ export function createLog(options: LogOptions): Log {
   let opening: Promise<void> | undefined;
   let cancel: (() => void) | undefined;
   let closed = false;
+  const began = options.clock.now();
 
   function add(record: LogRecord): void {
     if (closed || LEVELS[record.level] < LEVELS[options.level]) return;
     if (sink) return sink.write(record);
     if (buffer.length < MOST_BUFFERED) buffer.push(record);
     else dropped++;
-    cancel ??= options.clock.after(SETTLE_MS, () => (opening = open()));
+    cancel ??= options.clock.after(SETTLE_MS, settle);
+  }
+
+  function settle(): void {
+    cancel = undefined;
+    const lived = options.clock.now() - began;
+    if (lived < 0 || lived >= WRITER_AFTER_MS || dropped > 0) opening = open();
+    else appendLines(options, buffer.splice(0));
   }
 
   async function open(): Promise<void> {

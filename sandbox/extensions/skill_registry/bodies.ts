@@ -1,4 +1,4 @@
-import type { Diagnostic, Logger } from 'pith';
+import type { Clock, Diagnostic, Logger } from 'pith';
 import { readSkillBody, type SkillBody } from './body.ts';
 import { realOf } from './scan/folder.ts';
 import type { FoundSkill } from './scan/found.ts';
@@ -9,10 +9,13 @@ export interface BodiesOptions {
   readonly sources: readonly Source[];
   /** Absolute paths beside the sources in which a file may really lie. */
   readonly trustedLinks: readonly string[];
-  /** Whether bodies that nobody asked for are kept too. */
-  readonly keepsUnasked: boolean;
+  /** Whether bodies that nobody asked for are kept too; `late`: once the process has lived a moment. */
+  readonly keepsUnasked: boolean | 'late';
+  readonly clock: Clock;
   readonly logger: Logger;
 }
+
+const LATE_MS = 500;
 
 /** Reads bodies as they are on disk, and keeps the last good ones for the time when a file breaks or goes. */
 export class Bodies {
@@ -20,9 +23,13 @@ export class Bodies {
   private readonly options: BodiesOptions;
   /** Real directories of each source, links followed. */
   private readonly roots = new Map<string, readonly string[]>();
+  private late: boolean;
+  private newest: Snapshot | null = null;
+  private cancel: (() => void) | null = null;
 
   constructor(options: BodiesOptions) {
     this.options = options;
+    this.late = options.keepsUnasked === 'late';
   }
 
   /** The last good one that is kept, or null. */
@@ -54,11 +61,30 @@ export class Bodies {
   }
 
   /** Reads ahead what is not kept yet or has changed. */
-  async readAllAhead({ all }: Snapshot, changed: readonly FoundSkill[]): Promise<void> {
+  async readAllAhead(snapshot: Snapshot, changed: readonly FoundSkill[]): Promise<void> {
     if (!this.options.keepsUnasked) return;
+    if (this.late) {
+      this.newest = snapshot;
+      this.cancel ??= this.options.clock.after(LATE_MS, () => void this.hurry());
+      return;
+    }
+    const { all } = snapshot;
     const files = new Set(changed.map(({ file }) => file));
     const wanted = all.filter(({ file, state }) => state === 'offered' && (files.has(file) || this.store.get(file) === null));
     await Promise.all(wanted.map((skill) => brokenBy(skill) ?? this.readAhead(skill)));
+  }
+
+  /** From now on they are read ahead at once. */
+  async hurry(): Promise<void> {
+    this.late = false;
+    this.close();
+    if (this.newest !== null) await this.readAllAhead(this.newest, []);
+    this.newest = null;
+  }
+
+  close(): void {
+    this.cancel?.();
+    this.cancel = null;
   }
 
   /** Where the sources really are is looked up again. */

@@ -72,6 +72,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     this.#context = context;
     this.#registry = createRegistry({
       ...registryOptions(context),
+      keepsBodies: 'late', // a chat of one message is over before
       onChange: (change, snapshot) => {
         context.events.publish('skills.changed', change);
         void this.#search.follow(snapshot);
@@ -157,6 +158,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   }
 
   async runBackground(signal: AbortSignal): Promise<void> {
+    await this.#registry.keepBodies();
     await this.#search.follow(await this.#registry.refreshIfOlderThan(FRESH_MS));
     await this.#registry.watch(signal);
   }

@@ -19,8 +19,8 @@ export interface RegistryOptions {
   readonly config: RegistryConfig;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether bodies that nobody asked for are kept too, so that a skill that breaks stays readable. A command leaves it out. */
-  readonly keepsBodies?: boolean;
+  /** Whether bodies that nobody asked for are kept too, so that a skill that breaks stays readable. A command leaves it out. `late`: once the process has lived a moment, or `keepBodies` is called. */
+  readonly keepsBodies?: boolean | 'late';
   /** Called after each swap that changed something, never for the first snapshot. */
   readonly onChange?: (change: SnapshotChange, snapshot: Snapshot) => void;
 }
@@ -51,6 +51,8 @@ export interface SkillRegistry {
   isStillTrusted(skill: Skill): Promise<boolean>;
   /** What is trusted, and why what is not is not. */
   readonly trust: Trust;
+  /** This process goes on for long: from now on bodies are kept as soon as they are found. */
+  keepBodies(): Promise<void>;
   /** Rescans until `signal` aborts: every `poll_seconds`, and sooner when the file system hints at a change. */
   watch(signal: AbortSignal): Promise<void>;
   /** All that the first snapshot of this process was made from; null when a further look may see something else. */

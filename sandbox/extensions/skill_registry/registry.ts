@@ -45,6 +45,7 @@ class Registry implements SkillRegistry {
   private removed = new Map<string, Skill>();
   /** The skills whose tokens were counted and told by no snapshot yet. */
   private counted: FoundSkill[] = [];
+  readonly keepBodies = (): Promise<void> => this.bodies.hurry();
 
   constructor(options: RegistryOptions) {
     this.options = options;
@@ -53,7 +54,7 @@ class Registry implements SkillRegistry {
     const { dataDirectory, config, clock, logger, keepsBodies = true } = options;
     const { sources } = this;
     this.trust = new Trust({ dataDirectory, mode: config.trust ?? 'ask', clock });
-    this.bodies = new Bodies({ sources, trustedLinks, keepsUnasked: keepsBodies, logger });
+    this.bodies = new Bodies({ sources, trustedLinks, keepsUnasked: keepsBodies, clock, logger });
     this.scans = new SourceScans({ sources, trustedLinks, trust: this.trust, clock, goodBody: (file) => this.bodies.kept(file) });
     this.writer = new SnapshotWriter({ dataDirectory, sources, clock, logger });
   }
@@ -155,6 +156,7 @@ class Registry implements SkillRegistry {
   }
 
   async close(): Promise<void> {
+    this.bodies.close();
     await this.running?.catch(noop);
     await this.writer.flush();
   }

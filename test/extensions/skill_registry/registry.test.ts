@@ -66,6 +66,19 @@ describe('the registry', () => {
     });
   });
 
+  it('S6 a process that may be over soon keeps bodies when it has lived a moment, or when it is to go on for long', async () => {
+    const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skill('demo') });
+    const waiting: (() => void)[] = [];
+    const clock = { ...systemClock, after: (_ms: number, run: () => void) => (waiting.push(run), () => undefined) };
+    const [short, long] = [box.registry({ clock, keepsBodies: 'late' }), box.registry({ keepsBodies: 'late' })];
+    for (const registry of [short, long]) await registry.refresh();
+    expect([short, long].map((registry) => registry.lastGood('demo'))).toEqual([null, null]);
+    await long.keepBodies();
+    expect(long.lastGood('demo')).toMatchObject({ body: { body: 'Body of demo.\n' } });
+    for (const run of waiting) run();
+    await expect.poll(() => short.lastGood('demo')).toMatchObject({ body: { body: 'Body of demo.\n' } });
+  });
+
   it('S6 the last good version of a skill that becomes invalid stays in use, its old text too', async () => {
     const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skillText({ description: 'Good one.', body: 'Good body.\n' }) });
     const { registry, changes } = recorded(box);

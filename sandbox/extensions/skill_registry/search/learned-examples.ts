@@ -82,6 +82,8 @@ export class LearnedExamples implements Learned {
 
   /** Keeps what says something new. */
   async add(lessons: readonly Lesson[]): Promise<void> {
+    await this.#read();
+    if (!lessons.some(({ skillId, text }) => this.#sets.get(skillId)?.isNew(text) ?? true)) return; // mostly: then nobody is kept waiting
     return this.#alone(async () => {
       await this.#read();
       const at = this.#clock.now();

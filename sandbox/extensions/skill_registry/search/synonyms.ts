@@ -2,15 +2,51 @@ import { eachTerm } from './tokens.ts';
 
 /** Terms that mean nearly the same as this one. */
 export function synonymsOf(term: string): readonly string[] {
-  known ??= read();
-  return known.get(term) ?? [];
+  beginnings ??= readBeginnings();
+  const groups = beginnings.get(beginningOf(term));
+  if (groups === undefined) return NONE;
+  if (!groups.read) read(groups);
+  return known.get(term) ?? NONE;
 }
 
-let known: ReadonlyMap<string, readonly string[]> | undefined;
+/** Groups with a word that begins like each other's; their words become terms when one of them is asked for. */
+interface Groups {
+  readonly texts: Set<string>;
+  read: boolean;
+}
 
-function read(): ReadonlyMap<string, readonly string[]> {
+const NONE: readonly string[] = [];
+const known = new Map<string, readonly string[]>();
+let beginnings: ReadonlyMap<string, Groups> | undefined;
+
+/** By what a term is looked up: two letters where it is short (`bui` of `buy`), else three. */
+function beginningOf(term: string): string {
+  return term.slice(0, term.length > 3 ? 3 : 2);
+}
+
+/** What the terms of a word may begin with: they may be shorter (`set` of `settings`). A test holds the groups to it. */
+function beginningsOf(word: string): readonly string[] {
+  return [word.slice(0, 2), word.slice(0, 3)];
+}
+
+function readBeginnings(): ReadonlyMap<string, Groups> {
+  const found = new Map<string, Groups>();
+  for (const group of GROUPS.trim().split(/[\n;]/)) {
+    for (const word of group.trim().split(' ')) {
+      for (const beginning of beginningsOf(word)) {
+        const groups = found.get(beginning);
+        if (groups === undefined) found.set(beginning, { texts: new Set([group]), read: false });
+        else groups.texts.add(group);
+      }
+    }
+  }
+  return found;
+}
+
+function read(groups: Groups): void {
+  groups.read = true;
   const found = new Map<string, Set<string>>();
-  for (const group of GROUPS.split(/[\n;]/)) {
+  for (const group of groups.texts) {
     const members: string[] = [];
     eachTerm(group, (term) => members.push(term));
     for (const member of members) {
@@ -19,7 +55,7 @@ function read(): ReadonlyMap<string, readonly string[]> {
       found.set(member, others);
     }
   }
-  return new Map([...found].map(([term, others]) => [term, [...others]]));
+  for (const [term, others] of found) if (beginnings?.get(beginningOf(term)) === groups) known.set(term, [...others]);
 }
 
 /** Words of one group say nearly the same: what people say beside what authors write, and abbreviations beside what they stand for. */
