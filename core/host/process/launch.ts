@@ -10,7 +10,7 @@ import { recordHost } from './host-records.ts';
 import { watchMemory, type MemoryWatch } from './memory-watch.ts';
 import { capOutput } from './output-cap.ts';
 import { HOST_VARIABLE, killHost, sweepRemains } from './process-end.ts';
-import { packagesAbove, sandboxArguments, type Sandboxing } from './sandboxing.ts';
+import { packagesAbove, sandboxArguments, withoutHome, type Sandboxing } from './sandboxing.ts';
 import { dieFirst, diesWithUs, endOf } from './started.ts';
 
 export type { Ending } from './ending.ts';
@@ -125,6 +125,7 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
     const project = path.dirname(spec.sandbox);
     const state = stateOf(spec);
     const visible = [
+      ...withoutHome(spec.sandbox),
       spec.directory,
       spec.packageRoot,
       path.dirname(spec.entry),

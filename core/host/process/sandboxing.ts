@@ -105,6 +105,12 @@ export function packagesAbove(folder: string): readonly string[] {
   }
 }
 
+/** A folder that is opened, unless all of the home folder would be: with the project, where the sandbox stands in the home folder itself. */
+export function withoutHome(folder: string): readonly string[] {
+  const below = path.relative(folder, os.homedir());
+  return below === '' || !below.startsWith('..') ? [] : [folder];
+}
+
 interface Mount {
   readonly at: string;
   readonly args: readonly string[];
@@ -128,12 +134,6 @@ function real(file: string): string {
 
 function isBelow(file: string, folder: string): boolean {
   return file.startsWith(`${folder}${path.sep}`);
-}
-
-/** A sandbox that stands in the home folder itself does not open all of it. */
-function withoutHome(project: string): readonly string[] {
-  const below = path.relative(project, os.homedir());
-  return below === '' || !below.startsWith('..') ? [] : [project];
 }
 
 /** What a process in the sandbox does not share with the others. */

@@ -77,6 +77,24 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
     });
   });
 
+  it('K10 where the project is the home folder, it sees the sandbox of it and nothing else', async () => {
+    const { HOME } = process.env;
+    process.env['HOME'] = folder.project;
+    try {
+      await writeFile(path.join(folder.sandbox, 'agent.md'), 'agent');
+      const results = await tried({
+        project: read(path.join(folder.project, 'notes.md')),
+        sandbox: read(path.join(folder.sandbox, 'agent.md')),
+        sandboxWrite: write(path.join(folder.sandbox, 'agent.md')),
+        threads: read(path.join(folder.data, 'pith.db')),
+      });
+      expect(results).toEqual({ project: 'ENOENT', sandbox: 'agent', sandboxWrite: 'EROFS', threads: 'ENOENT' });
+    } finally {
+      if (HOME === undefined) delete process.env['HOME'];
+      else process.env['HOME'] = HOME;
+    }
+  });
+
   it('K10 other paths are open as its permissions say', async () => {
     const inside = path.join(folder.project, 'out');
     await mkdir(inside);
