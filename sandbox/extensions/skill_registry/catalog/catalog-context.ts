@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises';
 import type { Clock, ContextParts, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import { within } from '../scan/patience.ts';
@@ -20,6 +21,8 @@ export interface CatalogPorts {
 }
 
 const SHOWN = 12;
+/** With more skills than this, others may work between the steps. */
+const MANY = 1000;
 /** A turn waits so long for a search index that is being brought back, never for bodies: the catalog itself must not be late. */
 const PATIENCE_MS = 250;
 
@@ -33,6 +36,7 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
     ports.offered(turn, offer);
     return reads && catalog.text !== null ? { system: catalog.text } : null;
   }
+  if (scope.readable.size > MANY) await breathe(); // what came before and what follows are long enough each
   await within(ports.clock, PATIENCE_MS, ports.search.prepare(snapshot));
   const part = await messagePart(ports, snapshot, scope, turn);
   ports.offered(turn, { ...offer, shown: part.shown });
@@ -46,6 +50,7 @@ async function messagePart(ports: CatalogPorts, snapshot: Snapshot, { readable, 
   let searchReady = true;
   for (const text of [...turn.userTexts].reverse()) {
     if (ranked.size >= SHOWN) break;
+    if (readable.size > MANY) await breathe();
     const asked = { k: SHOWN, agentId: turn.agent.id, among: offered, weak: true, seed: turn.id, patienceMs: 0 };
     const answer = await ports.search.rank(snapshot, text, asked);
     searchReady &&= answer.ready;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as breathe } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRawSync } from 'node:zlib';
 import { reasonsOf } from '../catalog/scope.ts';
@@ -25,7 +26,7 @@ export class Exposures {
     const made = this.#made.get(offer.key) ?? new Map<string, Promise<PackedExposure>>();
     this.#made.set(offer.key, made);
     let packed = made.get(offer.rest);
-    if (packed === undefined) made.set(offer.rest, (packed = pack(exposureOf(offer))));
+    if (packed === undefined) made.set(offer.rest, (packed = pack(offer)));
     return packed;
   }
 }
@@ -46,12 +47,18 @@ export function exposureOf({ snapshot, scope, told, rest }: Offer): Exposure {
   return { offered: [...offered].map(({ id }) => id), overBudget, filtered: Object.fromEntries(filtered) };
 }
 
-async function pack(exposure: Exposure): Promise<PackedExposure> {
+async function pack(offer: Offer): Promise<PackedExposure> {
+  const isLarge = offer.snapshot.skills.size > MANY;
+  if (isLarge) await breathe();
+  const exposure = exposureOf(offer);
+  if (isLarge) await breathe();
   const text = Buffer.from(JSON.stringify(exposure));
   const states = text.length <= SMALL ? stored(text) : await promisify(deflateRaw)(text);
   return { digest: createHash('sha256').update(text).digest('hex'), states };
 }
 
+/** With more skills than this, others may work between the steps. */
+const MANY = 1000;
 /** What is shorter gains little, and a process of one turn would load zlib for it. */
 const SMALL = 1024;
 

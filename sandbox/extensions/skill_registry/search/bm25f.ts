@@ -4,7 +4,7 @@ import { loadPostings } from './load-postings.ts';
 import type { CatalogRows, Collection, CountedDocument, Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
 import { countDocument, FIELD_COUNT, TermIndex } from './term-index.ts';
 import { synonymsOf } from './synonyms.ts';
-import { isBefore } from './tie-order.ts';
+import { placesFor } from './tie-order.ts';
 import { queryTerms, type QueryTerm } from './tokens.ts';
 import { markOf, NearbyTerms } from './trails.ts';
 
@@ -29,6 +29,8 @@ interface Match {
 interface Entry {
   readonly id: string;
   readonly number: number;
+  /** Among equal scores. */
+  readonly place: number;
   score: number;
 }
 
@@ -108,6 +110,7 @@ class Bm25fRanker implements StoredRanker {
       this.#evidence[number]! |= STRONG;
     }
     const kept = Math.max(k, looked);
+    const placeOf = placesFor(seed);
     for (const number of touched) {
       const score = this.#scores[number]!;
       const evidence = this.#evidence[number]!;
@@ -117,9 +120,9 @@ class Bm25fRanker implements StoredRanker {
       if (evidence < needed) continue; // noise
       if (best.length === kept && score < best[kept - 1]!.score) continue;
       const id = index.ids[number]!;
-      if (accept === undefined || accept(id)) insert(best, { id, number, score }, kept, seed);
+      if (accept === undefined || accept(id)) insert(best, { id, number, place: placeOf(id), score }, kept);
     }
-    const ranked = looked === 0 ? best : this.#withPairs(matches, best, looked, seed).slice(0, k);
+    const ranked = looked === 0 ? best : this.#withPairs(matches, best, looked).slice(0, k);
     return ranked.map(({ id, number, score }) => ({ id, score, why: this.#why(matches, number, query, named.has(id)) }));
   }
 
@@ -151,7 +154,7 @@ class Bm25fRanker implements StoredRanker {
   }
 
   /** The best of them in their order after the words that they have beside each other were added. */
-  #withPairs(matches: readonly Match[], best: readonly Entry[], looked: number, seed: string | undefined): readonly Entry[] {
+  #withPairs(matches: readonly Match[], best: readonly Entry[], looked: number): readonly Entry[] {
     const weights = matches.map(({ parts }) => parts[0]!.weight);
     const nearby = new NearbyTerms(
       matches.map(({ term }) => markOf(term)),
@@ -161,7 +164,7 @@ class Bm25fRanker implements StoredRanker {
     const head: Entry[] = [];
     for (const entry of best.slice(0, looked)) {
       entry.score += nearby.score(this.#index.trail(entry.number));
-      insert(head, entry, looked, seed);
+      insert(head, entry, looked);
     }
     nearby.release();
     return [...head, ...best.slice(looked)];
@@ -227,13 +230,15 @@ class Bm25fRanker implements StoredRanker {
 }
 
 /** Keeps the list sorted, the best first, and not longer than `limit`. */
-function insert(best: Entry[], entry: Entry, limit: number, seed: string | undefined): void {
+function insert(best: Entry[], entry: Entry, limit: number): void {
   let at = best.length;
-  while (
-    at > 0 &&
-    (best[at - 1]!.score < entry.score || (best[at - 1]!.score === entry.score && isBefore(entry.id, best[at - 1]!.id, seed)))
-  )
-    at--;
+  while (at > 0 && isBetter(entry, best[at - 1]!)) at--;
+  if (at === limit) return;
   best.splice(at, 0, entry);
   if (best.length > limit) best.pop();
+}
+
+function isBetter(one: Entry, other: Entry): boolean {
+  if (one.score !== other.score) return one.score > other.score;
+  return one.place === other.place ? one.id < other.id : one.place < other.place;
 }

@@ -43,7 +43,8 @@ export interface SkillIndexOptions {
 const WAIT_FOR = 200;
 /** Work between two yields: to compare a version counts 1. */
 const AT_ONCE = 1000;
-const DOCUMENT_COST = 20;
+const DOCUMENT_COST = 40;
+const REMOVAL_COST = 4;
 /** Loading so long is not worth another answer. */
 const SHORT_MS = 20;
 
@@ -152,13 +153,17 @@ export class SkillIndex {
 
   async #takeMetadata(snapshot: Snapshot): Promise<void> {
     const edited = this.#taken === null ? null : idsEditedSince(this.#taken, snapshot);
-    for (const id of edited === null ? this.#ranker.known() : []) {
+    let spent = 0;
+    for (const id of edited === null ? [...this.#ranker.known()] : []) {
       if (snapshot.skills.get(id)?.state === 'offered') continue;
+      if ((spent += REMOVAL_COST) > AT_ONCE) {
+        spent = 0;
+        await breathe();
+      }
       this.#known.delete(id);
       this.#catalog.remove(id, this.#ranker.versionOf(id));
       this.#ranker.remove(id);
     }
-    let spent = 0;
     for (const id of edited ?? snapshot.skills.keys()) {
       if (spent > AT_ONCE) {
         spent = 0;
