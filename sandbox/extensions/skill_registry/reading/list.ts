@@ -15,7 +15,9 @@ export function listResult(scope: SkillScope, input: ListInput, found: SearchAns
   const query = input.query.trim();
   const total = found === null ? scope.readable.size : found.ranked.length;
   const shown =
-    found === null ? page(sorted(scope), input) : page(found.ranked, input).map(({ id, why }) => ({ skill: scope.readable.get(id)!, why }));
+    found === null
+      ? page(sorted(scope), input).map((skill) => ({ skill, why: [] }))
+      : page(found.ranked, input).map(({ id, why }) => ({ skill: scope.readable.get(id)!, why }));
   const lines = [
     headline(query, total, shown.length, input.offset, scope.readable.size),
     ...shown.map(({ skill, why }) => `${catalogLine(skill)}${why.length === 0 ? '' : ` [matches: ${why.join(', ')}]`}`),
@@ -28,9 +30,17 @@ export function listResult(scope: SkillScope, input: ListInput, found: SearchAns
   });
 }
 
-function sorted(scope: SkillScope): readonly { readonly skill: Skill; readonly why: readonly string[] }[] {
-  return [...scope.readable.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map((skill) => ({ skill, why: [] }));
+/** By id, made once for each scope: whoever lists all asks page after page. */
+function sorted(scope: SkillScope): readonly Skill[] {
+  let all = sortedScopes.get(scope);
+  if (all === undefined) {
+    all = [...scope.readable.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    sortedScopes.set(scope, all);
+  }
+  return all;
 }
+
+const sortedScopes = new WeakMap<SkillScope, readonly Skill[]>();
 
 function page<T>(items: readonly T[], { limit, offset }: ListInput): readonly T[] {
   return items.slice(offset, offset + limit);

@@ -13,7 +13,7 @@ import { lookAt } from './stamp.ts';
 
 /** Raise it whenever the rows or the rules that made them change. */
 const FORMAT = 6;
-const ROWS_AT_ONCE = 500;
+const ROWS_AT_ONCE = 250;
 const WRITE_AFTER_MS = 500;
 
 export interface LoadedSnapshot {

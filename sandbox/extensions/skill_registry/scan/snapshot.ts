@@ -9,7 +9,7 @@ import { versionOf } from './stamp.ts';
 
 export { findSkill } from './names.ts';
 
-const IDS_AT_ONCE = 1000;
+const IDS_AT_ONCE = 400;
 
 /** Decides who wins, who is listed and why, in pieces. `scans` are in order of precedence, lowest first. */
 export function* buildSnapshot(
@@ -42,7 +42,9 @@ export function* buildSnapshot(
     for (const skill of judged) all.push(skill);
     skills.set(id, judged.find((skill) => skill.state === 'offered') ?? (judged[0] as Skill));
   }
+  if (ids.length > IDS_AT_ONCE) yield;
   const aliases = aliasesOf(skills);
+  if (ids.length > IDS_AT_ONCE) yield;
   const diagnostics = [...findings, ...scans.flatMap(({ scan }) => scan.diagnostics), ...unknownIds(config, { skills, all, aliases })];
   return Object.freeze({ generation: before.generation + 1, skills, all, aliases, diagnostics });
 }
