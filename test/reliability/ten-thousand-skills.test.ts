@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { scriptedModel, testKernel, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { familyOf, residentBytes } from '../../core/host/process/process-table.ts';
 import { systemClock } from '../../core/host/system-clock.ts';
 import { createRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
 import { cpuOfThread, cpuTimed, liveBytes } from '../bench/measure.ts';
@@ -161,26 +162,32 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
   }, 180_000);
 
   it.runIf(LONG)(
-    'a chat and a server answer with them',
+    'a chat answers with them, also beside a server: at first, with an index, and in a conversation',
     async () => {
+      rmSync(path.join(folder.sandbox, 'data'), { recursive: true, force: true });
       const options = { cwd: folder.path, env: { HOME: path.join(folder.path, 'home') } };
-      const chat = () => runPith(['chat', '-p', 'Which skill plans plan-00042?'], options);
-      for (const what of ['first chat', 'second chat', 'third chat']) {
-        let ended: Awaited<ReturnType<typeof chat>> | undefined;
-        tell(`${what}, whole process`, await timed(async () => (ended = await chat())), 'ms');
-        expect(ended?.code).toBe(0);
-        expect(ended?.out).toContain('plan-00042');
-      }
-      const from = performance.now();
-      const server = startPith(['serve', '--port', '0'], { ...options, input: null });
-      try {
-        while (!/https?:\/\//u.test(server.out()) && performance.now() - from < 20_000) await sleep(10);
-        tell('serve says that it listens after', performance.now() - from, 'ms');
-        expect(server.out()).toMatch(/https?:\/\//u);
-      } finally {
-        server.child.kill('SIGTERM');
-        expect((await server.ended).code).toBe(0);
-      }
+      const question = 'Which skill plans plan-00042?';
+      const chat = async (what: string) => {
+        const ended = await runPith(['chat', '-p', question], options);
+        expect([ended.code, ended.out], what).toEqual([0, expect.stringContaining('From the skill `plan-00042`')]);
+      };
+      for (const what of ['first chat', 'second chat', 'third chat']) tell(`${what}, whole process`, await timed(() => chat(what)), 'ms');
+      const conversation = startPith(['chat'], { ...options, input: null });
+      const answered = async () => {
+        const before = conversation.out().length;
+        conversation.child.stdin.write(`${question}\n`);
+        await until(() => conversation.out().slice(before).includes('From the skill `plan-00042`'));
+      };
+      tell('conversation, from its start to the first answer', await timed(answered), 'ms');
+      tell('conversation, second answer', await timed(answered), 'ms');
+      conversation.child.stdin.end();
+      expect((await conversation.ended).code).toBe(0);
+      const server = startPith(['serve'], { ...options, input: null });
+      tell('serve says that it runs after', await timed(() => until(() => server.out().includes('Serving'))), 'ms');
+      tell('chat beside it, whole process', await timed(() => chat('beside a server')), 'ms');
+      tell('memory of the whole server', residentBytes(familyOf(server.child.pid!)) / 2 ** 20, 'MB');
+      server.child.kill('SIGTERM');
+      expect((await server.ended).code).toBe(0);
     },
     120_000,
   );
@@ -210,6 +217,10 @@ async function timed(work: () => unknown): Promise<number> {
   const from = performance.now();
   await work();
   return performance.now() - from;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  await expect.poll(holds, { timeout: 20_000, interval: 5 }).toBe(true);
 }
 
 /** What list_skills shows without a query, page after page: id → version. */
