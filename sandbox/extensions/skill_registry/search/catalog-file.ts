@@ -29,6 +29,9 @@ const SCHEMA = [
 /** The spec's weights, in the order of the columns: name, tags, description, body. */
 const BEST = `SELECT json_group_array(id) AS ids FROM (SELECT s.id AS id FROM
   (SELECT rowid AS n, bm25(words, 6, 4, 3, 1) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?) w JOIN skills s USING (n) ORDER BY w.score)`;
+/** A row for each skill takes three times as long to fetch, most of it for a buffer each. */
+const ROWS = `SELECT json_group_array(json_array(n, id, version, length(record))) AS heads, CAST(group_concat(CAST(record AS TEXT), '') AS BLOB) AS records
+  FROM (SELECT n, id, version, record FROM skills WHERE n > ? ORDER BY n LIMIT ?)`;
 const ROWS_AT_ONCE = 100;
 const TERMS_AT_ONCE = 4000;
 const REMEMBERED = 50_000;
@@ -62,8 +65,7 @@ export class CatalogFile {
   /** All rows in pieces, between which others may write. */
   *rows(): Generator<readonly StoredRow[]> {
     for (let last = 0, piece: StoredRow[] = []; last === 0 || piece.length === ROWS_AT_ONCE; last = piece.at(-1)?.n ?? 1) {
-      const found = this.#cache.all('SELECT n, id, version, record FROM skills WHERE n > ? ORDER BY n LIMIT ?', last, ROWS_AT_ONCE);
-      piece = found as unknown as StoredRow[];
+      piece = this.#rowsAfter(last);
       yield piece;
     }
   }
@@ -144,6 +146,17 @@ export class CatalogFile {
 
   close(): Promise<void> {
     return this.#cache.close();
+  }
+
+  #rowsAfter(n: number): StoredRow[] {
+    const { heads, records } = this.#cache.get(ROWS, n, ROWS_AT_ONCE)!;
+    let end = 0;
+    return (JSON.parse(String(heads)) as [n: number, id: string, version: string, length: number][]).map(
+      ([number, id, version, length]) => {
+        const record = (records as Uint8Array).subarray(end, (end += length));
+        return { n: number, id, version, record };
+      },
+    );
   }
 
   #numberOf(term: string): number | null {

@@ -1,14 +1,13 @@
 import { hasCountOutsideBody, Posting, withoutBody } from './postings.ts';
 import type { CatalogRows } from './ranker.ts';
-import { decodeRecord } from './record.ts';
+import { decodeRecord, Decoded } from './record.ts';
 import type { TermIndex } from './term-index.ts';
 
-const DOCUMENTS_AT_ONCE = 150;
 const TERMS_AT_ONCE = 3000;
 
 /** Turns what is kept by document into what is searched by term, in pieces. Throws where it makes no sense. */
 export function* loadPostings(index: TermIndex, catalog: CatalogRows, bodies: boolean): Generator<void> {
-  const { entries, numbers, holding } = yield* readEntries(index, catalog, bodies);
+  const { pieces, holding } = yield* readRows(index, catalog, bodies);
   const terms: string[] = [''];
   for (const piece of catalog.terms()) {
     for (const term of piece) terms.push(term);
@@ -21,16 +20,19 @@ export function* loadPostings(index: TermIndex, catalog: CatalogRows, bodies: bo
   const outside = new Uint8Array(holding.length);
   const next = starts.slice();
   yield;
-  for (let at = 0; at < entries.length; at++) {
-    const own = entries[at]!;
-    for (let entry = 0; entry < own.length; entry += 2) {
-      const term = own[entry]!;
-      const to = next[term]!++ * 2;
-      all[to] = numbers[at]!;
-      all[to + 1] = own[entry + 1]!;
-      if (hasCountOutsideBody(own[entry + 1]!)) outside[term] = 1;
+  for (const { documents, entries } of pieces) {
+    let entry = 0;
+    for (const { number, end } of documents) {
+      for (; entry < end; entry += 2) {
+        const term = entries[entry]!;
+        const packed = entries[entry + 1]!;
+        const to = next[term]!++ * 2;
+        all[to] = number;
+        all[to + 1] = packed;
+        if (hasCountOutsideBody(packed)) outside[term] = 1;
+      }
     }
-    if (at % DOCUMENTS_AT_ONCE === 0) yield;
+    yield;
   }
   for (let term = 1; term < holding.length; term++) {
     const count = holding[term]!;
@@ -40,41 +42,58 @@ export function* loadPostings(index: TermIndex, catalog: CatalogRows, bodies: bo
   }
 }
 
-interface Entries {
-  /** By document: term, packed counts, term, packed counts, … */
-  readonly entries: readonly Uint32Array[];
-  /** The documents' numbers, ascending. */
-  readonly numbers: readonly number[];
+interface Rows {
+  readonly pieces: readonly Piece[];
   /** By term: how many documents have it. */
   readonly holding: Uint32Array;
 }
 
-function* readEntries(index: TermIndex, catalog: CatalogRows, bodies: boolean): Generator<void, Entries> {
-  const entries: Uint32Array[] = [];
-  const numbers: number[] = [];
+interface Piece {
+  /** Their numbers ascending, and where the entries of each end. */
+  readonly documents: readonly { readonly number: number; readonly end: number }[];
+  /** Term, packed counts, term, packed counts, … */
+  readonly entries: Uint32Array;
+}
+
+function* readRows(index: TermIndex, catalog: CatalogRows, bodies: boolean): Generator<void, Rows> {
+  const pieces: Piece[] = [];
+  const decoded = new Decoded();
   let holding = new Uint32Array(1 << 16);
   let highest = 0;
-  let buffer = new Uint32Array(1 << 12);
   for (const piece of catalog.rows()) {
+    const documents: { number: number; end: number }[] = [];
+    decoded.length = 0;
     for (const { id, version, record } of piece) {
       if (index.numberOf(id) !== undefined) continue; // written again while the pieces before were read
-      let length = 0;
-      const head = decodeRecord(record, (term, packed) => {
-        const kept = bodies ? packed : withoutBody(packed);
-        if (kept === 0) return;
-        if (length === buffer.length) buffer = grown(buffer, length * 2);
-        buffer[length++] = term;
-        buffer[length++] = kept;
-        if (term >= holding.length) holding = grown(holding, term * 2);
-        holding[term]!++;
-        if (term > highest) highest = term;
-      });
-      numbers.push(index.addHead(id, version, head));
-      entries.push(buffer.slice(0, length));
+      const from = decoded.length;
+      const number = index.addHead(id, version, decodeRecord(record, decoded));
+      if (!bodies) dropBodies(decoded, from);
+      documents.push({ number, end: decoded.length });
     }
+    const entries = decoded.numbers.slice(0, decoded.length);
+    for (let entry = 0; entry < entries.length; entry += 2) {
+      const term = entries[entry]!;
+      if (term >= holding.length) holding = grown(holding, term * 2);
+      holding[term]!++;
+      if (term > highest) highest = term;
+    }
+    pieces.push({ documents, entries });
     yield;
   }
-  return { entries, numbers, holding: holding.subarray(0, highest + 1) };
+  return { pieces, holding: holding.subarray(0, highest + 1) };
+}
+
+/** Keeps what is more than a word of a body. */
+function dropBodies(decoded: Decoded, from: number): void {
+  const { numbers, length } = decoded;
+  let kept = from;
+  for (let entry = from; entry < length; entry += 2) {
+    const packed = withoutBody(numbers[entry + 1]!);
+    if (packed === 0) continue;
+    numbers[kept++] = numbers[entry]!;
+    numbers[kept++] = packed;
+  }
+  decoded.length = kept;
 }
 
 function grown(numbers: Uint32Array, length: number): Uint32Array<ArrayBuffer> {

@@ -18,13 +18,9 @@ export class NameIndex {
   #ids: string[] = [];
 
   set(id: string, name: string, tags: readonly string[]): void {
-    const own = [...new Set([plain(id), plain(name)])];
-    this.#keys.set(id, {
-      name,
-      tags,
-      own,
-      all: [...new Set([...own, id.toLowerCase(), name.toLowerCase(), ...tags.map((tag) => tag.toLowerCase()), ...tags.map(plain)])],
-    });
+    const own = distinct(plain(id), plain(name));
+    const all = distinct(...own, id.toLowerCase(), name.toLowerCase(), ...tags.flatMap((tag) => [tag.toLowerCase(), plain(tag)]));
+    this.#keys.set(id, { name, tags, own, all });
     this.#joined = null;
   }
 
@@ -85,4 +81,8 @@ export class NameIndex {
 function matchOf(keys: Keys, form: string): number {
   if (keys.own.includes(form)) return NAME_MATCH.exact;
   return keys.own.some((key) => key.startsWith(form)) ? NAME_MATCH.prefix : NAME_MATCH.contained;
+}
+
+function distinct(...forms: readonly string[]): string[] {
+  return [...new Set(forms)];
 }

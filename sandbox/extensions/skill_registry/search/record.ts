@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { CountedDocument } from './ranker.ts';
+import { TRAIL_LENGTH } from './trails.ts';
 
 /** What a record says beside the counts. */
 export interface RecordHead {
@@ -40,29 +41,60 @@ export function encodeRecord({ name, tags, lengths, trail, counts }: CountedDocu
   return bytes.subarray(0, at);
 }
 
-/** Tells each term's number and counts, then the rest. Throws where the bytes are not those that were written. */
-export function decodeRecord(record: Uint8Array, entry: (term: number, packed: number) => void): RecordHead {
-  const bytes = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
-  if (bytes.length < CRC_BYTES || bytes.readUInt32LE(0) !== crc32(bytes.subarray(CRC_BYTES))) throw new Error('it is damaged');
-  let at = CRC_BYTES;
+/** What was decoded, without an array for each of many records. */
+export class Decoded {
+  /** Of terms: number, packed counts, number, packed counts, …, one record after the other. */
+  numbers = new Uint32Array(1 << 12);
+  length = 0;
+  /** Of the last record. */
+  readonly trail = new Uint16Array(TRAIL_LENGTH);
+  readonly trailBytes = new Uint8Array(this.trail.buffer); // in the machine's order of bytes: a data folder does not travel
+}
+
+/** Adds the numbers of terms to `decoded`, and gives the rest, with a trail that the next record overwrites. Throws where the bytes are not those that were written. */
+export function decodeRecord(bytes: Uint8Array, decoded: Decoded): RecordHead {
+  const content = bytes.subarray(CRC_BYTES);
+  if (bytes.length < CRC_BYTES || new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true) !== crc32(content))
+    throw new Error('it is damaged');
+  let at = 0;
   const number = (): number => {
     let value = 0;
     for (let shift = 0; ; shift += 7) {
-      const byte = bytes[at++]!;
+      const byte = content[at++]!;
       value |= (byte & 0x7f) << shift;
       if (byte < 0x80) return value >>> 0;
     }
   };
-  const part = (): Buffer => {
-    const length = number();
-    at += length;
-    return bytes.subarray(at - length, at);
-  };
-  const [name, tags, lengths] = JSON.parse(part().toString()) as [string, string[], number[]];
-  const trail = new Uint16Array(Uint8Array.from(part()).buffer); // in the machine's order of bytes: a data folder does not travel
-  for (let count = number(); count > 0; count--) {
-    const term = number();
-    entry(term, number());
+  const end = number() + at;
+  const [name, tags, lengths] = JSON.parse(UTF8.decode(content.subarray(at, end))) as [string, string[], number[]];
+  at = end;
+  const marks = number();
+  decoded.trailBytes.set(content.subarray(at, (at += marks)));
+  const count = number();
+  addNumbers(content, at, count * 2, decoded);
+  return { name, tags, lengths, trail: decoded.trail };
+}
+
+const UTF8 = new TextDecoder();
+
+/** Most of what a start does is this. */
+function addNumbers(bytes: Uint8Array, from: number, count: number, decoded: Decoded): void {
+  const end = decoded.length + count;
+  if (end > decoded.numbers.length) {
+    const grown = new Uint32Array(end * 2);
+    grown.set(decoded.numbers);
+    decoded.numbers = grown;
   }
-  return { name, tags, lengths, trail };
+  const { numbers } = decoded;
+  let at = from;
+  for (let to = decoded.length; to < end; to++) {
+    let byte = bytes[at++]!;
+    let value = byte & 0x7f;
+    for (let shift = 7; byte > 0x7f; shift += 7) {
+      byte = bytes[at++]!;
+      value |= (byte & 0x7f) << shift;
+    }
+    numbers[to] = value >>> 0;
+  }
+  decoded.length = end;
 }

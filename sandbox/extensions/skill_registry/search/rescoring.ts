@@ -3,7 +3,7 @@ import type { CatalogFile } from './catalog-file.ts';
 import { holdingIn, matchesOf } from './full-text.ts';
 import { PARAMETERS } from './parameters.ts';
 import type { Collection, CountedDocument, Ranked, RankOptions, StoredRanker } from './ranker.ts';
-import { decodeRecord } from './record.ts';
+import { decodeRecord, Decoded } from './record.ts';
 import { isBefore } from './tie-order.ts';
 import { plain, queryTerms, type QueryTerm } from './tokens.ts';
 
@@ -95,9 +95,13 @@ function countedOf(
   wanted: ReadonlyMap<number, string>,
 ): CountedDocument {
   const counts = new Map<string, number>();
-  const head = decodeRecord(row.record, (number, packed) => {
-    const term = wanted.get(number);
-    if (term !== undefined) counts.set(term, packed);
-  });
-  return { id: row.id, version: row.version, ...head, counts };
+  decoded.length = 0;
+  const head = decodeRecord(row.record, decoded);
+  for (let at = 0; at < decoded.length; at += 2) {
+    const term = wanted.get(decoded.numbers[at]!);
+    if (term !== undefined) counts.set(term, decoded.numbers[at + 1]!);
+  }
+  return { id: row.id, version: row.version, ...head, trail: head.trail.slice(), counts };
 }
+
+const decoded = new Decoded();

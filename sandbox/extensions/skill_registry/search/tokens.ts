@@ -47,11 +47,14 @@ export function queryTerms(text: string): readonly QueryTerm[] {
 
 /** Lower case, without accents and punctuation, words joined by one space. For comparing names. */
 export function plain(text: string): string {
+  if (PLAIN_ID.test(text)) return text.replaceAll('-', ' ');
   return fold(text.normalize('NFKC'))
     .replace(/[^\p{L}\p{M}\p{N}+#]+/gu, ' ')
     .trim();
 }
 
+/** As most ids and tags are. */
+const PLAIN_ID = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const RUNS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}ー]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
