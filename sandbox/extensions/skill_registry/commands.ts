@@ -1,12 +1,10 @@
 import type { Command, CommandContext } from 'pith';
-import { explain } from './commands/explain.ts';
 import { install } from './commands/install.ts';
 import { lint } from './commands/lint.ts';
 import { list } from './commands/list.ts';
 import { newCommand } from './commands/new.ts';
 import { needsPerson } from './commands/person-needed.ts';
 import { remove } from './commands/remove.ts';
-import { search } from './commands/search.ts';
 import { show } from './commands/show.ts';
 import { trust, untrust } from './commands/trust.ts';
 import { update } from './commands/update.ts';
@@ -19,8 +17,6 @@ export default function commands(context: CommandContext): Command[] {
     show(context),
     validate(context),
     lint(context),
-    explain(context),
-    search(context),
     newCommand(context),
     needsPerson(install(context)),
     needsPerson(update(context)),

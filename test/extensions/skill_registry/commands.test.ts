@@ -3,10 +3,10 @@ import path from 'node:path';
 import type * as pith from 'pith';
 import { PithError, type AgentSpec, type Command, type CommandInput, type JsonValue } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
-import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
 import { checkSettings } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
-import { commandContext, recordingIO, skillSandbox, skillText, type SkillSandbox } from './skill-sandbox.ts';
+import { withCommands } from './all-commands.ts';
+import { recordingIO, skillSandbox, skillText, type SkillSandbox } from './skill-sandbox.ts';
 import { agentOf } from './skill-values.ts';
 
 // Only the skills of the test's own sandbox.
@@ -23,9 +23,11 @@ interface Options {
 
 async function run(box: SkillSandbox, name: string, given: Options = {}) {
   const { arguments: args = {}, options = {}, json = false, columns, config, agents } = given;
-  const command = commands(commandContext(box, config, agents)).find((one: Command) => one.path === name)!;
   const io = recordingIO({ json, columns });
-  const code = (await command.run({ arguments: args, options }, io, new AbortController().signal)) ?? 0;
+  const code = await withCommands(box, { config, agents }, async (commands) => {
+    const command = commands.find((one: Command) => one.path === name)!;
+    return (await command.run({ arguments: args, options }, io, new AbortController().signal)) ?? 0;
+  });
   return { code, text: io.text(), json: io.values[0] as JsonValue, values: io.values };
 }
 

@@ -4,7 +4,7 @@ import type { Skill, Snapshot } from '../skill.ts';
 import { within } from '../scan/patience.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import { OVER_BUDGET, type Offer } from '../ledger/offer.ts';
-import { renderTurnPart, type TurnPart } from './turn-part.ts';
+import { renderTurnPart, SHOWN_BESIDE, type TurnPart } from './turn-part.ts';
 import type { SkillScope } from './scope.ts';
 import type { ScopeCache } from './scope-cache.ts';
 
@@ -20,7 +20,6 @@ export interface CatalogPorts {
   readonly search: Pick<SkillSearch, 'prepare' | 'rank'>;
 }
 
-const SHOWN = 12;
 /** With more skills than this, others may work between the steps. */
 const MANY = 1000;
 /** A turn waits so long for a search index that is being brought back, never for bodies: the catalog itself must not be late. */
@@ -49,9 +48,9 @@ async function messagePart(ports: CatalogPorts, snapshot: Snapshot, { readable, 
   const ranked = new Set<Skill>();
   let searchReady = true;
   for (const text of [...turn.userTexts].reverse()) {
-    if (ranked.size >= SHOWN) break;
+    if (ranked.size >= SHOWN_BESIDE) break;
     if (readable.size > MANY) await breathe();
-    const asked = { k: SHOWN, agentId: turn.agent.id, among: offered, weak: true, seed: turn.id, patienceMs: 0 };
+    const asked = { k: SHOWN_BESIDE, agentId: turn.agent.id, among: offered, weak: true, seed: turn.id, patienceMs: 0 };
     const answer = await ports.search.rank(snapshot, text, asked);
     searchReady &&= answer.ready;
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);

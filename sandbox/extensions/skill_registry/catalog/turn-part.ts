@@ -19,12 +19,13 @@ export interface TurnPart {
 }
 
 const BUDGET = 400;
-const SHOWN = 12;
+/** So many skills stand beside a message, and `skills eval` counts a skill as found among so many. */
+export const SHOWN_BESIDE = 12;
 
 /** What stands beside the user's message when the catalog does not fit: at most 400 tokens. */
 export function renderTurnPart({ ranked, recent, searchReady }: TurnPartInput): TurnPart {
   const loaded = recent.slice(0, 4);
-  const shown = ranked.filter((skill) => !loaded.includes(skill)).slice(0, SHOWN - loaded.length);
+  const shown = ranked.filter((skill) => !loaded.includes(skill)).slice(0, SHOWN_BESIDE - loaded.length);
   if (shown.length + loaded.length === 0) return { text: searchReady ? null : lines([], [], 0, false).join('\n'), shown: [] };
   for (const limit of [160, 110, 80, 60, 45, 30, 15]) {
     const text = lines(shown, loaded, limit, searchReady).join('\n');

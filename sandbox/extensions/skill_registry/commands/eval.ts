@@ -1,4 +1,5 @@
 import { messageOf, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext, type JsonValue } from 'pith';
+import { SHOWN_BESIDE } from '../catalog/turn-part.ts';
 import { distinct, casesOf, positive, type EvalCase } from '../evaluation/eval-case.ts';
 import { DEPTH, LexicalTrial, outcomesOf, type RankCase } from '../evaluation/evaluate.ts';
 import { figuresOf, type Figures, type Outcome } from '../evaluation/figures.ts';
@@ -13,7 +14,6 @@ import type { Skill, Snapshot } from '../skill.ts';
 import { table, widthOf } from './rows.ts';
 import { wantedSkill } from './wanted.ts';
 
-const SHOWN_BY_A_TURN = 12;
 const LEXICAL = 'lexical';
 const FUSED = 'fused';
 
@@ -30,12 +30,12 @@ export function evaluate(
     options: [
       { name: 'all', type: 'boolean', description: 'every skill' },
       { name: 'ranker', type: 'string', description: `${LEXICAL} (default), ${FUSED} (asks the embedding model), or an extension's id` },
-      { name: 'limit', short: 'k', type: 'number', default: SHOWN_BY_A_TURN, description: 'how far down a skill counts as found' },
+      { name: 'limit', short: 'k', type: 'number', default: SHOWN_BESIDE, description: 'how far down a skill counts as found' },
     ],
     async run(input, io, signal) {
       const snapshot = await registry.refreshIfOlderThan(0);
       const asked = await askedOf(input, registry, snapshot);
-      const k = Math.max(1, Math.trunc(Number(input.options['limit'] ?? SHOWN_BY_A_TURN)));
+      const k = Math.max(1, Math.trunc(Number(input.options['limit'] ?? SHOWN_BESIDE)));
       const named = typeof input.options['ranker'] === 'string' ? input.options['ranker'] : LEXICAL;
       const learned = learnedOf(context);
       await learned?.look();

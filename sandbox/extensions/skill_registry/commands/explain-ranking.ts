@@ -1,9 +1,8 @@
 import type { AgentSpec, CommandContext } from 'pith';
-import type { SkillRegistry } from '../registry.ts';
-import type { SearchAnswer, SearchOptions } from '../search/skill-search.ts';
+import type { SearchAnswer, SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
+import { SHOWN_BESIDE } from '../catalog/turn-part.ts';
 import type { CatalogReport } from './explain-catalog.ts';
-import { rank } from './search.ts';
 
 export interface RankingReport {
   readonly [key: string]: string | number | null | readonly string[];
@@ -16,14 +15,14 @@ export interface RankingReport {
   readonly why: readonly string[];
   /** What ranked: `lexical`, `fused` or the id of an extension. */
   readonly by: string;
+  /** Why it is not what the settings name; null where it is. */
+  readonly instead: string | null;
   /** How the text as a first message brings it: by its line in the system prompt, beside the message, by search only, or not at all. */
   readonly place: 'system' | 'beside' | 'search' | 'none';
 }
 
 /** How deep a ranking is looked into. */
 const DEPTH = 1000;
-/** So many stand beside a message. */
-const BESIDE = 12;
 
 /** How a skill ranks for a text, among what the agent may see; without an agent among all that are offered. */
 export async function rankingOf(
@@ -31,16 +30,16 @@ export async function rankingOf(
   text: string,
   agent: AgentSpec | null,
   catalog: CatalogReport,
-  ask: { readonly context: CommandContext; readonly registry: SkillRegistry; readonly snapshot: Snapshot },
+  { search, snapshot }: { readonly search: SkillSearch; readonly snapshot: Snapshot },
 ): Promise<RankingReport> {
   const { scopeOf } = await import('../catalog/scope.ts');
-  const { readable, bound } = scopeOf(ask.snapshot, agent ?? { keys: {}, usesSkills: [] });
+  const { readable, bound } = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
   const whose = agent === null ? {} : { agentId: agent.id };
-  const asked = (more: Omit<SearchOptions, 'patienceMs'>) => rank(ask.context, ask.registry, ask.snapshot, text, { ...whose, ...more });
-  const found = await asked({ k: DEPTH, among: (id) => readable.has(id) });
+  const { ask, instead } = await search.patiently(snapshot, text);
+  const found = await ask({ ...whose, k: DEPTH, among: (id) => readable.has(id) });
   const at = placeIn(skill, found);
   const isBeside = async () =>
-    placeIn(skill, await asked({ k: BESIDE, weak: true, among: (id) => readable.has(id) && !bound.has(id) })) >= 0;
+    placeIn(skill, await ask({ ...whose, k: SHOWN_BESIDE, weak: true, among: (id) => readable.has(id) && !bound.has(id) })) >= 0;
   const place =
     catalog.withinBudget === true
       ? 'system'
@@ -50,7 +49,7 @@ export async function rankingOf(
           ? 'search'
           : 'none';
   const { score = null, why = [] } = found.ranked[at] ?? {};
-  return { text, rank: at < 0 ? null : at + 1, of: found.ranked.length, score, why, by: found.by, place };
+  return { text, rank: at < 0 ? null : at + 1, of: found.ranked.length, score, why, by: found.by, instead: instead(found), place };
 }
 
 /** How many texts that it was loaded for help to find it. */
@@ -62,16 +61,17 @@ export async function learnedOf(context: CommandContext, { id }: Skill): Promise
   return learned.count(id);
 }
 
-export function* rankingLines({ text, rank: at, of, score, why, by, place }: RankingReport): Iterable<string> {
+export function* rankingLines({ text, rank: at, of, score, why, by, instead, place }: RankingReport): Iterable<string> {
   yield at === null
     ? `search: does not rank for '${text}'; ${of === 1 ? '1 other skill does' : `${of} other skills do`}`
     : `search: ranks ${at} of ${of} for '${text}' (score ${score?.toFixed(2)}${by === 'lexical' ? '' : ` by ${by}`}; matched ${why.join(', ')})`;
+  if (instead !== null) yield instead;
   yield `for this text: ${PLACES[place]}`;
 }
 
 const PLACES: Readonly<Record<RankingReport['place'], string>> = {
   system: 'its line stands in the system prompt anyway',
-  beside: `it stands beside the message, among the ${BESIDE} that fit best`,
+  beside: `it stands beside the message, among the ${SHOWN_BESIDE} that fit best`,
   search: 'only a search finds it',
   none: 'nothing brings it',
 };

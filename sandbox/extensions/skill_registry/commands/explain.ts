@@ -1,6 +1,7 @@
 import type { Command, CommandContext, JsonValue } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
 import { realOf } from '../scan/folder.ts';
+import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { toolsetLines, toolsetReport, type ToolsetReport } from '../toolsets/toolset-report.ts';
 import { budgetLine, catalogOf, type CatalogReport } from './explain-catalog.ts';
@@ -9,7 +10,6 @@ import { scriptsOf, type ScriptReport } from './explain-scripts.ts';
 import { triggerLines, triggersOf, type TriggerReport } from './explain-triggers.ts';
 import { learnedOf, rankingLines, rankingOf, type RankingReport } from './explain-ranking.ts';
 import { usesOf } from './explain-uses.ts';
-import { withRegistry } from './open-registry.ts';
 import { diagnosticJson, diagnosticText } from './rows.ts';
 import { trustedWithoutAsking } from './trust-target.ts';
 import { wantedSkill } from './wanted.ts';
@@ -17,7 +17,7 @@ import { wantedSkill } from './wanted.ts';
 /** What `skills.max_skills` is without a setting. */
 const MOST_BROUGHT = 3;
 
-export function explain(context: CommandContext): Command {
+export function explain(context: CommandContext, registry: SkillRegistry, search: SkillSearch): Command {
   return {
     path: 'skills explain',
     description: 'Say where a skill was found, why it is or is not offered, and how it ranks for a text',
@@ -26,28 +26,28 @@ export function explain(context: CommandContext): Command {
       { name: 'agent', short: 'a', type: 'string', description: 'as this agent sees it' },
       { name: 'text', type: 'string', description: 'a request to rank it for' },
     ],
-    run: (input, io) =>
-      withRegistry(context, async (registry, snapshot) => {
-        const skill = await wantedSkill(registry, snapshot, String(input.arguments['id']));
-        const agentId = input.options['agent'];
-        const agent = typeof agentId === 'string' ? await context.agents.find(agentId) : null;
-        const text = input.options['text'];
-        const catalog = await catalogOf(skill, snapshot, agent, context.id);
-        const report = {
-          ...placeOf(skill, snapshot),
-          trusted: trustOf(skill, registry),
-          catalog,
-          ...toolsetsPart(skill, context),
-          scripts: scriptsOf(skill, agent, context.id),
-          ...allowedPart(skill),
-          ...(await triggersOf(skill, snapshot, agent, text, Number(context.config['max_skills'] ?? MOST_BROUGHT))),
-          ...(typeof text === 'string' ? { ranking: await rankingOf(skill, text, agent, catalog, { context, registry, snapshot }) } : {}),
-          learned: await learnedOf(context, skill),
-        };
-        const uses = await usesOf(context, skill, agent);
-        if (io.wantsJson) io.json({ ...report, ...(uses === null ? {} : { uses: uses.json }) });
-        else for (const line of [...linesOf(skill, report), ...(uses?.lines ?? [])]) io.print(line);
-      }),
+    async run(input, io) {
+      const snapshot = await registry.refreshIfOlderThan(0);
+      const skill = await wantedSkill(registry, snapshot, String(input.arguments['id']));
+      const agentId = input.options['agent'];
+      const agent = typeof agentId === 'string' ? await context.agents.find(agentId) : null;
+      const text = input.options['text'];
+      const catalog = await catalogOf(skill, snapshot, agent, context.id);
+      const report = {
+        ...placeOf(skill, snapshot),
+        trusted: trustOf(skill, registry),
+        catalog,
+        ...toolsetsPart(skill, context),
+        scripts: scriptsOf(skill, agent, context.id),
+        ...allowedPart(skill),
+        ...(await triggersOf(skill, snapshot, agent, text, Number(context.config['max_skills'] ?? MOST_BROUGHT))),
+        ...(typeof text === 'string' ? { ranking: await rankingOf(skill, text, agent, catalog, { search, snapshot }) } : {}),
+        learned: await learnedOf(context, skill),
+      };
+      const uses = await usesOf(context, skill, agent);
+      if (io.wantsJson) io.json({ ...report, ...(uses === null ? {} : { uses: uses.json }) });
+      else for (const line of [...linesOf(skill, report), ...(uses?.lines ?? [])]) io.print(line);
+    },
   };
 }
 

@@ -4,13 +4,21 @@ import type { SkillsConfig } from '../config.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import { evaluate } from './eval.ts';
+import { explain } from './explain.ts';
+import { search } from './search.ts';
 import { stats } from './stats.ts';
 
 /** All commands, also those that need a kernel. */
 export function initializedCommands(
   context: ExtensionContext<SkillsConfig>,
   registry: SkillRegistry,
-  search: SkillSearch,
+  found: SkillSearch,
 ): readonly Command[] {
-  return [...commands(context), stats(context), evaluate(context, registry, search)];
+  return [
+    ...commands(context),
+    search(registry, found),
+    explain(context, registry, found),
+    stats(context),
+    evaluate(context, registry, found),
+  ];
 }

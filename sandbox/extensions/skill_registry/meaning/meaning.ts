@@ -49,7 +49,12 @@ export class Meaning {
 
   /** False while there is nothing to compare, and for a model that made the order worse. */
   get usable(): boolean {
-    return this.skills.vectors.size > 0 && !(this.#options.rule === 'measured' && this.#measure !== null && isWorse(this.#measure));
+    return this.skills.vectors.size > 0 && !this.refused;
+  }
+
+  /** It was measured and made the order worse. */
+  get refused(): boolean {
+    return this.#options.rule === 'measured' && this.#measure !== null && isWorse(this.#measure);
   }
 
   sync(snapshot: Snapshot, again = false): void {

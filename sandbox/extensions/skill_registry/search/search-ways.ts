@@ -8,6 +8,7 @@ import {
   type ExtensionContext,
   type Remote,
 } from 'pith';
+import { within } from '../scan/patience.ts';
 import { modelOf } from '../meaning/embedding-model.ts';
 import type { EmbeddingClient } from '../meaning/embedding-client.ts';
 import type { Meaning } from '../meaning/meaning.ts';
@@ -23,6 +24,8 @@ export interface SearchWaysOptions {
 
 /** Whether an extension gives vectors is looked up so often, at most. */
 const LOOK_EVERY_MS = 1000;
+/** A command waits so long for what is set up. */
+const READY_MS = 2000;
 
 /** What may stand beside the words: a model of meaning, another extension's ranker. Both come and go while Pith runs, and nothing of them is loaded before. */
 export class SearchWays {
@@ -91,6 +94,32 @@ export class SearchWays {
     await this.#loadMeaning();
     this.#meaning?.sync(snapshot);
     await this.#meaning?.settled();
+  }
+
+  /** The same for one query, as long as a person waits: also its vector is there then. What is not by then is not used. */
+  async ready(snapshot: Snapshot, query: string): Promise<void> {
+    const { context } = this.#options;
+    const models = this.#rule === 'off' ? [] : context.find(EmbeddingProvider);
+    if (typeof context.config['ranker'] !== 'string' && models.every(({ embeddingModel }) => embeddingModel === null)) return;
+    const all = async (): Promise<void> => {
+      await this.settle(snapshot);
+      await this.meaning(snapshot)?.queries.of(query, READY_MS);
+    };
+    const done = all().catch((error: unknown) => context.logger.warn(`the search for skills: ${messageOf(error)}`));
+    await within(context.clock, READY_MS, done);
+  }
+
+  /** Why the answer is not by what the settings name; null where it is. */
+  instead(by: string): string | null {
+    const named = this.#options.context.config['ranker'];
+    if (typeof named === 'string') {
+      const other = by === 'fused' ? 'words and meaning' : 'words';
+      return by === named ? null : `ranked by ${other}: the ranker '${named}' did not answer; see pith doctor`;
+    }
+    const model = this.#modelNow();
+    if (model === null || by === 'fused') return null;
+    const why = this.#meaning?.refused === true ? 'makes the order worse and is not used' : 'gave no vectors in time';
+    return `ranked by words alone: the embedding model ${model} ${why}; see pith doctor`;
   }
 
   /** The model, also one that is not used. */

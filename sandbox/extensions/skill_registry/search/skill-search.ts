@@ -27,6 +27,13 @@ export interface SearchAnswer {
   readonly by: string;
 }
 
+/** A search that nobody is hurried by. */
+export interface PatientSearch {
+  ask(options: Omit<SearchOptions, 'patienceMs'>): Promise<SearchAnswer>;
+  /** One line that says why something else answered than the settings name; null where nothing else did. */
+  instead(answer: SearchAnswer): string | null;
+}
+
 /** Finds skills for a text, for everyone who asks: tools, the catalog, commands. */
 export class SkillSearch {
   readonly #index: SkillIndex;
@@ -80,6 +87,17 @@ export class SkillSearch {
     return { ...found, ranked, by: 'fused' };
   }
 
+  /** For a command, which has no next time: all bodies are read first, and what is set up beside the words is waited for. */
+  async patiently(snapshot: Snapshot, query: string): Promise<PatientSearch> {
+    await this.prepare(snapshot);
+    await this.#index.settled();
+    await this.#ways?.ready(snapshot, query);
+    return {
+      ask: (options) => this.rank(snapshot, query, { ...options, patienceMs: COMMAND_PATIENCE_MS }),
+      instead: ({ by }) => this.#ways?.instead(by) ?? null,
+    };
+  }
+
   /** Resolves when every body that is known of has been read. */
   settled(): Promise<void> {
     return this.#index.settled();
@@ -102,6 +120,8 @@ export class SkillSearch {
   }
 }
 
+/** A person who typed a command waits so long for another extension's ranker. */
+const COMMAND_PATIENCE_MS = 2000;
 /** The vector of a query is waited for so long; a later one is kept for the next time. */
 const MEANING_PATIENCE_MS = 150;
 /** A turn waits so long for another extension's ranker. */

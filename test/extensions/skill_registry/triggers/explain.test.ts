@@ -1,7 +1,7 @@
 import type * as pith from 'pith';
 import { describe, expect, it, vi } from 'vitest';
-import commands from '../../../../sandbox/extensions/skill_registry/commands.ts';
-import { commandContext, recordingIO, skillSandbox, skillText } from '../skill-sandbox.ts';
+import { withCommands } from '../all-commands.ts';
+import { recordingIO, skillSandbox, skillText } from '../skill-sandbox.ts';
 import { agentOf } from '../skill-values.ts';
 
 // Only the skills of the test's own sandbox.
@@ -22,9 +22,11 @@ describe('skills explain for an agent of the mode triggers', () => {
       agentOf({ id: 'reader' }),
     ];
     async function explain(id: string, agent: string, text: string, json = false) {
-      const command = commands(commandContext(box, {}, agents)).find(({ path }) => path === 'skills explain')!;
       const io = recordingIO({ json });
-      await command.run({ arguments: { id }, options: { agent, text } }, io, new AbortController().signal);
+      await withCommands(box, { agents }, async (commands) => {
+        const command = commands.find(({ path }) => path === 'skills explain')!;
+        await command.run({ arguments: { id }, options: { agent, text } }, io, new AbortController().signal);
+      });
       return json ? (io.values[0] as { triggers?: unknown }) : io.text();
     }
     const text = 'Extracting page 3 of this PDF';

@@ -1,0 +1,27 @@
+import type { AgentSpec, Command, ExtensionContext } from 'pith';
+import { initializedCommands } from '../../../sandbox/extensions/skill_registry/commands/initialized.ts';
+import { checkSettings } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
+import { registryOptions } from '../../../sandbox/extensions/skill_registry/commands/open-registry.ts';
+import type { SkillsConfig } from '../../../sandbox/extensions/skill_registry/config.ts';
+import { createRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
+import { openIndex } from '../../../sandbox/extensions/skill_registry/search/open-index.ts';
+import { SkillSearch } from '../../../sandbox/extensions/skill_registry/search/skill-search.ts';
+import { commandContext, type SkillSandbox } from './skill-sandbox.ts';
+
+/** What runs a command of the extension as it has them in a kernel, over a sandbox. */
+export async function withCommands<T>(
+  box: SkillSandbox,
+  { config, agents }: { readonly config?: Readonly<Record<string, unknown>>; readonly agents?: readonly AgentSpec[] },
+  run: (commands: readonly Command[]) => Promise<T>,
+): Promise<T> {
+  const context = commandContext(box, config, agents) as ExtensionContext<SkillsConfig>;
+  checkSettings(context.config);
+  const registry = createRegistry(registryOptions(context));
+  const search = new SkillSearch(openIndex(context, registry));
+  try {
+    return await run(initializedCommands(context, registry, search));
+  } finally {
+    await search.close();
+    await registry.close();
+  }
+}

@@ -1,0 +1,90 @@
+import { matchCommand, parseCommandInput } from 'pith';
+import { testKernel, type TestKernel } from 'pith/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';
+import { recordingIO, skillText } from '../skill-sandbox.ts';
+
+const skill = (id: string, description: string) => ({ [`skills/${id}/SKILL.md`]: skillText({ name: id, description }) });
+const SKILLS = {
+  ...skill('picture-press', 'Compress images for the web.'),
+  ...skill('paper-money', 'Sorts invoices into folders.'),
+  ...skill('tongues', 'Translation of documents.'),
+};
+/** Knows nothing but the alphabet, backwards. */
+const RANKER = {
+  'extensions/my_ranker/manifest.yaml': 'id: my_ranker\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [ranker]\n',
+  'extensions/my_ranker/main.ts': `export default class MyRanker {
+  ids = new Set();
+  async upsert(documents) { for (const { id } of documents) this.ids.add(id); }
+  async remove(ids) { for (const id of ids) this.ids.delete(id); }
+  async rank(query) {
+    if (query.includes('explode')) throw new Error('BOOM');
+    return [...this.ids].sort().reverse().map((id) => ({ id, score: 1, why: ['backwards'] }));
+  }
+}
+`,
+};
+
+describe('commands ask the same ranker as a turn does, the first time that they are typed', () => {
+  let server: EmbeddingsServer;
+  let pith: TestKernel | undefined;
+  beforeEach(async () => {
+    server = await startEmbeddingsServer();
+  });
+  afterEach(async () => {
+    await pith?.stop();
+    pith = undefined;
+    await server.close();
+  });
+
+  async function start(settings: string, files: Readonly<Record<string, string>> = {}): Promise<void> {
+    const pithYaml = `skills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0${settings} }\n`;
+    const model = `extensions: { embedding: { model: concepts, base_url: "${server.url}" } }\n`;
+    pith = await testKernel({
+      isolation: 'in_process',
+      files: { 'pith.yaml': pithYaml + (settings === '' ? model : ''), ...SKILLS, ...files },
+    });
+  }
+
+  async function run(line: readonly string[], json = false) {
+    const found = matchCommand(await pith!.kernel.extensions.commandsOf('skill_registry'), line)!;
+    const io = recordingIO({ json });
+    await found.command.run(parseCommandInput(found.command, found.rest), io, new AbortController().signal);
+    return { text: io.text(), json: io.values.at(-1) };
+  }
+
+  it('R4 search and explain --text find what shares no word', async () => {
+    await start('');
+    const { text } = await run(['skills', 'search', 'zlorp glimms']);
+    expect(text).toMatch(/picture-press +[\d.]+ +similar meaning/);
+    expect(text).not.toContain('ranked by');
+    await pith!.restart();
+    expect((await run(['skills', 'explain', 'picture-press', '--text', 'zlorp glimms'], true)).json).toMatchObject({
+      ranking: { rank: 1, by: 'fused', instead: null },
+    });
+  });
+
+  it('R4 where the model gives no vectors they answer by words, and say so in one line', async () => {
+    server.behave({ status: 401, says: 'no' });
+    await start('');
+    const why = 'ranked by words alone: the embedding model concepts gave no vectors in time; see pith doctor';
+    const { text } = await run(['skills', 'search', 'compress']);
+    expect(text).toContain('picture-press');
+    expect(text.split('\n').filter((line) => line === why)).toHaveLength(1);
+    const explained = ['skills', 'explain', 'picture-press', '--text', 'compress'];
+    expect((await run(explained)).text.split('\n')).toContain(why);
+    expect((await run(explained, true)).json).toMatchObject({ ranking: { rank: 1, by: 'lexical', instead: why } });
+  });
+
+  it('R1 the ranker that the settings name answers, and where it does not a line says so', async () => {
+    await start(', ranker: my_ranker', RANKER);
+    const { json } = await run(['skills', 'search', 'compress'], true);
+    expect(json).toMatchObject(['tongues', 'picture-press', 'paper-money'].map((id) => ({ id, why: ['backwards'] })));
+    expect((await run(['skills', 'explain', 'tongues', '--text', 'compress'])).text).toContain(
+      "search: ranks 1 of 3 for 'compress' (score 1.00 by my_ranker; matched backwards)",
+    );
+    expect((await run(['skills', 'search', 'explode compress'])).text).toMatch(
+      /^ranked by words: the ranker 'my_ranker' did not answer; see pith doctor\n(.*\n)*picture-press /,
+    );
+  });
+});
