@@ -23,5 +23,6 @@ export interface Cache {
   write(run: (statement: (sql: string, ...parameters: SqlValue[]) => { readonly changes: number }) => void): Promise<boolean>;
   /** Says that what it holds makes no sense: it is removed when it is closed. */
   spoil(): void;
+  /** Never rejects. */
   close(): Promise<void>;
 }

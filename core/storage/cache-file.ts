@@ -33,6 +33,7 @@ export async function openCacheFile(options: CacheFileOptions): Promise<Cache> {
     try {
       const opened = attemptToOpen(options);
       if (opened instanceof CacheFile) return opened;
+      if (opened.identity !== identityOf(file)) continue; // another process has made it anew meanwhile
       logger.warn(`the cache ${file} is of no use and is made anew: ${opened.useless}`);
       rmSync(file, { force: true }); // SQLite itself drops a journal that has no file
     } catch (error) {
@@ -46,24 +47,27 @@ export async function openCacheFile(options: CacheFileOptions): Promise<Cache> {
 
 interface Useless {
   readonly useless: string;
+  /** Of the file that was looked at. */
+  readonly identity: string;
 }
 
 function attemptToOpen({ file, layout }: CacheFileOptions): CacheFile | Useless {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found === undefined) closeSync(openSync(file, 'a', 0o600));
   else if (!found.isFile()) throw new Error('it is no regular file'); // opening a pipe would wait for ever
+  const identity = identityOf(file);
   const boot = bootId();
   let database: SqliteDatabase | undefined;
   try {
     // A rollback journal: with a log and its index beside it, a file that somebody deletes could meet the log of another.
     database = openDatabase(file, { settings: `PRAGMA synchronous = ${boot === null ? 'NORMAL' : 'OFF'}`, waits: false });
-    const useless = prepare(database, layout, boot);
-    if (useless === null) return new CacheFile(file, database, boot ?? '');
+    const useless = prepare(database, layout, boot) ?? (identity === identityOf(file) ? null : 'another process made it anew');
+    if (useless === null) return new CacheFile(file, identity, database, boot ?? '');
     database.close();
-    return { useless };
+    return { useless, identity };
   } catch (error) {
     database?.close();
-    if (isDamaged(error)) return { useless: reasonOf(error) };
+    if (isDamaged(error)) return { useless: reasonOf(error), identity };
     throw error;
   }
 }
@@ -97,12 +101,13 @@ class CacheFile implements Cache {
 
   constructor(
     readonly file: string,
+    identity: string,
     database: SqliteDatabase,
     boot: string,
   ) {
+    this.#identity = identity;
     this.#database = database;
     this.#boot = boot;
-    this.#identity = identityOf(file);
   }
 
   all(sql: string, ...parameters: SqlValue[]) {
@@ -128,9 +133,14 @@ class CacheFile implements Cache {
   /** Before the first write: if the machine goes down after it, the file says that it may be torn. */
   async #mark(): Promise<boolean> {
     this.#marking ??= this.#writeMark();
-    const marked = await this.#marking;
-    if (!marked) this.#marking = null;
-    return marked;
+    let marked = false;
+    try {
+      return (marked = await this.#marking);
+    } catch (error) {
+      throw error instanceof PithError ? error : this.#failed(error);
+    } finally {
+      if (!marked) this.#marking = null;
+    }
   }
 
   async #writeMark(): Promise<boolean> {
@@ -171,18 +181,26 @@ class CacheFile implements Cache {
         await synced(this.#descriptor);
         this.#commit((statement) => statement('DELETE FROM pith_writers WHERE id = ?', this.#writer));
       }
-    } catch (error) {
-      if (!(error instanceof PithError)) throw error; // the mark stays, and the next one makes it anew
-    } finally {
-      this.#database.close();
-      if (this.#descriptor !== null) closeSync(this.#descriptor);
-      this.#descriptor = null;
-      if (this.#spoilt && identityOf(this.file) === this.#identity) rmSync(this.file, { force: true });
+    } catch {
+      // The mark stays: if the machine goes down, the next one makes it anew.
     }
+    whatever(() => this.#database.close());
+    whatever(() => this.#descriptor !== null && closeSync(this.#descriptor));
+    this.#descriptor = null;
+    whatever(() => this.#spoilt && identityOf(this.file) === this.#identity && rmSync(this.file, { force: true }));
   }
 }
 
 const synced = promisify(fsync);
+
+/** What fails here harms nobody: the next one that opens the file finds what is wrong with it. */
+function whatever(release: () => unknown): void {
+  try {
+    release();
+  } catch {
+    // a disk that fails, a folder that may not be written any more
+  }
+}
 
 function inTransaction(database: SqliteDatabase, act: () => void): void {
   database.exec('BEGIN IMMEDIATE');

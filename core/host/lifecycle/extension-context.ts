@@ -98,13 +98,25 @@ function databaseOf(open: () => Database): Database {
   };
 }
 
-/** They are closed after all that the extension owns itself: its own may still write. */
+/** They are closed after all that the extension owns itself: its own may still write. One that comes later is closed at once. */
 function cachesOf(open: ExtensionContext['openCache'], scope: Scope): ExtensionContext['openCache'] {
-  const caches: Cache[] = [];
-  scope.own(async () => void (await Promise.all(caches.map((cache) => cache.close()))));
+  const caches = new Set<Cache>();
+  scope.own(async () => void (await Promise.allSettled([...caches].map((cache) => cache.close()))));
   return async (name, layout) => {
-    const cache = await open(name, layout);
-    caches.push(cache);
+    const opened = await open(name, layout);
+    const cache: Cache = {
+      file: opened.file,
+      all: (sql, ...parameters) => opened.all(sql, ...parameters),
+      get: (sql, ...parameters) => opened.get(sql, ...parameters),
+      write: (run) => opened.write(run),
+      spoil: () => opened.spoil(),
+      close: () => {
+        caches.delete(cache);
+        return opened.close();
+      },
+    };
+    caches.add(cache);
+    if (scope.closed) scope.own(() => cache.close());
     return cache;
   };
 }

@@ -75,7 +75,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       keepsBodies: 'late', // a chat of one message is over before
       onChange: (change, snapshot) => {
         context.events.publish('skills.changed', change);
-        void this.#search.follow(snapshot);
+        this.#search.follow(snapshot).catch((error: unknown) => context.logger.warn(`the search for skills: ${String(error)}`));
       },
     });
     const mayLearn = ({ agent }: TurnInfo) => this.#cache.scope(this.#registry.current(), agent).settings.learn_examples;

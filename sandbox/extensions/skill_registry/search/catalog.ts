@@ -16,7 +16,7 @@ const FORMER = 'search-index';
 /** Writes what was indexed into `catalog.db`, a few at a time. Whatever happens to the file costs a line and the file. */
 export class Catalog {
   readonly #context: CommandContext;
-  readonly #reopened: () => void;
+  readonly #reopened: () => Promise<void>;
   #file: CatalogFile | null = null;
   #waiting = new Map<string, Indexed>();
   #removed = new Map<string, string>();
@@ -25,9 +25,11 @@ export class Catalog {
   #later: (() => void) | null = null;
   #said = '';
   #closed = false;
+  #reopening: Promise<void> | null = null;
+  #released: Promise<void> = Promise.resolve();
 
   /** `reopened`: there is a file again, which may lack much. */
-  constructor(context: CommandContext, reopened: () => void) {
+  constructor(context: CommandContext, reopened: () => Promise<void>) {
     this.#context = context;
     this.#reopened = reopened;
   }
@@ -39,7 +41,9 @@ export class Catalog {
 
   async open(): Promise<void> {
     try {
-      this.#file = await CatalogFile.open(this.#context);
+      const file = await CatalogFile.open(this.#context);
+      if (this.#closed) return await file.close();
+      this.#file = file;
       await rm(path.join(this.#context.dataDirectory, FORMER), { force: true });
     } catch (error) {
       this.#without(error);
@@ -109,6 +113,7 @@ export class Catalog {
   async close(): Promise<void> {
     this.#closed = true;
     this.#later?.();
+    await this.#reopening;
     await this.flush();
     await this.#release();
   }
@@ -139,13 +144,18 @@ export class Catalog {
     if (why !== this.#said) logger.warn(`what search learns is not kept: ${why}; a start without it reads every skill again`);
     this.#said = why;
     if (!(error instanceof PithError)) logger.debug('catalog.db', { error: String(error) });
-    this.#after(REOPEN_MS, () => void this.#reopen());
+    this.#after(REOPEN_MS, () => (this.#reopening = this.#reopen()));
   }
 
+  /** Never rejects. */
   async #reopen(): Promise<void> {
     if (this.#closed || this.#file !== null) return;
     await this.open();
-    if (this.#file !== null) this.#reopened();
+    try {
+      if (this.#file !== null) await this.#reopened();
+    } catch (error) {
+      this.failed(error);
+    }
   }
 
   #after(ms: number, run: () => void): void {
@@ -153,10 +163,12 @@ export class Catalog {
     this.#later = this.#closed ? null : this.#context.clock.after(ms, run);
   }
 
-  async #release(): Promise<void> {
+  /** Resolves when all files are closed. Never rejects. */
+  #release(): Promise<void> {
     const file = this.#file;
     this.#file = null;
-    await file?.close();
+    if (file !== null) this.#released = Promise.allSettled([this.#released, file.close()]).then(() => undefined);
+    return this.#released;
   }
 }
 

@@ -90,7 +90,10 @@ export class SkillIndex {
     if (this.#target !== null && this.#target.generation >= snapshot.generation) return before;
     this.#target = snapshot;
     this.#metadata = before.then(() => this.#takeMetadata(snapshot));
-    void this.#metadata.then(() => this.#readUnread());
+    void this.#metadata.then(
+      () => this.#readUnread(),
+      () => undefined, // whoever waits for it is told
+    );
     return this.#metadata;
   }
 
@@ -189,6 +192,7 @@ export class SkillIndex {
     this.#reading = this.#readAll()
       .then(() => this.#catalog.flush())
       .then(() => this.#options.onRead?.())
+      .catch((error: unknown) => this.#options.logger.warn(`bodies of skills: ${messageOf(error)}`))
       .finally(() => {
         this.#reading = null;
         this.#readUnread();
@@ -217,8 +221,9 @@ export class SkillIndex {
     return kept;
   }
 
-  /** A new file lacks what an old one had. */
-  #readMissing(): void {
+  /** A new file lacks what an old one had. Who removed that may have done so to forget texts. */
+  async #readMissing(): Promise<void> {
+    await this.#follow();
     const stored = this.#catalog.file?.versions();
     for (const skill of this.#known.values()) {
       const version = documentVersion(skill, this.#options.learned.of(skill.id));
