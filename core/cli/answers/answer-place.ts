@@ -32,9 +32,14 @@ export function keyOf({ argv, workingDirectory, env, sandbox, interactive, colou
   ]);
 }
 
-/** Where answers of a sandbox are kept. It may be deleted at any time. */
+/** Of Pith's own files those that every build makes anew. Each answer names them. */
+export const INSTALLED: readonly string[] = ['main.cjs', 'answer.cjs', 'ext/index.json'];
+
+/** Where in a data folder answers are kept. It may be deleted at any time. */
+export const ANSWERS = ['.cache', 'answers'] as const;
+
 export function answersIn(dataDirectory: string): string {
-  return path.join(dataDirectory, '.cache', 'answers');
+  return path.join(dataDirectory, ...ANSWERS);
 }
 
 /** The file of an answer. Two questions may have the same one, so the file holds the question too. */

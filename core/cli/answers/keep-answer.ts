@@ -1,8 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { SeenFile } from '../../contract/protocols/command-provider.ts';
+import { makeOwnFolder } from '../../host/own-folder.ts';
 import { encodeAnswer } from './answer-file.ts';
-import { answerFile, answersIn, keyOf, type Question } from './answer-place.ts';
+import { ANSWERS, answerFile, answersIn, INSTALLED, keyOf, type Question } from './answer-place.ts';
 
 export interface AnswerToKeep {
   readonly question: Question;
@@ -30,27 +31,35 @@ export function keepAnswer({ question, output, seen: told, dataDirectory, began 
   const file = answerFile(dataDirectory, key);
   const draft = `${file}.${process.pid}`;
   try {
-    fs.mkdirSync(answersIn(dataDirectory), { recursive: true });
-    fs.writeFileSync(draft, bytes, { mode: 0o600 }); // no fsync: one that is lost or torn is not believed
+    if (!makeOwnFolder(dataDirectory, ...ANSWERS)) return; // what a link leads to is somebody else's
+    writeDraft(draft, bytes);
     fs.renameSync(draft, file);
     forgetOldest(answersIn(dataDirectory));
   } catch {
     // A folder that cannot be written, a full disk: the next one is run again, too.
-    fs.rmSync(draft, { force: true });
   }
 }
 
-/** Of Pith's own files those that every build makes anew. */
-const INSTALLED: readonly string[] = ['main.cjs', 'answer.cjs', 'ext/index.json'];
+function writeDraft(draft: string, bytes: Buffer): void {
+  try {
+    fs.writeFileSync(draft, bytes, { mode: 0o600, flag: 'wx' }); // no fsync: one that is lost or torn is not believed
+  } catch (error) {
+    fs.rmSync(draft, { force: true });
+    throw error;
+  }
+}
 
 function stateOf(file: string): SeenFile {
   const { mtimeMs, ctimeMs, size, ino } = fs.statSync(file);
   return { path: file, state: { mtimeMs, ctimeMs, size, ino } };
 }
 
+/** Names of answers, and of drafts that somebody was killed over. Whatever else lies there stays. */
+const OWN = /^[0-9a-f]{16}(?:\.\d+)?$/;
+
 function forgetOldest(folder: string): void {
-  const names = fs.readdirSync(folder);
+  const names = fs.readdirSync(folder).filter((name) => OWN.test(name));
   if (names.length <= MOST_ANSWERS) return;
-  const dated = names.map((name) => ({ file: path.join(folder, name), at: fs.statSync(path.join(folder, name)).mtimeMs }));
+  const dated = names.map((name) => ({ file: path.join(folder, name), at: fs.lstatSync(path.join(folder, name)).mtimeMs }));
   for (const { file } of dated.sort((a, b) => b.at - a.at).slice(MOST_ANSWERS / 2)) fs.rmSync(file, { force: true });
 }

@@ -1,9 +1,10 @@
 import fs from 'node:fs';
+import path from 'node:path';
 import { likelyDataDirectory } from '../../host/settings/likely-data-directory.ts';
 import { takeCommonOptions } from '../common-options.ts';
 import { locateSandbox } from '../locate.ts';
-import { decodeAnswer } from './answer-file.ts';
-import { answerFile, keyOf, type Question } from './answer-place.ts';
+import { decodeAnswer, type StoredAnswer } from './answer-file.ts';
+import { answerFile, INSTALLED, keyOf, type Question } from './answer-place.ts';
 import { isUnchanged } from './unchanged.ts';
 
 /**
@@ -37,7 +38,19 @@ export function keptAnswer(
   const key = keyOf({ ...asked, sandbox, ...shownOn(json, env) });
   const bytes = contentOf(answerFile(likelyDataDirectory({ sandbox, home, env, flags, workingDirectory }), key));
   const answer = bytes && decodeAnswer(bytes);
-  return answer?.key === key && isUnchanged(answer) ? answer.output : null;
+  if (answer?.key !== key || !isMadeHere(answer, sandbox, asked.installation)) return null;
+  return isUnchanged(answer) ? answer.output : null;
+}
+
+/** Each answer is made from the settings of its sandbox, its folders and the build, whether they are there or not. */
+function isMadeHere({ paths, others }: StoredAnswer, sandbox: string, installation: string): boolean {
+  const named = (file: string): boolean => paths.includes(file) || others.some((each) => each.path === file);
+  return [
+    ...INSTALLED.map((name) => path.join(installation, name)),
+    path.join(sandbox, 'pith.yaml'),
+    path.join(sandbox, 'extensions'),
+    path.join(sandbox, 'agents'),
+  ].every(named);
 }
 
 /** As `terminalIO` has it; streams are opened only for a terminal. */

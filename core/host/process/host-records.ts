@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { isOwnFolder, makeOwnFolder } from '../own-folder.ts';
 import { killHost, killRemains } from './process-end.ts';
 import { processEntry } from './process-table.ts';
 
@@ -14,8 +15,8 @@ export function recordHost(dataDirectory: string, pid: number, marker: string): 
   const folder = folderOf(dataDirectory);
   const file = path.join(folder, [kernel.pid, kernel.startTime, host.pid, host.startTime, marker].join('.'));
   try {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(file, '');
+    if (!makeOwnFolder(dataDirectory, ...HOSTS)) return () => undefined;
+    writeFileSync(file, '', { flag: 'wx' });
   } catch {
     return () => undefined; // a full or read-only disk: the host still ends with us by the other means
   }
@@ -29,11 +30,11 @@ export function recordHost(dataDirectory: string, pid: number, marker: string): 
 export function endOrphans(dataDirectory: string): number {
   const folder = folderOf(dataDirectory);
   let ended = 0;
-  for (const name of names(folder)) {
+  if (!isOwnFolder(dataDirectory, ...HOSTS)) return 0; // what a link leads to is somebody else's
+  for (const name of names(folder).filter((each) => RECORD.test(each))) {
     const [kernelPid, kernelStart, pid, start, marker] = name.split('.');
-    if (marker !== undefined && processEntry(Number(kernelPid))?.startTime === kernelStart) continue;
+    if (marker === undefined || processEntry(Number(kernelPid))?.startTime === kernelStart) continue;
     rmSync(path.join(folder, name), { force: true });
-    if (marker === undefined) continue;
     const host = Number(pid);
     const isSame = processEntry(host)?.startTime === start;
     if (isSame) killHost(host);
@@ -42,8 +43,12 @@ export function endOrphans(dataDirectory: string): number {
   return ended;
 }
 
+const HOSTS = ['.cache', 'hosts'] as const;
+/** As `recordHost` names a file; whatever else lies there stays. */
+const RECORD = /^\d+\.\d+\.\d+\.\d+\.[^.]+$/;
+
 function folderOf(dataDirectory: string): string {
-  return path.join(dataDirectory, '.cache', 'hosts');
+  return path.join(dataDirectory, ...HOSTS);
 }
 
 function names(folder: string): readonly string[] {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { writeFileAtomically } from '../atomic-file.ts';
+import { makeOwnFolder } from '../own-folder.ts';
 
 /** Reloads that a person asked for in another terminal: a file for each extension, named for it, written anew for each request. */
 export interface ReloadRequests {
@@ -28,8 +30,8 @@ export async function openReloadRequests(dataDirectory: string): Promise<ReloadR
       return ids;
     },
     async ask(extensionId) {
-      await mkdir(folder, { recursive: true });
-      await writeFile(path.join(folder, extensionId), `${own} ${randomUUID()}`);
+      if (!makeOwnFolder(dataDirectory, '.cache', 'reload')) throw new Error(`a link or a file stands in the way to ${folder}`);
+      writeFileAtomically(path.join(folder, extensionId), `${own} ${randomUUID()}`); // replaces what stands there, also a link
     },
   };
 }

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeAnswer, encodeAnswer } from '../../../core/cli/answers/answer-file.ts';
 import { answersIn } from '../../../core/cli/answers/answer-place.ts';
+import { keepAnswer } from '../../../core/cli/answers/keep-answer.ts';
 import { keptAnswer } from '../../../core/cli/answers/kept-answer.ts';
 import { realBoot } from '../../../core/cli/real-boot.ts';
 import type { Command } from '../../../core/contract/index.ts';
@@ -201,6 +202,22 @@ describe('what is kept', () => {
     }
   });
 
+  it('is nothing where an answer does not name the settings, the folders and the build: whoever wrote it, it was not Pith', async () => {
+    await project.run();
+    const answers = answersIn(project.at('sandbox/data'));
+    let forged = 0;
+    for (const name of fs.readdirSync(answers)) {
+      const bytes = fs.readFileSync(path.join(answers, name));
+      const answer = decodeAnswer(Buffer.from(new Uint8Array(bytes).buffer));
+      if (answer === null) continue; // damaged above
+      fs.writeFileSync(path.join(answers, name), encodeAnswer({ key: answer.key, output: Buffer.from('forged'), seen: [] }));
+      forged += 1;
+    }
+    expect(forged).toBeGreaterThan(0);
+    expect(project.kept()).toBeNull();
+    expect((await project.run()).out).toContain('Knows of figs.');
+  });
+
   it('comes back byte for byte', () => {
     const state = { mtimeMs: 1.25, ctimeMs: 1_795_335_279_717.123, size: 7, ino: 2 ** 53 };
     const seen = [
@@ -215,5 +232,35 @@ describe('what is kept', () => {
       expect([...stored!.states]).toEqual(files.slice(0, 1).flatMap(() => [1.25, 1_795_335_279_717.123, 7, 2 ** 53]));
       expect(Buffer.from(stored!.output).toString()).toBe('öut');
     }
+  });
+});
+
+describe('the folder of answers', () => {
+  const QUESTION = { workingDirectory: '/', env: {}, sandbox: '/s', interactive: false, colour: false, columns: 80 };
+  const keep = (dataDirectory: string, word: string) =>
+    keepAnswer({ question: { ...QUESTION, argv: [word], installation }, output: word, seen: [], dataDirectory, began: Infinity });
+  const MANY = Array.from({ length: 60 }, (_, at) => String(at));
+
+  it.each(['data/.cache/answers', 'data/.cache', 'data'])(
+    'is never followed where %s is a link: nothing there is written or removed',
+    (link) => {
+      const folder = path.join(top, `linked-${link.replaceAll('/', '-')}`);
+      for (const name of MANY) put(path.join(folder, 'people', `${name}.txt`), name);
+      put(path.join(folder, 'people/0123456789abcdef'), 'like an answer');
+      fs.mkdirSync(path.dirname(path.join(folder, link)), { recursive: true });
+      fs.symlinkSync(path.join(folder, 'people'), path.join(folder, link));
+      for (const word of MANY) keep(path.join(folder, 'data'), word);
+      expect(fs.readdirSync(path.join(folder, 'people')).sort()).toEqual(['0123456789abcdef', ...MANY.map((name) => `${name}.txt`)].sort());
+    },
+  );
+
+  it('forgets the oldest of its own, and nothing that has another name', () => {
+    const data = path.join(top, 'crowded');
+    for (const name of MANY) put(path.join(answersIn(data), `${name}.txt`), name);
+    for (const word of MANY) keep(data, word);
+    const names = fs.readdirSync(answersIn(data));
+    expect(names.filter((name) => name.endsWith('.txt'))).toHaveLength(60);
+    expect(names.filter((name) => /^[0-9a-f]{16}$/.test(name)).length).toBeGreaterThan(0);
+    expect(names.length).toBeLessThanOrEqual(60 + 32);
   });
 });

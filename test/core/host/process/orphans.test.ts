@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { build } from 'esbuild';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -75,4 +75,19 @@ it.runIf(isLinux)('K10 a start ends hosts that a killed kernel left, and never a
   await started.ended;
   await until(() => !isAlive(started.pid) && !runs('63.5'));
   expect(readdirSync(records)).toEqual([]);
+});
+
+it('removes only records: nothing of other names, and nothing that a link leads to', () => {
+  const people = path.join(folder.project, 'people');
+  mkdirSync(people);
+  const names = ['README', 'a.b.c', '4194305.1.4194306.1.another-1'];
+  for (const name of names) writeFileSync(path.join(people, name), name);
+  mkdirSync(path.join(folder.data, '.cache'), { recursive: true });
+  symlinkSync(people, path.join(folder.data, '.cache/hosts'));
+  expect(endOrphans(folder.data)).toBe(0);
+  expect(readdirSync(people).sort()).toEqual([...names].sort());
+  rmSync(path.join(folder.data, '.cache/hosts'));
+  renameSync(people, path.join(folder.data, '.cache/hosts'));
+  expect(endOrphans(folder.data)).toBe(0);
+  expect(readdirSync(path.join(folder.data, '.cache/hosts')).sort()).toEqual(names.slice(0, 2).sort());
 });
