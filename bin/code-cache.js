@@ -124,18 +124,40 @@ function write(file, dist, scripts) {
     rows.push({ file: path.relative(dist, filename), mtimeMs, encoding, at, length: text.length, codeAt, end, sum });
   }
   writeFileSync(`${file}.bin`, Buffer.concat(parts));
-  writeFileSync(`${file}.json`, JSON.stringify({ dist, length, rows, stamps: stampsOf(`${file}.bin`) }));
+  const index = { dist, length, rows, stamps: stampsOf(`${file}.bin`) };
+  writeFileSync(`${file}.json`, JSON.stringify({ ...index, sum: textSumOf(JSON.stringify(index)) }));
 }
 
 function read(file) {
   try {
-    const { dist, length, rows, stamps } = JSON.parse(readFileSync(`${file}.json`, 'utf8'));
+    const { sum, ...index } = JSON.parse(readFileSync(`${file}.json`, 'utf8'));
+    if (sum !== textSumOf(JSON.stringify(index))) return null; // V8 trusts what it is given, and so does all below
+    const { dist, length, rows, stamps } = index;
+    if (!rows.every((row) => lies(row, length))) return null;
     const isAsWritten = stampsOf(`${file}.bin`).every((stamp, at) => stamp === stamps[at]);
     const bytes = readFileSync(`${file}.bin`);
     return bytes.length === length ? { dist, bytes, rows, isAsWritten } : null;
   } catch {
     return null; // made for another Node, or not at all
   }
+}
+
+/** Whether source and code of a file stand within the cache, one behind the other. */
+function lies({ file, encoding, at, length, codeAt, end }, whole) {
+  const places = [0, at, at + length, codeAt, end, whole];
+  return (
+    typeof file === 'string' &&
+    (encoding === 'latin1' || encoding === 'utf8') &&
+    length >= HEAD.length + TAIL.length &&
+    places.every((place, i) => Number.isSafeInteger(place) && (i === 0 || place >= places[i - 1]))
+  );
+}
+
+/** Of a few thousand characters. */
+function textSumOf(text) {
+  let sum = text.length;
+  for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193);
+  return sum >>> 0;
 }
 
 function stampsOf(file) {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -30,6 +30,10 @@ beforeAll(async () => {
   await writeFile(path.join(folder, 'run.cjs'), RUN);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** As the loader sums its index. */
+const sumOf = (text: string): number =>
+  [...text].reduce((sum, character) => Math.imul(sum ^ character.charCodeAt(0), 0x01000193), text.length) >>> 0;
 
 let count = 0;
 /** A program with the cache of its code. */
@@ -92,6 +96,26 @@ it('a damaged, shortened or missing cache and one of other V8 options harm nothi
   for (const text of [header.slice(0, 40), '{}', '']) {
     await writeFile(`${cache}.json`, text);
     expect(await says(dist)).toBe(SAID);
+  }
+  await writeFile(`${cache}.bin`, whole);
+  // Whatever an index says of places, whether it was damaged or made so: nothing outside of them is given to V8.
+  const index = JSON.parse(header) as { rows: Record<string, unknown>[]; sum: number };
+  const rowsOf = (changed: Record<string, unknown>) => index.rows.map((row) => ({ ...row, ...changed }));
+  for (const changed of [
+    null,
+    [null],
+    rowsOf({ codeAt: 8 }),
+    rowsOf({ at: -1 }),
+    rowsOf({ end: 2 ** 40 }),
+    rowsOf({ file: 7 }),
+    rowsOf({ length: 'x' }),
+  ]) {
+    const { size, mtimeMs, ctimeMs, ino } = await stat(`${cache}.bin`);
+    const { sum, ...rest } = { ...index, rows: changed, stamps: [size, mtimeMs, ctimeMs, ino] };
+    for (const text of [JSON.stringify({ ...rest, sum }), JSON.stringify({ ...rest, sum: sumOf(JSON.stringify(rest)) })]) {
+      await writeFile(`${cache}.json`, text);
+      expect([changed, await says(dist)]).toEqual([changed, SAID]);
+    }
   }
   await rm(`${cache}.json`);
   expect(await says(dist)).toBe(SAID);
