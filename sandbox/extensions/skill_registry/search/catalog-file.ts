@@ -32,6 +32,7 @@ const BEST = `SELECT json_group_array(id) AS ids FROM (SELECT s.id AS id FROM
 /** A row for each skill takes three times as long to fetch, most of it for a buffer each. */
 const ROWS = `SELECT json_group_array(json_array(n, id, version, length(record))) AS heads, CAST(group_concat(CAST(record AS TEXT), '') AS BLOB) AS records
   FROM (SELECT n, id, version, record FROM skills WHERE n > ? ORDER BY n LIMIT ?)`;
+const ADD_WORDS = 'INSERT INTO words (rowid, name, tags, description, body) VALUES (?, ?, ?, ?, ?)';
 const ROWS_AT_ONCE = 100;
 const TERMS_AT_ONCE = 4000;
 const REMEMBERED = 50_000;
@@ -89,7 +90,9 @@ export class CatalogFile {
         for (const [id, version] of removed) this.#remove(statement, id, version);
         let last = Number(this.#cache.get('SELECT coalesce(max(n), 0) AS n FROM terms')!.n);
         const numberOf = (term: string): number => this.#numberOf(term) ?? this.#remember(term, addTerm(statement, term, ++last));
-        for (const one of put) this.#put(statement, one, numberOf);
+        const rows = put.map((one) => ({ n: this.#put(statement, one.counted, numberOf), document: one.document }));
+        // Last: statements that may have to be undone alone, as some above, let FTS5 write what it has so far.
+        for (const { n, document } of rows) if (n !== null) statement(ADD_WORDS, n, ...ftsTexts(document));
       });
       if (!written) this.#numbers.clear(); // those that were given out are not
       return written;
@@ -172,14 +175,20 @@ export class CatalogFile {
     return number;
   }
 
-  #put(statement: Statement, { document, counted }: Indexed, numberOf: (term: string) => number): void {
-    const before = this.#cache.get('SELECT n, version FROM skills WHERE id = ?', counted.id);
-    if (before !== null && (before.version === counted.version || isLaterVersion(String(before.version), counted.version))) return;
+  /** The number of its row; null where what is there is not older. */
+  #put(statement: Statement, counted: CountedDocument, numberOf: (term: string) => number): number | null {
+    const { id, version } = counted;
+    const before = this.#cache.get('SELECT n, version FROM skills WHERE id = ?', id);
+    if (before !== null && (before.version === version || isLaterVersion(String(before.version), version))) return null;
     const record = encodeRecord(counted, numberOf);
-    const n = before === null ? Number(this.#cache.get('SELECT coalesce(max(n), 0) + 1 AS n FROM skills')!.n) : Number(before.n);
-    if (before !== null) statement('DELETE FROM words WHERE rowid = ?', n);
-    statement('REPLACE INTO skills VALUES (?, ?, ?, ?)', n, counted.id, counted.version, record);
-    statement('INSERT INTO words (rowid, name, tags, description, body) VALUES (?, ?, ?, ?, ?)', n, ...ftsTexts(document));
+    if (before === null) {
+      const n = Number(this.#cache.get('SELECT coalesce(max(n), 0) + 1 AS n FROM skills')!.n);
+      statement('INSERT INTO skills VALUES (?, ?, ?, ?)', n, id, version, record);
+      return n;
+    }
+    statement('DELETE FROM words WHERE rowid = ?', before.n!);
+    statement('UPDATE skills SET version = ?, record = ? WHERE n = ?', version, record, before.n!);
+    return Number(before.n);
   }
 
   #remove(statement: Statement, id: string, version: string): void {
