@@ -15,14 +15,14 @@ export function eachTerm(text: string, add: (term: string) => void): void {
   eachWord(text, (word) => {
     const known = terms.get(word);
     if (known !== undefined) for (let at = 0; at < known.length; at++) add(known[at]!);
-    else if (SPACELESS.test(word)) eachGram(word, add);
+    else if (isSpaceless(word)) eachGram(word, add);
     else for (const term of remember(word)) add(term);
   });
 }
 
 /** Only the pieces of what a text has in scripts without spaces. */
 export function eachGramOf(text: string, add: (gram: string) => void): void {
-  if (!isAscii(text)) eachWord(text, (word) => SPACELESS.test(word) && eachGram(word, add));
+  if (!isAscii(text)) eachWord(text, (word) => isSpaceless(word) && eachGram(word, add));
 }
 
 /** The distinct terms of a query, in order of appearance. */
@@ -32,9 +32,9 @@ export function queryTerms(text: string): readonly QueryTerm[] {
     if (!found.has(term)) found.set(term, { term, word, prefix });
   };
   eachWord(text, (word) => {
-    if (SPACELESS.test(word)) {
+    if (isSpaceless(word)) {
       for (const run of runsOf(word)) {
-        if (!SPACELESS.test(run)) addWord(run, (term) => add(term, run));
+        if (!isSpaceless(run)) addWord(run, (term) => add(term, run));
         else if ([...run].length < 3) add(run, run, true);
         else eachGram(run, (gram) => [...gram].length === 3 && add(gram, gram));
       }
@@ -48,27 +48,34 @@ export function queryTerms(text: string): readonly QueryTerm[] {
 /** Lower case, without accents and punctuation, words joined by one space. For comparing names. */
 export function plain(text: string): string {
   if (PLAIN_ID.test(text)) return text.replaceAll('-', ' ');
-  return fold(text.normalize('NFKC'))
-    .replace(/[^\p{L}\p{M}\p{N}+#]+/gu, ' ')
-    .trim();
+  const folded = fold(text.normalize('NFKC'));
+  return folded.replace(isAscii(folded) ? /[^a-zA-Z0-9+#]+/g : /[^\p{L}\p{M}\p{N}+#]+/gu, ' ').trim();
 }
 
 /** As most ids and tags are. */
 const PLAIN_ID = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-const RUNS =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}ー]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
-const HUMPS = /\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?\p{Ll}+\p{N}*|\p{N}+|[\p{L}\p{M}]+/gu;
-const HUMP_EDGE = /\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u;
 const MAX_WORD = 40;
 const MAX_REMEMBERED = 50_000;
 const terms = new Map<string, readonly string[]>();
 
+/** Expressions over all of Unicode take a start longer to make than its texts, which are ASCII: they are made when they are needed. */
+function isSpaceless(word: string): boolean {
+  return (
+    !isAscii(word) &&
+    /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u.test(word)
+  );
+}
+
+function hasHump(word: string): boolean {
+  return isAscii(word) ? /[a-z][A-Z]|[A-Z]{2}[a-z]/.test(word) : /\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u.test(word);
+}
+
 /** The word itself and, where it is written in camelCase, its humps. */
 function eachPart(word: string, add: (part: string) => void): void {
   add(word);
-  if (!HUMP_EDGE.test(word)) return;
-  for (const hump of word.match(HUMPS) ?? []) if (hump !== word && hump.length > 1) add(hump);
+  if (!hasHump(word)) return;
+  for (const hump of word.match(/\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?\p{Ll}+\p{N}*|\p{N}+|[\p{L}\p{M}]+/gu) ?? [])
+    if (hump !== word && hump.length > 1) add(hump);
 }
 
 function addWord(word: string, add: (term: string) => void): void {
@@ -80,7 +87,7 @@ function addWord(word: string, add: (term: string) => void): void {
 /** Three characters from every position, shorter at the end, so that a query of one or two finds its beginning. */
 function eachGram(word: string, add: (gram: string) => void): void {
   for (const run of runsOf(word)) {
-    if (!SPACELESS.test(run)) {
+    if (!isSpaceless(run)) {
       addWord(run, add);
       continue;
     }
@@ -90,7 +97,11 @@ function eachGram(word: string, add: (gram: string) => void): void {
 }
 
 function runsOf(word: string): readonly string[] {
-  return word.match(RUNS) ?? [];
+  return (
+    word.match(
+      /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}ー]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu,
+    ) ?? []
+  );
 }
 
 function fold(text: string): string {

@@ -5,7 +5,7 @@ export function eachWord(text: string, add: (word: string) => void): void {
   for (let at = 0; at < normal.length; at++) {
     const unit = normal.charCodeAt(at);
     const pair = unit >= 0xd800 && unit <= 0xdbff && at + 1 < normal.length;
-    if (pair ? WORD.test(normal.slice(at, at + 2)) : isWordUnit(unit)) {
+    if (pair ? isWord(normal.slice(at, at + 2)) : isWordUnit(unit)) {
       if (begin < 0) begin = at;
     } else if (begin >= 0) {
       add(normal.slice(begin, at));
@@ -16,7 +16,7 @@ export function eachWord(text: string, add: (word: string) => void): void {
   if (begin >= 0) add(normal.slice(begin));
 }
 
-const WORD = /^[\p{L}\p{M}\p{N}]/u;
+const ASCII_WORD = /[a-zA-Z0-9]/;
 const BEYOND_ASCII = /[\u0080-\uffff]/;
 const UNKNOWN = 0;
 const YES = 1;
@@ -24,10 +24,14 @@ const NO = 2;
 const units = new Uint8Array(65_536);
 
 function isWordUnit(unit: number): boolean {
-  if (units[unit] === UNKNOWN) units[unit] = WORD.test(String.fromCharCode(unit)) ? YES : NO;
+  if (units[unit] === UNKNOWN) units[unit] = isWord(String.fromCharCode(unit)) ? YES : NO;
   return units[unit] === YES;
 }
 
 export function isAscii(text: string): boolean {
   return !BEYOND_ASCII.test(text);
+}
+
+function isWord(character: string): boolean {
+  return isAscii(character) ? ASCII_WORD.test(character) : /^[\p{L}\p{M}\p{N}]/u.test(character);
 }
