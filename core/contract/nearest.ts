@@ -5,7 +5,7 @@ export function nearest(name: string, candidates: Iterable<string>, count = 3): 
   const wanted = name.toLowerCase();
   const limit = Math.max(2, Math.ceil(wanted.length / 2));
   return [...candidates]
-    .map((candidate) => ({ candidate, cost: costOf(wanted, candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, cost: costOf(wanted, candidate.toLowerCase(), limit) }))
     .filter(({ cost }) => cost <= limit)
     .sort((a, b) => a.cost - b.cost || (a.candidate < b.candidate ? -1 : 1))
     .slice(0, count)
@@ -18,6 +18,8 @@ export function didYouMean(name: string, candidates: Iterable<string>): string {
   return names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`;
 }
 
-function costOf(wanted: string, candidate: string): number {
-  return candidate.includes(wanted) && wanted.length >= 3 ? 1 : distance(wanted, candidate);
+/** Beyond the limit it does not matter how far; of ten thousand candidates most differ too much in length. */
+function costOf(wanted: string, candidate: string, limit: number): number {
+  if (candidate.includes(wanted) && wanted.length >= 3) return 1;
+  return Math.abs(wanted.length - candidate.length) > limit ? Infinity : distance(wanted, candidate);
 }

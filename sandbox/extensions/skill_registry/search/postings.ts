@@ -15,36 +15,41 @@ export class Posting {
       grown.set(this.entries);
       this.entries = grown;
     }
-    this.entries[this.length * 2] = document;
-    this.entries[this.length * 2 + 1] = counts;
+    const isLast = this.length === 0 || this.entries[this.length * 2 - 2]! < document;
+    const at = (isLast ? this.length : this.#placeOf(document)) * 2;
+    if (!isLast) this.entries.copyWithin(at + 2, at, this.length * 2);
+    this.entries[at] = document;
+    this.entries[at + 1] = counts;
     this.length++;
   }
 
   has(document: number): boolean {
-    let low = 0;
-    let high = this.length - 1;
-    while (low <= high) {
-      const middle = (low + high) >> 1;
-      const found = this.entries[middle * 2]!;
-      if (found === document) return true;
-      if (found < document) low = middle + 1;
-      else high = middle - 1;
-    }
-    return false;
+    const place = this.#placeOf(document);
+    return place < this.length && this.entries[place * 2] === document;
   }
 
-  /** Renumbers documents by `numbers` (-1: gone), whose order must be kept. */
-  renumber(numbers: Int32Array): void {
+  /** Drops the documents for which it is false. */
+  keep(isKept: (document: number) => boolean): void {
     let kept = 0;
     for (let at = 0; at < this.length; at++) {
-      const document = numbers[this.entries[at * 2]!]!;
-      if (document < 0) continue;
-      this.entries[kept * 2] = document;
+      if (!isKept(this.entries[at * 2]!)) continue;
+      this.entries[kept * 2] = this.entries[at * 2]!;
       this.entries[kept * 2 + 1] = this.entries[at * 2 + 1]!;
       kept++;
     }
     this.length = kept;
-    this.entries = this.entries.slice(0, Math.max(4, kept * 2));
+  }
+
+  /** Of the first document that is not before it. */
+  #placeOf(document: number): number {
+    let low = 0;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.entries[middle * 2]! < document) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 

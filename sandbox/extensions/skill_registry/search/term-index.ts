@@ -11,7 +11,7 @@ export const FIELD_NAMES = ['name', 'tags', 'description', 'examples', 'body'] a
 export const FIELD_COUNT = FIELD_NAMES.length;
 const BODY_CHARACTERS = 20_000;
 
-/** Which document has which term how often in which field. Documents have numbers; removed ones leave gaps until there are many. */
+/** Which document has which term how often in which field. Documents have numbers; those of removed ones are given again when no posting has them any more. */
 export class TermIndex {
   readonly names = new NameIndex();
   readonly spelling = new Spelling();
@@ -28,6 +28,11 @@ export class TermIndex {
   #postings = new Map<string, Posting>();
   readonly #numbers = new Map<string, number>();
   readonly #versions = new Map<string, string>();
+  /** Numbers of removed documents that postings still have. */
+  #dead: number[] = [];
+  /** Numbers that no posting has. */
+  readonly #free: number[] = [];
+  #sweep: Sweep | null = null;
 
   /** Documents that are not removed. */
   get size(): number {
@@ -73,7 +78,12 @@ export class TermIndex {
     this.ids[number] = null;
     for (let field = 0; field < FIELD_COUNT; field++) this.totals[field]! -= this.lengths[number * FIELD_COUNT + field]!;
     this.revision++;
-    if (this.ids.length - this.#numbers.size > Math.max(64, this.#numbers.size / 4)) this.#compact();
+    this.#dead.push(number);
+    if (this.#sweep === null && this.#dead.length > Math.max(64, this.#numbers.size / 4)) {
+      this.#sweep = { numbers: this.#dead, rest: this.#postings.entries() };
+      this.#dead = [];
+    }
+    if (this.#sweep !== null) this.#sweepSome(this.#sweep);
   }
 
   numberOf(id: string): number | undefined {
@@ -103,13 +113,13 @@ export class TermIndex {
   }
 
   #number(id: string, name: string, tags: readonly string[], version: string): number {
-    const number = this.ids.length;
+    const number = this.#free.pop() ?? this.ids.length;
     if ((number + 1) * TRAIL_LENGTH > this.#trails.length) {
       const grown = new Uint16Array(Math.ceil((number + 1) * 1.25) * TRAIL_LENGTH);
       grown.set(this.#trails);
       this.#trails = grown;
     }
-    this.ids.push(id);
+    this.ids[number] = id;
     this.#numbers.set(id, number);
     this.#versions.set(id, version);
     this.names.set(id, name, tags);
@@ -127,24 +137,31 @@ export class TermIndex {
     this.totals[field]! += length;
   }
 
-  #compact(): void {
-    const numbers = new Int32Array(this.ids.length).fill(-1);
-    const ids: string[] = [];
-    this.ids.forEach((id, number) => {
-      if (id === null) return;
-      this.#trails.copyWithin(ids.length * TRAIL_LENGTH, number * TRAIL_LENGTH, (number + 1) * TRAIL_LENGTH);
-      this.lengths.copyWithin(ids.length * FIELD_COUNT, number * FIELD_COUNT, (number + 1) * FIELD_COUNT);
-      numbers[number] = ids.length;
-      this.#numbers.set(id, ids.length);
-      ids.push(id);
-    });
-    this.ids = ids;
-    for (const [term, posting] of this.#postings) {
-      posting.renumber(numbers);
+  /** Takes removed documents out of some postings: a little with each change, because all at once would keep others waiting. */
+  #sweepSome({ numbers, rest }: Sweep): void {
+    for (let left = SWEPT_AT_ONCE; left > 0;) {
+      const next = rest.next();
+      if (next.done === true) {
+        for (const number of numbers) this.#free.push(number);
+        this.#sweep = null;
+        return;
+      }
+      const [term, posting] = next.value;
+      left -= posting.length + 1;
+      posting.keep((number) => this.ids[number] !== null);
       if (posting.length === 0) this.#postings.delete(term);
     }
   }
 }
+
+interface Sweep {
+  /** Removed before it began. */
+  readonly numbers: readonly number[];
+  readonly rest: Iterator<[string, Posting]>;
+}
+
+/** Entries of postings: less than a millisecond. */
+const SWEPT_AT_ONCE = 20_000;
 
 /** What is counted of a document. */
 export function countDocument(document: SearchDocument): CountedDocument {
