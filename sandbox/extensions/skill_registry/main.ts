@@ -15,10 +15,12 @@ import {
   type Tool,
   type ToolProvider,
   type Toolset,
+  type TopicMap,
   type TurnInfo,
   type TurnTool,
 } from 'pith';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
+import { readyForPreview } from './catalog/preview.ts';
 import { findReadable } from './catalog/scope.ts';
 import { ScopeCache } from './catalog/scope-cache.ts';
 import { registryOptions } from './commands/open-registry.ts';
@@ -26,7 +28,7 @@ import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
 import { BoundDigests } from './ledger/bound-digests.ts';
 import { SkillLedger } from './ledger/ledger.ts';
 import { createRegistry, type SkillRegistry } from './registry.ts';
-import { openSearch } from './search/open-search.ts';
+import { openSearch, type OpenedSearch } from './search/open-search.ts';
 import type { SkillSearch } from './search/skill-search.ts';
 import { WorkingDirectory } from './copying/working-directory.ts';
 import { contentOf } from './skill-contents.ts';
@@ -103,12 +105,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     });
     context.own(events.handle('turn.started', ({ turnId, documents }) => this.#started(turnId, documents)));
     context.own(events.handle('thread.compacted', (compaction) => this.#ledger.compacted(compaction)));
-    context.own(
-      events.handle('turn.ended', (end) => {
-        this.#ended(end.turnId);
-        lessons?.ended(end);
-      }),
-    );
+    context.own(events.handle('turn.ended', (end) => this.#ended(end, lessons)));
     context.own(() => this.#ledger.close());
     const outcomes = new ToolsetOutcomes(context.dataDirectory);
     context.own(events.handle('toolset.loaded', (loaded) => outcomes.loaded(loaded, context.clock.now(), logger)));
@@ -207,8 +204,9 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   }
 
   /** Whatever is asked for first when a turn is prepared, its tools or its context, begins it. */
-  #begun(turn: TurnInfo, { snapshot, begins }: TurnSnapshot): Promise<Snapshot> {
+  async #begun(turn: TurnInfo, { snapshot, begins }: TurnSnapshot): Promise<Snapshot> {
     if (begins) this.#ledger.begin(turn);
+    await readyForPreview({ cache: this.#cache, search: this.#search, clock: this.#context.clock }, await snapshot, turn);
     return snapshot;
   }
 
@@ -216,10 +214,12 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     return this.#context.config.enabled;
   }
 
-  #ended(turnId: string): void {
+  #ended(end: TopicMap['turn.ended'], lessons: OpenedSearch['lessons']): void {
+    const { turnId } = end;
     this.#turns.release(turnId);
     this.#triggers.release(turnId);
     this.#ledger.ended(turnId);
+    lessons?.ended(end);
   }
 
   #scriptTool(): Tool {

@@ -182,6 +182,18 @@ describe('changes', () => {
     expect((await contextOf(pith, { id: 'preview' }))!.system).toContain('`beta`');
   });
 
+  it('R12 a preview shows what a conversation gets once all bodies are read, and nothing beside no text', async () => {
+    const many = Object.assign(
+      {},
+      ...Array.from({ length: 300 }, (_, at) => skill(`skill-number-${at}`, { description: `Handles ${at}.` })),
+    );
+    const pith = await registryExtension({ ...many, ...skill('alpha', { body: 'Grows porcupines.\n' }) });
+    const shown = await contextOf(pith, { id: 'preview', userTexts: ['porcupines'] });
+    expect(shown!.turn).toContain('`alpha`');
+    expect(shown!.turn).not.toContain('still being indexed');
+    expect(await contextOf(pith, { id: 'turn-x', userTexts: [' '] })).not.toHaveProperty('turn');
+  });
+
   it('S21 searches bodies, and patches the index when one changes or goes', async () => {
     const pith = await registryExtension({
       ...skill('alpha', { body: 'Grows porcupines.\n' }),

@@ -148,13 +148,25 @@ describe('the stored search index', () => {
     const held = new Promise<readonly string[]>((resolve) => (load = () => resolve([])));
     const learned = { of: () => [], look: () => held };
     const index = openIndex(commandContext(box), registry, learned);
-    await index.prepare(snapshot);
+    await index.prepare(snapshot, 0);
     const early = index.rankNow('porcupines', { k: 5, accept: (id) => id === 'beta' });
     expect(early).toMatchObject({ ranked: [{ id: 'beta', why: ['porcupines'] }], ready: false, by: 'cache' });
     load();
     await index.settled();
     expect(index.rankNow('porcupines', { k: 5 })).toMatchObject({ ready: true, by: 'lexical' });
     await index.close();
+    await registry.close();
+  });
+
+  it('R3 a file that has few of the skills does not answer: what names and descriptions say is waited for', async () => {
+    const box = await skillSandbox(skill('alpha', 'Grows porcupines.\n'));
+    await (await open(box)).close();
+    for (const at of [1, 2, 3, 4]) await box.write(`sandbox/skills/zebra-${at}/SKILL.md`, skillText({ name: `zebra-${at}`, body: 'x\n' }));
+    const registry = box.registry({ clock: settled, keepsBodies: false });
+    registry.studyBody = () => new Promise(() => {}); // never read
+    const index = openIndex(commandContext(box), registry);
+    await index.prepare(await registry.refresh(), 0);
+    expect(index.rankNow('zebra 3', { k: 1 })).toMatchObject({ ranked: [{ id: 'zebra-3' }], ready: false, by: 'lexical' });
     await registry.close();
   });
 

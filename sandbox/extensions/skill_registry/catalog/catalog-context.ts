@@ -1,7 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Clock, ContextParts, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
-import { within } from '../scan/patience.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import { OVER_BUDGET, type Offer } from '../ledger/offer.ts';
 import { renderTurnPart, SHOWN_BESIDE, type TurnPart } from './turn-part.ts';
@@ -36,7 +35,7 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
     return reads && catalog.text !== null ? { system: catalog.text } : null;
   }
   if (scope.readable.size > MANY) await breathe(); // what came before and what follows are long enough each
-  await within(ports.clock, PATIENCE_MS, ports.search.prepare(snapshot));
+  await ports.search.prepare(snapshot, PATIENCE_MS);
   const part = await messagePart(ports, snapshot, scope, turn);
   ports.offered(turn, { ...offer, shown: part.shown });
   return part.text === null ? { system: catalog.text } : { system: catalog.text, turn: part.text };
@@ -47,7 +46,7 @@ async function messagePart(ports: CatalogPorts, snapshot: Snapshot, { readable, 
   const offered = (id: string) => readable.has(id) && !bound.has(id);
   const ranked = new Set<Skill>();
   let searchReady = true;
-  for (const text of [...turn.userTexts].reverse()) {
+  for (const text of turn.userTexts.filter((each) => each.trim() !== '').reverse()) {
     if (ranked.size >= SHOWN_BESIDE) break;
     if (readable.size > MANY) await breathe();
     const asked = { k: SHOWN_BESIDE, agentId: turn.agent.id, among: offered, weak: true, seed: turn.id, patienceMs: 0 };

@@ -29,9 +29,13 @@ export function ftsTexts(document: SearchDocument): readonly [name: string, tags
 /** Counts each term once. */
 export function holdingIn(catalog: CatalogFile): Holding {
   const counts = new Map<string, number>();
-  return (term, word = term, prefix = false) => {
-    let count = counts.get(term);
-    if (count === undefined) counts.set(term, (count = catalog.holding(quoted({ term, word, prefix }))));
+  return (term, word, prefix = false) => {
+    const match = word === undefined ? term : quoted({ term, word, prefix });
+    let count = counts.get(match);
+    if (count !== undefined) return count;
+    count = catalog.holding(word === undefined ? quoted({ term, word: term, prefix }) : match);
+    counts.set(match, count);
+    counts.set(term, Math.max(count, counts.get(term) ?? 0)); // of all its forms that were asked for
     return count;
   };
 }

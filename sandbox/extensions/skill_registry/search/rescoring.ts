@@ -4,6 +4,7 @@ import { holdingIn, matchesOf } from './full-text.ts';
 import { PARAMETERS } from './parameters.ts';
 import type { Collection, CountedDocument, Ranked, RankOptions, StoredRanker } from './ranker.ts';
 import { decodeRecord, Decoded } from './record.ts';
+import { synonymsOf } from './synonyms.ts';
 import { isBefore } from './tie-order.ts';
 import { plain, queryTerms, type QueryTerm } from './tokens.ts';
 
@@ -21,13 +22,11 @@ export function rankByFullText(catalog: CatalogFile, query: string, options: Ran
   const terms = queryTerms(query);
   const size = catalog.count();
   const holding = holdingIn(catalog);
-  const byText = bestOf(catalog, matchesOf(terms, size, holding), k, accept);
+  const others = othersOf(terms);
+  const byText = bestOf(catalog, matchesOf([...terms, ...others], size, holding), k, accept);
   const candidates = [...new Set([...byText, ...namedBy(catalog, query).filter(accept)])];
-  const wanted = numbersOf(
-    catalog,
-    terms.map(({ term }) => term),
-    terms,
-  );
+  const words = [...terms, ...others].map(({ term }) => term);
+  const wanted = numbersOf(catalog, words, terms);
   const documents = catalog.records(candidates).map((row) => countedOf(row, wanted));
   return scored(documents, { size, totals: totalsOf(documents, size), holding }).rank(query, options);
 }
@@ -59,6 +58,13 @@ function bestOf(catalog: CatalogFile, matches: readonly string[], k: number, acc
     if (found.length >= k) break;
   }
   return found;
+}
+
+/** What counts as these terms and would not be found by the words as they are written: synonyms, and other forms (`wrote`, `colour`). */
+function othersOf(terms: readonly QueryTerm[]): readonly QueryTerm[] {
+  const forms = terms.filter(({ term, word, prefix }) => !prefix && !word.toLowerCase().startsWith(term)).map(({ term }) => term);
+  const others = new Set([...forms, ...terms.flatMap(({ term, prefix }) => (prefix ? [] : synonymsOf(term)))]);
+  return [...others].map((term) => ({ term, word: term, prefix: false }));
 }
 
 /** Ids that the whole query is, or that begin with it. */

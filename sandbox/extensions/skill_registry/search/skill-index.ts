@@ -45,8 +45,8 @@ const WAIT_FOR = 200;
 const AT_ONCE = 1000;
 const DOCUMENT_COST = 40;
 const REMOVAL_COST = 4;
-/** Loading so long is not worth another answer. */
-const SHORT_MS = 20;
+const METADATA_MS = 500; // what names and descriptions say is waited for so long where nothing else can answer
+const ENOUGH = 0.9; // a file with less of the skills does not answer: the first by the alphabet would stand for all
 
 /**
  * Keeps a ranker in step with the newest snapshot: first what the last process stored, then the metadata of what changed
@@ -64,19 +64,15 @@ export class SkillIndex {
   #taken: Snapshot | null = null;
   #closed = false;
   readonly #catalog: Catalog;
-  /** The ranker has what was kept. */
-  #loaded = false;
+  #loaded = false; // the ranker has what was kept
   /** So many skills that the words of their bodies are not kept in memory. */
   #large = false;
-  /** Whether the file can answer until the ranker can. */
-  readonly #answers: Promise<boolean>;
-  #opened: (answers: boolean) => void = () => undefined;
+  #stored = 0; // skills that the file had when it was opened
 
   constructor(options: SkillIndexOptions) {
     this.#options = options;
     this.#ranker = options.createRanker();
     this.#catalog = new Catalog(options.context, () => this.#readMissing());
-    this.#answers = new Promise((resolve) => (this.#opened = resolve));
   }
 
   /** Takes over what the snapshot changed. Resolves when the metadata can be searched; bodies follow. */
@@ -97,11 +93,12 @@ export class SkillIndex {
     return this.#metadata;
   }
 
-  /** Takes it over too, but resolves as soon as there is something that can rank. */
-  async prepare(snapshot: Snapshot): Promise<void> {
-    const whole = this.sync(snapshot);
-    if (!this.#loaded && (await this.#answers)) await within(this.#options.clock, SHORT_MS, whole);
-    else await whole;
+  /** For who has little time: until `patienceMs` are over for what is kept, and a while longer where that is too little to answer. */
+  async prepare(snapshot: Snapshot, patienceMs: number): Promise<void> {
+    let done = false;
+    const whole = this.sync(snapshot).then(() => (done = true));
+    await within(this.#options.clock, patienceMs, whole);
+    if (!done && this.#answering() === null) await within(this.#options.clock, METADATA_MS, whole);
   }
 
   /** Waits for bodies that are being read, as long as the asker has patience. */
@@ -136,10 +133,9 @@ export class SkillIndex {
     const { createRanker, learned, candidatesAbove } = this.#options;
     const looked = learned.look();
     await this.#catalog.open();
-    const stored = this.#catalog.count();
-    this.#opened(stored > 0);
+    this.#stored = this.#catalog.count();
     await looked;
-    this.#large = Math.max(stored, snapshot.skills.size) > candidatesAbove;
+    this.#large = Math.max(this.#stored, snapshot.skills.size) > candidatesAbove;
     const load = (file: CatalogFile) => (this.#ranker = createRanker()).load(file, { bodies: !this.#large });
     if (!(await this.#catalog.load(load))) this.#ranker = createRanker();
     this.#loaded = true;
@@ -232,10 +228,16 @@ export class SkillIndex {
     this.#readUnread();
   }
 
+  /** The file, where it must answer because the ranker is not loaded or never knows bodies. */
+  #answering(): CatalogFile | null {
+    if (this.#loaded) return this.#large ? this.#catalog.file : null;
+    return this.#stored > 0 && this.#stored >= (this.#target?.skills.size ?? 0) * ENOUGH ? this.#catalog.file : null;
+  }
+
   /** FTS5 alone while the ranker loads, with it where bodies are only in the file. */
   #rank(query: string, options: RankOptions): Pick<RankAnswer, 'ranked' | 'by'> {
-    const file = this.#catalog.file;
-    if (file !== null && (!this.#loaded || this.#large)) {
+    const file = this.#answering();
+    if (file !== null) {
       try {
         if (!this.#loaded) return { ranked: rankByFullText(file, query, options), by: 'cache' };
         return { ranked: rankCandidates(file, this.#ranker, query, options), by: 'lexical' };

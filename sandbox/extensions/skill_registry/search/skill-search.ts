@@ -50,9 +50,9 @@ export class SkillSearch {
     return this.#ways;
   }
 
-  /** Takes over what the snapshot changed. Resolves when what is known without bodies can be searched. */
-  prepare(snapshot: Snapshot): Promise<void> {
-    return this.#index.prepare(snapshot);
+  /** Takes over what the snapshot changed. Resolves when what is known without bodies can be searched; with `patienceMs`, also when a coarser answer can be given after so long. */
+  prepare(snapshot: Snapshot, patienceMs?: number): Promise<void> {
+    return patienceMs === undefined ? this.#index.sync(snapshot) : this.#index.prepare(snapshot, patienceMs);
   }
 
   /** The same, and in the background what stands beside the words learns of it too. For who is told of changes, not for turns. */

@@ -120,6 +120,20 @@ describe('the full-text index alone', () => {
     await catalog.close();
   });
 
+  it('R3 finds by synonyms, for less, and by other forms of a word', async () => {
+    const plain = { ...documents[0]!, name: 'x', tags: [], description: 'other', examples: [], body: 'other', version: '1 1 v' };
+    const catalog = await catalogOf(
+      { ...plain, id: 'a', description: 'compress a medical image' },
+      { ...plain, id: 'b', description: 'a medical picture' },
+      { ...plain, id: 'c', description: 'write in color' },
+      ...documents.slice(0, 50),
+    );
+    expect(rankByFullText(catalog, 'shrink', { k: 9 }).map(({ id }) => id)).toEqual(['a']);
+    expect(rankByFullText(catalog, 'picture', { k: 9 }).map(({ id }) => id)).toEqual(['b', 'a']);
+    expect(rankByFullText(catalog, 'wrote colour', { k: 9 })[0]).toMatchObject({ id: 'c', why: ['wrote', 'colour'] });
+    await catalog.close();
+  });
+
   it('R3 asks for what few have; what many have counts where it names a skill, and the more skills, the fewer words', () => {
     const asked = (text: string, size: number, counts: Readonly<Record<string, number>>) =>
       matchesOf(queryTerms(text), size, (_term, word = '') => counts[word] ?? 0);
