@@ -140,9 +140,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       readTool: `${id}/read_skill`,
       search: this.#search,
       clock,
-      offered: (asking, offer) => {
-        if (!signal?.aborted) this.#ledger.offered(asking, offer); // who was cut has told nothing
-      },
+      offered: (asking, offer) => (signal?.aborted ? undefined : this.#ledger.offered(asking, offer)), // who was cut has told nothing
       recent: (asking: TurnInfo) => this.#ledger.loadedIn(asking).map(({ skillId }) => skillId),
     };
     const snapshot = await this.#begun(turn, this.#turns.begin(turn.id));
