@@ -74,7 +74,6 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     this.#context = context;
     this.#registry = createRegistry({
       ...registryOptions(context),
-      keepsBodies: 'late', // a chat of one message is over before
       onChange: (change, snapshot) => {
         context.events.publish('skills.changed', change);
         this.#search.follow(snapshot).catch((error: unknown) => context.logger.warn(`the search for skills: ${String(error)}`));
@@ -84,14 +83,13 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     const { search, lessons } = openSearch(context, this.#registry, mayLearn);
     this.#search = search;
     const { database, clock, logger, events } = context;
-    const nameOf = (id: string) => this.#registry.current().skills.get(id)?.name ?? id;
     this.#ledger = new SkillLedger({
       database,
       clock,
       logger,
       events,
       keepDays: context.config.stats_days,
-      nameOf,
+      nameOf: (id) => this.#registry.current().skills.get(id)?.name ?? id,
       onLoad: (turn, load) => lessons?.loaded(turn, load),
     });
     this.#triggers = new TriggerMode({

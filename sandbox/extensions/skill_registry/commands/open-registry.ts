@@ -17,6 +17,7 @@ export function registryOptions(context: CommandContext): RegistryOptions {
     clock,
     logger,
     config: context.config as RegistryConfig, // checked by who starts it
+    keepsBodies: 'late', // a chat of one message is over before
     project: path.dirname(sandbox),
     bundled: shipped === sandbox ? null : path.join(shipped, 'skills'),
     carried: carriedSkills(path.join(shipped, 'extensions')),
