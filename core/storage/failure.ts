@@ -26,9 +26,18 @@ export function isDamaged(error: unknown): boolean {
 }
 
 function primaryCode(error: unknown): number | null {
-  if (typeof error !== 'object' || error === null || !('errcode' in error) || typeof error.errcode !== 'number') return null;
-  return error.errcode & 0xff; // the higher bits tell the kind of busy, of input/output error, …
+  if (typeof error !== 'object' || error === null) return null;
+  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff; // the higher bits tell the kind of busy, of input/output error, …
+  return CODES.get(messageOf(error)) ?? null;
 }
+
+/** By SQLite's own words: the driver's `all` throws without a code where a later step of it fails. */
+const CODES: ReadonlyMap<string, number> = new Map([
+  ['database is locked', BUSY],
+  ['database table is locked', LOCKED],
+  ['database disk image is malformed', DAMAGED],
+  ['file is not a database', NOT_A_DATABASE],
+]);
 
 function explain(code: number | null, message: string): { readonly why: string; readonly cure?: string } {
   switch (code) {
