@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, fsync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, constants, fsync, lstatSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Cache, CacheLayout } from '../contract/cache.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Clock, Logger, SqlValue } from '../contract/index.ts';
 import { isBusy, isDamaged } from './failure.ts';
+import { isMadeOf } from './made-of.ts';
 import { openDatabase, type SqliteDatabase } from './open-database.ts';
 
 export interface CacheFileOptions {
@@ -19,6 +20,7 @@ type Write = Parameters<Cache['write']>[0];
 /** 'pith' as SQLite's header has it. */
 const APPLICATION = 0x70697468;
 const PATIENCE = { attempts: 50, everyMs: 20 } as const;
+const NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
 /** Who writes, and since which start of the machine: what they wrote is on disk when they take themselves off. */
 const WRITERS = 'CREATE TABLE pith_writers (id TEXT PRIMARY KEY, boot TEXT NOT NULL) WITHOUT ROWID';
 
@@ -52,8 +54,9 @@ interface Useless {
 }
 
 function attemptToOpen({ file, layout }: CacheFileOptions): CacheFile | Useless {
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined) closeSync(openSync(file, 'a', 0o600));
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found?.isSymbolicLink()) return { useless: 'it is a link, and what that leads to is not ours', identity: identityOf(file) };
+  if (found === undefined) closeSync(openSync(file, NEW, 0o600));
   else if (!found.isFile()) throw new Error('it is no regular file'); // opening a pipe would wait for ever
   const identity = identityOf(file);
   const boot = bootId();
@@ -83,7 +86,7 @@ function prepare(database: SqliteDatabase, { version, schema }: CacheLayout, boo
     });
   }
   if (numberOf(database, 'application_id') !== APPLICATION) return 'it is not a cache of Pith';
-  if (numberOf(database, 'user_version') !== wanted) return 'it has another format';
+  if (numberOf(database, 'user_version') !== wanted || !isMadeOf(database, [WRITERS, ...schema])) return 'it has another format';
   const lost = boot === null ? null : database.get('SELECT 1 FROM pith_writers WHERE boot <> ?', boot);
   return lost === null ? null : 'the machine went down while it was being written';
 }
@@ -223,7 +226,7 @@ function layoutNumber(version: number, schema: readonly string[]): number {
 }
 
 function identityOf(file: string): string {
-  const found = statSync(file, { throwIfNoEntry: false });
+  const found = lstatSync(file, { throwIfNoEntry: false });
   return found === undefined ? '' : `${found.dev} ${found.ino}`;
 }
 

@@ -1,4 +1,15 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { Cache, CacheLayout } from '../../../core/contract/index.ts';
@@ -89,6 +100,51 @@ describe('a cache file', () => {
     await before.close();
     expect(words(await open({ ...LAYOUT, version: 2 }))).toEqual([]);
     expect(warnings).toEqual([expect.stringContaining('it has another format')]);
+  });
+
+  const ENDLESS =
+    'WITH RECURSIVE more(word) AS (SELECT 1 UNION ALL SELECT word + 1 FROM more) SELECT max(word) AS word, 1 AS count FROM more';
+  it.each([
+    ['a view in place of a table', 'DROP TABLE words', `CREATE VIEW words AS ${ENDLESS}`],
+    ['a view in place of what it keeps of itself', 'DROP TABLE pith_writers', `CREATE VIEW pith_writers AS ${ENDLESS}`],
+    ['a trigger beside its tables', `CREATE TRIGGER more AFTER INSERT ON words BEGIN ${ENDLESS}; END`],
+    ['a table that lacks', 'DROP TABLE words'],
+    ['other columns', 'DROP TABLE words', 'CREATE TABLE words (word TEXT, count INTEGER)'],
+  ])('R3 one with the right numbers and %s is made anew, with a line', async (_, ...statements) => {
+    const { file, warnings, open } = place();
+    await (await open()).close();
+    const other = openDatabase(file, { settings: '', waits: false });
+    for (const statement of statements) other.exec(statement);
+    other.close();
+    const cache = await open();
+    expect(await put(cache, 'a')).toBe(true);
+    expect(words(cache)).toEqual(['a']);
+    expect(warnings).toEqual([expect.stringContaining('it has another format')]);
+  });
+
+  it('R3 one whose statements are written as SQLite does not keep them is opened again as it is', async () => {
+    const { warnings, open } = place();
+    const schema = ['create  table if not exists words (word TEXT, count INTEGER)', 'CREATE INDEX by_count ON words (count)'];
+    const before = await open({ version: 1, schema });
+    await put(before, 'a');
+    await before.close();
+    expect(words(await open({ version: 1, schema }))).toEqual(['a']);
+    expect(warnings).toEqual([]);
+  });
+
+  it('R3 a link in its place is removed, and what that leads to is left as it was', async () => {
+    const { file, warnings, open } = place();
+    for (const target of [join(file, '../empty'), join(file, '../missing')]) {
+      if (target.endsWith('empty')) writeFileSync(target, '');
+      symlinkSync(target, file);
+      const cache = await open();
+      expect(await put(cache, 'a')).toBe(true);
+      await cache.close();
+      expect(existsSync(target) && statSync(target).size).toBe(target.endsWith('empty') ? 0 : false);
+      expect([lstatSync(file).isFile(), lstatSync(file).mode & 0o777]).toEqual([true, 0o600]);
+      rmSync(file);
+    }
+    expect(warnings).toEqual([expect.stringContaining('it is a link'), expect.stringContaining('it is a link')]);
   });
 
   it('R3 one that was being written when the machine went down is made anew, with a line', async () => {
