@@ -11,7 +11,7 @@ import { learnedOf } from '../search/open-index.ts';
 import type { SearchDocument } from '../search/ranker.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { table, widthOf } from './rows.ts';
+import { oneLine, table, widthOf } from './rows.ts';
 import { wantedSkill } from './wanted.ts';
 
 const LEXICAL = 'lexical';
@@ -150,7 +150,7 @@ interface Rest {
 
 function print(io: CommandIO, reports: readonly Report[], { k, tasks, problems, refused, budget }: Rest): void {
   const [{ figures: first, notLoad }] = reports as readonly [Report, ...Report[]];
-  for (const problem of problems) io.error(problem);
+  for (const problem of problems) io.error(oneLine(problem));
   if (first.cases + notLoad[1] === 0)
     io.print("No skill that was asked for has examples. Add 'examples' to its frontmatter, or evals/evals.yaml.");
   else {
@@ -162,13 +162,13 @@ function print(io: CommandIO, reports: readonly Report[], { k, tasks, problems, 
       against === 0 ? '–' : `${passed}/${against}`,
     ]);
     io.print(table(['RANKER', 'CASES', 'R@1', 'R@5', 'R@12', 'nDCG@10', 'MRR', 'NOT LOADED'], rows, widthOf(io)));
-    for (const outcome of reports.at(-1)!.failed) io.print(failure(outcome, k));
+    for (const outcome of reports.at(-1)!.failed) io.print(oneLine(failure(outcome, k)));
     if (first.cases < ENOUGH_CASES) io.print(`${first.cases} cases say little; ${ENOUGH_CASES} and more say something.`);
     if (budget.complete)
       io.print(`All skills have their line in a catalog of ${budget.tokens} tokens, so a model sees each whatever its rank.`);
   }
   if (tasks > 0) io.print(`${tasks} ${tasks === 1 ? 'task was' : 'tasks were'} not run: this version runs triggers only.`);
-  if (refused !== null) io.print(refused);
+  if (refused !== null) io.print(oneLine(refused));
 }
 
 function failure({ case: { skillId, text, should, from }, rank, before }: Outcome, k: number): string {

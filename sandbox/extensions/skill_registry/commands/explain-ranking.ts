@@ -30,12 +30,12 @@ export async function rankingOf(
   text: string,
   agent: AgentSpec | null,
   catalog: CatalogReport,
-  { search, snapshot }: { readonly search: SkillSearch; readonly snapshot: Snapshot },
+  { search, snapshot, signal }: { readonly search: SkillSearch; readonly snapshot: Snapshot; readonly signal: AbortSignal },
 ): Promise<RankingReport> {
   const { scopeOf } = await import('../catalog/scope.ts');
   const { readable, bound } = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
   const whose = agent === null ? {} : { agentId: agent.id };
-  const { ask, instead } = await search.patiently(snapshot, text);
+  const { ask, instead } = await search.patiently(snapshot, text, signal);
   const found = await ask({ ...whose, k: DEPTH, among: (id) => readable.has(id) });
   const at = placeIn(skill, found);
   const isBeside = async () =>

@@ -10,7 +10,7 @@ import { scriptsOf, type ScriptReport } from './explain-scripts.ts';
 import { triggerLines, triggersOf, type TriggerReport } from './explain-triggers.ts';
 import { learnedOf, rankingLines, rankingOf, type RankingReport } from './explain-ranking.ts';
 import { usesOf } from './explain-uses.ts';
-import { diagnosticJson, diagnosticText } from './rows.ts';
+import { diagnosticJson, diagnosticText, printable } from './rows.ts';
 import { trustedWithoutAsking } from './trust-target.ts';
 import { wantedSkill } from './wanted.ts';
 
@@ -26,7 +26,7 @@ export function explain(context: CommandContext, registry: SkillRegistry, search
       { name: 'agent', short: 'a', type: 'string', description: 'as this agent sees it' },
       { name: 'text', type: 'string', description: 'a request to rank it for' },
     ],
-    async run(input, io) {
+    async run(input, io, signal) {
       const snapshot = await registry.refreshIfOlderThan(0);
       const skill = await wantedSkill(registry, snapshot, String(input.arguments['id']));
       const agentId = input.options['agent'];
@@ -41,12 +41,12 @@ export function explain(context: CommandContext, registry: SkillRegistry, search
         scripts: scriptsOf(skill, agent, context.id),
         ...allowedPart(skill),
         ...(await triggersOf(skill, snapshot, agent, text, Number(context.config['max_skills'] ?? MOST_BROUGHT))),
-        ...(typeof text === 'string' ? { ranking: await rankingOf(skill, text, agent, catalog, { search, snapshot }) } : {}),
+        ...(typeof text === 'string' ? { ranking: await rankingOf(skill, text, agent, catalog, { search, snapshot, signal }) } : {}),
         learned: await learnedOf(context, skill),
       };
       const uses = await usesOf(context, skill, agent);
       if (io.wantsJson) io.json({ ...report, ...(uses === null ? {} : { uses: uses.json }) });
-      else for (const line of [...linesOf(skill, report), ...(uses?.lines ?? [])]) io.print(line);
+      else for (const line of [...linesOf(skill, report), ...(uses?.lines ?? [])]) io.print(printable(line));
     },
   };
 }

@@ -27,7 +27,7 @@ export function tokensText({ tokens, tokensEstimated }: Skill): string {
 /** `file:line:column: severity: message; cure`, the place as far as it is known. */
 export function diagnosticText({ severity, message, file, line, column, cure }: Diagnostic): string {
   const place = file === undefined ? '' : `${[file, line, column].filter((part) => part !== undefined).join(':')}: `;
-  return `${place}${severity}: ${message}${cure === undefined ? '' : `; ${cure}`}`;
+  return oneLine(`${place}${severity}: ${message}${cure === undefined ? '' : `; ${cure}`}`);
 }
 
 /** The width that a table may have: what is piped is never cut. */
@@ -78,6 +78,11 @@ function cut(text: string, room: number): string {
 /** Nothing that a file holds may move the cursor or hide text. */
 export function oneLine(text: string): string {
   return PLAIN.test(text) ? text : text.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+}
+
+/** The same of a text whose spaces and lines count. */
+export function printable(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, ' ');
 }
 
 /** Printable ASCII: nearly every cell of thousands. */

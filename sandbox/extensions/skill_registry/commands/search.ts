@@ -4,7 +4,7 @@ import type { SkillRegistry } from '../registry.ts';
 import type { Ranked } from '../search/ranker.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Snapshot } from '../skill.ts';
-import { table, widthOf } from './rows.ts';
+import { printable, table, widthOf } from './rows.ts';
 
 export function search(registry: SkillRegistry, found: SkillSearch): Command {
   return {
@@ -12,17 +12,17 @@ export function search(registry: SkillRegistry, found: SkillSearch): Command {
     description: 'Find skills by what they are for',
     arguments: [{ name: 'query', description: 'words of the request', required: true, variadic: true }],
     options: [{ name: 'limit', short: 'k', type: 'number', default: 8, description: 'how many at most' }],
-    async run(input, io) {
+    async run(input, io, signal) {
       const query = [input.arguments['query'] ?? []].flat().join(' ');
       const k = Math.max(1, Math.trunc(Number(input.options['limit'] ?? 8)));
       const snapshot = await registry.refreshIfOlderThan(0);
-      const { ask, instead } = await found.patiently(snapshot, query);
+      const { ask, instead } = await found.patiently(snapshot, query, signal);
       const answer = await ask({ k });
       const note = instead(answer);
       if (note !== null) io.error(note);
       const { ranked } = answer;
       if (io.wantsJson) io.json(ranked.map(({ id, score, why }) => ({ id, score, why })));
-      else if (ranked.length === 0) io.print(`No skill matches '${query}'. See pith skills list.`);
+      else if (ranked.length === 0) io.print(`No skill matches '${printable(query)}'. See pith skills list.`);
       else
         io.print(
           table(

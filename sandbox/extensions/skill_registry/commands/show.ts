@@ -1,7 +1,7 @@
 import type { Command, CommandContext, JsonValue } from 'pith';
 import type { Skill } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
-import { diagnosticText, oneLine, skillJson } from './rows.ts';
+import { diagnosticText, oneLine, printable, skillJson } from './rows.ts';
 import { wantedSkill } from './wanted.ts';
 
 export function show(context: CommandContext): Command {
@@ -23,7 +23,7 @@ export function show(context: CommandContext): Command {
           io.print(`${key.padEnd(width)}  ${oneLine(typeof value === 'string' ? value : JSON.stringify(value))}`);
         for (const diagnostic of skill.diagnostics) io.print(diagnosticText(diagnostic));
         if (stale !== undefined) io.print(`note: ${stale}`);
-        io.print(`\n${body}`);
+        io.print(`\n${io.interactive ? printable(body) : body}`);
       }),
   };
 }

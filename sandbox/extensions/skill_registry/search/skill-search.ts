@@ -88,10 +88,12 @@ export class SkillSearch {
   }
 
   /** For a command, which has no next time: all bodies are read first, and what is set up beside the words is waited for. */
-  async patiently(snapshot: Snapshot, query: string): Promise<PatientSearch> {
-    await this.prepare(snapshot);
-    await this.#index.settled();
-    await this.#ways?.ready(snapshot, query);
+  async patiently(snapshot: Snapshot, query: string, signal: AbortSignal): Promise<PatientSearch> {
+    await unlessAborted(signal, async () => {
+      await this.prepare(snapshot);
+      await this.#index.settled();
+      await this.#ways?.ready(snapshot, query);
+    });
     return {
       ask: (options) => this.rank(snapshot, query, { ...options, patienceMs: COMMAND_PATIENCE_MS }),
       instead: ({ by }) => this.#ways?.instead(by) ?? null,
@@ -117,6 +119,21 @@ export class SkillSearch {
     const asked = among === undefined ? options : { ...options, accept: among };
     const found = patienceMs > 0 ? await this.#index.rank(snapshot, query, { ...asked, patienceMs }) : this.#index.rankNow(query, asked);
     return found;
+  }
+}
+
+/** Rejects as soon as nobody wants it any more; the work itself ends with the search. */
+async function unlessAborted(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  signal.throwIfAborted();
+  let stop = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    await Promise.race([work(), aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
   }
 }
 

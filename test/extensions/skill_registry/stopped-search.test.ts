@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { diagnosticText, oneLine, printable } from '../../../sandbox/extensions/skill_registry/commands/rows.ts';
+import { search } from '../../../sandbox/extensions/skill_registry/commands/search.ts';
+import type { SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
+import type { SkillIndex } from '../../../sandbox/extensions/skill_registry/search/skill-index.ts';
+import { SkillSearch } from '../../../sandbox/extensions/skill_registry/search/skill-search.ts';
+import { recordingIO } from './skill-sandbox.ts';
+
+const registry = { refreshIfOlderThan: async () => ({ skills: new Map() }) } as unknown as SkillRegistry;
+const foundBy = (settled: Promise<void>) =>
+  new SkillSearch({
+    prepare: async () => {},
+    settled: () => settled,
+    rank: async () => ({ ranked: [], ready: true, by: 'lexical' }),
+  } as unknown as SkillIndex);
+
+it('R3 a search that is stopped while bodies are read ends at once', async () => {
+  const stop = new AbortController();
+  const command = search(registry, foundBy(new Promise(() => {})));
+  const ended = command.run({ arguments: { query: ['x'] }, options: {} }, recordingIO({}), stop.signal);
+  stop.abort(new Error('stopped'));
+  await expect(ended).rejects.toThrow('stopped');
+});
+
+it('nothing that a file holds or somebody typed moves the cursor', async () => {
+  const io = recordingIO({});
+  const command = search(registry, foundBy(Promise.resolve()));
+  await command.run({ arguments: { query: ['\u001b[2Jgone\u202e'] }, options: {} }, io, new AbortController().signal);
+  const told = diagnosticText({ severity: 'warning', code: 'x', message: 'is\u001b]0;title\u0007\nodd', file: '/a\u001b[1A/b', line: 1 });
+  expect(told).toBe('/a [1A/b:1: warning: is ]0;title odd');
+  expect(printable('  one\u001b[1A\n\ttwo\u202e')).toBe('  one [1A\n\ttwo ');
+  for (const text of [io.text(), told, oneLine('a\u009bb')]) expect(text.trim()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});
