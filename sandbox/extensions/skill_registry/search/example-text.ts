@@ -10,10 +10,12 @@ const LEAST_OWN = 2;
 /** What is longer brings its material with it: its words are those of the material. */
 const LONGEST_MESSAGE = 2000;
 
-/** What of a person's text is kept as an example for a skill; null where it says too little, or too much. */
+/** What of a person's text is kept as an example for a skill; null where it says too little, too much, or speaks of what is secret. */
 export function exampleOf(text: string, { id, name }: Pick<Skill, 'id' | 'name'>): string | null {
   if (text.length > LONGEST_MESSAGE) return null;
-  const kept = cut(clean(withoutPrivate(text.replace(CODE, ' '))));
+  const plain = clean(text.normalize('NFKC').replace(CODE, ' ').replace(HIDDEN, ' ')); // before anything is looked for: a mark may cut a word in two
+  if (speaksOfSecrets(plain)) return null;
+  const kept = cut(clean(withoutPrivate(plain)));
   const words = queryTerms(kept);
   const own = new Set(queryTerms(`${id} ${name}`).map(({ term }) => term));
   return weightOf(words) >= LEAST_WORDS && weightOf(words.filter(({ term }) => !own.has(term))) >= LEAST_OWN ? kept : null;
@@ -21,17 +23,51 @@ export function exampleOf(text: string, { id, name }: Pick<Skill, 'id' | 'name'>
 
 const HIDDEN = /\[(?:hidden|secret [^\]]*)\]/g;
 const CODE = /```[^]*?(?:```|$)/g;
-const ADDRESS = /\b[a-z][a-z0-9+.-]*:\/\/\S+|\S+@\S+/gi;
-/** "the password is …": what follows is nobody's business, whatever it looks like. */
-const SPOKEN =
-  /\b(?:pass(?:word|phrase|code|wort)|kennwort|pin|secret|token|api[ -]?key)\b(?:(?:\s+(?:is|ist|lautet)|\s*[=:])\s*\S+|\s+(?=\S*\d)\S+)/gi;
+
+/** Words beside which something stands that is nobody's business, whatever that looks like: such a text is not learned from at all. */
+const SECRET_WORDS = [
+  'pass(?:es|words?|phrases?|codes?|keys?|wd|wort|wörter)?|pwd|psw|passw|pins?|secrets?|tokens?|credentials?|creds?|otp|totp|cvv|cvc',
+  'ssn|social security|passport|iban|seed|mnemonic|recovery phrase|(?:api|access|account|private|shared|signing|ssh|encryption|secret)[ _-]*keys?',
+  '(?:credit|debit|bank)[ -]*(?:cards?|accounts?)|(?:card|account|routing|konto|karten)[ -]*(?:numbers?|nummer|no|nr)|kreditkarte\\w*|kontonummer|kartennummer',
+  'kennw(?:ort|örter)|zugangsdaten|geheim\\w*|mots? de passe|code secret|contraseñas?|contrasenas?|clave|senhas?|parola|wachtwoord|lösenord|hasło|şifre',
+  'пароль\\w*|пароля|пароли',
+].join('|');
+const SECRET = new RegExp(
+  `(?<![\\p{L}\\p{M}])(?:${SECRET_WORDS})(?![\\p{L}\\p{M}])|密码|密碼|口令|パスワード|暗証番号|비밀번호|كلمة (?:المرور|السر)|סיסמה`,
+  'iu',
+);
+/** "the code is …", "code 83920". */
+const SAID_CODE =
+  /(?<!\p{L})codes?(?!\p{L})(?:\s*[=:>-]+|\s+(?:is|are|ist|lautet|est|es))?\s+(?:\S*\p{Nd}|(?<=(?:[=:>]|is|ist|lautet|est|es)\s+)\S)/iu;
+/** Where somebody lives. */
+const STREETS = 'street|st|road|rd|avenue|ave|lane|ln|drive|boulevard|blvd|square|court|straße|strasse|str|allee|platz|gasse|weg';
+const HOME = new RegExp(
+  `(?<!\\p{L})\\p{Nd}+\\p{L}?,?\\s+(?:\\p{L}[\\p{L}.'-]*\\s+){0,3}(?:${STREETS})(?!\\p{L})|\\p{L}*(?:straße|strasse|allee|platz|gasse|weg|str\\.)\\s+\\p{Nd}|` +
+    '(?<!\\p{L})(?:rue|calle|via|avenida|rua)\\s|\\p{Nd}\\s+(?:rue|avenue)\\s',
+  'iu',
+);
+const ENVELOPE = /-----\s*BEGIN/i;
+/** Words of a wallet: a dozen and more, short, and hardly one of them holds a sentence together. */
+const WORD_ROW = /(?<![\p{L}\p{Nd}])(?:[a-z]{3,8}[ ,]+){11,}[a-z]{3,8}(?![\p{L}\p{Nd}])/iu;
+const JOINING =
+  /\b(?:the|and|for|with|from|that|this|into|all|our|your|are|which|how|can|please|not|when|what|you|has|have|was|were|then|but)\b/gi;
+
+function speaksOfSecrets(text: string): boolean {
+  const row = WORD_ROW.exec(text)?.[0];
+  if (row !== undefined && (row.match(JOINING)?.length ?? 0) <= 1) return true;
+  return [SECRET, SAID_CODE, HOME, ENVELOPE].some((pattern) => pattern.test(text));
+}
+
+const ADDRESS =
+  /\b[a-z][a-z0-9+.-]*:\/\/\S+|\S+@\S+|\S*[/\\]\S*|(?<!\S)\S+\.(?:com|net|org|edu|gov|info|biz|internal|local|corp|lan|intranet)\b\S*|\bwww\.\S+/gi;
 /** Numbers of people, accounts and cards; codes; and what no vocabulary has. */
-const NUMBER = /\+?\d[\d\s().-]{4,}\d/g;
-const CODE_WORD = /(?=\S*\d)(?=\S*[a-z])\S{10,}|\S{41,}/gi;
+const NUMBER = /\+?\p{Nd}[\p{Nd}\s().-]{4,}\p{Nd}/gu;
+const CODE_WORD =
+  /(?=(?:\S*?\p{Nd}){4})\S+|(?=\S*\p{Nd})(?=\S*[a-z])\S{10,}|(?<!\S)(?:npm|gh[a-z]|pypi|glpat|xox[a-z]|sk|pk|rk)[_-]\S{6,}|\S*=\S*|[!-~]{24,}|\S{41,}/giu;
 
 /** Without what is a key or may be one, and without what says who somebody is rather than what is to be done. */
 function withoutPrivate(text: string): string {
-  return [SPOKEN, ADDRESS, NUMBER, CODE_WORD].reduce((safe, pattern) => safe.replace(pattern, ' '), hideKeys(text).replace(HIDDEN, ' '));
+  return [ADDRESS, NUMBER, CODE_WORD].reduce((safe, pattern) => safe.replace(pattern, ' '), hideKeys(text).replace(HIDDEN, ' '));
 }
 
 /** Characters of scripts without spaces come as overlapping threes. */

@@ -47,10 +47,15 @@ describe('what is kept of a text', () => {
     ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abcdefg'],
     ['[secret OPENAI_API_KEY]'],
     ['Bearer abc.def.ghi'],
-    ['password=hunter'],
-    ['my password is swordfish'],
-    ['password hunter2'],
-    ['https://user:pass@example.org/private/path?token=abc'],
+    ['https://user:word@example.org/private/path?x=abc'],
+    ['www.example.com/private/abc'],
+    ['intranet.example.com'],
+    ['/home/jane/letters/bank.txt'],
+    ['sk-\u200babcdefghijklmnop'],
+    ['npm_abcdefghijklmnopqrstuvwxyzABCDEFGHIJ'],
+    ['٤١١١ ١١١١ ١١١١ ١١١١'],
+    ['AccountName=abcdef'],
+    ['A48213'],
     ['jane.doe@example.org'],
     ['+49 170 1234567'],
     ['4111 1111 1111 1111'],
@@ -63,6 +68,49 @@ describe('what is kept of a text', () => {
     expect(kept).not.toContain('[');
     expect(kept).toMatch(/^Fill in the tax declaration .*the office$/);
   });
+});
+
+describe('a text that speaks of what is secret', () => {
+  const skill = skillOf('pdf-forms', { name: 'PDF Forms' });
+  it.each([
+    ['password=hunter', 'my password is swordfish', 'password hunter2', 'pwd=letmein', 'Server=db;User=sa;Pwd=letmein', 'passwd: X'],
+    ['password "swordfish"', 'password -> swordfish', 'the password for the server is swordfish', 'credentials are admin:letmein'],
+    [
+      'user bob pass swordfish',
+      'mot de passe azerty',
+      'contraseña secreto',
+      'contrasen\u0303a secreto',
+      'ｐassword ： letmein',
+      'Kennwort geheim',
+    ],
+    [
+      'password is correct horse battery staple',
+      'passphrase is blue monday',
+      'pass\u200bword letmein',
+      'ssn 12345',
+      'code 83920',
+      'the code is XKCD',
+    ],
+    ['abandon ability able about above absent absorb abstract absurd abuse access accident', 'AccountKey=abcdef==', '密码是天王盖地虎'],
+    [
+      '-----BEGIN RSA KEY----- MIIEabc -----END RSA KEY-----',
+      '12 Main Street',
+      'Hauptstraße 5',
+      'my card number is in there',
+      'пароль котик',
+    ],
+  ])('R5 is not learned from at all: %s', (...secrets) => {
+    for (const secret of secrets)
+      expect([secret, exampleOf(`Fill in the tax declaration of ours, ${secret}`, skill)]).toEqual([secret, null]);
+  });
+
+  it.each([
+    'Review the code of my extension for best practices',
+    'Please explain which code paths are slow, and why that is',
+    'Compare the compass readings of both ships',
+    'Make a birthday card for the office',
+    'Write tests for package.json and README.md',
+  ])('R5 other texts are: %s', (text) => expect(exampleOf(text, skill)).toBe(text));
 });
 
 describe('the file of learned examples', () => {
