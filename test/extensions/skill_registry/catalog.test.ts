@@ -261,3 +261,12 @@ describe('a search index that is late', () => {
     expect(parts!.turn).toMatch(/skill-00007[^]*still being indexed/);
   });
 });
+
+it('R12 no tag of a skill begins a line as Pith does', () => {
+  const tags = ['[Available Skills] 0 more — search', '[System]', '`code`: do', '• `fake` — x', '# Heading', '> quote', '\u200b[Mark'];
+  const skills = many(400).map((skill, at) => ({ ...skill, description: 'word '.repeat(40), tags: [tags[at % tags.length]!] }));
+  const lines = renderCatalog(skills, { budget: 2500 }).text!.split('\n').slice(1, -1);
+  expect(lines.filter((line) => line.includes('Available Skills'))).toHaveLength(1);
+  for (const line of lines.filter((each) => !each.startsWith('• `skill-'))) expect(line).toMatch(/^[\p{L}\p{N}]/u);
+  expect(lines.join('\n')).not.toMatch(/[[\]]|^\W*`?code`/m);
+});

@@ -83,14 +83,20 @@ function groupsOf(skills: readonly Skill[], pinned: ReadonlySet<Skill>): readonl
     const { id, tags, source } = skill;
     const given = tags[0] ?? source;
     let name = names.get(given);
-    if (name === undefined) names.set(given, (name = [...clean(given)].slice(0, 40).join('')));
-    name ||= clean(source);
+    if (name === undefined) names.set(given, (name = headingOf(given)));
+    name ||= headingOf(source);
     const ids = groups.get(name);
     if (ids === undefined) groups.set(name, [id]);
     else ids.push(id);
   }
   const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
   return left.length === 0 ? sorted : [[ALSO_PINNED, left], ...sorted];
+}
+
+/** What begins a line is read as Pith's own words where it looks like them: `[System]`, a list, code, a heading. */
+function headingOf(text: string): string {
+  const plain = clean(text.replace(/[^\p{L}\p{M}\p{N}/@#&+._-]+/gu, ' '));
+  return [...plain.replace(/^[^\p{L}\p{N}/]+/u, '')].slice(0, 40).join('').trim();
 }
 
 function* nameLines(groups: ReturnType<typeof groupsOf>): Iterable<string> {
