@@ -19,7 +19,7 @@ export interface StoredRow {
 }
 
 /** Raise it whenever what counts as a term, or a record, changes. */
-const VERSION = 1;
+const VERSION = 2;
 const SCHEMA = [
   'CREATE TABLE skills (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version TEXT NOT NULL, record BLOB NOT NULL)',
   'CREATE TABLE terms (n INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE)',
@@ -73,12 +73,14 @@ export class CatalogFile {
 
   /** All terms in the order of their numbers, from 1. */
   *terms(): Generator<readonly string[]> {
-    const sql = 'SELECT group_concat(term, char(10)) AS terms FROM (SELECT term FROM terms WHERE n > ? ORDER BY n LIMIT ?)';
+    const sql =
+      'SELECT group_concat(term, char(10)) AS terms, max(n) AS highest FROM (SELECT n, term FROM terms WHERE n > ? ORDER BY n LIMIT ?)';
     for (let last = 0; ;) {
-      const { terms } = this.#cache.get(sql, last, TERMS_AT_ONCE)!;
+      const { terms, highest } = this.#cache.get(sql, last, TERMS_AT_ONCE)!;
       if (terms === null) return;
       const piece = String(terms).split('\n');
       last += piece.length;
+      if (last !== highest) throw new Error('terms are missing between those that it has');
       yield piece;
     }
   }

@@ -63,10 +63,11 @@ function* readRows(index: TermIndex, catalog: CatalogRows, bodies: boolean): Gen
   for (const piece of catalog.rows()) {
     const documents: { number: number; end: number }[] = [];
     decoded.length = 0;
-    for (const { id, version, record } of piece) {
+    for (const row of piece) {
+      const { id, version } = row;
       if (index.numberOf(id) !== undefined) continue; // written again while the pieces before were read
       const from = decoded.length;
-      const number = index.addHead(id, version, decodeRecord(record, decoded));
+      const number = index.addHead(id, version, decodeRecord(row, decoded));
       if (!bodies) dropBodies(decoded, from);
       documents.push({ number, end: decoded.length });
     }

@@ -15,7 +15,10 @@ const CRC_BYTES = 4;
 const MOST_BYTES = 5;
 
 /** A document as `catalog.db` keeps it: checksum, name, tags and lengths as JSON, trail, and of each term its number and its packed counts. */
-export function encodeRecord({ name, tags, lengths, trail, counts }: CountedDocument, numberOf: (term: string) => number): Uint8Array {
+export function encodeRecord(
+  { id, version, name, tags, lengths, trail, counts }: CountedDocument,
+  numberOf: (term: string) => number,
+): Uint8Array {
   const head = Buffer.from(JSON.stringify([name, tags, lengths]));
   const marks = Buffer.from(trail.buffer, trail.byteOffset, trail.byteLength);
   const bytes = Buffer.allocUnsafe(CRC_BYTES + head.length + marks.length + (3 + counts.size * 2) * MOST_BYTES);
@@ -37,7 +40,7 @@ export function encodeRecord({ name, tags, lengths, trail, counts }: CountedDocu
     number(numberOf(term));
     number(packed >>> 0);
   }
-  bytes.writeUInt32LE(crc32(bytes.subarray(CRC_BYTES, at)), 0);
+  bytes.writeUInt32LE(sumOf(id, version, bytes.subarray(CRC_BYTES, at)), 0);
   return bytes.subarray(0, at);
 }
 
@@ -52,9 +55,9 @@ export class Decoded {
 }
 
 /** Adds the numbers of terms to `decoded`, and gives the rest, with a trail that the next record overwrites. Throws where the bytes are not those that were written. */
-export function decodeRecord(bytes: Uint8Array, decoded: Decoded): RecordHead {
+export function decodeRecord({ id, version, record: bytes }: OwnRecord, decoded: Decoded): RecordHead {
   const content = bytes.subarray(CRC_BYTES);
-  if (bytes.length < CRC_BYTES || new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true) !== crc32(content))
+  if (bytes.length < CRC_BYTES || new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true) !== sumOf(id, version, content))
     throw new Error('it is damaged');
   let at = 0;
   const number = (): number => {
@@ -73,6 +76,21 @@ export function decodeRecord(bytes: Uint8Array, decoded: Decoded): RecordHead {
   const count = number();
   addNumbers(content, at, count * 2, decoded);
   return { name, tags, lengths, trail: decoded.trail };
+}
+
+/** A record, and whose it is. */
+export interface OwnRecord {
+  readonly id: string;
+  readonly version: string;
+  readonly record: Uint8Array;
+}
+
+/** Also over whose it is: the record of another skill is whole, too. */
+function sumOf(id: string, version: string, content: Uint8Array): number {
+  let sum = id.length;
+  for (let at = 0; at < id.length; at++) sum = Math.imul(sum ^ id.charCodeAt(at), 0x01000193);
+  for (let at = 0; at < version.length; at++) sum = Math.imul(sum ^ version.charCodeAt(at), 0x01000193);
+  return (crc32(content) ^ sum) >>> 0;
 }
 
 const UTF8 = new TextDecoder();

@@ -102,7 +102,7 @@ function countedOf(
 ): CountedDocument {
   const counts = new Map<string, number>();
   decoded.length = 0;
-  const head = decodeRecord(row.record, decoded);
+  const head = decodeRecord(row, decoded);
   for (let at = 0; at < decoded.length; at += 2) {
     const term = wanted.get(decoded.numbers[at]!);
     if (term !== undefined) counts.set(term, decoded.numbers[at + 1]!);

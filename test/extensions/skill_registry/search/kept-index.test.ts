@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openCacheFile } from '../../../../core/storage/cache-file.ts';
+import { openDatabase } from '../../../../core/storage/open-database.ts';
 import { createRanker } from '../../../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import { CatalogFile } from '../../../../sandbox/extensions/skill_registry/search/catalog-file.ts';
 import type { SearchDocument, StoredRanker } from '../../../../sandbox/extensions/skill_registry/search/ranker.ts';
@@ -103,6 +104,30 @@ describe('what catalog.db keeps', () => {
     expect([...after].filter(([id, row]) => before.get(id) !== row).map(([id]) => id)).toEqual(['skill-7']);
     expect(after.get('skill-7')!.split(' ')[0]).toBe(before.get('skill-7')!.split(' ')[0]);
     await catalog.close();
+  });
+});
+
+describe('rows that are whole and make no sense', () => {
+  async function spoilt(statement: string): Promise<CatalogFile> {
+    const catalog = await catalogOf(...documents);
+    const database = openDatabase(catalog.file, { settings: '', waits: false });
+    database.exec(statement);
+    database.close();
+    return catalog;
+  }
+
+  it.each([
+    [
+      'records of two skills that changed places',
+      "UPDATE skills SET record = (SELECT record FROM skills WHERE id = 'skill-9') WHERE id = 'skill-5'",
+      /damaged/,
+    ],
+    ['a version that a record was not made from', "UPDATE skills SET version = '1 9 v' WHERE id = 'skill-5'", /damaged/],
+    ['numbers of terms with a gap', 'UPDATE terms SET n = n + 1000000 WHERE n > 100', /missing/],
+    ['a term that is gone', 'DELETE FROM terms WHERE n = 7', /missing/],
+  ])('R3 %s are noticed, and the file is made anew', async (_, statement, why) => {
+    const catalog = await spoilt(statement);
+    expect(() => [...createRanker().load(catalog, { bodies: true })]).toThrow(why);
   });
 });
 
