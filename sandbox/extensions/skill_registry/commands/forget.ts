@@ -1,4 +1,5 @@
 import { didYouMean, PithError, type CommandContext, type CommandInput, type CommandIO } from 'pith';
+import type { LearnedExamples } from '../search/learned-examples.ts';
 import { withRegistry } from './open-registry.ts';
 
 /** Removes what was learned of one skill, or of all, from the file and from the search index. A person is asked first. */
@@ -6,20 +7,27 @@ export async function forget(context: CommandContext, { arguments: { id }, optio
   const { LearnedExamples } = await import('../search/learned-examples.ts');
   const learned = new LearnedExamples(context);
   await learned.look();
-  const known = typeof id === 'string' ? await idOf(context, id, learned.count(id)) : null;
+  const known = typeof id === 'string' ? await idOf(context, id, learned) : null;
   const count = learned.count(known);
-  if (count === 0) return said(io, new Map(), known, typeof id === 'string' ? didYouMean(id, learned.ids()) : '');
+  if (count === 0) return said(io, new Map(), known);
   if (options['yes'] !== true && !(await agreed(io, count, known))) return io.print('Nothing was removed.');
   const gone = await learned.forget(known);
   await indexAnew(context);
-  said(io, gone, known, '');
+  said(io, gone, known);
 }
 
-/** What a person names by a display name or `source/id`. */
-async function idOf(context: CommandContext, name: string, known: number): Promise<string> {
-  if (known > 0) return name;
+/** What a person names by a display name or `source/id`; or a skill that is gone, of which something was learned. */
+async function idOf(context: CommandContext, name: string, learned: LearnedExamples): Promise<string> {
+  if (learned.count(name) > 0) return name;
   const { findSkill } = await import('../scan/snapshot.ts');
-  return withRegistry(context, (_registry, snapshot) => findSkill(snapshot, name)?.id ?? name);
+  return withRegistry(context, (_registry, snapshot) => {
+    const skill = findSkill(snapshot, name);
+    if (skill !== undefined) return skill.id;
+    const hint = didYouMean(name, [...learned.ids(), ...snapshot.skills.keys(), ...snapshot.aliases.keys()]);
+    throw new PithError('skill_not_found', `no skill is named '${name}', and nothing was learned of one${hint}`, {
+      cure: 'see LEARNED in pith skills stats',
+    });
+  });
 }
 
 async function agreed(io: CommandIO, count: number, id: string | null): Promise<boolean> {
@@ -42,11 +50,11 @@ async function indexAnew(context: CommandContext): Promise<void> {
   });
 }
 
-function said(io: CommandIO, gone: ReadonlyMap<string, number>, id: string | null, nearest: string): void {
+function said(io: CommandIO, gone: ReadonlyMap<string, number>, id: string | null): void {
   const rows = [...gone].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
   io.json({ forgotten: rows.map(([skill, examples]) => ({ id: skill, examples })) });
   const total = rows.reduce((sum, [, examples]) => sum + examples, 0);
-  if (total === 0) io.print(id === null ? 'Nothing was learned of any skill.' : `Nothing was learned of '${id}'${nearest || '.'}`);
+  if (total === 0) io.print(id === null ? 'Nothing was learned of any skill.' : `Nothing was learned of '${id}'.`);
   else io.print(`Removed ${textsOf(total)}: ${rows.map(([skill, examples]) => `${skill} (${examples})`).join(', ')}.`);
 }
 

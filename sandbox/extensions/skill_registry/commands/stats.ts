@@ -23,6 +23,7 @@ export function stats(context: StatsContext): Command {
     options: [
       { name: 'agent', short: 'a', type: 'string', description: 'in the turns of this agent' },
       { name: 'days', type: 'number', description: 'in the last so many days', default: DEFAULT_DAYS },
+      { name: 'all', type: 'boolean', description: 'also the skills that no turn was told of and that nobody used' },
       { name: 'forget', type: 'boolean', description: "remove what people's texts taught, of one skill or of all" },
       { name: 'yes', short: 'y', type: 'boolean', description: 'do not ask before it is removed' },
     ],
@@ -39,6 +40,7 @@ export function stats(context: StatsContext): Command {
       const { turns, skills } = usage(context.database, filter);
       const learned = new LearnedExamples(context);
       await learned.look();
+      const isLearning = context.config['learn_examples'] !== false;
       const period = `${days === 1 ? 'the last day' : `the last ${days} days`}${agent === undefined ? '' : `, agent ${agent}`}`;
       if (typeof id === 'string') {
         const known = skills.has(id) ? id : await knownAs(context, id);
@@ -51,8 +53,8 @@ export function stats(context: StatsContext): Command {
               cure: 'see pith skills stats, or look further back with --days',
             },
           );
-        printOne(known, { ...one, learned: learned.count(known) }, turns, period, context.database, filter, io);
-      } else printAll(skills, (id) => learned.count(id), turns, period, io);
+        printOne(known, { ...one, learned: learned.count(known), isLearning }, turns, period, context.database, filter, io);
+      } else printAll(skills, { learnedOf: (id) => learned.count(id), used: isLearning, turns, period, all: options['all'] === true }, io);
     },
   };
 }
@@ -76,11 +78,18 @@ async function knownAs(context: StatsContext, reference: string): Promise<string
   });
 }
 
+interface Shown {
+  readonly learnedOf: (id: string) => number;
+  /** Whether what was learned is used. */
+  readonly used: boolean;
+  readonly turns: number;
+  readonly period: string;
+  readonly all: boolean;
+}
+
 function printAll(
   skills: ReadonlyMap<string, SkillUsage>,
-  learnedOf: (id: string) => number,
-  turns: number,
-  period: string,
+  { learnedOf, used: learnedIsUsed, turns, period, all }: Shown,
   io: CommandIO,
 ): void {
   const sorted = [...skills].sort(([a, x], [b, y]) => used(y) - used(x) || y.offered - x.offered || (a < b ? -1 : 1));
@@ -89,7 +98,8 @@ function printAll(
     io.print(`Nothing is recorded of ${period}: talk to an agent first.`);
     return;
   }
-  const rows = sorted.map(([id, one]) => [
+  const told = all ? sorted : sorted.filter(([id, one]) => one.offered > 0 || used(one) > 0 || one.dropped > 0 || learnedOf(id) > 0);
+  const rows = told.map(([id, one]) => [
     id,
     String(one.offered),
     number(loads(one)),
@@ -101,12 +111,19 @@ function printAll(
     howText(one),
   ]);
   if (!io.quiet) io.print(`${turns} turn${turns === 1 ? '' : 's'} in ${period}`);
-  io.print(table(['ID', 'OFFERED', 'LOADED', 'RESOURCES', 'SCRIPTS', 'DROPPED', 'LEARNED', 'LAST USED', 'LOADED BY'], rows, widthOf(io)));
+  if (rows.length > 0)
+    io.print(table(['ID', 'OFFERED', 'LOADED', 'RESOURCES', 'SCRIPTS', 'DROPPED', 'LEARNED', 'LAST USED', 'LOADED BY'], rows, widthOf(io)));
+  const never = sorted.length - told.length;
+  if (never > 0)
+    io.print(`${never} ${rows.length > 0 ? 'more ' : ''}${never === 1 ? 'skill was' : 'skills were'} never offered; --all shows them`);
+  if (!learnedIsUsed && sorted.some(([id]) => learnedOf(id) > 0)) io.print(`What was learned is not used: ${SWITCHED_OFF}`);
 }
+
+const SWITCHED_OFF = 'skills.learn_examples is false';
 
 function printOne(
   id: string,
-  one: SkillUsage & { readonly learned: number },
+  { isLearning, ...one }: SkillUsage & { readonly learned: number; readonly isLearning: boolean },
   turns: number,
   period: string,
   database: Database,
@@ -120,9 +137,12 @@ function printOne(
   io.print(`${id}: offered in ${one.offered} of ${turns} turn${turns === 1 ? '' : 's'} in ${period}`);
   io.print(`loaded ${times(loads(one))}${loads(one) === 0 ? '' : ` (${howText(one)})`}`);
   io.print(`resources read ${times(one.resources)}, scripts run ${times(one.scripts)}, dropped at compaction ${times(one.dropped)}`);
-  if (one.learned > 0)
+  const { learned } = one;
+  if (learned > 0)
     io.print(
-      `${one.learned} of the texts that it was loaded for ${one.learned === 1 ? 'helps' : 'help'} to find it (--forget removes them)`,
+      isLearning
+        ? `${learned} of the texts that it was loaded for ${learned === 1 ? 'helps' : 'help'} to find it (--forget removes them)`
+        : `${learned} of the texts that it was loaded for ${learned === 1 ? 'is' : 'are'} kept but not used: ${SWITCHED_OFF} (--forget removes them)`,
     );
   for (const [why, count] of Object.entries(reasons)) io.print(`not offered in ${count} turn${count === 1 ? '' : 's'}: ${why}`);
   if (recent.length > 0) io.print(table(['TURN', 'AGENT', 'THREAD', 'STATE'], recent.map(turnRow), widthOf(io)));
@@ -150,6 +170,8 @@ export function stateText({ state, why, how, sha256, path, exit }: Omit<SkillTur
       return `script ${path}: exit ${exit ?? 'none'}`;
     case 'dropped':
       return 'dropped at compaction';
+    case 'unknown':
+      return 'not told of: the agent carries it, or it was not there';
     default:
       return state;
   }

@@ -60,3 +60,26 @@ it('S13 N10 list --all says once that two skills of one id differ', async () => 
   });
   expect((await world.print('skills list --all')).match(/and, with another text, in/g)).toHaveLength(1);
 });
+
+it('S90 stats counts what was never offered in one line, lists it with --all, and tells what state a carried skill has', async () => {
+  world = await ledgerKernel({
+    ...skill('alpha'),
+    ...skill('beta'),
+    ...skill('gamma'),
+    ...skill('bound'),
+    ...agent('uses_tools: [skill_registry], uses_skills: [bound], skills: { allow: [alpha] }'),
+  });
+  await world.turn('hello');
+  await turnsWritten(1);
+  const short = await world.print('skills stats');
+  expect(short).toContain('2 more skills were never offered; --all shows them');
+  expect(short).not.toContain('beta');
+  expect(await world.print('skills stats --all')).toMatch(/^beta /m);
+  expect(((await world.command('skills stats'))['skills'] as { id: string }[]).map(({ id }) => id).sort()).toEqual([
+    'alpha',
+    'beta',
+    'bound',
+    'gamma',
+  ]);
+  expect(await world.print('skills stats bound')).not.toContain('unknown');
+});
