@@ -1,7 +1,9 @@
 import type { Series } from './growth.ts';
 
 const [WIDTH, HEIGHT, COLUMNS] = [300, 200, 3];
-const BOX = { left: 56, right: 16, top: 40, bottom: 28 };
+/** Room for the legend above the panels. */
+const LEGEND = 24;
+const BOX = { left: 56, right: 28, top: 40, bottom: 28 };
 
 const STYLE = `text { font: 11px system-ui, sans-serif; fill: #57606a; } .name { font-weight: 600; fill: #24292f; }
 .grid { stroke: #d0d7de; } .measured { stroke: #0969da; fill: none; stroke-width: 2; } .dot { fill: #0969da; }
@@ -12,13 +14,16 @@ const STYLE = `text { font: 11px system-ui, sans-serif; fill: #57606a; } .name {
 /** Each figure over its sizes, both axes logarithmic, with its floor as a dashed line. For light and dark pages. */
 export function growthPlot(all: readonly Series[]): string {
   const rows = Math.ceil(all.length / COLUMNS);
-  const size = `width="${WIDTH * COLUMNS}" height="${HEIGHT * rows}" viewBox="0 0 ${WIDTH * COLUMNS} ${HEIGHT * rows}"`;
+  const [width, height] = [WIDTH * COLUMNS, LEGEND + HEIGHT * rows];
+  const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
   const panels = all.map((series, at) => {
-    const place = `translate(${(at % COLUMNS) * WIDTH} ${Math.floor(at / COLUMNS) * HEIGHT})`;
+    const place = `translate(${(at % COLUMNS) * WIDTH} ${LEGEND + Math.floor(at / COLUMNS) * HEIGHT})`;
     return `<g transform="${place}">\n${panel(series)}\n</g>`;
   });
   const title = '<title>How each figure grows with N; dashed: its floor</title>';
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">\n${title}\n<style>${STYLE}</style>\n${panels.join('\n')}\n</svg>\n`;
+  const legend = `<g class="legend"><path class="measured" d="M8,12 H32"/><text x="38" y="16">measured</text>
+<path class="floor" d="M108,12 H132"/><text x="138" y="16">its floor: the cheapest program that does the same</text></g>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">\n${title}\n<style>${STYLE}</style>\n${legend}\n${panels.join('\n')}\n</svg>\n`;
 }
 
 function panel({ name, unit, points }: Series): string {

@@ -22,7 +22,7 @@ const SIZE = /\d[\d,]*(?= (?:skills|in-memory|extension|paced|steps|streams)\b)|
 export function figuresIn(markdown: string): readonly Figure[] {
   return markdown.split('\n').flatMap((line) => {
     const [, figure = '', measured = '', floor = ''] = line.split('|').map((cell) => cell.trim());
-    const [, median, unit = ''] = /^(\d[\d.]*) ?([a-zµ%]*)[^(]* \(/u.exec(measured) ?? [];
+    const [, median, unit = ''] = /^(\d[\d.]*) ?([a-zµ%]*)[^(]* \(/iu.exec(measured) ?? [];
     if (median === undefined) return [];
     return [{ figure: figure.replace(/ \((?!N)[^)]*\)$/u, ''), unit, median: Number(median), floor: numberOf(floor) }];
   });
