@@ -183,15 +183,15 @@ describe('changes', () => {
   });
 
   it('R12 a preview shows what a conversation gets once all bodies are read, and nothing beside no text', async () => {
-    const many = Object.assign(
-      {},
-      ...Array.from({ length: 300 }, (_, at) => skill(`skill-number-${at}`, { description: `Handles ${at}.` })),
-    );
-    const pith = await registryExtension({ ...many, ...skill('alpha', { body: 'Grows porcupines.\n' }) });
-    const shown = await contextOf(pith, { id: 'preview', userTexts: ['porcupines'] });
+    const long = { description: 'Handles it. '.repeat(20) };
+    const model = { ref: 'some/model', contextWindow: 8000 };
+    const many = Array.from({ length: 60 }, (_, at) => skill(`number-${at}`, long)).reduce((all, one) => ({ ...all, ...one }), {});
+    const clock = { now: () => 1_000_000, sleep: () => Promise.resolve(), after: () => () => undefined }; // time does not pass
+    const pith = await registryExtension({ ...many, ...skill('alpha', { body: 'Grows porcupines.\n' }) }, {}, clock);
+    const shown = await contextOf(pith, { id: 'preview', model, userTexts: ['porcupines'] });
     expect(shown!.turn).toContain('`alpha`');
     expect(shown!.turn).not.toContain('still being indexed');
-    expect(await contextOf(pith, { id: 'turn-x', userTexts: [' '] })).not.toHaveProperty('turn');
+    expect(await contextOf(pith, { id: 'turn-x', model, userTexts: [' '] })).not.toHaveProperty('turn');
   });
 
   it('S21 searches bodies, and patches the index when one changes or goes', async () => {

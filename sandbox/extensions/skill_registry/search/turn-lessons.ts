@@ -33,7 +33,7 @@ export class TurnLessons {
 
   /** Something was chosen for this turn's text: not what the agent carries anyway, nor what an earlier turn brought. */
   loaded(turn: TurnInfo, { skillId, how, again, carried, part }: SkillLoad): void {
-    if (how === 'uses_skills' || again || carried || (part ?? 1) > 1 || !isPersons(turn)) return;
+    if (how === 'uses_skills' || again || carried || (part ?? 1) > 1 || !isPersons(turn) || !chooses(turn)) return;
     const known = this.#turns.get(turn.id) ?? { turn, ids: new Set() };
     known.ids.add(skillId);
     this.#turns.set(turn.id, known);
@@ -75,4 +75,9 @@ export class TurnLessons {
 /** What another agent, a task or a schedule says is not a person's wording. */
 function isPersons({ depth, key }: TurnInfo): boolean {
   return depth === 0 && key === undefined;
+}
+
+/** The model for want of a network takes the first of equals: what it loads says nothing of what was meant. */
+function chooses({ model }: TurnInfo): boolean {
+  return !model.ref.startsWith('offline/');
 }
