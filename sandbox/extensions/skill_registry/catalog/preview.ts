@@ -19,5 +19,5 @@ export async function readyForPreview(
   const { scope, catalog } = cache.view(snapshot, turn.agent, turn.model.contextWindow);
   const text = turn.userTexts.at(-1)?.trim() ?? '';
   if (text === '' || catalog.complete || scope.settings.mode !== 'catalog') return;
-  await within(clock, PATIENCE_MS, search.patiently(snapshot, text));
+  await within(clock, PATIENCE_MS, search.patiently(snapshot, text, new AbortController().signal));
 }
