@@ -47,5 +47,8 @@ export const AGENT_SKILLS: ReadonlyMap<string, string> = new Map([
   ['max_skills', 'Mode `triggers`: how many skills one message brings, beside those that it names; without it, `skills.max_skills`.'],
   ['budget_tokens', 'Tokens of the catalog, from 100 to 20,000; without it, 1 % of the window of the model, from 600 to 2,000.'],
   ['learn_examples', 'false: nothing is learned from its turns.'],
-  ['pinned', 'Ids that keep their line when the catalog does not fit.'],
+  [
+    'pinned',
+    'Skills that keep their line when the catalog does not fit: ids or patterns as in `allow`. `pith doctor` names those that do not exist.',
+  ],
 ]);

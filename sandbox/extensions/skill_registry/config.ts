@@ -65,7 +65,7 @@ export const agentSkillsSchema = once(() =>
     learn_examples: z.boolean().default(true),
     /** Tokens of the catalog; absent: by the model's window. */
     budget_tokens: z.int(BUDGET).min(100, BUDGET).max(20_000, BUDGET).optional(),
-    /** Ids that keep their line when the catalog does not fit. */
+    /** Ids and globs of skills that keep their line when the catalog does not fit. */
     pinned: z.array(z.string().min(1)).default([]),
   }),
 );

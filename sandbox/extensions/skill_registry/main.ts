@@ -174,8 +174,8 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   }
 
   async skillFindings(): Promise<readonly Diagnostic[]> {
-    const snapshot = await this.#registry.refreshIfOlderThan(FRESH_MS);
-    return [...snapshot.diagnostics, ...(await this.#search.findings(snapshot))];
+    const { findingsOf } = await import('./findings.ts');
+    return findingsOf(this.#context, this.#search, await this.#registry.refreshIfOlderThan(FRESH_MS));
   }
 
   async readableSkills(agent: AgentSpec): Promise<readonly string[]> {

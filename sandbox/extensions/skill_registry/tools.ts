@@ -1,7 +1,7 @@
 import { defineTool, isToolResult, z, type AgentSpec, type Tool, type ToolCall, type ToolResult } from 'pith';
 import type { SkillScope } from './catalog/scope.ts';
 import { hasOnly, lateInput, wholeNumber } from './scan/late-input.ts';
-import { listResult } from './reading/list.ts';
+import { listResult, MOST_FOUND } from './reading/list.ts';
 import { copySkillFile } from './copying/copy-skill-file.ts';
 import type { WorkingDirectory } from './copying/working-directory.ts';
 import { runSkillTool, type RunSkillPorts } from './modes/run-skill.ts';
@@ -59,8 +59,10 @@ function listSkills(ports: ToolPorts): Tool {
       },
     ),
     effect: 'read',
-    present: presenter('list_skills', ({ count, total }) =>
-      typeof count === 'number' && typeof total === 'number' ? `${count} of ${total} skills listed` : null,
+    present: presenter('list_skills', ({ count, total, more }) =>
+      typeof count === 'number' && typeof total === 'number'
+        ? `${count} of ${more === true ? 'the best ' : ''}${total} skills listed`
+        : null,
     ),
     async execute(input, call) {
       const snapshot = await ports.pinned(call.turn);
@@ -76,8 +78,6 @@ function listSkills(ports: ToolPorts): Tool {
   });
 }
 
-/** A search answers with at most so many; what is further down is noise. */
-const MOST_FOUND = 100;
 /** A model that searches waits so long for bodies that are being read. */
 const PATIENCE_MS = 2000;
 

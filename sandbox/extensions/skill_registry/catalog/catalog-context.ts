@@ -36,20 +36,27 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
   }
   if (scope.readable.size > MANY) await breathe(); // what came before and what follows are long enough each
   await ports.search.prepare(snapshot, PATIENCE_MS);
-  const part = await messagePart(ports, snapshot, scope, turn);
+  const part = await messagePart(ports, snapshot, scope, new Set(catalog.lines.map(({ id }) => id)), turn);
   ports.offered(turn, { ...offer, shown: part.shown });
   return part.text === null ? { system: catalog.text } : { system: catalog.text, turn: part.text };
 }
 
 /** Ranked by the newest of the user's texts; where it finds few ("and page 3?"), by those before it. */
-async function messagePart(ports: CatalogPorts, snapshot: Snapshot, { readable, bound }: SkillScope, turn: TurnInfo): Promise<TurnPart> {
+async function messagePart(
+  ports: CatalogPorts,
+  snapshot: Snapshot,
+  { readable, bound }: SkillScope,
+  lines: ReadonlySet<string>,
+  turn: TurnInfo,
+): Promise<TurnPart> {
   const offered = (id: string) => readable.has(id) && !bound.has(id);
+  const untold = (id: string) => offered(id) && !lines.has(id); // what has its line in the system part leaves its place to another
   const ranked = new Set<Skill>();
   let searchReady = true;
   for (const text of turn.userTexts.filter((each) => each.trim() !== '').reverse()) {
     if (ranked.size >= SHOWN_BESIDE) break;
     if (readable.size > MANY) await breathe();
-    const asked = { k: SHOWN_BESIDE, agentId: turn.agent.id, among: offered, weak: true, seed: turn.id, patienceMs: 0 };
+    const asked = { k: SHOWN_BESIDE, agentId: turn.agent.id, among: untold, weak: true, seed: turn.id, patienceMs: 0 };
     const answer = await ports.search.rank(snapshot, text, asked);
     searchReady &&= answer.ready;
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);

@@ -29,7 +29,7 @@ export class ScopeCache {
     let catalog = catalogs.get(contextWindow);
     if (catalog === undefined) {
       const budget = scope.settings.budget_tokens ?? catalogBudget(contextWindow);
-      catalog = renderCatalog(scope.catalog, { budget, pinned: scope.settings.pinned });
+      catalog = renderCatalog(scope.catalog, { budget, pinned: scope.pinned });
       catalogs.set(contextWindow, catalog);
     }
     return { scope, catalog };

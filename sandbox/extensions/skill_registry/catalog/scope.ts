@@ -1,13 +1,17 @@
 import type { AgentSpec, SkillState } from 'pith';
 import { agentSkillsSchema, type AgentSkills } from '../config.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { canonical, findSkill, namesOf } from '../scan/names.ts';
+import { findSkill } from '../scan/names.ts';
+import { pinnedIds } from './pinned.ts';
+import { matcher } from './skill-glob.ts';
 
 /** What one agent may see of one snapshot. */
 export interface SkillScope {
   readonly settings: AgentSkills;
   /** Offered in the catalog, sorted by id; without the skills that the agent carries already. */
   readonly catalog: readonly Skill[];
+  /** Ids of those in the catalog that keep their line when not all fit, the first to keep it first. */
+  readonly pinned: readonly string[];
   /** Ids of the skills that the agent carries. */
   readonly bound: ReadonlySet<string>;
   /** All that its tools can read: the catalog and the bound skills. */
@@ -22,7 +26,13 @@ export function scopeOf(snapshot: Snapshot, agent: Pick<AgentSpec, 'keys' | 'use
   const visible = settings.mode === 'none' ? [] : offered.filter((skill) => allow(skill) && !deny(skill));
   const catalog = visible.filter((skill) => !bound.has(skill.id));
   const readable = offered.filter((skill) => bound.has(skill.id)).concat(catalog);
-  return { settings, catalog, bound, readable: new Map(readable.map((skill) => [skill.id, skill])) };
+  return {
+    settings,
+    catalog,
+    pinned: pinnedIds(catalog, settings.pinned),
+    bound,
+    readable: new Map(readable.map((skill) => [skill.id, skill])),
+  };
 }
 
 function allowedBy({ scope, allow, pinned }: AgentSkills): readonly string[] {
@@ -59,35 +69,3 @@ export function agentSkills(agent: Pick<AgentSpec, 'keys'>): AgentSkills {
 }
 
 const DEFAULTS: AgentSkills = { mode: 'catalog', allow: ['*'], deny: [], scope: 'all', learn_examples: true, pinned: [] };
-
-/** Whether one of the globs (`*` any characters, `?` one) is the skill's id, display name or `source/id`. */
-function matcher(given: readonly string[]): (skill: Skill) => boolean {
-  const globs = given.map(canonical);
-  if (globs.length === 0) return () => false;
-  if (globs.includes('*')) return () => true;
-  const exact = new Set(globs.filter((glob) => !/[*?]/.test(glob)));
-  const patterns = globs.filter((glob) => !exact.has(glob));
-  return (skill) => {
-    const names = namesOf(skill);
-    return names.some((name) => exact.has(name) || patterns.some((glob) => globMatches(glob, name)));
-  };
-}
-
-/** Linear: a `*` that has matched once is only ever moved forward. */
-function globMatches(glob: string, name: string): boolean {
-  let [at, from, star, mark] = [0, 0, -1, 0];
-  while (at < name.length) {
-    if (from < glob.length && (glob[from] === '?' || (glob[from] === name[at] && glob[from] !== '*'))) {
-      at++;
-      from++;
-    } else if (glob[from] === '*') {
-      star = from++;
-      mark = at;
-    } else if (star >= 0) {
-      from = star + 1;
-      at = ++mark;
-    } else return false;
-  }
-  while (glob[from] === '*') from++;
-  return from === glob.length;
-}

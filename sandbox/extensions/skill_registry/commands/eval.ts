@@ -12,6 +12,7 @@ import type { SearchDocument } from '../search/ranker.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { oneLine, table, widthOf } from './rows.ts';
+import { countOption } from './count-option.ts';
 import { wantedSkill } from './wanted.ts';
 
 const LEXICAL = 'lexical';
@@ -35,7 +36,7 @@ export function evaluate(
     async run(input, io, signal) {
       const snapshot = await registry.refreshIfOlderThan(0);
       const asked = await askedOf(input, registry, snapshot);
-      const k = Math.max(1, Math.trunc(Number(input.options['limit'] ?? SHOWN_BESIDE)));
+      const k = countOption(input, 'limit', SHOWN_BESIDE);
       const named = typeof input.options['ranker'] === 'string' ? input.options['ranker'] : LEXICAL;
       const learned = learnedOf(context);
       await learned?.look();

@@ -31,11 +31,11 @@ export async function catalogOf(skill: Skill, snapshot: Snapshot, agent: AgentSp
   const { reasonsOf, scopeOf } = await import('../catalog/scope.ts');
   const { catalogBudget } = await import('../catalog/token-estimate.ts');
   const scope = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
-  const { mode, budget_tokens: asked, pinned } = scope.settings;
+  const { mode, budget_tokens: asked } = scope.settings;
   const against = whyNot(skill, agent, scope, extensionId, reasonsOf(scope.settings));
   const offered = against === null;
   const budget = asked ?? catalogBudget(null);
-  const made = renderCatalog(mode === 'catalog' ? scope.catalog : [], { budget, pinned });
+  const made = renderCatalog(mode === 'catalog' ? scope.catalog : [], { budget, pinned: scope.pinned });
   const withinBudget = offered && mode === 'catalog' ? made.lines.includes(skill) : null;
   const state = {
     tokens: made.tokens,

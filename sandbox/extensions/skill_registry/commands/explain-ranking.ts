@@ -21,9 +21,6 @@ export interface RankingReport {
   readonly place: 'system' | 'beside' | 'search' | 'none';
 }
 
-/** How deep a ranking is looked into. */
-const DEPTH = 1000;
-
 /** How a skill ranks for a text, among what the agent may see; without an agent among all that are offered. */
 export async function rankingOf(
   skill: Skill,
@@ -33,13 +30,17 @@ export async function rankingOf(
   { search, snapshot, signal }: { readonly search: SkillSearch; readonly snapshot: Snapshot; readonly signal: AbortSignal },
 ): Promise<RankingReport> {
   const { scopeOf } = await import('../catalog/scope.ts');
-  const { readable, bound } = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
+  const { renderCatalog } = await import('../catalog/catalog.ts');
+  const { readable, bound, catalog: all, pinned } = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
   const whose = agent === null ? {} : { agentId: agent.id };
   const { ask, instead } = await search.patiently(snapshot, text, signal);
-  const found = await ask({ ...whose, k: DEPTH, among: (id) => readable.has(id) });
+  const found = await ask({ ...whose, k: Math.max(1, readable.size), among: (id) => readable.has(id) });
   const at = placeIn(skill, found);
-  const isBeside = async () =>
-    placeIn(skill, await ask({ ...whose, k: SHOWN_BESIDE, weak: true, among: (id) => readable.has(id) && !bound.has(id) })) >= 0;
+  const isBeside = async () => {
+    const lines = new Set(renderCatalog(all, { budget: catalog.budget, pinned }).lines.map(({ id }) => id));
+    const among = (id: string) => readable.has(id) && !bound.has(id) && !lines.has(id);
+    return placeIn(skill, await ask({ ...whose, k: SHOWN_BESIDE, weak: true, among })) >= 0;
+  };
   const place =
     catalog.withinBudget === true
       ? 'system'

@@ -1,4 +1,4 @@
-import type { Command, CommandContext, JsonValue } from 'pith';
+import { PithError, type Command, type CommandContext, type JsonValue } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
 import { realOf } from '../scan/folder.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
@@ -32,6 +32,7 @@ export function explain(context: CommandContext, registry: SkillRegistry, search
       const agentId = input.options['agent'];
       const agent = typeof agentId === 'string' ? await context.agents.find(agentId) : null;
       const text = input.options['text'];
+      if (typeof text === 'string' && text.trim() === '') throw new PithError('usage', '--text is empty');
       const catalog = await catalogOf(skill, snapshot, agent, context.id);
       const report = {
         ...placeOf(skill, snapshot),
@@ -116,7 +117,7 @@ function* linesOf(
   yield `${skill.tokensEstimated ? 'about ' : ''}${skill.tokens} tokens`;
   const place = catalog.mode === 'catalog' || catalog.mode === 'none' ? 'catalog' : `mode ${catalog.mode}`;
   yield `${place}${catalog.agent === null ? '' : ` of ${catalog.agent}`}: ${catalog.offered ? 'yes' : 'no'}, ${catalog.why}`;
-  yield `line: ${catalog.line}`;
+  if (catalog.offered) yield `line: ${catalog.line}`;
   if (catalog.withinBudget !== null) yield budgetLine(catalog);
   if (catalog.withinBudget !== null)
     yield catalog.withinBudget

@@ -5,6 +5,7 @@ import type { Ranked } from '../search/ranker.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Snapshot } from '../skill.ts';
 import { printable, table, widthOf } from './rows.ts';
+import { countOption } from './count-option.ts';
 
 export function search(registry: SkillRegistry, found: SkillSearch): Command {
   return {
@@ -14,7 +15,7 @@ export function search(registry: SkillRegistry, found: SkillSearch): Command {
     options: [{ name: 'limit', short: 'k', type: 'number', default: 8, description: 'how many at most' }],
     async run(input, io, signal) {
       const query = [input.arguments['query'] ?? []].flat().join(' ');
-      const k = Math.max(1, Math.trunc(Number(input.options['limit'] ?? 8)));
+      const k = countOption(input, 'limit', 8);
       const snapshot = await registry.refreshIfOlderThan(0);
       const { ask, instead } = await found.patiently(snapshot, query, signal);
       const answer = await ask({ k });

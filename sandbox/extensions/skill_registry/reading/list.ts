@@ -10,23 +10,27 @@ export interface ListInput {
   readonly offset: number;
 }
 
+/** A search answers with at most so many; what is further down is noise. */
+export const MOST_FOUND = 100;
+
 /** The page of skills for a query, best first; without one, all by id. */
 export function listResult(scope: SkillScope, input: ListInput, found: SearchAnswer | null): ToolResult {
   const query = input.query.trim();
   const total = found === null ? scope.readable.size : found.ranked.length;
+  const most = found !== null && total === MOST_FOUND ? 'the best ' : '';
   const shown =
     found === null
       ? page(sorted(scope), input).map((skill) => ({ skill, why: [] }))
       : page(found.ranked, input).map(({ id, why }) => ({ skill: scope.readable.get(id)!, why }));
   const lines = [
-    headline(query, total, shown.length, input.offset, scope.readable.size),
+    headline(query, { total, most }, shown.length, input.offset, scope.readable.size),
     ...shown.map(({ skill, why }) => `${catalogLine(skill)}${why.length === 0 ? '' : ` [matches: ${why.join(', ')}]`}`),
     ...(found !== null && !found.ready ? ['(the skills are still being indexed: more may match in a moment)'] : []),
     ...(shown.length === 0 ? [] : [nextLine(input, total, shown.length)]),
   ];
   return toolResult(lines.join('\n'), {
-    title: `${shown.length} of ${total} skills listed`,
-    metadata: { count: shown.length, total, query },
+    title: `${shown.length} of ${most}${total} skills listed`,
+    metadata: { count: shown.length, total, query, ...(most === '' ? {} : { more: true }) },
   });
 }
 
@@ -46,11 +50,17 @@ function page<T>(items: readonly T[], { limit, offset }: ListInput): readonly T[
   return items.slice(offset, offset + limit);
 }
 
-function headline(query: string, total: number, shown: number, offset: number, all: number): string {
+function headline(
+  query: string,
+  { total, most }: { readonly total: number; readonly most: string },
+  shown: number,
+  offset: number,
+  all: number,
+): string {
   if (all === 0) return 'There are no skills.';
   if (total === 0) return `No skill matches "${query}" well. list_skills() without a query lists all ${all} by id.`;
-  if (shown === 0) return `No more: there are ${total}.`;
-  const range = `${offset + 1}–${offset + shown} of ${total}`;
+  if (shown === 0) return most === '' ? `No more: there are ${total}.` : `No more: these were the best ${total}. Ask in other words.`;
+  const range = `${offset + 1}–${offset + shown} of ${most}${total}`;
   return query === '' ? `Skills ${range}, by id:` : `Skills for "${query}", ${range}, best first:`;
 }
 

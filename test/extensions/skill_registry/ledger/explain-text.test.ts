@@ -50,3 +50,22 @@ it('R5 explain tells how many learned examples help to find a skill', async () =
     .poll(() => world!.print('skills explain alpha'))
     .toContain('learned: 1 of the texts that it was loaded for helps to find it');
 });
+
+it('R12 explain shows no line of what the agent may not see, and refuses an empty text as search does', async () => {
+  world = await ledgerKernel({ ...skill('alpha'), ...skill('beta'), ...agent('two', '{ allow: [beta] }') });
+  expect(await world.print('skills explain alpha --agent two')).not.toContain('line: ');
+  expect(await world.print('skills explain beta --agent two')).toContain('line: • `beta`');
+  for (const wrong of ['0', '1.5', '-1']) {
+    await expect(world.print(`skills search -k=${wrong} all`)).rejects.toMatchObject({ code: 'usage' });
+    await expect(world.print(`skills eval -k=${wrong}`)).rejects.toMatchObject({ code: 'usage' });
+  }
+  await expect(world.print('skills explain alpha --text=')).rejects.toMatchObject({ code: 'usage', message: '--text is empty' });
+});
+
+it('R12 explain counts all skills that rank, and all others that do', async () => {
+  world = await ledgerKernel({
+    ...(Object.assign({}, ...many(1010)) as Record<string, string>),
+    ...skill('zoo', { description: 'Feeds penguins.' }),
+  });
+  expect(await world.command('skills explain zoo --text report')).toMatchObject({ ranking: { rank: null, of: 1010 } });
+});

@@ -1,0 +1,68 @@
+import { fakeClock } from 'pith/testing';
+import { afterEach, expect, it } from 'vitest';
+import { catalogParts } from '../../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
+import { ScopeCache } from '../../../sandbox/extensions/skill_registry/catalog/scope-cache.ts';
+import { scopeOf } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
+import { ledgerKernel, skill, type LedgerKernel } from './ledger/ledger-kernel.ts';
+import { agentOf, skillOf, snapshotOf, turnOf } from './skill-values.ts';
+
+let world: LedgerKernel | undefined;
+afterEach(async () => {
+  await world?.pith.stop();
+  world = undefined;
+});
+
+const many = (count: number) =>
+  Array.from({ length: count }, (_, at) => skillOf(`skill-${String(at).padStart(3, '0')}`, { description: `Number ${at} of many.` }));
+const pinning = (...pinned: string[]) => agentOf({ keys: { skills: { pinned } } });
+
+it('R12 pinned takes ids, display names and globs: in their order, what one glob matches by id', () => {
+  const snapshot = snapshotOf([...many(12), skillOf('zoo', { name: 'The Zoo' })]);
+  expect(scopeOf(snapshot, pinning('The Zoo', 'skill-01*', 'skill-003', 'gone', 'zo?')).pinned).toEqual([
+    'zoo',
+    'skill-010',
+    'skill-011',
+    'skill-003',
+  ]);
+});
+
+it('R12 what is pinned stands once in a prompt: its place beside the message goes to another', async () => {
+  const skills = many(300);
+  let among: ((id: string) => boolean) | undefined;
+  const parts = await catalogParts(
+    {
+      cache: new ScopeCache(),
+      readTool: 'skill_registry/read_skill',
+      recent: () => [],
+      offered: () => undefined,
+      clock: fakeClock(),
+      search: {
+        prepare: async () => undefined,
+        rank: async (_snapshot, _query, options) => {
+          among = options.among;
+          const ranked = skills.filter(({ id }) => options.among!(id)).slice(0, options.k);
+          return { ranked: ranked.map(({ id }) => ({ id, score: 1, why: [] })), ready: true, by: 'lexical' };
+        },
+      },
+    },
+    snapshotOf(skills),
+    turnOf({ userTexts: ['number'], agent: pinning('skill-00[0-1]', 'skill-000', 'skill-007') }),
+  );
+  expect(parts!.system).toMatch(/^• `skill-007`/m);
+  expect(parts!.turn).not.toContain('skill-007');
+  expect(parts!.turn!.match(/^• /gm)).toHaveLength(12);
+  expect([among!('skill-000'), among!('skill-001')]).toEqual([false, true]);
+});
+
+it('R12 doctor names a pinned skill that does not exist, with the nearest id', async () => {
+  const pins = (id: string, pinned: string) => ({
+    [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry], skills: { pinned: ${pinned} } }\n`,
+  });
+  world = await ledgerKernel({ ...skill('alpha'), ...pins('wrong', "[alhpa, 'be*']"), ...pins('right', "[alpha, 'al*']") });
+  const { notes } = await world.pith.kernel.doctor();
+  const told = notes.filter(({ code }) => code === 'setting_unknown_skill').map(({ message }) => message);
+  expect(told).toEqual([
+    "agent 'wrong': skills.pinned names 'alhpa', which no source has; did you mean 'alpha'?",
+    "agent 'wrong': skills.pinned names 'be*', which no source has",
+  ]);
+});
