@@ -77,7 +77,11 @@ function refusal({ status, headers }: Response, { host, keyName, apiKey, address
     });
   if (status === 429 || status >= 500) {
     const code = status === 429 ? 'model_rate_limited' : 'model_failed';
-    const busy = new Busy(code, `embeddings: ${host} answered ${status}`, { statusCode: status, retryable: true });
+    const busy = new Busy(code, `embeddings: ${host} answered ${status}`, {
+      statusCode: status,
+      retryable: true,
+      cure: status === 429 ? 'wait, or raise the limit at the server' : `look at the server's log, and check that ${address} is right`,
+    });
     const seconds = Number(headers.get('retry-after') ?? Number.NaN);
     busy.afterMs = Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
     return busy;
