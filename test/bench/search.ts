@@ -117,7 +117,7 @@ function figuresOf({ found, tools, catalog }: Measurements): readonly Figure[] {
   const shown = `${catalog.system}, and ${catalog.turn} beside a message (${catalog.all.toLocaleString('en')} for a line each)`;
   const told = {
     figure: 'catalog tokens, 10000 skills',
-    value: catalog.system + catalog.turn,
+    value: catalog.system,
     shown,
     better: 'less',
     must: 2000,

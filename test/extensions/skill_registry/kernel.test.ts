@@ -10,6 +10,14 @@ const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) => ({
 });
 const call = (name: string, input: JsonValue): ScriptedStep => ({ calls: [{ name, input }] });
 
+/** Too many for a small budget. */
+const crowd: Readonly<Record<string, string>> = Object.assign(
+  {},
+  ...Array.from({ length: 200 }, (_, at) =>
+    skill(`topic-${at}`, { description: `Explains subject number ${at} at some length, with examples and hints.` }),
+  ),
+);
+
 describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wire: $wire)', ({ wire }) => {
   let pith: TestKernel | undefined;
   let model: ScriptedModel;
@@ -232,12 +240,6 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
   });
 
   it('R12 R10 beyond its budget the catalog names what it leaves out, and the skills for a message stand beside it', async () => {
-    const crowd = Object.assign(
-      {},
-      ...Array.from({ length: 200 }, (_, at) =>
-        skill(`topic-${at}`, { description: `Explains subject number ${at} at some length, with examples and hints.` }),
-      ),
-    );
     await start({ ...crowd, ...skill('soup', { description: 'Cooks broth of every kind.' }) }, 8000);
     const first = (await turn('cook me a broth please')).requests[0]!;
     const second = (await turn('explain subject number 77')).requests[0]!;
@@ -245,6 +247,19 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     expect(first.system).toContain('201 more — search with list_skills(query)');
     expect(JSON.stringify(first.messages)).toMatch(/\[Skills for this message\].*`soup`/);
     expect(JSON.stringify(second.messages.slice(first.messages.length))).toContain('`topic-77`');
+  });
+
+  it('R13 the skills beside a message are those for what the user says, never for what a tool returned', async () => {
+    const luthier = skill('luthier', { description: 'Repairs every xylophone.' });
+    await start({ ...crowd, ...skill('soup', { description: 'Cooks broth.', body: 'Stir it with a xylophone.\n' }), ...luthier }, 8000);
+    const first = await turn('cook me a broth please', call('read_skill', { skill_id: 'soup' }));
+    expect(lastResult(first.requests[1]!.messages)).toContain('xylophone');
+    const sent = first.requests[1]!.messages.length + 1; // and its answer
+    const beside = async (text: string) => JSON.stringify((await turn(text)).requests[0]!.messages.slice(sent));
+    const second = await beside('and now?');
+    expect(second).toMatch(/\[Skills for this message\].*`soup`/);
+    expect(second).not.toContain('luthier');
+    expect(await beside('mend my xylophone')).toContain('`luthier`');
   });
 });
 

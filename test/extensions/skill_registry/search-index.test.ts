@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openIndex } from '../../../sandbox/extensions/skill_registry/search/open-index.ts';
+import { CANDIDATES_ABOVE, openIndex } from '../../../sandbox/extensions/skill_registry/search/open-index.ts';
 import type { SkillIndex } from '../../../sandbox/extensions/skill_registry/search/skill-index.ts';
 import { commandContext, skillSandbox, skillText, systemClock, type SkillSandbox } from './skill-sandbox.ts';
 
@@ -51,6 +51,10 @@ async function open(box: SkillSandbox): Promise<Opened> {
 const skill = (name: string, body: string) => ({ [`sandbox/skills/${name}/SKILL.md`]: skillText({ name, body }) });
 const file = (box: SkillSandbox) => path.join(box.sandbox, 'data/skill_registry/catalog.db');
 const warnings = (box: SkillSandbox) => box.log.filter((line) => line.startsWith('warn'));
+
+it('R3 above 20,000 skills the words of bodies stay in the file', () => {
+  expect(CANDIDATES_ABOVE).toBe(20_000);
+});
 
 describe('the stored search index', () => {
   it('S21 R3 a restart with unchanged skills reads no body and answers alike', async () => {
@@ -149,7 +153,7 @@ describe('the stored search index', () => {
     const learned = { of: () => [], look: () => held };
     const index = openIndex(commandContext(box), registry, learned);
     await index.prepare(snapshot, 0);
-    const early = index.rankNow('porcupines', { k: 5, accept: (id) => id === 'beta' });
+    const early = index.rankNow('porcupines', { k: 5, among: (id) => id === 'beta' });
     expect(early).toMatchObject({ ranked: [{ id: 'beta', why: ['porcupines'] }], ready: false, by: 'cache' });
     load();
     await index.settled();

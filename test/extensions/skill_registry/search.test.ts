@@ -45,7 +45,7 @@ describe('the seam', () => {
 
   it('R1 removes what is removed and ranks only what is accepted', () => {
     const ranker = rankerOf(document('alpha', { description: 'maps' }), document('beta', { description: 'maps' }));
-    expect(ranker.rank('maps', { k: 5, accept: (id) => id === 'beta' }).map(({ id }) => id)).toEqual(['beta']);
+    expect(ranker.rank('maps', { k: 5, among: (id) => id === 'beta' }).map(({ id }) => id)).toEqual(['beta']);
     ranker.remove('beta');
     ranker.remove('never-there');
     expect(ids(ranker, 'maps')).toEqual(['alpha']);

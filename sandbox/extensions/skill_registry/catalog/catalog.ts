@@ -47,7 +47,7 @@ function overflow(skills: readonly Skill[], budget: number, pinned: readonly str
   const rest = skills.filter((skill) => !shown.has(skill));
   const groups = groupsOf(rest, new Set(wanted));
   const named = page.addAll(nameLines(groups));
-  if (!named) page.addAll([countLine(groups, page.left)]);
+  if (!named) page.addAll([countLine(groups, Math.max(Math.min(page.left, REST), page.left - Math.floor(budget / 4)))]);
   const text = page.text([USE, moreLine(rest.length)]);
   return {
     text,
@@ -58,7 +58,7 @@ function overflow(skills: readonly Skill[], budget: number, pinned: readonly str
   };
 }
 
-/** What pinned skills leave to the others. */
+/** What pinned skills leave to the others. Counts of groups leave a quarter of the budget: more of them help nobody. */
 const REST = 150;
 const ALSO_PINNED = 'also pinned';
 
@@ -109,7 +109,7 @@ function* nameLines(groups: ReturnType<typeof groupsOf>): Iterable<string> {
   }
 }
 
-/** The largest groups with their counts, as many as fit, and how many groups are left. */
+/** The largest groups with their counts, as many as fit into `room`, and how many groups are left. */
 function countLine(groups: ReturnType<typeof groupsOf>, room: number): string {
   const size = ([name, ids]: (typeof groups)[number]) => (name === ALSO_PINNED ? Infinity : ids.length);
   const bySize = [...groups].sort((a, b) => size(b) - size(a) || (a[0] < b[0] ? -1 : 1));

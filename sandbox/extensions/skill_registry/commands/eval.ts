@@ -1,7 +1,7 @@
 import { messageOf, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext, type JsonValue } from 'pith';
 import { SHOWN_BESIDE } from '../catalog/turn-part.ts';
 import { distinct, casesOf, positive, type EvalCase } from '../evaluation/eval-case.ts';
-import { DEPTH, LexicalTrial, outcomesOf, type RankCase } from '../evaluation/evaluate.ts';
+import { DEPTH, isIn, LexicalTrial, outcomesOf, type RankCase } from '../evaluation/evaluate.ts';
 import { figuresOf, type Figures, type Outcome } from '../evaluation/figures.ts';
 import { ENOUGH_CASES } from '../meaning/verdict.ts';
 import type { SkillRegistry } from '../registry.ts';
@@ -29,7 +29,7 @@ export function evaluate(
     description: 'Say how well the examples of skills find their skill, and which do not',
     arguments: [{ name: 'ids', description: 'ids, display names or source/id; without one, all', variadic: true }],
     options: [
-      { name: 'all', type: 'boolean', description: 'every skill' },
+      { name: 'all', type: 'boolean', description: 'every skill, as without ids' },
       { name: 'ranker', type: 'string', description: `${LEXICAL} (default), ${FUSED} (asks the embedding model), or an extension's id` },
       { name: 'limit', short: 'k', type: 'number', default: SHOWN_BESIDE, description: 'how far down a skill counts as found' },
     ],
@@ -40,8 +40,11 @@ export function evaluate(
       const named = typeof input.options['ranker'] === 'string' ? input.options['ranker'] : LEXICAL;
       const learned = learnedOf(context);
       await learned?.look();
-      const { cases, tasks, problems } = await collect(asked, (id) => learned?.of(id) ?? []);
+      const { cases: all, tasks, problems } = await collect(asked, (id) => learned?.of(id) ?? []);
       const documents = await documentsOf(registry, snapshot, (id) => learned?.of(id) ?? []);
+      const knowsThem = named !== LEXICAL && named !== FUSED;
+      const cases = knowsThem ? all.filter((one) => !isIn(documents.get(one.skillId), one)) : all;
+      const leftOut = all.length - cases.length;
       const lexical = new LexicalTrial(createRanker(), documents);
       await lexical.prepare(signal);
       const reports = [reportOf(LEXICAL, await outcomesOf(cases, (one) => lexical.rank(one), signal), k)];
@@ -55,8 +58,8 @@ export function evaluate(
       }
       const refused = named === FUSED ? refusal(reports[0]!.figures, reports.at(-1)!.figures) : null;
       const budget = await budgetOf(snapshot);
-      io.json({ k, tasks, problems: [...problems], refused, catalog: budget, rankers: reports.map(jsonOf) });
-      print(io, reports, { k, tasks, problems, refused, budget });
+      io.json({ k, tasks, leftOut, problems: [...problems], refused, catalog: budget, rankers: reports.map(jsonOf) });
+      print(io, reports, { k, tasks, leftOut, problems, refused, budget });
       const failed = reports.at(-1)!.failed.some((outcome) => outcome.case.from === 'evals');
       return problems.length > 0 || refused !== null || failed ? 1 : 0;
     },
@@ -71,8 +74,13 @@ interface Report {
   readonly failed: readonly Outcome[];
 }
 
-async function askedOf({ arguments: given }: CommandInput, registry: SkillRegistry, snapshot: Snapshot): Promise<readonly Skill[]> {
+async function askedOf(
+  { arguments: given, options }: CommandInput,
+  registry: SkillRegistry,
+  snapshot: Snapshot,
+): Promise<readonly Skill[]> {
   const ids = [given['ids'] ?? []].flat();
+  if (ids.length > 0 && options['all'] === true) throw new PithError('usage', 'ids and --all', { cure: 'name skills, or take all' });
   if (ids.length === 0) return [...snapshot.skills.values()].filter(({ state }) => state === 'offered');
   const skills = await Promise.all(ids.map((id) => wantedSkill(registry, snapshot, id)));
   const hidden = skills.find(({ state }) => state !== 'offered');
@@ -144,17 +152,23 @@ function jsonOf({ name, figures, notLoad: [passed, cases], failed }: Report): Js
 interface Rest {
   readonly k: number;
   readonly tasks: number;
+  /** Cases that another extension's ranker was told as examples. */
+  readonly leftOut: number;
   readonly problems: readonly string[];
   readonly refused: string | null;
   readonly budget: { readonly tokens: number; readonly complete: boolean };
 }
 
-function print(io: CommandIO, reports: readonly Report[], { k, tasks, problems, refused, budget }: Rest): void {
+function print(io: CommandIO, reports: readonly Report[], { k, tasks, leftOut, problems, refused, budget }: Rest): void {
   const [{ figures: first, notLoad }] = reports as readonly [Report, ...Report[]];
   for (const problem of problems) io.error(oneLine(problem));
-  if (first.cases + notLoad[1] === 0)
+  if (leftOut > 0)
+    io.print(
+      `${leftOut} ${leftOut === 1 ? 'text is' : 'texts are'} left out: the ranker was told them. It is measured by evals/evals.yaml.`,
+    );
+  if (first.cases + notLoad[1] === 0 && leftOut === 0)
     io.print("No skill that was asked for has examples. Add 'examples' to its frontmatter, or evals/evals.yaml.");
-  else {
+  else if (first.cases + notLoad[1] > 0) {
     const percent = (value: number) => (value * 100).toFixed(1);
     const rows = reports.map(({ name, figures, notLoad: [passed, against] }) => [
       name,

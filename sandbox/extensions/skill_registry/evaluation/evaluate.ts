@@ -53,8 +53,13 @@ export class LexicalTrial {
   }
 }
 
+/** Whether the skill is found by the case's text itself. */
+export function isIn(document: SearchDocument | undefined, one: EvalCase): boolean {
+  return document !== undefined && withoutCase(document, one) !== null;
+}
+
 /** The document without the case's text; null where it does not hold it. */
-export function withoutCase(document: SearchDocument, { text }: EvalCase): SearchDocument | null {
+function withoutCase(document: SearchDocument, { text }: EvalCase): SearchDocument | null {
   const examples = document.examples.filter((example) => example.trim() !== text.trim());
   return examples.length === document.examples.length ? null : { ...document, examples };
 }

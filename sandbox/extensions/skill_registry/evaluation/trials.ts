@@ -7,7 +7,7 @@ import type { SearchDocument } from '../search/ranker.ts';
 import type { SearchWays } from '../search/search-ways.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import type { EvalCase } from './eval-case.ts';
-import { DEPTH, withoutCase, type LexicalTrial, type RankCase } from './evaluate.ts';
+import { DEPTH, type LexicalTrial, type RankCase } from './evaluate.ts';
 
 export interface TrialParts {
   readonly snapshot: Snapshot;
@@ -42,7 +42,7 @@ export async function fusedTrial({ snapshot, cases, documents, lexical, ways, si
   return (one) => fuse({ lexical: lexical.rank(one), query: vectorOf.get(one)!, vectors, count: meaning.count, k: DEPTH, weak: true });
 }
 
-/** The ranker of an extension, told of all skills first. */
+/** The ranker of an extension, told of all skills first, as a chat tells it. Others may be using it: nothing is taken from it to measure it. */
 export async function otherTrial(id: string, { find }: Pick<ExtensionContext, 'find'>, parts: TrialParts): Promise<RankCase> {
   const { documents, signal } = parts;
   const rankers = find(RankerProvider);
@@ -55,11 +55,7 @@ export async function otherTrial(id: string, { find }: Pick<ExtensionContext, 'f
   for (let from = 0; from < all.length; from += DOCUMENTS_AT_ONCE) await ranker.upsert(all.slice(from, from + DOCUMENTS_AT_ONCE), signal);
   const known = new Set(documents.keys());
   return async (one) => {
-    const document = documents.get(one.skillId);
-    const without = document && withoutCase(document, one);
-    if (without) await ranker.upsert([toRankerDocument({ ...without, version: `${without.version} eval` })], signal);
     const answer = rankedIn(await ranker.rank(one.text, { k: DEPTH }, signal), known, DEPTH);
-    if (without && document) await ranker.upsert([toRankerDocument(document)], signal);
     if (answer !== null) return answer;
     throw new PithError('provider_failed', `the ranker '${id}' answered something else than a list of { id, score, why }`);
   };

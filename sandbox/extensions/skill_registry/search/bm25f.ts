@@ -91,7 +91,7 @@ class Bm25fRanker implements StoredRanker {
     return [...new Set(queryTerms(query).flatMap(({ term }) => [term, ...synonymsOf(term), ...near(term)]))];
   }
 
-  rank(query: string, { k, accept, weak = false, seed }: RankOptions): readonly Ranked[] {
+  rank(query: string, { k, among, weak = false, seed }: RankOptions): readonly Ranked[] {
     this.#prepare();
     const index = this.#index;
     const terms = queryTerms(query);
@@ -120,7 +120,7 @@ class Bm25fRanker implements StoredRanker {
       if (evidence < needed) continue; // noise
       if (best.length === kept && score < best[kept - 1]!.score) continue;
       const id = index.ids[number]!;
-      if (accept === undefined || accept(id)) insert(best, { id, number, place: placeOf(id), score }, kept);
+      if (among === undefined || among(id)) insert(best, { id, number, place: placeOf(id), score }, kept);
     }
     const ranked = looked === 0 ? best : this.#withPairs(matches, best, looked).slice(0, k);
     return ranked.map(({ id, number, score }) => ({ id, score, why: this.#why(matches, number, query, named.has(id)) }));

@@ -1,11 +1,10 @@
 import type { CatalogFile } from './catalog-file.ts';
-import type { SearchDocument } from './ranker.ts';
+import { BODY_CHARACTERS, type SearchDocument } from './ranker.ts';
 import { eachGramOf, type QueryTerm } from './tokens.ts';
 
 /** How many skills have a term, as FTS5 counts. */
 export type Holding = (term: string, word?: string, prefix?: boolean) => number;
 
-const BODY_CHARACTERS = 20_000;
 /** A word that more than this share of the skills have, and more than a few, is looked for in names, tags and descriptions only. */
 const COMMON = { share: 0.1, least: 1000 } as const;
 /** Of the skills that have a common word so many have it there, by rule of thumb. */

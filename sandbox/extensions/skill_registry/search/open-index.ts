@@ -5,7 +5,7 @@ import { LearnedExamples, NOTHING_LEARNED, type Learned } from './learned-exampl
 import { SkillIndex } from './skill-index.ts';
 
 /** Up to so many skills the words of all bodies are kept in memory, some 2.5 KB each. */
-const CANDIDATES_ABOVE = 20_000;
+export const CANDIDATES_ABOVE = 20_000;
 
 /** The search index over one registry's skills, as the last process left it. The caller closes it. */
 export function openIndex(

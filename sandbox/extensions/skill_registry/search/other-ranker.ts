@@ -1,10 +1,10 @@
-import { messageOf, type Clock, type Logger, type RankerDocument, type RankerProvider, type Remote } from 'pith';
+import { messageOf, PithError, type Clock, type Logger, type RankerDocument, type RankerProvider, type Remote } from 'pith';
 import { clean } from '../catalog/brief.ts';
 import { within } from '../scan/patience.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentVersion, fullDocumentOf } from './document.ts';
 import type { Learned } from './learned-examples.ts';
-import type { Ranked, SearchDocument } from './ranker.ts';
+import { BODY_CHARACTERS, type Ranked, type SearchDocument } from './ranker.ts';
 
 export interface OtherRankerOptions {
   /** The extension's id. */
@@ -26,10 +26,19 @@ export interface OtherRankerQuestion {
 }
 
 const BATCH = 50;
-const BODY_CHARACTERS = 20_000;
+/** Up to so many skills that the asker may not see are asked for beside the others, and dropped; with more the ids of the others are sent. */
+const MOST_EXTRA = 200;
 const RETRY_MS = 30_000;
 const MOST_WORDS = 20;
 const LONGEST_WORD = 60;
+
+/** What an asker may see of a snapshot, and how many skills it may not see. */
+interface Scope {
+  readonly snapshot: Snapshot;
+  readonly among: ((id: string) => boolean) | undefined;
+  readonly allowed: ReadonlySet<string>;
+  readonly extra: number;
+}
 
 /** A ranker of another extension: told of every skill in the background, asked when it knows them all, and believed in nothing. */
 export class OtherRanker {
@@ -45,6 +54,7 @@ export class OtherRanker {
   #lives = 0;
   #notBefore = -Infinity;
   #complained = false;
+  #scope: Scope | null = null;
   #late = false;
 
   constructor(options: OtherRankerOptions) {
@@ -81,17 +91,16 @@ export class OtherRanker {
     if (provider === null) return this.#complain('it cannot be reached');
     const snapshot = this.#knows;
     if (snapshot === null || this.#late) return null;
-    const offered = [...snapshot.skills.values()].filter(({ state }) => state === 'offered').map(({ id }) => id);
-    const allowed = among === undefined ? offered : offered.filter(among);
+    const { allowed, extra } = this.#scopeOf(snapshot, among);
     const options = {
-      k,
+      ...(extra > MOST_EXTRA ? { k, among: [...allowed] } : { k: k + extra }),
       ...(agentId === undefined ? {} : { agentId }),
-      ...(allowed.length === offered.length ? {} : { among: allowed }),
     };
     let done = false;
+    const late = new AbortController();
     const asked = provider
-      .rank(query, options, this.#end.signal)
-      .then((answer) => ({ ranked: rankedIn(answer, new Set(allowed), k) }))
+      .rank(query, options, AbortSignal.any([this.#end.signal, late.signal]))
+      .then((answer) => ({ ranked: rankedIn(answer, allowed, k) }))
       .catch((error: unknown) => ({ ranked: null, error }))
       .finally(() => {
         done = true;
@@ -100,6 +109,7 @@ export class OtherRanker {
     const found = await within(clock, patienceMs, asked);
     if (found === null) {
       this.#late = !done;
+      late.abort(new PithError('aborted', 'nobody waits for it any more'));
       return this.#complain(`it took longer than ${patienceMs} ms`);
     }
     if (found.ranked === null)
@@ -116,6 +126,19 @@ export class OtherRanker {
   async close(): Promise<void> {
     this.#end.abort();
     await this.settled();
+  }
+
+  /** One turn asks several times for the same skills. */
+  #scopeOf(snapshot: Snapshot, among: Scope['among']): Scope {
+    if (this.#scope !== null && this.#scope.snapshot === snapshot && this.#scope.among === among) return this.#scope;
+    const allowed = new Set<string>();
+    let extra = 0;
+    for (const { id, state } of snapshot.skills.values()) {
+      if (state !== 'offered') continue;
+      if (among === undefined || among(id)) allowed.add(id);
+      else extra++;
+    }
+    return (this.#scope = { snapshot, among, allowed, extra });
   }
 
   /** Said once, until it answers again. */

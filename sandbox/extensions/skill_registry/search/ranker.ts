@@ -1,33 +1,21 @@
-/** What can be searched of one skill. `body`, with its headings, is empty until it has been read. */
-export interface SearchDocument {
-  readonly id: string;
-  /** Names the version of the file that `body` was read from; empty until it has been read. */
-  readonly version: string;
-  readonly name: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  /** User phrasings and when-to-use sentences. */
-  readonly examples: readonly string[];
-  readonly body: string;
-}
+import type { RankedSkill as Ranked, RankerDocument as SearchDocument } from 'pith';
+
+/** What is searched of a skill; `version` and `body` are empty until its body has been read. */
+export type { RankedSkill as Ranked, RankerDocument as SearchDocument } from 'pith';
+
+/** So much of a body is searched, whoever ranks. */
+export const BODY_CHARACTERS = 20_000;
 
 export interface RankOptions {
   readonly k: number;
+  /** Who asks, for a ranker that knows agents apart; words do not. */
   readonly agentId?: string;
   /** Only ids for which this is true are ranked. */
-  readonly accept?: (id: string) => boolean;
+  readonly among?: (id: string) => boolean;
   /** Also what has little in common with the query, after the rest: for places that have room anyway. */
   readonly weak?: boolean;
   /** Equal scores stand in an order of their own for each seed; absent: by id. */
   readonly seed?: string;
-}
-
-export interface Ranked {
-  readonly id: string;
-  /** Higher is better; comparable only within one answer. */
-  readonly score: number;
-  /** The query's words that matched, as they were written. */
-  readonly why: readonly string[];
 }
 
 /** The seam of skill search. */

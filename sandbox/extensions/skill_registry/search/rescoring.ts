@@ -18,13 +18,13 @@ const FOR_FEW = 5000;
 
 /** Ranks by the file alone: for the time until the ranker has its postings. FTS5 finds candidates, and what is kept of them is scored. */
 export function rankByFullText(catalog: CatalogFile, query: string, options: RankOptions): readonly Ranked[] {
-  const { k, accept = () => true } = options;
+  const { k, among = () => true } = options;
   const terms = queryTerms(query);
   const size = catalog.count();
   const holding = holdingIn(catalog);
   const others = othersOf(terms);
-  const byText = bestOf(catalog, matchesOf([...terms, ...others], size, holding), k, accept);
-  const candidates = [...new Set([...byText, ...namedBy(catalog, query).filter(accept)])];
+  const byText = bestOf(catalog, matchesOf([...terms, ...others], size, holding), k, among);
+  const candidates = [...new Set([...byText, ...namedBy(catalog, query).filter(among)])];
   const words = [...terms, ...others].map(({ term }) => term);
   const wanted = numbersOf(catalog, words, terms);
   const documents = catalog.records(candidates).map((row) => countedOf(row, wanted));
@@ -33,10 +33,10 @@ export function rankByFullText(catalog: CatalogFile, query: string, options: Ran
 
 /** Ranks as the ranker itself would, where it knows no bodies: FTS5 finds candidates, and only theirs are read from `catalog.db`. */
 export function rankCandidates(catalog: CatalogFile, metadata: StoredRanker, query: string, options: RankOptions): readonly Ranked[] {
-  const { k, accept = () => true } = options;
+  const { k, among = () => true } = options;
   const terms = queryTerms(query);
   const holding = holdingIn(catalog);
-  const byText = bestOf(catalog, matchesOf(terms, metadata.size, holding), k, accept);
+  const byText = bestOf(catalog, matchesOf(terms, metadata.size, holding), k, among);
   const byMetadata = metadata.rank(query, { ...options, k: Math.max(k, BY_METADATA), weak: true });
   const candidates = [...new Set([...byText, ...byMetadata.map(({ id }) => id)])];
   const wanted = numbersOf(catalog, metadata.related(query), terms);
@@ -49,12 +49,12 @@ export function rankCandidates(catalog: CatalogFile, metadata: StoredRanker, que
   return [...ranked, ...unread].sort((a, b) => b.score - a.score || (isBefore(a.id, b.id, options.seed) ? -1 : 1)).slice(0, k);
 }
 
-function bestOf(catalog: CatalogFile, matches: readonly string[], k: number, accept: (id: string) => boolean): readonly string[] {
+function bestOf(catalog: CatalogFile, matches: readonly string[], k: number, among: (id: string) => boolean): readonly string[] {
   let found: readonly string[] = [];
   for (const match of matches) {
     const best = catalog.best(match, BY_FULL_TEXT);
-    found = best.filter(accept);
-    if (found.length < k && best.length === BY_FULL_TEXT) found = catalog.best(match, FOR_FEW).filter(accept).slice(0, BY_FULL_TEXT);
+    found = best.filter(among);
+    if (found.length < k && best.length === BY_FULL_TEXT) found = catalog.best(match, FOR_FEW).filter(among).slice(0, BY_FULL_TEXT);
     if (found.length >= k) break;
   }
   return found;

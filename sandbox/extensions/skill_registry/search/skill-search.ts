@@ -115,10 +115,8 @@ export class SkillSearch {
     await this.#index.close();
   }
 
-  async #byWords(snapshot: Snapshot, query: string, { among, patienceMs, ...options }: SearchOptions): Promise<SearchAnswer> {
-    const asked = among === undefined ? options : { ...options, accept: among };
-    const found = patienceMs > 0 ? await this.#index.rank(snapshot, query, { ...asked, patienceMs }) : this.#index.rankNow(query, asked);
-    return found;
+  async #byWords(snapshot: Snapshot, query: string, options: SearchOptions): Promise<SearchAnswer> {
+    return options.patienceMs > 0 ? this.#index.rank(snapshot, query, options) : this.#index.rankNow(query, options);
   }
 }
 

@@ -1,6 +1,6 @@
 import { NameIndex } from './name-index.ts';
 import { countIn, hasCountOutsideBody, Posting, withoutBody } from './postings.ts';
-import type { CountedDocument, SearchDocument } from './ranker.ts';
+import { BODY_CHARACTERS, type CountedDocument, type SearchDocument } from './ranker.ts';
 import type { RecordHead } from './record.ts';
 import { Spelling } from './spelling.ts';
 import { eachTerm } from './tokens.ts';
@@ -9,7 +9,6 @@ import { layTrail, TRAIL_LENGTH } from './trails.ts';
 /** Fields of a document in the order in which they are counted; the body is the last. */
 export const FIELD_NAMES = ['name', 'tags', 'description', 'examples', 'body'] as const;
 export const FIELD_COUNT = FIELD_NAMES.length;
-const BODY_CHARACTERS = 20_000;
 
 /** Which document has which term how often in which field. Documents have numbers; those of removed ones are given again when no posting has them any more. */
 export class TermIndex {

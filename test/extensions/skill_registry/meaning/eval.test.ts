@@ -23,7 +23,12 @@ const RANKER = {
   'extensions/my_ranker/main.ts': `import type { RankerDocument, RankerProvider } from 'pith';
 export default class MyRanker implements RankerProvider {
   readonly #ids = new Set<string>();
-  async upsert(documents: readonly RankerDocument[]) { for (const { id } of documents) this.#ids.add(id); }
+  async upsert(documents: readonly RankerDocument[]) {
+    for (const { id, examples } of documents) {
+      if (examples.length !== 2) throw new Error('it is shown a skill without an example of its own');
+      this.#ids.add(id);
+    }
+  }
   async remove(ids: readonly string[]) { for (const id of ids) this.#ids.delete(id); }
   async rank(query: string) {
     if (query.includes('explode')) throw new Error('BOOM');
@@ -152,13 +157,19 @@ describe('pith skills eval', () => {
   });
 
   it('R1 measures the ranker of an extension beside the default one, and names those that there are', async () => {
-    const { text } = await run('skills eval --ranker my_ranker');
-    expect(text).toMatch(/lexical +24 +100\.0/);
-    expect(text).toMatch(/my_ranker +24 +8\.3/);
+    const told = await run('skills eval --ranker my_ranker');
+    expect(told.text).toContain('24 texts are left out: the ranker was told them. It is measured by evals/evals.yaml.');
+    await pith.write('skills/jetty-skill/evals/evals.yaml', 'triggers:\n  - { text: a walk on the jetty, should: load }\n');
+    const { text } = await run('skills eval --all --ranker my_ranker -k 2');
+    await pith.remove('skills/jetty-skill/evals');
+    expect(text).toMatch(/lexical +1 +100\.0/);
+    expect(text).toMatch(/my_ranker +1 +0\.0/);
+    expect(text).toContain('jetty-skill is 3, beyond 2,'); // by the alphabet, backwards
     await expect(run('skills eval --ranker nobody')).rejects.toMatchObject({
       code: 'not_found',
       cure: 'use one of lexical, fused, my_ranker',
     });
+    await expect(run('skills eval amber-skill --all')).rejects.toMatchObject({ code: 'usage' });
   });
 });
 

@@ -1,4 +1,4 @@
-import { PithError, type Logger, type RankerDocument, type Remote, type RankerProvider } from 'pith';
+import { PithError, type Logger, type RankerDocument, type RankerOptions, type Remote, type RankerProvider } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { OtherRanker } from '../../../../sandbox/extensions/skill_registry/search/other-ranker.ts';
@@ -12,6 +12,7 @@ function ranker(answer: (query: string) => unknown) {
   const note = (message: string) => void lines.push(message);
   const logger: Logger = { debug: note, info: note, warn: note, error: note };
   let upserts = 0;
+  const asked: { readonly options: RankerOptions; readonly signal: AbortSignal | undefined }[] = [];
   const remote = {
     extensionId: 'mine',
     upsert: async (given: readonly RankerDocument[]) => {
@@ -19,7 +20,10 @@ function ranker(answer: (query: string) => unknown) {
       for (const one of given) documents.set(one.id, one);
     },
     remove: async (ids: readonly string[]) => ids.forEach((id) => documents.delete(id)),
-    rank: async (query: string) => answer(query),
+    rank: async (query: string, options: RankerOptions, signal?: AbortSignal) => {
+      asked.push({ options, signal });
+      return answer(query);
+    },
   } as unknown as Remote<RankerProvider>;
   let there = true;
   const other = new OtherRanker({
@@ -30,7 +34,7 @@ function ranker(answer: (query: string) => unknown) {
     clock,
     logger,
   });
-  return { other, documents, clock, lines, upserts: () => upserts, leave: () => (there = false) };
+  return { other, asked, documents, clock, lines, upserts: () => upserts, leave: () => (there = false) };
 }
 
 const SKILLS = ['alpha', 'beta', 'gamma'].map((id) => skillOf(id));
@@ -84,12 +88,13 @@ describe('R1 a ranker of another extension', () => {
 
   it('that hangs is waited for once, as long as the asker has patience', async () => {
     let release = (): void => {};
-    const { other, clock, lines } = ranker(() => new Promise((resolve) => (release = () => resolve([good('alpha')]))));
+    const { other, asked: calls, clock, lines } = ranker(() => new Promise((resolve) => (release = () => resolve([good('alpha')]))));
     other.sync(snapshotOf(SKILLS));
     await other.settled();
     const asked = other.rank('x', { k: 5, patienceMs: 250 });
     await clock.advance(250);
     expect(await asked).toBeNull();
+    expect(calls[0]!.signal?.aborted).toBe(true); // nobody wants its answer
     expect(await other.rank('y', { k: 5, patienceMs: 250 })).toBeNull(); // at once: no time has passed
     expect(lines).toEqual([expect.stringContaining('took longer than 250 ms')]);
     release();
@@ -98,6 +103,21 @@ describe('R1 a ranker of another extension', () => {
     await clock.advance(0);
     release();
     expect(await again).toEqual([good('alpha')]);
+    await other.close();
+  });
+
+  it('is asked for a few more where few are hidden, and is told who may be seen only where many are; a turn looks once', async () => {
+    const { other, asked } = ranker(() => [good('s-0'), good('s-299')]);
+    other.sync(snapshotOf(Array.from({ length: 300 }, (_, at) => skillOf(`s-${at}`))));
+    await other.settled();
+    let looked = 0;
+    const scope = (hidden: number) => (id: string) => (looked++, Number(id.slice(2)) >= hidden);
+    const few = scope(2);
+    for (const text of ['a', 'b', 'c']) expect(await other.rank(text, { k: 5, among: few, patienceMs: 250 })).toEqual([good('s-299')]);
+    expect(looked).toBe(300);
+    expect(asked.map(({ options }) => options)).toEqual([{ k: 7 }, { k: 7 }, { k: 7 }]);
+    expect(await other.rank('d', { k: 5, among: scope(298), patienceMs: 250 })).toEqual([good('s-299')]);
+    expect(asked.at(-1)!.options).toEqual({ k: 5, among: ['s-298', 's-299'] });
     await other.close();
   });
 

@@ -3,8 +3,9 @@ import { openCacheFile } from '../../../../core/storage/cache-file.ts';
 import { openDatabase } from '../../../../core/storage/open-database.ts';
 import { createRanker } from '../../../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import { CatalogFile } from '../../../../sandbox/extensions/skill_registry/search/catalog-file.ts';
-import type { SearchDocument, StoredRanker } from '../../../../sandbox/extensions/skill_registry/search/ranker.ts';
-import { matchesOf } from '../../../../sandbox/extensions/skill_registry/search/full-text.ts';
+import { BODY_CHARACTERS, type SearchDocument, type StoredRanker } from '../../../../sandbox/extensions/skill_registry/search/ranker.ts';
+import { ftsTexts, matchesOf } from '../../../../sandbox/extensions/skill_registry/search/full-text.ts';
+import { toRankerDocument } from '../../../../sandbox/extensions/skill_registry/search/other-ranker.ts';
 import { queryTerms } from '../../../../sandbox/extensions/skill_registry/search/tokens.ts';
 import { rankByFullText, rankCandidates } from '../../../../sandbox/extensions/skill_registry/search/rescoring.ts';
 import { countDocument } from '../../../../sandbox/extensions/skill_registry/search/term-index.ts';
@@ -61,6 +62,33 @@ function counted(all: readonly SearchDocument[]): StoredRanker {
 }
 
 describe('what catalog.db keeps', () => {
+  it.each([
+    ['name', { name: 'zebra' }, 6],
+    ['tags', { tags: ['zebra'] }, 4],
+    ['description', { description: 'zebra' }, 3],
+  ])('R3 a word in %s counts as often as the weights 6, 4, 3 and 1 say, beside one in the body', async (_field, fields, weight) => {
+    const words = 20;
+    const plain = { version: '1 1 v', name: 'x', tags: ['x'], description: 'x', examples: [], body: 'x '.repeat(words) };
+    const having = (id: string, times: number) => ({ ...plain, id, body: 'zebra '.repeat(times) + 'x '.repeat(words - times) });
+    const order = async (times: number) => {
+      const before = having('aa', times);
+      const field = { ...plain, id: 'bb', ...fields };
+      return (await catalogOf(before, field, having('cc', times))).best('zebra', 3);
+    };
+    expect(await order(weight)).toEqual(['aa', 'bb', 'cc']); // as good: in the order of rows
+    expect((await order(weight + 1)).at(-1)).toBe('bb');
+    expect((await order(weight - 1))[0]).toBe('bb');
+  });
+
+  it('R2 R3 of a body 20,000 characters are searched, whoever ranks', () => {
+    const document = { ...documents[0]!, body: `${'x'.repeat(19_990)} early ${'y'.repeat(10)} late` };
+    expect(BODY_CHARACTERS).toBe(20_000);
+    expect(ftsTexts(document)[3]).toMatch(/ early y+$/);
+    expect(toRankerDocument(document).body).toHaveLength(20_000);
+    expect([...countDocument(document).counts.keys()]).toContain('earli');
+    expect([...countDocument(document).counts.keys()]).not.toContain('late');
+  });
+
   it('R3 brings back the same ranking, to the last digit, also after changes', async () => {
     const catalog = await catalogOf(...documents);
     const ranker = counted(documents);
@@ -135,7 +163,7 @@ describe('the full-text index alone', () => {
   it('R3 ranks for who may see few, gives the words that matched, and puts an id first', async () => {
     const catalog = await catalogOf(...documents);
     const odd = (id: string) => Number(id.slice(6)) % 2 === 1;
-    const found = rankByFullText(catalog, 'subject3 topic17', { k: 5, accept: odd });
+    const found = rankByFullText(catalog, 'subject3 topic17', { k: 5, among: odd });
     expect(found[0]).toMatchObject({ id: 'skill-17', why: ['subject3', 'topic17'] });
     expect(found.every(({ id }) => odd(id))).toBe(true);
     expect(rankByFullText(catalog, 'skill 12', { k: 3 }).map(({ id }) => id)[0]).toBe('skill-12');
