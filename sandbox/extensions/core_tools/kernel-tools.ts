@@ -13,6 +13,7 @@ import {
   type Tool,
 } from 'pith';
 import { shortReport } from './short-report.ts';
+import { toldSkills } from './told-skills.ts';
 
 const id = z.string().min(1).describe('The id of the extension');
 
@@ -32,7 +33,10 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
       input: z.object({ extension_id: id.optional().describe('Only what concerns this one') }),
       effect: 'read',
       timeoutMs: 60_000,
-      execute: async ({ extension_id }, { signal }) => shortReport((await run('doctor', {}, signal)).values[0], extension_id),
+      execute: async ({ extension_id }, { signal, turn }) => {
+        const report = (await run('doctor', {}, signal)).values[0];
+        return shortReport(report, extension_id, await toldSkills(context, turn.agent, signal));
+      },
     }),
     defineTool({
       name: 'request_reload',

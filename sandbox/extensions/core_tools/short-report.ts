@@ -1,4 +1,5 @@
 import { z, type JsonValue } from 'pith';
+import type { ToldSkills } from './told-skills.ts';
 
 const finding = z.looseObject({
   severity: z.string().optional(),
@@ -21,7 +22,7 @@ const reportSchema = z.looseObject({
 const MOST_FINDINGS = 30;
 
 /** What `pith doctor --json` says, without what is well: ids by state, and the findings. */
-export function shortReport(report: JsonValue | undefined, only: string | undefined): JsonValue {
+export function shortReport(report: JsonValue | undefined, only: string | undefined, told: ToldSkills): JsonValue {
   const { ok, model, extensions, agents, skills, notes = [] } = reportSchema.parse(report);
   const parts = [...extensions, ...agents].filter(({ id }) => only === undefined || id === only);
   const findings = [
@@ -29,7 +30,9 @@ export function shortReport(report: JsonValue | undefined, only: string | undefi
       .filter(({ code }) => code !== undefined)
       .map((each) => ({ id: each.id, state: each.state, phase: each.phase, ...short(each) })),
     ...parts.flatMap(({ id, notes: own = [] }) => own.map((note) => ({ id, ...short(note) }))),
-    ...(only === undefined ? notes.filter(({ severity }) => severity !== 'info').map(short) : []),
+    ...(only === undefined
+      ? notes.filter((note) => note.severity !== 'info' && told.tells({ message: note.message ?? '', file: note.file })).map(short)
+      : []),
   ];
   return JSON.parse(
     JSON.stringify({
@@ -37,7 +40,7 @@ export function shortReport(report: JsonValue | undefined, only: string | undefi
       model,
       extensions: byState(extensions, only),
       agents: byState(agents, only),
-      ...(only === undefined ? { skills } : {}),
+      ...(only === undefined ? { skills: { ...(told.counts ?? skills) } } : {}),
       findings: findings.slice(0, MOST_FINDINGS),
       ...(findings.length > MOST_FINDINGS ? { more: findings.length - MOST_FINDINGS } : {}),
     }),

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { JsonValue, ToolResult } from 'pith';
@@ -63,6 +63,27 @@ describe('extensions_doctor', () => {
     const one = await core('extensions_doctor', { extension_id: 'greeter' });
     expect(one).toMatchObject({ ok: true, output: { extensions: { active: ['greeter'] } } });
     expect(JSON.stringify(one)).not.toContain('no tools today');
+  });
+
+  it('tells an agent of no skill that it may not read: neither its name, nor its folder, nor how many there are', async () => {
+    const skill = (name: string) => `---\nname: ${name}\ndescription: Knows of ${name}.\n---\n\nText.\n`;
+    for (const [name, text] of [
+      ['apples', skill('apples')],
+      ['vault', 'No frontmatter.\n'],
+      ['secret-plans', skill('secret-plans')],
+    ] as const) {
+      await mkdir(path.join(folder.sandbox, 'skills', name), { recursive: true });
+      await writeFile(path.join(folder.sandbox, 'skills', name, 'SKILL.md'), text);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1100)); // what was listed a second ago is listed again
+    const asked = async (agent: object) => {
+      const turn = { threadId: 't1', userId: 'ada', agent: { id: 'main', usesSkills: [], ...agent } } as never;
+      return JSON.stringify(await kernel.extensions.callTool('core_tools', 'extensions_doctor', {}, { turn, idempotencyKey: 'k' }, signal));
+    };
+    expect(await asked({ keys: {} })).toContain('vault');
+    const confined = await asked({ keys: { skills: { allow: ['apples'] } } });
+    expect(confined).not.toContain('vault');
+    expect(confined).toContain('"skills":{"offered":1}');
   });
 });
 
