@@ -26,12 +26,11 @@ export async function toldSkills(context: Pick<ExtensionContext, 'find'>, agent:
   };
 }
 
-/** Where it cannot be told, nothing. */
 async function readableBy(provider: SkillProvider, agent: AgentSpec, signal: AbortSignal): Promise<readonly string[]> {
   try {
     return (await provider.readableSkills?.(agent, signal)) ?? [];
   } catch {
-    return [];
+    return []; // where it cannot be told, nothing is
   }
 }
 

@@ -50,7 +50,7 @@ describe('what is kept of a text', () => {
     ['https://user:word@example.org/private/path?x=abc'],
     ['www.example.com/private/abc'],
     ['intranet.example.com'],
-    ['/home/jane/letters/bank.txt'],
+    ['/home/ada/letters/bank.txt'],
     ['sk-\u200babcdefghijklmnop'],
     ['npm_abcdefghijklmnopqrstuvwxyzABCDEFGHIJ'],
     ['٤١١١ ١١١١ ١١١١ ١١١١'],
