@@ -72,7 +72,7 @@ describe('R4 the extension embedding', () => {
     server.requests.length = 0;
     server.behave({ status: 429, headers: { 'retry-after': '0' } });
     const asked = extension().embed(['a'], { purpose: 'document' });
-    await expect(asked).rejects.toMatchObject({ code: 'model_rate_limited' });
+    await expect(asked).rejects.toMatchObject({ code: 'model_rate_limited', cure: expect.stringContaining('wait') });
     expect(server.requests).toHaveLength(3);
   });
 
