@@ -22,7 +22,9 @@ const MOST_ANSWERS = 32;
 
 /** Keeps an answer for whoever asks the same again. Never throws: without it the command is run again. */
 export function keepAnswer({ question, output, seen: told, dataDirectory, began }: AnswerToKeep): void {
-  const seen = [...told, ...INSTALLED.map((name) => stateOf(path.join(question.installation, name)))];
+  const installed = installedFiles(question.installation);
+  if (installed === null) return;
+  const seen = [...told, ...installed];
   // What changed since may have been seen in an earlier state, and a further change may bear the same times.
   if (seen.some(({ state }) => state !== null && !(state.ctimeMs < began - TICK_MS))) return;
   const key = keyOf(question);
@@ -46,6 +48,15 @@ function writeDraft(draft: string, bytes: Buffer): void {
   } catch (error) {
     fs.rmSync(draft, { force: true });
     throw error;
+  }
+}
+
+/** null where one is missing: somebody is building. */
+function installedFiles(installation: string): readonly SeenFile[] | null {
+  try {
+    return INSTALLED.map((name) => stateOf(path.join(installation, name)));
+  } catch {
+    return null;
   }
 }
 

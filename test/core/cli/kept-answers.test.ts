@@ -58,6 +58,15 @@ class Project {
 }
 
 describe('a kept answer', () => {
+  it('is not kept while a file of the installation is missing, and nothing is thrown', () => {
+    const half = path.join(top, 'half-built');
+    put(path.join(half, 'main.cjs'), '');
+    const question = { argv: [], workingDirectory: top, env: {}, sandbox: top, ...SCREEN, installation: half };
+    const dataDirectory = path.join(top, 'half-data');
+    keepAnswer({ question, output: 'x', seen: [], dataDirectory, began: Date.now() + 10_000 });
+    expect(fs.existsSync(answersIn(dataDirectory))).toBe(false);
+  });
+
   type Change = readonly [what: string, change: (project: Project) => void, shows: RegExp];
   const ALWAYS = /(?:)/u;
   const ALPHA = 'sandbox/skills/alpha/SKILL.md';

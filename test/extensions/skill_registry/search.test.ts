@@ -119,6 +119,17 @@ describe('the default ranker', () => {
     expect(ids(ranker, 'carts')).toEqual(['carts']);
   });
 
+  it('R2 corrects the spelling as if what was removed had never been', () => {
+    const names = ['zebraa', 'zebrab', 'zebrac', 'zebrad'];
+    const ranker = rankerOf(...filler, ...names.map((name, at) => document(`s${at}`, { description: `Feeds ${name}.` })));
+    for (const at of [0, 1, 2]) ranker.remove(`s${at}`);
+    expect(ids(ranker, 'zebrax')).toEqual(['s3']);
+    ranker.upsert(document('s3', { description: 'Feeds nobody.', body: 'zebrad' }));
+    expect(ids(ranker, 'zebrax')).toEqual([]);
+    for (let at = 0; at < 200; at++) ranker.upsert(document('s3', { description: `Feeds zebra${'abcdefgh'[at % 8]}.` }));
+    expect(ids(ranker, 'zebrax')).toEqual(['s3']);
+  });
+
   it('R2 is incremental: after changes it answers as one that was built afresh', () => {
     const changed = rankerOf(...filler, document('maps', { description: 'Draws maps of cities.' }));
     for (let round = 0; round < 200; round++)

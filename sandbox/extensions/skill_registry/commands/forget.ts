@@ -9,12 +9,19 @@ export async function forget(context: CommandContext, { arguments: { id }, optio
   await learned.look();
   const known = typeof id === 'string' ? await idOf(context, id, learned) : null;
   const count = learned.count(known);
-  if (count === 0) return said(io, new Map(), known);
-  if (options['yes'] !== true && !(await agreed(io, count, known))) return io.print('Nothing was removed.');
+  const { rest } = learned;
+  if (count === 0 && (known !== null || rest === 'nothing')) return said(io, new Map(), known);
+  const what = count > 0 ? textsOf(count) : WHAT_IS_LEFT[rest];
+  if (options['yes'] !== true && !(await agreed(io, what, known))) return io.print('Nothing was removed.');
   const gone = await learned.forget(known);
+  await forgetVectors(context, rest === 'unreadable' ? null : new Set(gone.keys()));
   await indexAnew(context);
-  said(io, gone, known);
+  if (gone.size > 0) return said(io, gone, known);
+  io.json({ forgotten: [] });
+  io.print(`Removed ${what}.`);
 }
+
+const WHAT_IS_LEFT = { nothing: '', damaged: 'damaged lines', unreadable: 'a file that cannot be read' } as const;
 
 /** What a person names by a display name or `source/id`; or a skill that is gone, of which something was learned. */
 async function idOf(context: CommandContext, name: string, learned: LearnedExamples): Promise<string> {
@@ -30,15 +37,22 @@ async function idOf(context: CommandContext, name: string, learned: LearnedExamp
   });
 }
 
-async function agreed(io: CommandIO, count: number, id: string | null): Promise<boolean> {
+async function agreed(io: CommandIO, what: string, id: string | null): Promise<boolean> {
   if (!io.interactive)
-    throw new PithError('confirmation_needed', `${textsOf(count)} would be removed, and nobody can be asked`, { cure: 'add --yes' });
-  return (await io.ask(`Remove ${textsOf(count)} of ${id ?? 'all skills'}?`, { choices: ['yes', 'no'] })) === 'yes';
+    throw new PithError('confirmation_needed', `${what} would be removed, and nobody can be asked`, { cure: 'add --yes' });
+  return (await io.ask(`Remove ${what} of ${id ?? 'all skills'}?`, { choices: ['yes', 'no'] })) === 'yes';
 }
 
-/** What the stored index holds of the texts goes now, and not when somebody searches next. */
+/** A vector tells what a text is about. null: of all skills. */
+async function forgetVectors(context: CommandContext, ids: ReadonlySet<string> | null): Promise<void> {
+  const { forgetVectorsIn } = await import('../meaning/vector-file.ts');
+  await forgetVectorsIn(context, ids);
+}
+
+/** What the stored index holds of the texts goes now. All of it is made anew: SQLite keeps what was removed until its place is needed. */
 async function indexAnew(context: CommandContext): Promise<void> {
-  const { openIndex } = await import('../search/open-index.ts');
+  const [{ openIndex }, { removeCatalog }] = await Promise.all([import('../search/open-index.ts'), import('../search/catalog.ts')]);
+  await removeCatalog(context.dataDirectory);
   await withRegistry(context, async (registry, snapshot) => {
     const index = openIndex(context, registry);
     try {

@@ -93,8 +93,9 @@ function checkedVectors(given: unknown, count: number): readonly Float32Array[] 
     let squares = 0;
     for (const value of unit) squares += value * value;
     if (!Number.isFinite(squares)) throw odd('a vector with something that is no number');
+    if (squares === 0) throw odd('a vector of zeros');
     const length = Math.sqrt(squares);
-    if (length > 0) for (let at = 0; at < unit.length; at++) unit[at]! /= length;
+    for (let at = 0; at < unit.length; at++) unit[at]! /= length;
     return unit;
   });
 }

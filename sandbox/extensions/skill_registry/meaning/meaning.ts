@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { messageOf, type Clock, type Diagnostic, type Logger } from 'pith';
 import { casesOf, distinct, type EvalCase } from '../evaluation/eval-case.ts';
 import { fuse, type FusionInput } from '../search/fusion.ts';
@@ -8,6 +7,7 @@ import type { Skill, Snapshot } from '../skill.ts';
 import type { EmbeddingClient } from './embedding-client.ts';
 import { QueryVectors } from './query-vectors.ts';
 import { SkillVectors } from './skill-vectors.ts';
+import { vectorsIn } from './vector-file.ts';
 import { digestOf, ENOUGH_CASES, figuresText, findingOf, isWorse, Measures, type Measure } from './verdict.ts';
 
 export interface MeaningOptions {
@@ -39,7 +39,7 @@ export class Meaning {
     const { client, model, dataDirectory, clock, logger } = options;
     this.#options = options;
     this.model = model;
-    this.skills = new SkillVectors({ ...options, folder: foldersOf(dataDirectory), onComplete: () => this.#examine() });
+    this.skills = new SkillVectors({ ...options, folder: vectorsIn(dataDirectory), onComplete: () => this.#examine() });
     this.queries = new QueryVectors(client, clock);
     this.#measures = new Measures(dataDirectory, logger);
     this.#measuring = this.#measures.of(model).then((measure) => {
@@ -133,8 +133,4 @@ export async function meaningFindings(
 /** What the frontmatter of all offered skills says people say. */
 export function exampleCases(snapshot: Snapshot): readonly EvalCase[] {
   return distinct([...snapshot.skills.values()].filter(({ state }) => state === 'offered').flatMap(casesOf));
-}
-
-function foldersOf(dataDirectory: string): string {
-  return path.join(dataDirectory, 'vectors');
 }

@@ -41,7 +41,7 @@ export class SkillVectors {
 
   constructor(options: SkillVectorsOptions) {
     this.#options = options;
-    this.#file = new VectorFile(options.folder, options.model, options.logger);
+    this.#file = new VectorFile(options);
   }
 
   /** By id, of what is known now. */
@@ -160,7 +160,7 @@ export class SkillVectors {
       records.set(record.id, record);
       this.#vectors.set(record.id, record.vector);
     }
-    if (made.length > 0) await this.#file.append(made, records.size, () => records.values());
+    if (made.length > 0) await this.#file.append(made, records);
   }
 
   #versionOf(skill: Skill): string {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { appendFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { appendFile, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { codeOf, messageOf, type Logger } from 'pith';
+import { codeOf, messageOf, type Clock, type Logger } from 'pith';
+import { exclusively } from '../exclusive.ts';
 import { INDEX_LIMIT, readRegularFile } from '../scan/regular-file.ts';
 import { decodeRecord, encodeRecord, type VectorRecord } from './vector-record.ts';
 
@@ -12,94 +13,179 @@ const RECORDS_AT_ONCE = 500;
 /** Records that no longer count, before the file is written anew. */
 const MOST_DEAD = 500;
 const MARK = 'pith-vectors 1';
+const HEAD = /^pith-vectors 1 "(?:[^"\\\n]|\\.)*"\n/;
+const LONGEST_HEAD = 4096;
 
-/** The vectors of one model from one process to the next: a log of records, the last of an id counts. May be deleted at any time. */
+export interface VectorFileOptions {
+  readonly folder: string;
+  readonly model: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The vectors of one model from one process to the next: a log of records, the last of an id counts. Several processes add to it, one at a
+ * time; what stands in the file is what they all know. May be deleted at any time.
+ */
 export class VectorFile {
   readonly file: string;
-  readonly #folder: string;
+  readonly #options: VectorFileOptions;
   readonly #head: Buffer;
-  readonly #logger: Logger;
+  /** Ids that were read or added here: of others it is not known that they are dead. */
+  readonly #known = new Set<string>();
   #records = 0;
-  #exists = false;
+  /** Of the file that was last read or written; '' while there is none whose end is whole. */
+  #inode = '';
   #failed = false;
 
-  constructor(folder: string, model: string, logger: Logger) {
-    this.#folder = folder;
-    this.file = path.join(folder, `${createHash('sha256').update(model).digest('hex').slice(0, 16)}.vectors`);
-    this.#head = Buffer.from(`${MARK} ${JSON.stringify(model)}\n`);
-    this.#logger = logger;
+  constructor(options: VectorFileOptions) {
+    this.#options = options;
+    this.file = path.join(options.folder, `${createHash('sha256').update(options.model).digest('hex').slice(0, 16)}.vectors`);
+    this.#head = Buffer.from(`${MARK} ${JSON.stringify(options.model)}\n`);
   }
 
   /** What was kept, by id. Where the file is damaged, what stands before that, and the rest is asked for again. Never rejects. */
   async load(): Promise<Map<string, VectorRecord>> {
-    const found = new Map<string, VectorRecord>();
-    let bytes: Buffer;
     try {
-      bytes = await readRegularFile(this.file, INDEX_LIMIT);
+      const inode = await inodeOf(this.file);
+      if (inode === '') return new Map();
+      const { found, records, whole } = await this.#read();
+      for (const id of found.keys()) this.#known.add(id);
+      this.#records = records;
+      if (whole) this.#inode = inode;
+      if (!whole) this.#warn(`the file of vectors ${this.file} is damaged: ${found.size} are of use, the rest is made anew`);
+      if (!whole) await this.append([], found);
+      return found;
     } catch (error) {
       if (codeOf(error, '') !== 'ENOENT') this.#warn(`the vectors in ${this.file} cannot be read and are made anew: ${messageOf(error)}`);
-      return found;
+      return new Map();
     }
-    let at = bytes.subarray(0, this.#head.length).equals(this.#head) ? this.#head.length : -1;
-    while (at >= 0 && at < bytes.length) {
-      const read = decodeRecord(bytes, at);
-      if (read === null) break;
-      found.set(read.record.id, read.record);
-      at = read.next;
-      if (++this.#records % RECORDS_AT_ONCE === 0) await breathe();
-    }
-    this.#exists = true;
-    if (at === bytes.length) return found;
-    this.#warn(`the file of vectors ${this.file} is damaged: ${found.size} are of use, the rest is made anew`);
-    await this.write(found.values(), found.size);
-    return found;
   }
 
-  /** Never rejects: what cannot be kept is asked for again by the next process. */
-  async append(records: readonly VectorRecord[], live: number, all: () => Iterable<VectorRecord>): Promise<void> {
-    if (!this.#exists || this.#records + records.length > live + MOST_DEAD + live) return this.write(all(), live);
-    await this.#try(async () => {
-      await appendFile(this.file, Buffer.concat(records.map(encodeRecord)));
-      this.#records += records.length;
-    });
-  }
-
-  /** All or nothing. */
-  async write(records: Iterable<VectorRecord>, count: number): Promise<void> {
-    const pieces = [this.#head];
-    for (const record of records) {
-      pieces.push(encodeRecord(record));
-      if (pieces.length % RECORDS_AT_ONCE === 0) await breathe();
-    }
-    await this.#try(async () => {
-      const { default: writeFileAtomic } = await import('write-file-atomic');
-      await mkdir(this.#folder, { recursive: true });
-      if (!this.#exists) await this.#tidy();
-      await writeFileAtomic(this.file, Buffer.concat(pieces));
-      this.#exists = true;
-      this.#records = count;
-    });
-  }
-
-  /** Room for this model's file: only the newest of other models stay. */
-  async #tidy(): Promise<void> {
-    const names = (await readdir(this.#folder)).filter((name) => name.endsWith('.vectors'));
-    const files = await Promise.all(names.map(async (name) => ({ name, at: (await stat(path.join(this.#folder, name))).mtimeMs })));
-    for (const { name } of files.sort((a, b) => b.at - a.at).slice(OTHER_MODELS)) await rm(path.join(this.#folder, name), { force: true });
-  }
-
-  async #try(work: () => Promise<void>): Promise<void> {
+  /** Adds records to what `live` says of all. Never rejects: what cannot be kept is asked for again by the next process. */
+  async append(records: readonly VectorRecord[], live: ReadonlyMap<string, VectorRecord>): Promise<void> {
     try {
-      await work();
+      await alone(this.file, this.#options.clock, async () => {
+        const inode = await inodeOf(this.file);
+        if (inode === '' || inode !== this.#inode || this.#records + records.length > 2 * live.size + MOST_DEAD)
+          return this.#writeAnew(records, live);
+        await appendFile(this.file, Buffer.concat(records.map(encodeRecord)));
+        this.#records += records.length;
+      });
+      for (const { id } of records) this.#known.add(id);
       this.#failed = false;
     } catch (error) {
       if (!this.#failed) this.#warn(`vectors cannot be kept in ${this.file}: ${messageOf(error)}; the next start asks for them again`);
       this.#failed = true;
-      this.#exists = false; // its end may be torn
+      this.#inode = ''; // its end may be torn
     }
   }
 
+  /** What others wrote stays; where the file was lost or is damaged, all that is known here takes the place of what it held. */
+  async #writeAnew(records: readonly VectorRecord[], live: ReadonlyMap<string, VectorRecord>): Promise<void> {
+    const lost = { found: new Map<string, VectorRecord>(), records: 0, whole: false };
+    const { found, whole } = await this.#read().catch(() => lost);
+    for (const id of found.keys()) if (this.#known.has(id) && !live.has(id)) found.delete(id);
+    if (!whole) for (const [id, record] of live) if (!found.has(id)) found.set(id, record);
+    for (const record of records) found.set(record.id, record);
+    if (this.#inode === '') await this.#tidy();
+    await write(this.file, this.#head, found.values());
+    this.#inode = await inodeOf(this.file);
+    this.#records = found.size;
+  }
+
+  async #read(): Promise<Read> {
+    const bytes = await readRegularFile(this.file, INDEX_LIMIT);
+    const ours = bytes.subarray(0, this.#head.length).equals(this.#head);
+    return ours ? recordsIn(bytes, this.#head.length) : { found: new Map(), records: 0, whole: false };
+  }
+
+  /** Room for this model's file: only the newest of other models stay. */
+  async #tidy(): Promise<void> {
+    const { folder } = this.#options;
+    const files = await Promise.all(
+      (await namesIn(folder)).map(async (name) => ({ name, at: (await stat(path.join(folder, name))).mtimeMs })),
+    );
+    const others = files.filter(({ name }) => name !== path.basename(this.file)).sort((a, b) => b.at - a.at);
+    for (const { name } of others.slice(OTHER_MODELS)) await rm(path.join(folder, name), { force: true });
+  }
+
   #warn(message: string): void {
-    this.#logger.warn(message);
+    this.#options.logger.warn(message);
+  }
+}
+
+/** Removes what the files of all models hold of some skills, or of all, also what no longer counts. A process that runs does not bring it back. */
+export async function forgetVectorsIn(
+  { dataDirectory, clock }: { readonly dataDirectory: string; readonly clock: Clock },
+  ids: ReadonlySet<string> | null,
+): Promise<void> {
+  const folder = vectorsIn(dataDirectory);
+  for (const name of await namesIn(folder)) {
+    const file = path.join(folder, name);
+    await alone(file, clock, async () => {
+      const bytes = await readRegularFile(file, INDEX_LIMIT).catch(() => Buffer.alloc(0));
+      const [head] = HEAD.exec(bytes.toString('utf8', 0, LONGEST_HEAD)) ?? [];
+      if (head === undefined) return rm(file, { force: true });
+      const { found } = await recordsIn(bytes, Buffer.byteLength(head));
+      for (const id of ids ?? found.keys()) found.delete(id);
+      await write(file, Buffer.from(head), found.values());
+    });
+  }
+}
+
+export function vectorsIn(dataDirectory: string): string {
+  return path.join(dataDirectory, 'vectors');
+}
+
+interface Read {
+  readonly found: Map<string, VectorRecord>;
+  readonly records: number;
+  /** False where something follows that is no record. */
+  readonly whole: boolean;
+}
+
+async function recordsIn(bytes: Buffer, from: number): Promise<Read> {
+  const found = new Map<string, VectorRecord>();
+  let records = 0;
+  let at = from;
+  while (at < bytes.length) {
+    const read = decodeRecord(bytes, at);
+    if (read === null) break;
+    found.set(read.record.id, read.record);
+    at = read.next;
+    if (++records % RECORDS_AT_ONCE === 0) await breathe();
+  }
+  return { found, records, whole: at === bytes.length };
+}
+
+/** All or nothing. */
+async function write(file: string, head: Buffer, records: Iterable<VectorRecord>): Promise<void> {
+  const pieces = [head];
+  for (const record of records) {
+    pieces.push(encodeRecord(record));
+    if (pieces.length % RECORDS_AT_ONCE === 0) await breathe();
+  }
+  const { default: writeFileAtomic } = await import('write-file-atomic');
+  await writeFileAtomic(file, Buffer.concat(pieces));
+}
+
+function alone(file: string, clock: Clock, work: () => Promise<void>): Promise<void> {
+  const busy = { code: 'vectors_busy', message: 'another process is changing the vectors' };
+  return exclusively({ file: `${file}.lock`, staging: path.join(path.dirname(file), '.writers'), busy }, clock, work);
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names.filter((name) => name.endsWith('.vectors'));
+}
+
+/** '' where there is none. */
+async function inodeOf(file: string): Promise<string> {
+  try {
+    return String((await stat(file)).ino);
+  } catch (error) {
+    if (codeOf(error, '') === 'ENOENT') return '';
+    throw error;
   }
 }

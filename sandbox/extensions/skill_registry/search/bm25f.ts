@@ -86,8 +86,7 @@ class Bm25fRanker implements StoredRanker {
   }
 
   related(query: string): readonly string[] {
-    const { spelling } = this.#index;
-    const near = (term: string) => (this.#index.posting(term) === undefined ? spelling.near(term) : []);
+    const near = (term: string) => (this.#index.has(term) ? [] : this.#index.near(term));
     return [...new Set(queryTerms(query).flatMap(({ term }) => [term, ...synonymsOf(term), ...near(term)]))];
   }
 
@@ -184,7 +183,7 @@ class Bm25fRanker implements StoredRanker {
       add(index.posting(term), 1);
       const own = parts[0]?.weight;
       if (synonym > 0) for (const other of synonymsOf(term)) add(index.posting(other), synonym, own, other);
-      if (parts.length === 0) for (const near of index.spelling.near(term)) add(index.posting(near), misspelt, Infinity, near);
+      if (parts.length === 0) for (const near of index.near(term)) add(index.posting(near), misspelt, Infinity, near);
     }
     return { term, word, parts };
   }

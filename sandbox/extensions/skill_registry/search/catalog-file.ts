@@ -2,7 +2,7 @@ import type { Cache, CommandContext } from 'pith';
 import type { CountedDocument, SearchDocument } from './ranker.ts';
 import { encodeRecord } from './record.ts';
 import { ftsTexts } from './full-text.ts';
-import { isLaterVersion } from './document.ts';
+import { isOutdated } from './document.ts';
 
 /** A body that has been read, and what was counted in it. */
 export interface Indexed {
@@ -23,6 +23,9 @@ const VERSION = 2;
 const SCHEMA = [
   'CREATE TABLE skills (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version TEXT NOT NULL, record BLOB NOT NULL)',
   'CREATE TABLE terms (n INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE)',
+  // How many skills were written again or removed: what they left in `terms` and `words` goes with the file.
+  'CREATE TABLE wear (rewritten INTEGER NOT NULL)',
+  'INSERT INTO wear VALUES (0)',
   // Of the texts themselves nothing is kept. `bm25` needs the places of words, so that `detail` stays full.
   "CREATE VIRTUAL TABLE words USING fts5(name, tags, description, body, content='', contentless_delete=1, tokenize='porter unicode61')",
 ];
@@ -33,6 +36,7 @@ const BEST = `SELECT json_group_array(id) AS ids FROM (SELECT s.id AS id FROM
 const ROWS = `SELECT json_group_array(json_array(n, id, version, length(record))) AS heads, CAST(group_concat(CAST(record AS TEXT), '') AS BLOB) AS records
   FROM (SELECT n, id, version, record FROM skills WHERE n > ? ORDER BY n LIMIT ?)`;
 const ADD_WORDS = 'INSERT INTO words (rowid, name, tags, description, body) VALUES (?, ?, ?, ?, ?)';
+const WEAR = 'UPDATE wear SET rewritten = rewritten + 1';
 const ROWS_AT_ONCE = 100;
 const TERMS_AT_ONCE = 4000;
 const REMEMBERED = 50_000;
@@ -43,8 +47,13 @@ export class CatalogFile {
   /** Numbers of terms, which never change. */
   readonly #numbers = new Map<string, number>();
 
-  static async open({ openCache }: Pick<CommandContext, 'openCache'>): Promise<CatalogFile> {
-    return new CatalogFile(await openCache('catalog', { version: VERSION, schema: SCHEMA }));
+  /** One that is worn, in which most may be words that no skill has any more, is made anew. */
+  static async open(context: Pick<CommandContext, 'openCache'>): Promise<CatalogFile> {
+    const cache = await context.openCache('catalog', { version: VERSION, schema: SCHEMA });
+    if (!isWorn(cache)) return new CatalogFile(cache);
+    cache.spoil();
+    await cache.close();
+    return new CatalogFile(await context.openCache('catalog', { version: VERSION, schema: SCHEMA }));
   }
 
   constructor(cache: Cache) {
@@ -181,7 +190,7 @@ export class CatalogFile {
   #put(statement: Statement, counted: CountedDocument, numberOf: (term: string) => number): number | null {
     const { id, version } = counted;
     const before = this.#cache.get('SELECT n, version FROM skills WHERE id = ?', id);
-    if (before !== null && (before.version === version || isLaterVersion(String(before.version), version))) return null;
+    if (before !== null && (before.version === version || isOutdated(version, String(before.version)))) return null;
     const record = encodeRecord(counted, numberOf);
     if (before === null) {
       const n = Number(this.#cache.get('SELECT coalesce(max(n), 0) + 1 AS n FROM skills')!.n);
@@ -189,6 +198,7 @@ export class CatalogFile {
       return n;
     }
     statement('DELETE FROM words WHERE rowid = ?', before.n!);
+    statement(WEAR);
     statement('UPDATE skills SET version = ?, record = ? WHERE n = ?', version, record, before.n!);
     return Number(before.n);
   }
@@ -198,6 +208,20 @@ export class CatalogFile {
     if (row === null) return; // somebody else knows it in another version
     statement('DELETE FROM words WHERE rowid = ?', row.n!);
     statement('DELETE FROM skills WHERE n = ?', row.n!);
+    statement(WEAR);
+  }
+}
+
+/** After so many changes it is worn, however few skills it has. */
+const LEAST_WEAR = 1000;
+const MOST_REWRITTEN = 2;
+
+function isWorn(cache: Cache): boolean {
+  try {
+    const { rewritten, skills } = cache.get('SELECT rewritten, (SELECT count(*) FROM skills) AS skills FROM wear')!;
+    return Number(rewritten) > Math.max(LEAST_WEAR, MOST_REWRITTEN * Number(skills));
+  } catch {
+    return false; // busy, or damaged: who reads it is told
   }
 }
 

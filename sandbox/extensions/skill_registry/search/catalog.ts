@@ -172,6 +172,11 @@ export class Catalog {
   }
 }
 
+/** Removes the file with all that was ever in it. Whoever uses it makes a new one. */
+export async function removeCatalog(dataDirectory: string): Promise<void> {
+  for (const name of ['catalog.db-journal', 'catalog.db']) await rm(path.join(dataDirectory, name), { force: true });
+}
+
 /** Another process was in the way. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof PithError && error.retryable;

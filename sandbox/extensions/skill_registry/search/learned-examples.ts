@@ -43,6 +43,8 @@ export class LearnedExamples implements Learned {
   /** Ids for which something changed that the index has not been told of. */
   #changed = new Set<string>();
   #said = '';
+  #damaged = 0;
+  #unreadable = false;
 
   constructor({ dataDirectory, clock, logger }: { readonly dataDirectory: string; readonly clock: Clock; readonly logger: Logger }) {
     this.file = path.join(dataDirectory, 'examples.jsonl');
@@ -67,10 +69,17 @@ export class LearnedExamples implements Learned {
     return [...this.#sets.keys()];
   }
 
+  /** What the file holds beside examples: damaged lines, or nobody can say what. */
+  get rest(): 'nothing' | 'damaged' | 'unreadable' {
+    return this.#unreadable ? 'unreadable' : this.#damaged > 0 ? 'damaged' : 'nothing';
+  }
+
   async look(): Promise<readonly string[]> {
     try {
       await this.#read();
+      this.#unreadable = false;
     } catch (error) {
+      this.#unreadable = true;
       this.#warn(`what was learned cannot be read from ${this.file}: ${messageOf(error)}; skills are found without it`);
       for (const id of this.#sets.keys()) this.#changed.add(id);
       this.#sets = new Map();
@@ -103,10 +112,12 @@ export class LearnedExamples implements Learned {
     });
   }
 
-  /** Removes what was learned of one skill, or of all; how many texts of which. */
+  /** Removes what was learned of one skill, or of all; how many texts of which. All goes also where it cannot be read. */
   async forget(skillId: string | null): Promise<ReadonlyMap<string, number>> {
     return this.#alone(async () => {
-      await this.#read();
+      await this.#read().catch((error: unknown) => {
+        if (skillId !== null) throw error;
+      });
       const gone = new Map<string, number>();
       for (const [id, { examples }] of this.#sets) if (skillId === null || id === skillId) gone.set(id, examples.length);
       for (const id of gone.keys()) {
@@ -139,6 +150,7 @@ export class LearnedExamples implements Learned {
     }
     this.#sets = sets;
     this.#lines = lines;
+    this.#damaged = damaged;
     this.#torn = text !== '' && !text.endsWith('\n');
     this.#version = version;
     if (damaged > 0) this.#warn(`${this.file}: ${damaged === 1 ? 'a damaged line is' : `${damaged} damaged lines are`} left out`);
@@ -162,6 +174,7 @@ export class LearnedExamples implements Learned {
     this.#sets = new Map();
     for (const { skillId, example } of kept) this.#setOf(this.#sets, skillId).add(example);
     this.#lines = kept.length;
+    this.#damaged = 0;
     await this.#written();
     for (const { skillId } of gone) this.#changed.add(skillId);
   }

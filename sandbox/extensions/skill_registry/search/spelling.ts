@@ -10,15 +10,19 @@ export class Spelling {
     bucket.add(term);
   }
 
-  /** One edit for four to seven characters, two from eight on; the first character is taken to be right. */
-  near(term: string): readonly string[] {
+  delete(term: string): void {
+    if (term.length >= 3) this.#buckets.get(bucketOf(term[0]!, term.length))?.delete(term);
+  }
+
+  /** One edit for four to seven characters, two from eight on; the first character is taken to be right. Of what was added, `isUsed` says what counts now. */
+  near(term: string, isUsed: (term: string) => boolean): readonly string[] {
     const limit = term.length < 4 ? 0 : term.length < 8 ? 1 : 2;
     if (limit === 0 || /\p{N}/u.test(term)) return [];
     const found: { term: string; cost: number }[] = [];
     for (let length = term.length - limit; length <= term.length + limit; length++) {
       for (const candidate of this.#buckets.get(bucketOf(term[0]!, length)) ?? []) {
         const cost = edits(term, candidate, limit);
-        if (cost <= limit) found.push({ term: candidate, cost });
+        if (cost <= limit && isUsed(candidate)) found.push({ term: candidate, cost });
       }
     }
     const best = Math.min(...found.map(({ cost }) => cost));

@@ -13,7 +13,7 @@ export const FIELD_COUNT = FIELD_NAMES.length;
 /** Which document has which term how often in which field. Documents have numbers; those of removed ones are given again when no posting has them any more. */
 export class TermIndex {
   readonly names = new NameIndex();
-  readonly spelling = new Spelling();
+  readonly #spelling = new Spelling();
   /** By document number; null where one was removed. */
   ids: (string | null)[] = [];
   /** Terms of each field of each document, by `number * FIELD_COUNT + field`. */
@@ -50,7 +50,7 @@ export class TermIndex {
       let posting = this.#postings.get(term);
       if (posting === undefined) this.#postings.set(flat(term), (posting = new Posting()));
       posting.push(number, packed);
-      if (hasCountOutsideBody(packed)) this.spelling.add(term);
+      if (hasCountOutsideBody(packed)) this.#spelling.add(term);
     }
   }
 
@@ -65,7 +65,7 @@ export class TermIndex {
   /** A term that no document has yet. */
   setPosting(term: string, posting: Posting, outsideBody: boolean): void {
     this.#postings.set(term, posting);
-    if (outsideBody) this.spelling.add(term);
+    if (outsideBody) this.#spelling.add(term);
   }
 
   remove(id: string): void {
@@ -105,6 +105,25 @@ export class TermIndex {
 
   posting(term: string): Posting | undefined {
     return this.#postings.get(term);
+  }
+
+  /** Terms that a document has, not in its body alone, and that differ from this one by a slip. */
+  near(term: string): readonly string[] {
+    return this.#spelling.near(term, (other) => this.#isUsed(other, hasCountOutsideBody));
+  }
+
+  /** Whether any document has it: what was removed stands in the postings until they are renumbered. */
+  has(term: string): boolean {
+    return this.#isUsed(term, () => true);
+  }
+
+  #isUsed(term: string, counts: (packed: number) => boolean): boolean {
+    const posting = this.#postings.get(term);
+    for (let at = 0; at < (posting?.length ?? 0); at++) {
+      const { entries } = posting!;
+      if (this.ids[entries[at * 2]!] !== null && counts(entries[at * 2 + 1]!)) return true;
+    }
+    return false;
   }
 
   *postingsWithPrefix(prefix: string): Iterable<Posting> {
@@ -149,6 +168,7 @@ export class TermIndex {
       left -= posting.length + 1;
       posting.keep((number) => this.ids[number] !== null);
       if (posting.length === 0) this.#postings.delete(term);
+      if (!this.#isUsed(term, hasCountOutsideBody)) this.#spelling.delete(term);
     }
   }
 }

@@ -1,6 +1,10 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { openCacheFile } from '../../../../core/storage/cache-file.ts';
 import { openDatabase } from '../../../../core/storage/open-database.ts';
+import { stampOf, statOf, toFileStamp } from '../../../../sandbox/extensions/skill_registry/scan/stamp.ts';
+import type { Skill } from '../../../../sandbox/extensions/skill_registry/skill.ts';
+import { documentVersion } from '../../../../sandbox/extensions/skill_registry/search/document.ts';
 import { createRanker } from '../../../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import { CatalogFile } from '../../../../sandbox/extensions/skill_registry/search/catalog-file.ts';
 import { BODY_CHARACTERS, type SearchDocument, type StoredRanker } from '../../../../sandbox/extensions/skill_registry/search/ranker.ts';
@@ -113,12 +117,54 @@ describe('what catalog.db keeps', () => {
   });
 
   it('R3 an older picture takes the place of no newer one, and removes none', async () => {
-    const catalog = await catalogOf({ ...documents[1]!, version: '1 200 new', body: 'zebra' });
-    await put(catalog, { ...documents[1]!, version: '1 100 old', body: 'walrus' });
-    await catalog.write([], new Map([['skill-1', '1 100 old']]));
-    expect(catalog.versions()).toEqual(new Map([['skill-1', '1 200 new']]));
+    const catalog = await catalogOf({ ...documents[1]!, version: '1 200 9 9 /nowhere/SKILL.md', body: 'zebra' });
+    await put(catalog, { ...documents[1]!, version: '1 100 9 9 /nowhere/SKILL.md 0123456789abcdef', body: 'walrus' });
+    await catalog.write([], new Map([['skill-1', '1 100 9 9 /nowhere/SKILL.md']]));
+    expect(catalog.versions()).toEqual(new Map([['skill-1', '1 200 9 9 /nowhere/SKILL.md']]));
     expect(rankByFullText(catalog, 'zebra', { k: 1 })[0]?.id).toBe('skill-1');
     expect(rankByFullText(catalog, 'walrus', { k: 1 })).toEqual([]);
+    await catalog.close();
+  });
+
+  it('R3 a skill that is now in an older file is kept, and so is one that was changed after the clock was set back', async () => {
+    const box = await skillSandbox({ 'a/SKILL.md': 'x', 'b/SKILL.md': 'y' });
+    const [a, b] = ['a', 'b'].map((name) => {
+      const file = path.join(box.project, name, 'SKILL.md');
+      return { file, version: documentVersion({ stamp: toFileStamp(stampOf(statOf(file)!)), file } as Skill) };
+    });
+    const future = (version: string) => version.replace(/^(\d+) (\d+)/, '$1 9$2');
+    const catalog = await catalogOf({ ...documents[1]!, version: future(a!.version) });
+    await put(catalog, { ...documents[1]!, version: b!.version, body: 'walrus' });
+    expect(catalog.versions().get('skill-1')).toBe(b!.version);
+    await put(catalog, { ...documents[1]!, version: future(b!.version), body: 'zebra' });
+    await put(catalog, { ...documents[1]!, version: b!.version, body: 'walrus' });
+    expect(catalog.versions().get('skill-1')).toBe(b!.version);
+    expect(rankByFullText(catalog, 'walrus', { k: 1 })[0]?.id).toBe('skill-1');
+    await catalog.close();
+  });
+
+  it('R3 a file that has become worn by changes is made anew by the next start, without the words that no skill has any more', async () => {
+    const { sandbox } = await skillSandbox();
+    const file = path.join(sandbox, 'catalog.db');
+    const open = () =>
+      CatalogFile.open({ openCache: (_name, layout) => openCacheFile({ file, layout, clock: systemClock, logger: { ...logger } }) });
+    const start = async (rounds: number) => {
+      const catalog = await open();
+      const count = catalog.count();
+      for (let round = 0; round < rounds; round++)
+        await put(
+          catalog,
+          ...documents.slice(0, 100).map((one) => ({ ...one, version: `${count} ${round}`, body: `word${count}x${round}` })),
+        );
+      await catalog.close();
+      return count;
+    };
+    expect([await start(11), await start(1)]).toEqual([0, 100]);
+    expect(await start(1)).toBe(0);
+    expect((await readFile(file)).includes('word0x0')).toBe(true);
+    const catalog = await open();
+    expect([...catalog.terms()].flat()).not.toContain('word0x9');
+    expect(catalog.count()).toBe(100);
     await catalog.close();
   });
 

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { JsonValue } from 'pith';
 import { afterEach, expect, it } from 'vitest';
@@ -83,6 +83,41 @@ it('R5 it can be switched off for all: then nothing is learned, and nothing that
   await writeFile(file(), `${JSON.stringify({ skill: 'alpha', text: SAID, at: 1 })}\n`);
   world = await ledgerKernel({ 'pith.yaml': settings }, { sandbox });
   expect(await found('paddling')).toEqual([]); // nor used
+});
+
+it('R5 stats --forget leaves no word of the texts in any file of what search keeps', async () => {
+  world = await ledgerKernel({ ...skill('alpha'), ...skill('beta') });
+  await world.turn(SAID, [read('alpha')]);
+  await expect.poll(async () => (await kept()).length).toBe(1);
+  expect((await found('paddling')).length).toBe(1);
+  const folder = path.join(world.pith.sandbox, 'data/skill_registry');
+  const holding = async () => {
+    const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+    const texts = await Promise.all(
+      names.map(async ({ parentPath, name }) => ({ name, bytes: await readFile(path.join(parentPath, name)) })),
+    );
+    return texts.filter(({ bytes }) => /paddl|fjord/i.test(bytes.toString('latin1'))).map(({ name }) => name);
+  };
+  expect((await holding()).sort()).toEqual(['catalog.db', 'examples.jsonl']);
+  await world.print('skills stats --forget --yes');
+  expect(await holding()).toEqual([]);
+  expect((await found('alpha')).length).toBeGreaterThan(0);
+  expect(await holding()).toEqual([]);
+});
+
+it.each([
+  ['damaged lines only', () => '{"skill":"alpha","text":"Plan my pri\nnonsense\n', 'damaged lines'],
+  ['more than is read', () => `{"skill":"alpha","text":"${'private '.repeat(17 << 17)}`, 'a file that cannot be read'],
+])('R5 stats --forget empties a file of %s', async (_name, text, what) => {
+  world = await ledgerKernel(skill('alpha'));
+  await mkdir(path.dirname(file()), { recursive: true });
+  await writeFile(file(), text());
+  await expect(world.print('skills stats --forget')).rejects.toMatchObject({
+    message: expect.stringContaining(`${what} would be removed`),
+  });
+  expect(await world.print('skills stats --forget --yes')).toBe(`Removed ${what}.`);
+  expect(await readFile(file(), 'utf8')).toBe('');
+  expect(await world.print('skills stats --forget --yes')).toBe('Nothing was learned of any skill.');
 });
 
 it('R5 stats --forget removes what was learned from the file and from the search index, and says what', async () => {
