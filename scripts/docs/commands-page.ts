@@ -16,9 +16,7 @@ import { mcpCommands } from '../../sandbox/extensions/mcp/commands.ts';
 import { listRecipes } from '../../sandbox/extensions/recipes/list-command.ts';
 import { renderRecipe } from '../../sandbox/extensions/recipes/render-command.ts';
 import { showRecipe } from '../../sandbox/extensions/recipes/show-command.ts';
-import skillCommands from '../../sandbox/extensions/skill_registry/commands.ts';
-import { evaluate } from '../../sandbox/extensions/skill_registry/commands/eval.ts';
-import { stats } from '../../sandbox/extensions/skill_registry/commands/stats.ts';
+import { initializedCommands } from '../../sandbox/extensions/skill_registry/commands/initialized.ts';
 import { scheduleCommands } from '../../sandbox/extensions/scheduler/commands.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';
 
@@ -28,9 +26,7 @@ type Described = CommandShape & Pick<Command, 'description' | 'slash'>;
 export async function commandsPage(root: string): Promise<string> {
   const extensions: readonly Described[] = [
     chatCommand({} as ExtensionContext, new Terminals()),
-    ...skillCommands({} as CommandContext),
-    stats({} as never),
-    evaluate({} as never, {} as never, {} as never),
+    ...initializedCommands({} as never, {} as never, {} as never),
     ...taskCommands({} as ExtensionContext, {} as never),
     ...scheduleCommands({} as never),
     ...builderCommands({} as CommandContext),
