@@ -9,7 +9,7 @@ import { recordingIO } from './skill-sandbox.ts';
 const registry = { refreshIfOlderThan: async () => ({ skills: new Map() }) } as unknown as SkillRegistry;
 const foundBy = (settled: Promise<void>) =>
   new SkillSearch({
-    prepare: async () => {},
+    sync: async () => {},
     settled: () => settled,
     rank: async () => ({ ranked: [], ready: true, by: 'lexical' }),
   } as unknown as SkillIndex);
@@ -17,7 +17,7 @@ const foundBy = (settled: Promise<void>) =>
 it('R3 a search that is stopped while bodies are read ends at once', async () => {
   const stop = new AbortController();
   const command = search(registry, foundBy(new Promise(() => {})));
-  const ended = command.run({ arguments: { query: ['x'] }, options: {} }, recordingIO({}), stop.signal);
+  const ended = command.run({ arguments: { query: ['x'] }, options: { limit: 8 } }, recordingIO({}), stop.signal);
   stop.abort(new Error('stopped'));
   await expect(ended).rejects.toThrow('stopped');
 });
@@ -25,7 +25,7 @@ it('R3 a search that is stopped while bodies are read ends at once', async () =>
 it('nothing that a file holds or somebody typed moves the cursor', async () => {
   const io = recordingIO({});
   const command = search(registry, foundBy(Promise.resolve()));
-  await command.run({ arguments: { query: ['\u001b[2Jgone\u202e'] }, options: {} }, io, new AbortController().signal);
+  await command.run({ arguments: { query: ['\u001b[2Jgone\u202e'] }, options: { limit: 8 } }, io, new AbortController().signal);
   const told = diagnosticText({ severity: 'warning', code: 'x', message: 'is\u001b]0;title\u0007\nodd', file: '/a\u001b[1A/b', line: 1 });
   expect(told).toBe('/a [1A/b:1: warning: is ]0;title odd');
   expect(printable('  one\u001b[1A\n\ttwo\u202e')).toBe('  one [1A\n\ttwo ');
