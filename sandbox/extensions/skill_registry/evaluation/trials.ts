@@ -28,7 +28,7 @@ export async function fusedTrial({ snapshot, cases, documents, lexical, ways, si
   if (meaning === null || client === null)
     throw new PithError('not_found', 'no embedding model is set up', { cure: 'set extensions.embedding.model in pith.yaml' });
   const vectors = new Map(meaning.skills.vectors);
-  if (vectors.size === 0) throw unreachable();
+  if (vectors.size === 0) throw unreachable(client);
   const taught = [...new Set(cases.filter(({ from }) => from === 'learned').map(({ skillId }) => skillId))];
   const texts = taught.map((id) => vectorTextOf(snapshot.skills.get(id) as Skill, documents.get(id)?.body ?? ''));
   for (const [at, vector] of (await embedded(client, texts, 'document', signal)).entries()) vectors.set(taught[at]!, vector);
@@ -70,12 +70,13 @@ async function embedded(
   const found: Float32Array[] = [];
   for (let from = 0; from < texts.length; from += BATCH) {
     const vectors = await client.embed(texts.slice(from, from + BATCH), purpose, signal);
-    if (vectors === null) throw unreachable();
+    if (vectors === null) throw unreachable(client);
     found.push(...vectors);
   }
   return found;
 }
 
-function unreachable(): PithError {
-  return new PithError('provider_failed', 'the embedding model gives no vectors', { cure: 'see the warnings above, or pith doctor' });
+function unreachable({ failure }: EmbeddingClient): PithError {
+  const why = failure === null ? '' : `: ${failure.message}`;
+  return new PithError('provider_failed', `the embedding model gives no vectors${why}`, { cure: failure?.cure ?? 'see pith doctor' });
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { codeOf, messageOf, type Diagnostic, type Logger } from 'pith';
 import type { EvalCase } from '../evaluation/eval-case.ts';
 import { readRegularFile } from '../scan/regular-file.ts';
+import type { EmbeddingFailure } from './embedding-client.ts';
 
 /** What measuring a model on the examples of the skills came to. */
 export interface Measure {
@@ -48,6 +49,13 @@ export function findingOf(model: string, measure: Measure | null, cases: number,
   return [
     { severity: 'info', code: 'embedding_unmeasured', message, cure: "Give skills 'examples', or ask: pith skills eval --ranker fused" },
   ];
+}
+
+/** What it says of a model that gives no vectors now. */
+export function failureFinding({ model, purpose, message, cure, at }: EmbeddingFailure): Diagnostic {
+  const what = purpose === 'query' ? 'no vector for a search' : 'no vectors for skills';
+  const told = `the embedding model ${model} gave ${what} (${new Date(at).toISOString()}), so skills are found without: ${message}`;
+  return { severity: 'warning', code: 'embedding_failed', message: told, cure: cure ?? 'Check extensions.embedding in pith.yaml' };
 }
 
 /** `embedding-measures.json` in a data folder: the last measure of each model. */

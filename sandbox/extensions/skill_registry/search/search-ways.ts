@@ -131,6 +131,7 @@ export class SearchWays {
     return this.#client;
   }
 
+  /** For `pith doctor`. A model that is set up is asked for one vector, unless it has just given some. */
   async findings(snapshot: Snapshot): Promise<readonly Diagnostic[]> {
     const { context } = this.#options;
     const { dataDirectory, logger } = context;
@@ -139,6 +140,10 @@ export class SearchWays {
     const found: Diagnostic[] = [];
     if (model !== null && rule !== 'off') {
       const { meaningFindings } = await import('../meaning/meaning.ts');
+      const { failureFinding } = await import('../meaning/verdict.ts');
+      const failure = await (await this.#clientOf()).check(READY_MS);
+      if (failure !== null) found.push(failureFinding(failure));
+      if (failure?.purpose === 'document') this.#meaning?.sync(snapshot, true); // the server answers again: not only after the rest
       found.push(...(await meaningFindings(model, { dataDirectory, logger, rule, snapshot })));
     }
     const named = context.config['ranker'];
@@ -199,18 +204,25 @@ export class SearchWays {
     if (rule === 'off' || this.#closed) return;
     const { context, readBody, learned } = this.#options;
     const { clock, logger, dataDirectory } = context;
-    if (this.#client === null) {
-      const { EmbeddingClient } = await import('../meaning/embedding-client.ts');
-      this.#client ??= new EmbeddingClient({ find: () => context.find(EmbeddingProvider), clock, logger });
-    }
-    await this.#client.wake();
-    const model = this.#client.model();
+    const client = await this.#clientOf();
+    await client.wake();
+    const model = client.model();
     if (model === null || this.#closed || this.#meaning?.model === model) return;
     const { Meaning } = await import('../meaning/meaning.ts');
     if (this.#closed || this.#meaning?.model === model) return;
     this.#drop();
-    this.#meaning = new Meaning({ client: this.#client, model, dataDirectory, rule, readBody, learned, clock, logger });
+    this.#meaning = new Meaning({ client, model, dataDirectory, rule, readBody, learned, clock, logger });
     if (this.#snapshot !== null) this.#meaning.sync(this.#snapshot);
+  }
+
+  async #clientOf(): Promise<EmbeddingClient> {
+    const { context } = this.#options;
+    const { EmbeddingClient } = await import('../meaning/embedding-client.ts');
+    return (this.#client ??= new EmbeddingClient({
+      clock: context.clock,
+      logger: context.logger,
+      find: () => context.find(EmbeddingProvider),
+    }));
   }
 
   async #loadRanker(id: string): Promise<void> {
