@@ -35,8 +35,9 @@ export async function resolveCommand(words: readonly string[], { declared, withh
 export async function resolveLoaded(
   words: readonly string[],
   commands: readonly Command[],
+  others: () => Promise<readonly DeclaredCommand[]>,
 ): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
-  return matchCommand(commands, words) ?? unknownCommand(words, commands);
+  return matchCommand(commands, words) ?? unknownCommand(words, [...commands, ...(await others())]); // what was meant may be declared by itself
 }
 
 /** Commands below `words`, where these are a group and no command themselves. */

@@ -105,7 +105,7 @@ async function runDeclared(
   signal: AbortSignal,
 ): Promise<number> {
   const { boot, cwd } = line;
-  const { command, rest } = await resolveLoaded(words, await loadCommands(boot, target, declared));
+  const { command, rest } = await resolveLoaded(words, await loadCommands(boot, target, declared), () => boot.declared(target));
   const input = parseCommandInput(command, rest);
   if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(target.sandbox, cwd))
     io.error(`sandbox: ${target.sandbox} (there is none here)`);

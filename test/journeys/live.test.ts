@@ -60,6 +60,8 @@ describe('skills while a conversation runs', () => {
       'skills/beta/SKILL.md': skillFile('beta', 'A neighbour.', 'x'),
     });
     await turn(0);
+    await turn(500); // bodies are read ahead once the process has lived a moment
+    await new Promise((resolve) => setTimeout(resolve, 150));
     await pith!.write('skills/alpha/SKILL.md', '---\nname: "alpha\n  - description: \'x\n\tbroken\n---\n\nBROKEN-BODY\n');
     const { system } = await turn(NEXT_SKILL_LOOK_MS);
     expect(system).toContain('• `alpha` — The good wording.');

@@ -56,7 +56,7 @@ function installedFiles(installation: string): readonly SeenFile[] | null {
   try {
     return INSTALLED.map((name) => stateOf(path.join(installation, name)));
   } catch {
-    return null;
+    return null; // a build in between is no failure: this answer is not kept
   }
 }
 

@@ -20,8 +20,8 @@ vi.mock('node:fs', async (original) => {
       if (disk.fails === 'open' && flags === 'r') throw failure();
       return real.openSync(file, flags, mode);
     },
-    statSync: (file: string, options: object) => {
-      const found = real.statSync(file, options);
+    lstatSync: (file: string, options: object) => {
+      const found = real.lstatSync(file, options);
       disk.removing?.(file);
       return found;
     },

@@ -30,7 +30,7 @@ async function idOf(context: CommandContext, name: string, learned: LearnedExamp
   return withRegistry(context, (_registry, snapshot) => {
     const skill = findSkill(snapshot, name);
     if (skill !== undefined) return skill.id;
-    const hint = didYouMean(name, [...learned.ids(), ...snapshot.skills.keys(), ...snapshot.aliases.keys()]);
+    const hint = didYouMean(name, new Set([...learned.ids(), ...snapshot.skills.keys(), ...snapshot.aliases.keys()]));
     throw new PithError('skill_not_found', `no skill is named '${name}', and nothing was learned of one${hint}`, {
       cure: 'see LEARNED in pith skills stats',
     });
