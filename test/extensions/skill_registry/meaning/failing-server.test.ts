@@ -79,7 +79,9 @@ describe('R4 a process that has asked for no vector yet asks for one', () => {
     const remote = { extensionId: 'embedding', embeddingModel, embed: extension.embed.bind(extension) } as Remote<EmbeddingProvider>;
     const find = (protocol: unknown) => (protocol === EmbeddingProvider ? [remote] : []);
     const events = { handle: () => () => {} };
-    const context = { ...fakeContext({ config: skills }), find, events } as unknown as ConstructorParameters<typeof SearchWays>[0]['context'];
+    const context = { ...fakeContext({ config: skills }), find, events } as unknown as ConstructorParameters<
+      typeof SearchWays
+    >[0]['context'];
     const ways = new SearchWays({ context, readBody: async () => '', learned: { of: () => [] } });
     const found = await ways.findings(snapshotOf([skillOf('alpha')]));
     await ways.close();
