@@ -119,6 +119,15 @@ describe('the default ranker', () => {
     expect(ids(ranker, 'carts')).toEqual(['carts']);
   });
 
+  it.each(['medcal', 'medicall', 'medcial', 'medical'])(
+    'R2 corrects the spelling of a word whose ending the stemmer takes: %s',
+    (query) => {
+      const ranker = rankerOf(...filler, document('clinic', { description: 'Reads medical letters.' }));
+      expect(ids(ranker, query)).toEqual(['clinic']);
+      expect(ids(ranker, 'metal')).toEqual([]); // too little is left without its ending
+    },
+  );
+
   it('R2 corrects the spelling as if what was removed had never been', () => {
     const names = ['zebraa', 'zebrab', 'zebrac', 'zebrad'];
     const ranker = rankerOf(...filler, ...names.map((name, at) => document(`s${at}`, { description: `Feeds ${name}.` })));

@@ -53,8 +53,8 @@ export function findingOf(model: string, measure: Measure | null, cases: number,
 
 /** What it says of a model that gives no vectors now. */
 export function failureFinding({ model, purpose, message, cure, at }: EmbeddingFailure): Diagnostic {
-  const what = purpose === 'query' ? 'no vector for a search' : 'no vectors for skills';
-  const told = `the embedding model ${model} gave ${what} (${new Date(at).toISOString()}), so skills are found without: ${message}`;
+  const [what, so] = purpose === 'query' ? ['vector for a search', 'words alone decide'] : ['vectors for skills', 'words find these'];
+  const told = `the embedding model ${model} gave no ${what} (${new Date(at).toISOString()}), so ${so}: ${message}`;
   return { severity: 'warning', code: 'embedding_failed', message: told, cure: cure ?? 'Check extensions.embedding in pith.yaml' };
 }
 

@@ -14,8 +14,19 @@ export class Spelling {
     if (term.length >= 3) this.#buckets.get(bucketOf(term[0]!, term.length))?.delete(term);
   }
 
-  /** One edit for four to seven characters, two from eight on; the first character is taken to be right. Of what was added, `isUsed` says what counts now. */
+  /** One edit for four to seven characters, two from eight on; the first character is taken to be right. Of what was added, `isUsed` says what counts now. Where nothing is near, the same without an ending: a slip may keep the stemmer from taking it. */
   near(term: string, isUsed: (term: string) => boolean): readonly string[] {
+    const found = this.#nearest(term, isUsed);
+    if (found.length > 0) return found;
+    for (const ending of ENDINGS) {
+      if (term.length < LEAST_STEM + ending.length || !term.endsWith(ending)) continue;
+      const without = this.#nearest(term.slice(0, -ending.length), isUsed);
+      if (without.length > 0) return without;
+    }
+    return [];
+  }
+
+  #nearest(term: string, isUsed: (term: string) => boolean): readonly string[] {
     const limit = term.length < 4 ? 0 : term.length < 8 ? 1 : 2;
     if (limit === 0 || /\p{N}/u.test(term)) return [];
     const found: { term: string; cost: number }[] = [];
@@ -33,6 +44,11 @@ export class Spelling {
       .slice(0, 3);
   }
 }
+
+const LEAST_STEM = 4;
+/** What the stemmer takes from words without a slip, also without the `e` that it takes first; longer ones before their ends. */
+const ENDINGS =
+  'ement ment ness able ible ance ence abl ibl anc enc ant ent ing ion ism iti ous ive ize ate ful al er ic ed ly iv iz at'.split(' ');
 
 function bucketOf(first: string, length: number): string {
   return `${first}${length}`;
