@@ -6,7 +6,7 @@ import type { CommandContext } from '../../core/contract/index.ts';
 import { systemClock } from '../../core/host/system-clock.ts';
 import { openCacheFile } from '../../core/storage/cache-file.ts';
 import { createRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
-import { CatalogFile } from '../../sandbox/extensions/skill_registry/search/catalog-file.ts';
+import { CatalogDb } from '../../sandbox/extensions/skill_registry/search/catalog-db.ts';
 import type { SearchDocument, StoredRanker } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
 import { countDocument } from '../../sandbox/extensions/skill_registry/search/term-index.ts';
 import { liveBytes } from './measure.ts';
@@ -35,7 +35,7 @@ async function stored(documents: readonly SearchDocument[]): Promise<readonly st
   const folder = mkdtempSync(path.join(tmpdir(), 'pith-bench-'));
   const openCache: CommandContext['openCache'] = (name, layout) =>
     openCacheFile({ file: path.join(folder, `${name}.db`), layout, clock: systemClock(), logger: SILENT });
-  const catalog = await CatalogFile.open({ openCache });
+  const catalog = await CatalogDb.open({ openCache });
   let longest = 0;
   let written = 0;
   let from = 0;

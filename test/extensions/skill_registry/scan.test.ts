@@ -4,7 +4,7 @@ import path from 'node:path';
 import type * as fs from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { scanSource } from '../../../sandbox/extensions/skill_registry/scan/scan.ts';
-import { CatalogFile } from '../../../sandbox/extensions/skill_registry/search/catalog-file.ts';
+import { CatalogDb } from '../../../sandbox/extensions/skill_registry/search/catalog-db.ts';
 import { buildSnapshot } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
 import { commandContext, skillSandbox, skillText } from './skill-sandbox.ts';
 
@@ -144,7 +144,7 @@ describe('the scan', () => {
     for (const name of ['index', 'catalog.db']) execFileSync('mkfifo', [`${box.sandbox}/data/skill_registry/${name}`]);
     expect(ids(await box.registry().refresh())).toEqual(['own']);
     expect(box.log.join()).toContain('it is no regular file');
-    await expect(CatalogFile.open(commandContext(box))).rejects.toThrow('no regular file');
+    await expect(CatalogDb.open(commandContext(box))).rejects.toThrow('no regular file');
   });
 
   it('S16 an unreadable file is a diagnostic and the others go on', async () => {

@@ -51,8 +51,11 @@ async function forgetVectors(context: CommandContext, ids: ReadonlySet<string> |
 
 /** What the stored index holds of the texts goes now. All of it is made anew: SQLite keeps what was removed until its place is needed. */
 async function indexAnew(context: CommandContext): Promise<void> {
-  const [{ openIndex }, { removeCatalog }] = await Promise.all([import('../search/open-index.ts'), import('../search/catalog.ts')]);
-  await removeCatalog(context.dataDirectory);
+  const [{ openIndex }, { removeCatalogDb }] = await Promise.all([
+    import('../search/open-index.ts'),
+    import('../search/catalog-db-writer.ts'),
+  ]);
+  await removeCatalogDb(context.dataDirectory);
   await withRegistry(context, async (registry, snapshot) => {
     const index = openIndex(context, registry);
     try {

@@ -1,7 +1,7 @@
 import { PACKING, hasCountOutsideBody, type Posting } from './postings.ts';
 import { PARAMETERS, type RankerParameters } from './parameters.ts';
 import { loadPostings } from './load-postings.ts';
-import type { CatalogRows, Collection, CountedDocument, Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
+import type { CatalogDbRows, Collection, CountedDocument, Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
 import { countDocument, FIELD_COUNT, TermIndex } from './term-index.ts';
 import { synonymsOf } from './synonyms.ts';
 import { placesFor } from './tie-order.ts';
@@ -81,7 +81,7 @@ class Bm25fRanker implements StoredRanker {
     return this.#index.versionOf(id);
   }
 
-  load(catalog: CatalogRows, { bodies }: { readonly bodies: boolean }): Iterable<void> {
+  load(catalog: CatalogDbRows, { bodies }: { readonly bodies: boolean }): Iterable<void> {
     return loadPostings(this.#index, catalog, bodies);
   }
 

@@ -1,4 +1,4 @@
-import type { CatalogFile } from './catalog-file.ts';
+import type { CatalogDb } from './catalog-db.ts';
 import { BODY_CHARACTERS, type SearchDocument } from './ranker.ts';
 import { eachGramOf, type QueryTerm } from './tokens.ts';
 
@@ -26,7 +26,7 @@ export function ftsTexts(document: SearchDocument): readonly [name: string, tags
 }
 
 /** Counts each term once. */
-export function holdingIn(catalog: CatalogFile): Holding {
+export function holdingIn(catalog: CatalogDb): Holding {
   const counts = new Map<string, number>();
   return (term, word, prefix = false) => {
     const match = word === undefined ? term : quoted({ term, word, prefix });

@@ -1,12 +1,12 @@
 import { hasCountOutsideBody, Posting, withoutBody } from './postings.ts';
-import type { CatalogRows } from './ranker.ts';
+import type { CatalogDbRows } from './ranker.ts';
 import { decodeRecord, Decoded } from './record.ts';
 import type { TermIndex } from './term-index.ts';
 
 const TERMS_AT_ONCE = 3000;
 
 /** Turns what is kept by document into what is searched by term, in pieces. Throws where it makes no sense. */
-export function* loadPostings(index: TermIndex, catalog: CatalogRows, bodies: boolean): Generator<void> {
+export function* loadPostings(index: TermIndex, catalog: CatalogDbRows, bodies: boolean): Generator<void> {
   const { pieces, holding } = yield* readRows(index, catalog, bodies);
   const terms: string[] = [''];
   for (const piece of catalog.terms()) {
@@ -55,7 +55,7 @@ interface Piece {
   readonly entries: Uint32Array;
 }
 
-function* readRows(index: TermIndex, catalog: CatalogRows, bodies: boolean): Generator<void, Rows> {
+function* readRows(index: TermIndex, catalog: CatalogDbRows, bodies: boolean): Generator<void, Rows> {
   const pieces: Piece[] = [];
   const decoded = new Decoded();
   let holding = new Uint32Array(1 << 16);

@@ -58,7 +58,7 @@ export interface StoredRanker extends SkillRanker {
   /** Takes the place of a document by one that has been counted. */
   add(counted: CountedDocument): void;
   /** What was kept, in pieces, between which others may work; `bodies`: also the words that only a body has. Only into an empty ranker; throws where it makes no sense. */
-  load(catalog: CatalogRows, options: { readonly bodies: boolean }): Iterable<void>;
+  load(catalog: CatalogDbRows, options: { readonly bodies: boolean }): Iterable<void>;
   /** Every term that counts for a query. */
   related(query: string): readonly string[];
   readonly size: number;
@@ -66,7 +66,7 @@ export interface StoredRanker extends SkillRanker {
 }
 
 /** What was kept of skills, in pieces. */
-export interface CatalogRows {
+export interface CatalogDbRows {
   rows(): Iterable<readonly { readonly id: string; readonly version: string; readonly record: Uint8Array }[]>;
   /** All terms in the order of their numbers, from 1. */
   terms(): Iterable<readonly string[]>;

@@ -1,5 +1,5 @@
 import { createRanker } from './bm25f.ts';
-import type { CatalogFile } from './catalog-file.ts';
+import type { CatalogDb } from './catalog-db.ts';
 import { holdingIn, matchesOf } from './full-text.ts';
 import { PARAMETERS } from './parameters.ts';
 import type { Collection, CountedDocument, Ranked, RankOptions, StoredRanker } from './ranker.ts';
@@ -17,7 +17,7 @@ const BY_NAME = 20;
 const FOR_FEW = 5000;
 
 /** Ranks by the file alone: for the time until the ranker has its postings. FTS5 finds candidates, and what is kept of them is scored. */
-export function rankByFullText(catalog: CatalogFile, query: string, options: RankOptions): readonly Ranked[] {
+export function rankByFullText(catalog: CatalogDb, query: string, options: RankOptions): readonly Ranked[] {
   const { k, among = () => true } = options;
   const terms = queryTerms(query);
   const size = catalog.count();
@@ -32,7 +32,7 @@ export function rankByFullText(catalog: CatalogFile, query: string, options: Ran
 }
 
 /** Ranks as the ranker itself would, where it knows no bodies: FTS5 finds candidates, and only theirs are read from `catalog.db`. */
-export function rankCandidates(catalog: CatalogFile, metadata: StoredRanker, query: string, options: RankOptions): readonly Ranked[] {
+export function rankCandidates(catalog: CatalogDb, metadata: StoredRanker, query: string, options: RankOptions): readonly Ranked[] {
   const { k, among = () => true } = options;
   const terms = queryTerms(query);
   const holding = holdingIn(catalog);
@@ -49,7 +49,7 @@ export function rankCandidates(catalog: CatalogFile, metadata: StoredRanker, que
   return [...ranked, ...unread].sort((a, b) => b.score - a.score || (isBefore(a.id, b.id, options.seed) ? -1 : 1)).slice(0, k);
 }
 
-function bestOf(catalog: CatalogFile, matches: readonly string[], k: number, among: (id: string) => boolean): readonly string[] {
+function bestOf(catalog: CatalogDb, matches: readonly string[], k: number, among: (id: string) => boolean): readonly string[] {
   let found: readonly string[] = [];
   for (const match of matches) {
     const best = catalog.best(match, BY_FULL_TEXT);
@@ -68,7 +68,7 @@ function othersOf(terms: readonly QueryTerm[]): readonly QueryTerm[] {
 }
 
 /** Ids that the whole query is, or that begin with it. */
-function namedBy(catalog: CatalogFile, query: string): readonly string[] {
+function namedBy(catalog: CatalogDb, query: string): readonly string[] {
   const forms = new Set([plain(query).replaceAll(' ', '-'), query.trim()]);
   return [...forms].flatMap((form) => (form === '' ? [] : catalog.beginningWith(form, BY_NAME)));
 }
@@ -86,7 +86,7 @@ function totalsOf(some: readonly CountedDocument[], size: number): readonly numb
   return sums.map((sum) => (sum * size) / some.length);
 }
 
-function numbersOf(catalog: CatalogFile, words: readonly string[], terms: readonly QueryTerm[]): ReadonlyMap<number, string> {
+function numbersOf(catalog: CatalogDb, words: readonly string[], terms: readonly QueryTerm[]): ReadonlyMap<number, string> {
   const begun = terms.filter(({ prefix }) => prefix).flatMap(({ term }) => catalog.termsBeginningWith(term, BY_PREFIX));
   const numbers = new Map<number, string>();
   for (const term of [...words, ...begun]) {

@@ -4,8 +4,8 @@ import type { Skill, Snapshot } from '../skill.ts';
 import { documentOf, documentVersion, fullDocumentOf } from './document.ts';
 import { idsEditedSince } from '../scan/edited-snapshot.ts';
 import { within } from '../scan/patience.ts';
-import { Catalog, isRetryable } from './catalog.ts';
-import type { CatalogFile } from './catalog-file.ts';
+import { CatalogDbWriter, isRetryable } from './catalog-db-writer.ts';
+import type { CatalogDb } from './catalog-db.ts';
 import type { Learned } from './learned-examples.ts';
 import type { Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
 import { rankByFullText, rankCandidates } from './rescoring.ts';
@@ -63,7 +63,7 @@ export class SkillIndex {
   /** The last snapshot whose metadata can be searched. */
   #taken: Snapshot | null = null;
   #closed = false;
-  readonly #catalog: Catalog;
+  readonly #catalog: CatalogDbWriter;
   #loaded = false; // the ranker has what was kept
   /** So many skills that the words of their bodies are not kept in memory. */
   #large = false;
@@ -72,7 +72,7 @@ export class SkillIndex {
   constructor(options: SkillIndexOptions) {
     this.#options = options;
     this.#ranker = options.createRanker();
-    this.#catalog = new Catalog(options.context, () => this.#readMissing());
+    this.#catalog = new CatalogDbWriter(options.context, () => this.#readMissing());
   }
 
   /** Takes over what the snapshot changed. Resolves when the metadata can be searched; bodies follow. */
@@ -136,7 +136,7 @@ export class SkillIndex {
     this.#stored = this.#catalog.count();
     await looked;
     this.#large = Math.max(this.#stored, snapshot.skills.size) > candidatesAbove;
-    const load = (file: CatalogFile) => (this.#ranker = createRanker()).load(file, { bodies: !this.#large });
+    const load = (file: CatalogDb) => (this.#ranker = createRanker()).load(file, { bodies: !this.#large });
     if (!(await this.#catalog.load(load))) this.#ranker = createRanker();
     this.#loaded = true;
   }
@@ -229,7 +229,7 @@ export class SkillIndex {
   }
 
   /** The file, where it must answer because the ranker is not loaded or never knows bodies. */
-  #answering(): CatalogFile | null {
+  #answering(): CatalogDb | null {
     if (this.#loaded) return this.#large ? this.#catalog.file : null;
     return this.#stored > 0 && this.#stored >= (this.#target?.skills.size ?? 0) * ENOUGH ? this.#catalog.file : null;
   }

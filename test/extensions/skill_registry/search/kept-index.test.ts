@@ -6,7 +6,7 @@ import { stampOf, statOf, toFileStamp } from '../../../../sandbox/extensions/ski
 import type { Skill } from '../../../../sandbox/extensions/skill_registry/skill.ts';
 import { documentVersion } from '../../../../sandbox/extensions/skill_registry/search/document.ts';
 import { createRanker } from '../../../../sandbox/extensions/skill_registry/search/bm25f.ts';
-import { CatalogFile } from '../../../../sandbox/extensions/skill_registry/search/catalog-file.ts';
+import { CatalogDb } from '../../../../sandbox/extensions/skill_registry/search/catalog-db.ts';
 import { BODY_CHARACTERS, type SearchDocument, type StoredRanker } from '../../../../sandbox/extensions/skill_registry/search/ranker.ts';
 import { ftsTexts, matchesOf } from '../../../../sandbox/extensions/skill_registry/search/full-text.ts';
 import { toRankerDocument } from '../../../../sandbox/extensions/skill_registry/search/other-ranker.ts';
@@ -38,22 +38,22 @@ const queries = [
 ];
 const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-async function catalogOf(...written: SearchDocument[]): Promise<CatalogFile> {
+async function catalogOf(...written: SearchDocument[]): Promise<CatalogDb> {
   const { sandbox } = await skillSandbox();
-  const catalog = await CatalogFile.open({
+  const catalog = await CatalogDb.open({
     openCache: (name, layout) => openCacheFile({ file: path.join(sandbox, `${name}.db`), layout, clock: systemClock, logger }),
   });
   await put(catalog, ...written);
   return catalog;
 }
 
-const put = (catalog: CatalogFile, ...all: SearchDocument[]) =>
+const put = (catalog: CatalogDb, ...all: SearchDocument[]) =>
   catalog.write(
     all.map((document) => ({ document, counted: countDocument(document) })),
     new Map(),
   );
 
-function loaded(catalog: CatalogFile, bodies = true): StoredRanker {
+function loaded(catalog: CatalogDb, bodies = true): StoredRanker {
   const ranker = createRanker();
   expect([...ranker.load(catalog, { bodies })].length).toBeGreaterThan(2);
   return ranker;
@@ -147,7 +147,7 @@ describe('what catalog.db keeps', () => {
     const { sandbox } = await skillSandbox();
     const file = path.join(sandbox, 'catalog.db');
     const open = () =>
-      CatalogFile.open({ openCache: (_name, layout) => openCacheFile({ file, layout, clock: systemClock, logger: { ...logger } }) });
+      CatalogDb.open({ openCache: (_name, layout) => openCacheFile({ file, layout, clock: systemClock, logger: { ...logger } }) });
     const start = async (rounds: number) => {
       const catalog = await open();
       const count = catalog.count();
@@ -182,7 +182,7 @@ describe('what catalog.db keeps', () => {
 });
 
 describe('rows that are whole and make no sense', () => {
-  async function spoilt(statement: string): Promise<CatalogFile> {
+  async function spoilt(statement: string): Promise<CatalogDb> {
     const catalog = await catalogOf(...documents);
     const database = openDatabase(catalog.file, { settings: '', waits: false });
     database.exec(statement);

@@ -42,18 +42,18 @@ const TERMS_AT_ONCE = 4000;
 const REMEMBERED = 50_000;
 
 /** `catalog.db`: of each skill whose body was read, the counts of its terms, and its words in a full-text index. Throws `database_failed`. */
-export class CatalogFile {
+export class CatalogDb {
   readonly #cache: Cache;
   /** Numbers of terms, which never change. */
   readonly #numbers = new Map<string, number>();
 
   /** One that is worn, in which most may be words that no skill has any more, is made anew. */
-  static async open(context: Pick<CommandContext, 'openCache'>): Promise<CatalogFile> {
+  static async open(context: Pick<CommandContext, 'openCache'>): Promise<CatalogDb> {
     const cache = await context.openCache('catalog', { version: VERSION, schema: SCHEMA });
-    if (!isWorn(cache)) return new CatalogFile(cache);
+    if (!isWorn(cache)) return new CatalogDb(cache);
     cache.spoil();
     await cache.close();
-    return new CatalogFile(await context.openCache('catalog', { version: VERSION, schema: SCHEMA }));
+    return new CatalogDb(await context.openCache('catalog', { version: VERSION, schema: SCHEMA }));
   }
 
   constructor(cache: Cache) {

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { messageOf, PithError, type CommandContext } from 'pith';
-import { CatalogFile, type Indexed } from './catalog-file.ts';
+import { CatalogDb, type Indexed } from './catalog-db.ts';
 
 const AT_ONCE = { documents: 24, characters: 150_000 } as const;
 /** While another process writes, so many wait; those beyond are read again by the next start. */
@@ -14,10 +14,10 @@ const REOPEN_MS = 60_000;
 const FORMER = 'search-index';
 
 /** Writes what was indexed into `catalog.db`, a few at a time. Whatever happens to the file costs a line and the file. */
-export class Catalog {
+export class CatalogDbWriter {
   readonly #context: CommandContext;
   readonly #reopened: () => Promise<void>;
-  #file: CatalogFile | null = null;
+  #file: CatalogDb | null = null;
   #waiting = new Map<string, Indexed>();
   #removed = new Map<string, string>();
   #characters = 0;
@@ -35,13 +35,13 @@ export class Catalog {
   }
 
   /** null where there can be none now. */
-  get file(): CatalogFile | null {
+  get file(): CatalogDb | null {
     return this.#file;
   }
 
   async open(): Promise<void> {
     try {
-      const file = await CatalogFile.open(this.#context);
+      const file = await CatalogDb.open(this.#context);
       if (this.#closed) return await file.close();
       this.#file = file;
       await rm(path.join(this.#context.dataDirectory, FORMER), { force: true });
@@ -60,7 +60,7 @@ export class Catalog {
   }
 
   /** Reads it in pieces, from the start again where another process was in the way. False where it made no sense, and there is a new one. */
-  async load(read: (file: CatalogFile) => Iterable<void>): Promise<boolean> {
+  async load(read: (file: CatalogDb) => Iterable<void>): Promise<boolean> {
     for (let attempt = 1; this.#file !== null; attempt++) {
       try {
         for (const _ of read(this.#file)) await breathe();
@@ -173,7 +173,7 @@ export class Catalog {
 }
 
 /** Removes the file with all that was ever in it. Whoever uses it makes a new one. */
-export async function removeCatalog(dataDirectory: string): Promise<void> {
+export async function removeCatalogDb(dataDirectory: string): Promise<void> {
   for (const name of ['catalog.db-journal', 'catalog.db']) await rm(path.join(dataDirectory, name), { force: true });
 }
 
