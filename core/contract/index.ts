@@ -43,6 +43,7 @@ export type { JsonValue } from './json.ts';
 export { hideKeys } from './key-shapes.ts';
 export { manifestSchema, type Manifest } from './manifest.ts';
 export { didYouMean, nearest } from './nearest.ts';
+export { printable, printableLine } from './printable.ts';
 export { PROTOCOL_IDS, type Member, type Protocol, type ProtocolId, type Remote } from './protocol.ts';
 export { shippedSandbox } from './shipped-sandbox.ts';
 export {

@@ -39,6 +39,8 @@ const CONTRACT_VALUES = [
   'nearest',
   'optionUsage',
   'parseCommandInput',
+  'printable',
+  'printableLine',
   'shippedSandbox',
   'splitWords',
   'toolError',

@@ -1,0 +1,72 @@
+import { once } from './once.ts';
+
+/**
+ * Text from elsewhere as it may reach a terminal, a prompt's own lines or a log: lines and tabs stay, `\r\n` is a line end, and
+ * every other character that a terminal obeys, that nobody sees or that turns the order of text is shown as `\x1b` or `\u{202e}`.
+ * What emoji and joining scripts need between their letters stays.
+ */
+export function printable(text: string): string {
+  return PLAIN.test(text) ? text : text.replace(LINE_ENDS, '\n').replace(unseen(), shown);
+}
+
+/** The same as one line, for names, titles and errors: its ends of lines and tabs are shown too. Cut with `…` at so many characters. */
+export function printableLine(text: string, mostCharacters = Infinity): string {
+  // No character becomes less than one, so what lies behind this cut is never shown.
+  const given = text.length > 2 * mostCharacters + 2 ? text.slice(0, 2 * mostCharacters + 2) : text;
+  const line = PLAIN_LINE.test(given) ? given : given.replace(unseen(), shown).replace(BREAK, shown);
+  if (line.length <= mostCharacters) return line;
+  const characters = [...line];
+  if (characters.length <= mostCharacters) return line;
+  // A cut may leave a joiner without what it joins.
+  return `${characters
+    .slice(0, mostCharacters - 1)
+    .join('')
+    .replace(HANGING, '')}…`;
+}
+
+/** Nearly every text of Pith itself. */
+const PLAIN = /^[\t\n -~]*$/;
+const PLAIN_LINE = /^[ -~]*$/;
+const LINE_ENDS = /\r\n/g;
+const BREAK = /[\n\t]/g;
+
+/** Letters and signs of scripts whose spelling uses the joiners U+200C and U+200D, from Hebrew and Arabic to Javanese. */
+const JOINING =
+  '\\u0591-\\u061B\\u0620-\\u07FF\\u08A0-\\u0DFF\\u0F00-\\u109F\\u1780-\\u17B3\\u17B6-\\u17D3\\u1820-\\u18AA\\u1B00-\\u1BFF\\uA8E0-\\uA8FF\\uA980-\\uA9DF';
+
+/** Where an unseen character belongs to what is seen. No neighbour named here is itself unseen, so what is kept once is kept always. */
+const BELONGING = [
+  // Numbers and ends of verses: format characters by their class, yet they are drawn.
+  '[\\u0600-\\u0605\\u06DD\\u070F\\u0890\\u0891\\u08E2\\u{110BD}\\u{110CD}]',
+  `(?<=[${JOINING}])[\\u200C\\u200D](?=[${JOINING}])`,
+  // Half forms at the end of a word, after the sign that takes the vowel away.
+  '(?<=[\\u094D\\u09CD\\u0D4D\\u0DCA])\\u200D',
+  // Emoji: families and trades, colour or line, keys, and the three flags that are written with tags.
+  '(?<=\\p{Extended_Pictographic}[\\uFE0F\\p{Emoji_Modifier}]?)\\u200D(?=\\p{Extended_Pictographic})',
+  '(?<=\\p{Extended_Pictographic})[\\uFE0E\\uFE0F]',
+  '(?<=[0-9#*])\\uFE0F(?=\\u20E3)',
+  '(?<=\\u{1F3F4})\\u{E0067}\\u{E0062}(?:\\u{E0065}\\u{E006E}\\u{E0067}|\\u{E0073}\\u{E0063}\\u{E0074}|\\u{E0077}\\u{E006C}\\u{E0073})\\u{E007F}',
+  // Forms of one letter: of Mongolian, of Han.
+  '(?<=[\\u1820-\\u18AA])[\\u180B-\\u180F]',
+  '(?<=\\p{Script=Han})[\\uFE00-\\uFE02\\u{E0100}-\\u{E01EF}]',
+];
+
+/** Made for the first text beyond ASCII: it takes a millisecond, which most command lines never need. */
+const unseen = once(
+  () =>
+    new RegExp(`(${BELONGING.join('|')})|[^\\P{Cc}\\n\\t]|[\\p{Cf}\\p{Cs}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]`, 'gu'),
+);
+const HANGING = /[\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u;
+
+const SHORT = new Map([
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+]);
+
+function shown(character: string, belonging?: string | number): string {
+  if (typeof belonging === 'string') return character;
+  const point = character.codePointAt(0) ?? 0;
+  const code = point.toString(16);
+  return SHORT.get(character) ?? (point <= 0xff ? `\\x${code.padStart(2, '0')}` : `\\u{${code}}`);
+}
