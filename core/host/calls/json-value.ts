@@ -3,16 +3,18 @@ import type { JsonValue } from '../../contract/index.ts';
 import { DEEPEST_VALUE, Measure } from './data-bounds.ts';
 
 /** `value` as plain JSON, copied. undefined becomes null; what JSON cannot say, or is too large, throws `not_serialisable` naming the place. */
-export function toJsonValue(value: unknown, what: string): JsonValue {
-  return new Conversion(what).convert(value, what, 0) ?? null;
+export function toJsonValue(value: unknown, what: string, deepest = DEEPEST_VALUE): JsonValue {
+  return new Conversion(what, deepest).convert(value, what, 0) ?? null;
 }
 
 class Conversion {
   readonly #what: string;
+  readonly #deepest: number;
   readonly #measure = new Measure();
 
-  constructor(what: string) {
+  constructor(what: string, deepest: number) {
     this.#what = what;
+    this.#deepest = deepest;
   }
 
   convert(value: unknown, path: string, depth: number): JsonValue | undefined {
@@ -35,7 +37,7 @@ class Conversion {
   }
 
   #object(value: object, path: string, depth: number): JsonValue | undefined {
-    if (depth > DEEPEST_VALUE) throw refused(path.slice(0, 200), 'is a cycle or too deep');
+    if (depth > this.#deepest) throw refused(path.slice(0, 200), 'is a cycle or too deep');
     if ('toJSON' in value && typeof value.toJSON === 'function') return this.convert(value.toJSON(), path, depth + 1);
     if (Array.isArray(value)) return this.#list(value, path, depth);
     if (isOpaque(value)) throw refused(path, `is a ${value.constructor.name}`);

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
-import { DefaultDeserializer, DefaultSerializer } from 'node:v8';
 import { messageOf, PithError } from '../../contract/errors.ts';
+import { toJsonValue } from '../calls/json-value.ts';
+import { checkBounds, DEEPEST_MESSAGE } from './frame-bounds.ts';
 
 /** The largest message that crosses, either way. */
 export const MAX_FRAME_BYTES = 8 * 1024 * 1024;
@@ -8,7 +9,7 @@ export const MAX_FRAME_BYTES = 8 * 1024 * 1024;
 export const MAX_QUEUED_BYTES = 4 * MAX_FRAME_BYTES;
 const HEADER_BYTES = 4;
 
-/** Messages over a socket: four bytes of length, little endian, then the value as v8 serialises it. */
+/** Messages over a socket: four bytes of length, little endian, then the value as JSON. */
 export interface Frames {
   /** Throws `not_serialisable` for what cannot cross or is too large; `what` names it. */
   send(message: unknown, what: string): void;
@@ -56,7 +57,7 @@ export function openFrames({ socket, maxQueuedBytes, received, broken }: FramesO
       try {
         message = decode(rest.subarray(HEADER_BYTES, wanted));
       } catch (error) {
-        return fail(`it sent what is no message: ${messageOf(error)}`);
+        return fail(`it sent what cannot be read: ${messageOf(error)}`);
       }
       rest = rest.subarray(wanted);
       wanted = HEADER_BYTES;
@@ -82,18 +83,8 @@ export function openFrames({ socket, maxQueuedBytes, received, broken }: FramesO
 }
 
 function encode(message: unknown, what: string): Buffer {
-  const serializer = new DefaultSerializer();
-  try {
-    serializer.writeRawBytes(EMPTY_HEADER);
-    serializer.writeHeader();
-    serializer.writeValue(message);
-  } catch (error) {
-    throw new PithError('not_serialisable', `${what} cannot cross to another process: ${messageOf(error)}`, {
-      cure: 'use plain data: no functions, classes or symbols',
-    });
-  }
-  const frame = serializer.releaseBuffer();
-  const length = frame.length - HEADER_BYTES;
+  const text = JSON.stringify(toJsonValue(message, what, DEEPEST_MESSAGE));
+  const length = Buffer.byteLength(text);
   if (length > MAX_FRAME_BYTES) {
     throw new PithError(
       'not_serialisable',
@@ -103,16 +94,20 @@ function encode(message: unknown, what: string): Buffer {
       },
     );
   }
+  const frame = Buffer.allocUnsafe(HEADER_BYTES + length);
   frame.writeUInt32LE(length, 0);
+  frame.write(text, HEADER_BYTES);
   return frame;
 }
 
-const EMPTY_HEADER = Buffer.alloc(HEADER_BYTES);
-
+/** Bytes of anybody: counted before anything is made of them. */
 function decode(bytes: Buffer): unknown {
-  const deserializer = new DefaultDeserializer(bytes);
-  deserializer.readHeader();
-  return deserializer.readValue();
+  checkBounds(bytes);
+  try {
+    return JSON.parse(bytes.toString()) as unknown;
+  } catch {
+    throw new Error('it is not JSON'); // the parser's own words repeat what was sent
+  }
 }
 
 function megabytes(bytes: number): string {

@@ -90,7 +90,7 @@ export class KernelCalls {
       const whole = this.#options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...request });
       return this.#options.context.agents.run(whole, signal.get());
     },
-    use: ([id, protocol, member, args], { signal }) =>
+    use: ([id, protocol, member, ...args], { signal }) =>
       this.#use(givenText(id, 'a provider'), givenText(protocol, 'a protocol'), givenText(member, 'a member'), args, signal),
   };
 
@@ -134,8 +134,7 @@ export class KernelCalls {
     this.#listening.delete(topic);
   }
 
-  #use(id: string, protocolId: string, name: string, given: unknown, signal: Incoming['signal']): unknown {
-    const args = Array.isArray(given) ? (given as readonly unknown[]) : [];
+  #use(id: string, protocolId: string, name: string, args: readonly unknown[], signal: Incoming['signal']): unknown {
     if (args.length > MOST_ARGUMENTS) throw new PithError('parameter_invalid', `${name} was given more than ${MOST_ARGUMENTS} arguments`);
     const protocol = PROTOCOLS.get(protocolId as ProtocolId);
     const member = protocol && Object.hasOwn(protocol.members, name) ? protocol.members[name] : undefined;

@@ -1,4 +1,3 @@
-import { DEEPEST_VALUE, Measure } from '../calls/data-bounds.ts';
 import { WINDOW } from './streams.ts';
 
 /** The first word of a message: what it is. */
@@ -49,52 +48,18 @@ export function readMessage(sent: unknown): Message | undefined {
   }
 }
 
-/** Room for what a message itself and the shape of an answer add to a value. */
-const DEEPEST = DEEPEST_VALUE + 8;
-
-/**
- * What a process sent, as data that nothing can stumble over: bounded before anybody walks it, lists without holes and without names of
- * their own. Changes `value`, which nobody else has seen. Throws in words that end a sentence.
- */
-export function plainData(value: unknown): unknown {
-  return plain(value, 0, new Measure());
+/** A call, a stream or a note as it is sent. What is undefined at the end is left out: JSON has no word for it. */
+export function askMessage(kind: number, id: number, operation: string, args: readonly unknown[], correlationId?: string): unknown[] {
+  return withoutEnd([kind, id, operation, withoutEnd(args), correlationId]);
 }
 
-function plain(value: unknown, depth: number, measure: Measure): unknown {
-  within(measure.part());
-  if (typeof value === 'string') within(measure.text(value.length));
-  if (typeof value !== 'object' || value === null) return value;
-  if (depth > DEEPEST) throw new Error(`it is deeper than ${DEEPEST_VALUE}`);
-  if (Array.isArray(value)) {
-    within(measure.part(value.length));
-    const list: unknown[] = Array.from({ length: value.length });
-    for (let at = 0; at < list.length; at += 1) list[at] = plain(value[at], depth + 1, measure);
-    return list;
-  }
-  if (Object.getPrototypeOf(value) === Object.prototype) {
-    const fields = value as Record<string, unknown>;
-    for (const key in fields) {
-      within(measure.text(key.length));
-      const part = fields[key];
-      const checked = plain(part, depth + 1, measure);
-      if (checked !== part) fields[key] = checked;
-    }
-    return value;
-  }
-  return opaque(value, depth, measure);
+/** What answers a call, as it is sent. */
+export function answerMessage(kind: number, id: number, value?: unknown): unknown[] {
+  return withoutEnd([kind, id, value]);
 }
 
-/** What JSON cannot say is left as it is, and counted. */
-function opaque(value: object, depth: number, measure: Measure): object {
-  if (ArrayBuffer.isView(value)) within(measure.part(value.byteLength));
-  else if (value instanceof Map) for (const [key, part] of value) plain([key, part], depth + 1, measure);
-  else if (value instanceof Set) for (const part of value) plain(part, depth + 1, measure);
-  else if (value instanceof Error) plain([value.message, value.cause], depth + 1, measure);
-  return value;
-}
-
-function within(why: string | undefined): void {
-  if (why !== undefined) throw new Error(`it ${why}`);
+function withoutEnd(list: readonly unknown[]): unknown[] {
+  return list.slice(0, list.findLastIndex((each) => each !== undefined) + 1);
 }
 
 function isCount(value: unknown): value is number {

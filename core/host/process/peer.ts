@@ -1,11 +1,10 @@
 import type { Duplex } from 'node:stream';
-import { messageOf } from '../../contract/errors.ts';
 import { isThenable } from '../../contract/thenable.ts';
 import { NEVER_CUT, type CallSignal } from '../calls/calls.ts';
 import { cutBefore, whenCut, type Cutting } from './cutting.ts';
 import { errorFromData, errorToData } from './error-data.ts';
 import { openFrames } from './frames.ts';
-import { KIND, plainData, readMessage, type Message } from './message.ts';
+import { answerMessage, askMessage, KIND, readMessage, type Message } from './message.ts';
 import { pumpStream, ReceivedStream } from './streams.ts';
 import { whenEnded, type Waiting } from './waiting.ts';
 
@@ -20,8 +19,6 @@ export interface PeerOptions {
   readonly socket: Duplex;
   /** What may wait for the other side to read; more breaks the connection. Absent: no bound. */
   readonly maxQueuedBytes?: number;
-  /** The code of the other side is anybody's: what it sends is bounded and made plain before it is looked at. */
-  readonly untrusted?: boolean;
   /** Answers a call of the other side: a value, a promise, or parts for a stream. */
   serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown;
   /** Of the call that is being served now. */
@@ -70,13 +67,9 @@ export function createPeer(options: PeerOptions): Peer {
     socket: options.socket,
     maxQueuedBytes: options.maxQueuedBytes ?? Infinity,
     received(sent, bytes) {
-      try {
-        const message = readMessage(options.untrusted ? plainData(sent) : sent);
-        if (message) receive(message, bytes);
-        else broken('it sent what is no message');
-      } catch (error) {
-        broken(`it sent what cannot be read: ${messageOf(error)}`);
-      }
+      const message = readMessage(sent);
+      if (message) receive(message, bytes);
+      else broken('it sent what is no message');
     },
     broken,
   });
@@ -166,7 +159,7 @@ export function createPeer(options: PeerOptions): Peer {
     const succeed = (value: unknown): void => {
       if (!serving.delete(id)) return;
       try {
-        frames.send([KIND.result, id, value], `the result of ${operation}`);
+        frames.send(answerMessage(KIND.result, id, value), `the result of ${operation}`);
       } catch (error) {
         frames.send([KIND.error, id, errorToData(error)], 'an error');
       }
@@ -177,7 +170,7 @@ export function createPeer(options: PeerOptions): Peer {
     try {
       const result = options.serve(operation, args, { signal, correlationId });
       if (streamed) {
-        const send = (part: unknown): void => frames.send([KIND.part, id, part], `a part of ${operation}`);
+        const send = (part: unknown): void => frames.send(answerMessage(KIND.part, id, part), `a part of ${operation}`);
         pumpStream(result, { send, entry, ended: () => !serving.has(id) }).then(succeed, fail);
       } else if (isThenable(result)) result.then(succeed, fail);
       else succeed(result);
@@ -193,7 +186,7 @@ export function createPeer(options: PeerOptions): Peer {
     else {
       try {
         const correlationId = given ?? options.correlation?.();
-        frames.send([kind, id, operation, args, correlationId], `an argument of ${operation}`);
+        frames.send(askMessage(kind, id, operation, args, correlationId), `an argument of ${operation}`);
         waiting.set(id, watched(id, call, by));
       } catch (error) {
         call.reject(error as Error);
@@ -214,7 +207,7 @@ export function createPeer(options: PeerOptions): Peer {
 
   function cancel(id: number, reason?: unknown): void {
     waiting.delete(id);
-    if (!over) frames.send([KIND.abort, id, reason === undefined ? undefined : errorToData(reason)], 'an abort');
+    if (!over) frames.send(answerMessage(KIND.abort, id, reason === undefined ? undefined : errorToData(reason)), 'an abort');
   }
 
   return {
@@ -230,7 +223,7 @@ export function createPeer(options: PeerOptions): Peer {
       return received;
     },
     tell(operation, args) {
-      if (!over) frames.send([KIND.note, 0, operation, args, options.correlation?.()], `an argument of ${operation}`);
+      if (!over) frames.send(askMessage(KIND.note, 0, operation, args, options.correlation?.()), `an argument of ${operation}`);
     },
     ping: () =>
       new Promise((resolve) => {

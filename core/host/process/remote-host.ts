@@ -82,7 +82,6 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     socket: running.socket,
     maxQueuedBytes: MAX_QUEUED_BYTES,
     serve: calls.serve,
-    untrusted: true,
     asked: floodLimit(kill),
     ignored: calls.ignored,
     broken: (why, gone) => {

@@ -61,13 +61,12 @@ const SOURCE = `
 import { execFileSync } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import fs from 'node:fs';
-import v8 from 'node:v8';
 import { defineTool, z } from 'pith';
 
 const PHASE: string = 'WHERE';
 const kept: unknown[] = [];
 const frame = (value: unknown) => {
-  const body = v8.serialize(value);
+  const body = Buffer.from(JSON.stringify(value));
   const head = Buffer.alloc(4);
   head.writeUInt32LE(body.length);
   return Buffer.concat([head, body]);

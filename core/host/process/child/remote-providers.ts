@@ -45,7 +45,7 @@ export class Providers {
       }
       handle[name] = (...args: unknown[]) => {
         const { values, signal } = splitSignal(args, member.signalAt);
-        const asked = [extensionId, protocol.id, name, values];
+        const asked = [extensionId, protocol.id, name, ...values];
         return member.kind === 'stream' ? this.#peer.stream('use', asked, signal) : this.#peer.call('use', asked, signal);
       };
     }

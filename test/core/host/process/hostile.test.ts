@@ -10,11 +10,13 @@ const AGENT = { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [
 const NEVER = new AbortController().signal;
 
 /** Frames that are written past what Pith gives an extension. */
-const HEAD = `import fs from 'node:fs'; import v8 from 'node:v8';
-const send = (message) => { const body = v8.serialize(message); const head = Buffer.alloc(4); head.writeUInt32LE(body.length); let rest = Buffer.concat([head, body]);
+const HEAD = `import fs from 'node:fs';
+const send = (message) => sendBytes(Buffer.from(JSON.stringify(message)));
+const sendBytes = (body) => { const head = Buffer.alloc(4); head.writeUInt32LE(body.length); let rest = Buffer.concat([head, body]);
   while (rest.length > 0) try { rest = rest.subarray(fs.writeSync(3, rest)); } catch (error) { if (error.code !== 'EAGAIN') throw error; } };
 const doubled = (levels) => { let value = 'x'; for (let at = 0; at < levels; at += 1) value = [value, value]; return value; };
-const longList = () => { const list = []; list.length = 4294967295; return list; };
+const length = [0xc0, 0x94, 0xde, 0x0f]; // 33 million
+const sparse = [0x41, 24, ...Array.from({ length: 24 }, () => [0x61, ...length, 0x40, 0, ...length]).flat(), 0x24, 0, 24];
 const odd = { toString: 1, valueOf: 1, length: -1, then: 1 };`;
 
 const CALM = `defineTool({ name: 'calm', description: 'd', input: z.object({}), execute: () => 'well' })`;
@@ -44,12 +46,17 @@ describe('what the process of an extension sends', () => {
     ['a message that is none', `send('hello')`],
     ['an operation that is no text', `send([7, 0, odd, []])`],
     ['a call without a number', `send([0, odd, 'kv.get', ['x']])`],
-    ['a list of four thousand million', `send([0, 5, 'use', ['other', 'tool', 'getTools', longList()]])`],
-    ['a value that doubles sixty times', `send([0, 5, 'kv.set', ['k', doubled(60)]])`],
-    ['a value that doubles in a log line', `send([7, 0, 'log', ['info', 'm', { a: doubled(26) }]])`],
+    ['F8: two dozen lists with nothing in them, as v8 writes them', `sendBytes(Buffer.from([0xff, 0x0f, ...sparse]))`],
+    ['F8: a list in a list, four million deep', `sendBytes(Buffer.alloc(4194304, '['))`],
+    ['F8: four million lists', `sendBytes(Buffer.from('[0,5,"kv.set",["k",[[]' + ',[]'.repeat(2700000) + ']]]'))`],
+    ['F8: four million names', `sendBytes(Buffer.from('[0,5,"kv.set",["k",{"a":0' + ',"a":0'.repeat(1390000) + '}]]'))`],
+    ['F8: what is longer than it says', `sendBytes(Buffer.from('[0,5,"kv.get",["k"]]]]]]]]]'))`],
+    ['F8: a text without an end', `sendBytes(Buffer.from('[0,5,"kv.get",["k'))`],
+    ['a value that doubles twenty times', `send([0, 5, 'kv.set', ['k', doubled(20)]])`],
+    ['a value that doubles in a log line', `send([7, 0, 'log', ['info', 'm', { a: doubled(20) }]])`],
     ['room for parts that is no number', `send([6, 5, odd])`],
     ['a value that is too deep', `let deep = []; for (let at = 0; at < 500; at += 1) deep = [deep]; send([0, 5, 'kv.set', ['k', deep]])`],
-  ])('K10: %s ends that process and nothing else', async (_, act) => {
+  ])('K10 T11: %s ends that process and nothing else', async (_, act) => {
     const test = await open(`${act}; await new Promise((resolve) => setTimeout(resolve, 4000))`);
     expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: false });
     await answers(test);
@@ -71,6 +78,11 @@ describe('what the process of an extension sends', () => {
       `for (let at = 900; at < 950; at += 1) { send([2, at, odd]); send([3, at, { message: odd, name: odd }]); send([4, at, odd]); send([5, at, odd]); send([9]); }`,
     ],
     [
+      'names of prototypes',
+      `for (const name of ['kv.set', 'events.publish', 'agents.check', 'agents.run', 'use', 'log', 'note', 'failure'])
+        sendBytes(Buffer.from('[0,' + (900 + name.length) + ',"' + name + '",[{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}},"__proto__","constructor",{"__proto__":{"polluted":1}}]]'))`,
+    ],
+    [
       'calls with what is no text',
       `for (const name of ['kv.get', 'kv.set', 'kv.keys', 'events.publish', 'events.handle', 'agents.check', 'agents.run', 'use']) send([0, 900 + name.length, name, [odd, odd, odd, odd]])`,
     ],
@@ -79,6 +91,7 @@ describe('what the process of an extension sends', () => {
     expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: true, output: 'sent' });
     await answers(test);
     expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: true });
+    expect('polluted' in {}).toBe(false);
   });
 
   it('K5: an offer that doubles is refused in words, and its process ended', async () => {
