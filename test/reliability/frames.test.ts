@@ -15,6 +15,7 @@ it(
     let peak = 0;
     let senders = 0;
     let answered = 0;
+    let toldTwice = 0;
     let ears: Ears | undefined;
     for (let at = 0; at < FRAMES; at += 1) {
       if (!ears) {
@@ -26,7 +27,7 @@ it(
       const isTorn = random(50) === 0;
       if (isTorn) ears.hear(torn(random));
       if (isTorn || ears.why.length > 0 || ears.sent.length > 200) {
-        expect(ears.why.length).toBeLessThanOrEqual(1);
+        toldTwice += ears.why.length > 1 ? 1 : 0;
         answered += ears.sent.length;
         ears.peer.close(new Error('over'));
         ears = undefined;
@@ -38,6 +39,7 @@ it(
     }
     expect(senders).toBeGreaterThan(FRAMES / 100);
     expect(answered).toBeGreaterThan(FRAMES / 100);
+    expect(toldTwice).toBe(0);
     const grown = peak - before;
     if (FRAMES >= 1_000_000)
       process.stderr.write(`${FRAMES} frames, ${senders} senders ended, 0 throws; ${Math.round(grown / MB)} MB more at most\n`);

@@ -31,7 +31,7 @@ export function invoke(
   const act = generation.surface.operations.get(operation);
   if (!act) throw new PithError('not_declared', `'${id}' has no ${operation}`);
   const { wire } = parts;
-  const sent = wire.pass(values, `an argument of ${operation}`);
+  const sent = wire === DIRECT ? values : values.map((value) => wire.pass(value, `an argument of ${operation}`));
   const timedOut = (): PithError =>
     new PithError(
       phase === 'tool call' ? 'tool_timeout' : 'provider_timeout',

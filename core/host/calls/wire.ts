@@ -1,5 +1,5 @@
-import { deserialize, serialize } from 'node:v8';
 import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
+import { toJsonValue } from './json-value.ts';
 
 /** How arguments and results travel between the kernel and an extension. */
 export interface Wire {
@@ -16,18 +16,9 @@ export const DIRECT: Wire = {
     error instanceof PithError ? error : new PithError(codeOf(error, 'provider_failed'), messageOf(error), { cause: error }),
 };
 
-/** As between two processes: values are copied, errors keep only their data. */
+/** As between two processes: values are copied as JSON, errors keep only their data. */
 export const SERIALISED: Wire = {
-  pass(value, what) {
-    if (value === undefined) return value;
-    try {
-      return deserialize(serialize(value)) as typeof value;
-    } catch (error) {
-      throw new PithError('not_serialisable', `${what} cannot cross to another process: ${messageOf(error)}`, {
-        cure: 'use plain data: no functions, classes or symbols',
-      });
-    }
-  },
+  pass: (value, what) => (value === undefined ? value : (toJsonValue(value, what) as typeof value)),
   error(error) {
     const { cure, where, retryable, statusCode } = error instanceof PithError ? error : ({} as Partial<PithError>);
     return new PithError(codeOf(error, 'provider_failed'), messageOf(error), { cure, where, retryable, statusCode });
