@@ -35,6 +35,7 @@ export const ERROR_CODES = [
   'disabled',
   'isolation_in_process',
   'process_ended',
+  'process_not_started',
   'process_limit',
   'sandbox_unavailable',
   'not_supported_yet',

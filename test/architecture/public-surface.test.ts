@@ -179,6 +179,7 @@ const CODES = [
   'disabled',
   'isolation_in_process',
   'process_ended',
+  'process_not_started',
   'process_limit',
   'sandbox_unavailable',
   'not_supported_yet',

@@ -1,4 +1,5 @@
-import { fork } from 'node:child_process';
+import { fork, type ChildProcess } from 'node:child_process';
+import { messageOf } from '../../contract/errors.ts';
 import { findProgram } from '../../host/process/programs.ts';
 import { numberIn, RESTART_EXIT, SUPERVISED, type Message } from './messages.ts';
 import type { Suspect } from './crash-policy.ts';
@@ -27,11 +28,16 @@ export function runKernel(env: Readonly<Record<string, string | undefined>>, sig
   const [program, ...words] = process.argv.slice(1) as [string, ...string[]];
   // The program that ends a child with its parent, where there is one; elsewhere the child notices by its channel.
   const guard = process.platform === 'linux' ? findProgram('setpriv') : null;
-  const child = fork(program, words, {
-    env: { ...env, [SUPERVISED]: '1' },
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    ...(guard === null ? {} : { execPath: guard, execArgv: ['--pdeathsig', 'KILL', '--', process.execPath, ...process.execArgv] }),
-  });
+  let child: ChildProcess;
+  try {
+    child = fork(program, words, {
+      env: { ...env, [SUPERVISED]: '1' },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      ...(guard === null ? {} : { execPath: guard, execArgv: ['--pdeathsig', 'KILL', '--', process.execPath, ...process.execArgv] }),
+    });
+  } catch (error) {
+    return Promise.resolve({ end: { how: 'crash', why: messageOf(error) }, declared: null }); // no memory for it: all else is told
+  }
   return new Promise((resolve) => {
     let declared: KernelRun['declared'] = null;
     let reason = '';

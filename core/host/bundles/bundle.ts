@@ -3,6 +3,7 @@ import type { BuildFailure, BuildOptions, Message, Metafile, Plugin } from 'esbu
 import { CONTRACT_BANNER, contractShim } from './contract-shim.ts';
 import { englishOnly } from './english-only.ts';
 import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
+import { openBundler } from './open-bundler.ts';
 import { NO_MAP, ownSources, sourceReader } from './own-sources.ts';
 import { Problem } from '../problem.ts';
 
@@ -17,7 +18,7 @@ export interface BundleRequest extends Omit<ImportRules, 'bundlePackages'> {
 
 /** One module of an extension's own files for one entry. Throws a `Problem` of phase `bundle` that names file and line. */
 export async function bundle(request: BundleRequest): Promise<string> {
-  const { build } = await import('esbuild');
+  const { build } = await openBundler();
   try {
     const result = await build({
       ...(await common({ ...request, bundlePackages: false })),

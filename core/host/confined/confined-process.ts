@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -10,6 +9,7 @@ import { recordHost } from '../process/host-records.ts';
 import { watchMemory } from '../process/memory-watch.ts';
 import { HOST_VARIABLE, killHost, sweepRemains } from '../process/process-end.ts';
 import { familyOf, processEntry } from '../process/process-table.ts';
+import { startProcess } from '../process/start-process.ts';
 import { dieFirst, diesWithUs, endOf } from '../process/started.ts';
 import { systemClock } from '../system-clock.ts';
 import { readBounded } from './bounded-output.ts';
@@ -53,17 +53,16 @@ async function untilGone(
   signal: AbortSignal | undefined,
 ): Promise<ConfinedOutcome> {
   const marker = `${KERNEL_MARK}-run-${++started}`;
-  if (bubblewrap === null) keepGuardian();
-  const [command, ...args] = bubblewrap === null ? diesWithUs(limited(program)) : heldBy(bubblewrap, program);
+  if (bubblewrap === null) await keepGuardian();
+  const argv = bubblewrap === null ? diesWithUs(limited(program)) : heldBy(bubblewrap, program);
   const covered = coverInherited(STDIO);
-  const child = spawn(command as string, args, {
+  const child = await startProcess(argv, {
     cwd: bubblewrap === null ? program.cwd : '/',
     env: { ...(bubblewrap === null ? env : {}), [HOST_VARIABLE]: marker },
     detached: true,
     stdio: covered.stdio,
-  });
-  covered.close();
-  const { pid } = child;
+  }).finally(() => covered.close());
+  const pid = child.pid as number;
   const [out, err, status] = [child.stdio[1] as Readable, child.stdio[2] as Readable, child.stdio[STATUS] as Readable];
   const told = textOf(status);
   const input = child.stdio[ARGUMENTS] as Writable;
@@ -74,7 +73,7 @@ async function untilGone(
   let timedOut = false;
   let family: readonly (readonly [number, string])[] = [];
   const stop = (why: string): void => {
-    if (stopped !== null || pid === undefined) return;
+    if (stopped !== null) return;
     stopped = why;
     family = familyOf(pid).flatMap((each) => {
       const entry = processEntry(each);
@@ -89,26 +88,23 @@ async function untilGone(
   });
   const abort = (): void => stop('it was aborted');
   signal?.addEventListener('abort', abort, { once: true });
-  let forget = (): void => undefined;
-  if (pid !== undefined) {
-    forget = recordHost(host.dataDirectory, pid, marker);
-    dieFirst(pid);
-  }
+  const forget = recordHost(host.dataDirectory, pid, marker);
+  dieFirst(pid);
   const { memoryMb = MEMORY_MB, maxProcesses = MOST_PROCESSES } = program;
-  const watch = pid === undefined ? null : watchMemory(pid, memoryMb, systemClock(), stop, maxProcesses);
+  const watch = watchMemory(pid, memoryMb, systemClock(), stop, maxProcesses);
   try {
-    const { code, signal: by, error } = await endOf(child);
-    if (pid !== undefined && bubblewrap === null) await sweepRemains(pid, marker, watch?.seen ?? new Map());
+    const { code, signal: by } = await endOf(child);
+    if (bubblewrap === null) await sweepRemains(pid, marker, watch.seen);
     await goneAll(family);
     if (signal?.aborted) throw new PithError('aborted', 'the program was aborted and ended', { cause: signal.reason });
     const stderr = output.text(err);
     const exit = stopped === null ? exitOf(code, by) : null;
-    if (error || (stopped === null && bubblewrap !== null && !told().includes('exit-code')))
-      throw new PithError('process_ended', `the program could not be started: ${error?.message ?? lastLine(stderr)}`);
+    if (stopped === null && bubblewrap !== null && !told().includes('exit-code'))
+      throw new PithError('process_ended', `the program could not be started: ${lastLine(stderr)}`);
     return { exit, stdout: output.text(out), stderr, truncated: output.truncated, timedOut, stopped };
   } finally {
     cancel();
-    watch?.stop();
+    watch.stop();
     forget();
     signal?.removeEventListener('abort', abort);
     for (const stream of [out, err, status]) stream.destroy();

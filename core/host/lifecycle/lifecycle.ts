@@ -1,8 +1,10 @@
 import { canRun, type ExtensionState } from '../../agents/ports.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
+import type { Failure } from '../../contract/index.ts';
 import { isBreakerOpen, LONGEST_RESTART_DELAY_MS, restartDelay, withCrash } from './breaker.ts';
 import { close, type Generation } from './generation.ts';
 import type { HostParts } from '../host-parts.ts';
+import { lacksRoom } from '../process/start-process.ts';
 import { Problem, problemOf } from '../problem.ts';
 import { slotKey, type Slot } from './slot.ts';
 import { blockerOf, stateOf } from './slot-state.ts';
@@ -90,6 +92,21 @@ export class Lifecycle {
     }
   }
 
+  /** Records why it could not be loaded. It stays failed until it changes; where the system only had no room for it, it is tried again, later each time. */
+  failed(slot: Slot, problem: Problem): Failure {
+    const failure = this.parts.failures.record(slot.id, problem);
+    slot.failure = failure;
+    if (lacksRoom(problem)) {
+      this.parts.clock.after(restartDelay(slot.withoutRoom++), () => {
+        if (slot.failure !== failure || this.stopped) return;
+        slot.failure = null;
+        this.changed(slot.id);
+        void this.wakeServices();
+      });
+    }
+    return failure;
+  }
+
   /** Records a crash; the third in five minutes stops the extension. */
   crashed(slot: Slot, problem: Problem): void {
     this.parts.failures.record(slot.id, problem);
@@ -157,15 +174,16 @@ export class Lifecycle {
         throw error;
       });
     } catch (error) {
-      slot.failure = this.parts.failures.record(slot.id, problemOf(error, 'initialize', 'initialize_failed'));
+      const { message } = this.failed(slot, problemOf(error, 'initialize', 'initialize_failed'));
       this.changed(slot.id);
-      throw unavailable(slot.id, slot.failure.message, error);
+      throw unavailable(slot.id, message, error);
     }
     if (this.stopped) {
       await close(generation, 0);
       throw unavailable(slot.id, 'Pith is stopping');
     }
     slot.current = generation;
+    slot.withoutRoom = 0;
     this.remember(slot, generation);
     this.parts.options.events.publish('extension.activated', { extensionId: slot.id, generation: generation.number });
     this.changed(slot.id);

@@ -22,6 +22,8 @@ export interface Slot {
   crashes: Crashes;
   /** After a crash: when the next version may be begun. */
   notBefore: number;
+  /** How often in a row the system had no room for it. */
+  withoutRoom: number;
   /** How many versions were begun. */
   generations: number;
   readonly notes: Map<string, string>;
@@ -40,6 +42,7 @@ export function createSlot(declaration: Declaration, config: ExtensionConfig, de
     failure: null,
     crashes: [],
     notBefore: 0,
+    withoutRoom: 0,
     generations: 0,
     notes: new Map(),
     updating: Promise.resolve(),

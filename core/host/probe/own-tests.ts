@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'esbuild';
 import { messageOf } from '../../contract/errors.ts';
 import { importRules } from '../bundles/import-rules.ts';
+import { openBundler } from '../bundles/open-bundler.ts';
 import { stampFolder } from '../discovery/source-stamp.ts';
 import { launchHost } from '../process/launch.ts';
 import { systemClock } from '../system-clock.ts';
@@ -63,7 +64,7 @@ async function runFile(
     return `could not be bundled: ${messageOf(error).split('\n').slice(0, 4).join(' ')}`;
   }
   const lines: string[] = [];
-  const host = launchHost({
+  const host = await launchHost({
     extensionId: id,
     entry,
     directory,
@@ -89,7 +90,7 @@ async function runFile(
 
 /** As extensions are bundled, but with the whole contract as a file, and `pith/testing`. */
 async function bundleTest(directory: string, file: string, packageRoot: string): Promise<string> {
-  const { build } = await import('esbuild');
+  const { build } = await openBundler();
   const result = await build({
     absWorkingDir: directory,
     entryPoints: [path.join(directory, file)],

@@ -9,11 +9,10 @@ export interface Ending {
   readonly cure?: string;
 }
 
-/** How a process ended: its exit code, the signal that ended it, or why it could not be started. */
+/** How a process ended: its exit code, or the signal that ended it. */
 export interface ExitOf {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  readonly error?: Error;
 }
 
 export interface EndingFacts {
@@ -26,8 +25,7 @@ export interface EndingFacts {
 }
 
 /** Why a process ended that nobody ended, in words. */
-export function endingOf({ code, signal, error }: ExitOf, facts: EndingFacts): Ending {
-  if (error) return { code: 'process_ended', message: `its process could not be started: ${error.message}` };
+export function endingOf({ code, signal }: ExitOf, facts: EndingFacts): Ending {
   if (/heap out of memory|invalid (?:array|table) size|Zone Allocation failed/iu.test(facts.lastWords)) {
     const cure = `keep less in memory, or set extensions.${facts.extensionId}.memory_mb`;
     return { code: 'process_limit', message: `its heap was full at ${facts.heapMb} MB`, cure };

@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { Writable } from 'node:stream';
 import { randomBytes } from 'node:crypto';
 import { findProgram, SYSTEM_PATH } from './programs.ts';
 import { HOST_VARIABLE } from './process-end.ts';
+import { startProcess } from './start-process.ts';
 
 /** The beginning of every marker that this process gives to its hosts. */
 export const KERNEL_MARK = randomBytes(12).toString('hex');
@@ -16,26 +17,32 @@ for round in 1 2 3 4 5; do
   sleep 0.2
 done`;
 
-let guardian: ChildProcess | null = null;
+let guardian: Promise<void> | null = null;
 
 /**
  * A small process beside the kernel that ends its hosts, and what they started, when the kernel is killed. One for all hosts; for
- * those that no sandbox ends. It ends itself with the kernel.
+ * those that no sandbox ends. It ends itself with the kernel. Rejects `process_not_started`: the next host asks for it again.
  */
-export function keepGuardian(): void {
+export async function keepGuardian(): Promise<void> {
   const shell = findProgram('sh');
-  if (guardian || shell === null || process.platform !== 'linux') return;
-  const child = spawn(shell, ['-c', SCRIPT, 'pith-guardian', HOST_VARIABLE, KERNEL_MARK], {
+  if (shell === null || process.platform !== 'linux') return;
+  guardian ??= start(shell).catch((error: unknown) => {
+    guardian = null;
+    throw error;
+  });
+  await guardian;
+}
+
+async function start(shell: string): Promise<void> {
+  const child = await startProcess([shell, '-c', SCRIPT, 'pith-guardian', HOST_VARIABLE, KERNEL_MARK], {
     detached: true,
     env: { PATH: SYSTEM_PATH },
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  guardian = child;
-  const gone = (): void => {
-    if (guardian === child) guardian = null;
-  };
-  child.on('error', gone).on('exit', gone);
-  child.stdin.on('error', gone);
+  const gone = (): void => void (guardian = null);
+  const input = child.stdin as Writable & { unref(): void };
+  child.on('exit', gone);
+  input.on('error', gone);
   child.unref();
-  (child.stdin as unknown as { unref(): void }).unref();
+  input.unref();
 }

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
@@ -7,10 +6,11 @@ import { systemClock } from '../system-clock.ts';
 import { endingOf, type Ending } from './ending.ts';
 import { keepGuardian, KERNEL_MARK } from './guardian.ts';
 import { recordHost } from './host-records.ts';
-import { watchMemory, type MemoryWatch } from './memory-watch.ts';
+import { watchMemory } from './memory-watch.ts';
 import { capOutput } from './output-cap.ts';
 import { HOST_VARIABLE, killHost, sweepRemains } from './process-end.ts';
 import { packagesAbove, sandboxArguments, withoutHome, type Sandboxing } from './sandboxing.ts';
+import { startProcess } from './start-process.ts';
 import { dieFirst, diesWithUs, endOf } from './started.ts';
 
 export type { Ending } from './ending.ts';
@@ -61,29 +61,27 @@ let launched = 0;
 
 /**
  * Starts a process in a group of its own, with a cleared environment and, where there is one, in a sandbox. Its memory and output
- * are watched. It does not outlive this process.
+ * are watched. It does not outlive this process. Rejects `process_not_started`.
  */
-export function launchHost(spec: LaunchSpec): HostProcess {
+export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
   const memoryMb = spec.memoryMb ?? DEFAULT_MEMORY_MB;
   const marker = `${KERNEL_MARK}-${++launched}`;
   mkdirSync(spec.dataDirectory, { recursive: true });
   const isSandboxed = spec.sandboxing?.available === true;
-  if (!isSandboxed) keepGuardian();
-  const [program, ...args] = commandOf(spec, heapMb(memoryMb), marker);
-  const child = spawn(program as string, args, {
+  if (!isSandboxed) await keepGuardian();
+  const child = await startProcess(commandOf(spec, heapMb(memoryMb), marker), {
     cwd: spec.dataDirectory,
     env: { ...environmentOf(spec), [HOST_VARIABLE]: marker },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
-  const { pid } = child;
+  const pid = child.pid as number;
   const socket = child.stdio[3] as Duplex;
   socket.on('error', () => undefined); // the process is gone: `ended` tells
   let reason: Ending | undefined;
-  let watch: MemoryWatch | undefined;
   const kill = (why: Ending): void => {
     reason ??= why;
-    if (pid !== undefined && child.exitCode === null && child.signalCode === null) killHost(pid);
+    if (child.exitCode === null && child.signalCode === null) killHost(pid);
   };
   const overLimit = (message: string, cure: string): void => kill({ code: 'process_limit', message, cure });
 
@@ -98,21 +96,18 @@ export function launchHost(spec: LaunchSpec): HostProcess {
     });
   }
 
-  let forget = (): void => undefined;
-  if (pid !== undefined) {
-    forget = recordHost(stateOf(spec), pid, marker);
-    dieFirst(pid);
-    watch = watchMemory(pid, memoryMb, systemClock(), (message) =>
-      overLimit(message, `use less, or set extensions.${spec.extensionId}.memory_mb`),
-    );
-  }
+  const forget = recordHost(stateOf(spec), pid, marker);
+  dieFirst(pid);
+  const watch = watchMemory(pid, memoryMb, systemClock(), (message) =>
+    overLimit(message, `use less, or set extensions.${spec.extensionId}.memory_mb`),
+  );
   const ended = endOf(child).then(async (how) => {
-    watch?.stop();
-    if (pid !== undefined && !isSandboxed) await sweepRemains(pid, marker, watch?.seen ?? new Map());
+    watch.stop();
+    if (!isSandboxed) await sweepRemains(pid, marker, watch.seen);
     forget();
     return reason ?? endingOf(how, { lastWords, heapMb: heapMb(memoryMb), extensionId: spec.extensionId, isSandboxed });
   });
-  return { pid: pid ?? 0, socket, ended, working: (isWorking) => watch?.working(isWorking), kill };
+  return { pid, socket, ended, working: (isWorking) => watch.working(isWorking), kill };
 }
 
 function heapMb(memoryMb: number): number {

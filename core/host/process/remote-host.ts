@@ -60,7 +60,7 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     peer: () => peer,
     background: () => (remote.doing = 'background'),
   });
-  const running = launchHost({
+  const running = await launchHost({
     extensionId: id,
     entry,
     directory,
@@ -73,6 +73,9 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     sandboxing,
     env,
     output: (line) => host.logger(id).info(line),
+  }).catch(async (error: unknown) => {
+    await scope.close();
+    throw problemOf(error, 'import', 'import_failed');
   });
   let ending = false;
   let told: ((why: Problem) => void) | undefined;

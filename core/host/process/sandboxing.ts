@@ -1,9 +1,13 @@
-import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { PithError } from '../../contract/errors.ts';
 import type { Manifest } from '../../contract/index.ts';
+import { systemClock } from '../system-clock.ts';
 import { findProgram, installCommand } from './programs.ts';
+import { startProcess } from './start-process.ts';
+import { endOf } from './started.ts';
 
 /** What bubblewrap does on this machine. */
 export type Sandboxing =
@@ -37,9 +41,15 @@ export interface SandboxPlaces {
 const PROBE_LIMIT_MS = 5000;
 let probed: Promise<Sandboxing> | undefined;
 
-/** Whether bubblewrap can hold an extension's process here: tried once, by starting Node in it. */
+/**
+ * Whether bubblewrap can hold an extension's process here: tried once, by starting Node in it. Rejects `process_not_started` when that cannot
+ * be tried now; it is tried again when it is asked next, for "not now" must not become "nothing holds them".
+ */
 export function probeSandboxing(): Promise<Sandboxing> {
-  return (probed ??= probe());
+  return (probed ??= probe().catch((error: unknown) => {
+    probed = undefined;
+    throw error;
+  }));
 }
 
 async function probe(): Promise<Sandboxing> {
@@ -53,14 +63,27 @@ async function probe(): Promise<Sandboxing> {
       cure: `install the package bubblewrap: ${installCommand('bubblewrap')}`,
     };
   const args = [...namespaces(false), ...system(), ...command([process.execPath, '--version'])];
-  return new Promise((resolve) => {
-    execFile(program, args, { timeout: PROBE_LIMIT_MS, env: {}, cwd: '/' }, (error, _out, stderr) => {
-      if (error === null) return resolve({ available: true, program });
-      const why = `bubblewrap does not work here: ${stderr.trim().split('\n')[0] || error.message}`;
-      resolve({ available: false, why, cure: 'allow unprivileged user namespaces, or run where they are allowed' });
-    });
+  const child = await startProcess([program, ...args], { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  (child.stderr as Readable).setEncoding('utf8').on('data', (text: string) => void (said = `${said}${text}`.slice(0, MOST_SAID)));
+  let isLate = false;
+  const cancel = systemClock().after(PROBE_LIMIT_MS, () => {
+    isLate = true;
+    child.kill('SIGKILL');
   });
+  const { code, signal } = await endOf(child);
+  cancel();
+  if (code === 0) return { available: true, program };
+  if (isLate)
+    throw new PithError('process_not_started', `bubblewrap did not answer within ${PROBE_LIMIT_MS / 1000} s`, {
+      retryable: true,
+      cure: 'try again when the machine is less busy, or set extensions_sandbox: off',
+    });
+  const why = `bubblewrap does not work here: ${said.trim().split('\n')[0] || `it ended with ${signal ?? code}`}`;
+  return { available: false, why, cure: 'allow unprivileged user namespaces, or run where they are allowed' };
 }
+
+const MOST_SAID = 4096;
 
 /** The arguments of bubblewrap in front of a program: what it sees, and what it may write. */
 export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Record<string, string>>, argv: readonly string[]): string[] {

@@ -24,7 +24,6 @@ const LAST_OUTPUT_MS = 250;
 /** How it ended, once it is gone and what it printed has been read. */
 export function endOf(child: ChildProcess): Promise<ExitOf> {
   return new Promise((resolve) => {
-    child.once('error', (error) => resolve({ code: null, signal: null, error }));
     child.once('close', (code, signal) => resolve({ code, signal }));
     // What it started may hold its output open.
     child.once('exit', (code, signal) => systemClock().after(LAST_OUTPUT_MS, () => resolve({ code, signal })));

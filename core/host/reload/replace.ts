@@ -67,6 +67,7 @@ function forgive(slot: Slot): void {
   slot.failure = null;
   slot.crashes = [];
   slot.notBefore = 0;
+  slot.withoutRoom = 0;
   slot.notes.clear();
 }
 
@@ -109,8 +110,8 @@ async function change(lifecycle: Lifecycle, slot: Slot, old: Generation, candida
     slot.current = await run(lifecycle, slot, await old.again(++slot.generations));
     return slot.current;
   } catch (error) {
-    slot.failure = parts.failures.record(slot.id, problemOf(error, 'reload', 'initialize_failed'));
-    throw unavailable(slot.id, slot.failure.message, error);
+    const { message } = lifecycle.failed(slot, problemOf(error, 'reload', 'initialize_failed'));
+    throw unavailable(slot.id, message, error);
   }
 }
 

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import type { Writable } from 'node:stream';
 
 const VARIABLE = 'PITH_MCP_SERVER';
 
@@ -21,7 +22,7 @@ export class Guardian {
   /** What a server must carry in its environment. */
   keep(searchPath: string): Record<string, string> {
     if (process.platform !== 'linux') return {};
-    this.#child ??= this.#start(searchPath);
+    this.#child ??= this.#start(searchPath); // where there is no room for it, the next server asks again
     return { [VARIABLE]: this.#mark };
   }
 
@@ -30,7 +31,7 @@ export class Guardian {
     this.#child?.stdin?.end();
   }
 
-  #start(searchPath: string): ChildProcess {
+  #start(searchPath: string): ChildProcess | null {
     const child = spawn('sh', ['-c', SCRIPT, 'pith-guardian', VARIABLE, this.#mark], {
       detached: true,
       env: { PATH: searchPath },
@@ -38,9 +39,11 @@ export class Guardian {
     });
     const gone = (): void => void (this.#child = null);
     child.on('error', gone).on('exit', gone);
-    child.stdin.on('error', gone);
+    const { stdin } = child as { readonly stdin?: Writable & { unref?(): void } };
+    if (!stdin) return null; // it did not start
+    stdin.on('error', gone);
     child.unref();
-    (child.stdin as unknown as { unref(): void }).unref();
+    stdin.unref?.();
     return child;
   }
 }

@@ -79,6 +79,12 @@ export class Git {
       detached: true, // a group of its own, so that its helpers end with it
       stdio: ['pipe', 'pipe', 'pipe'],
     });
+    const exited = new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', resolve);
+    });
+    exited.catch(() => undefined); // told below
+    if (child.pid === undefined) await exited; // it did not start: there are no streams to read
     const errors: string[] = [];
     let problem: unknown = null;
     const end = (why: unknown) => {
@@ -95,11 +101,6 @@ export class Git {
       ),
     );
     const watch = this.#watchSize(end);
-    const exited = new Promise<number | null>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', resolve);
-    });
-    exited.catch(() => undefined); // told below
     child.stderr.setEncoding('utf8').on('data', (text: string) => void (errors.length < 200 && errors.push(text)));
     child.stdin.on('error', () => undefined); // git ended before it read everything: its exit code says why
     child.stdin.end(input);
