@@ -1,10 +1,23 @@
+import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/index.ts';
 import type { ExtensionStatus, HostOptions } from '../host-options.ts';
 import type { Sandboxing } from './sandboxing.ts';
 
 /** What `pith doctor` says of processes that run without the sandbox that the settings want. */
 export async function notesOnSandbox({ sandboxing }: HostOptions, extensions: readonly ExtensionStatus[]): Promise<readonly Diagnostic[]> {
-  return sandboxNotes((await sandboxing?.()) ?? null, extensions);
+  try {
+    return sandboxNotes((await sandboxing?.()) ?? null, extensions);
+  } catch (error) {
+    const message = `whether extensions can be held by a sandbox is not known, and until it is none is started: ${messageOf(error)}`;
+    return [
+      {
+        severity: 'error',
+        code: 'process_not_started',
+        message,
+        ...(error instanceof PithError && error.cure ? { cure: error.cure } : {}),
+      },
+    ];
+  }
 }
 
 /** One note for all extensions that run in processes without a sandbox, though the settings want one. */
