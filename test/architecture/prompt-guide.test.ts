@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PROMPT_VARIABLES } from '../../core/agents/prompt/prompt-symbols.ts';
+import { PROMPT_VARIABLES } from '../../core/agents/prompt/template-check.ts';
 import { checkPrompt, renderPrompt } from '../../core/agents/prompt/prompt.ts';
 import { read } from './repository.ts';
 import { listed } from './skill-text.ts';

@@ -1,6 +1,5 @@
-import { PithError } from '../../contract/errors.ts';
+import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/index.ts';
-import type { TemplateEngine } from './template-engine.ts';
 
 /** The six variables of a prompt template. */
 export interface PromptVariables {
@@ -19,39 +18,29 @@ export function isTemplate(text: string): boolean {
   return text.includes('{{') || text.includes('{%') || text.includes('{#');
 }
 
-/** Findings of a prompt before it is ever rendered: syntax, unknown symbols and filters, unbound skills. */
+/** Findings of a prompt before it is ever rendered: syntax, what is not on the list of what a template may use, unknown names, unbound skills. */
 export async function checkPrompt(text: string, file: string | null, skills: readonly string[]): Promise<readonly Diagnostic[]> {
   if (!isTemplate(text) || simple(text, (name, key) => isKnown(name, key, skills))) return [];
-  const [{ filters, tests, parse }, { findSymbols }] = await Promise.all([engine(), import('./prompt-symbols.ts')]);
-  try {
-    return findSymbols(parse(text), { file, skills, filters, tests });
-  } catch (error) {
-    const { message, line, column } = located(error);
-    return [
-      {
-        severity: 'error',
-        code: 'prompt_invalid',
-        message: `the prompt cannot be parsed: ${message}`,
-        file: file ?? undefined,
-        line: line ?? text.trimEnd().split('\n').length, // no place: it ended too early
-        column: column ?? 1,
-        cure: 'mend the template',
-      },
-    ];
-  }
+  const { readTemplate } = await import('./template.ts');
+  return readTemplate(text, skills).findings.map((finding) => ({ severity: 'error', ...finding, file: file ?? undefined }));
 }
 
-/** Rejects `prompt_invalid` with file and line. */
+/** Rejects `prompt_invalid` with file and line: nothing is rendered that `checkPrompt` would not have accepted. */
 export async function renderPrompt(text: string, file: string | null, variables: PromptVariables): Promise<string> {
+  if (!isTemplate(text)) return text;
   const plain = simple(text, (name, key) => valueOf(variables, name, key) !== undefined);
   if (plain) return plain.map((part) => (typeof part === 'string' ? part : valueOf(variables, ...part))).join('');
-  const { render } = await engine();
+  const { renderTemplate, TemplateProblem } = await import('./template.ts');
   try {
-    return render(text, { ...variables });
+    return renderTemplate(text, variables);
   } catch (error) {
-    const { message, line } = located(error);
+    const line = error instanceof TemplateProblem ? error.line : undefined;
     const where = file === null ? undefined : line === undefined ? file : `${file}:${line}`;
-    throw new PithError('prompt_invalid', `the prompt cannot be rendered: ${message}`, { cause: error, where, cure: 'mend the template' });
+    throw new PithError('prompt_invalid', `the prompt cannot be rendered: ${messageOf(error)}`, {
+      cause: error,
+      where,
+      cure: 'mend the template',
+    });
   }
 }
 
@@ -88,22 +77,4 @@ function valueOf(variables: PromptVariables, name: string, key: string | undefin
   const value = own(variables, name);
   const found = key === undefined ? value : typeof value === 'object' && value !== null ? own(value, key) : undefined;
   return typeof found === 'string' ? found : undefined;
-}
-
-/** Loaded with the first template: agents without one never pay for it. */
-async function engine(): Promise<TemplateEngine> {
-  return (await import('./template-engine.ts')).templateEngine();
-}
-
-function located(error: unknown): { message: string; line?: number; column?: number } {
-  const text = error instanceof Error ? error.message : String(error);
-  const place = /\[Line (\d+), Column (\d+)\]/.exec(text);
-  const message = text
-    .replace(/^\s*\(.*?\)(?: \[Line \d+, Column \d+\])?\s*/, '')
-    .replace(/\s+/g, ' ')
-    .trim();
-  if (place) return { message, line: Number(place[1]), column: Number(place[2]) };
-  // The parser alone keeps the place beside the message, also counted from 1.
-  const { lineno, colno } = error as { readonly lineno?: number; readonly colno?: number };
-  return { message, line: lineno, column: colno };
 }
