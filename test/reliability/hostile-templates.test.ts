@@ -29,6 +29,8 @@ afterAll(() => rmSync(file, { force: true }));
 
 /** Checked, and rendered whatever the check says. */
 async function attack(text: string): Promise<{ readonly findings: number; readonly printed: string | null; readonly code: string | null }> {
+  delete canary.pithCanary;
+  rmSync(file, { force: true });
   const begun = performance.now();
   const findings = await checkPrompt(text, 'prompt.jinja2', ['reviewing']);
   let printed: string | null = null;
@@ -43,8 +45,7 @@ async function attack(text: string): Promise<{ readonly findings: number; readon
   expect(existsSync(file), `the file of the canary: ${text}`).toBe(false);
   expect(code ?? 'prompt_invalid').toBe('prompt_invalid');
   expect(printed?.length ?? 0).toBeLessThanOrEqual(1024 * 1024);
-  // What the check refuses is never rendered.
-  if (findings.length > 0) expect(code).toBe('prompt_invalid');
+  expect(findings.length > 0 && printed !== null, `refused, and rendered all the same: ${text}`).toBe(false);
   return { findings: findings.length, printed, code };
 }
 
@@ -150,14 +151,15 @@ describe('templates end', () => {
     ['a text that is never closed', `{{ '${'a'.repeat(200_000)}`],
     ['a comment that is never closed', `{#${'#'.repeat(200_000)}`],
     ['blanks that are cut off', `a${' '.repeat(200_000)}b{%- if user %}{% endif %}`],
-    ['runs of blanks', `${`${' '.repeat(999)}b`.repeat(250)}{%- if user %}{% endif %}`],
+    ['runs of blanks', `${`${' '.repeat(499)}b`.repeat(500)}{%- if user %}{% endif %}`],
     ['blanks before brackets', `${'{{'.repeat(60_000)}${' '.repeat(900)}}}`],
     ['a template without end', '{{ user }}'.repeat(100_000)],
     ['thousands of unknown names', Array.from({ length: 6000 }, (_, index) => `{{ x${index} }}`).join('')],
     ['thousands of names, and loops', NAMES + '{% for i in [1] %}{{ nam }}{% endfor %}'.repeat(1500)],
     ['a name of many letters', `{{ ${'x'.repeat(200_000)} }}{{ skills['${'x'.repeat(50_000)}'] }}`],
   ])('T9 F1 ends with %s', async (_, text) => {
-    await attack(text);
+    const { printed, code } = await attack(text);
+    expect(code).toBe(printed === null ? 'prompt_invalid' : null);
   });
 
   it('T9 keeps the place of a skill whole, whatever else a template does', async () => {

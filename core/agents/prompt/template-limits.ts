@@ -1,7 +1,7 @@
 /** The longest template that is read. */
 export const TEMPLATE_LIMIT = 256 * 1024;
 /** The longest run of blanks in it: the parser takes the square of a run's length to cut it off. */
-export const BLANKS_LIMIT = 1000;
+export const BLANKS_LIMIT = 500;
 /** How deep its parts may stand in each other. */
 export const TREE_LIMIT = 200;
 
