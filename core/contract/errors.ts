@@ -61,6 +61,9 @@ export const ERROR_CODES = [
   'approval_answered',
   'awaiting_approval',
   'aborted',
+  // what leaves this machine
+  'address_refused',
+  'secret_not_given',
   // skills, as the kernel knows them
   'skill_not_found',
   'skills_disabled',

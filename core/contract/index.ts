@@ -40,6 +40,7 @@ export {
 } from './events.ts';
 export type { AgentsApi, Database, Extension, ExtensionContext, KeyValue, Logger, SqlRow, SqlValue } from './extension.ts';
 export type { JsonValue } from './json.ts';
+export { guardedFetch, publicAddresses, type GuardedFetch, type OutgoingOptions } from './guarded-fetch.ts';
 export { hideKeys } from './key-shapes.ts';
 export { manifestSchema, type Manifest } from './manifest.ts';
 export { didYouMean, nearest } from './nearest.ts';

@@ -14,6 +14,10 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
     'What of a project source that you trust is asked again: `ask` every change, `auto` one of links, scripts and toolsets. See [Bring your skills](bring-your-skills.md).',
   ],
   ['trusted_links', 'Folders outside of a source to which its links may lead.'],
+  [
+    'private_origins',
+    'Addresses outside of the public internet that `pith skills update` may fetch from, such as `https://git.example.internal`. What you type to `pith skills install` needs no entry.',
+  ],
   ['stats_days', 'Days for which it is kept what became of skills in each turn (`pith skills stats`); 0: nothing is recorded.'],
   ['max_skills', 'Mode `triggers`: how many skills one message brings, beside those that it names. For agents that say nothing else.'],
   ['ranker', 'The id of an extension whose [ranker](search.md#your-own-ranker) finds skills in the place of the default one.'],

@@ -34,6 +34,26 @@ describe('house rules', () => {
     ).toEqual([]);
   });
 
+  it('T17 what leaves this machine goes through the guard', () => {
+    const allowed = {
+      'core/contract/outgoing-requests.ts': 'the guard itself',
+      'core/models/port.ts': 'a port of the loopback address, which is a constant',
+      'core/host/process/child/main.ts': 'a socket over an inherited descriptor, which connects to nothing',
+    };
+    const imports = /(?:from|import\(|require\()\s*['"`](?:node:)?(?:https?2?|net|tls|dns(?:\/promises)?|dgram|undici|ws)['"`]/;
+    const found = SOURCES.flatMap((file) => [
+      ...places(file, withoutComments(read(file)), imports),
+      ...places(file, codeOnly(read(file)), /\b(?:globalThis|global)\.fetch\b|\bnew (?:WebSocket|EventSource)\(/),
+      ...(/\bguardedFetch\(/.test(read(file)) ? [] : places(file, codeOnly(read(file)), /(?<![.\w])fetch\(/)),
+    ]);
+    expect([...new Set(found.map((place) => place.replace(/:\d+$/, '')))].sort()).toEqual(Object.keys(allowed).sort());
+    // These send requests by themselves, and with what they are given.
+    const senders = /\b(?:createAnthropic|createOpenAICompatible|new StreamableHTTPClientTransport)\(/;
+    const users = SOURCES.filter((file) => senders.test(codeOnly(read(file))));
+    expect(users.length).toBeGreaterThanOrEqual(3);
+    expect(users.filter((file) => !/\bfetch\b/.test(codeOnly(read(file))))).toEqual([]);
+  });
+
   it('no error is swallowed: a catch without a name says why in a comment', () => {
     const silent = SOURCES.flatMap((file) => silentCatches(file, read(file)));
     expect(silent).toEqual([]);

@@ -1,4 +1,4 @@
-import type { LanguageModel, Message } from 'pith';
+import { guardedFetch, type LanguageModel, type Message } from 'pith';
 import type { Endpoint } from './endpoint.ts';
 
 /** A model behind `POST <base>/messages`. The client library is imported by the first call. */
@@ -25,8 +25,9 @@ export function withCachePoint(prompt: readonly Message[]): Message[] {
   );
 }
 
-async function load(endpoint: Endpoint, name: string): Promise<LanguageModel> {
+async function load({ baseUrl: baseURL, apiKey, headers }: Endpoint, name: string): Promise<LanguageModel> {
   const { createAnthropic } = await import('@ai-sdk/anthropic');
-  const provider = createAnthropic({ baseURL: endpoint.baseUrl, apiKey: endpoint.apiKey, headers: { ...endpoint.headers } });
+  const fetch = guardedFetch({ allow: [baseURL], elsewhere: 'refused' }); // nobody else gets the texts and the key
+  const provider = createAnthropic({ baseURL, apiKey, headers: { ...headers }, fetch });
   return provider.languageModel(name);
 }

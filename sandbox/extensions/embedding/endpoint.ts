@@ -1,4 +1,4 @@
-import { PithError } from 'pith';
+import { guardedFetch, PithError, type GuardedFetch } from 'pith';
 import type { Config } from './config.ts';
 
 const OPENAI = 'https://api.openai.com/v1';
@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly keyName: string;
   /** null: requests carry no key. */
   readonly apiKey: string | null;
+  /** Asks this server, and no other that it names. */
+  readonly fetch: GuardedFetch;
 }
 
 /** Throws `model_auth` where OpenAI itself is meant and there is no key. The key for OpenAI goes to no address that is named for embeddings only. */
@@ -28,7 +30,7 @@ export function endpointOf({ base_url: own, api_key_env: named }: Config, getSec
     throw new PithError('model_auth', 'embeddings: no key is set for OpenAI', {
       cure: `set ${keyName}, or extensions.embedding.base_url for another server`,
     });
-  return { address: `${baseUrl}/embeddings`, host, keyName, apiKey };
+  return { address: `${baseUrl}/embeddings`, host, keyName, apiKey, fetch: guardedFetch({ allow: [baseUrl], elsewhere: 'refused' }) };
 }
 
 function sharedAddress(getSecret: (name: string) => string | null): string | null {

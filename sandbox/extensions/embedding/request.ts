@@ -25,7 +25,7 @@ export async function requestVectors(
   const timeout = new AbortController();
   const cancel = clock.after(timeoutMs, () => timeout.abort());
   try {
-    const answer = await fetch(endpoint.address, {
+    const answer = await endpoint.fetch(endpoint.address, {
       method: 'POST',
       redirect: 'error', // nobody else gets the texts
       headers: {

@@ -114,7 +114,7 @@ export class Connection {
       const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
       return new StreamableHTTPClientTransport(new URL(this.config.url), {
         requestInit: { headers: filled(this.config.headers, secret) },
-        fetch: serverFetch(lost),
+        fetch: serverFetch(this.config.url, lost),
       });
     }
     const { StdioClientTransport, getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');

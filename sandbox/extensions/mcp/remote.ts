@@ -1,14 +1,15 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
-import { messageOf } from 'pith';
+import { guardedFetch, messageOf } from 'pith';
 
 /** The largest message that a server may send. */
 export const MOST_BYTES = 4 * 1024 * 1024;
 
 /**
- * `fetch` for one server. What means that the connection is over, such as a server that went away or has forgotten it, is told to
- * `lost`. Headers, which may hold secrets, are never sent to another origin.
+ * `fetch` for the server at that address, and for no other. What means that the connection is over, such as a server that went away or
+ * has forgotten it, is told to `lost`. Headers, which may hold secrets, are never sent to another origin.
  */
-export function serverFetch(lost: (why: string) => void): FetchLike {
+export function serverFetch(address: string, lost: (why: string) => void): FetchLike {
+  const fetch = guardedFetch({ allow: [address], elsewhere: 'refused', maxBytes: Infinity }); // each message is counted below
   return async (url, init = {}) => {
     let response: Response;
     try {

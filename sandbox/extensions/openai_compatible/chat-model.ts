@@ -33,8 +33,8 @@ async function stream(endpoint: Endpoint, name: string, options: ModelCallOption
     headers: { ...endpoint.headers },
     includeUsage: true,
     ...(endpoint.official ? { transformRequestBody: officialBody } : {}),
-    async fetch(input, init) {
-      const response = await fetch(input, init);
+    fetch: async (input, init) => {
+      const response = await endpoint.fetch(input, init);
       if (!response.ok || response.body === null) return response;
       body = response.body;
       return new Response('', { headers: response.headers });

@@ -1,4 +1,4 @@
-import { PithError } from 'pith';
+import { guardedFetch, PithError, type GuardedFetch } from 'pith';
 import type { Config, ServerConfig } from './config.ts';
 
 const OPENAI = 'https://api.openai.com/v1';
@@ -18,6 +18,8 @@ export interface Endpoint {
   readonly headers: Readonly<Record<string, string>>;
   /** OpenAI's own service, which has a few parameters of its own. */
   readonly official: boolean;
+  /** Asks this server, and no other that it names. */
+  readonly fetch: GuardedFetch;
 }
 
 /** Throws `model_unknown` for a prefix without an address, `model_auth` when OpenAI's own service is meant and there is no key. */
@@ -39,7 +41,8 @@ export function endpointOf(prefix: string, config: Config, getSecret: (name: str
       cure: `set ${keyName ?? 'OPENAI_API_KEY'}, or OPENAI_BASE_URL for another server`,
     });
   }
-  return { prefix, baseUrl, host, keyName, apiKey, official, headers: { ...shared.headers, ...own.headers } };
+  const fetch = guardedFetch({ allow: [baseUrl], elsewhere: 'refused' });
+  return { prefix, baseUrl, host, keyName, apiKey, official, fetch, headers: { ...shared.headers, ...own.headers } };
 }
 
 function fallbackAddress(prefix: string, getSecret: (name: string) => string | null): string | null {

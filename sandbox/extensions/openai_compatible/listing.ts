@@ -10,7 +10,7 @@ export async function listModels(endpoint: Endpoint, clock: Clock, logger: Logge
   const timeout = new AbortController();
   const cancel = clock.after(TIMEOUT_MS, () => timeout.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)));
   try {
-    const answer = await fetch(`${endpoint.baseUrl}/models`, {
+    const answer = await endpoint.fetch(`${endpoint.baseUrl}/models`, {
       headers: { ...authorization(endpoint), ...endpoint.headers },
       signal: signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
     });

@@ -22,6 +22,8 @@ export const configSchema = once(() => {
     poll_seconds: z.number().min(0).default(5),
     /** Folders outside a source to which its links may lead. */
     trusted_links: names,
+    /** Addresses of private networks that `skills update` may fetch from. */
+    private_origins: names,
     /** Mode `triggers`: bodies that one message may bring, for agents that say nothing else. */
     max_skills: z.int().min(1).default(3),
     /** Days for which it is kept what became of skills; 0: nothing is recorded. */

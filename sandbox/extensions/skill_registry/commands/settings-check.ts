@@ -25,6 +25,7 @@ const KINDS: Readonly<Record<keyof SkillsConfig, Kind>> = {
   trust: { what: "'ask' or 'auto'", fits: (value) => value === 'ask' || value === 'auto' },
   poll_seconds: numberFrom(0),
   trusted_links: TEXTS,
+  private_origins: TEXTS,
   stats_days: { what: 'a whole number from 0 to 3650', fits: (value) => wholeFrom(0).fits(value) && Number(value) <= 3650 },
   max_skills: wholeFrom(1),
   learn_examples: BOOLEAN,

@@ -1,18 +1,25 @@
 import { open } from 'node:fs/promises';
-import { messageOf, PithError, type Clock } from 'pith';
+import { guardedFetch, messageOf, PithError, type Clock } from 'pith';
 import { LIMITS, refused } from './entry.ts';
 
 const TIME_MS = 120_000;
 
-/** Writes what lies at an http(s) address into a file. Rejects `download_failed`, and `origin_refused` for what is too large. */
-export async function download(address: string, file: string, clock: Clock, signal?: AbortSignal): Promise<void> {
+/**
+ * Writes what lies at an http(s) address into a file. `allow`: addresses that may be private. Rejects `download_failed`, `address_refused`,
+ * and `origin_refused` for what is too large.
+ */
+export async function download(
+  address: string,
+  file: string,
+  { clock, allow }: { readonly clock: Clock; readonly allow: readonly string[] },
+  signal?: AbortSignal,
+): Promise<void> {
   const late = new AbortController();
   const cancel = clock.after(TIME_MS, () => late.abort(new Error(`it took longer than ${TIME_MS / 1000} s`)));
   const both = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]);
   try {
-    const answer = await fetch(address, {
+    const answer = await guardedFetch({ allow })(address, {
       signal: both,
-      redirect: 'follow',
       headers: { accept: 'application/zip, application/octet-stream' },
     });
     if (!answer.ok || answer.body === null) throw new Error(`the server answers ${answer.status}`);

@@ -6,6 +6,8 @@ import type { Origin } from './origin.ts';
 interface Place {
   readonly staging: string;
   readonly clock: Clock;
+  /** Origins that a person named: typed now, or in the settings. Others must be public. */
+  readonly allow: readonly string[];
 }
 
 /** Opens whatever an origin is, in the staging folder where it needs room, and closes it after `work`. A refusal names the origin. */
@@ -30,7 +32,7 @@ export async function withListing<T>(
 
 async function opened<T>(
   origin: Origin,
-  { staging, clock }: Place,
+  { staging, clock, allow }: Place,
   work: (listing: Listing) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
@@ -40,14 +42,14 @@ async function opened<T>(
   }
   if (origin.kind === 'git') {
     const { openGitOrigin } = await import('./git-origin.ts');
-    return work(await openGitOrigin(origin, { staging, clock }, signal));
+    return work(await openGitOrigin(origin, { staging, clock, allow }, signal));
   }
   const { archiveName, openZipOrigin } = await import('./zip-origin.ts');
   let file = origin.location;
   if (/^https?:/.test(file)) {
     const { download } = await import('./download.ts');
     file = path.join(staging, 'archive.zip');
-    await download(origin.location, file, clock, signal);
+    await download(origin.location, file, { clock, allow: allow.filter((one) => /^https?:/.test(one)) }, signal);
   }
   const zip = await openZipOrigin(file, archiveName(origin.location));
   try {

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { PithError, type Clock } from 'pith';
 import { type Listing, type OriginEntry, refused } from './entry.ts';
+import { gitWay } from './address.ts';
 import { Git, GIT_LIMITS, type GitLimits } from './git.ts';
 import type { Origin } from './origin.ts';
 
@@ -12,18 +13,28 @@ interface Blob extends OriginEntry {
   readonly object: string;
 }
 
+interface GitPlace {
+  readonly staging: string;
+  readonly clock: Clock;
+  /** Addresses that a person named; others must be public. */
+  readonly allow: readonly string[];
+  readonly limits?: GitLimits;
+}
+
 /** One commit of a repository, without its history, in `staging`. No file of it is checked out: contents come from the objects. */
 export async function openGitOrigin(
   { location, ref }: Origin,
-  { staging, clock, limits = GIT_LIMITS }: { readonly staging: string; readonly clock: Clock; readonly limits?: GitLimits },
+  { staging, clock, allow, limits = GIT_LIMITS }: GitPlace,
   signal?: AbortSignal,
 ): Promise<Listing> {
+  const way = await gitWay(location, allow, signal);
   const [directory, home] = [path.join(staging, 'repository'), path.join(staging, 'home')];
   await mkdir(directory, { recursive: true });
   await mkdir(home, { recursive: true });
   const git = new Git(directory, home, clock, limits, signal);
   await git.run(['init', '-q', '--bare', '--template=']);
-  await git.run(['fetch', '-q', '--depth=1', '--no-tags', '--no-recurse-submodules', '--', location, ref ?? 'HEAD']);
+  const kept = way.options.flatMap((option) => ['-c', option]);
+  await git.run([...kept, 'fetch', '-q', '--depth=1', '--no-tags', '--no-recurse-submodules', '--', way.location, ref ?? 'HEAD']);
   const commit = (await git.run(['rev-parse', '--verify', '-q', 'FETCH_HEAD^{commit}'])).toString().trim();
   const listed = await git.run(['ls-tree', '-r', '-l', '-z', '--full-tree', commit]);
   const entries = listed.toString('utf8').split('\0').filter(Boolean).map(blobOf);

@@ -38,7 +38,7 @@ const OPTIONS = [
   'core.fsmonitor=false',
   'core.symlinks=false',
   'credential.helper=',
-  'http.followRedirects=initial',
+  'http.followRedirects=false', // they were followed before
   'submodule.recurse=false',
   'fetch.recurseSubmodules=false',
   'transfer.fsckObjects=true',
@@ -171,7 +171,8 @@ function failure(code: number | null, errors: string, args: readonly string[]): 
     .filter((line) => line !== '' && !line.startsWith('hint:') && !line.startsWith('remote:'))
     .slice(-3)
     .join(' ');
-  return new PithError('git_failed', `git ${args[0] ?? ''} failed: ${said.slice(0, 500) || `exit ${code}`}`, {
+  const command = args.find((arg, at) => arg !== '-c' && args[at - 1] !== '-c') ?? '';
+  return new PithError('git_failed', `git ${command} failed: ${said.slice(0, 500) || `exit ${code}`}`, {
     cure: 'check the address, --ref and your access to it',
   });
 }

@@ -36,7 +36,7 @@ export async function installSkills(request: InstallRequest, context: CommandCon
     (operation) =>
       withListing(
         origin,
-        { staging: operation.directory, clock },
+        { staging: operation.directory, clock, allow: [origin.location] }, // typed a moment ago
         async (listing) => {
           const chosen = await choose(listing, request, origin, io);
           await refuseTaken(operation, chosen, request.force);

@@ -110,7 +110,7 @@ async function updateTarget(
       await mkdir(staging);
       await withListing(
         first![1].origin,
-        { staging, clock },
+        { staging, clock, allow: privateOrigins(context) },
         async (listing) => {
           for (const [id, entry] of group) {
             const candidate = await failed(results, id, () =>
@@ -180,6 +180,12 @@ async function replace(operation: Operation, candidates: readonly Candidate[], f
     from: path.relative(operation.directory, staged.directory),
   }));
   await commit(operation, changes);
+}
+
+/** The lock file comes with the project, so that what it names must be public, or stand in the settings. */
+function privateOrigins({ config }: CommandContext): readonly string[] {
+  const set: unknown = config['private_origins'];
+  return Array.isArray(set) ? set.map(String) : [];
 }
 
 /** Skills of one origin are fetched together. */

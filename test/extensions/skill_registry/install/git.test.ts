@@ -115,7 +115,7 @@ describe.skipIf(!hasGit)('skills install from git (S83)', () => {
       'large.bin': Array.from({ length: 60_000 }, (_, at) => `${(at * 7919) % 104729} ${at}`).join('\n'),
     });
     const open = (limits: { bytes: number; timeMs: number }, name: string) =>
-      openGitOrigin({ kind: 'git', location: url }, { staging: path.join(box.project, name), clock: systemClock, limits });
+      openGitOrigin({ kind: 'git', location: url }, { staging: path.join(box.project, name), clock: systemClock, allow: [], limits });
     await expect(open({ bytes: 1e9, timeMs: 1 }, 'late')).rejects.toMatchObject({ code: 'origin_timeout' });
     const listing = await open({ bytes: 1e9, timeMs: 60_000 }, 'fine');
     expect(listing.entries.map(({ path: name }) => name)).toContain('skills/notes/SKILL.md');
