@@ -10,7 +10,7 @@ import { checkAgent } from './agents/registry/check-agent.ts';
 import { createAgentRegistry, type AgentRegistry } from './agents/registry/registry.ts';
 import { createToolCaller, type ToolCaller } from './agents/tools/tool-caller.ts';
 import { createTurns, runWhenReady, type TurnDependencies, type Turns } from './agents/turn/turn.ts';
-import type { TurnRequest } from './contract/index.ts';
+import type { OriginalRequest } from './agents/turn/foreign-turn.ts';
 import { examine } from './doctor.ts';
 import { createEventServices, type EventServices } from './event-services.ts';
 import { createEvents } from './events/bus.ts';
@@ -155,7 +155,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     await host.refreshIfOlderThan(TURN_REFRESH_MS);
     return get(TURNS);
   };
-  const runTurn = (request: TurnRequest, signal?: AbortSignal) => runWhenReady(turns, host.withoutSecrets, request, signal);
+  const runTurn = (request: OriginalRequest, signal?: AbortSignal) => runWhenReady(turns, host.withoutSecrets, request, signal);
 
   const findings = () =>
     host.withoutSecrets([

@@ -52,6 +52,8 @@ export interface ExtensionsPort {
   ids(): readonly string[];
   /** undefined: nothing declares this id. */
   state(extensionId: string): ExtensionState | undefined;
+  /** Whether its code is neither shipped nor let into the kernel by a person. */
+  isForeign(extensionId: string): boolean;
   /** Digest of the sources that run, or would; null: nothing declares this id. */
   sourceOf(extensionId: string): string | null;
   /** From the index where it is valid, else by loading the extension. Rejects `provider_unavailable` with the reason. */

@@ -63,7 +63,7 @@ export {
   type ToolResult,
   type ToolResultOptions,
 } from './tool.ts';
-export type { Message, TurnEndReason, TurnEvent, TurnInfo, TurnPolicy, TurnRequest, Usage } from './turn.ts';
+export type { Message, TurnEndReason, TurnEvent, TurnInfo, TurnPolicy, TurnRequest, TurnStarter, Usage } from './turn.ts';
 
 export { ChannelProvider, type ChannelMessage } from './protocols/channel-provider.ts';
 export {

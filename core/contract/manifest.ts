@@ -51,7 +51,7 @@ export const manifestSchema = once(() => {
       depends_on: z.array(id).default([]),
       optional_depends_on: z.array(id).default([]),
       isolation: z.enum(['in_process', 'process']).default('process'),
-      permissions: z.strictObject({ network: z.boolean().default(false), read: names, write: names }).prefault({}),
+      permissions: z.strictObject({ network: z.boolean().default(false), read: names, write: names, agents: names }).prefault({}),
       enabled: z.boolean().default(true),
       config: z.record(z.string(), z.unknown()).default({}),
       secrets: z.array(envName).default([]),

@@ -19,6 +19,15 @@ export interface TurnPolicy {
   readonly limits?: Partial<AgentSpec['limits']>;
   /** Overrides the agent's model. */
   readonly model?: string;
+  /** Extensions outside the kernel from which this turn comes. Said by the kernel: what such an extension writes here counts for nothing. */
+  readonly startedBy?: readonly TurnStarter[];
+}
+
+/** An extension outside the kernel that began a turn, or one above it. */
+export interface TurnStarter {
+  readonly extensionId: string;
+  /** The turn has at most this extension's own tools and contexts; false: a person lets the extension start that agent. */
+  readonly ownOnly: boolean;
 }
 
 export interface TurnRequest {
@@ -105,6 +114,8 @@ export type TurnEvent =
       readonly agents: readonly string[];
       /** The thread in which the person talks. */
       readonly thread: string;
+      /** Extensions outside the kernel that began the turn, or one above it; absent: none did. */
+      readonly startedBy?: readonly string[];
       /** What the tool wants the person to read beside the input. */
       readonly details?: string;
     }

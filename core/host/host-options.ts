@@ -12,6 +12,7 @@ import type {
   SettingsChange,
 } from '../contract/index.ts';
 import type { ExtensionState } from '../agents/ports.ts';
+import type { OriginalRequest } from '../agents/turn/foreign-turn.ts';
 import type { ExtensionConfig } from './settings/config-of.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import type { Tier } from './lifecycle/generation.ts';
@@ -24,6 +25,11 @@ import type { Quarantine } from './quarantine.ts';
 export interface SurfaceIndex {
   surface(extensionId: string, key: string): unknown;
   putSurface(extensionId: string, key: string, data: unknown): void;
+}
+
+/** `AgentsApi` with the origin of a request, which the host writes. */
+export interface HostAgents extends Omit<AgentsApi, 'run'> {
+  run(request: OriginalRequest, signal?: AbortSignal): ReturnType<AgentsApi['run']>;
 }
 
 export interface HostOptions {
@@ -63,7 +69,9 @@ export interface HostOptions {
   database(extensionId: string): Database;
   /** Programs that extensions run apart. Loaded on first use; throws where there can be none. */
   confined(): Promise<ConfinedPrograms>;
-  readonly agents: AgentsApi;
+  readonly agents: HostAgents;
+  /** The agents that a person lets it start with their own tools. Absent: none. */
+  grantedAgents?(declaration: Declaration): readonly string[];
   /** The kernel's own commands; extensions in its process find them as those of a provider called `kernel`. */
   commands?(): readonly Command[];
 }

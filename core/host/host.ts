@@ -33,6 +33,7 @@ import { notesOnSandbox } from './process/sandbox-notes.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
 import { reloadByHand } from './reload/replace.ts';
+import { isForeign } from './lifecycle/tier-of.ts';
 import { stopAll } from './lifecycle/shutdown.ts';
 import type { Slot } from './lifecycle/slot.ts';
 import { declaredCommands } from './declared-commands.ts';
@@ -87,6 +88,11 @@ export class ExtensionHost implements ExtensionsPort {
 
   /** Without toolsets, which nobody declares. */
   readonly ids = (): readonly string[] => idsOf([...this.#lifecycle.slots.values()].filter(({ declaration }) => !declaration.toolset));
+
+  readonly isForeign = (extensionId: string): boolean => {
+    const slot = this.#lifecycle.slots.get(extensionId);
+    return slot !== undefined && isForeign(this.#shell.parts, slot.declaration);
+  };
 
   readonly sourceOf = (extensionId: string): string | null => this.#lifecycle.slots.get(extensionId)?.declaration.digest ?? null;
 

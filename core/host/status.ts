@@ -1,7 +1,7 @@
 import { canRun, type AgentDeclaration } from '../agents/ports.ts';
 import type { Diagnostic, Failure } from '../contract/index.ts';
 import { agentSpecOf } from './discovery/agent-spec.ts';
-import type { Declaration, Discovery } from './discovery/declaration.ts';
+import { keepsNames, type Declaration, type Discovery } from './discovery/declaration.ts';
 import type { ExtensionStatus } from './host-options.ts';
 import type { DeclaredModel } from '../models/declared-model.ts';
 import type { Lifecycle } from './lifecycle/lifecycle.ts';
@@ -32,7 +32,7 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
 
 export function declaredModels(lifecycle: Lifecycle): readonly DeclaredModel[] {
   return runnable(lifecycle.slots).flatMap(({ id, declaration }) =>
-    (declaration.manifest?.models ?? []).map((model) => ({ extensionId: id, ...model })),
+    (declaration.manifest?.models ?? []).map((model) => ({ extensionId: id, shipped: keepsNames(declaration), ...model })),
   );
 }
 

@@ -16,8 +16,9 @@ export interface Completion {
 }
 
 /**
- * What `default` means: PITH_MODEL, else `models.default` of the settings, else the highest entry whose variables are all set, else the
- * highest whose port listens and has a model, else the lowest entry without conditions.
+ * What `default` means: PITH_MODEL, else `models.default` of the settings, else, of what ships, the highest entry whose variables are all
+ * set, else the highest whose port listens and has a model, else the lowest entry without conditions. What others offer is used where a
+ * person names it, and chosen by nothing else: a conversation must not go to whoever says the highest rank.
  */
 export async function chooseModel(dependencies: RouterDependencies, { complete, completeEntry }: Completion): Promise<Choice> {
   const { env, settings, probePort } = dependencies;
@@ -26,7 +27,7 @@ export async function chooseModel(dependencies: RouterDependencies, { complete, 
   const fromSettings = followDefault(settings.models);
   if (fromSettings !== null) return { ref: await complete(fromSettings), why: 'settings models.default' };
 
-  const entries = byRank(dependencies.declared());
+  const entries = byRank(dependencies.declared().filter(({ shipped }) => shipped));
   const byVariables = entries.find((entry) => hasVariables(entry, env));
   if (byVariables !== undefined) {
     return {

@@ -3,6 +3,8 @@ import type { Clock, LanguageModel, ModelProvider } from '../contract/index.ts';
 /** A prefix that an extension offers models under, in the words of its manifest. */
 export interface DeclaredModel {
   readonly extensionId: string;
+  /** Of an extension that ships, or of one by which a person replaces it. */
+  readonly shipped: boolean;
   readonly prefix: string;
   /** Chosen without settings when all of these are set. */
   readonly when_env: readonly string[];

@@ -19,6 +19,10 @@ export interface ModelRouter {
   resolve(refOrAlias: string): Promise<ResolvedModel>;
   /** Throws what `resolve` would reject with for the name alone. Asks and loads no provider. */
   check(refOrAlias: string): void;
+  /** Whether a person decides what it means: an alias that there always is, or one of the settings. */
+  isAlias(name: string): boolean;
+  /** The extension that offers a model named as `provider/model`, or as a prefix; null for aliases, and where nothing offers it. Loads none. */
+  providerOf(ref: string): string | null;
   /** Forgets what was resolved: a provider or the settings changed. */
   invalidate(): void;
 }
@@ -72,6 +76,22 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     if (target !== 'default') entryOf(splitReference(target)?.prefix ?? target, target);
   }
 
+  function isAlias(name: string): boolean {
+    return (ALIASES as readonly string[]).includes(name) || dependencies.settings.models[name] !== undefined;
+  }
+
+  function providerOf(ref: string): string | null {
+    if (override !== undefined || isAlias(ref)) return null;
+    return candidatesOf(splitReference(ref)?.prefix ?? ref)[0]?.extensionId ?? null;
+  }
+
+  /** Those of a prefix, the one that is taken first: what a stranger offers under a shipped prefix is not reached. */
+  function candidatesOf(prefix: string): readonly DeclaredModel[] {
+    const all = byRank(dependencies.declared()).filter((entry) => entry.prefix === prefix);
+    const candidates = all.some(({ shipped }) => shipped) ? all.filter(({ shipped }) => shipped) : all;
+    return [...candidates].sort((a, b) => Number(hasVariables(b, dependencies.env)) - Number(hasVariables(a, dependencies.env)));
+  }
+
   function load(ref: string, why: string): Promise<ResolvedModel> {
     let model = resolved.get(ref);
     if (model === undefined) {
@@ -90,11 +110,9 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
   }
 
   function entryOf(prefix: string, ref: string): DeclaredModel {
-    const entries = byRank(dependencies.declared());
-    const candidates = entries.filter((entry) => entry.prefix === prefix);
-    const entry = candidates.find((candidate) => hasVariables(candidate, dependencies.env)) ?? candidates[0];
+    const [entry] = candidatesOf(prefix);
     if (entry !== undefined) return entry;
-    const prefixes = [...new Set(entries.map((candidate) => candidate.prefix))].sort();
+    const prefixes = [...new Set(dependencies.declared().map((candidate) => candidate.prefix))].sort();
     const known = prefixes.length === 0 ? 'no extension offers models' : `providers: ${prefixes.join(', ')}`;
     if (ref === prefix) {
       const aliases = [...new Set([...ALIASES, ...Object.keys(dependencies.settings.models)])];
@@ -114,6 +132,8 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     choose,
     resolve,
     check,
+    isAlias,
+    providerOf,
     invalidate() {
       chosen = undefined;
       resolved.clear();

@@ -7,6 +7,13 @@ export interface AskingTurn {
   readonly agentId: string;
   readonly turnId: string;
   readonly threadId: string;
+  /** Extensions outside the kernel from which it comes; absent: it comes from none. */
+  readonly startedBy?: readonly string[];
+}
+
+/** Ids of the extensions outside the kernel that began a turn on the way to a question. */
+export function startersOfPath(path: readonly AskingTurn[]): readonly string[] {
+  return [...new Set(path.flatMap(({ startedBy = [] }) => startedBy))];
 }
 
 /** What a call asks a person. Its fields never change; only the answer is added, once. */

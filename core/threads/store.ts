@@ -53,6 +53,15 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
       return withCalls(row);
     },
 
+    last(threadId) {
+      const row = store.get(
+        `SELECT * FROM turns JOIN turnagents ON turn = id
+           WHERE id = (SELECT turn FROM messages WHERE thread = ? AND turn <> '' ORDER BY seq DESC LIMIT 1)`,
+        threadId,
+      );
+      return row === null ? null : read.turn(row);
+    },
+
     keyed(threadId, key) {
       return withCalls(store.get('SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND key = ?', threadId, key));
     },

@@ -73,6 +73,8 @@ export interface Threads {
   list(limit: number): readonly ThreadRecord[];
   /** The thread's turn that has not ended (state `running` or `awaiting_approval`) and its calls, or null. */
   unfinished(threadId: string): { readonly turn: TurnRecord; readonly calls: readonly CallRecord[] } | null;
+  /** The turn of the thread's newest message, or null. */
+  last(threadId: string): TurnRecord | null;
   /** The thread's turn of this name and its calls, or null. */
   keyed(threadId: string, key: string): { readonly turn: TurnRecord; readonly calls: readonly CallRecord[] } | null;
   /** What `charge` wrote last; zeros where nothing did. */

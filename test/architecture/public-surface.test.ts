@@ -133,6 +133,7 @@ const CONTRACT_TYPES = [
   'TurnInfo',
   'TurnPolicy',
   'TurnRequest',
+  'TurnStarter',
   'TurnTool',
   'Usage',
 ];
@@ -289,6 +290,7 @@ const MANIFEST_KEYS = [
   'permissions.network',
   'permissions.read',
   'permissions.write',
+  'permissions.agents',
   'enabled',
   'config',
   'secrets',

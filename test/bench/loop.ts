@@ -97,6 +97,7 @@ const forgetful: Threads = {
   list: () => [],
   unfinished: () => null,
   keyed: () => null,
+  last: () => null,
   delegated: () => ({ turns: 0, steps: 0, calls: 0 }),
   charge: () => done,
   beginTurn: () => done,

@@ -1,5 +1,6 @@
 import type { Message } from '../../contract/index.ts';
 import { prepare } from '../turn/begin.ts';
+import { withOwnModel } from '../turn/foreign-turn.ts';
 import { sentHistory } from '../turn/history.ts';
 import { assemble, userMessage } from '../turn/messages.ts';
 import { dayOf, LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
@@ -39,7 +40,7 @@ export async function preview(
       threadId,
       spec,
       notes,
-      policy: {},
+      policy: withOwnModel(deps, spec, {}, null),
       channelId,
       userId,
       date: loaded?.thread.date ?? dayOf(deps.clock.now()),

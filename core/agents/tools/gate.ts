@@ -33,8 +33,14 @@ export function decide(question: GateQuestion): Decision {
 
 /** A denial wins. */
 export function permits(policy: TurnPolicy, extensionId: string, tool: string): boolean {
+  if (!mayServe(policy, extensionId)) return false;
   if (policy.denyTools && isNamed(policy.denyTools, extensionId, tool)) return false;
   return policy.allowTools === undefined || isNamed(policy.allowTools, extensionId, tool);
+}
+
+/** Whether an extension may bring anything to the turn: to one that a stranger began, only the stranger itself. */
+export function mayServe({ startedBy = [] }: TurnPolicy, extensionId: string): boolean {
+  return startedBy.every((starter) => !starter.ownOnly || starter.extensionId === extensionId);
 }
 
 /** Whether one of `entries` is the tool's extension, `extension/tool` or `*`. */

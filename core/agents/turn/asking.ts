@@ -1,11 +1,12 @@
 import { toolError } from '../../contract/tool.ts';
 import type { ToolResult, TurnEvent } from '../../contract/index.ts';
-import type { Approval, Question } from '../../threads/approval.ts';
+import { startersOfPath, type Approval, type AskingTurn, type Question } from '../../threads/approval.ts';
 import { OPEN_MS } from '../../threads/approvals.ts';
 import type { CallRecord } from '../../threads/thread.ts';
 import { subjectOf, textOf, type Asking } from '../tools/approval.ts';
 import { digestOf } from '../tools/gate.ts';
 import { callers } from './family.ts';
+import { startersOf } from './foreign-turn.ts';
 import { newId } from './new-id.ts';
 import type { RunningTurn } from './turn-types.ts';
 
@@ -44,6 +45,7 @@ export function verdictOf(turn: RunningTurn, record: CallRecord, asking: Asking)
 /** Tells the channel, also that of the turns which called this one: the person talks with the outermost. */
 export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion): void {
   const { id, tool, input, digest, path, rootThreadId: thread, details } = question;
+  const startedBy = startersOfPath(path);
   const event: TurnEvent = {
     type: 'approval-request',
     id,
@@ -52,6 +54,7 @@ export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion)
     digest,
     agents: path.map(({ agentId }) => agentId),
     thread,
+    ...(startedBy.length === 0 ? {} : { startedBy }),
     ...(details === null ? {} : { details }),
   };
   for (const each of callers(turn)) each.emit(event);
@@ -70,9 +73,11 @@ export function denied({ reason, by }: Pick<Approval, 'reason' | 'by'>): ToolRes
 
 function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool, input }: CallRecord, asking: Asking): Question {
   const { clock } = turn.deps;
-  const path = [...callers(turn)]
-    .reverse()
-    .map(({ record }) => ({ agentId: record.agent.id, turnId: record.id, threadId: record.threadId }));
+  const path = [...callers(turn)].reverse().map(({ record }): AskingTurn => {
+    const startedBy = startersOf(record.policy);
+    const { id: turnId, threadId: thread, agent } = record;
+    return { agentId: agent.id, turnId, threadId: thread, ...(startedBy.length === 0 ? {} : { startedBy }) };
+  });
   const { threadId, channelId, userId, correlationId } = turn.record;
   const createdAt = clock.now();
   return {

@@ -4,7 +4,7 @@ import type { StoredMessage } from '../../threads/thread.ts';
 import type { BoundSkill } from '../prompt/bound-skills.ts';
 import { fittingDocuments } from '../prompt/documents.ts';
 import { gatherContext } from '../prompt/context-pipeline.ts';
-import { narrowed } from '../tools/gate.ts';
+import { mayServe, narrowed } from '../tools/gate.ts';
 import { instructionsOf } from '../prompt/instructions.ts';
 import { userTexts } from './messages.ts';
 import type { ContextSource } from '../ports.ts';
@@ -40,8 +40,8 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     deps.models.resolve(policy.model ?? spec.model),
     resolveTools(spec, extensions, policy, deps.registry.callees(spec)),
     deps.skills.read(spec.usesSkills, signal),
-    contextSources(deps),
-    extensions.turnToolProviders(spec),
+    contextSources(deps, policy),
+    turnToolProviders(deps, spec, policy),
   ]);
   const texts = userTexts(beginning.history, MOST_TEXTS);
   const ownTools = toolIds(resolved.tools);
@@ -104,9 +104,18 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
 
 const MOST_TEXTS = 5;
 
-async function contextSources(deps: TurnDependencies): Promise<{ sources: readonly ContextSource[]; notices: readonly Notice[] }> {
+async function turnToolProviders({ extensions }: TurnDependencies, spec: AgentSpec, policy: TurnPolicy): Promise<readonly string[]> {
+  return (await extensions.turnToolProviders(spec)).filter((id) => mayServe(policy, id));
+}
+
+/** What a stranger begins is answered to the stranger: it is told nothing that other extensions say. */
+async function contextSources(
+  deps: TurnDependencies,
+  policy: TurnPolicy,
+): Promise<{ sources: readonly ContextSource[]; notices: readonly Notice[] }> {
   try {
-    return { sources: await deps.extensions.contexts(), notices: [] };
+    const sources = await deps.extensions.contexts();
+    return { sources: sources.filter(({ extensionId }) => mayServe(policy, extensionId)), notices: [] };
   } catch (error) {
     return { sources: [], notices: [{ code: 'provider_failed', message: `no context could be gathered: ${messageOf(error)}` }] };
   }

@@ -1,18 +1,22 @@
-import type { AgentSpec, TurnPolicy, TurnRequest } from '../../contract/index.ts';
+import type { AgentSpec, TurnPolicy } from '../../contract/index.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { narrowed, permits } from '../tools/gate.ts';
+import { withStarters, type OriginalRequest } from './foreign-turn.ts';
 import type { RunningTurn } from './turn-types.ts';
 
 /**
- * What a turn may not do because another one calls it. What the caller was denied stays denied, whoever is called. Beyond that a declared agent
+ * What a turn may not do because another one calls it. What the caller was denied stays denied, whoever is called, and so does what a stranger
+ * that began it may not have. Beyond that a declared agent
  * runs with its own tools; one made at run time (without an origin) has no tool that its caller lacks, and no higher limit. Who calls it may let it
  * have the toolsets of the skills that it carries, as far as its own policy lets it have them.
  */
 export function inheritedPolicy(
-  { policy = {}, parent: calling }: Pick<TurnRequest, 'policy' | 'parent'>,
+  request: Pick<OriginalRequest, 'policy' | 'parent' | 'origin' | 'agent'>,
   { origin, usesSkills }: AgentSpec,
   parent: RunningTurn | null,
 ): TurnPolicy {
+  const policy = withStarters(request, parent);
+  const { parent: calling } = request;
   if (calling === undefined) return policy;
   const denied = [...new Set([...(policy.denyTools ?? []), ...((parent?.prepared.policy ?? calling.policy)?.denyTools ?? [])])];
   const own: TurnPolicy = denied.length === 0 ? policy : { ...policy, denyTools: denied };

@@ -1,9 +1,10 @@
 import { PithError } from '../../contract/errors.ts';
-import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
+import type { TurnEvent } from '../../contract/index.ts';
 import type { CallRecord, Delegated, StoredMessage, TurnRecord } from '../../threads/thread.ts';
 import { prepare, type Beginning } from './begin.ts';
 import { assemble, callIdsOf, documentsIn, textOfAnswer, userMessage } from './messages.ts';
 import { sentHistory } from './history.ts';
+import { isPersons, refuseNamedModel, refuseOthersThread, refuseOthersTurn, withOwnModel, type OriginalRequest } from './foreign-turn.ts';
 import { inheritedPolicy } from './inherited-policy.ts';
 import { keyedTurn, withoutBrokenAnswer, type EndedTurn } from './keyed-turn.ts';
 import { newId } from './new-id.ts';
@@ -27,7 +28,7 @@ export interface OpenedTurn {
 export interface Opening {
   readonly deps: TurnDependencies;
   readonly noticer: Noticer;
-  readonly request: TurnRequest;
+  readonly request: OriginalRequest;
   readonly place: Place;
   readonly pipe: Pipe<TurnEvent>;
   readonly signal: AbortSignal;
@@ -39,7 +40,10 @@ export const LOCAL_USER = 'local';
 /** Begins a turn, or continues the thread's unfinished one or the one of the request's key. null: there was nothing to continue. */
 export async function openTurn(opening: Opening): Promise<OpenedTurn | EndedTurn | null> {
   const { deps, request, pipe } = opening;
+  refuseNamedModel(request, deps.models);
+  refuseOthersThread(request, deps.threads);
   const keyed = request.key === undefined ? null : keyedTurn(deps.threads, request.threadId, request.key);
+  if (keyed && 'end' in keyed) refuseOthersTurn(request, keyed.record);
   if (keyed) return 'end' in keyed ? keyed : continueTurn(opening, keyed);
   const unfinished = deps.threads.unfinished(request.threadId);
   if (request.resume && unfinished) return continueTurn(opening, unfinished);
@@ -61,7 +65,14 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
   if (unfinished?.turn.state === 'awaiting_approval') await closeSuspended(deps, unfinished, { text: input, by: userId });
   else if (unfinished) await closeUnfinished(deps.threads, unfinished, deps.threads.load(threadId)?.messages ?? []);
   const { spec, notes } = await untilAborted(deps.registry.resolve(request.agent), signal);
-  const policy = inheritedPolicy(request, spec, place.parent);
+  const inherited = inheritedPolicy(request, spec, place.parent);
+  const policy = withOwnModel(deps, spec, inherited, place.parent);
+  if (policy !== inherited)
+    opening.pipe.push({
+      type: 'notice',
+      code: 'model_not_chosen',
+      message: `no person chose the model '${spec.model}' of the agent '${spec.id}': it has only the tools of the extension that offers it; name it under 'models' in the settings, or in an agent of your own`,
+    });
   const loaded = deps.threads.load(threadId);
   const history = sentHistory(loaded?.messages ?? []);
   const record: TurnRecord = {
@@ -89,7 +100,7 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
     input,
     prepared.documents,
   );
-  const said = record.depth === 0 ? input : undefined; // a callee's task is no person's message
+  const said = record.depth === 0 && isPersons(request) ? input : undefined; // a callee's task is no person's message
   await Promise.all([
     deps.threads.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message], said),
     ...chargeCallers(place.parent),
@@ -109,6 +120,7 @@ async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<O
     });
   const loaded = deps.threads.load(request.threadId);
   const { turn: record, calls } = unfinished;
+  refuseOthersTurn(request, record);
   const history = withoutBrokenAnswer(record, sentHistory(loaded?.messages ?? [], record.id));
   const { agent: spec } = record;
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());

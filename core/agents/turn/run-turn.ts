@@ -1,4 +1,4 @@
-import type { TurnEndReason, TurnEvent, TurnRequest } from '../../contract/index.ts';
+import type { TurnEndReason, TurnEvent } from '../../contract/index.ts';
 import { startSpan, type Span } from '../../events/spans.ts';
 import type { Families, Place } from './family.ts';
 import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
@@ -6,6 +6,7 @@ import { answerCalls, runLoop } from './loop.ts';
 import { sayAgain, type EndedTurn } from './keyed-turn.ts';
 import { tell, type Noticer } from './noticer.ts';
 import { openTurn, type OpenedTurn } from './open-turn.ts';
+import type { OriginalRequest } from './foreign-turn.ts';
 import type { Pipe } from './pipe.ts';
 import { plainFailure } from './plain-failure.ts';
 import { resumeCalls } from './resume.ts';
@@ -24,7 +25,7 @@ export interface Shared {
 export async function runTurn(
   deps: TurnDependencies,
   { noticer, families }: Shared,
-  request: TurnRequest,
+  request: OriginalRequest,
   place: Place,
   pipe: Pipe<TurnEvent>,
   stop: AbortController,

@@ -35,7 +35,7 @@ export interface TurnDependencies {
   readonly approvals: ApprovalStore;
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
   readonly askAlways: readonly string[];
-  readonly models: Pick<ModelRouter, 'resolve'>;
+  readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf'>;
   readonly events: Events;
   readonly clock: Clock;
   readonly queue: Pick<ThreadQueue, 'run'>;

@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { PithError } from '../../contract/errors.ts';
-import type { TurnEvent, TurnRequest } from '../../contract/index.ts';
+import type { TurnEvent } from '../../contract/index.ts';
 import { createFamilies } from './family.ts';
 import { createNoticer } from './noticer.ts';
+import type { OriginalRequest } from './foreign-turn.ts';
 import type { Pipe } from './pipe.ts';
 import { plainFailure } from './plain-failure.ts';
 import { runTurn } from './run-turn.ts';
@@ -13,14 +14,14 @@ export type { TurnDependencies } from './turn-types.ts';
 
 export interface Turns {
   /** Begins with the first event that is asked for. Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
-  run(request: TurnRequest, signal?: AbortSignal): TurnEvents;
+  run(request: OriginalRequest, signal?: AbortSignal): TurnEvents;
 }
 
 /** The one way to run an agent. `cleaned` takes secrets out of what is said of a failure: providers repeat keys there. */
 export function createTurns(deps: TurnDependencies, cleaned: (event: TurnEvent) => TurnEvent = (event) => event): Turns {
   const shared = { noticer: createNoticer(), families: createFamilies() };
 
-  function begin(request: TurnRequest, signal: AbortSignal | undefined, pipe: Pipe<TurnEvent>): BegunTurn {
+  function begin(request: OriginalRequest, signal: AbortSignal | undefined, pipe: Pipe<TurnEvent>): BegunTurn {
     const stop = new AbortController();
     setMaxListeners(0, stop.signal); // calls side by side listen to it, and the turns that they call
     let ended = false;
@@ -70,7 +71,7 @@ function follow(signal: AbortSignal | undefined, stop: AbortController): () => v
 export function runWhenReady(
   ready: () => Promise<Turns>,
   cleaned: (event: TurnEvent) => TurnEvent,
-  request: TurnRequest,
+  request: OriginalRequest,
   signal?: AbortSignal,
 ): TurnEvents {
   return new LateTurn(

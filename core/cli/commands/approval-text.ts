@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../contract/json.ts';
-import type { Approval } from '../../threads/approval.ts';
+import { startersOfPath, type Approval } from '../../threads/approval.ts';
 
 const MOST_LINES = 40;
 const LONGEST_LINE = 400;
@@ -13,11 +13,18 @@ export function questionLines(approval: Approval, all: boolean): readonly string
   const shown = all ? given : given.slice(0, MOST_LINES).map(cut);
   const isCut = shown.length < given.length || shown.some((line, index) => line !== given[index]);
   return [
-    `${visible(tool)} needs your approval (asked by ${agents})`,
+    `${visible(tool)} needs your approval (asked by ${agents}${startedText(path)})`,
     ...shown.map((line) => `  ${line}`),
     ...(isCut ? [`  … ${given.length - shown.length} more lines; all of it: pith approvals show ${id} --all`] : []),
     `  question ${id} · arguments ${digest.slice(0, SHOWN_DIGEST)} · open until ${timeOf(expiresAt)}`,
   ];
+}
+
+/** `, started by extension 'x'` where a stranger began what leads to the question, else nothing. */
+export function startedText(path: Approval['path']): string {
+  const ids = startersOfPath(path);
+  if (ids.length === 0) return '';
+  return `, started by extension${ids.length > 1 ? 's' : ''} ${ids.map((id) => `'${visible(id)}'`).join(' and ')}`;
 }
 
 /** What the tool itself wants to be read. */
@@ -60,6 +67,7 @@ export function approvalJson({ id, tool, input, digest, path, rootThreadId, expi
     input,
     digest,
     agents: path.map(({ agentId }) => agentId),
+    ...(startersOfPath(path).length === 0 ? {} : { startedBy: [...startersOfPath(path)] }),
     thread: rootThreadId,
     expiresAt,
     ...(details === null ? {} : { details }),

@@ -3,7 +3,7 @@ import { PithError } from '../../contract/errors.ts';
 import { LOCAL_USER } from '../../agents/turn/open-turn.ts';
 import type { Approval, ApprovalReply } from '../../threads/approval.ts';
 import type { KernelPort } from '../kernel-port.ts';
-import { approvalJson, questionLines, timeOf, visible } from './approval-text.ts';
+import { approvalJson, questionLines, startedText, timeOf, visible } from './approval-text.ts';
 import { goOn } from './go-on.ts';
 import { colours, printTable } from './text.ts';
 
@@ -16,7 +16,7 @@ export async function listApprovals(kernel: KernelPort, _input: CommandInput, io
     [
       { title: 'QUESTION', value: ({ id }) => id },
       { title: 'TOOL', value: ({ tool }) => visible(tool) },
-      { title: 'ASKED BY', value: ({ path }) => visible(path.map(({ agentId }) => agentId).join(' → ')) },
+      { title: 'ASKED BY', value: ({ path }) => visible(path.map(({ agentId }) => agentId).join(' → ')) + startedText(path) },
       { title: 'CONVERSATION', value: ({ rootThreadId }) => visible(rootThreadId) },
       { title: 'OPEN UNTIL', value: ({ expiresAt }) => timeOf(expiresAt) },
     ],

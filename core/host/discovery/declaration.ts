@@ -13,6 +13,8 @@ export interface Declaration {
   readonly prompt: { readonly file: string; readonly text: string } | null;
   /** Found in Pith's own sandbox. */
   readonly shipped: boolean;
+  /** It stands in a sandbox of one's own in the place of what ships under this id, and has its names. */
+  readonly replacesShipped?: true;
   /** Hash over relative paths and bytes of the folder's files; changes when any of them does. */
   readonly digest: string;
   readonly diagnostics: readonly Diagnostic[];
@@ -20,6 +22,11 @@ export interface Declaration {
   readonly positions?: Readonly<Record<string, readonly [number, number]>>;
   /** No folder declares it: the modules of a skill, `path:Export` each, run as an extension in a process of its own. */
   readonly toolset?: readonly string[];
+}
+
+/** Whether the names of its commands, tools and models are those that ship: a stranger's equal name gives way. */
+export function keepsNames({ shipped, replacesShipped }: Pick<Declaration, 'shipped' | 'replacesShipped'>): boolean {
+  return shipped || replacesShipped === true;
 }
 
 /** All declarations and what their edges mean. Immutable; a change on disk makes a new one. */

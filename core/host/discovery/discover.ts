@@ -47,7 +47,8 @@ export async function discover({ roots, agentPaths, index, isEnabled, at }: Disc
     for (const [id, same] of found) {
       const winner = entries.get(id);
       if (winner === undefined) entries.set(id, same.length === 1 ? same[0]! : duplicate(same));
-      else if (!shipped) diagnostics.push(shadowed(id, same[0]!.declaration, winner.declaration));
+      else if (shipped) entries.set(id, { ...winner, declaration: replacing(winner.declaration) });
+      else diagnostics.push(shadowed(id, same[0]!.declaration, winner.declaration));
     }
   }
   index.keepFolders(seen);
@@ -62,6 +63,15 @@ function declarationOf(record: FolderRecord, shipped: boolean): Declaration {
   let declaration = made.get(record.declaration);
   if (declaration?.shipped !== shipped) made.set(record.declaration, (declaration = { ...record.declaration, shipped }));
   return declaration;
+}
+
+const replaced = new WeakMap<Declaration, Declaration>();
+
+/** The same object for the same declaration. */
+function replacing(declaration: Declaration): Declaration {
+  let known = replaced.get(declaration);
+  if (known === undefined) replaced.set(declaration, (known = { ...declaration, replacesShipped: true }));
+  return known;
 }
 
 type Kind = 'extensions' | 'agents';

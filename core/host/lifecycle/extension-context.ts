@@ -11,12 +11,14 @@ import type {
 } from '../../contract/index.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { once } from '../../contract/once.ts';
+import type { OriginalRequest, TurnOrigin } from '../../agents/turn/foreign-turn.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
 import { eventPublisher, refusedListening } from '../events/event-publisher.ts';
 import { createCommandContext } from './command-context.ts';
 import type { Scope } from './scope.ts';
+import { isForeign } from './tier-of.ts';
 import { correlationOf } from '../calls/correlation.ts';
 import { currentCorrelation, runAs, runOutside } from '../stray-errors.ts';
 
@@ -38,7 +40,7 @@ export function createExtensionContext(
     database: databaseOf(database),
     openCache: cachesOf(base.openCache, scope),
     confined: confinedOf(parts, scope),
-    agents: agentsOf(parts.options.agents),
+    agents: agentsOf(parts, declaration),
     getSecret(name) {
       if (secrets.includes(name)) return parts.secrets.get(name);
       throw new PithError(
@@ -145,15 +147,21 @@ function passed(secrets: HostParts['secrets'], names: readonly string[] = []): R
   return Object.fromEntries(names.flatMap((name) => (secrets.get(name) === null ? [] : [[name, secrets.get(name) as string]])));
 }
 
-/** A turn that an extension starts is the kernel's work: its errors are not the extension's. */
-function agentsOf(agents: AgentsApi): AgentsApi {
+/** A turn that an extension starts is the kernel's work: its errors are not the extension's. Who starts it stands in the request of a stranger. */
+function agentsOf(parts: HostParts, declaration: Declaration): AgentsApi {
+  const { agents, grantedAgents } = parts.options;
+  const origin = (): TurnOrigin => ({ extensionId: declaration.id, agents: grantedAgents?.(declaration) ?? [] });
   return {
     list: () => runOutside(() => agents.list()),
     find: (id) => runOutside(() => agents.find(id)),
     check: (agent) => runOutside(() => agents.check(agent)),
     run: (request, signal) => {
       const correlationId = request.correlationId ?? currentCorrelation();
-      const asked = correlationId === undefined ? request : { ...request, correlationId };
+      const asked: OriginalRequest = {
+        ...request,
+        ...(correlationId === undefined ? {} : { correlationId }),
+        ...(isForeign(parts, declaration) ? { origin: origin() } : {}),
+      };
       const turn = runOutside(() => agents.run(asked, signal)[Symbol.asyncIterator]());
       const iterator = {
         next: () => runOutside(() => turn.next()),

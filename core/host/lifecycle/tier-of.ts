@@ -11,3 +11,8 @@ export function tierOf({ options, bundles }: Pick<HostParts, 'options' | 'bundle
   if (said !== null) return said;
   return declaration.manifest?.isolation === 'in_process' && bundles.isShipped(declaration) ? 'in_process' : 'process';
 }
+
+/** Whether nobody answers for its code as for the kernel's own: it did not come with Pith, and no person let it into the kernel. */
+export function isForeign(parts: Pick<HostParts, 'options' | 'bundles'>, declaration: Declaration): boolean {
+  return tierOf(parts, declaration) === 'process' && !parts.bundles.isShipped(declaration);
+}

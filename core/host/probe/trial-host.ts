@@ -58,7 +58,7 @@ export interface Trial {
 function unprivileged(declaration: Declaration): Declaration {
   const { manifest } = declaration;
   if (manifest === null) return declaration;
-  return { ...declaration, manifest: { ...manifest, secrets: [], permissions: { network: false, read: [], write: [] } } };
+  return { ...declaration, manifest: { ...manifest, secrets: [], permissions: { network: false, read: [], write: [], agents: [] } } };
 }
 
 /** The extension and what it depends on; a version of it that runs is not among them. */

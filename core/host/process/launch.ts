@@ -31,7 +31,7 @@ export interface LaunchSpec {
   /** Absolute path of Pith's own package. */
   readonly packageRoot: string;
   /** What its manifest asks for. */
-  readonly permissions: Manifest['permissions'];
+  readonly permissions: Omit<Manifest['permissions'], 'agents'>;
   /** Of it and all that it starts, in MB of memory in use; half of it is the limit of its heap. Absent: 512. */
   readonly memoryMb?: number;
   /** What `probeSandboxing` found; absent: it runs without a sandbox. */

@@ -35,7 +35,7 @@ export interface SandboxPlaces {
   readonly project: string;
   /** Folders in what is visible of which nothing is seen. */
   readonly hidden: readonly string[];
-  readonly permissions: Manifest['permissions'];
+  readonly permissions: Omit<Manifest['permissions'], 'agents'>;
 }
 
 const PROBE_LIMIT_MS = 5000;

@@ -34,7 +34,7 @@ const MANIFEST: Omit<Manifest, 'id' | 'name'> = {
   depends_on: [],
   optional_depends_on: [],
   isolation: 'process',
-  permissions: { network: false, read: [], write: [] },
+  permissions: { network: false, read: [], write: [], agents: [] },
   enabled: true,
   config: {},
   secrets: [],

@@ -33,8 +33,9 @@ export function endingLine(event: TurnEndEvent): string | null {
 }
 
 /** What a tool asks, and how to answer it from any terminal. */
-export function questionLine({ tool, agents, id }: Extract<TurnEvent, { type: 'approval-request' }>): string {
-  const by = agents.length > 1 ? ` (asked by ${agents.join(' → ')})` : '';
+export function questionLine({ tool, agents, id, startedBy = [] }: Extract<TurnEvent, { type: 'approval-request' }>): string {
+  const started = startedBy.length === 0 ? '' : `, started by extension ${startedBy.map((each) => `'${each}'`).join(' and ')}`;
+  const by = agents.length > 1 || started !== '' ? ` (asked by ${agents.join(' → ')}${started})` : '';
   return `${tool} needs your approval${by}: see pith approvals show ${id}, answer with pith approvals approve ${id} or pith approvals reject ${id}`;
 }
 

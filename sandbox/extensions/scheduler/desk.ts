@@ -88,7 +88,9 @@ export class Desk {
   }
 }
 
-/** The agent itself gets no tool later that it lacks now; another one has its own, without what this turn was denied. */
+/** The agent itself gets no tool later that it lacks now; another one has its own, without what this turn was denied or its starter may not have. */
 function policyOf(agentId: string, { agent, tools, policy = {} }: TurnInfo): TurnPolicy {
-  return agentId === agent.id ? { ...policy, allowTools: tools } : policy.denyTools === undefined ? {} : { denyTools: policy.denyTools };
+  if (agentId === agent.id) return { ...policy, allowTools: tools };
+  const { denyTools, startedBy } = policy;
+  return { ...(denyTools === undefined ? {} : { denyTools }), ...(startedBy === undefined ? {} : { startedBy }) };
 }

@@ -78,6 +78,7 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
           parent: null,
           tools: null,
           denied: [],
+          startedBy: [],
           correlationId: null,
         };
         const [task] = (await desk.submit([wanted], by)) as readonly [Task];

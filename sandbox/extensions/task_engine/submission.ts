@@ -1,4 +1,4 @@
-import { didYouMean, PithError, type AgentSpec, type Clock, type TurnInfo } from 'pith';
+import { didYouMean, PithError, type AgentSpec, type Clock, type TurnInfo, type TurnPolicy } from 'pith';
 import { hasEnded, taskOfThread, type Task } from './task.ts';
 import type { TaskStore } from './task-store.ts';
 
@@ -24,6 +24,8 @@ export interface Submitter {
   readonly tools: readonly string[] | null;
   /** What its turn was denied stays denied, whichever agent works on the task. */
   readonly denied: readonly string[];
+  /** Extensions outside the kernel from which its turn comes: what they may not have, the task has not either. */
+  readonly startedBy: NonNullable<TurnPolicy['startedBy']>;
   readonly correlationId: string | null;
 }
 
@@ -34,7 +36,8 @@ export const MOST_SUBTASKS = 20;
 export function submitterOf(store: TaskStore, turn: TurnInfo): Submitter {
   const { agent, userId, channelId, threadId, tools, policy, correlationId } = turn;
   const parent = workedOn(store, turn);
-  return { userId, channelId, threadId, agent, parent, tools, denied: policy?.denyTools ?? [], correlationId };
+  const { denyTools: denied = [], startedBy = [] } = policy ?? {};
+  return { userId, channelId, threadId, agent, parent, tools, denied, startedBy, correlationId };
 }
 
 /** The task that this turn, or the one that called it, works on; null in a conversation. */
@@ -151,6 +154,7 @@ function taskOf(wanted: Wanted, after: readonly string[], state: 'pending' | 'bl
     // A declared agent runs with its own tools whoever calls it; the same agent gets no more than it has here.
     tools: itself && by.tools !== null ? [...by.tools] : null,
     denied: [...by.denied],
+    startedBy: [...by.startedBy],
     createdAt: now,
     updatedAt: now,
   };

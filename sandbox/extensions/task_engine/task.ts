@@ -79,6 +79,8 @@ function makeSchema() {
     tools: z.array(z.string()).nullable(),
     /** `extension/tool` or extension ids that it may not use, because its submitter may not. */
     denied: z.array(z.string()).default([]),
+    /** Extensions outside the kernel from which its submitter's turn comes. */
+    startedBy: z.array(z.object({ extensionId: z.string(), ownOnly: z.boolean() })).default([]),
     createdAt: z.int(),
     updatedAt: z.int(),
   });

@@ -71,6 +71,7 @@ function requestFor({ store, extensionId }: WorkerPorts, task: Task): TurnReques
     policy: {
       ...(task.tools === null ? {} : { allowTools: task.tools }),
       denyTools: [...new Set([...task.denied, `${extensionId}/respond_to_review`])], // the last is a person's
+      ...(task.startedBy.length === 0 ? {} : { startedBy: task.startedBy }),
       ...(maxSteps === null ? {} : { limits: { max_turns: maxSteps - stepsBefore } }),
     },
   };

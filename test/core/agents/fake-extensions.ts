@@ -28,6 +28,7 @@ export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
 export interface FakeExtension {
   state?: ExtensionState;
   source?: string;
+  foreign?: boolean;
   /** A toolset is open when this resolves. */
   opening?: Promise<unknown>;
   tools?: Record<string, FakeTool>;
@@ -64,6 +65,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     keyFindings: [],
     cleaning: { redact: (text) => text, stream: () => null },
     ids: () => [...declared.keys()].filter((id) => !id.startsWith('toolset:')).sort(),
+    isForeign: (id) => declared.get(id)?.foreign ?? false,
     sourceOf: (id) => declared.get(id)?.source ?? 'as it was',
     state: (id) => (declared.has(id) ? (declared.get(id)?.state ?? 'active') : undefined),
     async tools(id) {

@@ -6,8 +6,9 @@ import { createBoundSkills } from '../../../core/agents/prompt/bound-skills.ts';
 import type { AgentDeclaration } from '../../../core/agents/ports.ts';
 import { createAgentRegistry } from '../../../core/agents/registry/registry.ts';
 import { createToolCaller } from '../../../core/agents/tools/tool-caller.ts';
+import type { OriginalRequest } from '../../../core/agents/turn/foreign-turn.ts';
 import { createTurns, type TurnDependencies } from '../../../core/agents/turn/turn.ts';
-import { DEFAULT_LIMITS, type AgentSpec, type TurnEvent, type TurnRequest } from '../../../core/contract/index.ts';
+import { DEFAULT_LIMITS, type AgentSpec, type TurnEvent } from '../../../core/contract/index.ts';
 import { createEvents } from '../../../core/events/bus.ts';
 import { createJournal } from '../../../core/events/journal.ts';
 import { createLeases } from '../../../core/storage/leases.ts';
@@ -87,14 +88,21 @@ export async function createWorld(options: WorldOptions = {}) {
     askAlways: options.askAlways ?? [],
     events,
     clock,
-    models: { resolve: async () => ({ ref: 'scripted/scripted', why: 'test', model: model.model, contextWindow: model.contextWindow }) },
+    models: {
+      resolve: async () => ({ ref: 'scripted/scripted', why: 'test', model: model.model, contextWindow: model.contextWindow }),
+      isAlias: (name) => name === 'default',
+      providerOf: (ref) => (ref.includes('/') ? (ref.split('/', 1)[0] as string) : null),
+    },
     queue: createThreadQueue(createLeases(store, clock, 'test'), clock),
     sandboxDir: '/sandbox',
   };
   const turns = createTurns(deps);
   const tools = createToolCaller(deps);
 
-  async function collect(request: Partial<TurnRequest>, signal?: AbortSignal): Promise<{ events: TurnEvent[]; end: End; text: string }> {
+  async function collect(
+    request: Partial<OriginalRequest>,
+    signal?: AbortSignal,
+  ): Promise<{ events: TurnEvent[]; end: End; text: string }> {
     const seen: TurnEvent[] = [];
     for await (const event of turns.run({ agent: 'main', threadId: 'thread', ...request }, signal)) seen.push(event);
     const end = seen.at(-1) as End;
@@ -127,7 +135,7 @@ export async function createWorld(options: WorldOptions = {}) {
     tools,
     collect,
     stop,
-    run: (input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal) => collect({ input, ...request }, signal),
+    run: (input: string, request: Partial<OriginalRequest> = {}, signal?: AbortSignal) => collect({ input, ...request }, signal),
     history: (threadId = 'thread') => (threads.load(threadId)?.messages ?? []).map(({ message }) => message),
   };
 }

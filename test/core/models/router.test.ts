@@ -7,11 +7,18 @@ import { createRouter } from '../../../core/models/router.ts';
 import { manualClock } from '../storage/manual-clock.ts';
 import { modelOf } from './scripted-stream.ts';
 
-const cloud: DeclaredModel = { extensionId: 'cloud', prefix: 'cloud', when_env: ['CLOUD_KEY'], rank: 30, default: 'big' };
-const pair: DeclaredModel = { extensionId: 'pair', prefix: 'pair', when_env: ['PAIR_ID', 'PAIR_KEY'], rank: 40, default: 'two' };
-const local: DeclaredModel = { extensionId: 'local', prefix: 'local', when_env: [], when_port: 4_242, rank: 20 };
-const last: DeclaredModel = { extensionId: 'last', prefix: 'last', when_env: [], rank: 0, default: 'resort' };
-const lower: DeclaredModel = { extensionId: 'lower', prefix: 'lower', when_env: [], rank: -1, default: 'lowest' };
+const cloud: DeclaredModel = { extensionId: 'cloud', shipped: true, prefix: 'cloud', when_env: ['CLOUD_KEY'], rank: 30, default: 'big' };
+const pair: DeclaredModel = {
+  extensionId: 'pair',
+  shipped: true,
+  prefix: 'pair',
+  when_env: ['PAIR_ID', 'PAIR_KEY'],
+  rank: 40,
+  default: 'two',
+};
+const local: DeclaredModel = { extensionId: 'local', shipped: true, prefix: 'local', when_env: [], when_port: 4_242, rank: 20 };
+const last: DeclaredModel = { extensionId: 'last', shipped: true, prefix: 'last', when_env: [], rank: 0, default: 'resort' };
+const lower: DeclaredModel = { extensionId: 'lower', shipped: true, prefix: 'lower', when_env: [], rank: -1, default: 'lowest' };
 
 interface Given {
   readonly models?: Record<string, string>;
@@ -79,6 +86,21 @@ describe('the model that default means', () => {
     expect(choice.ref).toBe(ref);
     expect(choice.why).toMatch(why);
     expect(await router.resolve('default')).toMatchObject({ ref, why: choice.why, contextWindow: 1_000 });
+  });
+
+  it('T14 F10: the model of a stranger is chosen by nothing but its name, and takes no shipped prefix', async () => {
+    const stranger = { ...cloud, extensionId: 'nice', prefix: 'nice', when_env: ['PATH'], rank: 100_000, shipped: false };
+    const thief = { ...stranger, extensionId: 'thief', prefix: 'cloud' };
+    const { router, provider } = setup({ declared: [stranger, thief, cloud, last], env: { PATH: 'p', CLOUD_KEY: 'k' } });
+    expect(await router.choose()).toMatchObject({ ref: 'cloud/big' });
+    await router.resolve('cloud/big');
+    expect(provider).toHaveBeenLastCalledWith('cloud');
+    expect(router.providerOf('cloud')).toBe('cloud');
+    expect(router.providerOf('fast')).toBe(null);
+    const alone = setup({ declared: [stranger], env: { PATH: 'p' } }).router;
+    await expect(alone.choose()).rejects.toMatchObject({ code: 'model_unknown' });
+    const named = setup({ declared: [stranger, last], env: { PITH_MODEL: 'nice/m' } }).router;
+    expect(await named.choose()).toMatchObject({ ref: 'nice/m', why: 'PITH_MODEL' });
   });
 
   it('K44 says what to do when there is none', async () => {

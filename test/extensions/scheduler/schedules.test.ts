@@ -132,6 +132,18 @@ describe('schedules', () => {
     expect(model.requests[2]?.tools.map(({ name }) => name)).toEqual(['list_schedules', 'cancel_schedule', 'kv_get', 'kv_list']);
   });
 
+  it('T14 a run of a schedule that a stranger let an agent make has at most the tools of the stranger, whichever agent runs', async () => {
+    const { pith, model, clock, notices } = await world([
+      { calls: [{ name: 'schedule_once', input: { message: 'x', in: '1m', agent_id: 'clerk' } }] },
+      { text: 'ok' },
+    ]);
+    await pith.run('later', { policy: { startedBy: [{ extensionId: 'scheduler', ownOnly: true }] } }); // as if that were the stranger
+    await pith.kernel.start();
+    model.add({ text: 'done' });
+    await until(clock, () => notices.length > 0);
+    expect(model.requests[2]?.tools.map(({ name }) => name)).toEqual([]);
+  });
+
   it('K50 K95 a run that waits for a person says so, and goes on when the answer is there', async () => {
     const { pith, model, clock, notices, call } = await world();
     await call('schedule_once', { message: 'x', in: '1m', agent_id: 'clerk' });

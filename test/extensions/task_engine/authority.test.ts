@@ -53,6 +53,21 @@ describe('what tasks may do', () => {
     expect(names).not.toContain('kv_delete');
   });
 
+  it('T14: whom a stranger lets work comes to the task: neither it nor another agent has more than the stranger', async () => {
+    const startedBy = [{ extensionId: 'task_engine', ownOnly: true }]; // as if that were a stranger: of its tools there is one to submit
+    await using kernel = await taskKernel((request) => {
+      if (lastUser(request).includes('please'))
+        return stepOf(request) === 0 ? call('submit_task', { goal: 'count', agent_id: 'worker' }) : text('ok');
+      return text('counted');
+    });
+    await kernel.test.run('please', { agent: 'boss', policy: { startedBy } });
+    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length), PATIENTLY).toBe(3);
+    const worker = kernel.requests.find((request) => lastUser(request).startsWith('count'))!;
+    const names = worker.tools.map(({ name }) => name);
+    expect(names).toContain('complete_task');
+    expect(names).not.toContain('kv_get');
+  });
+
   it('K91: a call that is repeated after a crash submits nothing twice', async () => {
     await using kernel = await taskKernel(() => text('done'), { start: false });
     const { extensions, agents } = kernel.test.kernel;

@@ -30,6 +30,7 @@ export function newTask(more: Partial<Task> = {}): Task {
     submitter: { userId: 'local', channelId: 'cli', threadId: 'talk', agentId: 'orchestrator', person: true, correlationId: 'c' },
     tools: null,
     denied: [],
+    startedBy: [],
     createdAt: 0,
     updatedAt: 0,
     ...more,
