@@ -4,7 +4,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { scriptedModel, testKernel, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { familyOf, residentBytes } from '../../core/host/process/process-table.ts';
+import { heldMemory } from '../../core/host/process/held-memory.ts';
+import { familyOf } from '../../core/host/process/process-table.ts';
 import { systemClock } from '../../core/host/system-clock.ts';
 import { createRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
 import { cpuOfThread, cpuTimed, liveBytes } from '../bench/measure.ts';
@@ -185,7 +186,7 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
       const server = startPith(['serve'], { ...options, input: null });
       tell('serve says that it runs after', await timed(() => until(() => server.out().includes('Serving'))), 'ms');
       tell('chat beside it, whole process', await timed(() => chat('beside a server')), 'ms');
-      tell('memory of the whole server', residentBytes(familyOf(server.child.pid!)) / 2 ** 20, 'MB');
+      tell('memory of the whole server', heldMemory(familyOf(server.child.pid!)).bytes / 2 ** 20, 'MB');
       server.child.kill('SIGTERM');
       expect((await server.ended).code).toBe(0);
     },

@@ -2,7 +2,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { ConfinedPath, ConfinedProgram } from '../../contract/confined.ts';
 import { findProgram, SYSTEM_PATH } from '../process/programs.ts';
-import { namespaces, system } from '../process/sandboxing.ts';
+import { BASE_READ_ONLY, namespaces, system } from '../process/sandboxing.ts';
 
 /** Where a program in a sandbox finds its temporary folder. */
 export const TEMPORARY = '/tmp';
@@ -22,11 +22,7 @@ export function confinedArguments(program: ConfinedProgram, env: Readonly<Record
     env['HOME'] ?? TEMPORARY,
     ...readOnly.flatMap((place) => bind('--ro-bind', place)),
     ...writable.flatMap((place) => bind('--bind', place)),
-    // What lies outside of these places is memory without a limit.
-    '--remount-ro',
-    '/dev',
-    '--remount-ro',
-    '/',
+    ...BASE_READ_ONLY,
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
     '--chdir',
     cwd,

@@ -1,5 +1,6 @@
 import type { Clock } from '../../contract/index.ts';
-import { familyOf, processEntry, residentBytes } from './process-table.ts';
+import { heldMemory } from './held-memory.ts';
+import { familyOf, processEntry } from './process-table.ts';
 
 const WORKING_MS = 100;
 const IDLE_MS = 2000;
@@ -32,7 +33,9 @@ export function watchMemory(
     }
     for (const each of seen.keys()) if (seen.size > MOST_SEEN) seen.delete(each);
     if (family.length > mostProcesses) return exceeded(`it started more than ${mostProcesses} processes`);
-    const used = Math.round(residentBytes(family) / 1024 / 1024);
+    const { bytes, descriptors } = heldMemory(family);
+    if (descriptors > MOST_DESCRIPTORS) return exceeded(`it opened more than ${MOST_DESCRIPTORS} files`);
+    const used = Math.round(bytes / 1024 / 1024);
     if (used > limitMb) return exceeded(`it took ${used} MB of memory; its limit is ${limitMb} MB`);
     cancel = clock.after(isWorking ? WORKING_MS : IDLE_MS, look);
   }
@@ -51,3 +54,5 @@ export function watchMemory(
 }
 
 const MOST_SEEN = 256;
+/** Of all processes together: each is looked at. */
+const MOST_DESCRIPTORS = 16_384;

@@ -39,17 +39,13 @@ export function familyOf(pid: number): readonly number[] {
   return found;
 }
 
-/** Memory that these processes hold, in bytes; pages that they share count for each. */
-export function residentBytes(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => sum + Number(/^VmRSS:\s*(\d+)/mu.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024, 0);
-}
-
 /** Whether a process was started with `NAME=value`, or below one that was. */
 export function hasVariable(pid: number, name: string, value: string): boolean {
   return `\0${read(`/proc/${pid}/environ`)}`.includes(`\0${name}=${value}\0`);
 }
 
-function read(file: string): string {
+/** What a file of `/proc` says; empty when it cannot be read. */
+export function read(file: string): string {
   try {
     return readFileSync(file, 'latin1');
   } catch {
@@ -57,7 +53,8 @@ function read(file: string): string {
   }
 }
 
-function names(folder: string): readonly string[] {
+/** What lies in a folder of `/proc`. */
+export function names(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {

@@ -111,6 +111,7 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     ...system(),
     ...mounts.flatMap(({ args }) => args),
     ...covered.flatMap((at) => ['--remount-ro', at]),
+    ...BASE_READ_ONLY,
     ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
     '--chdir',
     dataDirectory,
@@ -185,6 +186,9 @@ const CONFIGURATION = [
   'group',
   'ld.so.cache',
 ];
+
+/** What lies outside of the places that are given is memory without a limit. Stands after all places: it cannot be made in any more. */
+export const BASE_READ_ONLY = ['--remount-ro', '/dev', '--remount-ro', '/'];
 
 /** Programs, libraries, certificates and names: no one's own files. */
 export function system(): readonly string[] {

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Ending } from '../../../../core/host/process/ending.ts';
+import { findProgram } from '../../../../core/host/process/programs.ts';
 import { probeSandboxing } from '../../../../core/host/process/sandboxing.ts';
 import { firstWord, hostFolder, isAlive, runs, until, type HostFolder } from './hosts.ts';
 
@@ -125,5 +127,43 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
     host.kill({ code: 'stopped', message: 'enough' });
     await host.ended;
     await until(() => !isAlive(host.pid) && !runs('61.5'));
+  });
+
+  it('T12 F7: no place outside of its own can be filled: the root, /dev and /etc are read-only, the rest is small', async () => {
+    const fill = (file: string): string =>
+      `(() => { const to = fs.openSync(${JSON.stringify(file)}, 'w'); let mb = 0; const part = Buffer.alloc(1048576);
+        try { for (; mb < 200; mb += 1) fs.writeSync(to, part); } catch (error) { if (error.code !== 'ENOSPC') throw error; }
+        fs.rmSync(${JSON.stringify(file)}); fs.closeSync(to); return mb; })()`;
+    const places = ['/big', '/dev/x', '/etc/x', '/run/x', '/home/x', '/dev/shm/x', '/tmp/x'];
+    const results = await tried(Object.fromEntries(places.map((file) => [file, fill(file)])));
+    expect(results).toMatchObject({ '/big': 'EROFS', '/dev/x': 'EROFS', '/etc/x': 'EROFS' });
+    for (const missing of ['/run/x', '/home/x']) expect(results[missing]).toMatch(/EROFS|ENOENT/);
+    for (const small of ['/dev/shm/x', '/tmp/x']) expect(results[small]).toBeLessThanOrEqual(64);
+  });
+
+  /** How a process ends that may hold 150 MB. */
+  async function endOfMemory(code: string): Promise<Ending> {
+    const host = await folder.launch(`${code}; setInterval(() => {}, 1000);`, { sandboxing, memoryMb: 150 });
+    return host.ended;
+  }
+  const OVER = { code: 'process_limit', message: expect.stringMatching(/took [1-9]\d\d MB of memory; its limit is 150 MB/) };
+
+  it.each([
+    ['files in /tmp and /dev/shm', `for (const at of ['/tmp/x', '/dev/shm/x']) fs.writeFileSync(at, Buffer.alloc(62 * 1048576))`],
+    [
+      'files that are deleted and held open',
+      `for (const at of ['/tmp/x', '/dev/shm/x']) { const to = fs.openSync(at, 'w'); fs.writeSync(to, Buffer.alloc(62 * 1048576)); fs.rmSync(at); }`,
+    ],
+    [
+      'a file system in memory of its own',
+      `spawn('unshare', ['-Urm', 'sh', '-c', 'mount -t tmpfs none /tmp && head -c 200000000 /dev/zero > /tmp/x; sleep 60'], { stdio: 'ignore' })`,
+    ],
+  ])('T12 F7: %s count as memory', async (_, code) => {
+    expect(await endOfMemory(code)).toMatchObject(OVER);
+  });
+
+  const MEMFD = `my $name = 'big'; my $fd = syscall(319, $name, 0); open(my $to, '>&=', $fd); for (1..200) { syswrite($to, 'x' x 1048576); } sleep 60;`;
+  it.runIf(process.arch === 'x64' && findProgram('perl') !== null)('T12 F7: files in memory without a name count as memory', async () => {
+    expect(await endOfMemory(`spawn('perl', ['-e', ${JSON.stringify(MEMFD)}], { stdio: 'ignore' })`)).toMatchObject(OVER);
   });
 });

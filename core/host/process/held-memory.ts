@@ -1,0 +1,92 @@
+import { readlinkSync, statfsSync, statSync } from 'node:fs';
+import { names, read } from './process-table.ts';
+
+export interface HeldMemory {
+  /** Pages that several share count for each, and a file in memory that is mapped counts as file and as pages. */
+  readonly bytes: number;
+  /** Files that they have open, counted until there are more than anybody needs. */
+  readonly descriptors: number;
+}
+
+/**
+ * The memory that processes hold, as far as `/proc` tells: their pages, the file systems in memory that only they have mounted, and the files
+ * in memory that they hold open without a name. Segments of System V and descriptors on their way through a socket are told to nobody.
+ */
+export function heldMemory(pids: readonly number[]): HeldMemory {
+  const mounted = new Map<string, number>();
+  const unnamed = new Map<string, number>();
+  const spaces = new Set([mountsOf('self')]);
+  let own: ReadonlySet<string> | undefined;
+  let resident = 0;
+  let descriptors = 0;
+  for (const pid of pids) {
+    resident += Number(/^VmRSS:\s*(\d+)/mu.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
+    const files = names(`/proc/${pid}/fd`);
+    descriptors += files.length;
+    if (descriptors > MOST_LOOKED_AT) break;
+    for (const file of files) addUnnamed(unnamed, `/proc/${pid}/fd/${file}`);
+    const space = mountsOf(pid);
+    if (spaces.has(space)) continue;
+    spaces.add(space);
+    own ??= new Set(memoryMounts('self').map(({ device }) => device));
+    for (const { device, at } of memoryMounts(pid)) if (!own.has(device)) addMounted(mounted, device, `/proc/${pid}/root${at}`);
+  }
+  const bytes = [...mounted.values(), ...unnamed.values()].reduce((sum, each) => sum + each, resident);
+  return { bytes, descriptors };
+}
+
+const MOST_LOOKED_AT = 20_000;
+const TMPFS = 0x0102_1994;
+const BLOCK = 512;
+
+/** Names the mounts that a process sees: the same for all that see the same. */
+function mountsOf(pid: number | 'self'): string {
+  return linkOf(`/proc/${pid}/ns/mnt`) ?? '';
+}
+
+/** Of mountinfo: id, parent, device, root, place, …, a dash, the kind of file system. */
+function memoryMounts(pid: number | 'self'): readonly { readonly device: string; readonly at: string }[] {
+  return read(`/proc/${pid}/mountinfo`)
+    .split('\n')
+    .slice(0, MOST_MOUNTS)
+    .flatMap((line) => {
+      const [, , device, , at] = line.split(' ');
+      return device !== undefined && at !== undefined && / - (?:tmpfs|ramfs) /u.test(line) ? [{ device, at: unescaped(at) }] : [];
+    });
+}
+
+const MOST_MOUNTS = 1000;
+
+/** Spaces and the like stand there as octal numbers. */
+function unescaped(at: string): string {
+  return at.replace(/\\([0-7]{3})/gu, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+}
+
+function addMounted(found: Map<string, number>, device: string, folder: string): void {
+  if (found.has(device)) return;
+  try {
+    const { type, blocks, bfree, bsize } = statfsSync(folder);
+    if (type === TMPFS) found.set(device, (blocks - bfree) * bsize);
+  } catch {
+    // It has ended, or something else stands in that place now.
+  }
+}
+
+function addUnnamed(found: Map<string, number>, descriptor: string): void {
+  const target = linkOf(descriptor);
+  if (!target?.startsWith('/memfd:')) return;
+  try {
+    const { ino, blocks } = statSync(descriptor);
+    found.set(String(ino), blocks * BLOCK);
+  } catch {
+    // It has been closed.
+  }
+}
+
+function linkOf(file: string): string | null {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return null; // it has ended, or is not ours to see
+  }
+}
