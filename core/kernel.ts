@@ -98,7 +98,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     events,
     wire: options.wire,
     isolation: options.isolation,
-    keyValue: (extensionId) => createKeyValue(get(STORE), extensionId),
+    keyValue: (extensionId) => createKeyValue(get(STORE), extensionId, reading.settings.quotas),
     database: (extensionId) => createDatabase(get(STORE), extensionId),
     agents: {
       list: async () => (await get(AGENTS).list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),

@@ -7,7 +7,6 @@ export const LATE_PACKAGES = [
   'zod',
   'yaml',
   'nunjucks/src/parser.js',
-  'pino',
   'chokidar',
   '@ai-sdk/anthropic',
   '@ai-sdk/openai-compatible',

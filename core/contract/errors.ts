@@ -83,6 +83,8 @@ export const ERROR_CODES = [
   'model_script',
   // storage, threads, command line
   'database_failed',
+  'state_refused',
+  'quota_exceeded',
   'parameter_invalid',
   'thread_unknown',
   'thread_busy',

@@ -8,7 +8,7 @@ import type { Protocol, Remote } from './protocol.ts';
 import type { JsonValue } from './json.ts';
 import type { TurnEvent, TurnRequest } from './turn.ts';
 
-/** Levels as pino has them. Fields are plain data; secrets never belong in them. */
+/** Fields are plain data; secrets never belong in them. */
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;

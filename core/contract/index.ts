@@ -47,6 +47,7 @@ export { didYouMean, nearest } from './nearest.ts';
 export { printable, printableLine } from './printable.ts';
 export { PROTOCOL_IDS, type Member, type Protocol, type ProtocolId, type Remote } from './protocol.ts';
 export { shippedSandbox } from './shipped-sandbox.ts';
+export { stateFolder, type StateFolder } from './state-files.ts';
 export {
   defineTool,
   isToolResult,

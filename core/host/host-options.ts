@@ -14,6 +14,7 @@ import type {
 import type { ExtensionState } from '../agents/ports.ts';
 import type { OriginalRequest } from '../agents/turn/foreign-turn.ts';
 import type { ExtensionConfig } from './settings/config-of.ts';
+import type { Settings } from './settings/settings.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import type { Tier } from './lifecycle/generation.ts';
 import type { LogLevel } from './logger.ts';
@@ -39,6 +40,8 @@ export interface HostOptions {
   readonly home?: string | null;
   /** Absolute path; everything that Pith writes is below it. */
   readonly dataDirectory: string;
+  /** Absent: as the settings have them by default. */
+  readonly quotas?: Settings['quotas'] | undefined;
   /** Absolute path of Pith's own package: its `dist/ext` and its npm packages. */
   readonly packageRoot: string;
   /** Reads the folders again; cheap when nothing changed. `at`: now. */

@@ -50,9 +50,10 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
   };
   const secrets = createSecrets(options.env, options.storedSecrets);
   const log = createLog({
-    file: path.join(dataDirectory, 'logs', 'pith.log'),
+    dataDirectory,
     level: options.logLevel ?? 'info',
     clock,
+    quota: options.quotas,
     redact: secrets.redact,
   });
   const orphans = endOrphans(dataDirectory);
@@ -121,7 +122,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
       renewing();
       toolsets.close();
       unguard();
-      await log.close();
+      log.close();
     },
   };
 }

@@ -33,7 +33,7 @@ export async function openIndexHost(options: HostOptions): Promise<IndexHost> {
   const { clock, dataDirectory, packageRoot, logLevel = 'info' } = options;
   const discovery = await options.discover(clock.now());
   const secrets = createSecrets(options.env, options.storedSecrets);
-  const log = createLog({ file: path.join(dataDirectory, 'logs', 'pith.log'), level: logLevel, clock, redact: secrets.redact });
+  const log = createLog({ dataDirectory, level: logLevel, clock, quota: options.quotas, redact: secrets.redact });
   const failures = createFailures({ clock, events: options.events, logger: log.logger('host'), redact: secrets.redact });
   const parts = {
     options,
@@ -79,7 +79,7 @@ export async function openIndexHost(options: HostOptions): Promise<IndexHost> {
     commandContext,
     async close() {
       unguard();
-      await log.close();
+      log.close();
     },
   };
 }

@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
-import { writeFileAtomically } from './atomic-file.ts';
+import { stateFolder, type StateFolder } from '../contract/state-files.ts';
 import type { Declaration } from './discovery/declaration.ts';
 import { isPlainMap } from './discovery/plain-data.ts';
 import { stampFolder } from './discovery/source-stamp.ts';
@@ -26,14 +26,14 @@ export interface LastGood {
 
 /** `declarations`: of the extensions that may run, as the folders have them now. */
 export function lastGoodIn(dataDirectory: string, declarations: () => readonly Declaration[], now: () => number): LastGood {
-  const file = path.join(dataDirectory, 'last-good.json');
+  const folder = stateFolder(dataDirectory);
   const own = () => declarations().filter(({ shipped, manifest }) => !shipped && manifest !== null);
   const digests = (): Digests => Object.fromEntries(own().map(({ id, digest }) => [id, digest]));
   let seen = JSON.stringify(digests());
-  let recorded = JSON.stringify(readDigests(file));
+  let recorded = JSON.stringify(readDigests(folder));
   return {
     changed() {
-      const good = readDigests(file);
+      const good = readDigests(folder);
       return own()
         .filter(({ id, digest }) => good[id] !== digest)
         .map(({ id, digest, directory }) => ({ id, digest, changedAt: newestIn(directory) }));
@@ -44,21 +44,21 @@ export function lastGoodIn(dataDirectory: string, declarations: () => readonly D
       const steady = text === seen;
       seen = text;
       if (!steady || text === recorded) return;
-      mkdirSync(dataDirectory, { recursive: true });
-      writeFileAtomically(file, `${JSON.stringify({ at: now(), extensions }, null, 2)}\n`);
+      folder.writeNow(FILE, `${JSON.stringify({ at: now(), extensions }, null, 2)}\n`);
       recorded = text;
     },
   };
 }
 
-function readDigests(file: string): Digests {
-  if (!existsSync(file)) return {};
+const FILE = 'last-good.json';
+
+function readDigests(folder: StateFolder): Digests {
   try {
-    const read: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const read: unknown = JSON.parse(String(folder.read(FILE) ?? '{}'));
     const found = isPlainMap(read) ? read['extensions'] : {};
     return isPlainMap(found) ? (found as Digests) : {};
   } catch {
-    return {}; // damaged by hand: then everything counts as changed
+    return {}; // damaged by hand, or no file of ours: then everything counts as changed
   }
 }
 

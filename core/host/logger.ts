@@ -1,24 +1,33 @@
-import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Clock, Logger } from '../contract/index.ts';
+import { stateFolder } from '../contract/state-files.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export interface Log {
   /** Lines carry `name`. */
   logger(name: string): Logger;
-  /** Writes what is buffered and closes the file. Later records are dropped. */
-  close(): Promise<void>;
+  /** Writes what is buffered. Later records are dropped. */
+  close(): void;
 }
 
 export interface LogOptions {
-  /** JSON lines, one record a line. */
-  readonly file: string;
+  readonly dataDirectory: string;
   readonly level: LogLevel;
   readonly clock: Clock;
+  /** How large a file may grow, and how many are kept. */
+  readonly quota?: { readonly log_mb: number; readonly logs: number };
   /** Takes secrets out of a finished line. */
   redact(line: string): string;
 }
+
+/** JSON lines, one record a line. */
+export function logFile(dataDirectory: string): string {
+  return path.join(dataDirectory, FOLDER, FILE);
+}
+
+const FOLDER = 'logs';
+const FILE = 'pith.log';
 
 type LogRecord = {
   readonly level: Exclude<LogLevel, 'silent'>;
@@ -27,7 +36,6 @@ type LogRecord = {
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
 };
-type Sink = { write(record: LogRecord): void; close(): Promise<void> };
 
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50, silent: 100 } as const;
 
@@ -36,44 +44,28 @@ export function logLevelOf(text: string | undefined): LogLevel {
   return text !== undefined && Object.hasOwn(LEVELS, text) ? (text as LogLevel) : 'info';
 }
 
+/** As many are written at once without waiting for others. */
 const MOST_BUFFERED = 1000;
-/** Lines may tell what a person said. */
-const MODE = 0o600;
 /** Records wait so long for others. */
 const SETTLE_MS = 250;
-/** A command that ends sooner never loads the log writer. */
-const WRITER_AFTER_MS = 2000;
+const USUAL = { log_mb: 10, logs: 5 } as const;
 
-/** Records are buffered and appended together until the process has lived a moment; then pino writes them, in the background. */
+/** Records are buffered for a moment and appended together: each time the file is opened anew, so that another process can begin a new one. */
 export function createLog(options: LogOptions): Log {
   const buffer: LogRecord[] = [];
-  let dropped = 0;
-  let sink: Sink | undefined;
-  let opening: Promise<void> | undefined;
   let cancel: (() => void) | undefined;
   let closed = false;
-  const began = options.clock.now();
 
   function add(record: LogRecord): void {
     if (closed || LEVELS[record.level] < LEVELS[options.level]) return;
-    if (sink) return sink.write(record);
-    if (buffer.length < MOST_BUFFERED) buffer.push(record);
-    else dropped++;
+    if (buffer.push(record) >= MOST_BUFFERED) return settle();
     cancel ??= options.clock.after(SETTLE_MS, settle);
   }
 
   function settle(): void {
+    cancel?.();
     cancel = undefined;
-    const lived = options.clock.now() - began;
-    if (lived < 0 || lived >= WRITER_AFTER_MS || dropped > 0) opening = open();
-    else appendLines(options, buffer.splice(0));
-  }
-
-  async function open(): Promise<void> {
-    sink = await openSink(options).catch(() => NOWHERE); // a full or read-only disk must not stop the kernel
-    for (const record of buffer.splice(0)) sink.write(record);
-    if (dropped > 0)
-      sink.write({ level: 'warn', time: options.clock.now(), name: 'log', message: 'records were dropped', fields: { dropped } });
+    if (buffer.length > 0) appendLines(options, buffer.splice(0));
   }
 
   return {
@@ -84,44 +76,22 @@ export function createLog(options: LogOptions): Log {
           add({ level, time: options.clock.now(), name, message, fields });
       return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
     },
-    async close() {
+    close() {
       closed = true;
-      cancel?.();
-      await opening;
-      if (sink) await sink.close();
-      else if (buffer.length > 0) appendLines(options, buffer.splice(0));
+      settle();
     },
   };
 }
 
-const NOWHERE: Sink = { write: () => undefined, close: () => Promise.resolve() };
-
-async function openSink({ file, redact }: LogOptions): Promise<Sink> {
-  const { default: pino } = await import('pino'); // a bundle offers nothing else of it
-  mkdirSync(path.dirname(file), { recursive: true });
-  const destination = pino.destination({ dest: file, sync: false, mode: MODE });
-  destination.on('error', () => undefined); // what cannot be logged is lost; the work goes on
-  const writer = pino({ base: null, timestamp: false, level: 'debug', hooks: { streamWrite: redact } }, destination);
-  return {
-    write: ({ level, time, name, message, fields }) => writer[level]({ time, name, ...plainFields(fields) }, message),
-    close: () =>
-      new Promise((resolve) => {
-        destination.once('close', resolve);
-        destination.once('error', resolve);
-        destination.end();
-      }),
-  };
-}
-
-function appendLines({ file, redact }: LogOptions, records: readonly LogRecord[]): void {
+function appendLines({ dataDirectory, redact, quota = USUAL }: LogOptions, records: readonly LogRecord[]): void {
   const lines = records.map(({ level, time, name, message, fields }) =>
     redact(JSON.stringify({ level: LEVELS[level], time, name, ...plainFields(fields), msg: message })),
   );
   try {
-    mkdirSync(path.dirname(file), { recursive: true });
-    appendFileSync(file, lines.join('\n') + '\n', { mode: MODE });
+    const rotation = { bytes: quota.log_mb * 1024 * 1024, files: quota.logs };
+    stateFolder(dataDirectory, FOLDER).append(FILE, lines.join('\n') + '\n', rotation);
   } catch {
-    // the log is the last place to complain in: a full or read-only disk must not stop the kernel
+    // the log is the last place to complain in: a full or read-only disk, or a pipe in its place, must not stop the kernel
   }
 }
 

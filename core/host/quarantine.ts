@@ -1,7 +1,6 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { stateFolder, type StateFolder } from '../contract/state-files.ts';
 import { isPlainMap } from './discovery/plain-data.ts';
-import { writeFileAtomically } from './atomic-file.ts';
 
 /** A version of an extension that is not started, because the kernel crashed with it. */
 export interface Quarantined {
@@ -22,39 +21,39 @@ export interface Quarantine {
 }
 
 export function quarantineIn(dataDirectory: string): Quarantine {
-  const file = quarantineFile(dataDirectory);
-  let entries = readEntries(file);
+  const folder = stateFolder(dataDirectory);
+  let entries = readEntries(folder);
   const write = (next: readonly Quarantined[]): void => {
     entries = next;
-    mkdirSync(dataDirectory, { recursive: true });
-    writeFileAtomically(file, `${JSON.stringify({ entries }, null, 2)}\n`);
+    folder.writeNow(FILE, `${JSON.stringify({ entries }, null, 2)}\n`);
   };
   return {
     of: (id, digest) => entries.find((entry) => entry.id === id && entry.digest === digest) ?? null,
     add(more) {
       const ids = new Set(more.map(({ id }) => id));
-      write([...readEntries(file).filter(({ id }) => !ids.has(id)), ...more]);
+      write([...readEntries(folder).filter(({ id }) => !ids.has(id)), ...more]);
     },
     lift(id) {
       if (!entries.some((entry) => entry.id === id)) return false;
-      write(readEntries(file).filter((entry) => entry.id !== id));
+      write(readEntries(folder).filter((entry) => entry.id !== id));
       return true;
     },
   };
 }
 
 export function quarantineFile(dataDirectory: string): string {
-  return path.join(dataDirectory, 'quarantine.json');
+  return path.join(dataDirectory, FILE);
 }
 
-function readEntries(file: string): readonly Quarantined[] {
-  if (!existsSync(file)) return [];
+const FILE = 'quarantine.json';
+
+function readEntries(folder: StateFolder): readonly Quarantined[] {
   try {
-    const read: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const read: unknown = JSON.parse(String(folder.read(FILE) ?? '{}'));
     const list: unknown = isPlainMap(read) ? read['entries'] : [];
     return Array.isArray(list) ? list.filter(isEntry) : [];
   } catch {
-    return []; // damaged by hand: then nothing is left out
+    return []; // damaged by hand, or no file of ours: then nothing is left out
   }
 }
 

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { Diagnostic } from '../contract/diagnostic.ts';
 import type { JsonValue } from '../contract/json.ts';
 import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
+import { stateFolder, type StateFolder } from '../contract/state-files.ts';
 import type { Discovery } from './discovery/declaration.ts';
 import { discover } from './discovery/discover.ts';
 import { openIndex, type IndexFile } from './discovery/index-file.ts';
@@ -42,9 +43,9 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
   const settingsOptions = { ...options, workingDirectory: options.workingDirectory ?? process.cwd() };
   let index = openIndex(indexIn(likelyDataDirectory(settingsOptions)));
   let loaded = await loadSettings({ ...settingsOptions, index });
-  const file = indexIn(loaded.settings.data_dir);
-  if (index.file !== file) {
-    index = openIndex(file);
+  const folder = indexIn(loaded.settings.data_dir);
+  if (path.dirname(index.file) !== folder.path) {
+    index = openIndex(folder);
     loaded = await loadSettings({ ...settingsOptions, index });
   }
   let whole = loaded.diagnostics; // of the settings that hold
@@ -78,6 +79,7 @@ type OfTheSandbox =
   | 'sandbox'
   | 'home'
   | 'dataDirectory'
+  | 'quotas'
   | 'packageRoot'
   | 'discover'
   | 'configOf'
@@ -101,6 +103,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
     sandbox: options.sandbox,
     home: options.home ?? null,
     dataDirectory: settings.data_dir,
+    quotas: settings.quotas,
     packageRoot: installation,
     discover: async (at) => {
       const found =
@@ -136,6 +139,6 @@ function withValue(values: PlainMap, [key = '', ...below]: readonly string[], va
   return value === null ? rest : { ...values, [key]: value };
 }
 
-function indexIn(dataDirectory: string): string {
-  return path.join(dataDirectory, '.cache', 'index.json');
+function indexIn(dataDirectory: string): StateFolder {
+  return stateFolder(dataDirectory, '.cache');
 }

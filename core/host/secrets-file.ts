@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf, PithError } from '../contract/errors.ts';
-import { writeFileAtomically } from './atomic-file.ts';
+import { stateFolder, type StateFolder } from '../contract/state-files.ts';
 import { isPlainMap } from './discovery/plain-data.ts';
 
 /** Secrets that a person gave, by name: `secrets.json` in `~/.pith`, which nobody else may read. The environment wins over it. */
@@ -16,13 +16,14 @@ export interface SecretsFile {
 }
 
 export function openSecretsFile(home: string): SecretsFile {
-  const file = path.join(home, '.pith', 'secrets.json');
+  const place = path.join(home, '.pith');
+  const folder = stateFolder(existsSync(place) ? realpathSync(place) : place); // a person may keep it elsewhere, by a link
+  const file = path.join(folder.path, FILE);
   let known: { readonly stamp: string; readonly values: Readonly<Record<string, string>> } = { stamp: '', values: {} };
   /** Read again when it has changed: another process may have written it. */
   const read = (): Readonly<Record<string, string>> => {
-    const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
-    const stamp = stat === undefined ? '' : `${stat.mtimeNs} ${stat.ino} ${stat.size}`;
-    if (stamp !== known.stamp) known = { stamp, values: stat === undefined ? {} : parse(file) };
+    const stamp = folder.stamp(FILE);
+    if (stamp !== known.stamp) known = { stamp, values: parse(folder) };
     return known.values;
   };
   const readable = (): Readonly<Record<string, string>> => {
@@ -39,8 +40,7 @@ export function openSecretsFile(home: string): SecretsFile {
     set(name, value) {
       try {
         const { [name]: _, ...rest } = read();
-        mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-        writeFileAtomically(file, `${JSON.stringify(value === null ? rest : { ...rest, [name]: value }, null, 2)}\n`, 0o600);
+        folder.writeNow(FILE, `${JSON.stringify(value === null ? rest : { ...rest, [name]: value }, null, 2)}\n`);
       } catch (error) {
         throw new PithError('settings_invalid', `the secrets cannot be kept: ${messageOf(error)}`, {
           where: file,
@@ -51,13 +51,17 @@ export function openSecretsFile(home: string): SecretsFile {
   };
 }
 
+const FILE = 'secrets.json';
+
 /** The reason never quotes the text. */
-function parse(file: string): Readonly<Record<string, string>> {
+function parse(folder: StateFolder): Readonly<Record<string, string>> {
+  const text = folder.read(FILE);
+  if (text === null) return {};
   let read: unknown;
   try {
-    read = JSON.parse(readFileSync(file, 'utf8'));
+    read = JSON.parse(String(text));
   } catch (error) {
-    throw new Error((error as NodeJS.ErrnoException).code ?? 'it is not JSON', { cause: error });
+    throw new Error('it is not JSON', { cause: error });
   }
   if (!isPlainMap(read)) throw new Error('it is not a map of names');
   return Object.fromEntries(Object.entries(read).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));

@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, constants, fsync, lstatSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, fsync, lstatSync, openSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Cache, CacheLayout } from '../contract/cache.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Clock, Logger, SqlValue } from '../contract/index.ts';
+import { stateFolder } from '../contract/state-files.ts';
 import { isBusy, isDamaged } from './failure.ts';
 import { isMadeOf } from './made-of.ts';
 import { openDatabase, type SqliteDatabase } from './open-database.ts';
@@ -20,7 +22,6 @@ type Write = Parameters<Cache['write']>[0];
 /** 'pith' as SQLite's header has it. */
 const APPLICATION = 0x70697468;
 const PATIENCE = { attempts: 50, everyMs: 20 } as const;
-const NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
 /** Who writes, and since which start of the machine: what they wrote is on disk when they take themselves off. */
 const WRITERS = 'CREATE TABLE pith_writers (id TEXT PRIMARY KEY, boot TEXT NOT NULL) WITHOUT ROWID';
 
@@ -54,10 +55,9 @@ interface Useless {
 }
 
 function attemptToOpen({ file, layout }: CacheFileOptions): CacheFile | Useless {
-  const found = lstatSync(file, { throwIfNoEntry: false });
-  if (found?.isSymbolicLink()) return { useless: 'it is a link, and what that leads to is not ours', identity: identityOf(file) };
-  if (found === undefined) closeSync(openSync(file, NEW, 0o600));
-  else if (!found.isFile()) throw new Error('it is no regular file'); // opening a pipe would wait for ever
+  if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
+    return { useless: 'it is a link, and what that leads to is not ours', identity: identityOf(file) };
+  stateFolder(path.dirname(file)).database(path.basename(file));
   const identity = identityOf(file);
   const boot = bootId();
   let database: SqliteDatabase | undefined;

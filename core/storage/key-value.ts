@@ -7,11 +7,40 @@ const MAX_VALUE_BYTES = 1_048_576;
 
 const SCHEMA = [
   'CREATE TABLE kv (extension TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (extension, key)) WITHOUT ROWID',
+  // How much each extension keeps, counted by triggers: to count all at each write would take longer with each.
+  `CREATE TABLE kv_use (extension TEXT PRIMARY KEY, keys INTEGER NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID;
+   INSERT INTO kv_use SELECT extension, count(*), sum(${sizeOf('kv')}) FROM kv GROUP BY extension;
+   CREATE TRIGGER kv_added AFTER INSERT ON kv BEGIN
+     INSERT INTO kv_use VALUES (new.extension, 1, ${sizeOf('new')})
+       ON CONFLICT (extension) DO UPDATE SET keys = keys + 1, bytes = bytes + excluded.bytes;
+   END;
+   CREATE TRIGGER kv_changed AFTER UPDATE ON kv BEGIN
+     UPDATE kv_use SET bytes = bytes + ${sizeOf('new')} - ${sizeOf('old')} WHERE extension = new.extension;
+   END;
+   CREATE TRIGGER kv_removed AFTER DELETE ON kv BEGIN
+     UPDATE kv_use SET keys = keys - 1, bytes = bytes - ${sizeOf('old')} WHERE extension = old.extension;
+   END`,
 ];
 
-/** Small JSON values of one extension in the table `kv`. */
-export function createKeyValue(store: Store, extensionId: string): KeyValue {
+function sizeOf(row: string): string {
+  return `(length(CAST(${row}.key AS BLOB)) + length(CAST(${row}.value AS BLOB)))`;
+}
+
+/** How much one extension may keep. */
+export interface KeyValueQuota {
+  readonly keys: number;
+  readonly key_values_mb: number;
+}
+
+const USUAL: KeyValueQuota = { keys: 100_000, key_values_mb: 64 };
+
+/** Small JSON values of one extension in the table `kv`. What would exceed its quota is `quota_exceeded`. */
+export function createKeyValue(store: Store, extensionId: string, quota: KeyValueQuota = USUAL): KeyValue {
   store.migrate('kv', SCHEMA);
+  const use = (): { readonly keys: number; readonly bytes: number } => {
+    const row = store.get('SELECT keys, bytes FROM kv_use WHERE extension = ?', extensionId);
+    return { keys: Number(row?.['keys'] ?? 0), bytes: Number(row?.['bytes'] ?? 0) };
+  };
   return {
     async get(key) {
       const row = store.get('SELECT value FROM kv WHERE extension = ? AND key = ?', extensionId, key);
@@ -21,12 +50,14 @@ export function createKeyValue(store: Store, extensionId: string): KeyValue {
       checkKey(key);
       const text = textOf(key, value);
       await store.write((statement) => {
+        const before = use();
         statement(
           'INSERT INTO kv VALUES (?, ?, ?) ON CONFLICT (extension, key) DO UPDATE SET value = excluded.value',
           extensionId,
           key,
           text,
         );
+        refuseMore(extensionId, quota, before, use());
       });
     },
     async delete(key) {
@@ -47,6 +78,26 @@ export function createKeyValue(store: Store, extensionId: string): KeyValue {
       return rows.map((row) => String(row.key));
     },
   };
+}
+
+/** Less than before is always taken: it leads back below the quota. */
+function refuseMore(
+  extensionId: string,
+  { keys, key_values_mb }: KeyValueQuota,
+  before: { readonly keys: number; readonly bytes: number },
+  after: { readonly keys: number; readonly bytes: number },
+): void {
+  const why =
+    after.keys > keys && after.keys > before.keys
+      ? `${keys} keys (quotas.keys)`
+      : after.bytes > key_values_mb * 1024 * 1024 && after.bytes > before.bytes
+        ? `${key_values_mb} MB by key (quotas.key_values_mb)`
+        : null;
+  if (why === null) return;
+  throw new PithError('quota_exceeded', `extension '${extensionId}' may keep at most ${why}`, {
+    where: extensionId,
+    cure: 'delete keys that are not needed, keep the data in a table or a file, or raise the setting',
+  });
 }
 
 function checkKey(key: string): void {

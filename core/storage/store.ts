@@ -1,7 +1,8 @@
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { PithError } from '../contract/errors.ts';
 import type { Clock, SqlRow, SqlValue } from '../contract/index.ts';
+import { stateFolder } from '../contract/state-files.ts';
 import { databaseFailure } from './failure.ts';
 import { migrate } from './migrations.ts';
 import { openDatabase, type SqliteDatabase, type Access } from './open-database.ts';
@@ -28,7 +29,7 @@ export interface Store {
 
 /** Opens or makes `file` and its folder. Throws `database_failed`. */
 export function openStore(file: string, clock: Clock): Store {
-  makeFolder(file);
+  makeFile(file);
   const database = openDatabase(file);
   const writer = createWriter(database, clock, identityCheck(file));
   let closing: Promise<void> | undefined;
@@ -68,10 +69,10 @@ function identityCheck(file: string): () => void {
   };
 }
 
-function makeFolder(file: string): void {
+/** SQLite follows links and gives the files beside it the mode of this one: conversations are private. */
+function makeFile(file: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600)); // conversations are private; the log and index beside it get the same mode
+    stateFolder(dirname(file)).database(basename(file));
   } catch (error) {
     throw databaseFailure(error, file);
   }

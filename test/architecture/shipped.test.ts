@@ -4,6 +4,7 @@ import path from 'node:path';
 import { testKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { discover } from '../../core/host/discovery/discover.ts';
+import { stateFolder } from '../../core/contract/state-files.ts';
 import { openIndex } from '../../core/host/discovery/index-file.ts';
 import { lintSkill } from '../../sandbox/extensions/skill_registry/lint.ts';
 import { read, ROOT } from './repository.ts';
@@ -22,7 +23,7 @@ describe('what ships', () => {
     const found = await discover({
       roots: [{ directory: SANDBOX, shipped: true }],
       agentPaths: [],
-      index: openIndex(path.join(data, 'index.json')),
+      index: openIndex(stateFolder(data)),
       isEnabled: () => true,
       at: 0,
     });

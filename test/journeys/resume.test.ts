@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 const env = () => ({ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' });
-const data = (file: string) => path.join(folder.sandbox, 'data', 'recorder', file);
+const data = (file: string) => path.join(folder.sandbox, 'data', 'extensions', 'recorder', file);
 const log = async () => (existsSync(data('log')) ? (await readFile(data('log'), 'utf8')).trim().split('\n') : []);
 const chat = (...more: string[]): PithProcess =>
   startPith(['chat', '--json', '--thread', 'talk', ...more], { cwd: folder.path, env: env() });

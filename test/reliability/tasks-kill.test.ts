@@ -110,7 +110,7 @@ const open = (): PithProcess =>
   });
 const asked = (id: string) => server.requests.filter(({ body }) => JSON.stringify(body).includes(`work on task ${id}`)).length;
 const linesFor = (file: string, id: string): readonly string[] => {
-  const whole = path.join(folder.sandbox, 'data', 'recorder', file);
+  const whole = path.join(folder.sandbox, 'data', 'extensions', 'recorder', file);
   const lines = existsSync(whole) ? readFileSync(whole, 'utf8').split('\n') : [];
   return lines.filter((line) => line.startsWith(id)).map((line) => line.split(' ')[0] as string);
 };

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { SeenFile } from '../../contract/protocols/command-provider.ts';
-import { makeOwnFolder } from '../../host/own-folder.ts';
+import { stateFolder } from '../../contract/state-files.ts';
 import { encodeAnswer } from './answer-file.ts';
 import { ANSWERS, answerFile, answersIn, INSTALLED, keyOf, type Question } from './answer-place.ts';
 
@@ -33,7 +33,7 @@ export function keepAnswer({ question, output, seen: told, dataDirectory, began 
   const file = answerFile(dataDirectory, key);
   const draft = `${file}.${process.pid}`;
   try {
-    if (!makeOwnFolder(dataDirectory, ...ANSWERS)) return; // what a link leads to is somebody else's
+    stateFolder(dataDirectory, ...ANSWERS).make(); // what a link leads to is somebody else's
     writeDraft(draft, bytes);
     fs.renameSync(draft, file);
     forgetOldest(answersIn(dataDirectory));

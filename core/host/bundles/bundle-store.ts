@@ -1,12 +1,12 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { contractKey, contractVersion } from './contract-offer.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Toolset } from '../../contract/index.ts';
+import { stateFolder, type StateFolder } from '../../contract/state-files.ts';
 import { toolsetDeclaration, TOOLSET_ENTRY } from '../toolsets/toolset-declaration.ts';
-import { isUnchanged, readSources, sourcesOf, writeSources, type ToolsetSources } from '../toolsets/toolset-sources.ts';
+import { isUnchanged, readSources, sourcesOf, type ToolsetSources } from '../toolsets/toolset-sources.ts';
 import { timeNow } from '../toolsets/watched-paths.ts';
 
 export interface Bundle {
@@ -37,7 +37,7 @@ export type ShippedIndex = Readonly<
 const KEPT = 5;
 
 export function createBundleStore(options: { readonly dataDirectory: string; readonly packageRoot: string }): BundleStore {
-  const folder = path.join(options.dataDirectory, '.cache', 'bundles');
+  const folder = stateFolder(options.dataDirectory, '.cache', 'bundles');
   const shippedFolder = path.join(options.packageRoot, 'dist', 'ext');
   let shipped: ShippedIndex | undefined;
   const making = new Map<string, Promise<Bundle>>();
@@ -55,13 +55,21 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
       if (file) return { file: path.join(shippedFolder, file), shipped: true, contractKey: contractKey() };
     }
     const file = fileOf(declaration, entry);
-    if (await exists(file)) return { file, shipped: false, contractKey: contractKey() };
+    if (isThere(file)) return { file, shipped: false, contractKey: contractKey() };
     const made = await make(declaration, entry, file);
     return { file: made, shipped: false, contractKey: contractKey() };
   }
 
+  /** A bundle is code: one that is no file of ours is not run. */
+  function isThere(file: string): boolean {
+    return folder.has(path.basename(file));
+  }
+
   function fileOf(declaration: Declaration, entry: string): string {
-    return path.join(folder, `${fileNameOf(declaration)}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}.mjs`);
+    return path.join(
+      folder.path,
+      `${fileNameOf(declaration)}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}.mjs`,
+    );
   }
 
   async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
@@ -76,29 +84,29 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
   }
 
   async function write(target: string, text: string, declaration: Declaration): Promise<string> {
-    await mkdir(folder, { recursive: true });
-    const temporary = `${target}.${randomUUID()}.tmp`;
-    await writeFile(temporary, text);
-    await rename(temporary, target);
-    await prune(folder, declaration);
+    await folder.write(path.basename(target), text, { durable: false }); // made again where it is lost
+    prune(folder, declaration);
     return target;
   }
 
   async function study(toolset: Toolset, directory: string): ReturnType<BundleStore['toolset']> {
     const { modules } = toolset;
     const declared = (digest: string): Declaration => toolsetDeclaration(toolset, directory, digest);
-    const file = path.join(folder, `${fileNameOf(declared(''))}.json`);
+    const name = `${fileNameOf(declared(''))}.json`;
     const key = keyOf(declared(JSON.stringify(modules)), '', options.packageRoot);
-    const known = readSources(file, key);
+    const known = readSources(folder, name, key);
     if (known !== null && isUnchanged(known)) return { declaration: declared(known.digest), sources: known };
     const { bundleToolset, toolsetDigest } = await import('./make-bundle.ts');
     const began = timeNow();
-    const { text, seen } = await bundleToolset({ directory, packageRoot: options.packageRoot, file }, modules);
+    const { text, seen } = await bundleToolset(
+      { directory, packageRoot: options.packageRoot, file: path.join(folder.path, name) },
+      modules,
+    );
     const declaration = declared(toolsetDigest(modules, text));
     const sources = sourcesOf(directory, seen, { key, digest: declaration.digest, began });
     const target = fileOf(declaration, TOOLSET_ENTRY);
-    if (!(await exists(target))) await write(target, text, declaration);
-    await writeSources(file, sources);
+    if (!isThere(target)) await write(target, text, declaration);
+    await folder.write(name, JSON.stringify(sources), { durable: false }); // for the next process
     return { declaration, sources };
   }
 
@@ -112,7 +120,7 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
     },
     isShipped: (declaration) => shippedOf(declaration) !== undefined,
     async forget(made) {
-      if (!made.shipped) await rm(made.file, { force: true });
+      if (!made.shipped) folder.remove(path.basename(made.file));
     },
   };
 }
@@ -140,32 +148,16 @@ function readShipped(file: string): ShippedIndex {
   }
 }
 
-async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
-}
-
 /** Keeps all that was made of an extension's sources as they are now, and of former ones the newest, up to five in all. */
-async function prune(folder: string, declaration: Declaration): Promise<void> {
+function prune(folder: StateFolder, declaration: Declaration): void {
   const own = new RegExp(`^${fileNameOf(declaration)}-([0-9a-f]+)-[0-9a-f]{32}(?:-[0-9a-f]{8})?\\.mjs$`);
-  const found = (await readdir(folder)).flatMap((name) => {
+  const found = folder.list().flatMap((name) => {
     const version = own.exec(name)?.[1];
-    return version === undefined ? [] : [{ file: path.join(folder, name), isCurrent: version === versionOf(declaration) }];
+    return version === undefined ? [] : [{ name, isCurrent: version === versionOf(declaration) }];
   });
-  const former = await Promise.all(
-    found
-      .filter(({ isCurrent }) => !isCurrent)
-      .map(async ({ file }) => ({
-        file,
-        at: await stat(file).then(
-          ({ mtimeMs }) => mtimeMs,
-          () => 0,
-        ),
-      })),
-  );
+  const former = found
+    .filter(({ isCurrent }) => !isCurrent)
+    .map(({ name }) => ({ name, at: statSync(path.join(folder.path, name), { throwIfNoEntry: false })?.mtimeMs ?? 0 }));
   const room = Math.max(0, KEPT - (found.length - former.length));
-  const old = former.sort((a, b) => b.at - a.at).slice(room);
-  await Promise.all(old.map(({ file }) => rm(file, { force: true })));
+  for (const { name } of former.sort((a, b) => b.at - a.at).slice(room)) folder.remove(name);
 }

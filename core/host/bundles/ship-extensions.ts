@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleShipped, type Bundling } from './bundle.ts';
 import type { ShippedIndex } from './bundle-store.ts';
+import { stateFolder } from '../../contract/state-files.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { discover } from '../discovery/discover.ts';
 import { openIndex } from '../discovery/index-file.ts';
@@ -22,7 +23,7 @@ export async function shipExtensions(options: ShipOptions): Promise<void> {
   const { declarations } = await discover({
     roots,
     agentPaths: [],
-    index: openIndex(path.join(folder, 'none.json')),
+    index: openIndex(stateFolder(folder, 'none')),
     isEnabled: () => true,
     at: 0,
   });

@@ -1,12 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
+import type { StateFolder } from '../../contract/state-files.ts';
 import type { FolderRecord } from './folder-record.ts';
 import { packageVersion } from '../package-version.ts';
 import { isPlainMap } from './plain-data.ts';
-import { readRegularFile } from './text-file.ts';
 import type { SettingsRecord } from '../settings/settings-file.ts';
 
 /** Raise it when a record's shape or the meaning of a manifest changes: older indexes are then rebuilt. A test pins the manifest's schema to it. */
@@ -31,9 +30,10 @@ export interface IndexFile {
   save(): Promise<Diagnostic | null>;
 }
 
-/** Opens the index at `file`. A missing, unreadable or older file makes an empty index. */
-export function openIndex(file: string): IndexFile {
-  const { content, diagnostics } = load(file);
+/** Opens the index in a folder. A missing, unreadable or older file makes an empty index. */
+export function openIndex(folder: StateFolder): IndexFile {
+  const file = path.join(folder.path, FILE);
+  const { content, diagnostics } = load(folder, file);
   const folders = new Map(Object.entries(content.folders));
   const settings = new Map(Object.entries(content.settings));
   const surfaces = new Map(Object.entries(content.surfaces));
@@ -47,19 +47,16 @@ export function openIndex(file: string): IndexFile {
   const write = async (): Promise<Diagnostic | null> => {
     if (!dirty) return null;
     dirty = false;
-    const draft = `${file}.${randomUUID()}`;
     try {
       const content = JSON.stringify({
         folders: Object.fromEntries(folders),
         settings: Object.fromEntries(settings),
         surfaces: Object.fromEntries(surfaces),
       });
-      await mkdir(path.dirname(file), { recursive: true });
-      await writeFile(draft, `{"version":${JSON.stringify(versionOf())},"digest":"${digestOf(content)}"${CONTENT}${content}}`); // no fsync: a cache that is lost or torn is rebuilt
-      await rename(draft, file);
+      const text = `{"version":${JSON.stringify(versionOf())},"digest":"${digestOf(content)}"${CONTENT}${content}}`;
+      await folder.write(FILE, text, { durable: false }); // a cache that is lost or torn is rebuilt
       return null;
     } catch (error) {
-      await rm(draft, { force: true }).catch(() => undefined); // the first error is the one to tell
       dirty = true;
       const message = `the index cannot be written: ${(error as Error).message}`;
       return {
@@ -98,6 +95,8 @@ export function openIndex(file: string): IndexFile {
   };
 }
 
+const FILE = 'index.json';
+
 /** Nobody says when a skill is gone for good: the toolsets that were described last are kept. */
 const MOST_TOOLSETS = 200;
 
@@ -128,12 +127,13 @@ function versionOf(): string {
   return `${INDEX_FORMAT} ${packageVersion()} node${process.versions.node.split('.', 1)[0]}`;
 }
 
-function load(file: string): { readonly content: Content; readonly diagnostics: readonly Diagnostic[] } {
+function load(folder: StateFolder, file: string): { readonly content: Content; readonly diagnostics: readonly Diagnostic[] } {
   let text: string;
   try {
-    text = readRegularFile(file, MAX_INDEX_BYTES).toString('utf8');
+    const bytes = folder.read(FILE, MAX_INDEX_BYTES);
+    if (bytes === null) return { content: EMPTY, diagnostics: [] };
+    text = bytes.toString('utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { content: EMPTY, diagnostics: [] };
     return rebuilt(file, `it cannot be read: ${(error as Error).message}`);
   }
   try {

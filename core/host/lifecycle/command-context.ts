@@ -2,8 +2,8 @@ import path from 'node:path';
 import { PithError } from '../../contract/errors.ts';
 import type { CommandContext, Logger } from '../../contract/index.ts';
 import { once } from '../../contract/once.ts';
-import { makeDataFolder } from '../data-folder.ts';
 import type { Declaration } from '../discovery/declaration.ts';
+import { makeExtensionData } from '../extension-data.ts';
 import type { HostParts } from '../host-parts.ts';
 import { currentCorrelation, runOutside } from '../stray-errors.ts';
 
@@ -16,7 +16,7 @@ export function createCommandContext(
   config: Readonly<Record<string, unknown>>,
 ): CommandContext {
   const { id, directory } = declaration;
-  const folder = once(() => makeDataFolder(parts.options.dataDirectory, id));
+  const folder = once(() => makeExtensionData(parts.options.dataDirectory, id));
   const logger = correlated(parts.logger(id));
   return {
     id,

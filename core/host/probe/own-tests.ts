@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'esbuild';
 import { messageOf } from '../../contract/errors.ts';
+import { stateFolder } from '../../contract/state-files.ts';
 import { importRules } from '../bundles/import-rules.ts';
 import { openBundler } from '../bundles/open-bundler.ts';
 import { stampFolder } from '../discovery/source-stamp.ts';
@@ -14,6 +14,7 @@ import type { ProbeFinding } from './report.ts';
 
 const TIMEOUT_MS = 30_000;
 const MAX_LINES = 400;
+const ENTRY = 'test.mjs';
 const ENDED = 'pith: the tests ended with ';
 
 export interface OwnTests {
@@ -56,10 +57,9 @@ async function runFile(
   dataDirectory: string,
   signal: AbortSignal,
 ): Promise<string | null> {
-  await mkdir(dataDirectory, { recursive: true });
-  const entry = path.join(dataDirectory, 'test.mjs');
+  const entry = path.join(dataDirectory, ENTRY);
   try {
-    await writeFile(entry, await bundleTest(directory, file, packageRoot));
+    await stateFolder(dataDirectory).write(ENTRY, await bundleTest(directory, file, packageRoot));
   } catch (error) {
     return `could not be bundled: ${messageOf(error).split('\n').slice(0, 4).join(' ')}`;
   }

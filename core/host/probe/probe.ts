@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import path from 'node:path';
+import { randomUUID } from 'node:crypto';
 import { PithError } from '../../contract/errors.ts';
 import type { Diagnostic, Failure } from '../../contract/index.ts';
+import { stateFolder } from '../../contract/state-files.ts';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import { readFolder } from '../discovery/folder-read.ts';
 import { openIndex } from '../discovery/index-file.ts';
@@ -24,19 +24,19 @@ export type ProbeOptions = Pick<
  * removed afterwards, without secrets, network and events of others. Its services are not started. Rejects `not_found` when there is no folder.
  */
 export async function probeExtension(options: ProbeOptions, directory: string, signal: AbortSignal): Promise<ProbeReport> {
-  const base = path.join(options.dataDirectory, '.cache', 'probes');
-  await mkdir(base, { recursive: true });
-  const dataDirectory = await mkdtemp(path.join(base, 'probe-'));
+  const probes = stateFolder(options.dataDirectory, '.cache', 'probes');
+  const name = `probe-${randomUUID()}`;
+  const dataDirectory = probes.folder(name).make();
   try {
     const declaration = await declarationOf(directory, dataDirectory);
     return await probe(options, declaration, dataDirectory, signal);
   } finally {
-    await rm(dataDirectory, { recursive: true, force: true });
+    probes.remove(name);
   }
 }
 
 async function declarationOf(directory: string, dataDirectory: string): Promise<Declaration> {
-  const record = await readFolder(directory, 'extensions', openIndex(path.join(dataDirectory, 'folder.json')));
+  const record = await readFolder(directory, 'extensions', openIndex(stateFolder(dataDirectory, 'folder')));
   if (!('severity' in record)) return { ...record.declaration, shipped: false };
   throw new PithError('not_found', `there is no extension in ${directory}: ${record.message}`, { cure: record.cure ?? 'name its folder' });
 }

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { PithError } from '../../contract/errors.ts';
 import type { TurnEvent } from '../../contract/index.ts';
+import { stateFolder } from '../../contract/state-files.ts';
 import { createEvents } from '../../events/bus.ts';
 import { createJournal } from '../../events/journal.ts';
 import { createListenerFailures } from '../../events/listener-failures.ts';
@@ -34,7 +35,7 @@ export async function openTrial(options: ProbeOptions, declaration: Declaration,
     discover: async (at) => discoveryOf(trial, options.discovery, at),
     configOf: (each) => ({ ...options.configOf(each), enabled: true, ...(each === trial ? { isolation: 'process', secrets: [] } : {}) }),
     watched: [],
-    index: openIndex(path.join(dataDirectory, 'index.json')),
+    index: openIndex(stateFolder(dataDirectory)),
     clock,
     events,
     env: {},

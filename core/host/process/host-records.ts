@@ -1,6 +1,4 @@
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { isOwnFolder, makeOwnFolder } from '../own-folder.ts';
+import { stateFolder, type StateFolder } from '../../contract/state-files.ts';
 import { killHost, killRemains } from './process-end.ts';
 import { processEntry } from './process-table.ts';
 
@@ -12,15 +10,20 @@ export function recordHost(dataDirectory: string, pid: number, marker: string): 
   const host = processEntry(pid);
   const kernel = processEntry(process.pid);
   if (!host || !kernel) return () => undefined;
-  const folder = folderOf(dataDirectory);
-  const file = path.join(folder, [kernel.pid, kernel.startTime, host.pid, host.startTime, marker].join('.'));
+  const folder = stateFolder(dataDirectory, ...HOSTS);
+  const name = [kernel.pid, kernel.startTime, host.pid, host.startTime, marker].join('.');
   try {
-    if (!makeOwnFolder(dataDirectory, ...HOSTS)) return () => undefined;
-    writeFileSync(file, '', { flag: 'wx' });
+    folder.append(name, '');
   } catch {
-    return () => undefined; // a full or read-only disk: the host still ends with us by the other means
+    return () => undefined; // a full or read-only disk, or a link in the way: the host still ends with us by the other means
   }
-  return () => rmSync(file, { force: true });
+  return () => {
+    try {
+      folder.remove(name);
+    } catch {
+      // it is found dead by the next start
+    }
+  };
 }
 
 /**
@@ -28,13 +31,12 @@ export function recordHost(dataDirectory: string, pid: number, marker: string): 
  * now is left alone. Returns how many there were.
  */
 export function endOrphans(dataDirectory: string): number {
-  const folder = folderOf(dataDirectory);
+  const folder = stateFolder(dataDirectory, ...HOSTS);
   let ended = 0;
-  if (!isOwnFolder(dataDirectory, ...HOSTS)) return 0; // what a link leads to is somebody else's
   for (const name of names(folder).filter((each) => RECORD.test(each))) {
     const [kernelPid, kernelStart, pid, start, marker] = name.split('.');
     if (marker === undefined || processEntry(Number(kernelPid))?.startTime === kernelStart) continue;
-    rmSync(path.join(folder, name), { force: true });
+    folder.remove(name);
     const host = Number(pid);
     const isSame = processEntry(host)?.startTime === start;
     if (isSame) killHost(host);
@@ -47,14 +49,10 @@ const HOSTS = ['.cache', 'hosts'] as const;
 /** As `recordHost` names a file; whatever else lies there stays. */
 const RECORD = /^\d+\.\d+\.\d+\.\d+\.[^.]+$/;
 
-function folderOf(dataDirectory: string): string {
-  return path.join(dataDirectory, ...HOSTS);
-}
-
-function names(folder: string): readonly string[] {
+function names(folder: StateFolder): readonly string[] {
   try {
-    return readdirSync(folder);
+    return folder.list();
   } catch {
-    return []; // no host was ever started here
+    return []; // what a link leads to is somebody else's
   }
 }

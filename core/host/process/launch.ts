@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import type { Manifest } from '../../contract/index.ts';
+import { stateFolder } from '../../contract/state-files.ts';
 import { systemClock } from '../system-clock.ts';
 import { endingOf, type Ending } from './ending.ts';
 import { keepGuardian, KERNEL_MARK } from './guardian.ts';
@@ -66,7 +67,7 @@ let launched = 0;
 export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
   const memoryMb = spec.memoryMb ?? DEFAULT_MEMORY_MB;
   const marker = `${KERNEL_MARK}-${++launched}`;
-  mkdirSync(spec.dataDirectory, { recursive: true });
+  stateFolder(stateOf(spec), ...path.relative(stateOf(spec), spec.dataDirectory).split(path.sep)).make();
   const isSandboxed = spec.sandboxing?.available === true;
   if (!isSandboxed) await keepGuardian();
   const child = await startProcess(commandOf(spec, heapMb(memoryMb), marker), {

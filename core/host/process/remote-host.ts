@@ -1,14 +1,15 @@
-import path from 'node:path';
 import { messageOf, PithError, type ErrorCode } from '../../contract/errors.ts';
 import type { Off, Phase } from '../../contract/index.ts';
+import { watchFolder } from '../data-watch.ts';
 import type { Declaration } from '../discovery/declaration.ts';
+import { makeExtensionData } from '../extension-data.ts';
 import type { HostParts } from '../host-parts.ts';
 import { createExtensionContext } from '../lifecycle/extension-context.ts';
 import { runPhase, STOP_LIMIT_MS } from '../lifecycle/phase-limit.ts';
 import { createScope } from '../lifecycle/scope.ts';
 import { Problem, problemOf } from '../problem.ts';
+import { DEFAULT_SETTINGS } from '../settings/settings.ts';
 import { systemClock } from '../system-clock.ts';
-import { dataPathOf } from '../toolsets/toolset-id.ts';
 import { CommandCalls } from './command-bridge.ts';
 import { floodLimit } from './flood-limit.ts';
 import { MAX_QUEUED_BYTES } from './frames.ts';
@@ -46,6 +47,7 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
   const { id, manifest, directory } = declaration;
   const { dataDirectory, sandbox, packageRoot, configOf, env } = host.options;
   const sandboxing = await host.options.sandboxing?.();
+  const data = dataOf(host, id);
   const scope = createScope(host.clock, STOP_LIMIT_MS);
   const { config, memoryMb } = configOf(declaration);
   const context = createExtensionContext(host, declaration, config, scope);
@@ -64,7 +66,7 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     extensionId: id,
     entry,
     directory,
-    dataDirectory: path.join(dataDirectory, dataPathOf(id)),
+    dataDirectory: data,
     stateDirectory: dataDirectory,
     sandbox,
     packageRoot,
@@ -77,6 +79,11 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     await scope.close();
     throw problemOf(error, 'import', 'import_failed');
   });
+  const limitMb = host.options.quotas?.data_mb ?? DEFAULT_SETTINGS.quotas.data_mb;
+  const unwatch = watchFolder(data, limitMb, systemClock(), (message) =>
+    running.kill({ code: 'quota_exceeded', message, cure: `remove what is not needed there, or raise quotas.data_mb` }),
+  );
+  void running.ended.then(unwatch);
   let ending = false;
   let told: ((why: Problem) => void) | undefined;
   let cancelHangUp: Off | undefined;
@@ -151,4 +158,12 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     },
   };
   return remote;
+}
+
+function dataOf({ options }: HostParts, id: string): string {
+  try {
+    return makeExtensionData(options.dataDirectory, id);
+  } catch (error) {
+    throw problemOf(error, 'import', 'import_failed');
+  }
 }

@@ -17,16 +17,18 @@ export interface ReloadWatch {
 
 export function createReloadWatch(lifecycle: Lifecycle, refresh: Refresh, logger: Logger): ReloadWatch {
   const { options, clock } = lifecycle.parts;
-  let requests: Promise<ReloadRequests> | undefined;
-  let watching: Promise<() => Promise<void>> | undefined;
-  const open = (): Promise<ReloadRequests> => (requests ??= openReloadRequests(options.dataDirectory));
+  let requests: ReloadRequests | undefined;
+  let watching: (() => Promise<void>) | undefined;
+  const open = (): ReloadRequests => (requests ??= openReloadRequests(options.dataDirectory));
 
   async function look(): Promise<void> {
     try {
       await (
         await refresh.look()
       ).settled;
-      const asked = (await (await open()).take()).flatMap((id) => lifecycle.slots.get(id) ?? []);
+      const asked = open()
+        .take()
+        .flatMap((id) => lifecycle.slots.get(id) ?? []);
       await Promise.all(asked.map((slot) => reloadByHand(lifecycle, slot)));
     } catch (error) {
       logger.error('the folders could not be read again', { reason: messageOf(error) });
@@ -35,16 +37,15 @@ export function createReloadWatch(lifecycle: Lifecycle, refresh: Refresh, logger
 
   return {
     async begin() {
-      watching ??= open().then(({ folder }) => watchFolders({ clock, folders: [...options.watched, folder], look }));
-      await watching;
+      watching ??= watchFolders({ clock, folders: [...options.watched, open().folder], look });
     },
     async ask(extensionId) {
       try {
-        await (await open()).ask(extensionId);
+        await open().ask(extensionId);
       } catch (error) {
         logger.warn('other processes could not be asked to reload', { extensionId, reason: messageOf(error) });
       }
     },
-    close: async () => (await watching)?.(),
+    close: async () => watching?.(),
   };
 }

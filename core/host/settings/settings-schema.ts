@@ -7,6 +7,7 @@ import { once } from '../../contract/once.ts';
  */
 export const settingsSchema = once(() => {
   const modelRef = z.string().min(1);
+  const count = (usual: number) => z.int().min(1).default(usual);
   return z.strictObject({
     default_agent: z.string().min(1).default('orchestrator').describe('The agent that answers when none is named.'),
     models: z
@@ -92,6 +93,18 @@ export const settingsSchema = once(() => {
       )
       .default({})
       .describe('Settings of extensions and agents, by id. Further keys are the extension’s own config, and it checks them.'),
+    quotas: z
+      .strictObject({
+        data_mb: count(1024).describe(
+          'How large the data folder of an extension may be, in MB. A process whose folder is larger is ended.',
+        ),
+        keys: count(100_000).describe('How many values an extension may keep by key.'),
+        key_values_mb: count(64).describe('How much all these values of an extension may hold, with their keys, in MB.'),
+        log_mb: count(10).describe('How large the log may grow before a new file is begun, in MB.'),
+        logs: count(5).describe('How many files of the log are kept, with the one that is written.'),
+      })
+      .default({ data_mb: 1024, keys: 100_000, key_values_mb: 64, log_mb: 10, logs: 5 })
+      .describe('How much extensions and the log may keep on disk.'),
     skills: z.record(z.string(), z.unknown()).default({}).describe('Settings of skills, checked by the extension that provides them.'),
   });
 });

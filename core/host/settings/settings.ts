@@ -30,6 +30,7 @@ export const DEFAULT_SETTINGS = deepFreeze({
   extensions_sandbox: 'auto' as const,
   extensions: {},
   skills: {},
+  quotas: { data_mb: 1024, keys: 100_000, key_values_mb: 64, log_mb: 10, logs: 5 },
 }) satisfies Omit<SettingsValues, 'data_dir'>;
 
 export interface SettingsOptions {

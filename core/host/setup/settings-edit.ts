@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Document, isMap, isScalar, parseDocument, YAMLMap } from 'yaml';
 import { PithError } from '../../contract/errors.ts';
 import type { SettingsChange } from '../../contract/index.ts';
-import { writeFileAtomically } from '../atomic-file.ts';
+import { replaceFile } from '../../contract/state-files.ts';
 
 /** Writes these settings into the file and leaves the others, their order and the comments. Throws `settings_invalid` when the file cannot be read as settings. */
 export function editSettingsFile(file: string, changes: SettingsChange): void {
@@ -11,7 +11,7 @@ export function editSettingsFile(file: string, changes: SettingsChange): void {
   const next = editSettings(text, changes, file);
   if (next === text) return;
   mkdirSync(path.dirname(file), { recursive: true });
-  writeFileAtomically(existsSync(file) ? realpathSync(file) : file, next);
+  replaceFile(existsSync(file) ? realpathSync(file) : file, next, 0o644);
 }
 
 export function editSettings(text: string, changes: SettingsChange, file: string): string {

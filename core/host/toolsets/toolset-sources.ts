@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import type { StateFolder } from '../../contract/state-files.ts';
 import { isFresh, placesToWatch, stampsOf } from './watched-paths.ts';
 
 /** What a toolset's bundle was made of when it was looked at last. */
@@ -33,18 +31,11 @@ export function isUnchanged({ watched, stamps }: ToolsetSources): boolean {
 }
 
 /** null: none, damaged, or of something else. */
-export function readSources(file: string, key: string): ToolsetSources | null {
+export function readSources(folder: StateFolder, name: string, key: string): ToolsetSources | null {
   try {
-    const read = JSON.parse(readFileSync(file, 'utf8')) as ToolsetSources;
-    return read.key === key && typeof read.digest === 'string' && Array.isArray(read.watched) ? read : null;
+    const read = JSON.parse(String(folder.read(name))) as ToolsetSources;
+    return read?.key === key && typeof read.digest === 'string' && Array.isArray(read.watched) ? read : null;
   } catch {
     return null; // it is only a memory: what it would tell is found out anew
   }
-}
-
-/** For the next process. */
-export async function writeSources(file: string, sources: ToolsetSources): Promise<void> {
-  const draft = `${file}.${randomUUID()}.tmp`;
-  await writeFile(draft, JSON.stringify(sources));
-  await rename(draft, file);
 }

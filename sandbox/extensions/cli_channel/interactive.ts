@@ -1,6 +1,5 @@
-import { join } from 'node:path';
 import pc from 'picocolors';
-import { messageOf, type CommandIO } from 'pith';
+import { messageOf, stateFolder, type CommandIO } from 'pith';
 import { completeLine } from './completion.ts';
 import type { ChatContext } from './conversation.ts';
 import { firstScreen, openingLines, pastLines, reloadLine } from './first-screen.ts';
@@ -33,7 +32,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const colour = pc.createColors(io.colour);
   const write = (text: string) => void terminal.output.write(`${wrapLines(text, widthOf(terminal))}\n`);
   const slash = new SlashCommands(context, conversation, (line) => terminal.output.write(`${line}\n`));
-  const history = new HistoryFile(join(context.dataDirectory, 'history'), (error) =>
+  const history = new HistoryFile(stateFolder(context.dataDirectory), (error) =>
     context.logger.warn('history not kept', { reason: messageOf(error) }),
   );
   const outbox = new Outbox();
@@ -167,7 +166,6 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     offReloads();
     closeTerminal();
     editor.close();
-    await history.close();
   }
   if (conversation.begun) write(colour.dim(`\nGo on later with: pith chat --thread ${conversation.threadId}`));
   return signal.aborted ? 130 : 0;

@@ -14,7 +14,7 @@ export default class CoreTools implements ToolProvider {
 
   getTools() {
     const jail = new Jail(this.context.sandbox);
-    const policy = new Policy(jail, this.context.config, () => dirname(this.context.dataDirectory));
+    const policy = new Policy(jail, this.context.config, () => dirname(dirname(this.context.dataDirectory)));
     return [fileTool(jail, policy), patchTool(jail, policy), ...kernelTools(this.context)];
   }
 }

@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { open, readFile, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { codeOf, PithError } from 'pith';
 import { isSeq, parseDocument } from 'yaml';
-import { writeText } from './json-file.ts';
 import { activeFolder } from './places.ts';
+import { syncFolder } from './sources.ts';
 
 const LIST = ['agent', 'uses_tools'];
 
@@ -39,4 +40,18 @@ async function manifestOf(sandbox: string, agent: string) {
   const list: unknown = document.getIn(LIST);
   const names = isSeq(list) ? (list.toJSON() as unknown[]).map(String) : [];
   return { file, document, names };
+}
+
+/** On disk when this resolves; whoever reads sees the old or the new. */
+async function writeText(file: string, text: string): Promise<void> {
+  const draft = join(dirname(file), `.${randomUUID()}.tmp`);
+  const handle = await open(draft, 'wx');
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(draft, file);
+  await syncFolder(dirname(file));
 }

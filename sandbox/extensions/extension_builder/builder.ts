@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf, PithError, SkillProvider, type ExtensionContext, type ToolCall } from 'pith';
+import { messageOf, PithError, SkillProvider, stateFolder, type ExtensionContext, type ToolCall } from 'pith';
 import { checkExtension, type CheckedFolder } from './check/check-extension.ts';
 import { checkOf, type Check } from './finding.ts';
 import { KernelPort } from './kernel-port.ts';
@@ -21,12 +21,12 @@ export class Builder {
   constructor(readonly context: ExtensionContext) {
     this.staging = new Staging(context);
     this.kernel = new KernelPort(context);
-    this.versions = new VersionStore(() => join(context.dataDirectory, 'versions'), context.clock);
+    this.versions = new VersionStore(() => stateFolder(context.dataDirectory, 'versions'), context.clock);
     this.activation = new Activation({
       context,
       kernel: this.kernel,
       versions: this.versions,
-      journal: new SwitchJournal(() => join(context.dataDirectory, 'switches')),
+      journal: new SwitchJournal(() => stateFolder(context.dataDirectory, 'switches')),
       report: (record, text) => this.#report(record, text),
     });
     context.own(() => this.activation.close());
@@ -37,7 +37,7 @@ export class Builder {
   }
 
   checkExtension(folder: string, signal: AbortSignal): Promise<CheckedFolder> {
-    return checkExtension(folder, { kernel: this.kernel, cache: join(this.context.dataDirectory, 'cache') }, signal);
+    return checkExtension(folder, { kernel: this.kernel, cache: stateFolder(this.context.dataDirectory, 'cache') }, signal);
   }
 
   /** Lint and scan, by whoever provides skills. */

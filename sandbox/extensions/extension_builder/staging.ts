@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { PithError, z, type ExtensionContext } from 'pith';
+import { PithError, stateFolder, z, type ExtensionContext, type StateFolder } from 'pith';
 import { readJson, writeJson } from './json-file.ts';
 import { stagingFolder, stagingPath, type Kind } from './places.ts';
 import { digestOf, readSources, writeSources, type Source } from './sources.ts';
@@ -40,7 +39,7 @@ export class Staging {
   }
 
   async remember(kind: Kind, id: string, digest: string, ok: boolean): Promise<void> {
-    await writeJson(this.#record(kind, id), { digest, ok, at: this.context.clock.now() });
+    await writeJson(this.#checks(), recordOf(kind, id), { digest, ok, at: this.context.clock.now() });
   }
 
   /** Reads the staged files once: they are these very bytes and passed their checks, or `why` says why they must not become active. */
@@ -49,17 +48,21 @@ export class Staging {
     const sources = await this.sources(kind, id);
     if (digestOf(sources) !== digest)
       return { sources, why: `the staged files are not those with this digest; run ${check} and take its digest` };
-    const record = await readJson(this.#record(kind, id), recordSchema);
+    const record = readJson(this.#checks(), recordOf(kind, id), recordSchema);
     if (record?.digest !== digest) return { sources, why: `the staged files have not been checked; run ${check}` };
     return { sources, why: record.ok ? null : `the staged files did not pass; mend what ${check} found` };
   }
 
   async end(kind: Kind, id: string): Promise<void> {
     await rm(this.folder(kind, id), { recursive: true, force: true });
-    await rm(this.#record(kind, id), { force: true });
+    this.#checks().remove(recordOf(kind, id));
   }
 
-  #record(kind: Kind, id: string): string {
-    return join(this.context.dataDirectory, 'checks', `${kind}-${id}.json`);
+  #checks(): StateFolder {
+    return stateFolder(this.context.dataDirectory, 'checks');
   }
+}
+
+function recordOf(kind: Kind, id: string): string {
+  return `${kind}-${id}.json`;
 }

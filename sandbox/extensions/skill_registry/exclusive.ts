@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { link, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, PithError, type Clock } from 'pith';
+import { codeOf, PithError, type Clock, type StateFolder } from 'pith';
 import { readRegularFile } from './scan/regular-file.ts';
 import { isAlive, LARGEST_OWNER, thisProcess, toOwner } from './owner.ts';
 
@@ -14,8 +14,8 @@ const TAKEOVER_MS = 10_000;
 export interface Exclusion {
   /** Absolute; there while somebody works. */
   readonly file: string;
-  /** Absolute, on the same file system; made when it is missing. A killed process may leave a small file in it. */
-  readonly staging: string;
+  /** On the same file system; made when it is missing. A killed process may leave a small file in it. */
+  readonly staging: StateFolder;
   /** What is thrown when nobody lets go. */
   readonly busy: { readonly code: string; readonly message: string };
 }
@@ -45,11 +45,11 @@ export async function exclusively<T>(
 }
 
 /** A file that says who this is. Who has just ended may take the folder away with it. */
-async function claim(staging: string): Promise<string> {
-  const own = path.join(staging, `${process.pid}-${randomUUID()}`);
+async function claim(staging: StateFolder): Promise<string> {
+  const own = path.join(staging.path, `${process.pid}-${randomUUID()}`);
   for (let attempt = 1; ; attempt++) {
     try {
-      await mkdir(staging, { recursive: true });
+      staging.make();
       await writeFile(own, JSON.stringify(thisProcess()), { flag: 'wx' });
       return own;
     } catch (error) {

@@ -235,7 +235,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       runTool: `${this.#context.id}/run_skill`,
       ownTools: ({ id }) => outcomeOf(this.#context.dataDirectory, id)?.tools ?? [],
       working: new WorkingDirectory(this.#context.sandbox, () => [
-        path.dirname(this.#context.dataDirectory),
+        path.dirname(path.dirname(this.#context.dataDirectory)), // all data
         ...this.#registry.sources.map(({ directory }) => directory),
       ]),
       pinned: (turn) => this.#turns.of(turn.id),

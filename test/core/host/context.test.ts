@@ -69,7 +69,7 @@ describe('secrets', () => {
       expect(JSON.parse(line)).toMatchObject({ level: expect.any(Number), time: expect.any(Number), msg: expect.any(String) });
   });
 
-  it('K61 keeps them out of the log also when pino writes it', async () => {
+  it('K61 keeps them out of the log also when it is written while the kernel runs', async () => {
     const clock = fakeClock();
     await sandbox.extension(
       'spy',
@@ -120,9 +120,9 @@ describe('context', () => {
     const host = await sandbox.host();
     const call = (tool: string) => host.callTool('owner', tool, {}, CALL, NEVER);
     await call('nothing');
-    expect(existsSync(path.join(sandbox.directory, 'data/owner'))).toBe(false);
+    expect(existsSync(path.join(sandbox.directory, 'data/extensions/owner'))).toBe(false);
     await call('write');
-    expect(existsSync(path.join(sandbox.directory, 'data/owner/x'))).toBe(true);
+    expect(existsSync(path.join(sandbox.directory, 'data/extensions/owner/x'))).toBe(true);
     expect(sandbox.storeOpened()).toBe(false);
     expect(await call('keep')).toEqual({ ok: true, output: [{ b: 1 }, { n: 7 }] });
     expect(sandbox.storeOpened()).toBe(true);

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { describe, expect, it, vi } from 'vitest';
 import { manifestSchema } from '../../../core/contract/manifest.ts';
 import type * as manifestFile from '../../../core/host/discovery/manifest-file.ts';
+import { stateFolder } from '../../../core/contract/state-files.ts';
 import { INDEX_FORMAT, openIndex } from '../../../core/host/discovery/index-file.ts';
 import { settingsSchema } from '../../../core/host/settings/settings-schema.ts';
 import { sourceDigest } from '../../../core/host/discovery/source-digest.ts';
@@ -132,7 +133,7 @@ describe('the persisted index', () => {
     const { mtimeNs } = fs.statSync(index.file, { bigint: true });
     await index.save();
     expect(fs.statSync(index.file, { bigint: true }).mtimeNs).toBe(mtimeNs);
-    const again = openIndex(index.file);
+    const again = openIndex(stateFolder(path.dirname(index.file)));
     expect(again.surface('one', 'digest-1')).toEqual({ tools: ['a'] });
     expect(again.surface('one', 'digest-2')).toBeUndefined();
     again.putSurface('one', 'digest-2', 2);

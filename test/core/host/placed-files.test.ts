@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { stateFolder } from '../../../core/contract/state-files.ts';
 import { openIndex } from '../../../core/host/discovery/index-file.ts';
 import { likelyDataDirectory } from '../../../core/host/settings/likely-data-directory.ts';
 import { loadSettings } from '../../../core/host/settings/settings.ts';
@@ -83,14 +84,14 @@ it.each([
 it('K3 an index that is a pipe is made anew', async () => {
   const file = path.join(folderWith({}), 'index.json');
   pipe(file);
-  const index = openIndex(file);
+  const index = openIndex(stateFolder(path.dirname(file)));
   expect(index.diagnostics).toMatchObject([{ message: expect.stringContaining('is a pipe') }]);
   expect(await index.save()).toBeNull();
-  expect(openIndex(file).diagnostics).toEqual([]);
+  expect(openIndex(stateFolder(path.dirname(file))).diagnostics).toEqual([]);
 });
 
 it('K3 an index that cannot be written as JSON says so and rejects nothing', async () => {
-  const index = openIndex(path.join(folderWith({}), 'index.json'));
+  const index = openIndex(stateFolder(folderWith({})));
   const cyclic: Record<string, unknown> = {};
   cyclic['self'] = cyclic;
   index.putSurface('one', 'key', cyclic);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { discover, type DiscoverOptions } from '../../../core/host/discovery/discover.ts';
 import type { Discovery } from '../../../core/host/discovery/declaration.ts';
+import { stateFolder } from '../../../core/contract/state-files.ts';
 import { openIndex, type IndexFile } from '../../../core/host/discovery/index-file.ts';
 
 /** A temporary folder with `files`, removed when the test ends. Its real path. */
@@ -34,7 +35,7 @@ export function discoverIn(sandbox: string, options: Partial<DiscoverOptions> = 
 }
 
 export function indexIn(sandbox: string): IndexFile {
-  return openIndex(path.join(sandbox, 'data/.cache/index.json'));
+  return openIndex(stateFolder(path.join(sandbox, 'data'), '.cache'));
 }
 
 /** The manifest of an extension with an entrypoint, and that entrypoint. */

@@ -9,6 +9,7 @@ import { configOf, enabledBy } from '../../../core/host/settings/config-of.ts';
 import { discover } from '../../../core/host/discovery/discover.ts';
 import type { HostOptions } from '../../../core/host/host-options.ts';
 import { ExtensionHost } from '../../../core/host/host.ts';
+import { stateFolder } from '../../../core/contract/state-files.ts';
 import { openIndex } from '../../../core/host/discovery/index-file.ts';
 import { packageRoot } from '../../../core/host/package-version.ts';
 import { loadSettings } from '../../../core/host/settings/settings.ts';
@@ -63,7 +64,7 @@ export async function testSandbox(): Promise<TestSandbox> {
     },
     async host({ wire = false, isolation = 'in_process', clock = systemClock(), env = {}, sandboxing } = {}) {
       const dataDirectory = path.join(directory, 'data');
-      const index = openIndex(path.join(dataDirectory, '.cache', 'index.json'));
+      const index = openIndex(stateFolder(dataDirectory, '.cache'));
       const { settings } = await loadSettings({ sandbox: directory, env, index, workingDirectory: directory });
       const events = createEvents({
         onListenerError: () => undefined,

@@ -128,3 +128,41 @@ describe('createKeyValue', () => {
     expect(await kv.get('good')).toBe(1);
   });
 });
+
+describe('the quota of values by key', () => {
+  it('T7 F21: ends the keys of one extension, not those of another', async () => {
+    const store = temporaryStore();
+    const kv = createKeyValue(store, 'one', { keys: 3, key_values_mb: 1 });
+    for (const key of ['a', 'b', 'c']) await kv.set(key, 1);
+    await expect(kv.set('d', 1)).rejects.toMatchObject({ code: 'quota_exceeded', where: 'one', cure: expect.stringContaining('delete') });
+    await kv.set('a', 2);
+    await createKeyValue(store, 'two', { keys: 3, key_values_mb: 1 }).set('d', 1);
+    expect(await kv.delete('a')).toBe(true);
+    await kv.set('d', 1);
+    expect(await kv.keys()).toEqual(['b', 'c', 'd']);
+  });
+
+  it('T7 F21: ends their bytes; what makes them fewer is taken', async () => {
+    const store = temporaryStore();
+    const kv = createKeyValue(store, 'one', { keys: 100, key_values_mb: 1 });
+    await kv.set('a', 'x'.repeat(600_000));
+    await expect(kv.set('b', 'ü'.repeat(300_000))).rejects.toMatchObject({ code: 'quota_exceeded' });
+    await kv.set('b', 'x'.repeat(400_000));
+    const smaller = createKeyValue(store, 'one', { keys: 1, key_values_mb: 1 });
+    await smaller.set('a', 'x'.repeat(1000));
+    await expect(smaller.set('c', 1)).rejects.toMatchObject({ code: 'quota_exceeded' });
+  });
+
+  it('T7: what an earlier version kept is counted', async () => {
+    const store = temporaryStore();
+    store.migrate('kv', [
+      'CREATE TABLE kv (extension TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (extension, key)) WITHOUT ROWID',
+    ]);
+    await store.write((statement) => {
+      for (const key of ['a', 'b']) statement("INSERT INTO kv VALUES ('one', ?, '1')", key);
+    });
+    const kv = createKeyValue(store, 'one', { keys: 2, key_values_mb: 1 });
+    await expect(kv.set('c', 1)).rejects.toMatchObject({ code: 'quota_exceeded' });
+    expect(store.get("SELECT keys, bytes FROM kv_use WHERE extension = 'one'")).toEqual({ keys: 2, bytes: 4 });
+  });
+});

@@ -3,6 +3,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { stateFolder } from '../../../core/contract/state-files.ts';
 import { checkSettings } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { interpreterOf } from '../../../sandbox/extensions/skill_registry/scripts/interpreter.ts';
@@ -123,7 +124,7 @@ async function withUv(code: string | null): Promise<{ run(): ReturnType<typeof r
   const ports: ScriptPorts = {
     settings: configSchema().parse({ scripts: { approval: 'never' } }).scripts,
     confined,
-    directory,
+    copies: stateFolder(directory),
     home,
     now: () => Date.now(),
   };
@@ -189,7 +190,7 @@ it('S14 S72 a skill that changed while it was copied is not run', async () => {
       locate: async () => ({ path: '/bin/sh', install: '' }),
       run: () => Promise.reject(new Error('it was run')),
     },
-    directory,
+    copies: stateFolder(directory),
     home: null,
     now: () => Date.now(),
   };

@@ -44,7 +44,7 @@ describe.skipIf(!available)('S72 run_skill_script', () => {
       code: 'script_failed',
       output: expect.stringContaining('exit code 1'),
     });
-    expect(await readdir(path.join(kit.pith.sandbox, 'data/skill_registry/scripts'))).toEqual([]);
+    expect(await readdir(path.join(kit.pith.sandbox, 'data/extensions/skill_registry/scripts'))).toEqual([]);
   });
 
   it('S74 S90 a failure has its exit code and the last 500 characters of the error output; each run is in the ledger', async () => {

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import type { StateFolder } from 'pith';
 import { checkOf, type Check, type Finding } from '../finding.ts';
 import type { KernelPort, ProbeReport } from '../kernel-port.ts';
 import { digestOf, readSources } from '../sources.ts';
@@ -19,7 +20,7 @@ export interface CheckedFolder {
 export interface CheckPorts {
   readonly kernel: KernelPort;
   /** A folder that may be written. */
-  readonly cache: string;
+  readonly cache: StateFolder;
 }
 
 /** Order in which people mend things. */

@@ -1,33 +1,31 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
-import { shippedSandbox } from 'pith';
+import { shippedSandbox, type StateFolder } from 'pith';
 import type { Finding } from '../finding.ts';
 
 const TIMEOUT_MS = 120_000;
 const MAX_OUTPUT = 4 * 1024 * 1024;
 const MAX_FINDINGS = 50;
 
-/** Holds the sources of an extension to the types of the contract, by the compiler in a process of its own. `cache`: a folder that may be written. */
+/** Holds the sources of an extension to the types of the contract, by the compiler in a process of its own. `cache`: where the compiler's project is put. */
 export async function typeFindings(
   folder: string,
   sources: readonly string[],
-  cache: string,
+  cache: StateFolder,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const files = sources.filter((path) => /\.[cm]?tsx?$/.test(path)).map((path) => join(folder, path));
   if (files.length === 0) return [];
-  await mkdir(cache, { recursive: true });
-  const project = join(cache, `types-${randomUUID()}.json`);
-  await writeFile(project, JSON.stringify(projectOf(files)));
+  const project = `types-${randomUUID()}.json`;
+  await cache.write(project, JSON.stringify(projectOf(files)), { durable: false });
   try {
-    return await compile(project, folder, signal);
+    return await compile(join(cache.path, project), folder, signal);
   } finally {
-    await rm(project, { force: true });
+    cache.remove(project);
   }
 }
 

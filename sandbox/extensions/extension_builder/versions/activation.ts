@@ -69,7 +69,7 @@ export class Activation {
 
   /** Finishes what a former process began: either version stands whole, and a new one is watched. */
   async recover(signal: AbortSignal): Promise<void> {
-    for (const record of await this.ports.journal.open()) {
+    for (const record of this.ports.journal.open()) {
       if (this.#watches.has(record.id) || this.#busy.has(record.id)) continue; // this process is at it
       await this.#alone(record.id, () => this.#recover(record, signal)).catch((error: unknown) =>
         this.ports.context.logger.error(`the exchange of '${record.id}' could not be finished`, { reason: messageOf(error) }),
@@ -89,7 +89,7 @@ export class Activation {
     const digest = await place.digest();
     if (digest === null && record.from !== null) await place.put(await this.ports.versions.read(record.id, record.from));
     if (digest !== record.digest) {
-      await this.#forget(record); // the new version never came, or a person has changed it since
+      this.#forget(record); // the new version never came, or a person has changed it since
       return this.#reloadQuietly(record.id, signal);
     }
     const watch = new FailureWatch(this.ports.context, record.id);
@@ -141,9 +141,11 @@ export class Activation {
     };
     const cancel = clock.after(WATCH_MS, () => {
       over();
-      void this.#forget(record).catch((error: unknown) =>
-        logger.warn(`the watch of '${record.id}' could not be closed`, { reason: messageOf(error) }),
-      );
+      try {
+        this.#forget(record);
+      } catch (error) {
+        logger.warn(`the watch of '${record.id}' could not be closed`, { reason: messageOf(error) });
+      }
     });
     this.#watches.set(record.id, over);
     watch.tell((failure) => {
@@ -165,7 +167,7 @@ export class Activation {
     else await place.put(await versions.read(record.id, record.from));
     if (record.from === null) for (const agent of record.agents) await takeTools(context.sandbox, agent, record.id);
     await this.#reloadQuietly(record.id, new AbortController().signal);
-    await this.#forget(record);
+    this.#forget(record);
     const now = record.from === null ? 'it was removed' : `version ${record.from} is active again`;
     this.ports.report(record, `Version ${record.to} of the extension '${record.id}' failed and was taken back: ${reason}. Now ${now}.`);
   }
@@ -193,8 +195,8 @@ export class Activation {
     });
   }
 
-  #forget(record: Switch): Promise<void> {
-    return this.ports.journal.close(record.id);
+  #forget(record: Switch): void {
+    this.ports.journal.close(record.id);
   }
 
   #place(id: string): Place {

@@ -1,7 +1,5 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { codeOf, z } from 'pith';
-import { readJson, removeFile, writeJson } from '../json-file.ts';
+import { z, type StateFolder } from 'pith';
+import { readJson, writeJson } from '../json-file.ts';
 
 const recordSchema = z.object({
   id: z.string(),
@@ -25,36 +23,23 @@ export type Switch = z.infer<typeof recordSchema>;
 
 /** Exchanges that have begun and are not over, on disk: a start finds them. */
 export class SwitchJournal {
-  constructor(private readonly folder: () => string) {}
+  constructor(private readonly folder: () => StateFolder) {}
 
   write(record: Switch): Promise<void> {
-    return writeJson(this.#file(record.id), record);
+    return writeJson(this.folder(), fileOf(record.id), record);
   }
 
-  close(id: string): Promise<void> {
-    return removeFile(this.#file(id));
+  close(id: string): void {
+    this.folder().remove(fileOf(id));
   }
 
-  async open(): Promise<readonly Switch[]> {
-    const found: Switch[] = [];
-    for (const name of await namesIn(this.folder())) {
-      if (!name.endsWith('.json')) continue;
-      const record = await readJson(join(this.folder(), name), recordSchema);
-      if (record !== null) found.push(record);
-    }
-    return found;
-  }
-
-  #file(id: string): string {
-    return join(this.folder(), `${id}.json`);
+  open(): readonly Switch[] {
+    const folder = this.folder();
+    const names = folder.list().filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+    return names.flatMap((name) => readJson(folder, name, recordSchema) ?? []);
   }
 }
 
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (codeOf(error, '') === 'ENOENT') return [];
-    throw error;
-  }
+function fileOf(id: string): string {
+  return `${id}.json`;
 }

@@ -1,6 +1,6 @@
-import { rename, rm } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PithError, z, type Clock } from 'pith';
+import { PithError, z, type Clock, type StateFolder } from 'pith';
 import { readJson, writeJson } from '../json-file.ts';
 import { digestOf, readSources, syncFolder, writeSources, type Source } from '../sources.ts';
 
@@ -15,17 +15,18 @@ const versionSchema = z.object({
 export type Version = z.infer<typeof versionSchema>;
 
 const KEPT = 5;
+const INDEX = 'versions.json';
 
 /** What was active of each extension: the last five versions, as whole folders. */
 export class VersionStore {
   constructor(
-    private readonly folder: () => string,
+    private readonly folder: () => StateFolder,
     private readonly clock: Clock,
   ) {}
 
   /** Oldest first. */
   async list(id: string): Promise<readonly Version[]> {
-    return (await readJson(this.#index(id), z.array(versionSchema))) ?? [];
+    return readJson(this.#of(id), INDEX, z.array(versionSchema)) ?? [];
   }
 
   /** Keeps these files as the newest version; the newest one itself when it has the same files. `keep`: numbers that must stay. */
@@ -35,17 +36,17 @@ export class VersionStore {
     const digest = digestOf(sources);
     if (newest?.digest === digest) return newest;
     const version: Version = { number: (newest?.number ?? 0) + 1, digest, at: this.clock.now(), by };
-    const draft = join(this.#of(id), `.${version.number}.draft`);
-    await rm(draft, { recursive: true, force: true });
-    await writeSources(draft, sources);
-    await rm(this.#place(id, version.number), { recursive: true, force: true }); // of an attempt that was cut off before it was listed
-    await rename(draft, this.#place(id, version.number));
-    await syncFolder(this.#of(id));
+    const folder = this.#of(id);
+    const draft = `.${version.number}.draft`;
+    folder.remove(draft);
+    await writeSources(folder.folder(draft).make(), sources);
+    folder.remove(String(version.number)); // of an attempt that was cut off before it was listed
+    await rename(join(folder.path, draft), this.#place(id, version.number));
+    await syncFolder(folder.path);
     const all = [...known, version];
     const kept = all.filter(({ number }, index) => index >= all.length - KEPT || keep.includes(number));
-    await writeJson(this.#index(id), kept);
-    for (const { number } of all)
-      if (!kept.some((each) => each.number === number)) await rm(this.#place(id, number), { recursive: true, force: true });
+    await writeJson(folder, INDEX, kept);
+    for (const { number } of all) if (!kept.some((each) => each.number === number)) folder.remove(String(number));
     return version;
   }
 
@@ -66,15 +67,11 @@ export class VersionStore {
     });
   }
 
-  #of(id: string): string {
-    return join(this.folder(), id);
+  #of(id: string): StateFolder {
+    return this.folder().folder(id);
   }
 
   #place(id: string, number: number): string {
-    return join(this.#of(id), String(number));
-  }
-
-  #index(id: string): string {
-    return join(this.#of(id), 'versions.json');
+    return join(this.#of(id).path, String(number));
   }
 }

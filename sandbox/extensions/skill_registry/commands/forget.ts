@@ -55,7 +55,7 @@ async function indexAnew(context: CommandContext): Promise<void> {
     import('../search/open-index.ts'),
     import('../search/catalog-db-writer.ts'),
   ]);
-  await removeCatalogDb(context.dataDirectory);
+  removeCatalogDb(context.dataDirectory);
   await withRegistry(context, async (registry, snapshot) => {
     const index = openIndex(context, registry);
     try {

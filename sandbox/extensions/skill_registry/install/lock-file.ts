@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises';
 import { codeOf, messageOf, PithError } from 'pith';
 import { readRegularFile } from '../scan/regular-file.ts';
 import { isInstallableId } from './entry.ts';
@@ -24,6 +25,8 @@ const LARGEST = 16 * 1024 * 1024;
 export async function readLock(file: string): Promise<Lock> {
   let text: string;
   try {
+    // It comes with the project: what a link leads to would be told of, or written over.
+    if ((await lstat(file)).isSymbolicLink()) throw new TypeError('a link stands in its place');
     text = (await readRegularFile(file, LARGEST)).toString('utf8');
   } catch (error) {
     if (codeOf(error, '') === 'ENOENT') return new Map();
@@ -46,13 +49,16 @@ export async function writeLock(file: string, lock: Lock): Promise<void> {
   await writeFileAtomic(file, `${JSON.stringify({ version: VERSION, skills }, null, 2)}\n`);
 }
 
-function entryOf(id: string, value: unknown): LockEntry {
+/** Throws for what no Pith writes. */
+export function entryOf(id: string, value: unknown): LockEntry {
   const { origin, commit, digest, installedAt } = (value ?? {}) as Partial<LockEntry>;
   const known = origin?.kind === 'folder' || origin?.kind === 'git' || origin?.kind === 'zip';
   if (!known || typeof origin.location !== 'string' || typeof digest !== 'string') throw new TypeError(`its entry '${id}' is incomplete`);
   const { kind, location, ref, path } = origin;
   // It comes with the project, and so from whoever wrote that.
   if (!isInstallableId(id)) throw new TypeError(`its entry ${JSON.stringify(id)} is no name of a folder`);
+  if (typeof path === 'string' && (path.startsWith('/') || path.split(/[\\/]/).includes('..')))
+    throw new TypeError(`its entry '${id}' has a path that leads out of its origin`);
   checkOrigin({ kind, location, ...(typeof ref === 'string' ? { ref } : {}) });
   return {
     origin: {

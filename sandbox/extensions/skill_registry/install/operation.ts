@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
+import { rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, type Clock } from 'pith';
+import { stateFolder, type Clock, type StateFolder } from 'pith';
 import { readRegularFile } from '../scan/regular-file.ts';
-import { recover } from './commit.ts';
+import { hasBegun, recover } from './commit.ts';
 import { exclusively } from '../exclusive.ts';
 import { isAlive, LARGEST_OWNER, thisProcess, toOwner } from '../owner.ts';
 import { openTarget, type Target } from './target.ts';
@@ -30,8 +30,7 @@ export async function withOperation<T>(
 ): Promise<T> {
   const skills = await openTarget(target);
   await sweep(target, skills, clock, signal);
-  const directory = path.join(skills, STAGING, `${process.pid}-${randomBytes(6).toString('hex')}`);
-  await mkdir(directory, { recursive: true });
+  const directory = stateFolder(skills, STAGING, `${process.pid}-${randomBytes(6).toString('hex')}`).make();
   try {
     await writeFile(path.join(directory, OWNER), JSON.stringify(thisProcess()), { flag: 'wx' });
     return await work({ target, skills, directory });
@@ -44,12 +43,15 @@ export async function withOperation<T>(
 /** Runs `work` while no other process changes this target. */
 export function alone<T>({ skills }: Pick<Operation, 'skills'>, clock: Clock, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   const busy = { code: 'install_busy', message: 'another process is installing skills' };
-  return exclusively({ file: path.join(skills, '.busy'), staging: path.join(skills, STAGING), busy }, clock, work, signal);
+  return exclusively({ file: path.join(skills, '.busy'), staging: stateFolder(skills, STAGING), busy }, clock, work, signal);
 }
 
-/** Ends what killed processes began: what was confirmed is completed, the rest is removed. */
+/**
+ * Ends what killed processes began: what was confirmed is completed, what was not is removed. What has begun and is confirmed nowhere we know
+ * stays as it is: another data folder may know of it, and a folder that somebody planted leads to nothing.
+ */
 async function sweep(target: Target, skills: string, clock: Clock, signal?: AbortSignal): Promise<void> {
-  const staging = path.join(skills, STAGING);
+  const staging = stateFolder(skills, STAGING);
   const dead = await deadOperations(staging);
   if (dead.length === 0) return;
   await alone(
@@ -57,27 +59,19 @@ async function sweep(target: Target, skills: string, clock: Clock, signal?: Abor
     clock,
     async () => {
       for (const name of await deadOperations(staging)) {
-        const directory = path.join(staging, name);
-        await recover({ target, skills, directory });
-        await rm(directory, { recursive: true, force: true, maxRetries: 3 });
+        const operation = { target, skills, directory: path.join(staging.path, name) };
+        if ((await recover(operation)) || !(await hasBegun(operation))) staging.remove(name);
       }
     },
     signal,
   );
-  await rmdir(staging).catch(() => undefined); // others are at work
+  await rmdir(staging.path).catch(() => undefined); // others are at work
 }
 
-async function deadOperations(staging: string): Promise<readonly string[]> {
-  let names: readonly string[];
-  try {
-    names = await readdir(staging);
-  } catch (error) {
-    if (codeOf(error, '') === 'ENOENT') return [];
-    throw error;
-  }
+async function deadOperations(staging: StateFolder): Promise<readonly string[]> {
   const dead: string[] = [];
-  for (const name of names) {
-    const text = await readRegularFile(path.join(staging, name, OWNER), LARGEST_OWNER).then(String, () => '');
+  for (const name of staging.list()) {
+    const text = await readRegularFile(path.join(staging.path, name, OWNER), LARGEST_OWNER).then(String, () => '');
     const owner = toOwner(text) ?? { pid: Number(UNOWNED.exec(name)?.[1] ?? 0), began: null };
     if (owner.pid === 0 || !isAlive(owner)) dead.push(name);
   }

@@ -1,6 +1,7 @@
+import { existsSync, realpathSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { PithError, shippedSandbox, type CommandContext, type CommandIO } from 'pith';
+import { PithError, shippedSandbox, stateFolder, type CommandContext, type CommandIO, type StateFolder } from 'pith';
 
 /** Where skills are installed: in this project, or for every project of this user. */
 export type TargetSource = 'project' | 'user';
@@ -13,11 +14,13 @@ export interface Target {
   readonly skills: string;
   /** Beside it: what was installed, and from where. */
   readonly lockFile: string;
+  /** What was confirmed and may be cut off: where only this Pith writes, for what comes with a folder is not believed. */
+  readonly journals: StateFolder;
 }
 
 /** Throws `usage` for another word, where no home folder is known, and for what ships with Pith, unless somebody works on that. */
 export function targetOf(
-  context: Pick<CommandContext, 'sandbox' | 'home'>,
+  context: Pick<CommandContext, 'sandbox' | 'home' | 'dataDirectory'>,
   source: string,
   io: Pick<CommandIO, 'workingDirectory'>,
 ): Target {
@@ -27,15 +30,19 @@ export function targetOf(
       throw new PithError('usage', `there is no sandbox here or above, and ${sandbox} came with Pith`, {
         cure: 'make one with: pith init, or name one with --sandbox',
       });
-    return at('project', 'sandbox/skills', sandbox);
+    return at('project', 'sandbox/skills', sandbox, stateFolder(context.dataDirectory, 'installs'));
   }
   if (source !== 'user') throw new PithError('usage', `--source '${source}' is not known`, { cure: "write 'project' or 'user'" });
   if (!context.home) throw new PithError('usage', 'no home folder is known', { cure: 'install with --source project' });
-  return at('user', '~/.pith/skills', path.join(context.home, '.pith'));
+  const own = path.join(context.home, '.pith');
+  return at('user', '~/.pith/skills', own, stateFolder(existsSync(own) ? realpathSync(own) : own, 'installs'));
 }
 
 /** Every target there is, the one that wins first. */
-export function targetsOf(context: Pick<CommandContext, 'sandbox' | 'home'>, io: Pick<CommandIO, 'workingDirectory'>): readonly Target[] {
+export function targetsOf(
+  context: Pick<CommandContext, 'sandbox' | 'home' | 'dataDirectory'>,
+  io: Pick<CommandIO, 'workingDirectory'>,
+): readonly Target[] {
   return [targetOf(context, 'project', io), ...(context.home ? [targetOf(context, 'user', io)] : [])];
 }
 
@@ -45,6 +52,6 @@ export async function openTarget(target: Target): Promise<string> {
   return realpath(target.skills);
 }
 
-function at(source: TargetSource, label: string, folder: string): Target {
-  return { source, label, skills: path.join(folder, 'skills'), lockFile: path.join(folder, 'skills.lock.json') };
+function at(source: TargetSource, label: string, folder: string, journals: StateFolder): Target {
+  return { source, label, skills: path.join(folder, 'skills'), lockFile: path.join(folder, 'skills.lock.json'), journals };
 }

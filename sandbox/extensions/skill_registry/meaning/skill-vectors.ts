@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { messageOf, PithError, type Clock, type Logger } from 'pith';
+import { messageOf, PithError, type Clock, type Logger, type StateFolder } from 'pith';
 import { documentVersion } from '../search/document.ts';
 import type { Learned } from '../search/learned-examples.ts';
 import type { Skill, Snapshot } from '../skill.ts';
@@ -11,8 +11,8 @@ import { vectorTextOf } from './vector-text.ts';
 
 export interface SkillVectorsOptions {
   readonly client: EmbeddingClient;
-  /** Folder of the files. */
-  readonly folder: string;
+  /** Of the files. */
+  readonly folder: StateFolder;
   readonly model: string;
   /** null where it cannot be read now. */
   readBody(skill: Skill): Promise<string | null>;

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { appendFile, readdir, rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { codeOf, messageOf, type Clock, type Logger } from 'pith';
+import { messageOf, stateFolder, type Clock, type Logger, type StateFolder } from 'pith';
 import { exclusively } from '../exclusive.ts';
-import { INDEX_LIMIT, readRegularFile } from '../scan/regular-file.ts';
+import { INDEX_LIMIT } from '../scan/regular-file.ts';
 import { decodeRecord, encodeRecord, type VectorRecord } from './vector-record.ts';
 
 /** Files of other models that are kept, for who changes back. */
@@ -17,7 +17,7 @@ const HEAD = /^pith-vectors 1 "(?:[^"\\\n]|\\.)*"\n/;
 const LONGEST_HEAD = 4096;
 
 export interface VectorFileOptions {
-  readonly folder: string;
+  readonly folder: StateFolder;
   readonly model: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,6 +30,7 @@ export interface VectorFileOptions {
 export class VectorFile {
   readonly file: string;
   readonly #options: VectorFileOptions;
+  readonly #name: string;
   readonly #head: Buffer;
   /** Ids that were read or added here: of others it is not known that they are dead. */
   readonly #known = new Set<string>();
@@ -40,14 +41,15 @@ export class VectorFile {
 
   constructor(options: VectorFileOptions) {
     this.#options = options;
-    this.file = path.join(options.folder, `${createHash('sha256').update(options.model).digest('hex').slice(0, 16)}.vectors`);
+    this.#name = `${createHash('sha256').update(options.model).digest('hex').slice(0, 16)}.vectors`;
+    this.file = path.join(options.folder.path, this.#name);
     this.#head = Buffer.from(`${MARK} ${JSON.stringify(options.model)}\n`);
   }
 
   /** What was kept, by id. Where the file is damaged, what stands before that, and the rest is asked for again. Never rejects. */
   async load(): Promise<Map<string, VectorRecord>> {
     try {
-      const inode = await inodeOf(this.file);
+      const inode = this.#inodeNow();
       if (inode === '') return new Map();
       const { found, records, whole } = await this.#read();
       for (const id of found.keys()) this.#known.add(id);
@@ -57,7 +59,7 @@ export class VectorFile {
       if (!whole) await this.append([], found);
       return found;
     } catch (error) {
-      if (codeOf(error, '') !== 'ENOENT') this.#warn(`the vectors in ${this.file} cannot be read and are made anew: ${messageOf(error)}`);
+      this.#warn(`the vectors in ${this.file} cannot be read and are made anew: ${messageOf(error)}`);
       return new Map();
     }
   }
@@ -65,11 +67,11 @@ export class VectorFile {
   /** Adds records to what `live` says of all. Never rejects: what cannot be kept is asked for again by the next process. */
   async append(records: readonly VectorRecord[], live: ReadonlyMap<string, VectorRecord>): Promise<void> {
     try {
-      await alone(this.file, this.#options.clock, async () => {
-        const inode = await inodeOf(this.file);
+      await alone(this.#options.folder, this.#name, this.#options.clock, async () => {
+        const inode = this.#inodeNow();
         if (inode === '' || inode !== this.#inode || this.#records + records.length > 2 * live.size + MOST_DEAD)
           return this.#writeAnew(records, live);
-        await appendFile(this.file, Buffer.concat(records.map(encodeRecord)));
+        this.#options.folder.append(this.#name, Buffer.concat(records.map(encodeRecord)));
         this.#records += records.length;
       });
       for (const { id } of records) this.#known.add(id);
@@ -89,13 +91,13 @@ export class VectorFile {
     if (!whole) for (const [id, record] of live) if (!found.has(id)) found.set(id, record);
     for (const record of records) found.set(record.id, record);
     if (this.#inode === '') await this.#tidy();
-    await write(this.file, this.#head, found.values());
-    this.#inode = await inodeOf(this.file);
+    await write(this.#options.folder, this.#name, this.#head, found.values());
+    this.#inode = this.#inodeNow();
     this.#records = found.size;
   }
 
   async #read(): Promise<Read> {
-    const bytes = await readRegularFile(this.file, INDEX_LIMIT);
+    const bytes = this.#options.folder.read(this.#name, INDEX_LIMIT) ?? Buffer.alloc(0);
     const ours = bytes.subarray(0, this.#head.length).equals(this.#head);
     return ours ? recordsIn(bytes, this.#head.length) : { found: new Map(), records: 0, whole: false };
   }
@@ -104,10 +106,15 @@ export class VectorFile {
   async #tidy(): Promise<void> {
     const { folder } = this.#options;
     const files = await Promise.all(
-      (await namesIn(folder)).map(async (name) => ({ name, at: (await stat(path.join(folder, name))).mtimeMs })),
+      namesIn(folder).map(async (name) => ({ name, at: (await stat(path.join(folder.path, name))).mtimeMs })),
     );
-    const others = files.filter(({ name }) => name !== path.basename(this.file)).sort((a, b) => b.at - a.at);
-    for (const { name } of others.slice(OTHER_MODELS)) await rm(path.join(folder, name), { force: true });
+    const others = files.filter(({ name }) => name !== this.#name).sort((a, b) => b.at - a.at);
+    for (const { name } of others.slice(OTHER_MODELS)) folder.remove(name);
+  }
+
+  /** '' where there is none. */
+  #inodeNow(): string {
+    return this.#options.folder.stamp(this.#name).split(' ').slice(0, 2).join(' ');
   }
 
   #warn(message: string): void {
@@ -121,21 +128,20 @@ export async function forgetVectorsIn(
   ids: ReadonlySet<string> | null,
 ): Promise<void> {
   const folder = vectorsIn(dataDirectory);
-  for (const name of await namesIn(folder)) {
-    const file = path.join(folder, name);
-    await alone(file, clock, async () => {
-      const bytes = await readRegularFile(file, INDEX_LIMIT).catch(() => Buffer.alloc(0));
+  for (const name of namesIn(folder)) {
+    await alone(folder, name, clock, async () => {
+      const bytes = folder.read(name, INDEX_LIMIT) ?? Buffer.alloc(0);
       const [head] = HEAD.exec(bytes.toString('utf8', 0, LONGEST_HEAD)) ?? [];
-      if (head === undefined) return rm(file, { force: true });
+      if (head === undefined) return folder.remove(name);
       const { found } = await recordsIn(bytes, Buffer.byteLength(head));
       for (const id of ids ?? found.keys()) found.delete(id);
-      await write(file, Buffer.from(head), found.values());
+      await write(folder, name, Buffer.from(head), found.values());
     });
   }
 }
 
-export function vectorsIn(dataDirectory: string): string {
-  return path.join(dataDirectory, 'vectors');
+export function vectorsIn(dataDirectory: string): StateFolder {
+  return stateFolder(dataDirectory, 'vectors');
 }
 
 interface Read {
@@ -160,32 +166,20 @@ async function recordsIn(bytes: Buffer, from: number): Promise<Read> {
 }
 
 /** All or nothing. */
-async function write(file: string, head: Buffer, records: Iterable<VectorRecord>): Promise<void> {
+async function write(folder: StateFolder, name: string, head: Buffer, records: Iterable<VectorRecord>): Promise<void> {
   const pieces = [head];
   for (const record of records) {
     pieces.push(encodeRecord(record));
     if (pieces.length % RECORDS_AT_ONCE === 0) await breathe();
   }
-  const { default: writeFileAtomic } = await import('write-file-atomic');
-  await writeFileAtomic(file, Buffer.concat(pieces));
+  await folder.write(name, Buffer.concat(pieces));
 }
 
-function alone(file: string, clock: Clock, work: () => Promise<void>): Promise<void> {
+function alone(folder: StateFolder, name: string, clock: Clock, work: () => Promise<void>): Promise<void> {
   const busy = { code: 'vectors_busy', message: 'another process is changing the vectors' };
-  return exclusively({ file: `${file}.lock`, staging: path.join(path.dirname(file), '.writers'), busy }, clock, work);
+  return exclusively({ file: path.join(folder.path, `${name}.lock`), staging: folder.folder('.writers'), busy }, clock, work);
 }
 
-async function namesIn(folder: string): Promise<readonly string[]> {
-  const names = await readdir(folder).catch(() => []);
-  return names.filter((name) => name.endsWith('.vectors'));
-}
-
-/** '' where there is none. */
-async function inodeOf(file: string): Promise<string> {
-  try {
-    return String((await stat(file)).ino);
-  } catch (error) {
-    if (codeOf(error, '') === 'ENOENT') return '';
-    throw error;
-  }
+function namesIn(folder: StateFolder): readonly string[] {
+  return folder.list().filter((name) => name.endsWith('.vectors'));
 }

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, messageOf, type Diagnostic, type Logger } from 'pith';
+import { messageOf, stateFolder, type Diagnostic, type Logger, type StateFolder } from 'pith';
 import type { EvalCase } from '../evaluation/eval-case.ts';
-import { readRegularFile } from '../scan/regular-file.ts';
 import type { EmbeddingFailure } from './embedding-client.ts';
 
 /** What measuring a model on the examples of the skills came to. */
@@ -20,6 +18,7 @@ export interface Measure {
 export const ENOUGH_CASES = 20;
 const MOST_BYTES = 1024 * 1024;
 const MOST_MODELS = 20;
+const FILE = 'embedding-measures.json';
 
 export function isWorse({ lexical, fused }: Measure): boolean {
   return fused < lexical - 1e-9;
@@ -60,38 +59,36 @@ export function failureFinding({ model, purpose, message, cure, at }: EmbeddingF
 
 /** `embedding-measures.json` in a data folder: the last measure of each model. */
 export class Measures {
-  readonly #file: string;
+  readonly #folder: StateFolder;
   readonly #logger: Logger;
 
   constructor(dataDirectory: string, logger: Logger) {
-    this.#file = path.join(dataDirectory, 'embedding-measures.json');
+    this.#folder = stateFolder(dataDirectory);
     this.#logger = logger;
   }
 
   /** null where it was not measured. Never rejects. */
   async of(model: string): Promise<Measure | null> {
-    return (await this.#read()).get(model) ?? null;
+    return this.#read().get(model) ?? null;
   }
 
   async keep(model: string, measure: Measure): Promise<void> {
-    const known = await this.#read();
+    const known = this.#read();
     known.delete(model);
     known.set(model, measure);
     try {
-      const { default: writeFileAtomic } = await import('write-file-atomic');
-      await mkdir(path.dirname(this.#file), { recursive: true });
-      await writeFileAtomic(this.#file, `${JSON.stringify(Object.fromEntries([...known].slice(-MOST_MODELS)), null, 2)}\n`);
+      await this.#folder.write(FILE, `${JSON.stringify(Object.fromEntries([...known].slice(-MOST_MODELS)), null, 2)}\n`);
     } catch (error) {
-      this.#logger.warn(`the figures of the embedding model cannot be kept in ${this.#file}: ${messageOf(error)}`);
+      this.#logger.warn(`the figures of the embedding model cannot be kept in ${this.#folder.path}: ${messageOf(error)}`);
     }
   }
 
-  async #read(): Promise<Map<string, Measure>> {
+  #read(): Map<string, Measure> {
     try {
-      const given = JSON.parse(String(await readRegularFile(this.#file, MOST_BYTES))) as Readonly<Record<string, unknown>>;
+      const given = JSON.parse(String(this.#folder.read(FILE, MOST_BYTES) ?? '{}')) as Readonly<Record<string, unknown>>;
       return new Map(Object.entries(given).flatMap(([model, measure]) => (isMeasure(measure) ? [[model, measure] as const] : [])));
     } catch (error) {
-      if (codeOf(error, '') !== 'ENOENT') this.#logger.warn(`${this.#file} is of no use and is made anew: ${messageOf(error)}`);
+      this.#logger.warn(`${path.join(this.#folder.path, FILE)} is of no use and is made anew: ${messageOf(error)}`);
       return new Map();
     }
   }

@@ -1,10 +1,9 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { Clock, Logger, SeenFile } from 'pith';
+import { stateFolder, type Clock, type Logger, type SeenFile } from 'pith';
 import type { FoundSkill, SourceScan } from './found.ts';
 import { inPieces } from './pieces.ts';
-import { INDEX_LIMIT, readRegularFile } from './regular-file.ts';
+import { INDEX_LIMIT } from './regular-file.ts';
 import { NOTHING } from './scan.ts';
 import type { SourcedScan } from './source-scans.ts';
 import { fromDirectory, fromSkill, toScan, toSkill, type StoredSkill, type StoredSource } from './snapshot-rows.ts';
@@ -31,10 +30,11 @@ export async function loadSnapshot(dataDirectory: string, sources: readonly Sour
   const from = lookAt(file);
   let text: string;
   try {
-    text = (await readRegularFile(file, INDEX_LIMIT)).toString('utf8');
+    const bytes = stateFolder(dataDirectory).read(FILE, INDEX_LIMIT);
+    if (bytes === null) return { scans: new Map(), problem: null, from };
+    text = bytes.toString('utf8');
   } catch (error) {
-    const absent = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return { scans: new Map(), problem: absent ? null : `the skill index ${file} cannot be read and is made anew: ${String(error)}`, from };
+    return { scans: new Map(), problem: `the skill index ${file} cannot be read and is made anew: ${String(error)}`, from };
   }
   try {
     return { scans: await inPieces(parse(text, sources)), problem: null, from };
@@ -107,9 +107,7 @@ export class SnapshotWriter {
     const { dataDirectory, logger } = this.options;
     try {
       const text = await serialise(scans);
-      const { default: writeFileAtomic } = await import('write-file-atomic');
-      mkdirSync(dataDirectory, { recursive: true });
-      await writeFileAtomic(fileIn(dataDirectory), text);
+      await stateFolder(dataDirectory).write(FILE, text);
       this.failed = false;
     } catch (error) {
       if (!this.failed)
@@ -120,8 +118,10 @@ export class SnapshotWriter {
 }
 
 function fileIn(dataDirectory: string): string {
-  return join(dataDirectory, 'index');
+  return join(dataDirectory, FILE);
 }
+
+const FILE = 'index';
 
 async function serialise(scans: readonly SourcedScan[]): Promise<string> {
   const there = scans.filter(({ scan }) => scan !== NOTHING);

@@ -1,6 +1,6 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, messageOf, type ConfinedPrograms, type ConfinedProgram, type ToolResult } from 'pith';
+import { codeOf, messageOf, type ConfinedPrograms, type ConfinedProgram, type StateFolder, type ToolResult } from 'pith';
 import type { SkillsConfig } from '../config.ts';
 import { noLongerTrusted, skillError } from '../reading/results.ts';
 import type { Skill } from '../skill.ts';
@@ -14,8 +14,8 @@ import { fetchCommand, lacksPackages, uvFolders, uvRun } from './uv.ts';
 export interface ScriptPorts {
   readonly settings: SkillsConfig['scripts'];
   readonly confined: ConfinedPrograms;
-  /** Absolute path of the folder in which copies of skills stand while their scripts run. */
-  readonly directory: string;
+  /** Where copies of skills stand while their scripts run. */
+  readonly copies: StateFolder;
   readonly home: string | null;
   /** Milliseconds since the epoch. */
   now(): number;
@@ -41,9 +41,9 @@ export interface ScriptRun {
 export async function runScript(ports: ScriptPorts, skill: Skill, call: ScriptCall): Promise<ScriptRun> {
   const refused = refusalOf(ports.settings, call.args) ?? (await unavailable(ports));
   if (refused !== null) return { result: refused, ran: null };
-  await mkdir(ports.directory, { recursive: true, mode: 0o700 });
-  await removeLeft(ports.directory, ports.now());
-  const copy = await mkdtemp(path.join(ports.directory, 'run-'));
+  ports.copies.make();
+  await removeLeft(ports.copies.path, ports.now());
+  const copy = await mkdtemp(path.join(ports.copies.path, 'run-'));
   try {
     const digests = await copySkill(skill.realDirectory, copy, call.signal);
     if (!(await call.isStillTrusted())) return { result: noLongerTrusted(skill), ran: null };

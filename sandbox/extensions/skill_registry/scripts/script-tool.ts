@@ -1,7 +1,7 @@
-import path from 'node:path';
 import {
   defineTool,
   isToolResult,
+  stateFolder,
   z,
   type ApprovalQuestion,
   type ExtensionContext,
@@ -45,7 +45,7 @@ export function scriptToolOf(context: ExtensionContext<SkillsConfig>, registry: 
     settings,
     confined: context.confined,
     home: context.home,
-    directory: path.join(context.dataDirectory, 'scripts'),
+    copies: stateFolder(context.dataDirectory, 'scripts'),
     now: () => context.clock.now(),
   });
   return defineTool({

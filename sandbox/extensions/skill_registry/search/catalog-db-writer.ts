@@ -1,7 +1,5 @@
-import { rm } from 'node:fs/promises';
-import path from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { messageOf, PithError, type CommandContext } from 'pith';
+import { messageOf, PithError, stateFolder, type CommandContext } from 'pith';
 import { CatalogDb, type Indexed } from './catalog-db.ts';
 
 const AT_ONCE = { documents: 24, characters: 150_000 } as const;
@@ -44,7 +42,7 @@ export class CatalogDbWriter {
       const file = await CatalogDb.open(this.#context);
       if (this.#closed) return await file.close();
       this.#file = file;
-      await rm(path.join(this.#context.dataDirectory, FORMER), { force: true });
+      stateFolder(this.#context.dataDirectory).remove(FORMER);
     } catch (error) {
       this.#without(error);
     }
@@ -173,8 +171,8 @@ export class CatalogDbWriter {
 }
 
 /** Removes the file with all that was ever in it. Whoever uses it makes a new one. */
-export async function removeCatalogDb(dataDirectory: string): Promise<void> {
-  for (const name of ['catalog.db-journal', 'catalog.db']) await rm(path.join(dataDirectory, name), { force: true });
+export function removeCatalogDb(dataDirectory: string): void {
+  for (const name of ['catalog.db-journal', 'catalog.db']) stateFolder(dataDirectory).remove(name);
 }
 
 /** Another process was in the way. */

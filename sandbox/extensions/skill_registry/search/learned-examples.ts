@@ -1,8 +1,6 @@
-import { appendFile, mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, messageOf, type Clock, type Logger } from 'pith';
+import { messageOf, stateFolder, type Clock, type Logger, type StateFolder } from 'pith';
 import { exclusively } from '../exclusive.ts';
-import { readRegularFile } from '../scan/regular-file.ts';
 import { ExampleSet, type Example } from './example-set.ts';
 
 /** What the search index asks of what was learned. */
@@ -22,6 +20,7 @@ export interface Lesson {
 export const NOTHING_LEARNED: Learned = { of: () => NONE, look: async () => NONE };
 
 const NONE: readonly string[] = [];
+const FILE = 'examples.jsonl';
 /** Of all skills together; beyond it the oldest go. */
 const MOST = 10_000;
 /** A file that has grown beyond this is no longer read. */
@@ -33,6 +32,7 @@ export const LONGEST_EXAMPLE = 300;
 /** `examples.jsonl` in a data folder: one line for each example, appended by one process at a time, read again when it has changed. */
 export class LearnedExamples implements Learned {
   readonly file: string;
+  readonly #folder: StateFolder;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #sets = new Map<string, ExampleSet>();
@@ -47,7 +47,8 @@ export class LearnedExamples implements Learned {
   #unreadable = false;
 
   constructor({ dataDirectory, clock, logger }: { readonly dataDirectory: string; readonly clock: Clock; readonly logger: Logger }) {
-    this.file = path.join(dataDirectory, 'examples.jsonl');
+    this.#folder = stateFolder(dataDirectory);
+    this.file = path.join(dataDirectory, FILE);
     this.#clock = clock;
     this.#logger = logger;
   }
@@ -76,7 +77,7 @@ export class LearnedExamples implements Learned {
 
   async look(): Promise<readonly string[]> {
     try {
-      await this.#read();
+      this.#read();
       this.#unreadable = false;
     } catch (error) {
       this.#unreadable = true;
@@ -91,10 +92,10 @@ export class LearnedExamples implements Learned {
 
   /** Keeps what says something new. */
   async add(lessons: readonly Lesson[]): Promise<void> {
-    await this.#read();
+    this.#read();
     if (!lessons.some(({ skillId, text }) => this.#sets.get(skillId)?.isNew(text) ?? true)) return; // mostly: then nobody is kept waiting
     return this.#alone(async () => {
-      await this.#read();
+      this.#read();
       const at = this.#clock.now();
       const rows: string[] = [];
       for (const { skillId, text } of lessons) {
@@ -108,16 +109,18 @@ export class LearnedExamples implements Learned {
       this.#lines += rows.length;
       const count = this.count(null);
       if (count > MOST || this.#lines > count + MOST_DEAD) await this.#writeAnew();
-      else await this.#append(rows);
+      else this.#append(rows);
     });
   }
 
   /** Removes what was learned of one skill, or of all; how many texts of which. All goes also where it cannot be read. */
   async forget(skillId: string | null): Promise<ReadonlyMap<string, number>> {
     return this.#alone(async () => {
-      await this.#read().catch((error: unknown) => {
+      try {
+        this.#read();
+      } catch (error) {
         if (skillId !== null) throw error;
-      });
+      }
       const gone = new Map<string, number>();
       for (const [id, { examples }] of this.#sets) if (skillId === null || id === skillId) gone.set(id, examples.length);
       for (const id of gone.keys()) {
@@ -130,16 +133,15 @@ export class LearnedExamples implements Learned {
   }
 
   #alone<T>(work: () => Promise<T>): Promise<T> {
-    const folder = path.dirname(this.file);
     const busy = { code: 'examples_busy', message: 'another process is changing what was learned' };
-    return exclusively({ file: `${this.file}.lock`, staging: path.join(folder, '.examples'), busy }, this.#clock, work);
+    return exclusively({ file: `${this.file}.lock`, staging: this.#folder.folder('.examples'), busy }, this.#clock, work);
   }
 
-  async #read(): Promise<void> {
-    const version = (await versionOf(this.file)) ?? '';
+  #read(): void {
+    const version = this.#folder.stamp(FILE);
     if (version === this.#version) return;
     const before = this.#sets;
-    const [sets, text] = [new Map<string, ExampleSet>(), version === '' ? '' : String(await readRegularFile(this.file, MOST_BYTES))];
+    const [sets, text] = [new Map<string, ExampleSet>(), version === '' ? '' : String(this.#folder.read(FILE, MOST_BYTES) ?? '')];
     let [lines, damaged] = [0, 0];
     for (const line of text.split('\n')) {
       if (line === '') continue;
@@ -157,10 +159,9 @@ export class LearnedExamples implements Learned {
     for (const id of new Set([...before.keys(), ...sets.keys()])) if (!sameTexts(before.get(id), sets.get(id))) this.#changed.add(id);
   }
 
-  async #append(rows: readonly string[]): Promise<void> {
-    await mkdir(path.dirname(this.file), { recursive: true });
-    await appendFile(this.file, `${this.#torn ? '\n' : ''}${rows.join('')}`, { mode: 0o600 });
-    await this.#written();
+  #append(rows: readonly string[]): void {
+    this.#folder.append(FILE, `${this.#torn ? '\n' : ''}${rows.join('')}`);
+    this.#written();
   }
 
   /** Beyond the most that are kept the oldest go. */
@@ -168,20 +169,18 @@ export class LearnedExamples implements Learned {
     const all = [...this.#sets].flatMap(([skillId, { examples }]) => examples.map((example) => ({ skillId, example })));
     all.sort((a, b) => a.example.at - b.example.at);
     const [gone, kept] = [all.slice(0, Math.max(0, all.length - MOST)), all.slice(-MOST)];
-    const { default: writeFileAtomic } = await import('write-file-atomic');
-    await mkdir(path.dirname(this.file), { recursive: true });
-    await writeFileAtomic(this.file, kept.map(({ skillId, example }) => rowOf(skillId, example)).join(''), { mode: 0o600 });
+    await this.#folder.write(FILE, kept.map(({ skillId, example }) => rowOf(skillId, example)).join(''));
     this.#sets = new Map();
     for (const { skillId, example } of kept) this.#setOf(this.#sets, skillId).add(example);
     this.#lines = kept.length;
     this.#damaged = 0;
-    await this.#written();
+    this.#written();
     for (const { skillId } of gone) this.#changed.add(skillId);
   }
 
-  async #written(): Promise<void> {
+  #written(): void {
     this.#torn = false;
-    this.#version = (await versionOf(this.file)) ?? '';
+    this.#version = this.#folder.stamp(FILE);
   }
 
   #setOf(sets: Map<string, ExampleSet>, skillId: string): ExampleSet {
@@ -208,17 +207,6 @@ function exampleOf(line: string): { readonly skillId: string; readonly example: 
     return skill === '' || text.length > LONGEST_EXAMPLE ? null : { skillId: skill, example: { text, at } };
   } catch {
     return null; // cut off while it was written
-  }
-}
-
-/** null where there is no file. */
-async function versionOf(file: string): Promise<string | null> {
-  try {
-    const { ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
-    return `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
-  } catch (error) {
-    if (codeOf(error, '') === 'ENOENT') return null;
-    throw error;
   }
 }
 

@@ -1,6 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import type { Logger, TopicMap } from 'pith';
+import { stateFolder, type Logger, type StateFolder, type TopicMap } from 'pith';
 
 /** What came of a toolset when it was last loaded. */
 export interface ToolsetOutcome {
@@ -14,23 +12,20 @@ const MOST = 500;
 
 /** Keeps the outcomes by skill, for `pith skills explain`, which loads nothing. Only a memory: a file that is damaged is written anew. */
 export class ToolsetOutcomes {
-  readonly #file: string;
+  readonly #folder: StateFolder;
 
   constructor(dataDirectory: string) {
-    this.#file = fileIn(dataDirectory);
+    this.#folder = stateFolder(dataDirectory);
   }
 
   loaded({ toolsetId, tools, problems }: TopicMap['toolset.loaded'], at: number, logger: Logger): void {
-    const all = read(this.#file);
+    const all = read(this.#folder);
     const former = all.get(toolsetId);
     if (former && JSON.stringify([former.tools, former.problems]) === JSON.stringify([tools, problems])) return;
     all.delete(toolsetId);
     all.set(toolsetId, { at, tools, problems });
-    const draft = `${this.#file}.${process.pid}.tmp`;
     try {
-      mkdirSync(path.dirname(this.#file), { recursive: true });
-      writeFileSync(draft, JSON.stringify([...all].slice(-MOST)));
-      renameSync(draft, this.#file);
+      this.#folder.writeNow(FILE, JSON.stringify([...all].slice(-MOST)));
     } catch (error) {
       logger.warn('what came of a toolset cannot be written down', { toolsetId, reason: String(error) });
     }
@@ -39,17 +34,15 @@ export class ToolsetOutcomes {
 
 /** null: it has not been loaded yet. */
 export function outcomeOf(dataDirectory: string, skillId: string): ToolsetOutcome | null {
-  return read(fileIn(dataDirectory)).get(skillId) ?? null;
+  return read(stateFolder(dataDirectory)).get(skillId) ?? null;
 }
 
-function fileIn(dataDirectory: string): string {
-  return path.join(dataDirectory, 'toolsets.json');
-}
+const FILE = 'toolsets.json';
 
-function read(file: string): Map<string, ToolsetOutcome> {
+function read(folder: StateFolder): Map<string, ToolsetOutcome> {
   try {
-    return new Map(JSON.parse(readFileSync(file, 'utf8')) as [string, ToolsetOutcome][]);
+    return new Map(JSON.parse(String(folder.read(FILE) ?? '[]')) as [string, ToolsetOutcome][]);
   } catch {
-    return new Map(); // none yet, or damaged
+    return new Map(); // damaged, or no file of ours
   }
 }

@@ -1,6 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from 'pith';
+import { stateFolder, type Clock, type StateFolder } from 'pith';
 import { exclusively } from '../exclusive.ts';
 import type { TreeDigests } from './skill-tree.ts';
 
@@ -28,29 +27,28 @@ export interface TrustRecords {
 }
 
 const FORMAT = 1;
+const FILE = 'trust.json';
 const NONE: TrustRecords = { sources: new Map(), problem: null };
 
 /** `trust.json` in a data folder: read again when it has changed, written by one process at a time. */
 export class TrustFile {
   readonly file: string;
-  readonly #dataDirectory: string;
+  readonly #folder: StateFolder;
   #known = NONE;
   #version = '';
 
   constructor(dataDirectory: string) {
-    this.#dataDirectory = dataDirectory;
-    this.file = join(dataDirectory, 'trust.json');
+    this.#folder = stateFolder(dataDirectory);
+    this.file = join(dataDirectory, FILE);
   }
 
   /** As it is now. What is damaged or cannot be read trusts nothing. */
   read(): TrustRecords {
     try {
-      const stats = statSync(this.file, { bigint: true, throwIfNoEntry: false });
-      if (stats === undefined) return NONE;
-      const version = `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
+      const version = this.#folder.stamp(FILE);
+      if (version === '') return NONE;
       if (version === this.#version) return this.#known;
-      if (!stats.isFile()) throw new Error('it is no regular file');
-      this.#known = { sources: parse(readFileSync(this.file, 'utf8')), problem: null };
+      this.#known = { sources: parse(String(this.#folder.read(FILE) ?? '')), problem: null };
       this.#version = version;
       return this.#known;
     } catch (error) {
@@ -62,14 +60,13 @@ export class TrustFile {
   /** Changes what is trusted of the source at `path`; null removes it. Rejects `trust_busy` when another process does not let go. */
   async change(path: string, clock: Clock, change: (before: TrustedSource | null) => TrustedSource | null): Promise<void> {
     const busy = { code: 'trust_busy', message: 'another process is changing what is trusted' };
-    const exclusion = { file: `${this.file}.lock`, staging: join(this.#dataDirectory, '.trust'), busy };
+    const exclusion = { file: `${this.file}.lock`, staging: this.#folder.folder('.trust'), busy };
     await exclusively(exclusion, clock, async () => {
       const sources = new Map(this.read().sources);
       const next = change(sources.get(path) ?? null);
       if (next === null) sources.delete(path);
       else sources.set(path, next);
-      const { default: writeFileAtomic } = await import('write-file-atomic');
-      await writeFileAtomic(this.file, serialise(sources), { mode: 0o600 });
+      await this.#folder.write(FILE, serialise(sources));
     });
   }
 }

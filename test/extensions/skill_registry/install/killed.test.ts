@@ -1,12 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { afterEach, describe, expect, it } from 'vitest';
+import { stateFolder } from '../../../../core/contract/state-files.ts';
 import { treeDigest } from '../../../../sandbox/extensions/skill_registry/tree/tree-digest.ts';
 import { exclusively, type Exclusion } from '../../../../sandbox/extensions/skill_registry/exclusive.ts';
 import { skillText, systemClock, until } from '../skill-sandbox.ts';
@@ -34,7 +35,8 @@ async function leftovers(box: InstallSandbox, { journal, oldMoved, newMoved }: {
   await writeFile(path.join(skills, '.busy'), JSON.stringify({ pid: ENDED, began: '1' }));
   await cp(path.join(box.project, 'from/letters'), path.join(directory, 'new/letters'), { recursive: true });
   const change = { folder: 'letters', id: 'letters', from: 'new/letters', entry: await entry(path.join(directory, 'new/letters')) };
-  if (journal) await writeFile(path.join(directory, 'commit.json'), JSON.stringify([change]));
+  if (journal)
+    stateFolder(box.context.dataDirectory, 'installs').writeNow(`${ENDED}-abc.json`, JSON.stringify({ skills, changes: [change] }));
   if (oldMoved) await rename(path.join(skills, 'letters'), path.join(directory, 'old/0'));
   if (newMoved) await rename(path.join(directory, 'new/letters'), path.join(skills, 'letters'));
 }
@@ -60,6 +62,64 @@ describe('a command that is killed (S83)', () => {
     expect(Object.keys(box.lock())).toEqual(body === 'New.\n' ? ['letters', 'notes'] : ['notes']);
   });
 
+  it('T6 F2: a journal that came with the folder is not believed: nothing outside is moved, nothing inside is lost', async () => {
+    const box = await installSandbox({ ...FILES, '.docs/private.md': 'mine' });
+    const skills = path.join(box.sandbox, 'skills');
+    const directory = path.join(skills, '.staging', '1-a');
+    await mkdir(directory, { recursive: true });
+    const change = { folder: 'stolen', id: 'stolen', from: '../../../../.docs', entry: await entry(path.join(box.project, 'from/notes')) };
+    await writeFile(path.join(directory, 'commit.json'), JSON.stringify([change]));
+    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
+    expect(readFileSync(path.join(box.project, '.docs/private.md'), 'utf8')).toBe('mine');
+    expect(box.skills()).toEqual(['letters', 'notes']);
+  });
+
+  it.each([
+    ['from', { folder: 'stolen', from: '../../../../.docs' }],
+    ['folder', { folder: '../../.docs', from: null }],
+    ['absolute', { folder: '/etc', from: null }],
+    ['a link in the way', { folder: 'letters', from: 'way/.docs' }],
+  ])('T6 F2: a journal that leads out of the skills folder moves nothing: %s', async (_, bad) => {
+    const box = await installSandbox({ ...FILES, '.docs/private.md': 'mine' });
+    const skills = path.join(box.sandbox, 'skills');
+    const directory = path.join(skills, '.staging', `${ENDED}-abc`);
+    await mkdir(directory, { recursive: true });
+    symlinkSync(box.project, path.join(directory, 'way'));
+    const changes = [{ id: 'stolen', entry: null, ...bad }];
+    stateFolder(box.context.dataDirectory, 'installs').writeNow(`${ENDED}-abc.json`, JSON.stringify({ skills, changes }));
+    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('is no folder in');
+    expect(readFileSync(path.join(box.project, '.docs/private.md'), 'utf8')).toBe('mine');
+    expect(box.skills()).toEqual(['.staging', 'letters']);
+  });
+
+  it('T6: what had begun and is confirmed in another data folder is left as it is', async () => {
+    const box = await installSandbox(FILES);
+    await leftovers(box, { journal: false, oldMoved: true, newMoved: false });
+    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
+    const left = path.join(box.sandbox, 'skills/.staging', `${ENDED}-abc`);
+    expect(readFileSync(path.join(left, 'old/0/SKILL.md'), 'utf8')).toContain('Old.');
+    const skills = path.join(box.sandbox, 'skills');
+    const change = { folder: 'letters', id: 'letters', from: 'new/letters', entry: await entry(path.join(left, 'new/letters')) };
+    stateFolder(box.context.dataDirectory, 'installs').writeNow(`${ENDED}-abc.json`, JSON.stringify({ skills, changes: [change] }));
+    expect((await box.run('install', path.join(box.project, 'from/notes'), { force: true, yes: true })).error).toBe('');
+    expect([box.skills(), readFileSync(path.join(skills, 'letters/SKILL.md'), 'utf8').includes('New.')]).toEqual([
+      ['letters', 'notes'],
+      true,
+    ]);
+  });
+
+  it('T6 F2: a link in the place of the staging folder or of the lock file is followed by nobody', async () => {
+    const box = await installSandbox({ ...FILES, 'theirs/.bashrc': 'mine', 'other/skills.lock.json': '{"version":1,"skills":{}}' });
+    const skills = path.join(box.sandbox, 'skills');
+    symlinkSync(path.join(box.project, 'theirs'), path.join(skills, '.staging'));
+    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('a link stands in the place of a folder');
+    rmSync(path.join(skills, '.staging'));
+    symlinkSync(path.join(box.project, 'other/skills.lock.json'), path.join(box.sandbox, 'skills.lock.json'));
+    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('a link stands in its place');
+    expect(readdirSync(path.join(box.project, 'theirs'))).toEqual(['.bashrc']);
+    expect(readFileSync(path.join(box.project, 'other/skills.lock.json'), 'utf8')).toBe('{"version":1,"skills":{}}');
+  });
+
   it('S83 kill -9 while it fetches leaves nothing that is offered, and the next command sweeps', async () => {
     const box = await installSandbox({ 'from/notes/SKILL.md': skillText({ name: 'notes' }) });
     const server = createServer((_, response) => void response.writeHead(200).write('PK')); // and never ends
@@ -70,7 +130,7 @@ describe('a command that is killed (S83)', () => {
       const clock = { now: () => Date.now(), after: (ms, run) => { const timer = setTimeout(run, ms); return () => clearTimeout(timer); } };
       const io = { print() {}, json() {}, interactive: false };
       const request = { from: 'http://127.0.0.1:${(server.address() as AddressInfo).port}/a.zip', source: 'project', skills: [], all: true };
-      void installSkills(request, { sandbox: '${box.sandbox}', home: null, clock }, io, new AbortController().signal);`;
+      void installSkills(request, { sandbox: '${box.sandbox}', home: null, clock, dataDirectory: '${box.context.dataDirectory}' }, io, new AbortController().signal);`;
     await build({
       stdin: { contents: source, resolveDir: ROOT },
       outfile: program,
@@ -125,5 +185,5 @@ describe('a command that is killed (S83)', () => {
 
 function exclusion(skills: string): Exclusion {
   const busy = { code: 'install_busy', message: 'another process is at work' };
-  return { file: path.join(skills, '.busy'), staging: path.join(skills, '.staging'), busy };
+  return { file: path.join(skills, '.busy'), staging: stateFolder(skills, '.staging'), busy };
 }

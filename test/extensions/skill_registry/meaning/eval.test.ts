@@ -148,7 +148,7 @@ describe('pith skills eval', () => {
     const { code, text } = await run('skills eval --ranker fused');
     expect(text).toMatch(/the embedding model lowers nDCG@10 on 24 examples from 1\.000 to 0\.\d+: do not use it/);
     expect(code).toBe(1);
-    const measures = path.join(pith.sandbox, 'data/skill_registry/embedding-measures.json');
+    const measures = path.join(pith.sandbox, 'data/extensions/skill_registry/embedding-measures.json');
     expect(JSON.parse(readFileSync(measures, 'utf8'))).toMatchObject({ concepts: { cases: 24, lexical: 1 } });
     const { notes } = await pith.kernel.doctor();
     expect(notes).toContainEqual(

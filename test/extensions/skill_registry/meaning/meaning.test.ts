@@ -118,7 +118,7 @@ describe('R4 skills are found by their meaning', () => {
   it('a damaged file of vectors is told of and made anew', async () => {
     await start();
     await indexed(5);
-    const folder = path.join(pith!.sandbox, 'data/skill_registry/vectors');
+    const folder = path.join(pith!.sandbox, 'data/extensions/skill_registry/vectors');
     const kept = () => (existsSync(folder) ? readdirSync(folder) : []).filter((name) => name.endsWith('.vectors'));
     await until(() => kept().length === 1);
     const file = path.join(folder, kept()[0]!);

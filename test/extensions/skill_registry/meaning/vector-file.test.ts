@@ -63,7 +63,7 @@ it('R5 what was forgotten is in no file of vectors, of no model, and a process t
   await forgetVectorsIn({ dataDirectory, clock: systemClock }, new Set(['private']));
   await one.add(record('b'));
   expect([await kept(), await kept('another')]).toEqual([['a v1', 'b v1'], ['a v1']]);
-  const folder = vectorsIn(dataDirectory);
+  const folder = vectorsIn(dataDirectory).path;
   for (const name of (await readdir(folder)).filter((each) => each.endsWith('.vectors')))
     expect((await readFile(path.join(folder, name))).includes('private')).toBe(false);
   await forgetVectorsIn({ dataDirectory, clock: systemClock }, null);

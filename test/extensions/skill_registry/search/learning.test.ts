@@ -13,7 +13,7 @@ afterEach(async () => {
 const agent = (declaration: string) => ({ 'agents/reader/manifest.yaml': `id: reader\nagent: { ${declaration} }\n` });
 const READS = 'uses_tools: [skill_registry], instructions: READER';
 const SAID = 'Plan our paddling trip through the fjords';
-const file = () => path.join(world!.pith.sandbox, 'data/skill_registry/examples.jsonl');
+const file = () => path.join(world!.pith.sandbox, 'data/extensions/skill_registry/examples.jsonl');
 const kept = async () =>
   (await readFile(file(), 'utf8').catch(() => ''))
     .split('\n')
@@ -90,7 +90,7 @@ it('R5 stats --forget leaves no word of the texts in any file of what search kee
   await world.turn(SAID, [read('alpha')]);
   await expect.poll(async () => (await kept()).length).toBe(1);
   expect((await found('paddling')).length).toBe(1);
-  const folder = path.join(world.pith.sandbox, 'data/skill_registry');
+  const folder = path.join(world.pith.sandbox, 'data/extensions/skill_registry');
   const holding = async () => {
     const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
     const texts = await Promise.all(

@@ -136,7 +136,7 @@ describe('toolsets of skills in a turn', () => {
     expect(notices(outcome).join()).toContain(
       "toolset 'toolsets/index:list' of the skill 'bad': it has no export 'list'; it exports other",
     );
-    const data = path.join(pith!.sandbox, 'data/skill_registry');
+    const data = path.join(pith!.sandbox, 'data/extensions/skill_registry');
     const explained = (id: string) =>
       [...toolsetLines(toolsetReport(skillOf(id, { toolsets: ['toolsets/index:list'] }), data)!)].join('\n');
     expect(explained('good')).toContain('brought fine when last loaded');

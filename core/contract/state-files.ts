@@ -1,0 +1,318 @@
+import { randomUUID } from 'node:crypto';
+import fs from 'node:fs';
+import { open as openAsync, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { PithError } from './errors.ts';
+
+/**
+ * A folder of state, the one way to open what lies in it. No link is followed at any level from the root down, and only regular files
+ * that belong to this user or root and have one name are opened: anything else is `state_refused`, and never waited for. Files are made
+ * 0600, folders 0700. A name is one segment of a path. Errors of the file system pass through.
+ */
+export interface StateFolder {
+  /** Absolute. For messages, and for what a child process or a database is given. */
+  readonly path: string;
+  /** A folder in this one; nothing is made yet. */
+  folder(...names: readonly string[]): StateFolder;
+  /** Makes it with the folders above, and returns its path. */
+  make(): string;
+  /** null when there is none. Rejects `RangeError` beyond the limit, 64 MB without one. */
+  read(name: string, limit?: number): Buffer | null;
+  /** Replaces a file as a whole: whoever reads it sees the former or the new one. On disk when this resolves, unless `durable` is false. */
+  write(name: string, bytes: string | Uint8Array, options?: { readonly durable?: boolean }): Promise<void>;
+  /** As `write`, before it returns. */
+  writeNow(name: string, bytes: string | Uint8Array): void;
+  /** With `rotate`, a file that would grow beyond so many bytes becomes `<name>.1` first, and so on; of so many files the oldest goes. */
+  append(name: string, bytes: string | Uint8Array, rotate?: Rotation): void;
+  /** Whether the file is there, and one that would be opened. */
+  has(name: string): boolean;
+  /** Tells versions of a file apart; '' when there is none. */
+  stamp(name: string): string;
+  /** Names of all that lies in it; none when it is missing. */
+  list(): readonly string[];
+  /** Removes a file, or a folder with all that is in it; a link, not what it leads to. */
+  remove(name: string): void;
+  /** The path of a SQLite database, made when it is missing. Its log, index and journal are checked too. */
+  database(name: string): string;
+}
+
+export interface Rotation {
+  readonly bytes: number;
+  readonly files: number;
+}
+
+/** The state in `root`, or in a folder below it. Nothing is made before something is written. */
+export function stateFolder(root: string, ...names: readonly string[]): StateFolder {
+  return new CheckedFolder([path.resolve(root)]).folder(...names); // a slash at its end would follow a link
+}
+
+/** Replaces a file in a folder that exists, on disk when it returns. Never follows a link in the place of the file. */
+export function replaceFile(file: string, bytes: string | Uint8Array, mode: number = FILE): void {
+  const draft = draftOf(file);
+  try {
+    const descriptor = fs.openSync(draft, 'wx', mode);
+    try {
+      fs.writeFileSync(descriptor, bytes);
+      fs.fsyncSync(descriptor);
+    } finally {
+      fs.closeSync(descriptor);
+    }
+    fs.renameSync(draft, file);
+    syncFolder(path.dirname(file));
+  } catch (error) {
+    fs.rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+const FILE = 0o600;
+const FOLDER = 0o700;
+const OTHERS = 0o077;
+const DEFAULT_LIMIT = 64 * 1024 * 1024;
+const { O_APPEND, O_CREAT, O_RDONLY, O_WRONLY } = fs.constants;
+/** Windows has neither; there are no pipes in folders there either. */
+const SAFE = (fs.constants.O_NOFOLLOW ?? 0) | (fs.constants.O_NONBLOCK ?? 0);
+
+class CheckedFolder implements StateFolder {
+  /** `levels`: from the root to this one, each the folder of the next. */
+  constructor(private readonly levels: readonly string[]) {}
+
+  get path(): string {
+    return this.levels.at(-1)!;
+  }
+
+  folder(...names: readonly string[]): StateFolder {
+    const levels = [...this.levels];
+    for (const name of names) levels.push(path.join(levels.at(-1)!, segment(name)));
+    return new CheckedFolder(levels);
+  }
+
+  make(): string {
+    for (const [index, level] of this.levels.entries()) {
+      if (!isFolder(level)) {
+        makeFolder(level, index === 0);
+        isFolder(level); // another process may have put something there meanwhile
+      }
+    }
+    return this.path;
+  }
+
+  read(name: string, limit = DEFAULT_LIMIT): Buffer | null {
+    const file = this.#existing(name);
+    if (file === null) return null;
+    const descriptor = openFile(file, O_RDONLY);
+    if (descriptor === null) return null;
+    try {
+      const { size } = fs.fstatSync(descriptor);
+      if (size > limit) throw new RangeError(`${file} has ${size} bytes, more than the ${limit} that are read`);
+      return fs.readFileSync(descriptor);
+    } finally {
+      fs.closeSync(descriptor);
+    }
+  }
+
+  async write(name: string, bytes: string | Uint8Array, { durable = true }: { readonly durable?: boolean } = {}): Promise<void> {
+    const file = this.#replaceable(name);
+    const draft = draftOf(file);
+    try {
+      const handle = await openAsync(draft, 'wx', FILE);
+      try {
+        await handle.writeFile(bytes);
+        if (durable) await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(draft, file);
+      if (durable) syncFolder(this.path);
+    } catch (error) {
+      await rm(draft, { force: true }).catch(() => undefined); // the first error is the one to tell
+      throw error;
+    }
+  }
+
+  writeNow(name: string, bytes: string | Uint8Array): void {
+    replaceFile(this.#replaceable(name), bytes);
+  }
+
+  append(name: string, bytes: string | Uint8Array, rotate?: Rotation): void {
+    const file = this.#replaceable(name);
+    if (rotate) rotateBefore(file, Buffer.byteLength(bytes), rotate);
+    const descriptor = openFile(file, O_WRONLY | O_APPEND | O_CREAT) as number;
+    try {
+      fs.writeFileSync(descriptor, bytes);
+    } finally {
+      fs.closeSync(descriptor);
+    }
+  }
+
+  has(name: string): boolean {
+    const file = this.#existing(name);
+    const found = file === null ? undefined : fs.lstatSync(file, { throwIfNoEntry: false });
+    if (file !== null && found) requireOwnFile(file, found);
+    return found !== undefined;
+  }
+
+  stamp(name: string): string {
+    const file = this.#existing(name);
+    const found = file === null ? undefined : fs.lstatSync(file, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? '' : `${found.dev} ${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`;
+  }
+
+  list(): readonly string[] {
+    if (!this.#exists()) return [];
+    try {
+      return fs.readdirSync(this.path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []; // removed meanwhile
+      throw error;
+    }
+  }
+
+  remove(name: string): void {
+    const file = this.#existing(name);
+    if (file !== null) fs.rmSync(file, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  database(name: string): string {
+    const file = this.#replaceable(name);
+    fs.closeSync(openFile(file, O_WRONLY | O_APPEND | O_CREAT) as number);
+    for (const beside of ['-wal', '-shm', '-journal']) {
+      const descriptor = openFile(`${file}${beside}`, O_RDONLY);
+      if (descriptor !== null) fs.closeSync(descriptor);
+    }
+    return file;
+  }
+
+  /** The path of a file whose folders are all there; null when one of them is missing. */
+  #existing(name: string): string | null {
+    const file = path.join(this.path, segment(name));
+    return this.#exists() ? file : null;
+  }
+
+  #exists(): boolean {
+    return this.levels.every(isFolder);
+  }
+
+  /** The path of a file in a folder that is made. What stands there is replaced by a rename, which follows no link and waits for no pipe. */
+  #replaceable(name: string): string {
+    const file = path.join(this.path, segment(name));
+    this.make();
+    return file;
+  }
+}
+
+/** Cut off at any point it leaves each line in one of the files. Two processes that do it together may keep one file less. */
+function rotateBefore(file: string, bytes: number, { bytes: most, files }: Rotation): void {
+  const found = fs.lstatSync(file, { throwIfNoEntry: false });
+  if (found === undefined || !found.isFile() || found.size === 0 || found.size + bytes <= most) return;
+  for (let index = files - 1; index > 1; index -= 1) renameIfThere(`${file}.${index - 1}`, `${file}.${index}`);
+  if (files > 1) renameIfThere(file, `${file}.1`);
+  else fs.rmSync(file, { force: true });
+}
+
+function renameIfThere(from: string, to: string): void {
+  try {
+    fs.renameSync(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+/** Anything but a name could lead out of the folder. */
+function segment(name: string): string {
+  if (name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name)) return name;
+  throw new PithError('parameter_invalid', `${JSON.stringify(name)} cannot name a file of state`, { cure: 'use one segment of a path' });
+}
+
+/** False when nothing is there. */
+function isFolder(folder: string): boolean {
+  const found = fs.lstatSync(folder, { throwIfNoEntry: false });
+  if (found === undefined) return false;
+  if (!found.isDirectory()) throw refused(folder, `${kindOf(found)} stands in the place of a folder`, CURE);
+  requireOwner(folder, found);
+  return true;
+}
+
+function makeFolder(folder: string, isRoot: boolean): void {
+  try {
+    fs.mkdirSync(folder, { recursive: isRoot, mode: FOLDER });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another process was faster
+  }
+}
+
+/** null when there is none and none is to be made. */
+function openFile(file: string, flags: number): number | null {
+  const found = fs.lstatSync(file, { throwIfNoEntry: false });
+  if (found) requireOwnFile(file, found); // to open a device can itself do something
+  let descriptor: number;
+  try {
+    descriptor = fs.openSync(file, flags | SAFE, FILE);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && (flags & O_CREAT) === 0) return null;
+    if (code === 'ELOOP' || code === 'EMLINK') throw refused(file, 'a link stands in its place', CURE);
+    throw error;
+  }
+  try {
+    const opened = fs.fstatSync(descriptor);
+    requireOwnFile(file, opened);
+    if ((flags & O_WRONLY) !== 0 && (opened.mode & OTHERS) !== 0) keepFromOthers(descriptor);
+    return descriptor;
+  } catch (error) {
+    fs.closeSync(descriptor);
+    throw error;
+  }
+}
+
+function keepFromOthers(descriptor: number): void {
+  try {
+    fs.fchmodSync(descriptor, FILE);
+  } catch {
+    // it belongs to root, or the file system has no modes; it is used as it is
+  }
+}
+
+function requireOwnFile(file: string, found: fs.Stats): void {
+  if (!found.isFile()) throw refused(file, `${kindOf(found)} stands in its place`, CURE);
+  if (found.nlink > 1) throw refused(file, 'it has several names (hard links), so it may be a file from elsewhere', CURE);
+  requireOwner(file, found);
+}
+
+function requireOwner(file: string, found: fs.Stats): void {
+  const own = process.getuid?.();
+  if (own === undefined || found.uid === own || found.uid === 0) return;
+  throw refused(file, `it belongs to another user (${found.uid})`, 'run Pith as that user, or set data_dir to a folder of your own');
+}
+
+const CURE = 'look at what it is, then move it away; a data folder that is meant to lie elsewhere is named by data_dir';
+
+function refused(where: string, why: string, cure: string): PithError {
+  return new PithError('state_refused', `${where} is not used: ${why}`, { where, cure });
+}
+
+function kindOf(found: fs.Stats): string {
+  if (found.isSymbolicLink()) return 'a link';
+  if (found.isDirectory()) return 'a folder';
+  if (found.isFile()) return 'a file';
+  if (found.isFIFO()) return 'a pipe';
+  return found.isSocket() ? 'a socket' : 'a device';
+}
+
+function draftOf(file: string): string {
+  return path.join(path.dirname(file), `.${path.basename(file)}.${randomUUID()}`);
+}
+
+function syncFolder(folder: string): void {
+  let descriptor: number;
+  try {
+    descriptor = fs.openSync(folder, 'r');
+  } catch {
+    return; // some systems open no folders; the rename is then as lasting as it gets
+  }
+  try {
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { PithError } from '../contract/errors.ts';
+import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+
+/** `new`: there is no folder, or nothing in it. `known`: this user's Pith wrote it. `unknown`: it came from elsewhere, or nobody can tell. */
+export type StateOwnership = 'new' | 'known' | 'unknown';
+
+/** Whose the state in a data folder is. Nothing in the folder is believed but a random id, and only where `~/.pith` knows it. */
+export function stateOwnership(dataDirectory: string, home: string): StateOwnership {
+  try {
+    const folder = stateFolder(dataDirectory);
+    if (folder.list().length === 0) return 'new';
+    const id = idIn(folder);
+    return id !== null && knownIds(userFolder(home)).includes(id) ? 'known' : 'unknown';
+  } catch {
+    return 'unknown'; // a link, a pipe or another user's: nothing that we wrote
+  }
+}
+
+/**
+ * Makes the folder where it is missing and has `~/.pith` know its state from now on: of a new one, or once a person has said that it is
+ * theirs. The id is a new one, known before it is written: whoever is killed in between is asked again. Throws `state_refused`.
+ */
+export function adoptState(dataDirectory: string, home: string): void {
+  const folder = stateFolder(dataDirectory);
+  if (stateOwnership(dataDirectory, home) === 'known') return;
+  folder.make();
+  const user = userFolder(home);
+  const id = randomUUID();
+  user.writeNow(KNOWN, `${JSON.stringify({ ids: [...knownIds(user), id].slice(-MOST) }, null, 2)}\n`);
+  folder.writeNow(MARKER, `${id}\n`);
+}
+
+const MARKER = 'state-id';
+const KNOWN = 'states.json';
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const MARKER_BYTES = 100;
+const KNOWN_BYTES = 1024 * 1024;
+/** Of more folders than anybody has, the ones that were adopted last are known. */
+const MOST = 10_000;
+
+/** null: none, or no id. Throws where it is no file of this user's. */
+function idIn(folder: StateFolder): string | null {
+  const text = folder.read(MARKER, MARKER_BYTES)?.toString('utf8').trim() ?? '';
+  return ID.test(text) ? text : null;
+}
+
+/** Throws where the file is damaged: what it knew must not be forgotten by writing it anew. */
+function knownIds(user: StateFolder): readonly string[] {
+  const text = user.read(KNOWN, KNOWN_BYTES);
+  if (text === null) return [];
+  try {
+    const { ids } = JSON.parse(String(text)) as { readonly ids: unknown };
+    if (Array.isArray(ids)) return ids.filter((id): id is string => typeof id === 'string' && ID.test(id));
+  } catch {
+    // told below
+  }
+  const where = path.join(user.path, KNOWN);
+  throw new PithError('state_refused', `${where} is damaged, so nobody can tell whose state is whose`, {
+    where,
+    cure: 'move it away, and say again which state is yours',
+  });
+}
+
+/** A person may keep `~/.pith` elsewhere, by a link. */
+function userFolder(home: string): StateFolder {
+  const place = path.join(home, '.pith');
+  return stateFolder(existsSync(place) ? realpathSync(place) : place);
+}
