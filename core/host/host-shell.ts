@@ -1,5 +1,4 @@
 import { canRun } from '../agents/ports.ts';
-import path from 'node:path';
 import { PithError } from '../contract/errors.ts';
 import type { Off, Protocol, Remote } from '../contract/index.ts';
 import { createBundleStore } from './bundles/bundle-store.ts';

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import type { Command, CommandContext } from '../contract/index.ts';
 import { createBundleStore } from './bundles/bundle-store.ts';
 import { cleanly, owned } from './calls/owned-command.ts';

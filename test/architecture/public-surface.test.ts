@@ -119,6 +119,7 @@ const CONTRACT_TYPES = [
   'SkillSummary',
   'SqlRow',
   'SqlValue',
+  'StateFolder',
   'ToolCall',
   'ToolDefinition',
   'ToolDescriptor',

@@ -121,7 +121,7 @@ describe('a kept answer', () => {
     ['the command switched off', (each) => each.put('sandbox/pith.yaml', 'extensions: { skill_registry: { enabled: false } }\n'), ALWAYS],
     ['an extension that declares', (each) => each.put('sandbox/extensions/mine/manifest.yaml', 'id: mine\n'), ALWAYS],
     ['an agent that declares otherwise', (each) => each.put('sandbox/agents/own/manifest.yaml', 'id: own\n'), ALWAYS],
-    ['tokens that another process counted', ({ at }) => fs.utimesSync(at('sandbox/data/skill_registry/index'), 1, 1), ALWAYS],
+    ['tokens that another process counted', ({ at }) => fs.utimesSync(at('sandbox/data/extensions/skill_registry/index'), 1, 1), ALWAYS],
     ['another build of Pith', () => put(path.join(installation, 'main.cjs'), 'new'), ALWAYS],
   ];
   const projects = new Map<string, Project>();

@@ -27,7 +27,7 @@ const FILES = {
 
 /** What the channel of `FILES` sent, and its door. */
 function loft(sandbox: string): { sent(): readonly string[]; open(): void } {
-  const folder = `${sandbox}/data/loft`;
+  const folder = `${sandbox}/data/extensions/loft`;
   return {
     sent: () => (existsSync(`${folder}/sent`) ? readFileSync(`${folder}/sent`, 'utf8').trim().split('\n') : []),
     open() {

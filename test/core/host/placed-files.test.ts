@@ -85,7 +85,7 @@ it('K3 an index that is a pipe is made anew', async () => {
   const file = path.join(folderWith({}), 'index.json');
   pipe(file);
   const index = openIndex(stateFolder(path.dirname(file)));
-  expect(index.diagnostics).toMatchObject([{ message: expect.stringContaining('is a pipe') }]);
+  expect(index.diagnostics).toMatchObject([{ message: expect.stringContaining('a pipe stands in its place') }]);
   expect(await index.save()).toBeNull();
   expect(openIndex(stateFolder(path.dirname(file))).diagnostics).toEqual([]);
 });

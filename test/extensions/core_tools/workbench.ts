@@ -31,7 +31,11 @@ export async function workbench(settings: Record<string, unknown> = {}, dataFold
   await mkdir(sandbox);
   await mkdir(outside);
   await writeFile(join(outside, 'secret.txt'), SECRET);
-  const context = fakeContext({ config: config.parse(settings), sandbox, dataDirectory: join(sandbox, dataFolder, 'core_tools') });
+  const context = fakeContext({
+    config: config.parse(settings),
+    sandbox,
+    dataDirectory: join(sandbox, dataFolder, 'extensions', 'core_tools'),
+  });
   const tools = new CoreTools(context).getTools();
   return {
     sandbox,

@@ -147,7 +147,7 @@ describe('the tools of the builder', () => {
       await made.stage('city_time', CITY_TIME);
       await activate();
       const { sandbox, kernel } = made.test;
-      const journal = path.join(kernel.settings.data_dir, 'extension_builder/switches/city_time.json');
+      const journal = path.join(kernel.settings.data_dir, 'extensions/extension_builder/switches/city_time.json');
       expect(existsSync(journal)).toBe(true); // still watched
       const { renameSync } = await import('node:fs');
       renameSync(path.join(sandbox, 'extensions/city_time'), path.join(sandbox, 'extensions/.city_time.previous'));

@@ -39,7 +39,7 @@ export async function registryExtension(
   const context = {
     id: 'skill_registry',
     directory: path.join(sandbox.sandbox, 'extensions/skill_registry'),
-    dataDirectory: path.join(sandbox.sandbox, 'data/skill_registry'),
+    dataDirectory: path.join(sandbox.sandbox, 'data/extensions/skill_registry'),
     sandbox: sandbox.sandbox,
     home: null,
     config: configSchema().parse(config),

@@ -140,11 +140,11 @@ describe('the scan', () => {
 
   it('S21 indexes that are pipes are made anew, without waiting', async () => {
     const box = await skillSandbox({ 'sandbox/skills/own/SKILL.md': skillText({ name: 'own' }) });
-    await mkdir(`${box.sandbox}/data/skill_registry`, { recursive: true });
-    for (const name of ['index', 'catalog.db']) execFileSync('mkfifo', [`${box.sandbox}/data/skill_registry/${name}`]);
+    await mkdir(`${box.sandbox}/data/extensions/skill_registry`, { recursive: true });
+    for (const name of ['index', 'catalog.db']) execFileSync('mkfifo', [`${box.sandbox}/data/extensions/skill_registry/${name}`]);
     expect(ids(await box.registry().refresh())).toEqual(['own']);
-    expect(box.log.join()).toContain('it is no regular file');
-    await expect(CatalogDb.open(commandContext(box))).rejects.toThrow('no regular file');
+    expect(box.log.join()).toContain('a pipe stands in its place');
+    await expect(CatalogDb.open(commandContext(box))).rejects.toThrow('a pipe stands in its place');
   });
 
   it('S16 an unreadable file is a diagnostic and the others go on', async () => {

@@ -49,7 +49,7 @@ async function open(box: SkillSandbox): Promise<Opened> {
 }
 
 const skill = (name: string, body: string) => ({ [`sandbox/skills/${name}/SKILL.md`]: skillText({ name, body }) });
-const file = (box: SkillSandbox) => path.join(box.sandbox, 'data/skill_registry/catalog.db');
+const file = (box: SkillSandbox) => path.join(box.sandbox, 'data/extensions/skill_registry/catalog.db');
 const warnings = (box: SkillSandbox) => box.log.filter((line) => line.startsWith('warn'));
 
 it('R3 above 20,000 skills the words of bodies stay in the file', () => {

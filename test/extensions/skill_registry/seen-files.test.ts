@@ -54,8 +54,8 @@ it('skills list names every file and folder that it looked at, once nothing of i
   for (const file of [
     'sandbox/skills',
     'sandbox/skills/notes',
-    'sandbox/data/skill_registry/index',
-    'sandbox/data/skill_registry/trust.json',
+    'sandbox/data/extensions/skill_registry/index',
+    'sandbox/data/extensions/skill_registry/trust.json',
   ])
     expect(named).toContain(file);
 
@@ -65,7 +65,7 @@ it('skills list names every file and folder that it looked at, once nothing of i
     [() => writeFileSync(at('sandbox/skills/notes/SKILL.md'), ''), 'sandbox/skills/notes'],
     [() => rmSync(at('sandbox/skills/own'), { recursive: true }), 'sandbox/skills'],
     [() => writeFileSync(at('skills'), ''), 'skills'],
-    [() => writeFileSync(at('sandbox/data/skill_registry/trust.json'), ''), 'sandbox/data/skill_registry/trust.json'],
+    [() => writeFileSync(at('sandbox/data/extensions/skill_registry/trust.json'), ''), 'sandbox/data/extensions/skill_registry/trust.json'],
     [() => (renameSync(at('.claude'), at('moved')), symlinkSync('moved', at('.claude'))), SOURCE],
   ];
   for (const [change, file] of changes) {

@@ -46,7 +46,7 @@ export async function skillSandbox(files: Readonly<Record<string, string>> = {})
         sandbox,
         project,
         bundled: null,
-        dataDirectory: path.join(sandbox, 'data/skill_registry'),
+        dataDirectory: path.join(sandbox, 'data/extensions/skill_registry'),
         config: {},
         clock: systemClock,
         logger: logTo(log),
@@ -97,14 +97,14 @@ export function commandContext(
   return {
     id: 'skill_registry',
     directory: path.join(project, 'pith/sandbox/extensions/skill_registry'),
-    dataDirectory: path.join(sandbox, 'data/skill_registry'),
+    dataDirectory: path.join(sandbox, 'data/extensions/skill_registry'),
     sandbox,
     home: null,
     config,
     clock: systemClock,
     logger: logTo(log),
     openCache: async (name, layout) => {
-      const dataDirectory = path.join(sandbox, 'data/skill_registry');
+      const dataDirectory = path.join(sandbox, 'data/extensions/skill_registry');
       await mkdir(dataDirectory, { recursive: true });
       return openCacheFile({ file: path.join(dataDirectory, `${name}.db`), layout, clock: systemClock, logger: logTo(log) });
     },

@@ -24,7 +24,7 @@ describe('the persisted index', () => {
     const first = box.registry({ clock: settled });
     const before = await first.refresh();
     await first.close();
-    const { scans } = await loadSnapshot(path.join(box.sandbox, 'data/skill_registry'), first.sources);
+    const { scans } = await loadSnapshot(path.join(box.sandbox, 'data/extensions/skill_registry'), first.sources);
     const loaded = scans.get(`${box.sandbox}/skills`)!;
     const second = box.registry({ clock: settled });
     const after = await second.refresh();
@@ -75,7 +75,7 @@ describe('the persisted index', () => {
       const first = box.registry({ clock: settled });
       await first.refresh();
       await first.close();
-      const file = path.join(box.sandbox, 'data/skill_registry/index');
+      const file = path.join(box.sandbox, 'data/extensions/skill_registry/index');
       const text = await readFile(file, 'utf8');
       await writeFile(file, damage(text));
       const second = box.registry({ clock: settled });
@@ -89,7 +89,7 @@ describe('the persisted index', () => {
   it('S21 an index of another format is made anew without a word', async () => {
     const box = await skillSandbox({
       'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }),
-      'sandbox/data/skill_registry/index': '[0,[]]',
+      'sandbox/data/extensions/skill_registry/index': '[0,[]]',
     });
     expect([...(await box.registry().refresh()).skills.keys()]).toEqual(['a']);
     expect(box.log.filter((line) => line.startsWith('warn'))).toEqual([]);
@@ -100,7 +100,7 @@ describe('the persisted index', () => {
     const registry = box.registry();
     await registry.refresh();
     await Promise.all([registry.close(), registry.close()]);
-    expect(await readdir(path.join(box.sandbox, 'data/skill_registry'))).toEqual(['index']);
+    expect(await readdir(path.join(box.sandbox, 'data/extensions/skill_registry'))).toEqual(['index']);
   });
 
   it('S21 says once when it cannot be written, and works on', async () => {
@@ -112,7 +112,7 @@ describe('the persisted index', () => {
     expect((await registry.refresh()).skills.size).toBe(2);
     await registry.close();
     expect(box.log.filter((line) => line.includes('cannot be written'))).toHaveLength(1);
-    expect(existsSync(path.join(box.sandbox, 'data/skill_registry'))).toBe(false);
+    expect(existsSync(path.join(box.sandbox, 'data/extensions/skill_registry'))).toBe(false);
   });
 
   it('S21 an unchanged start parses nothing, not even what needs YAML', async () => {
@@ -129,7 +129,7 @@ describe('the persisted index', () => {
     const again = createRegistry({
       sandbox: box.sandbox,
       project: box.project,
-      dataDirectory: path.join(box.sandbox, 'data/skill_registry'),
+      dataDirectory: path.join(box.sandbox, 'data/extensions/skill_registry'),
       config: {},
       clock: settled,
       logger: { debug() {}, info() {}, warn() {}, error() {} },

@@ -181,7 +181,7 @@ describe('S14 trust', () => {
   it('S14 a damaged trust.json trusts nothing, says so, and is replaced by the next trust', async () => {
     const box = await skillSandbox(files);
     await run(box, 'skills trust', SOURCE);
-    const file = path.join(box.sandbox, 'data/skill_registry/trust.json');
+    const file = path.join(box.sandbox, 'data/extensions/skill_registry/trust.json');
     await writeFile(file, (await readFile(file, 'utf8')).slice(0, 60));
     const { skills, diagnostics } = await box.registry().refresh();
     expect(skills.get('letters')?.state).toBe('untrusted');
@@ -194,7 +194,7 @@ describe('S14 trust', () => {
 
   it('S14 two processes that trust at once lose nothing of each other', async () => {
     const box = await skillSandbox();
-    const data = path.join(box.sandbox, 'data/skill_registry');
+    const data = path.join(box.sandbox, 'data/extensions/skill_registry');
     await mkdir(data, { recursive: true });
     const outfile = path.join(box.project, 'writer.cjs');
     const contents = `
@@ -218,7 +218,7 @@ describe('S14 trust', () => {
 
   it('S14 a lock that a process left behind does not hold for ever', async () => {
     const box = await skillSandbox(files);
-    await box.write('sandbox/data/skill_registry/trust.json.lock', '{"pid":999999999,"began":null}');
+    await box.write('sandbox/data/extensions/skill_registry/trust.json.lock', '{"pid":999999999,"began":null}');
     expect(await run(box, 'skills trust', SOURCE)).toBe(0);
   });
 

@@ -65,7 +65,7 @@ describe('a command that is killed (S83)', () => {
   it('T6 F2: a journal that came with the folder is not believed: nothing outside is moved, nothing inside is lost', async () => {
     const box = await installSandbox({ ...FILES, '.docs/private.md': 'mine' });
     const skills = path.join(box.sandbox, 'skills');
-    const directory = path.join(skills, '.staging', '1-a');
+    const directory = path.join(skills, '.staging', `${ENDED}-a`);
     await mkdir(directory, { recursive: true });
     const change = { folder: 'stolen', id: 'stolen', from: '../../../../.docs', entry: await entry(path.join(box.project, 'from/notes')) };
     await writeFile(path.join(directory, 'commit.json'), JSON.stringify([change]));

@@ -179,7 +179,7 @@ describe('the file of learned examples', () => {
     const learned = open();
     expect(await learned.look()).toEqual([]);
     expect(log[0]).toContain('what was learned cannot be read');
-    await expect(learned.add([lesson('a', 'Paint the garden fence green')])).rejects.toThrow('it is no regular file');
+    await expect(learned.add([lesson('a', 'Paint the garden fence green')])).rejects.toThrow('a folder stands in its place');
   });
 
   it('R5 is written anew when most of its lines count no more, and stays bounded', async () => {
