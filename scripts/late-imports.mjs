@@ -3,14 +3,7 @@ import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url);
 
 /** Packages that many command lines never need: a file each in `dist/packages`, read when something of it is used. */
-export const LATE_PACKAGES = [
-  'zod',
-  'yaml',
-  'nunjucks/src/parser.js',
-  'chokidar',
-  '@ai-sdk/anthropic',
-  '@ai-sdk/openai-compatible',
-];
+export const LATE_PACKAGES = ['zod', 'yaml', 'nunjucks/src/parser.js', 'chokidar', '@ai-sdk/anthropic', '@ai-sdk/openai-compatible'];
 
 /** Parts of Node that take milliseconds to load and that many command lines never need. */
 const LATE_BUILTINS = [
