@@ -5,22 +5,30 @@ const KERNEL = 'pith itself';
 
 /** Notes on names that more than one extension gives to a tool or a command; `taken`: commands of the kernel. Ask when everything has been activated. */
 export async function clashes(
-  host: Pick<ExtensionHost, 'list' | 'tools' | 'commands'>,
+  host: Pick<ExtensionHost, 'list' | 'tools' | 'commands' | 'keepsNames'>,
   taken: readonly { readonly path: string }[] = [],
 ): Promise<readonly Diagnostic[]> {
   const active = host.list().filter(({ state, provides }) => state === 'active' && provides.includes('tool'));
   const offered = await Promise.all(
     active.map(async ({ id }) => {
       const tools = await host.tools(id).catch(() => []); // it stopped in between, and is told as failed
-      return tools.map(({ name }) => [name, id] as const);
+      return tools.map(({ name, yields }) => [name, id, host.keepsNames(id) && yields !== true] as const);
     }),
   );
   return [
-    ...shared(offered.flat()).map(([name, ids]) =>
-      clash(
-        `the tool '${name}' is offered by ${listed(ids)}; an agent that uses both sees ${ids.map((id) => `${id}__${name}`).join(' and ')}`,
+    ...shared(offered.flat().map(([name, id]) => [name, id] as const)).map(([name, ids]) => {
+      const keepers = offered.flat().flatMap(([each, id, keeps]) => (keeps && each === name ? [id] : []));
+      const seen = ids.map((id) => (keepers.length === 1 && keepers[0] === id ? `${name} of '${id}'` : `${id}__${name}`));
+      return clash(`the tool '${name}' is offered by ${listed(ids)}; an agent that uses both sees ${seen.join(' and ')}`);
+    }),
+    ...host
+      .commands()
+      .filter(({ path, declared }) => path !== declared)
+      .map(({ path, declared, extensionId }) =>
+        clash(
+          `the command '${declared}' of '${extensionId}' is reached as 'pith ${path}': another has that name, or begins with the same word`,
+        ),
       ),
-    ),
     ...shared([
       ...taken.map(({ path }) => [path, KERNEL] as const),
       ...host.commands().map(({ path, extensionId }) => [path, extensionId] as const),

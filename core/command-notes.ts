@@ -9,7 +9,9 @@ export async function commandNotes(
   const active = host.list().filter(({ state, provides }) => state === 'active' && provides.includes('command'));
   const lists = await Promise.all(active.map(({ id }) => host.commandsOf(id).catch((): readonly Command[] => []))); // told as failed
   const commands = lists.flat();
-  const words = new Set([...taken, ...host.commands(), ...commands.filter((command) => command.yields !== true)].map(firstWord));
+  const strangers = new Set(commands.filter(({ prefixed }) => prefixed !== undefined).map(({ path }) => path)); // these give way themselves
+  const others = [...host.commands(), ...commands.filter((command) => command.yields !== true)].filter(({ path }) => !strangers.has(path));
+  const words = new Set([...taken, ...others].map(firstWord));
   return commands.flatMap((command): readonly Diagnostic[] => [
     ...(command.notes ?? []),
     ...(command.yields === true && words.has(firstWord(command)) ? [hidden(command)] : []),

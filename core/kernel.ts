@@ -107,6 +107,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
       run: (request, signal) => runTurn(request, signal),
     },
     commands: () => options.commands?.(kernel) ?? [],
+    kernelPaths: () => options.commands?.(kernel) ?? [],
   });
 
   const skills = createBoundSkills(host);

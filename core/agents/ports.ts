@@ -54,6 +54,8 @@ export interface ExtensionsPort {
   state(extensionId: string): ExtensionState | undefined;
   /** Whether its code is neither shipped nor let into the kernel by a person. */
   isForeign(extensionId: string): boolean;
+  /** Whether what it names, an agent or an extension, ships under this id: an equal name of others gives way. */
+  keepsNames(id: string): boolean;
   /** Digest of the sources that run, or would; null: nothing declares this id. */
   sourceOf(extensionId: string): string | null;
   /** From the index where it is valid, else by loading the extension. Rejects `provider_unavailable` with the reason. */

@@ -10,6 +10,7 @@ import { likelyDataDirectory } from '../host/settings/likely-data-directory.ts';
 import { hostOptionsOf, readSandbox, type SandboxReading } from '../host/sandbox-reading.ts';
 import { systemClock } from '../host/system-clock.ts';
 import type { SeenSandbox, Target } from './boot.ts';
+import { CORE_COMMANDS } from './core-commands.ts';
 
 export interface LightHost {
   commands(): readonly DeclaredCommand[];
@@ -35,6 +36,7 @@ export async function openLightHost({ sandbox, env, flags, workingDirectory }: T
     ...hostOptionsOf(reading),
     clock: systemClock(),
     events: { publish: nothing as Events['publish'], handle: () => () => undefined },
+    kernelPaths: () => CORE_COMMANDS,
     keyValue: absent,
     database: absent,
     agents: {

@@ -62,6 +62,8 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly optIn?: boolean;
   /** The tool runs the agent that its input names as `agent_id`: agents with `integration_mode: tool` are offered as tools that are this one, with the agent filled in. */
   readonly agentTools?: boolean;
+  /** Its name was chosen by somebody else, such as a server: it gives way to a tool that ships. */
+  readonly yields?: boolean;
   readonly permission?: ToolPermission;
   /** The call's one line in a terminal. */
   present?(result: ToolResult): string;
@@ -86,6 +88,8 @@ export interface ToolDescriptor {
   readonly optIn: boolean;
   /** It also stands for each agent with `integration_mode: tool` that its caller may call. */
   readonly agentTools?: true;
+  /** It gives its name up for a tool that ships. */
+  readonly yields?: true;
   readonly permission: ToolPermission;
 }
 

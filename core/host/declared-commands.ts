@@ -1,13 +1,16 @@
-import type { DeclaredCommand } from './host-options.ts';
+import { commandNames } from './command-names.ts';
+import type { DeclaredCommand, HostOptions } from './host-options.ts';
 import type { Slot } from './lifecycle/slot.ts';
 import { runnable } from './lifecycle/slot-state.ts';
 
 /** Commands of the extensions that can run, as their manifests declare them. */
-export function declaredCommands(slots: ReadonlyMap<string, Slot>): readonly DeclaredCommand[] {
+export function declaredCommands(slots: ReadonlyMap<string, Slot>, options: Pick<HostOptions, 'kernelPaths'>): readonly DeclaredCommand[] {
+  const names = commandNames(slots, options);
   return runnable(slots).flatMap(({ id, declaration }) =>
     (declaration.manifest?.commands ?? []).map(({ path, needs, entry, description }) => ({
       extensionId: id,
-      path,
+      path: names.of(id, path),
+      declared: path,
       needs,
       entry,
       description,

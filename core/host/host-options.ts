@@ -75,6 +75,8 @@ export interface HostOptions {
   readonly agents: HostAgents;
   /** The agents that a person lets it start with their own tools. Absent: none. */
   grantedAgents?(declaration: Declaration): readonly string[];
+  /** The commands of the kernel by name: no extension that does not ship has one that begins as they do. */
+  kernelPaths?(): readonly { readonly path: string }[];
   /** The kernel's own commands; extensions in its process find them as those of a provider called `kernel`. */
   commands?(): readonly Command[];
 }
@@ -105,7 +107,10 @@ export interface ExtensionStatus {
 
 export interface DeclaredCommand {
   readonly extensionId: string;
+  /** What is typed. */
   readonly path: string;
+  /** The path in its manifest; another than `path` where the name is somebody else's. */
+  readonly declared: string;
   readonly needs: 'index' | 'initialized' | 'started';
   /** Its own bundle, for `needs: index`. */
   readonly entry: string | undefined;

@@ -22,7 +22,7 @@ import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-prov
 import { checkAgentKeys } from './calls/agent-key-check.ts';
 import { commandContext, commandsOf, importCommandEntry } from './calls/command-port.ts';
 import type { CommandEntry } from './lifecycle/import-commands.ts';
-import type { Discovery } from './discovery/declaration.ts';
+import { keepsNames, type Discovery } from './discovery/declaration.ts';
 import type { DeclaredCommand, ExtensionStatus, HostOptions } from './host-options.ts';
 import type { DeclaredModel } from '../models/declared-model.ts';
 import { createHostParts, type HostShell } from './host-shell.ts';
@@ -92,6 +92,11 @@ export class ExtensionHost implements ExtensionsPort {
   readonly isForeign = (extensionId: string): boolean => {
     const slot = this.#lifecycle.slots.get(extensionId);
     return slot !== undefined && isForeign(this.#shell.parts, slot.declaration);
+  };
+
+  readonly keepsNames = (id: string): boolean => {
+    const declaration = this.discovery.declarations.get(id);
+    return declaration !== undefined && keepsNames(declaration);
   };
 
   readonly sourceOf = (extensionId: string): string | null => this.#lifecycle.slots.get(extensionId)?.declaration.digest ?? null;
@@ -174,7 +179,7 @@ export class ExtensionHost implements ExtensionsPort {
   }
 
   /** What manifests declare, of extensions that can run. */
-  readonly commands = (): readonly DeclaredCommand[] => declaredCommands(this.#lifecycle.slots);
+  readonly commands = (): readonly DeclaredCommand[] => declaredCommands(this.#lifecycle.slots, this.#shell.parts.options);
 
   /** Bundles and imports a command entry; activates nothing. Rejects with the reason. */
   async importCommandEntry(extensionId: string, entry: string): Promise<CommandEntry> {

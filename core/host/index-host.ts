@@ -2,6 +2,7 @@ import type { Command, CommandContext } from '../contract/index.ts';
 import { createBundleStore } from './bundles/bundle-store.ts';
 import { cleanly, owned } from './calls/owned-command.ts';
 import { DIRECT } from './calls/wire.ts';
+import { commandNames } from './command-names.ts';
 import { declaredCommands } from './declared-commands.ts';
 import type { Discovery } from './discovery/declaration.ts';
 import { createFailures } from './failures.ts';
@@ -61,7 +62,8 @@ export async function openIndexHost(options: HostOptions): Promise<IndexHost> {
     const context = commandContext(extensionId);
     try {
       const make = await importCommands(parts, slots.get(extensionId)!.declaration, entry);
-      return (await cleanly(parts, async () => make(context))).map((command) => owned(parts, extensionId, command));
+      const commands = (await cleanly(parts, async () => make(context))).map((command) => owned(parts, extensionId, command));
+      return commandNames(slots, options).under(extensionId, commands);
     } catch (error) {
       if (error instanceof Problem) failures.record(extensionId, error);
       throw secrets.redactError(error);
@@ -70,7 +72,7 @@ export async function openIndexHost(options: HostOptions): Promise<IndexHost> {
 
   return {
     discovery,
-    commands: () => declaredCommands(slots),
+    commands: () => declaredCommands(slots, options),
     commandsIn(extensionId, entry) {
       const slot = slots.get(extensionId);
       return slot && tierOf(parts, slot.declaration) === 'in_process' ? imported(extensionId, entry) : null;

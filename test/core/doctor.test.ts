@@ -84,6 +84,10 @@ it('doctor notes tools and commands that share a name, and is well with them', a
       code: 'name_clash',
       message: expect.stringMatching(/'greet_person' is offered by 'one' and 'two'/u),
     }),
-    expect.objectContaining({ code: 'name_clash', message: expect.stringMatching(/command 'greet' is declared by 'first' and 'second'/u) }),
+    expect.objectContaining({ code: 'name_clash', message: expect.stringMatching(/'greet' of 'first' is reached as 'pith first:greet'/u) }),
+    expect.objectContaining({
+      code: 'name_clash',
+      message: expect.stringMatching(/'greet' of 'second' is reached as 'pith second:greet'/u),
+    }),
   ]);
 });

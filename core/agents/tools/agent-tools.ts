@@ -1,4 +1,5 @@
 import type { AgentSpec, JsonValue, ToolDescriptor } from '../../contract/index.ts';
+import type { ExtensionsPort } from '../ports.ts';
 import type { UnnamedTool } from './tool-names.ts';
 import type { OfferedTool } from './tools.ts';
 
@@ -6,8 +7,13 @@ import type { OfferedTool } from './tools.ts';
 const AGENT = 'agent_id';
 
 /** For each callee with `integration_mode: tool` a tool of its own name, which is the one with `agentTools` among `tools`. */
-export function toolsOfAgents(tools: readonly UnnamedTool[], callees: readonly AgentSpec[]): readonly UnnamedTool[] {
-  const runner = tools.find(({ descriptor }) => descriptor.agentTools);
+export function toolsOfAgents(
+  tools: readonly UnnamedTool[],
+  callees: readonly AgentSpec[],
+  extensions: Pick<ExtensionsPort, 'keepsNames'>,
+): readonly UnnamedTool[] {
+  const runners = tools.filter(({ descriptor }) => descriptor.agentTools);
+  const runner = runners.find(({ keeps }) => keeps) ?? runners[0]; // agents are handed to no stranger while one that ships is there
   if (runner === undefined) return [];
   const { extensionId, descriptor } = runner;
   return callees
@@ -16,6 +22,7 @@ export function toolsOfAgents(tools: readonly UnnamedTool[], callees: readonly A
       extensionId,
       descriptor: { ...descriptor, description: descriptionOf(callee), inputSchema: withoutAgent(descriptor.inputSchema) },
       wish: callee.id,
+      keeps: extensions.keepsNames(callee.id),
       fixed: { [AGENT]: callee.id },
     }));
 }

@@ -38,13 +38,13 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
   const { registry, extensions, clock } = dependencies;
   const offered = async (agentId: string, signal: AbortSignal) => {
     const { spec } = await registry.resolve(agentId);
-    const [{ tools: own }, providers] = await Promise.all([
+    const [{ tools: own, reserved }, providers] = await Promise.all([
       resolveTools(spec, extensions, {}, registry.callees(spec)),
       extensions.turnToolProviders(spec),
     ]);
     const turn = turnOf(spec, newId(clock), toolIds(own));
     if (providers.length === 0) return { spec, tools: own, turn };
-    const question = { extensions, clock, providers, turn, policy: {}, offered: own, mayRedescribe: true };
+    const question = { extensions, clock, providers, turn, policy: {}, reserved, offered: own, mayRedescribe: true };
     const { tools } = await withTurnTools(question, signal);
     return { spec, tools, turn: { ...turn, tools: toolIds(tools) } };
   };

@@ -6,27 +6,42 @@ import type { OfferedTool } from './tools.ts';
 export type UnnamedTool = Omit<OfferedTool, 'modelName'> & {
   /** The name that it would have alone; default its own. */
   readonly wish?: string;
+  /** Its name ships, and stays: an equal name of others gives way. */
+  readonly keeps?: boolean;
 };
 
-/** All that share a name get their extension's id in front. */
-export function named(tools: readonly UnnamedTool[]): readonly OfferedTool[] {
-  const counts = new Map<string, number>();
-  for (const tool of tools) counts.set(wishOf(tool), (counts.get(wishOf(tool)) ?? 0) + 1);
+/**
+ * A name is that of the one tool that wants it. Of several the one that ships has it, where there is one alone; the others get their
+ * extension's id in front. `reserved`: names that ship and may come during the turn.
+ */
+export function named(tools: readonly UnnamedTool[], reserved: ReadonlySet<string> = new Set()): readonly OfferedTool[] {
+  const wanted = new Map<string, UnnamedTool[]>();
+  for (const tool of tools) wanted.set(wishOf(tool), [...(wanted.get(wishOf(tool)) ?? []), tool]);
+  const hasItself = (tool: UnnamedTool): boolean => {
+    const rivals = (wanted.get(wishOf(tool)) ?? []).filter((other) => other !== tool);
+    if (tool.keeps) return !rivals.some(({ keeps }) => keeps);
+    return rivals.length === 0 && !reserved.has(wishOf(tool));
+  };
+  const plain = new Set(tools.filter(hasItself).map(wishOf));
   const taken = new Set<string>();
   return tools.map((tool) => {
-    const { wish: _, ...offered } = tool;
-    const name = wishOf(tool);
-    const wish = (counts.get(name) ?? 0) > 1 ? prefixed(tool) : name;
-    const modelName = taken.has(wish) ? hashed(longName(tool), identityOf(tool)) : wish;
+    const { wish: _, keeps: __, ...offered } = tool;
+    const isPlain = hasItself(tool);
+    const wish = isPlain ? wishOf(tool) : prefixed(tool);
+    const modelName = taken.has(wish) || (!isPlain && plain.has(wish)) ? hashed(longName(tool), identityOf(tool)) : wish;
     taken.add(modelName);
     return { modelName, ...offered };
   });
 }
 
 /** Names for tools that join `offered`, whose names stay: their own, or one with the id in front where that is taken or wanted twice. */
-export function namedBeside(offered: readonly OfferedTool[], added: readonly UnnamedTool[]): readonly OfferedTool[] {
+export function namedBeside(
+  offered: readonly OfferedTool[],
+  added: readonly UnnamedTool[],
+  reserved: ReadonlySet<string>,
+): readonly OfferedTool[] {
   const taken = new Set(offered.map(({ modelName }) => modelName));
-  return named(added).map((tool) => {
+  return named(added, reserved).map((tool) => {
     const wish = taken.has(tool.modelName) ? prefixed(tool) : tool.modelName;
     const modelName = taken.has(wish) ? hashed(longName(tool), identityOf(tool)) : wish;
     taken.add(modelName);

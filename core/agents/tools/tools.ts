@@ -19,6 +19,8 @@ export interface OfferedTool {
 
 export interface ResolvedTools {
   readonly tools: readonly OfferedTool[];
+  /** Names of tools that ship and that extensions may bring to a turn of the agent: nobody else's tool has them. */
+  readonly reserved: ReadonlySet<string>;
   /** Errors fail the agent, warnings degrade it. */
   readonly notes: readonly Diagnostic[];
 }
@@ -35,19 +37,33 @@ export async function resolveTools(
   const everything = spec.usesTools.includes('*') ? extensions.ids().filter((id) => canRun(extensions.state(id))) : [];
   const asked = spec.usesTools.filter((entry) => entry !== '*' && !entry.startsWith(TOOLSET_PREFIX)); // toolsets are brought turn by turn
   const entries = [...new Set([...asked, ...everything])];
-  const answers = await Promise.all(entries.map((entry) => resolveEntry(entry, extensions)));
+  const [answers, reserved] = await Promise.all([
+    Promise.all(entries.map((entry) => resolveEntry(entry, extensions))),
+    reservedNames(spec, extensions),
+  ]);
   answers.forEach((answer, index) => {
     // What "*" brings may fail without a word: the agent did not ask for it by name.
     if (spec.usesTools.includes(entries[index] as string)) notes.push(...answer.notes);
     for (const tool of answer.tools) wanted.set(`${tool.extensionId}/${tool.descriptor.name}`, tool);
   });
   const allowed = [...wanted.values()].filter(({ extensionId, descriptor }) => permits(policy, extensionId, descriptor.name));
-  return { tools: named([...allowed, ...toolsOfAgents(allowed, callees)]), notes };
+  return { tools: named([...allowed, ...toolsOfAgents(allowed, callees, extensions)], reserved), reserved, notes };
 }
 
 /** `extension/tool` of each, once. */
 export function toolIds(tools: readonly OfferedTool[]): readonly string[] {
   return [...new Set(tools.map(({ extensionId, descriptor }) => `${extensionId}/${descriptor.name}`))];
+}
+
+async function reservedNames(spec: AgentSpec, extensions: ExtensionsPort): Promise<ReadonlySet<string>> {
+  const shipped = (await extensions.turnToolProviders(spec)).filter((id) => extensions.keepsNames(id));
+  const lists = await Promise.all(shipped.map((id) => extensions.tools(id).catch(() => []))); // what fails brings nothing
+  return new Set(lists.flatMap((tools) => tools.filter(({ yields }) => !yields).map(({ name }) => name)));
+}
+
+/** A tool as its extension describes it, before its name is settled. */
+export function unnamed(extensions: Pick<ExtensionsPort, 'keepsNames'>, extensionId: string, descriptor: ToolDescriptor): UnnamedTool {
+  return { extensionId, descriptor, keeps: extensions.keepsNames(extensionId) && descriptor.yields !== true };
 }
 
 interface Entry {
@@ -79,10 +95,11 @@ async function resolveEntry(entry: string, extensions: ExtensionsPort): Promise<
     return degraded(`the tools of '${entry}' are missing: ${messageOf(error)}`, extensionId, codeOf(error, 'provider_unavailable'));
   }
   if (toolName === null) {
-    return { tools: offered.filter(({ optIn }) => !optIn).map((descriptor) => ({ extensionId, descriptor })), notes: [] };
+    const given = offered.filter(({ optIn }) => !optIn);
+    return { tools: given.map((descriptor) => unnamed(extensions, extensionId, descriptor)), notes: [] };
   }
   const descriptor = offered.find(({ name }) => name === toolName);
-  if (descriptor) return { tools: [{ extensionId, descriptor }], notes: [] };
+  if (descriptor) return { tools: [unnamed(extensions, extensionId, descriptor)], notes: [] };
   if (offered.length === 0) return degraded(`the tool '${entry}' is missing: '${extensionId}' offers no tools at present`, extensionId);
   const names = offered.map(({ name }) => name);
   return failed(

@@ -5,7 +5,7 @@ import type { ExtensionsPort } from '../ports.ts';
 import { permits } from './gate.ts';
 import { namedBeside, type UnnamedTool } from './tool-names.ts';
 import { openInTime } from './toolset-opening.ts';
-import type { OfferedTool } from './tools.ts';
+import { unnamed, type OfferedTool } from './tools.ts';
 
 export interface TurnToolsQuestion {
   readonly extensions: ExtensionsPort;
@@ -15,6 +15,8 @@ export interface TurnToolsQuestion {
   /** As providers are told it: `tools` are those of `uses_tools`. */
   readonly turn: TurnInfo;
   readonly policy: TurnPolicy;
+  /** Names of tools that ship and may come during this turn. */
+  readonly reserved: ReadonlySet<string>;
   /** What the turn has already. Their names stay, and they stay. */
   readonly offered: readonly OfferedTool[];
   /** Tools that are offered already may be told differently: only before the model has seen them. */
@@ -35,15 +37,16 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
   const answers = await Promise.all(providers.map((id) => ask(question, id, signal)));
   const offered = [...question.offered];
   const added = new Map<string, UnnamedTool>();
-  for (const { extensionId, descriptor } of answers.flatMap(({ tools }) => tools)) {
+  for (const tool of answers.flatMap(({ tools }) => tools)) {
+    const { extensionId, descriptor } = tool;
     const { name } = descriptor;
     if (!permits(policy, extensionId, name) || !isWanted(turn.agent.usesTools, extensionId, name)) continue;
     const index = offered.findIndex((tool) => tool.extensionId === extensionId && tool.descriptor.name === name);
-    if (index < 0) added.set(`${extensionId}/${name}`, { extensionId, descriptor });
+    if (index < 0) added.set(`${extensionId}/${name}`, tool);
     else if (mayRedescribe) offered[index] = { ...(offered[index] as OfferedTool), descriptor };
   }
   return {
-    tools: [...offered, ...namedBeside(offered, [...added.values()])],
+    tools: [...offered, ...namedBeside(offered, [...added.values()], question.reserved)],
     notices: answers.flatMap(({ notices }) => notices),
     late: providers.filter((_, index) => answers[index]?.late),
   };
@@ -94,7 +97,7 @@ async function resolve(
   if ('toolset' in brought) return open(question, extensionId, brought.toolset);
   const { tool, ...told } = brought;
   const descriptor = own.find(({ name }) => name === tool);
-  if (descriptor) return { tools: [{ extensionId, descriptor: { ...descriptor, ...told } }], notices: [] };
+  if (descriptor) return { tools: [unnamed(question.extensions, extensionId, { ...descriptor, ...told })], notices: [] };
   return failed('tool_unknown', `'${extensionId}' brings the tool '${tool}' to this turn, and has none of that name`);
 }
 

@@ -22,7 +22,8 @@ export async function appendTools(turn: RunningTurn, providers: readonly string[
   const offered = [...turn.toolsByName.values()];
   const info: TurnInfo = { ...turn.info, tools: prepared.ownTools };
   const { extensions } = deps;
-  const question = { extensions, clock: deps.clock, providers, turn: info, policy: prepared.policy, offered, mayRedescribe: false };
+  const { policy, reserved } = prepared;
+  const question = { extensions, clock: deps.clock, providers, turn: info, policy, reserved, offered, mayRedescribe: false };
   const found = await untilAborted(withTurnTools(question, signal), signal).catch(() => null); // aborted: the loop says so
   if (found === null) return;
   turn.lateProviders = [...turn.lateProviders.filter((id) => !providers.includes(id)), ...found.late];

@@ -45,6 +45,7 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
   ]);
   const texts = userTexts(beginning.history, MOST_TEXTS);
   const ownTools = toolIds(resolved.tools);
+  const { reserved } = resolved;
   const asked: TurnInfo = {
     id: beginning.turnId,
     threadId: beginning.threadId,
@@ -61,7 +62,16 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     ...(Object.keys(policy).length === 0 ? {} : { policy }),
   };
   if (beginning.text !== null) refuseUnusable(spec, skills);
-  const question = { extensions, clock: deps.clock, providers, turn: asked, policy, offered: resolved.tools, mayRedescribe: true };
+  const question = {
+    extensions,
+    clock: deps.clock,
+    providers,
+    turn: asked,
+    policy,
+    reserved,
+    offered: resolved.tools,
+    mayRedescribe: true,
+  };
   const instructing = instructionsOf(spec, skills, { sandbox_dir: deps.sandboxDir, date, channel: channelId, user: userId });
   instructing.catch(() => undefined); // awaited below
   const { tools, notices, late } =
@@ -85,6 +95,7 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     tools,
     functionTools: tools.map(functionTool),
     ownTools,
+    reserved,
     turnToolProviders: providers,
     lateProviders: late,
     system: systemParts.map(({ text }) => text).join('\n\n'),

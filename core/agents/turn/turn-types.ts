@@ -58,6 +58,8 @@ export interface Prepared {
   readonly functionTools: FunctionTool[];
   /** `extension/tool` of those that `uses_tools` gives. */
   readonly ownTools: readonly string[];
+  /** Names of tools that ship and may come during the turn. */
+  readonly reserved: ReadonlySet<string>;
   /** Extensions that were asked what they bring to this turn. */
   readonly turnToolProviders: readonly string[];
   /** Those of them whose toolsets were not open in time. */

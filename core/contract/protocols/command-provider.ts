@@ -94,6 +94,8 @@ export interface Command {
   readonly takesLine?: boolean;
   /** True: it gives way to every other command that begins with the same word. For names that a person chose for something else, such as a file. */
   readonly yields?: boolean;
+  /** Said by the kernel, of an extension that does not ship: the name that it has where its own is somebody else's, `<extension>:<path>`. */
+  readonly prefixed?: string;
   /** Where its manifest says `needs: started`: options with which it is over so soon that no services are started for it. */
   readonly unservedWith?: readonly string[];
   /** What is wrong with it. `pith doctor` shows it. */

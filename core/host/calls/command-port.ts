@@ -2,6 +2,7 @@ import { PithError } from '../../contract/errors.ts';
 import type { Command, CommandContext } from '../../contract/index.ts';
 import { createCommandContext } from '../lifecycle/command-context.ts';
 import { callProvider, running } from './handle.ts';
+import { commandNames } from '../command-names.ts';
 import { cleanly, named, owned } from './owned-command.ts';
 import { importCommands, type CommandEntry } from '../lifecycle/import-commands.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -18,7 +19,10 @@ export async function importCommandEntry(lifecycle: Lifecycle, slot: Slot, entry
     throw new PithError('not_declared', `'${id}' declares no command entry '${entry}'`, { where: declaration.file });
   try {
     const make = await makerOf(lifecycle, slot, entry);
-    return async (context) => (await cleanly(parts, () => make(context))).map((command) => owned(parts, id, command));
+    return async (context) => {
+      const commands = (await cleanly(parts, () => make(context))).map((command) => owned(parts, id, command));
+      return commandNames(lifecycle.slots, parts.options).under(id, commands);
+    };
   } catch (error) {
     if (error instanceof Problem) parts.failures.record(id, error);
     throw parts.secrets.redactError(error);
@@ -42,13 +46,14 @@ export async function commandsOf(lifecycle: Lifecycle, slot: Slot): Promise<read
   const { id } = slot;
   if (!slot.declaration.manifest?.provides.includes('command')) throw unavailable(id, 'it provides no commands');
   const listed = await lifecycle.ready(slot);
-  return (await listOf(lifecycle, id)).map((command) => ({
+  const commands = (await listOf(lifecycle, id)).map((command): Command => ({
     ...owned(lifecycle.parts, id, command),
     async run(input, io, signal) {
       const now = (await running(lifecycle, id)) === listed ? command : await commandNow(lifecycle, id, command.path);
       return owned(lifecycle.parts, id, now).run(input, io, signal);
     },
   }));
+  return commandNames(lifecycle.slots, lifecycle.parts.options).under(id, commands);
 }
 
 async function listOf(lifecycle: Lifecycle, id: string): Promise<readonly Command[]> {

@@ -60,6 +60,7 @@ function describe(tool: Tool, inputSchema: Readonly<Record<string, unknown>>): T
     timeoutMs: tool.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     optIn: tool.optIn ?? false,
     ...(tool.agentTools === true ? { agentTools: true } : {}),
+    ...(tool.yields === true ? { yields: true } : {}),
     permission: tool.permission ?? {},
   };
 }

@@ -57,7 +57,7 @@ export function checkedResult(value: unknown): ToolResult {
 }
 
 function checkedTool(tool: JsonValue): ToolDescriptor {
-  const { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, agentTools, permission } = fieldsOf(tool);
+  const { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, agentTools, yields, permission } = fieldsOf(tool);
   const { authoring, safeToShare, onlyForSkills } = fieldsOf(permission);
   if (typeof name !== 'string' || !NAME.test(name)) throw mismatch(': a tool has no name that can be used');
   if (typeof description !== 'string' || typeof inputSchema !== 'object' || inputSchema === null) throw mismatch(`: '${name}' is no tool`);
@@ -70,6 +70,7 @@ function checkedTool(tool: JsonValue): ToolDescriptor {
     timeoutMs: typeof timeoutMs === 'number' ? Math.min(Math.max(timeoutMs, 1), MOST_TIMEOUT_MS) : DEFAULT_TIMEOUT_MS,
     optIn: optIn === true,
     ...(agentTools === true ? { agentTools } : {}),
+    ...(yields === true ? { yields } : {}),
     permission: {
       ...(authoring === 'anyone' || authoring === 'admin' ? { authoring } : {}),
       ...(typeof safeToShare === 'boolean' ? { safeToShare } : {}),

@@ -28,9 +28,9 @@ export class SlashCommands {
     private readonly raw?: (line: string) => void,
   ) {}
 
-  /** True for `/word …`; a path such as `/etc/hosts` is a message. */
+  /** True for `/word …` and `/extension:word …`; a path such as `/etc/hosts` is a message. */
   covers(line: string): boolean {
-    return /^\/(?:[a-z?][a-z0-9_-]*)?(?:\s|$)/iu.test(line);
+    return /^\/(?:[a-z?][a-z0-9_-]*(?::[a-z0-9_-]+)?)?(?:\s|$)/iu.test(line);
   }
 
   /** Returns the exit code; what goes wrong is told on the error stream. */
@@ -64,11 +64,19 @@ export class SlashCommands {
   async all(): Promise<readonly Command[]> {
     const found = await findCommands(this.context);
     const local = localCommands({ conversation: this.conversation, found, all: () => this.all(), leave: () => (this.left = true) });
+    const ours = new Set([...local, ...found.filter(({ prefixed }) => prefixed === undefined)].map(firstWord));
+    const named = found.map((command) => underName(command, ours));
     const names = new Set(local.map(({ path }) => path));
-    const all = [...local, ...found.filter(({ path }) => !names.has(path))];
+    const all = [...local, ...named.filter(({ path }) => !names.has(path))];
     const taken = new Set(all.filter((command) => command.yields !== true).map(firstWord));
     return all.filter((command) => command.yields !== true || !taken.has(firstWord(command))).sort((a, b) => (a.path < b.path ? -1 : 1));
   }
+}
+
+/** A command of an extension that does not ship takes no name from the conversation, from what ships, or from what a person named, such as a recipe. */
+function underName(command: Command, ours: ReadonlySet<string>): Command {
+  const { prefixed } = command;
+  return prefixed === undefined || !ours.has(firstWord(command)) ? command : { ...command, path: prefixed };
 }
 
 function firstWord({ path }: Command): string {

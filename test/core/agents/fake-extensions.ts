@@ -29,6 +29,7 @@ export interface FakeExtension {
   state?: ExtensionState;
   source?: string;
   foreign?: boolean;
+  keepsNames?: boolean;
   /** A toolset is open when this resolves. */
   opening?: Promise<unknown>;
   tools?: Record<string, FakeTool>;
@@ -66,6 +67,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     cleaning: { redact: (text) => text, stream: () => null },
     ids: () => [...declared.keys()].filter((id) => !id.startsWith('toolset:')).sort(),
     isForeign: (id) => declared.get(id)?.foreign ?? false,
+    keepsNames: (id) => declared.get(id)?.keepsNames ?? false,
     sourceOf: (id) => declared.get(id)?.source ?? 'as it was',
     state: (id) => (declared.has(id) ? (declared.get(id)?.state ?? 'active') : undefined),
     async tools(id) {

@@ -83,7 +83,7 @@ export function fakeBoot({ declared = [], withheld = [], commands = [], kernel =
 }
 
 export function declare(path: string, needs: DeclaredCommand['needs'], extensionId = 'sample'): DeclaredCommand {
-  return { extensionId, path, needs, entry: needs === 'index' ? 'commands.ts' : undefined, description: `Does ${path}` };
+  return { extensionId, path, declared: path, needs, entry: needs === 'index' ? 'commands.ts' : undefined, description: `Does ${path}` };
 }
 
 const LIMITS = { max_turns: 20, max_tool_calls: 60, max_tokens: 200_000, time_budget_ms: 300_000 };

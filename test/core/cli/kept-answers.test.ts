@@ -194,7 +194,7 @@ describe('what is kept', () => {
 
   it('is nothing where a command fails, asks, reads its input or says something on the error stream', async () => {
     const aside = path.join(project.folder, 'aside');
-    const declared = [{ extensionId: 'e', path: 'say', needs: 'index' as const, entry: 'x.ts', description: '' }];
+    const declared = [{ extensionId: 'e', path: 'say', declared: 'say', needs: 'index' as const, entry: 'x.ts', description: '' }];
     const ways: Readonly<Record<string, Command['run']>> = {
       prints: async (_, io) => io.print('said'),
       fails: async () => 1,
