@@ -1,5 +1,12 @@
 import type { CoreCommand } from './core-commands.ts';
 
+const RECIPIENTS = {
+  name: 'for',
+  type: 'string',
+  multiple: true,
+  description: "Who gets it: extension:ID, or 'provider:openai https://api.openai.com' (default: who asks for it as the settings are)",
+} as const;
+
 /** Commands that set Pith up and keep it running. */
 export const UPKEEP_COMMANDS: readonly CoreCommand[] = [
   {
@@ -15,7 +22,7 @@ export const UPKEEP_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'secrets list',
-    description: 'List the secrets that extensions ask for, without their values',
+    description: 'List the secrets that extensions ask for and whom they were given for, without their values',
     needs: 'kernel',
     load: async () => (await import('./commands/secrets.ts')).listSecrets,
   },
@@ -23,8 +30,17 @@ export const UPKEEP_COMMANDS: readonly CoreCommand[] = [
     path: 'secrets set',
     description: 'Keep a secret, asked for without showing it or piped in',
     arguments: [{ name: 'name', description: 'The name that extensions declare', required: true }],
+    options: [RECIPIENTS],
     needs: 'kernel',
     load: async () => (await import('./commands/secrets.ts')).setSecret,
+  },
+  {
+    path: 'secrets allow',
+    description: 'Give a kept secret to one more extension, or to another address',
+    arguments: [{ name: 'name', description: 'The name', required: true }],
+    options: [RECIPIENTS],
+    needs: 'kernel',
+    load: async () => (await import('./commands/secrets.ts')).allowSecret,
   },
   {
     path: 'secrets remove',

@@ -11,7 +11,7 @@ export interface ConfinedProgram {
   readonly writable?: readonly ConfinedPath[];
   /** Beside PATH, HOME, TMPDIR and LANG. HOME and TMPDIR (`/tmp` in a sandbox) are private, limited in size and gone afterwards. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Names of Pith's own environment and secrets whose values it is given; they are kept out of texts from then on. Those not set are left out. */
+  /** Names of Pith's own environment, and of secrets that were given for the extension, whose values it is given; they are kept out of texts from then on. Those not set are left out. */
   readonly pass?: readonly string[];
   readonly timeoutMs: number;
   /** Of both outputs together; more of them ends the program. */

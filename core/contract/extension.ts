@@ -51,6 +51,16 @@ export interface AgentsApi {
   run(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
 }
 
+/** Where an extension sends a secret. */
+export interface SecretUse {
+  /** Which of its own: a prefix of models, a server. Counts for what came with Pith. */
+  readonly part?: string;
+  /** The address that gets it, of which the origin counts, or the command line. */
+  readonly to: string;
+  /** It is the address that everybody has who sets none. */
+  readonly usual?: boolean;
+}
+
 /** The only door from an extension to the kernel. What is taken through it is released when the extension stops. */
 export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly id: string;
@@ -73,8 +83,11 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   /** Other programs, run apart. In process only. */
   readonly confined: ConfinedPrograms;
   readonly agents: AgentsApi;
-  /** A secret that the manifest declares, or that the settings name as `api_key_env` of its provider; null when it is not set. Throws `not_declared` for other names. */
-  getSecret(name: string): string | null;
+  /**
+   * A secret that the manifest declares, or that the settings name as `api_key_env` of its provider; null when it is not set. `use`: where
+   * it goes. Throws `not_declared` for other names, and `secret_not_given` where a person gave it for somebody else, or for another place.
+   */
+  getSecret(name: string, use?: SecretUse): string | null;
   /** The provider among `depends_on`; throws `not_declared` when none of them provides it. */
   use<T extends object>(protocol: Protocol<T>): Remote<T>;
   /** Every provider that can be reached now; empty when there is none. */
@@ -88,4 +101,6 @@ export interface Extension {
   initialize?(): Promise<void> | void;
   start?(): Promise<void> | void;
   stop?(): Promise<void> | void;
+  /** Which secrets it asks for as its settings are, and where they go: what a person is shown who keeps one. Without it, all that it may ask for. */
+  secretUses?(): readonly { readonly name: string; readonly use?: SecretUse }[];
 }

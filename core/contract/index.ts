@@ -38,7 +38,7 @@ export {
   type Topic,
   type TopicMap,
 } from './events.ts';
-export type { AgentsApi, Database, Extension, ExtensionContext, KeyValue, Logger, SqlRow, SqlValue } from './extension.ts';
+export type { AgentsApi, Database, Extension, ExtensionContext, KeyValue, Logger, SecretUse, SqlRow, SqlValue } from './extension.ts';
 export type { JsonValue } from './json.ts';
 export { guardedFetch, publicAddresses, type GuardedFetch, type OutgoingOptions } from './guarded-fetch.ts';
 export { hideKeys } from './key-shapes.ts';

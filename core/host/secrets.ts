@@ -1,13 +1,16 @@
 import { inspect } from 'node:util';
 import type { CleanStream } from '../agents/ports.ts';
+import { isGivenFor, notGiven, type Asker } from './recipients.ts';
 import type { SecretsFile } from './secrets-file.ts';
 import { codeOf, messageOf, PithError } from '../contract/errors.ts';
 import { cleanStream } from './secret-stream.ts';
 
 /** Secrets come from the environment, else from the file of the user's secrets, by declared names only, and their values never leave in text. */
 export interface Secrets {
-  /** null when it is not set or empty. */
-  get(name: string): string | null;
+  /** null when it is not set or empty. Throws `secret_not_given` where a person kept it for others. */
+  get(name: string, asker: Asker): string | null;
+  /** What the process of an extension is given of it: only what was given for one of its own. null when it is not set. */
+  share(name: string, isOwn: (recipient: string) => boolean): SharedSecret | null;
   /** From now on the value of `name` is kept out of every text, unless it is the mere address of a server. */
   declare(names: Iterable<string>): void;
   /** `text` with the declared values (plain, in JSON, base64, hex and URL form) replaced by their names. */
@@ -20,6 +23,14 @@ export interface Secrets {
   redactError(error: unknown): unknown;
 }
 
+/** A secret as it is handed to a process. */
+export interface SharedSecret {
+  /** null: it was given for others only. */
+  readonly value: string | null;
+  /** null: it is from the environment, and for whoever declares it. */
+  readonly for: readonly string[] | null;
+}
+
 /** Shorter values would make every text unreadable, and hide nothing. */
 const SHORTEST = 6;
 
@@ -27,12 +38,20 @@ export function createSecrets(env: Readonly<Record<string, string | undefined>>,
   const declared = new Set<string>();
   /** What must not be seen, and whose it is; the longest first, for one may begin with another. A value that has been replaced stays. */
   let forms: readonly (readonly [form: string, name: string])[] = [];
-  const valueOf = (name: string): string | null => env[name] || (stored?.get(name) ?? null);
+  const valueOf = (name: string): string | null => env[name] || (stored?.get(name)?.value ?? null);
   const secrets: Secrets = {
-    get(name) {
-      const value = valueOf(name);
-      if (value !== null && declared.has(name)) secrets.declare([name]); // it may have been given since
-      return value;
+    get(name, asker) {
+      if (declared.has(name)) secrets.declare([name]); // it may have been given since
+      const given = env[name] ? null : (stored?.get(name) ?? null);
+      if (given === null) return env[name] || null;
+      if (!isGivenFor(given.for, asker)) throw notGiven(name, given.for, asker);
+      return given.value;
+    },
+    share(name, isOwn) {
+      const given = env[name] ? null : (stored?.get(name) ?? null);
+      if (given === null) return env[name] ? { value: env[name], for: null } : null;
+      const own = given.for.filter(isOwn);
+      return own.length > 0 ? { value: given.value, for: own } : { value: null, for: given.for };
     },
     declare(names) {
       for (const name of names) {

@@ -110,6 +110,7 @@ const CONTRACT_TYPES = [
   'RankerOptions',
   'Remote',
   'Retain',
+  'SecretUse',
   'SeenFile',
   'SettingsChange',
   'SetupField',

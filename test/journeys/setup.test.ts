@@ -92,13 +92,20 @@ describe('pith secrets', () => {
     await setUp(`base_url=${server.url}`, 'model=test-model');
     expect(await pith(['secrets', 'set', 'OPENAI_API_KEY'], `${CANARY}\nnot this\n`)).toMatchObject({
       code: 0,
-      out: 'Kept OPENAI_API_KEY\n',
+      out: `Kept OPENAI_API_KEY for provider:openai ${new URL(server.url).origin}\n`,
     });
     const file = path.join(folder.path, '.pith', 'secrets.json');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
-    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ OPENAI_API_KEY: CANARY });
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
+      OPENAI_API_KEY: { value: CANARY, for: [`provider:openai ${new URL(server.url).origin}`] },
+    });
     const listed = await pith(['secrets', 'list', '--json']);
-    expect(JSON.parse(listed.out)).toContainEqual({ name: 'OPENAI_API_KEY', extensions: ['embedding', 'openai_compatible'], from: 'file' });
+    expect(JSON.parse(listed.out)).toContainEqual({
+      name: 'OPENAI_API_KEY',
+      extensions: ['embedding', 'openai_compatible'],
+      from: 'file',
+      for: [`provider:openai ${new URL(server.url).origin}`],
+    });
 
     server.script({ text: `your key is ${CANARY}` }, { status: 400, error: { message: `bad key ${CANARY}` } }, { text: 'ok' });
     const told = await pith(['chat', '-p', 'say my key', '--json']);
@@ -115,6 +122,30 @@ describe('pith secrets', () => {
     expect(server.requests.at(-1)!.headers['authorization']).toBe('Bearer sk-from-the-environment');
     expect(await pith(['secrets', 'remove', 'OPENAI_API_KEY'])).toMatchObject({ code: 0, out: 'Removed OPENAI_API_KEY\n' });
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({});
+  }, 60_000);
+
+  it('T5 F2 a server at another address does not get it, says whose it is, and gets it once a person says so', async () => {
+    await setUp(`base_url=${server.url}`, 'model=test-model');
+    await pith(['secrets', 'set', 'OPENAI_API_KEY'], `${CANARY}\n`);
+    const attacker = await startOpenAiServer();
+    try {
+      const changed = await setUp(`base_url=${attacker.url}`);
+      expect(changed.err).toContain(`was given for provider:openai ${new URL(server.url).origin}`);
+      const refused = await pith(['chat', '-p', 'hi']);
+      const command = `pith secrets allow OPENAI_API_KEY --for 'provider:openai ${new URL(attacker.url).origin}'`;
+      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(command)]);
+      expect(attacker.requests).toEqual([]);
+      const allowed = await pith(['secrets', 'allow', 'OPENAI_API_KEY', '--for', `provider:openai ${attacker.url}`, '--json']);
+      const recipients = [server, attacker].map(({ url }) => `provider:openai ${new URL(url).origin}`);
+      expect(JSON.parse(allowed.out)).toEqual({ ok: true, name: 'OPENAI_API_KEY', for: recipients });
+      attacker.script({ text: 'thank you' });
+      expect(await pith(['chat', '-p', 'hi'])).toMatchObject({ code: 0, out: 'thank you\n' });
+      expect(attacker.requests.at(-1)!.headers['authorization']).toBe(`Bearer ${CANARY}`);
+      const wrong = await pith(['secrets', 'allow', 'OPENAI_API_KEY', '--for', 'openai']);
+      expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('write extension:ID')]);
+    } finally {
+      await attacker.close();
+    }
   }, 60_000);
 
   it('K61 refuses names that nobody declares, and no value', async () => {

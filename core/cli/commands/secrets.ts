@@ -1,19 +1,21 @@
 import { PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import { recipientOf, USUAL } from '../../host/recipients.ts';
 import type { KernelPort } from '../kernel-port.ts';
 import { printTable } from './text.ts';
 
-/** Names only. */
+/** Names and recipients only. */
 export async function listSecrets(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<void> {
   const secrets = kernel.extensions.setup.secrets();
-  io.json(secrets.map(({ name, extensions, from }) => ({ name, extensions: [...extensions], from })));
+  io.json(secrets.map((secret) => ({ ...secret, extensions: [...secret.extensions], for: secret.for && [...secret.for] })));
   printTable(
     io,
     secrets,
     [
       { title: 'SECRET', value: ({ name }) => name },
       { title: 'SET IN', value: ({ from }) => from ?? '-' },
-      { title: 'FOR', value: ({ extensions }) => extensions.join(', ') },
+      { title: 'GIVEN FOR', value: ({ for: recipients }) => (recipients === null ? '-' : recipients.map(inWords).join(', ') || 'nobody') },
+      { title: 'ASKED FOR BY', value: ({ extensions }) => extensions.join(', ') },
     ],
     'No extension asks for a secret',
   );
@@ -24,16 +26,27 @@ export async function setSecret(kernel: KernelPort, input: CommandInput, io: Com
   const name = String(input.arguments['name']);
   const { setup } = kernel.extensions;
   if (!setup.secrets().some((secret) => secret.name === name)) await setup.setSecret(name, null); // says why not, before anybody types
+  const recipients = await recipientsOf(kernel, input, name);
+  if (io.interactive) io.print(`${name} will be given to ${recipients.join(', ')} and to nobody else.`);
   const value = io.interactive ? await io.ask(`${name}:`, { secret: true }) : await firstLine(io.input);
   if (value === null || value.trim() === '')
     throw new PithError('usage', `no value was given for '${name}'`, {
       cure: `run it on a terminal, or pipe the value in: … | pith secrets set ${name}`,
     });
-  const { from } = await setup.setSecret(name, value.trim());
-  io.json({ ok: true, name, from });
+  const { from } = await setup.setSecret(name, { value: value.trim(), for: recipients });
+  io.json({ ok: true, name, from, for: [...recipients] });
   if (from === 'environment') io.error(`The environment has ${name} too, and wins`);
-  if (!io.quiet) io.print(`Kept ${name}`);
+  if (!io.quiet) io.print(`Kept ${name} for ${recipients.join(', ')}`);
   return 0;
+}
+
+/** Gives a kept secret to more. */
+export async function allowSecret(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+  const name = String(input.arguments['name']);
+  const recipients = await recipientsOf(kernel, input, name);
+  const { for: given } = await kernel.extensions.setup.allowSecret(name, recipients);
+  io.json({ ok: true, name, for: [...(given ?? [])] });
+  if (!io.quiet) io.print(`${name} is given for ${(given ?? []).map(inWords).join(', ')}`);
 }
 
 export async function removeSecret(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
@@ -41,6 +54,21 @@ export async function removeSecret(kernel: KernelPort, input: CommandInput, io: 
   const { from } = await kernel.extensions.setup.setSecret(name, null);
   io.json({ ok: true, name, from });
   if (!io.quiet) io.print(from === null ? `Removed ${name}` : `Removed ${name}; the environment still has it`);
+}
+
+/** Those that a person names, else those that ask for it as the settings are. */
+async function recipientsOf(kernel: KernelPort, { options }: CommandInput, name: string): Promise<readonly string[]> {
+  const named = ((options['for'] ?? []) as readonly string[]).map(recipientOf);
+  if (named.length > 0) return named;
+  const users = await kernel.extensions.setup.secretUsers(name);
+  if (users.length > 0) return users;
+  throw new PithError('not_declared', `nobody says that it uses '${name}' now`, {
+    cure: `name who shall have it: pith secrets set ${name} --for extension:ID`,
+  });
+}
+
+function inWords(recipient: string): string {
+  return recipient === USUAL ? 'the usual addresses' : recipient;
 }
 
 async function firstLine(lines: AsyncIterable<string>): Promise<string | null> {

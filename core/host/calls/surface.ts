@@ -49,6 +49,8 @@ export async function surfaceOf(
       else operations.set(`${id}.${name}`, methodOf(instance, part as Method, member.signalAt));
     }
   }
+  const uses = members[SECRET_USES.slice('extension.'.length)];
+  if (typeof uses === 'function') operations.set(SECRET_USES, methodOf(instance, uses as Method, undefined));
   const make = () => (members['getTools'] as () => readonly Tool[] | Promise<readonly Tool[]>).call(instance);
   if (!provides.includes('tool')) return { descriptor: redact({ provides, tools: [], constants, warnings: [] }), operations };
   let tools: Tools | Promise<Tools> | undefined;
@@ -64,6 +66,9 @@ export async function surfaceOf(
   const turnTools = operations.has(TURN_TOOLS) ? { turnTools: true as const } : {};
   return { descriptor: { ...redact({ provides, constants }), tools: descriptors, warnings, ...turnTools }, operations };
 }
+
+/** The operation that says where an extension sends its secrets. */
+export const SECRET_USES = 'extension.secretUses';
 
 /** The operation that a turn asks for its own tools. */
 export const TURN_TOOLS = 'tool.getTurnTools';

@@ -15,6 +15,7 @@ import type { OriginalRequest, TurnOrigin } from '../../agents/turn/foreign-turn
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
+import { askerOf } from '../recipients.ts';
 import { eventPublisher, refusedListening } from '../events/event-publisher.ts';
 import { createCommandContext } from './command-context.ts';
 import type { Scope } from './scope.ts';
@@ -39,10 +40,10 @@ export function createExtensionContext(
     kv: keyValueOf(open),
     database: databaseOf(database),
     openCache: cachesOf(base.openCache, scope),
-    confined: confinedOf(parts, scope),
+    confined: confinedOf(parts, declaration, scope),
     agents: agentsOf(parts, declaration),
-    getSecret(name) {
-      if (secrets.includes(name)) return parts.secrets.get(name);
+    getSecret(name, use) {
+      if (secrets.includes(name)) return parts.secrets.get(name, askerOf(declaration, parts.bundles.isShipped(declaration), name, use));
       throw new PithError(
         'not_declared',
         `'${id}' asks for the secret '${name}', which its manifest does not declare${didYouMean(name, secrets)}`,
@@ -124,7 +125,7 @@ function cachesOf(open: ExtensionContext['openCache'], scope: Scope): ExtensionC
 }
 
 /** A program ends with the extension that runs it. */
-function confinedOf(parts: HostParts, scope: Scope): ConfinedPrograms {
+function confinedOf(parts: HostParts, declaration: Declaration, scope: Scope): ConfinedPrograms {
   const open = once(() => runOutside(() => parts.options.confined()));
   const running = new Set<Promise<unknown>>();
   scope.own(() => Promise.allSettled(running).then(() => undefined)); // the signal of the scope has ended them by then
@@ -134,7 +135,7 @@ function confinedOf(parts: HostParts, scope: Scope): ConfinedPrograms {
     run: async (program, signal) => {
       const stop = signal === undefined ? scope.signal : AbortSignal.any([scope.signal, signal]);
       const programs = await open();
-      const env = { ...program.env, ...passed(parts.secrets, program.pass) };
+      const env = { ...program.env, ...passed(parts, declaration, program.pass) };
       const run = runOutside(() => programs.run({ ...program, env }, stop));
       running.add(run);
       return run.finally(() => running.delete(run));
@@ -142,9 +143,12 @@ function confinedOf(parts: HostParts, scope: Scope): ConfinedPrograms {
   };
 }
 
-function passed(secrets: HostParts['secrets'], names: readonly string[] = []): Readonly<Record<string, string>> {
+function passed({ secrets }: HostParts, { id }: Declaration, names: readonly string[] = []): Readonly<Record<string, string>> {
   secrets.declare(names);
-  return Object.fromEntries(names.flatMap((name) => (secrets.get(name) === null ? [] : [[name, secrets.get(name) as string]])));
+  const asker = { recipient: `extension:${id}`, usual: false };
+  return Object.fromEntries(
+    names.map((name) => [name, secrets.get(name, asker)] as const).filter((pair): pair is [string, string] => pair[1] !== null),
+  );
 }
 
 /** A turn that an extension starts is the kernel's work: its errors are not the extension's. Who starts it stands in the request of a stranger. */

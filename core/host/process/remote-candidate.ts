@@ -2,6 +2,7 @@ import path from 'node:path';
 import { codeOf } from '../../contract/errors.ts';
 import type { Bundle } from '../bundles/bundle-store.ts';
 import type { Declaration } from '../discovery/declaration.ts';
+import { concerns } from '../recipients.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { Candidate } from '../lifecycle/generation.ts';
 import { knownSurface } from '../lifecycle/known.ts';
@@ -67,8 +68,11 @@ export function setupOf(host: HostParts, declaration: Declaration, number: numbe
     config,
     places: placesOf(effective),
     secrets: Object.fromEntries(
-      effective.secrets.flatMap((name) => [[name, host.secrets.get(name)] as const]).filter(([, value]) => value !== null),
-    ) as Setup['secrets'],
+      effective.secrets.flatMap((name) => {
+        const shared = host.secrets.share(name, (recipient) => concerns(recipient, declaration, bundle.shipped));
+        return shared === null ? [] : [[name, shared]];
+      }),
+    ),
     ...(bundle.shipped ? { known: knownSurface(host, declaration) } : {}),
     providers: host.providersFor(declaration),
   };

@@ -3,6 +3,7 @@ import type { Bundle } from '../bundles/bundle-store.ts';
 import type { SurfaceDescriptor } from '../calls/surface.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostOptions } from '../host-options.ts';
+import type { SharedSecret } from '../secrets.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 
 /** All that the process of an extension is told before its code is loaded. Plain data. */
@@ -14,8 +15,8 @@ export interface Setup {
   readonly config: Omit<ExtensionConfig, 'where'>;
   /** How messages name the keys of `config`, and what stands before the names of others. */
   readonly places: { readonly [dotted: string]: string };
-  /** Values of the declared names that are set. */
-  readonly secrets: { readonly [name: string]: string };
+  /** Of the declared names that are set. */
+  readonly secrets: { readonly [name: string]: SharedSecret };
   /** What the same sources offered before, where they came with Pith. */
   readonly known?: SurfaceDescriptor;
   readonly providers: readonly ProviderFacts[];

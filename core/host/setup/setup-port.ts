@@ -1,11 +1,14 @@
-import { PithError } from '../../contract/errors.ts';
-import type { Remote, SettingsChange } from '../../contract/index.ts';
+import { messageOf, PithError } from '../../contract/errors.ts';
+import type { Remote, SecretUse, SettingsChange } from '../../contract/index.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { SetupProvider } from '../../contract/protocols/setup-provider.ts';
-import { remoteOf } from '../calls/handle.ts';
+import { callProvider, remoteOf, running } from '../calls/handle.ts';
+import { SECRET_USES } from '../calls/surface.ts';
 import type { ExtensionStatus } from '../host-options.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
+import { askerOf } from '../recipients.ts';
+import type { StoredSecret } from '../secrets-file.ts';
 import { configure, type SettingsWish } from './configure.ts';
 
 /** A declared secret, without its value. */
@@ -15,6 +18,8 @@ export interface SecretStatus {
   readonly extensions: readonly string[];
   /** null: it is not set. */
   readonly from: 'environment' | 'file' | null;
+  /** Whom a kept one was given for; null: none is kept. */
+  readonly for: readonly string[] | null;
 }
 
 /** Settings and secrets, as a person changes them while Pith runs. */
@@ -27,8 +32,15 @@ export interface SetupPort {
   stored(): Readonly<Record<string, string>>;
   /** Every declared secret, sorted by name. */
   secrets(): readonly SecretStatus[];
-  /** Keeps a declared secret; null takes it out. Rejects `not_declared`. The extensions that declare it are reloaded, so that they use it. */
-  setSecret(name: string, value: string | null): Promise<SecretStatus>;
+  /** Who asks for this name as the settings are, and where it goes; of one extension, or of all. Loads those that declare it. */
+  secretUsers(name: string, extensionId?: string): Promise<readonly string[]>;
+  /**
+   * Keeps a declared secret for these recipients; null takes it out. Rejects `not_declared`. The extensions that declare it are reloaded,
+   * so that they use it.
+   */
+  setSecret(name: string, given: StoredSecret | null): Promise<SecretStatus>;
+  /** Gives a kept secret to these, too. Rejects `not_found` where none is kept. */
+  allowSecret(name: string, recipients: readonly string[]): Promise<SecretStatus>;
 }
 
 export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: string) => Promise<ExtensionStatus>): SetupPort {
@@ -49,19 +61,31 @@ export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: stri
       slotOf(extensionId).declaration.manifest?.provides.includes('setup') ? remoteOf(lifecycle, extensionId, SetupProvider) : null,
     configure: (extensionId, changes, wish = 'person') =>
       configure(lifecycle, slotOf(extensionId), changes, wish, () => reload(extensionId)),
-    stored: () => options.storedSecrets?.all() ?? {},
+    stored: () => Object.fromEntries(Object.entries(options.storedSecrets?.all() ?? {}).map(([name, { value }]) => [name, value])),
     secrets() {
       const users = new Map<string, string[]>();
       for (const { id, config } of lifecycle.slots.values())
         for (const name of config.secrets) users.set(name, [...(users.get(name) ?? []), id]);
       return [...users]
         .map(([name, extensions]): SecretStatus => {
-          const stored = options.storedSecrets?.get(name) ? 'file' : null;
-          return { name, extensions: extensions.sort(), from: options.env[name] ? 'environment' : stored };
+          const stored = options.storedSecrets?.get(name) ?? null;
+          const from = options.env[name] ? 'environment' : stored === null ? null : 'file';
+          return { name, extensions: extensions.sort(), from, for: stored?.for ?? null };
         })
         .sort((a, b) => (a.name < b.name ? -1 : 1));
     },
-    async setSecret(name, value) {
+    async secretUsers(name, extensionId) {
+      const askers = [...lifecycle.slots.values()].filter(
+        ({ id, config }) => config.enabled && config.secrets.includes(name) && (extensionId ?? id) === id,
+      );
+      return [...new Set((await Promise.all(askers.map((slot) => usesOf(lifecycle, slot, name)))).flat())];
+    },
+    async allowSecret(name, recipients) {
+      const kept = options.storedSecrets?.get(name) ?? null;
+      if (kept !== null) return port.setSecret(name, { ...kept, for: [...new Set([...kept.for, ...recipients])] });
+      throw new PithError('not_found', `no secret '${name}' is kept`, { cure: `run: pith secrets set ${name}` });
+    },
+    async setSecret(name, given) {
       const known = port.secrets();
       const found = known.find((secret) => secret.name === name);
       if (found === undefined)
@@ -79,11 +103,31 @@ export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: stri
         throw new PithError('settings_invalid', 'secrets cannot be kept: this Pith knows no home folder', {
           cure: `set ${name} in the environment`,
         });
-      options.storedSecrets.set(name, value);
+      options.storedSecrets.set(name, given);
       secrets.declare([name]);
       for (const id of found.extensions) if (lifecycle.slots.get(id)?.current) await reload(id);
       return port.secrets().find((secret) => secret.name === name) ?? found;
     },
   };
   return port;
+}
+
+/** Who of an extension asks for this name: the extension itself where it does not say more. Nobody while it cannot run: then nobody knows. */
+async function usesOf(lifecycle: Lifecycle, { id, declaration }: Slot, name: string): Promise<readonly string[]> {
+  const shipped = lifecycle.parts.bundles.isShipped(declaration);
+  try {
+    const { surface } = await running(lifecycle, id);
+    const uses = surface.operations.has(SECRET_USES)
+      ? ((await callProvider(lifecycle, id, SECRET_USES, [])) as readonly Use[])
+      : [{ name }];
+    return uses.filter((each) => each.name === name).map(({ use }) => askerOf(declaration, shipped, name, use).recipient);
+  } catch (error) {
+    lifecycle.parts.logger('secrets').warn('an extension does not say where its secrets go', { id, reason: messageOf(error) });
+    return [];
+  }
+}
+
+interface Use {
+  readonly name: string;
+  readonly use?: SecretUse;
 }

@@ -1,4 +1,4 @@
-import { PithError } from 'pith';
+import { PithError, type ExtensionContext, type SecretUse } from 'pith';
 import type { Config, ServerConfig } from './config.ts';
 
 const DEFAULT_ADDRESS = 'https://api.anthropic.com';
@@ -11,18 +11,30 @@ export interface Endpoint {
 }
 
 /** Throws `model_auth` when no key is set. */
-export function endpointOf(config: Config, getSecret: (name: string) => string | null): Endpoint {
+export function endpointOf(config: Config, getSecret: GetSecret): Endpoint {
+  const { name, use, headers } = placeOf(config, getSecret);
+  const apiKey = getSecret(name, use);
+  if (apiKey === null || apiKey === '') throw new PithError('model_auth', 'no key is set for Anthropic', { cure: `set ${name}` });
+  return { baseUrl: versioned(use.to), apiKey, headers };
+}
+
+type GetSecret = ExtensionContext['getSecret'];
+
+/** The name of the key, and where it goes. */
+export function placeOf(
+  config: Config,
+  getSecret: GetSecret,
+): { readonly name: string; readonly use: SecretUse; readonly headers: Readonly<Record<string, string>> } {
   const own: Partial<ServerConfig> = config.providers['anthropic'] ?? {};
-  const keyName = own.api_key_env ?? config.api_key_env ?? 'ANTHROPIC_API_KEY';
-  const apiKey = getSecret(keyName);
-  if (apiKey === null || apiKey === '') throw new PithError('model_auth', 'no key is set for Anthropic', { cure: `set ${keyName}` });
-  const address = own.base_url ?? config.base_url ?? (getSecret('ANTHROPIC_BASE_URL')?.trim() || DEFAULT_ADDRESS);
-  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
+  const name = own.api_key_env ?? config.api_key_env ?? 'ANTHROPIC_API_KEY';
+  const to = own.base_url ?? config.base_url ?? (getSecret('ANTHROPIC_BASE_URL')?.trim() || DEFAULT_ADDRESS);
+  if (!URL.canParse(to) || !/^https?:$/.test(new URL(to).protocol)) {
     throw new PithError('model_unreachable', 'ANTHROPIC_BASE_URL is not an http address', {
       cure: `unset it, or set it to something like ${DEFAULT_ADDRESS}`,
     });
   }
-  return { baseUrl: versioned(address), apiKey, headers: { ...config.headers, ...own.headers } };
+  const usual = new URL(to).origin === DEFAULT_ADDRESS;
+  return { name, use: { part: 'anthropic', to, usual }, headers: { ...config.headers, ...own.headers } };
 }
 
 /** Other programs take this variable without the version, so both forms are accepted. */

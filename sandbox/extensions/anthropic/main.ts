@@ -1,6 +1,6 @@
 import { PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
 import { config, type Config } from './config.ts';
-import { endpointOf } from './endpoint.ts';
+import { endpointOf, placeOf } from './endpoint.ts';
 import { contextWindowOf, MODELS } from './known-models.ts';
 import { messagesModel } from './messages-model.ts';
 import { anthropicSetup } from './setup.ts';
@@ -12,6 +12,11 @@ export default class Anthropic implements ModelProvider, SetupProvider {
 
   async models(): Promise<readonly ModelInfo[]> {
     return MODELS.map((name) => ({ name, contextWindow: contextWindowOf(name, this.context.config.context_windows) }));
+  }
+
+  secretUses() {
+    const { name, use } = placeOf(this.context.config, (address) => this.context.getSecret(address));
+    return [{ name: 'ANTHROPIC_BASE_URL' }, { name, use }];
   }
 
   getSetupSchema() {
@@ -27,13 +32,13 @@ export default class Anthropic implements ModelProvider, SetupProvider {
   }
 
   private setup() {
-    return anthropicSetup(this.context.config, (name) => this.context.getSecret(name));
+    return anthropicSetup(this.context.config, (name, use) => this.context.getSecret(name, use));
   }
 
   getModel(name: string) {
     if (name === '')
       throw new PithError('model_unknown', 'a model of Anthropic needs a name', { cure: `name one, such as anthropic/${MODELS[0]}` });
-    const endpoint = endpointOf(this.context.config, (secret) => this.context.getSecret(secret));
+    const endpoint = endpointOf(this.context.config, (secret, use) => this.context.getSecret(secret, use));
     return { model: messagesModel(endpoint, name), contextWindow: contextWindowOf(name, this.context.config.context_windows) };
   }
 }

@@ -1,10 +1,10 @@
-import { PithError, type JsonValue, type SettingsChange, type SetupProvider, type SetupSchema } from 'pith';
+import { PithError, type ExtensionContext, type JsonValue, type SettingsChange, type SetupProvider, type SetupSchema } from 'pith';
 import type { Config } from './config.ts';
 import { endpointOf } from './endpoint.ts';
 import { MODELS } from './known-models.ts';
 
 /** Sets up Claude models. */
-export function anthropicSetup(config: Config, getSecret: (name: string) => string | null): SetupProvider {
+export function anthropicSetup(config: Config, getSecret: ExtensionContext['getSecret']): SetupProvider {
   const own = config.providers['anthropic'];
   return {
     getSetupSchema(): SetupSchema {

@@ -1,4 +1,4 @@
-import { guardedFetch, PithError, type GuardedFetch } from 'pith';
+import { guardedFetch, PithError, type ExtensionContext, type GuardedFetch, type SecretUse } from 'pith';
 import type { Config } from './config.ts';
 
 const OPENAI = 'https://api.openai.com/v1';
@@ -17,23 +17,39 @@ export interface Endpoint {
 }
 
 /** Throws `model_auth` where OpenAI itself is meant and there is no key. The key for OpenAI goes to no address that is named for embeddings only. */
-export function endpointOf({ base_url: own, api_key_env: named }: Config, getSecret: (name: string) => string | null): Endpoint {
+export function endpointOf(config: Config, getSecret: GetSecret): Endpoint {
+  const { baseUrl, names, official, use } = placeOf(config, getSecret);
+  const keyName = names.find((name) => getSecret(name, use)) ?? names.at(-1)!;
+  const apiKey = getSecret(keyName, use) || null;
+  if (official && apiKey === null)
+    throw new PithError('model_auth', 'embeddings: no key is set for OpenAI', {
+      cure: `set ${keyName}, or extensions.embedding.base_url for another server`,
+    });
+  const fetch = guardedFetch({ allow: [baseUrl], elsewhere: 'refused' });
+  return { address: `${baseUrl}/embeddings`, host: new URL(baseUrl).host, keyName, apiKey, fetch };
+}
+
+/** Its address for itself, and where the keys go. A key that is for other things as well goes nowhere while no model is set. */
+export function secretUsesOf(config: Config, getSecret: GetSecret): readonly { readonly name: string; readonly use?: SecretUse }[] {
+  const { names, use } = placeOf(config, getSecret);
+  const own = config.model === null ? names.filter((name) => name !== 'OPENAI_API_KEY') : names;
+  return [{ name: 'OPENAI_BASE_URL' }, ...own.map((name) => ({ name, use }))];
+}
+
+type GetSecret = ExtensionContext['getSecret'];
+
+function placeOf({ base_url: own, api_key_env: named }: Config, getSecret: GetSecret) {
   const shared = sharedAddress(getSecret);
   const baseUrl = (own ?? shared ?? OPENAI).replace(/\/+$/, '');
   const { host } = new URL(baseUrl);
   const official = host === new URL(OPENAI).host;
   const isShared = official || (shared !== null && new URL(shared).host === host);
   const names = named === undefined ? ['EMBEDDING_API_KEY', ...(isShared ? ['OPENAI_API_KEY'] : [])] : [named];
-  const keyName = names.find((name) => getSecret(name)) ?? names.at(-1)!;
-  const apiKey = getSecret(keyName) || null;
-  if (official && apiKey === null)
-    throw new PithError('model_auth', 'embeddings: no key is set for OpenAI', {
-      cure: `set ${keyName}, or extensions.embedding.base_url for another server`,
-    });
-  return { address: `${baseUrl}/embeddings`, host, keyName, apiKey, fetch: guardedFetch({ allow: [baseUrl], elsewhere: 'refused' }) };
+  const use: SecretUse = { to: baseUrl, usual: new URL(baseUrl).origin === new URL(OPENAI).origin };
+  return { baseUrl, names, official, use };
 }
 
-function sharedAddress(getSecret: (name: string) => string | null): string | null {
+function sharedAddress(getSecret: GetSecret): string | null {
   const text = getSecret('OPENAI_BASE_URL')?.trim() ?? '';
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : null;
 }

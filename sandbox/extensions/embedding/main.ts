@@ -1,6 +1,6 @@
 import type { EmbeddingProvider, EmbedOptions, ExtensionContext, JsonValue, SetupProvider } from 'pith';
 import { config, type Config } from './config.ts';
-import { endpointOf } from './endpoint.ts';
+import { endpointOf, secretUsesOf } from './endpoint.ts';
 import { Embedder } from './embedder.ts';
 import { embeddingSetup } from './setup.ts';
 
@@ -14,11 +14,17 @@ export default class Embedding implements EmbeddingProvider, SetupProvider {
     const { model, dimensions } = context.config;
     this.#context = context;
     this.embeddingModel = model === null ? null : dimensions === undefined ? model : `${model}:${dimensions}`;
-    this.#embedder = new Embedder(context.config, context.clock, () => endpointOf(context.config, (name) => context.getSecret(name)));
+    this.#embedder = new Embedder(context.config, context.clock, () =>
+      endpointOf(context.config, (name, use) => context.getSecret(name, use)),
+    );
   }
 
   embed(texts: readonly string[], options: EmbedOptions, signal?: AbortSignal) {
     return this.#embedder.embed(texts, options, signal);
+  }
+
+  secretUses() {
+    return secretUsesOf(this.#context.config, (name) => this.#context.getSecret(name));
   }
 
   getSetupSchema() {

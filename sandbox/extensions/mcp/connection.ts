@@ -3,7 +3,7 @@ import { messageOf, PithError, type ExtensionContext } from 'pith';
 import type { ServerConfig } from './config.ts';
 import type { Guardian } from './guardian.ts';
 import { MOST_BYTES, serverFetch } from './remote.ts';
-import { filled } from './secrets.ts';
+import { filled, useOf } from './secrets.ts';
 
 const CONNECT_MS = 10_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -109,7 +109,7 @@ export class Connection {
 
   /** `lost` is told why a server that was reached by HTTP is not there any more. */
   async #transport(lost: (why: string) => void) {
-    const secret = (name: string) => this.#context.getSecret(name);
+    const secret = (name: string) => this.#context.getSecret(name, useOf(this.name, this.config));
     if ('url' in this.config) {
       const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
       return new StreamableHTTPClientTransport(new URL(this.config.url), {

@@ -1,14 +1,19 @@
 import type { CommandProvider, ExtensionContext, ServiceProvider, ToolProvider } from 'pith';
 import { mcpCommands } from './commands.ts';
 import { config, type Config } from './config.ts';
+import { secretUsesOf } from './secrets.ts';
 import { Servers } from './servers.ts';
 
 export default class Mcp implements ToolProvider, ServiceProvider, CommandProvider {
   static readonly config = config;
   private readonly servers: Servers;
 
-  constructor(context: ExtensionContext<Config>) {
+  constructor(private readonly context: ExtensionContext<Config>) {
     this.servers = new Servers(context);
+  }
+
+  secretUses() {
+    return secretUsesOf(this.context.config.servers);
   }
 
   getTools() {

@@ -1,12 +1,36 @@
-import { PithError } from 'pith';
+import { PithError, type SecretUse } from 'pith';
+import type { ServerConfig } from './config.ts';
 
-/** The values with each `${NAME}` replaced by the secret of that name. Throws when one is not set or not granted. */
+const NAMED = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/gu;
+
+/** The values with each `${NAME}` replaced by the secret of that name. Throws when one is not set, not granted or not given for this server. */
 export function filled(values: Readonly<Record<string, string>>, getSecret: (name: string) => string | null): Record<string, string> {
   const fill = (text: string): string =>
-    text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/gu, (_, name: string) => {
+    text.replace(NAMED, (_, name: string) => {
       const value = getSecret(name);
       if (value !== null) return value;
       throw new PithError('config_invalid', `the secret '${name}' is not set`, { cure: `run: pith secrets set ${name}` });
     });
   return Object.fromEntries(Object.entries(values).map(([key, text]) => [key, fill(text)]));
+}
+
+/** A server by its name and by what gets its secrets: its address, or the whole command, of which every word decides what runs. */
+export function useOf(name: string, server: ServerConfig): SecretUse {
+  return { part: name, to: 'url' in server ? server.url : [server.command, ...server.args].map(word).join(' ') };
+}
+
+/** Which secrets go to which server. */
+export function secretUsesOf(
+  servers: Readonly<Record<string, ServerConfig>>,
+): readonly { readonly name: string; readonly use?: SecretUse }[] {
+  return Object.entries(servers).flatMap(([server, config]) => {
+    const values = Object.values('url' in config ? config.headers : config.env);
+    const names = new Set(values.flatMap((text) => [...text.matchAll(NAMED)].map(([, name = '']) => name)));
+    return [...names].map((name) => ({ name, use: useOf(server, config) }));
+  });
+}
+
+/** Words that could be taken for several, or that hold what a line cannot, are quoted. */
+function word(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : JSON.stringify(text);
 }

@@ -1,4 +1,4 @@
-import { guardedFetch, PithError, type GuardedFetch } from 'pith';
+import { guardedFetch, PithError, type ExtensionContext, type GuardedFetch, type SecretUse } from 'pith';
 import type { Config, ServerConfig } from './config.ts';
 
 const OPENAI = 'https://api.openai.com/v1';
@@ -23,18 +23,12 @@ export interface Endpoint {
 }
 
 /** Throws `model_unknown` for a prefix without an address, `model_auth` when OpenAI's own service is meant and there is no key. */
-export function endpointOf(prefix: string, config: Config, getSecret: (name: string) => string | null): Endpoint {
-  const own: Partial<ServerConfig> = config.providers[prefix] ?? {};
-  const shared: Partial<ServerConfig> = prefix === 'openai' ? config : {};
-  const address = own.base_url ?? shared.base_url ?? fallbackAddress(prefix, getSecret);
-  if (address === null) {
-    throw new PithError('model_unknown', `no address is set for models of '${prefix}'`, { cure: `set providers.${prefix}.base_url` });
-  }
-  const baseUrl = address.replace(/\/+$/, '');
+export function endpointOf(prefix: string, config: Config, getSecret: GetSecret): Endpoint {
+  const { baseUrl, keyName, own, shared } = placeOf(prefix, config, getSecret);
   const { host, hostname } = new URL(baseUrl);
   const official = hostname === new URL(OPENAI).hostname;
-  const keyName = own.api_key_env ?? shared.api_key_env ?? (prefix === 'openai' ? 'OPENAI_API_KEY' : null);
-  const apiKey = keyName === null ? null : getSecret(keyName) || null;
+  const use = useOf(prefix, baseUrl);
+  const apiKey = keyName === null ? null : getSecret(keyName, use) || null;
   // Only OpenAI's own service is known to want a key; servers at other addresses often want none, and say so when they do.
   if (official && apiKey === null) {
     throw new PithError('model_auth', 'no key is set for OpenAI', {
@@ -45,7 +39,38 @@ export function endpointOf(prefix: string, config: Config, getSecret: (name: str
   return { prefix, baseUrl, host, keyName, apiKey, official, fetch, headers: { ...shared.headers, ...own.headers } };
 }
 
-function fallbackAddress(prefix: string, getSecret: (name: string) => string | null): string | null {
+/** Its address for itself, and where the keys of all prefixes go. A prefix without an address asks for none. */
+export function secretUsesOf(config: Config, getSecret: GetSecret): readonly { readonly name: string; readonly use?: SecretUse }[] {
+  const prefixes = new Set(['openai', ...Object.keys(config.providers)]);
+  const keys = [...prefixes].flatMap((prefix) => {
+    try {
+      const { baseUrl, keyName } = placeOf(prefix, config, getSecret);
+      return keyName === null ? [] : [{ name: keyName, use: useOf(prefix, baseUrl) }];
+    } catch {
+      return []; // it has no address: told when a model of it is asked for
+    }
+  });
+  return [{ name: 'OPENAI_BASE_URL' }, ...keys];
+}
+
+type GetSecret = ExtensionContext['getSecret'];
+
+function useOf(prefix: string, baseUrl: string): SecretUse {
+  return { part: prefix, to: baseUrl, usual: new URL(baseUrl).origin === new URL(OPENAI).origin };
+}
+
+function placeOf(prefix: string, config: Config, getSecret: GetSecret) {
+  const own: Partial<ServerConfig> = config.providers[prefix] ?? {};
+  const shared: Partial<ServerConfig> = prefix === 'openai' ? config : {};
+  const address = own.base_url ?? shared.base_url ?? fallbackAddress(prefix, getSecret);
+  if (address === null) {
+    throw new PithError('model_unknown', `no address is set for models of '${prefix}'`, { cure: `set providers.${prefix}.base_url` });
+  }
+  const keyName = own.api_key_env ?? shared.api_key_env ?? (prefix === 'openai' ? 'OPENAI_API_KEY' : null);
+  return { baseUrl: address.replace(/\/+$/, ''), keyName, own, shared };
+}
+
+function fallbackAddress(prefix: string, getSecret: GetSecret): string | null {
   if (prefix === 'openai') return validAddress(getSecret('OPENAI_BASE_URL')) ?? OPENAI;
   return prefix === 'ollama' ? OLLAMA : null;
 }

@@ -2,7 +2,7 @@ import type { ExtensionContext, JsonValue, ModelInfo, ModelProvider, SetupProvid
 import { chatModel } from './chat-model.ts';
 import { config, type Config } from './config.ts';
 import { contextWindowOf } from './context-windows.ts';
-import { endpointOf } from './endpoint.ts';
+import { endpointOf, secretUsesOf } from './endpoint.ts';
 import { listModels } from './listing.ts';
 import { openAiSetup } from './setup.ts';
 
@@ -22,6 +22,10 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
     return { model: chatModel(endpoint, name, () => listModels(endpoint, clock, logger)), contextWindow: this.contextWindow(name, prefix) };
   }
 
+  secretUses() {
+    return secretUsesOf(this.context.config, (name, use) => this.context.getSecret(name, use));
+  }
+
   getSetupSchema() {
     return this.setup().getSetupSchema();
   }
@@ -39,7 +43,7 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   }
 
   private endpoint(prefix: string) {
-    return endpointOf(prefix, this.context.config, (name) => this.context.getSecret(name));
+    return endpointOf(prefix, this.context.config, (name, use) => this.context.getSecret(name, use));
   }
 
   private contextWindow(name: string, prefix: string): number | null {

@@ -153,7 +153,9 @@ export function fakeKernel(): KernelPort {
         provider: () => null,
         configure: () => Promise.reject(new Error('not here')),
         secrets: () => [],
+        secretUsers: async () => [],
         setSecret: () => Promise.reject(new Error('not here')),
+        allowSecret: () => Promise.reject(new Error('not here')),
       },
       logger: () => ({ debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }),
       list: () => [

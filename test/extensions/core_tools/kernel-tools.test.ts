@@ -188,7 +188,7 @@ describe('request_secret', () => {
     ]);
     expect(await core('request_secret', { name: 'GREETER_KEYS' })).toMatchObject({ ok: false, error: { code: 'not_declared' } });
     await call('greeter', 'greet', {});
-    await kernel.extensions.setup.setSecret('GREETER_KEY', CANARY);
+    await kernel.extensions.setup.setSecret('GREETER_KEY', { value: CANARY, for: ['extension:greeter'] });
     expect(await core('request_secret', { name: 'GREETER_KEY' })).toMatchObject({ ok: true, output: { name: 'GREETER_KEY', set: true } });
     expect(asked.of('notify')).toHaveLength(1); // it is there: nobody is asked
     asked.stop();
@@ -205,9 +205,13 @@ describe('request_secret', () => {
   });
 
   it('K61 the environment wins, and a name that nobody declares cannot be kept', async () => {
-    await expect(kernel.extensions.setup.setSecret('SOMETHING', CANARY)).rejects.toMatchObject({ code: 'not_declared' });
+    await expect(kernel.extensions.setup.setSecret('SOMETHING', { value: CANARY, for: [] })).rejects.toMatchObject({
+      code: 'not_declared',
+    });
     await kernel.stop();
     kernel = await createKernel({ sandbox: folder.sandbox, env: { GREETER_KEY: 'from the environment' }, home, commands: kernelCommands });
-    expect(await kernel.extensions.setup.setSecret('GREETER_KEY', CANARY)).toMatchObject({ from: 'environment' });
+    expect(await kernel.extensions.setup.setSecret('GREETER_KEY', { value: CANARY, for: ['extension:greeter'] })).toMatchObject({
+      from: 'environment',
+    });
   });
 });

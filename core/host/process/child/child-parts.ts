@@ -5,7 +5,8 @@ import type { Failures } from '../../failures.ts';
 import type { HostOptions } from '../../host-options.ts';
 import type { HostParts } from '../../host-parts.ts';
 import { problemOf } from '../../problem.ts';
-import { createSecrets } from '../../secrets.ts';
+import { createSecrets, type SharedSecret } from '../../secrets.ts';
+import type { StoredSecret } from '../../secrets-file.ts';
 import type { Owner } from '../../stray-errors.ts';
 import { systemClock } from '../../system-clock.ts';
 import { DIRECT } from '../../calls/wire.ts';
@@ -20,7 +21,10 @@ import type { Providers } from './remote-providers.ts';
 export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, providers: Providers): HostParts {
   const { declaration, bundle, config, places, known } = setup;
   const { id } = declaration;
-  const secrets = createSecrets(setup.secrets);
+  const env = Object.fromEntries(
+    Object.entries(setup.secrets).flatMap(([name, given]) => (given.for === null ? [[name, given.value ?? '']] : [])),
+  );
+  const secrets = createSecrets(env, { get: (name) => storedOf(setup.secrets[name]) });
   secrets.declare(Object.keys(setup.secrets));
   const where = whereIn(places);
   const options: HostOptions = {
@@ -31,7 +35,7 @@ export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, 
     index: { surface: (name) => (name === id ? known : undefined), putSurface: () => undefined },
     clock: systemClock(),
     events,
-    env: setup.secrets,
+    env,
     keyValue: () => keyValueOf(peer),
     database: () => onlyInside('database', 'use context.kv'),
     confined: async () => noneConfined(id),
@@ -71,6 +75,11 @@ export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, 
     use: (_, protocol) => providers.use(declaration, protocol),
     find: (_, protocol) => providers.find(protocol),
   };
+}
+
+/** What was given for others has no value here, only whom it was given for. */
+function storedOf(given: SharedSecret | undefined): StoredSecret | null {
+  return given === undefined || given.for === null ? null : { value: given.value ?? '', for: given.for };
 }
 
 function failuresOf(report: (operation: string, error: unknown) => void): Failures {
