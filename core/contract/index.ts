@@ -42,7 +42,7 @@ export type { AgentsApi, Database, Extension, ExtensionContext, KeyValue, Logger
 export type { JsonValue } from './json.ts';
 export { guardedFetch, publicAddresses, type GuardedFetch, type OutgoingOptions } from './guarded-fetch.ts';
 export { hideKeys } from './key-shapes.ts';
-export { manifestSchema, type Manifest } from './manifest.ts';
+export { manifestSchema, NETWORK_REACH, type Manifest } from './manifest.ts';
 export { didYouMean, nearest } from './nearest.ts';
 export { printable, printableLine } from './printable.ts';
 export { PROTOCOL_IDS, type Member, type Protocol, type ProtocolId, type Remote } from './protocol.ts';

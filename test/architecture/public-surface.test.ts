@@ -17,6 +17,7 @@ const CONTRACT_VALUES = [
   'ERROR_CODES',
   'EmbeddingProvider',
   'ModelProvider',
+  'NETWORK_REACH',
   'PROTOCOL_IDS',
   'PithError',
   'RankerProvider',

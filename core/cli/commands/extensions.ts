@@ -3,7 +3,7 @@ import { didYouMean } from '../../contract/nearest.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { ExtensionStatus } from '../../host/host-options.ts';
 import type { JsonValue } from '../../contract/json.ts';
-import type { Manifest } from '../../contract/manifest.ts';
+import { NETWORK_REACH, type Manifest } from '../../contract/manifest.ts';
 import type { KernelPort } from '../kernel-port.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 
@@ -55,7 +55,7 @@ function asksOf(manifest: Manifest | null): readonly (readonly [string, string |
   if (manifest === null) return [];
   const { depends_on, optional_depends_on, isolation, permissions, secrets, events, schedules, setup_instructions } = manifest;
   const granted = [
-    ...(permissions.network ? ['network'] : []),
+    ...(permissions.network ? [`network (${NETWORK_REACH})`] : []),
     ...permissions.read.map((path) => `read ${path}`),
     ...permissions.write.map((path) => `write ${path}`),
   ];

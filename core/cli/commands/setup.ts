@@ -41,7 +41,10 @@ export async function setUp(kernel: KernelPort, input: CommandInput, io: Command
   }
   if (Object.keys(changes).length > 0) await setup.configure(id, changes, input.options['for-agent'] === true ? 'agent' : 'person');
   // A secret belongs to the address that has just been set.
-  for (const [name, value] of secrets) await setup.setSecret(name, { value, for: await setup.secretUsers(name, id) });
+  for (const [name, value] of secrets) {
+    const users = await setup.secretUsers(name, id);
+    await setup.setSecret(name, { value, for: users.length > 0 ? users : [`extension:${id}`] });
+  }
   const status = kernel.extensions.show(id);
   const failed = status === null || status.phase === 'reload' || status.state === 'failed';
   const said = failed || !provider ? { line: failed && status ? findingLine(status) : null, ok: !failed } : await complete(provider);

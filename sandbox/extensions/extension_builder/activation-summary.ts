@@ -1,6 +1,6 @@
 import { createTwoFilesPatch } from 'diff';
 import { createHash } from 'node:crypto';
-import { manifestSchema, PithError, type JsonValue, type Manifest } from 'pith';
+import { manifestSchema, NETWORK_REACH, PithError, type JsonValue, type Manifest } from 'pith';
 import { parse } from 'yaml';
 import { decode, type Source } from './sources.ts';
 
@@ -41,7 +41,10 @@ export function activationSummary(before: readonly Source[] | null, after: reado
 
 /** As a person reads it before they agree: what it asks for first, because a diff is long. */
 export function summaryText({ diff, asks }: ActivationSummary, agents: readonly string[]): string {
-  const rows = Object.entries(asks).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') || 'none' : String(value)}`);
+  const rows = Object.entries(asks).map(([name, value]) => {
+    if (name === 'network' && value === true) return `network: ${NETWORK_REACH}`;
+    return `${name}: ${Array.isArray(value) ? value.join(', ') || 'none' : String(value)}`;
+  });
   const given = agents.length === 0 ? [] : [`agents whose uses_tools will name it: ${agents.join(', ')}`];
   return [...rows, ...given, '', diff === '' ? 'no file differs from what is active' : diff].join('\n');
 }

@@ -22,7 +22,7 @@ describe('who asks for a secret', () => {
     expect(recipient(declaration('servers'), true, { part: 'files', to: 'npx -y server .' })).toBe('servers:files npx -y server .');
     expect(recipient(declaration('vectors'), true, { to: 'https://a.example/v1' })).toBe('extension:vectors https://a.example');
     expect(recipient(declaration('weather'), true)).toBe('extension:weather');
-    expect(recipient(declaration('servers'), true, { part: 'x', to: 'a\u001b[2Jb\nc' })).not.toMatch(/[\u001b\n]/);
+    expect(recipient(declaration('servers'), true, { part: 'x', to: 'a\u001b[2Jb\nc' })).not.toMatch(/\p{C}/u);
   });
 
   it('T5 F2 code that did not come with Pith is only itself, whatever prefix or part it claims', () => {
@@ -88,17 +88,11 @@ describe('the file of secrets', () => {
     const secrets = createSecrets({}, fileOf({ KEY: 'from-before', OTHER: 'x' }));
     expect(secrets.get('KEY', askerOf(models, true, 'KEY', openai('https://api.openai.com', true)))).toBe('from-before');
     expect(secrets.get('KEY', askerOf(models, true, 'KEY'))).toBe('from-before');
-    for (const asker of [
-      askerOf(models, true, 'KEY', openai('http://evil.example')),
-      askerOf(models, false, 'KEY', openai('https://api.openai.com', true)),
-      askerOf(models, true, 'OTHER', openai('https://api.openai.com', true)), // the settings name it, not its manifest
-    ])
-      expect(() =>
-        secrets.get(
-          asker.recipient.includes('openai.com') && asker.usual === false && asker.recipient.startsWith('provider') ? 'OTHER' : 'KEY',
-          asker,
-        ),
-      ).toThrow(/was given for the usual addresses/);
+    const refused = (name: string, shipped: boolean, to: string, usual: boolean) =>
+      expect(() => secrets.get(name, askerOf(models, shipped, name, openai(to, usual)))).toThrow('was given for the usual addresses');
+    refused('KEY', true, 'http://evil.example', false);
+    refused('KEY', false, 'https://api.openai.com', true);
+    refused('OTHER', true, 'https://api.openai.com', true); // the settings name it, not its manifest
   });
 
   it('T5 keeps whom a secret was given for, beside others from before, and reads no nonsense', () => {

@@ -28,6 +28,13 @@ describe('what a person reads before an activation', () => {
     );
   });
 
+  it('T17 says what network means', () => {
+    const manifest = (network: boolean) => `id: it\nentrypoint: main.ts\npermissions: { network: ${network} }\n`;
+    const text = (network: boolean) => summaryText(activationSummary(null, sources({ 'manifest.yaml': manifest(network) })), []);
+    expect(text(true)).toContain('\nnetwork: everything this machine can reach, local services and metadata addresses too\n');
+    expect(text(false)).toContain('\nnetwork: false\n');
+  });
+
   it('K50 a binary file has its size and digest', () => {
     expect(activationSummary([], sources({ 'x.bin': Buffer.from([0, 1, 2]) })).diff).toMatch(
       /^Binary file x\.bin differs: 3 bytes, SHA-256 [0-9a-f]{64}\n$/,
