@@ -42,6 +42,8 @@ export interface HostOptions {
   readonly dataDirectory: string;
   /** Absent: as the settings have them by default. */
   readonly quotas?: Settings['quotas'] | undefined;
+  /** For a trial: absolute path of the data of the host that tries. Processes see neither that nor the project. */
+  readonly trialOf?: string;
   /** Absolute path of Pith's own package: its `dist/ext` and its npm packages. */
   readonly packageRoot: string;
   /** Reads the folders again; cheap when nothing changed. `at`: now. */

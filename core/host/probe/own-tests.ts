@@ -50,7 +50,7 @@ export async function runOwnTests(
 
 /** What is wrong; null when all of its tests passed. */
 async function runFile(
-  { packageRoot, sandbox, sandboxing }: ProbeOptions,
+  { packageRoot, sandbox, sandboxing, dataDirectory: stateDirectory }: ProbeOptions,
   id: string,
   directory: string,
   file: string,
@@ -69,7 +69,9 @@ async function runFile(
     entry,
     directory,
     dataDirectory,
+    stateDirectory,
     sandbox,
+    isTrial: true,
     packageRoot,
     permissions: { network: false, read: [], write: [] },
     sandboxing: await sandboxing?.(),

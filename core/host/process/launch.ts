@@ -29,6 +29,10 @@ export interface LaunchSpec {
   readonly stateDirectory?: string;
   /** Absolute path of the sandbox; the project is its parent. */
   readonly sandbox: string;
+  /** Absolute path of the folder that holds bundles; absent: it runs none. */
+  readonly bundles?: string;
+  /** It is tried out: of the project nothing but its own folder is seen. */
+  readonly isTrial?: boolean;
   /** Absolute path of Pith's own package. */
   readonly packageRoot: string;
   /** What its manifest asks for. */
@@ -118,14 +122,13 @@ function heapMb(memoryMb: number): number {
 function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly string[] {
   const argv = [process.execPath, `--max-old-space-size=${heap}`, '--no-warnings', spec.entry];
   if (spec.sandboxing?.available === true) {
-    const project = path.dirname(spec.sandbox);
+    const project = spec.isTrial === true ? null : path.dirname(spec.sandbox);
     const state = stateOf(spec);
     const visible = [
-      ...withoutHome(spec.sandbox),
+      ...(spec.isTrial === true ? partsOf(spec.packageRoot) : [...withoutHome(spec.sandbox), spec.packageRoot]),
       spec.directory,
-      spec.packageRoot,
       path.dirname(spec.entry),
-      path.join(state, '.cache', 'bundles'),
+      ...(spec.bundles === undefined ? [] : [spec.bundles]),
       ...packagesAbove(spec.packageRoot),
       ...packagesAbove(spec.directory),
     ];
@@ -135,6 +138,12 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
     return [spec.sandboxing.program, ...sandboxArguments(places, { ...environmentOf(spec), [HOST_VARIABLE]: marker }, argv)];
   }
   return diesWithUs(argv);
+}
+
+/** What of Pith's package code needs that is tried out. Not all of it: the package may be the project, too. */
+function partsOf(packageRoot: string): readonly string[] {
+  const parts = ['package.json', 'dist', 'node_modules', 'sandbox/extensions', 'sandbox/agents', 'sandbox/skills'];
+  return parts.map((part) => path.join(packageRoot, part));
 }
 
 function stateOf({ dataDirectory, stateDirectory = path.dirname(dataDirectory) }: LaunchSpec): string {

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { messageOf, PithError, type ErrorCode } from '../../contract/errors.ts';
 import type { Off, Phase } from '../../contract/index.ts';
 import { watchFolder } from '../data-watch.ts';
@@ -45,7 +46,7 @@ export interface RemoteHost {
 
 export async function openRemoteHost(host: HostParts, declaration: Declaration, entry: string): Promise<RemoteHost> {
   const { id, manifest, directory } = declaration;
-  const { dataDirectory, sandbox, packageRoot, configOf, env } = host.options;
+  const { dataDirectory, trialOf, sandbox, packageRoot, configOf, env } = host.options;
   const sandboxing = await host.options.sandboxing?.();
   const data = dataOf(host, id);
   const scope = createScope(host.clock, STOP_LIMIT_MS);
@@ -67,7 +68,9 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     entry,
     directory,
     dataDirectory: data,
-    stateDirectory: dataDirectory,
+    stateDirectory: trialOf ?? dataDirectory,
+    bundles: path.join(dataDirectory, '.cache', 'bundles'),
+    isTrial: trialOf !== undefined,
     sandbox,
     packageRoot,
     permissions: manifest?.permissions ?? { network: false, read: [], write: [] },

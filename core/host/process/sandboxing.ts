@@ -32,7 +32,8 @@ export interface SandboxPlaces {
   readonly stateDirectory?: string;
   /** Seen, not written: folders and files. What is missing is left out. */
   readonly visible: readonly string[];
-  readonly project: string;
+  /** Seen, not written; null: nothing of it is seen. */
+  readonly project: string | null;
   /** Folders in what is visible of which nothing is seen. */
   readonly hidden: readonly string[];
   readonly permissions: Omit<Manifest['permissions'], 'agents'>;
@@ -89,8 +90,9 @@ const MOST_SAID = 4096;
 export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Record<string, string>>, argv: readonly string[]): string[] {
   const { dataDirectory, stateDirectory = path.dirname(dataDirectory), hidden, permissions, project, visible } = places;
   const covered = [stateDirectory, ...hidden].flatMap(ways);
-  const given = (file: string): string => (file.startsWith('~/') ? path.join(os.homedir(), file.slice(2)) : path.resolve(project, file));
-  const open = [...withoutHome(project), ...visible];
+  const given = (file: string): string =>
+    file.startsWith('~/') ? path.join(os.homedir(), file.slice(2)) : path.resolve(project ?? dataDirectory, file);
+  const open = [...(project === null ? [] : withoutHome(project)), ...visible];
   // A link inside of what is open stays a link there; it needs only what it leads to.
   const bind = (how: '--ro-bind-try' | '--bind-try', file: string): readonly Mount[] =>
     ways(file).flatMap((at) =>
@@ -98,7 +100,7 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     );
   const mounts: Mount[] = [
     ...open.flatMap((file) => bind('--ro-bind-try', file)),
-    ...packagesAbove(project).flatMap((file) => bind('--ro-bind-try', file)),
+    ...(project === null ? [] : packagesAbove(project)).flatMap((file) => bind('--ro-bind-try', file)),
     ...permissions.read.flatMap((file) => bind('--ro-bind-try', given(file))),
     ...permissions.write.flatMap((file) => bind('--bind-try', given(file))),
     ...covered.map((at): Mount => ({ at, args: ['--size', `${STATE_BYTES}`, '--tmpfs', at] })),
