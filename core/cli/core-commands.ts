@@ -153,7 +153,9 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'approvals approve',
     description: 'Let a tool do what it asks for, and go on with the conversation',
     arguments: [QUESTION],
-    options: [{ name: 'always', type: 'boolean', description: 'Ask no more for this tool in this conversation' }],
+    options: [
+      { name: 'always', type: 'boolean', description: 'Ask no more in this conversation for what the question says that always covers' },
+    ],
     needs: 'kernel',
     load: async () => (await import('./commands/approvals.ts')).approve,
   },

@@ -28,12 +28,14 @@ export interface ToolCall {
   readonly approved?: string;
 }
 
-/** What a person is asked before a call, where their yes is for more than the input. */
+/** What a person is asked before a call. */
 export interface ApprovalQuestion {
   /** What they must read beside the input. */
   readonly text: string;
-  /** What exactly they agree to, such as the digest of what will run: a yes, an `always` too, holds for nothing else. At most 1,024 characters. */
-  readonly subject: string;
+  /** What exactly they agree to beside the input, such as the digest of what will run. A yes holds for nothing else, and an `always` for every input with this subject. At most 1,024 characters. */
+  readonly subject?: string;
+  /** True: `always` is not offered, because no two such calls are alike, or what one leaves behind runs later and unasked. */
+  readonly once?: boolean;
 }
 
 export interface ToolPermission {
@@ -54,7 +56,10 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly inputSchema?: Readonly<Record<string, unknown>>;
   /** What a resumed turn may do with a call that had started: `read` and `idempotent` run again. Default `write`. */
   readonly effect?: ToolEffect;
-  /** A text means yes: what a person must read beside the input before they agree, such as the changes that it stands for. */
+  /**
+   * A text means yes: what a person must read beside the input before they agree. An `always` covers: with `true`, every call of the tool as it
+   * describes itself now; with a function, this very input, or every input with the `subject` that it names; with `once`, nothing.
+   */
   readonly needsApproval?: boolean | ((input: z.infer<Schema>, turn: TurnInfo) => Asking | Promise<Asking>);
   /** Milliseconds until the call is cut; default 20,000. */
   readonly timeoutMs?: number;

@@ -118,6 +118,8 @@ export type TurnEvent =
       readonly startedBy?: readonly string[];
       /** What the tool wants the person to read beside the input. */
       readonly details?: string;
+      /** `always` is no answer to it: only `once` and `no` are. */
+      readonly once?: true;
     }
   | { readonly type: 'step-end'; readonly step: number; readonly usage: Usage }
   | {

@@ -36,6 +36,8 @@ export interface Question {
   readonly details: string | null;
   /** What a yes is for beside the input: it holds for nothing else; null: for the input alone. */
   readonly subject: string | null;
+  /** What an `always` covers: `input:`, `subject:` or `tool:` and what names it. A later call with the same one is not asked about. null: it is not offered. */
+  readonly always: string | null;
   /** Digest of the extension's sources that were to run; null: not known. */
   readonly source: string | null;
   /** The outermost turn first, the asking one last. */
@@ -68,6 +70,6 @@ export interface Approvals {
   /** Open questions, oldest first; of one conversation when its thread is named. */
   list(rootThreadId?: string): readonly Approval[];
   get(id: string): Approval | null;
-  /** Exactly one answer is taken. Rejects `approval_unknown`, or `approval_answered` with who was first. */
+  /** Exactly one answer is taken. Rejects `approval_unknown`, `approval_answered` with who was first, or `not_allowed` for an `always` that is not offered. */
   answer(id: string, reply: ApprovalReply): Promise<Approval>;
 }

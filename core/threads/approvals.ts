@@ -23,13 +23,15 @@ const SCHEMA = [
   'ALTER TABLE approvals ADD COLUMN source TEXT;',
   `CREATE INDEX approvalsold ON approvals (created) WHERE answer IS NOT 'always';`,
   'ALTER TABLE approvals ADD COLUMN subject TEXT;',
+  // An `always` of before this column covered whatever the tool did: it covers nothing now but the call that it answered.
+  'ALTER TABLE approvals ADD COLUMN always TEXT;',
 ];
 
 /** What the gate does with approvals, beside what people do. */
 export interface ApprovalStore extends Approvals {
   /**
-   * What was said of this call with these very arguments, or of its tool for the whole thread; null when nobody was asked yet. A yes holds
-   * for the code and the subject that it was said to: `changed` says what has changed since there was one.
+   * What was said of this call with these very arguments, or always in the thread of what its question covers; null when nobody was asked yet.
+   * A yes holds for the code and the subject that it was said to: `changed` says what has changed since there was one.
    */
   ruling(question: Asked): { readonly ruling: Approval | null; readonly changed: 'extension' | 'subject' | null };
   ask(question: Question): Promise<void>;
@@ -39,7 +41,7 @@ export interface ApprovalStore extends Approvals {
   reject(open: readonly Approval[], reason: string, by: string | null): Promise<void>;
 }
 
-type Asked = Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId' | 'source' | 'subject'>;
+type Asked = Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId' | 'source' | 'subject' | 'always'>;
 
 /** Writes the events of approvals in the transactions of their rows. */
 export interface ApprovalEvents {
@@ -87,25 +89,25 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
     async answer(id, reply) {
       const found = get(id);
       if (found === null) throw unknown(id, list());
+      if (reply.answer === 'always' && found.always === null) throw onceOnly(found);
       let won = false;
       await store.write((statement) => {
         won = close(statement, found, reply);
-        // What else the same tool asks in the same conversation is answered with it.
+        // What else is open in the conversation and covered by it is answered with it.
         if (won && reply.answer === 'always')
-          for (const other of list(found.rootThreadId))
-            if (other.tool === found.tool && other.subject === found.subject) close(statement, other, reply);
+          for (const other of list(found.rootThreadId)) if (covers(found, other)) close(statement, other, reply);
       });
       const now = get(id) ?? found;
       if (!won) throw answeredBefore(now);
       return now;
     },
 
-    ruling({ turnId, step, index, digest, tool, rootThreadId, source, subject }) {
+    ruling(question) {
+      const { turnId, step, index, digest, tool, rootThreadId, source, subject, always: key } = question;
       const always = store
-        .all(`SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always'`, rootThreadId, tool)
-        .map(read)
-        .filter((each) => each.subject === subject);
-      const valid = always.find((each) => isOf(each, source));
+        .all(`SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always' AND always = ?`, rootThreadId, tool, key)
+        .map(read);
+      const valid = always.find((each) => covers(each, question));
       if (valid) return { ruling: valid, changed: null };
       const asked = store
         .all(
@@ -116,10 +118,10 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
           digest,
         )
         .map(read);
-      const said = asked.find((each) => isOf(each, source) && each.subject === subject) ?? asked[0] ?? null;
+      const said = asked.find((each) => each.source === source && each.subject === subject) ?? asked[0] ?? null;
       const isYes = said?.answer === 'once' || said?.answer === 'always';
       if (isYes && said.subject !== subject) return { ruling: null, changed: 'subject' };
-      if (isYes && !isOf(said, source)) return { ruling: null, changed: 'extension' };
+      if (isYes && said.source !== source) return { ruling: null, changed: 'extension' };
       return { ruling: said, changed: said === null && always.length > 0 ? 'extension' : null };
     },
 
@@ -131,12 +133,13 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
       await store.write((statement) => {
         statement(`DELETE FROM approvals WHERE created <= ? AND answer IS NOT 'always'`, question.createdAt - KEEP_MS);
         statement(
-          'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?, ?)',
+          'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?, ?, ?)',
           ...call,
           ...asker,
           question.details,
           question.source,
           question.subject,
+          question.always,
         );
         events.requested(statement, question);
       });
@@ -174,6 +177,7 @@ function approvalOf(row: SqlRow, now: number): Approval {
     digest: String(row.digest),
     details: row.details === null ? null : String(row.details),
     subject: row.subject === null ? null : String(row.subject),
+    always: row.always === null ? null : String(row.always),
     source: row.source === null ? null : String(row.source),
     path: JSON.parse(String(row.path)) as readonly AskingTurn[],
     channelId: String(row.channel),
@@ -188,9 +192,16 @@ function approvalOf(row: SqlRow, now: number): Approval {
   };
 }
 
-/** Questions of before this was known hold for any. */
-function isOf({ source }: Approval, now: string | null): boolean {
-  return source === null || source === now;
+/** Whether an `always` to the first question answers the second: same tool, same code, same thing that was shown. */
+function covers(said: Pick<Question, 'tool' | 'source' | 'always'>, { tool, source, always }: typeof said): boolean {
+  return always !== null && said.always === always && said.tool === tool && said.source === source;
+}
+
+function onceOnly({ id, tool }: Approval): PithError {
+  return new PithError('not_allowed', `'${tool}' cannot be approved always: each such call is a question of its own`, {
+    where: id,
+    cure: `approve this one with: pith approvals approve ${id}`,
+  });
 }
 
 function unknown(id: string, open: readonly Approval[]): PithError {

@@ -71,18 +71,19 @@ export function memoryStore(): KeyValue {
   };
 }
 
-/** Runs a tool as the host does: parses the input, calls, makes a ToolResult. */
+/** Runs a tool as the host does: parses the input, calls, makes a ToolResult. `approved`: the subject that a person agreed to. */
 export async function callTool(
   tools: readonly ToolDefinition[],
   name: string,
   input: unknown,
   signal = new AbortController().signal,
+  approved?: string,
 ): Promise<ToolResult> {
   const tool = tools.find((candidate) => candidate.name === name);
   if (tool === undefined) throw new Error(`no tool '${name}'`);
   const parsed = tool.input.safeParse(input);
   if (!parsed.success) return { ok: false, error: { code: 'tool_input_invalid', message: parsed.error.message } };
-  const result = await tool.execute(parsed.data, { signal, idempotencyKey: 'turn/0/0' } as ToolCall);
+  const result = await tool.execute(parsed.data, { signal, idempotencyKey: 'turn/0/0', approved } as ToolCall);
   return isToolResult(result) ? result : toolResult(result as JsonValue);
 }
 

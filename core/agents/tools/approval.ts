@@ -1,6 +1,6 @@
-import type { ApprovalQuestion, JsonValue, TurnInfo } from '../../contract/index.ts';
+import type { ApprovalQuestion, JsonValue, ToolDescriptor, TurnInfo } from '../../contract/index.ts';
 import type { ExtensionsPort } from '../ports.ts';
-import { isNamed } from './gate.ts';
+import { digestOf, isNamed } from './gate.ts';
 import type { OfferedTool } from './tools.ts';
 
 export interface ApprovalRules {
@@ -9,10 +9,19 @@ export interface ApprovalRules {
   readonly askAlways: readonly string[];
 }
 
-/** False: nobody is asked. A text or a question says what a person must read. */
-export type Asking = boolean | string | ApprovalQuestion;
+/** What a person is asked before a call; false: nobody is asked. */
+export type Asking = false | Ask;
 
-/** Whether a person must be asked before this call; a text means yes, and is for them. A tool that cannot say is asked about. Waits only where the tool must say it itself. */
+export interface Ask {
+  /** What they must read beside the input. */
+  readonly text: string | null;
+  /** What a yes is for beside the input. */
+  readonly subject: string | null;
+  /** What an `always` covers; null: it is not offered. */
+  readonly always: string | null;
+}
+
+/** Whether a person must be asked before this call. A tool that cannot say is asked about. Waits only where the tool must say it itself. */
 export function needsApproval(
   { extensions, askAlways }: ApprovalRules,
   { extensionId, descriptor }: Pick<OfferedTool, 'extensionId' | 'descriptor'>,
@@ -20,16 +29,26 @@ export function needsApproval(
   turn: TurnInfo,
 ): Asking | Promise<Asking> {
   const { name, needsApproval: says } = descriptor;
-  const isAlways = isNamed(askAlways, extensionId, name);
-  if (says !== 'maybe') return isAlways || says === 'always';
-  const said = extensions.needsApproval(extensionId, name, input, turn).catch(() => true); // fail closed: the host has recorded why
-  return isAlways ? said.then((each) => each || true) : said;
+  const bySettings = isNamed(askAlways, extensionId, name);
+  if (says !== 'maybe') return (bySettings || says === 'always') && ofTool(descriptor);
+  return extensions.needsApproval(extensionId, name, input, turn).then(
+    (said) => (said === false ? bySettings && ofTool(descriptor) : ofInput(said, input)),
+    () => UNSAID, // fail closed: the host has recorded why
+  );
 }
 
-export function textOf(asking: Asking): string | null {
-  return typeof asking === 'object' ? asking.text : typeof asking === 'string' ? asking : null;
+const UNSAID: Ask = { text: null, subject: null, always: null };
+
+/** Every call of the tool is asked about, whatever its input: an `always` is for the tool, as long as it describes itself like this. */
+function ofTool({ name, description, inputSchema, effect }: ToolDescriptor): Ask {
+  const digest = digestOf({ name, description, inputSchema: inputSchema as JsonValue, effect });
+  return { text: null, subject: null, always: `tool:${digest}` };
 }
 
-export function subjectOf(asking: Asking): string | null {
-  return typeof asking === 'object' ? asking.subject : null;
+/** The tool looked at the input: an `always` is for that alone, or for what the tool says that it stands for. */
+function ofInput(said: true | string | ApprovalQuestion, input: JsonValue): Ask {
+  const { text, subject, once }: Partial<ApprovalQuestion> =
+    typeof said === 'object' ? said : typeof said === 'string' ? { text: said } : {};
+  const always = once === true ? null : subject === undefined ? `input:${digestOf(input)}` : `subject:${subject}`;
+  return { text: text ?? null, subject: subject ?? null, always };
 }

@@ -3,7 +3,7 @@ import { nearest } from '../../contract/nearest.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { AgentSpec, JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { withFixed } from './agent-tools.ts';
-import { needsApproval, subjectOf, textOf } from './approval.ts';
+import { needsApproval } from './approval.ts';
 import { decide, digestOf } from './gate.ts';
 import { newId } from '../turn/new-id.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
@@ -79,8 +79,8 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
         policy: {},
       });
       if (typeof decision === 'object') return toolError(decision.code, decision.message);
-      if (decision === 'ask') {
-        const details = textOf(asking);
+      if (asking !== false) {
+        const details = asking.text;
         const question = {
           tool: `${extensionId}/${descriptor.name}`,
           input: whole,
@@ -93,7 +93,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
           return toolError('approval_needed', `not run: '${question.tool}' needs a person's approval, and nobody can be asked here`);
         if (!(await approve(question))) return toolError('approval_denied', `not run: '${question.tool}' was not approved`);
       }
-      const subject = subjectOf(asking);
+      const subject = asking === false ? null : asking.subject;
       const about = { turn, idempotencyKey: `${turn.id}/0/0`, ...(subject === null ? {} : { approved: subject }) };
       return extensions.callTool(extensionId, descriptor.name, whole, about, signal);
     },

@@ -3,7 +3,7 @@ import type { ToolResult, TurnEvent } from '../../contract/index.ts';
 import { startersOfPath, type Approval, type AskingTurn, type Question } from '../../threads/approval.ts';
 import { OPEN_MS } from '../../threads/approvals.ts';
 import type { CallRecord } from '../../threads/thread.ts';
-import { subjectOf, textOf, type Asking } from '../tools/approval.ts';
+import type { Ask } from '../tools/approval.ts';
 import { digestOf } from '../tools/gate.ts';
 import { callers } from './family.ts';
 import { startersOf } from './foreign-turn.ts';
@@ -27,7 +27,7 @@ export interface AskedQuestion {
 export const RUNS: Verdict = { result: null, question: null };
 
 /** The answer that a person gave to this very call or for its tool, or the question that they are to be asked. */
-export function verdictOf(turn: RunningTurn, record: CallRecord, asking: Asking): Verdict {
+export function verdictOf(turn: RunningTurn, record: CallRecord, asking: Ask): Verdict {
   const question = questionOf(turn, record, asking);
   const { details, subject } = question;
   const { ruling, changed } = turn.deps.approvals.ruling(question);
@@ -44,7 +44,7 @@ export function verdictOf(turn: RunningTurn, record: CallRecord, asking: Asking)
 
 /** Tells the channel, also that of the turns which called this one: the person talks with the outermost. */
 export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion): void {
-  const { id, tool, input, digest, path, rootThreadId: thread, details } = question;
+  const { id, tool, input, digest, path, rootThreadId: thread, details, always } = question;
   const startedBy = startersOfPath(path);
   const event: TurnEvent = {
     type: 'approval-request',
@@ -56,6 +56,7 @@ export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion)
     thread,
     ...(startedBy.length === 0 ? {} : { startedBy }),
     ...(details === null ? {} : { details }),
+    ...(always === null ? { once: true } : {}),
   };
   for (const each of callers(turn)) each.emit(event);
 }
@@ -71,7 +72,7 @@ export function denied({ reason, by }: Pick<Approval, 'reason' | 'by'>): ToolRes
   return toolError('approval_denied', `not run: ${who}: ${why}; do not try the same again unless they ask for it`);
 }
 
-function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool, input }: CallRecord, asking: Asking): Question {
+function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool, input }: CallRecord, asking: Ask): Question {
   const { clock } = turn.deps;
   const path = [...callers(turn)].reverse().map(({ record }): AskingTurn => {
     const startedBy = startersOf(record.policy);
@@ -90,8 +91,9 @@ function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool,
     tool: `${extensionId}/${tool}`,
     input,
     digest: digestOf(input),
-    details: textOf(asking),
-    subject: subjectOf(asking),
+    details: asking.text,
+    subject: asking.subject,
+    always: coveredBy(asking, startersOfPath(path)),
     source: turn.deps.extensions.sourceOf(extensionId),
     path,
     channelId,
@@ -100,6 +102,11 @@ function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool,
     createdAt,
     expiresAt: createdAt + OPEN_MS,
   };
+}
+
+/** What a person allows always in their own turns is not allowed to a turn that a stranger has begun, and the other way round. */
+function coveredBy({ always }: Ask, starters: readonly string[]): string | null {
+  return always === null || starters.length === 0 ? always : `${always} started by ${[...starters].sort().join(', ')}`;
 }
 
 /** Short enough to be typed: the part of the time that differs, and chance. */

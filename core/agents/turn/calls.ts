@@ -2,7 +2,7 @@ import { nearest } from '../../contract/nearest.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { JsonValue, ToolResult } from '../../contract/index.ts';
 import type { CallRecord } from '../../threads/thread.ts';
-import { needsApproval, type Asking } from '../tools/approval.ts';
+import { needsApproval, type Ask, type Asking } from '../tools/approval.ts';
 import { decide } from '../tools/gate.ts';
 import { RUNS, verdictOf, type Verdict } from './asking.ts';
 import { spendCalls } from './family.ts';
@@ -73,13 +73,12 @@ function judge(turn: RunningTurn, record: CallRecord, callsBefore: number, mostC
   const { policy } = turn.prepared;
   const { extensionId, tool } = record;
   const decision = decide({ extensionId, tool, needsApproval: needed !== false, callsBefore, mostCalls, policy });
-  if (decision === 'allow') return RUNS;
-  if (decision === 'ask') return validVerdict(turn, record, needed);
-  return { result: toolError(decision.code, decision.message), question: null };
+  if (typeof decision === 'object') return { result: toolError(decision.code, decision.message), question: null };
+  return needed === false ? RUNS : validVerdict(turn, record, needed);
 }
 
 /** Nobody is asked about a call that its tool will refuse; the kernel refuses it then, whatever the tool would do. */
-async function validVerdict(turn: RunningTurn, record: CallRecord, needed: Asking): Promise<Verdict> {
+async function validVerdict(turn: RunningTurn, record: CallRecord, needed: Ask): Promise<Verdict> {
   const refused = await turn.deps.extensions.refusal(record.extensionId, record.tool, record.input);
   return refused === null ? verdictOf(turn, record, needed) : { result: toolError('tool_input_invalid', refused), question: null };
 }

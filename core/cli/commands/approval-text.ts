@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../contract/json.ts';
+import { printableLine } from '../../contract/printable.ts';
 import { startersOfPath, type Approval } from '../../threads/approval.ts';
 
 const MOST_LINES = 40;
@@ -7,15 +8,15 @@ const SHOWN_DIGEST = 12;
 
 /** A question as a person reads it: who asks, for what, with the exact arguments. Bounded unless `all`. */
 export function questionLines(approval: Approval, all: boolean): readonly string[] {
-  const { tool, path, input, digest, id, expiresAt, details } = approval;
+  const { tool, path, input, digest, id, expiresAt, details, always } = approval;
   const agents = path.map(({ agentId }) => visible(agentId)).join(' → ');
-  const given = [...argumentLines(input), ...detailLines(details)];
-  const shown = all ? given : given.slice(0, MOST_LINES).map(cut);
-  const isCut = shown.length < given.length || shown.some((line, index) => line !== given[index]);
+  const toRead = [argumentLines(input), detailLines(details)].map((lines) =>
+    all ? lines : bounded(lines, `pith approvals show ${id} --all`),
+  );
   return [
     `${visible(tool)} needs your approval (asked by ${agents}${startedText(path)})`,
-    ...shown.map((line) => `  ${line}`),
-    ...(isCut ? [`  … ${given.length - shown.length} more lines; all of it: pith approvals show ${id} --all`] : []),
+    ...toRead.flat().map((line) => `  ${line}`),
+    `  ${coverOf(always)}`,
     `  question ${id} · arguments ${digest.slice(0, SHOWN_DIGEST)} · open until ${timeOf(expiresAt)}`,
   ];
 }
@@ -25,6 +26,28 @@ export function startedText(path: Approval['path']): string {
   const ids = startersOfPath(path);
   if (ids.length === 0) return '';
   return `, started by extension${ids.length > 1 ? 's' : ''} ${ids.map((id) => `'${visible(id)}'`).join(' and ')}`;
+}
+
+/** The first lines, and how much was left out, exactly. Arguments and what the tool says are cut apart, so that neither hides the other. */
+function bounded(lines: readonly string[], wholeBy: string): readonly string[] {
+  const shown = lines.slice(0, MOST_LINES);
+  const more = lines.length - shown.length;
+  const long = shown.filter((line) => line.length > LONGEST_LINE);
+  const characters = long.reduce((sum, line) => sum + line.length - LONGEST_LINE, 0);
+  const left = [
+    ...(more > 0 ? [`${more} more ${more === 1 ? 'line' : 'lines'}`] : []),
+    ...(characters > 0 ? [`${characters} characters at the end of ${long.length} ${long.length === 1 ? 'line' : 'lines'}`] : []),
+  ];
+  return left.length === 0 ? lines : [...shown.map(cut), `… not shown: ${left.join(' and ')}; all of it: ${wholeBy}`];
+}
+
+/** What the answer `always` means for this question. */
+function coverOf(always: string | null): string {
+  if (always === null) return 'always is not offered: each such call is a question of its own';
+  if (always.startsWith('tool:'))
+    return 'always: every call of this tool in this conversation, while its code and its description stay as they are';
+  if (always.startsWith('subject:')) return 'always: what it says above and nothing else, in this conversation';
+  return 'always: these very arguments and no others, in this conversation';
 }
 
 /** What the tool itself wants to be read. */
@@ -52,7 +75,7 @@ function cut(line: string): string {
 
 /** Characters that a terminal obeys or hides are shown as escapes: what is read must be what is approved. */
 export function visible(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+  return printableLine(text);
 }
 
 export function timeOf(at: number): string {
@@ -60,7 +83,7 @@ export function timeOf(at: number): string {
 }
 
 /** DESIGN's shape of `approvals list --json`. */
-export function approvalJson({ id, tool, input, digest, path, rootThreadId, expiresAt, details }: Approval): JsonValue {
+export function approvalJson({ id, tool, input, digest, path, rootThreadId, expiresAt, details, always }: Approval): JsonValue {
   return {
     id,
     tool,
@@ -71,5 +94,6 @@ export function approvalJson({ id, tool, input, digest, path, rootThreadId, expi
     thread: rootThreadId,
     expiresAt,
     ...(details === null ? {} : { details }),
+    ...(always === null ? { once: true } : {}),
   };
 }

@@ -70,7 +70,7 @@ function saidLine({ id, tool, answer, reason, by }: Approval): string {
   const why = reason === null ? '' : `: ${visible(reason)}`;
   if (answer === null) return `${what} waits for an answer`;
   if (by === null) return `${what} was not approved${why}`;
-  const words = { once: 'approved once', always: 'approved for the whole conversation', no: 'refused' };
+  const words = { once: 'approved once', always: 'approved always in this conversation', no: 'refused' };
   return `${what} ${words[answer]} by ${visible(by)}${why}`;
 }
 

@@ -5,8 +5,10 @@ import * as errors from '../../contract/errors.ts';
 import * as events from '../../contract/events.ts';
 import * as keyShapes from '../../contract/key-shapes.ts';
 import * as nearest from '../../contract/nearest.ts';
+import * as notTextAt from '../../contract/not-text-at.ts';
 import { once } from '../../contract/once.ts';
 import * as protocol from '../../contract/protocol.ts';
+import * as runsLater from '../../contract/runs-later.ts';
 import * as shippedSandbox from '../../contract/shipped-sandbox.ts';
 import * as tool from '../../contract/tool.ts';
 import { PROTOCOLS } from '../calls/protocols.ts';
@@ -42,7 +44,9 @@ export const LIGHT_CONTRACT: Readonly<Record<string, unknown>> = {
   ...events,
   ...keyShapes,
   ...nearest,
+  ...notTextAt,
   ...protocol,
+  ...runsLater,
   ...shippedSandbox,
   ...tool,
   ...Object.fromEntries([...PROTOCOLS.values()].map((each) => [`${each.id[0]!.toUpperCase()}${each.id.slice(1)}Provider`, each])),

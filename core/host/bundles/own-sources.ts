@@ -2,6 +2,7 @@ import { constants, realpathSync } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Loader, OnLoadResult, Plugin } from 'esbuild';
+import { notTextAt } from '../../contract/not-text-at.ts';
 import { FORBIDDEN, isBelow, LARGEST_SOURCE, mustNot, oddDescription, WHAT_MAY, type ImportRules } from './import-rules.ts';
 
 /** Reads an own file for a bundle: its text, or why it is not read. */
@@ -17,7 +18,10 @@ export function sourceReader({ directory, owner = 'extension' }: Pick<ImportRule
     try {
       if (!isBelow(home, realpathSync(file)))
         return refusal(`a computed import leaves the ${owner}'s folder: ${mustNot(owner)} what is outside`);
-      const text = await textOf(file);
+      const bytes = await bytesOf(file);
+      const at = notTextAt(bytes);
+      if (at !== null) return noText(path.relative(home, file), bytes, at);
+      const text = bytes.toString();
       const problem = MAYBE_COMPUTED.test(text) ? await problemOfPatterns(text, file, home) : null;
       if (problem !== null) return refusal(`${problem} the ${owner}'s folder: ${mustNot(owner)} what is outside`);
       const noMap = LOADERS[path.extname(file)] ?? (path.extname(file) === '.css' ? 'css' : null);
@@ -55,13 +59,13 @@ const LOADERS: Readonly<Record<string, Loader>> = {
 /** Of the maps that a text names its last one counts: this one is empty, and so it is not looked for elsewhere. */
 export const NO_MAP = `# sourceMappingURL=data:application/json;base64,${Buffer.from('{"version":3,"sources":[],"mappings":""}').toString('base64')}`;
 
-async function textOf(file: string): Promise<string> {
+async function bytesOf(file: string): Promise<Buffer> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = await handle.stat();
     if (!found.isFile()) throw new TypeError('it is no file');
     if (found.size > LARGEST_SOURCE) throw new TypeError(`it is larger than ${LARGEST_SOURCE} bytes`);
-    return await handle.readFile('utf8');
+    return await handle.readFile();
   } finally {
     await handle.close();
   }
@@ -114,6 +118,12 @@ async function isPlainTree(home: string, top: string): Promise<boolean> {
     }
   }
   return true;
+}
+
+/** A reader of sources, a person or a program, stops at such a byte: what lies behind it would run unseen. */
+function noText(file: string, bytes: Buffer, at: number): OnLoadResult {
+  const line = bytes.subarray(0, at).toString().split('\n').length;
+  return { errors: [{ text: `is no text at byte ${at}; write it as UTF-8 without NUL bytes`, location: { file, line } }] };
 }
 
 function refusal(text: string): OnLoadResult {

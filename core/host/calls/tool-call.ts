@@ -51,11 +51,20 @@ export async function asksApproval(tool: Tool, input: JsonValue, turn: TurnInfo)
   if (!parsed.success) return false;
   const said = await tool.needsApproval(parsed.data, turn);
   if (typeof said !== 'object' || said === null) return typeof said === 'string' ? said : said === true;
-  return { text: String(said.text), subject: String(said.subject).slice(0, MOST_SUBJECT) };
+  return questionOf(said);
 }
 
-/** What is agreed to is a digest or a name. */
-export const MOST_SUBJECT = 1024;
+/** As the tool wrote it, with fields of their types. What is agreed to is a digest or a name: a longer one could be another's beginning, so that nothing is agreed to for always. */
+export function questionOf({ text, subject, once }: ApprovalQuestion): ApprovalQuestion {
+  const isBounded = subject === undefined || String(subject).length <= MOST_SUBJECT;
+  return {
+    text: String(text),
+    ...(subject === undefined ? {} : { subject: String(subject).slice(0, MOST_SUBJECT) }),
+    ...(once === true || !isBounded ? { once: true } : {}),
+  };
+}
+
+const MOST_SUBJECT = 1024;
 
 /** Why this input does not parse, without running anything; null when it does. */
 export async function refusalOf(tool: Tool, input: JsonValue): Promise<string | null> {

@@ -6,9 +6,11 @@ import { descriptorOf } from './handle.ts';
 import { invoke, recordCall } from './invoke.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { unavailable } from '../lifecycle/lifecycle.ts';
-import { MOST_SUBJECT, resultOfError } from './tool-call.ts';
+import { questionOf, resultOfError } from './tool-call.ts';
 
 const ASK_MS = 1000;
+/** For what a person is asked: the tool reads and compares the files that they agree to. */
+const QUESTION_MS = 5000;
 /** Of what a tool wants a person to read, in characters. */
 const MOST_SAID = 1024 * 1024;
 
@@ -69,16 +71,19 @@ export async function needsApproval(
     const said = await invoke(lifecycle.parts, await lifecycle.ready(slot), {
       operation: 'tool.needsApproval',
       values: [tool, input, turn],
-      timeoutMs: ASK_MS,
+      timeoutMs: QUESTION_MS,
       signal: undefined,
       phase: 'tool call',
     });
     const readable = (text: string): string => lifecycle.parts.secrets.redact(bounded(text));
     if (typeof said === 'string') return readable(said);
-    return isQuestion(said) ? { text: readable(said.text), subject: said.subject.slice(0, MOST_SUBJECT) } : said === true;
+    if (typeof said === 'boolean') return said;
+    if (!isQuestion(said)) throw new PithError('tool_failed', `'${tool}' did not say in a known form whether it needs approval`);
+    const question = questionOf(said);
+    return { ...question, text: readable(question.text) };
   } catch (error) {
     recordCall(lifecycle.parts, extensionId, 'tool call', error);
-    return true;
+    return { text: 'the tool could not say what this call would do', once: true };
   }
 }
 
@@ -127,7 +132,7 @@ export function presentTool(
 
 function isQuestion(said: unknown): said is ApprovalQuestion {
   const { text, subject } = (typeof said === 'object' && said !== null ? said : {}) as Partial<ApprovalQuestion>;
-  return typeof text === 'string' && typeof subject === 'string';
+  return typeof text === 'string' && (subject === undefined || typeof subject === 'string');
 }
 
 function bounded(said: string): string {

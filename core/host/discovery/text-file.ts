@@ -1,13 +1,12 @@
 import fs from 'node:fs';
+import { notTextAt } from '../../contract/not-text-at.ts';
 
 /** The text of a UTF-8 file without its byte order mark. Throws as `readRegularFile`, and `RangeError` when it is not text. */
 export function readTextFile(file: string, maxBytes: number): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readRegularFile(file, maxBytes));
-  } catch (error) {
-    if (error instanceof TypeError) throw new RangeError('is not UTF-8 text', { cause: error });
-    throw error;
-  }
+  const bytes = readRegularFile(file, maxBytes);
+  const at = notTextAt(bytes);
+  if (at !== null) throw new RangeError(`is not UTF-8 text: byte ${at}`);
+  return new TextDecoder().decode(bytes);
 }
 
 /** The bytes of a file, never waiting for a pipe or a device. Throws `ENOENT` and the like, and `RangeError` when it is too long or no regular file. */

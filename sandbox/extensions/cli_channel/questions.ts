@@ -12,6 +12,12 @@ export interface QuestionsOptions {
   readonly prompt: (line: string) => string;
 }
 
+interface OpenQuestion {
+  readonly id: string;
+  /** `always` is no answer to it. */
+  readonly once: boolean;
+}
+
 type Choice = 'once' | 'always' | 'no';
 
 const CHOICES: ReadonlyMap<string, Choice> = new Map([
@@ -30,10 +36,13 @@ const YES = /^(?:y|yes|ok|okay|sure|approve|run)[.!]?$/i;
 export class Questions {
   constructor(private readonly options: QuestionsOptions) {}
 
-  /** Ids of the open questions of a conversation, oldest first. */
-  async openIn(threadId: string, signal: AbortSignal): Promise<readonly string[]> {
+  /** The open questions of a conversation, oldest first. */
+  async openIn(threadId: string, signal: AbortSignal): Promise<readonly OpenQuestion[]> {
     const open = list(await query(await this.options.commands(), ['approvals', 'list'], signal)).map(fields);
-    return open.flatMap((question) => (text(question['thread']) === threadId ? (text(question['id']) ?? []) : []));
+    return open.flatMap((question) => {
+      const id = text(question['id']);
+      return text(question['thread']) === threadId && id !== undefined ? [{ id, once: question['once'] === true }] : [];
+    });
   }
 
   /** Asks all of them, one after the other. True when each has its answer, from here or elsewhere: the turn can go on. Never rejects. */
@@ -41,9 +50,10 @@ export class Questions {
     const { io, dim } = this.options;
     try {
       for (;;) {
-        const [id] = await this.openIn(threadId, signal);
-        if (id === undefined) return true;
-        if (await this.#settle(id, signal)) continue;
+        const [question] = await this.openIn(threadId, signal);
+        if (question === undefined) return true;
+        const { id } = question;
+        if (await this.#settle(question, signal)) continue;
         io().print(dim(`It stays open: answer with /approvals approve ${id} or /approvals reject ${id}, or send a message instead`));
         return false;
       }
@@ -53,7 +63,7 @@ export class Questions {
     }
   }
 
-  async #settle(id: string, signal: AbortSignal): Promise<boolean> {
+  async #settle({ id, once }: OpenQuestion, signal: AbortSignal): Promise<boolean> {
     const { io, dim } = this.options;
     await this.#run(['approvals', 'show', id], signal);
     const stop = new AbortController();
@@ -65,7 +75,7 @@ export class Questions {
         throw error;
       },
     );
-    const here = this.#askPerson(both);
+    const here = this.#askPerson(once, both);
     try {
       const first = await Promise.race([elsewhere, here]);
       if (first === null) return false;
@@ -82,10 +92,10 @@ export class Questions {
   }
 
   /** Another message is a no, and the reason. null: the person left the question, by Ctrl-C or the end of the input. */
-  async #askPerson(signal: AbortSignal): Promise<{ readonly choice: Choice; readonly reason: string } | null> {
+  async #askPerson(once: boolean, signal: AbortSignal): Promise<{ readonly choice: Choice; readonly reason: string } | null> {
     const { editor, prompt, io, dim } = this.options;
     for (;;) {
-      const typed = await editor.ask(prompt('Run it? [once/always/no] '), signal);
+      const typed = await editor.ask(prompt(`Run it? [${once ? 'once/no' : 'once/always/no'}] `), signal);
       if (typed === null) return null;
       const words = typed.trim();
       if (words === '') continue;
@@ -94,12 +104,14 @@ export class Questions {
         const reason = await editor.ask(prompt('Why not? (the model reads it; Enter: no reason) '), signal);
         return reason === null ? null : { choice, reason: reason.trim() };
       }
+      if (choice === 'always' && once) {
+        io().print(dim('Always is not offered here: each such call is a question of its own. Write once for this call, or no'));
+        continue;
+      }
       if (choice !== undefined) return { choice, reason: '' };
       if (!YES.test(words)) return { choice: 'no', reason: words.replace(/^no\b[\s,.:;-]*/i, '') };
       io().print(
-        dim(
-          'Write once for this call, or always for calls of this tool in this conversation; one that would run other code is asked again',
-        ),
+        dim(once ? 'Write once for this call, or no' : 'Write once for this call, or always for all that the question says above'),
       );
     }
   }

@@ -1,4 +1,5 @@
-import { defineTool, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
+import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { questionOf, unlessApproved, type Asked } from './change-question.ts';
 import type { Entry, Jail } from './jail.ts';
 import { segmentsOf } from './path.ts';
 import type { Policy } from './policy.ts';
@@ -29,21 +30,22 @@ export function fileTool(jail: Jail, policy: Policy): Tool {
     name: 'file',
     description:
       'Read, write, list, stat, move, copy or delete files of the sandbox. Files only; delete also removes an empty folder. ' +
-      'Changes to extensions, agents and new skills wait for approval; an existing skill is changed by propose_skill_update.',
+      'Changes to code, agents, new skills, recipes, dot files, lock files, package and build files and agent instructions wait for approval; ' +
+      'an existing skill is changed by propose_skill_update.',
     input,
     effect: 'write',
     async needsApproval(call) {
       try {
-        const verdicts = await Promise.all(changedPaths(call).map((path) => policy.verdictOnChange(segmentsOf(path, jail.root))));
-        return verdicts.includes('ask');
+        return (await prepare(jail, policy, call)).question ?? false;
       } catch (error) {
         if (error instanceof FileRefused) return false; // the call itself will be refused: no person need be asked
         throw error;
       }
     },
-    async execute(call, { signal }) {
+    async execute(call, about) {
+      const { signal } = about;
       try {
-        return await run(jail, policy, call, signal);
+        return await run(jail, policy, call, about);
       } catch (error) {
         return refusalOf(error, call.path, signal);
       }
@@ -58,11 +60,41 @@ function changedPaths(call: Input): readonly string[] {
   return call.action === 'move' && call.to !== undefined ? [call.path, call.to] : [];
 }
 
-async function run(jail: Jail, policy: Policy, call: Input, signal: AbortSignal): Promise<ToolResult> {
+/** A call as it would be carried out now. */
+interface Prepared {
+  /** What a person must agree to first; null: nothing. */
+  readonly question: ApprovalQuestion | null;
+  /** The bytes that a move or copy writes where that is asked about: those that are shown are those that are written. */
+  readonly content: Buffer | null;
+}
+
+async function prepare(jail: Jail, policy: Policy, call: Input): Promise<Prepared> {
+  const from = segmentsOf(call.path, jail.root);
+  policy.requireReadable(from);
+  const asked: Asked[] = [];
+  for (const changed of changedPaths(call)) {
+    const segments = segmentsOf(changed, jail.root);
+    const why = await policy.reasonToAsk(segments);
+    if (why !== null) asked.push({ path: segments.join('/'), why });
+  }
+  if (asked.length === 0) return { question: null, content: null };
+  const target = call.to === undefined ? null : segmentsOf(call.to, jail.root);
+  const to = target?.join('/') ?? null;
+  const bound = [call.action, from.join('/'), to, call.overwrite, call.content ?? null];
+  if (target === null || to === null || !asked.some(({ path }) => path === to))
+    return { question: questionOf(asked, [], bound), content: null };
+  await requireFree(jail, call, target);
+  const content = await contentOf(jail, from);
+  const before = (await jail.stat(target)) === null ? null : await contentOf(jail, target);
+  return { question: questionOf(asked, [{ path: to, before, after: content }], bound), content };
+}
+
+async function run(jail: Jail, policy: Policy, call: Input, { approved, signal }: ToolCall): Promise<ToolResult> {
   const segments = segmentsOf(call.path, jail.root);
   const path = segments.join('/') || '.';
-  policy.requireReadable(segments);
-  for (const changed of changedPaths(call)) await policy.verdictOnChange(segmentsOf(changed, jail.root));
+  const { question, content } = await prepare(jail, policy, call);
+  const refused = unlessApproved(question, approved);
+  if (refused !== null) return refused;
   signal.throwIfAborted();
   switch (call.action) {
     case 'read':
@@ -87,7 +119,7 @@ async function run(jail: Jail, policy: Policy, call: Input, signal: AbortSignal)
       return toolResult({ path, deleted: true }, { title: `Deleted ${path}` });
     case 'move':
     case 'copy':
-      return transfer(jail, call, segments);
+      return transfer(jail, call, segments, content);
   }
 }
 
@@ -118,23 +150,32 @@ async function list(jail: Jail, policy: Policy, segments: readonly string[]): Pr
   );
 }
 
-async function transfer(jail: Jail, call: Input, from: readonly string[]): Promise<ToolResult> {
+/** `content`: what a person has seen, which is written instead of whatever `from` holds by now. */
+async function transfer(jail: Jail, call: Input, from: readonly string[], content: Buffer | null): Promise<ToolResult> {
   if (call.to === undefined) return toolError('target_missing', `${call.action} needs \`to\``);
   const to = segmentsOf(call.to, jail.root);
   const paths = { path: from.join('/'), to: to.join('/') };
-  if (!call.overwrite && (await jail.stat(to)) !== null)
-    return toolError('target_exists', `'${paths.to}' exists; set overwrite to replace it`);
-  if (call.action === 'move') {
+  await requireFree(jail, call, to);
+  if (call.action === 'move' && content === null) {
     await jail.move(from, to);
   } else {
-    const bytes = await jail.read(from, async (handle, size) => {
-      if (size > MAX_COPY_BYTES)
-        throw new FileRefused('file_too_large', `'${paths.path}' has ${size} bytes; at most ${MAX_COPY_BYTES} are copied`);
-      return handle.readFile();
-    });
-    await (await jail.stage(to, bytes)).commit();
+    await (await jail.stage(to, content ?? (await contentOf(jail, from)))).commit();
+    if (call.action === 'move') await jail.remove(from);
   }
   return toolResult({ ...paths, done: true }, { title: `${call.action === 'move' ? 'Moved' : 'Copied'} ${paths.path} to ${paths.to}` });
+}
+
+async function requireFree(jail: Jail, { overwrite }: Input, to: readonly string[]): Promise<void> {
+  if (!overwrite && (await jail.stat(to)) !== null)
+    throw new FileRefused('target_exists', `'${to.join('/')}' exists; set overwrite to replace it`);
+}
+
+function contentOf(jail: Jail, segments: readonly string[]): Promise<Buffer> {
+  return jail.read(segments, async (handle, size) => {
+    if (size > MAX_COPY_BYTES)
+      throw new FileRefused('file_too_large', `'${segments.join('/')}' has ${size} bytes; at most ${MAX_COPY_BYTES} are copied`);
+    return handle.readFile();
+  });
 }
 
 function isReadable(policy: Policy, segments: readonly string[]): boolean {

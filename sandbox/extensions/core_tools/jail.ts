@@ -1,11 +1,9 @@
-import { constants, realpathSync, type BigIntStats } from 'node:fs';
-import { lstat, open, readdir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
+import { realpathSync, type BigIntStats } from 'node:fs';
+import { lstat, readdir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
 import { codeOf } from 'pith';
 import { Directory, isAbsence } from './directory.ts';
 import { FileRefused, unavailable } from './refusal.ts';
 import { StagedFile } from './staged-file.ts';
-
-const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** A file may be replaced while it is read, by a write of ours too; who replaces it every time gets a refusal. */
 const READ_ATTEMPTS = 3;
@@ -28,23 +26,25 @@ export class Jail {
   }
 
   /**
-   * Opens a regular file and checks what was opened, before `use` and after it. What `use` returns is given out only when the name
-   * still stands for that very file: a second name that is taken away in between makes a file from outside look like one of ours.
+   * Opens a regular file and checks what was opened, before `use` and after it. What `use` returns is given out only when the system
+   * says of the descriptor that it lies at its place inside, and the name still stands for that very file: a second name that is taken
+   * away in between makes a file from outside look like one of ours.
    */
   async read<T>(segments: readonly string[], use: (handle: FileHandle, size: number) => Promise<T>): Promise<T> {
     return this.inFolderOf(segments, async (folder, name) => {
       for (let attempt = 1; attempt <= READ_ATTEMPTS; attempt += 1) {
-        const handle = await open(folder.at(name), READ).catch((error: unknown) => {
+        const file = await folder.openFile(name).catch((error: unknown) => {
           throw isAbsence(error) ? unavailable(segments.join('/')) : error;
         });
         try {
-          const stats = await handle.stat({ bigint: true });
+          const stats = await file.stat();
           if (typeOf(stats) !== 'file') throw unavailable(segments.join('/'));
-          const result = await use(handle, Number(stats.size));
-          if (isSame(stats, await handle.stat({ bigint: true })) && isSame(stats, await this.lstatOrRefuse(folder, name, segments)))
-            return result;
+          if (!(await file.isInside())) continue;
+          const result = await use(file.handle, Number(stats.size));
+          const isNamed = isSame(stats, await this.lstatOrRefuse(folder, name, segments));
+          if (isNamed && isSame(stats, await file.stat()) && (await file.isInside())) return result;
         } finally {
-          await handle.close();
+          await file.handle.close();
         }
       }
       throw unavailable(segments.join('/'));
@@ -84,6 +84,7 @@ export class Jail {
     const folder = await Directory.open(this.root, parents, { create: true });
     try {
       const mode = await this.modeOfReplaced(folder, name, segments);
+      await folder.requireInside();
       return await StagedFile.write(folder, name, bytes, mode);
     } catch (error) {
       await folder.close();
@@ -99,6 +100,8 @@ export class Jail {
       const folder = await Directory.open(this.root, target.parents, { create: true });
       try {
         await this.modeOfReplaced(folder, target.name, to);
+        await source.requireInside();
+        await folder.requireInside();
         await rename(source.at(name), folder.at(target.name));
         await folder.sync();
         await source.sync();
@@ -112,6 +115,7 @@ export class Jail {
   async remove(segments: readonly string[]): Promise<void> {
     await this.inFolderOf(segments, async (folder, name) => {
       const stats = await this.lstatOrRefuse(folder, name, segments);
+      await folder.requireInside();
       if (stats.isDirectory()) {
         await rmdir(folder.at(name)).catch((error: unknown) => {
           if (codeOf(error, '') !== 'ENOTEMPTY') throw error;

@@ -79,7 +79,10 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
         values: z.record(z.string().min(1), z.json()).describe('Values by name or dotted key; null takes one out'),
       }),
       effect: 'idempotent',
-      needsApproval: true,
+      needsApproval: ({ extension_id, values }) => ({
+        text: `changes ${Object.keys(values).join(', ')} of the extension '${extension_id}' in pith.yaml, which holds from now on`,
+        once: true,
+      }),
       timeoutMs: 60_000,
       async execute({ extension_id, values }, { signal }) {
         if (extension_id === context.id)

@@ -1,4 +1,5 @@
-import { defineTool, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
+import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { questionOf, unlessApproved, type Asked } from './change-question.ts';
 import type { Jail } from './jail.ts';
 import { applyTo, parsePlan, type FilePatch } from './patch-plan.ts';
 import { segmentsOf } from './path.ts';
@@ -27,16 +28,16 @@ export function patchTool(jail: Jail, policy: Policy): Tool {
     effect: 'write',
     async needsApproval({ patch }) {
       try {
-        const verdicts = await Promise.all(pathsOf(parsePlan(patch)).map((path) => policy.verdictOnChange(segmentsOf(path, jail.root))));
-        return verdicts.includes('ask');
+        return (await prepare(jail, policy, patch)).question ?? false;
       } catch (error) {
         if (error instanceof FileRefused) return false; // the call itself will be refused: no person need be asked
         throw error;
       }
     },
-    async execute({ patch }, { signal }) {
+    async execute({ patch }, about) {
+      const { signal } = about;
       try {
-        return await run(jail, policy, patch, signal);
+        return await run(jail, policy, patch, about);
       } catch (error) {
         return refusalOf(error, 'patch', signal);
       }
@@ -45,12 +46,35 @@ export function patchTool(jail: Jail, policy: Policy): Tool {
   });
 }
 
-async function run(jail: Jail, policy: Policy, text: string, signal: AbortSignal): Promise<ToolResult> {
-  if (Buffer.byteLength(text) > MAX_BYTES) return toolError('patch_too_large', `A patch may have at most ${MAX_BYTES} bytes`);
+/** A patch as it would be carried out now, and what a person must agree to first; null: nothing. */
+interface Prepared {
+  readonly changes: readonly Change[];
+  readonly question: ApprovalQuestion | null;
+}
+
+async function prepare(jail: Jail, policy: Policy, text: string): Promise<Prepared> {
+  if (Buffer.byteLength(text) > MAX_BYTES) throw new FileRefused('patch_too_large', `A patch may have at most ${MAX_BYTES} bytes`);
   const plan = parsePlan(text);
-  for (const path of pathsOf(plan)) await policy.verdictOnChange(segmentsOf(path, jail.root));
+  const asked: Asked[] = [];
+  for (const path of pathsOf(plan)) {
+    const segments = segmentsOf(path, jail.root);
+    const why = await policy.reasonToAsk(segments);
+    if (why !== null) asked.push({ path: segments.join('/'), why });
+  }
   const changes: Change[] = [];
   for (const file of plan) changes.push(...(await changesOf(jail, file)));
+  if (asked.length === 0) return { changes, question: null };
+  const shown = changes.flatMap(({ segments, before, after }) => {
+    const path = segments.join('/');
+    return after !== null && asked.some((each) => each.path === path) ? [{ path, before, after }] : [];
+  });
+  return { changes, question: questionOf(asked, shown, text) };
+}
+
+async function run(jail: Jail, policy: Policy, text: string, { approved, signal }: ToolCall): Promise<ToolResult> {
+  const { changes, question } = await prepare(jail, policy, text);
+  const refused = unlessApproved(question, approved);
+  if (refused !== null) return refused;
   signal.throwIfAborted(); // from here on it runs to its end, so that it is all or none
   await apply(jail, changes);
   const paths = changes.map((change) => change.segments.join('/'));

@@ -1,11 +1,9 @@
 import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, sep } from 'node:path';
-import { codeOf } from 'pith';
+import { codeOf, runsLater } from 'pith';
 import type { Config } from './config.ts';
 import type { Jail } from './jail.ts';
 import { FileRefused } from './refusal.ts';
-
-export type Verdict = 'free' | 'ask';
 
 /** What may be read or changed without a person, what needs one, and what is never done here. */
 export class Policy {
@@ -28,26 +26,21 @@ export class Policy {
     }
   }
 
-  /** Throws `protected`, or `use_proposal` for a file of an existing skill. */
-  async verdictOnChange(segments: readonly string[]): Promise<Verdict> {
+  /** Why a person is asked before this changes; null: nobody is. Throws `protected`, or `use_proposal` for a file of an existing skill. */
+  async reasonToAsk(segments: readonly string[]): Promise<string | null> {
     this.requireReadable(segments);
-    if (segments.length > 1 && segments[0] === STAGING) return 'free';
-    const path = segments.map((segment) => segment.toLowerCase());
-    const name = path.at(-1) ?? '';
+    const [first = '', ...rest] = segments;
+    if (first === STAGING && rest.length > 0 && rest.every((name) => ORDINARY.test(name))) return null;
     const above = await this.foldersAround(segments);
-    const skill = above.find(({ name: folder, names }) => folder !== '' && names.has('skill.md'))?.name;
-    const isDeclared = above.some(({ names }) => DECLARATIONS.some((file) => names.has(file)));
-    // Code and agents run with the rights that their files give them, wherever the settings let them be found.
-    if (CODE_FOLDERS.has(path[0] ?? '') || DECLARATIONS.includes(name) || PROMPT.test(name) || (isDeclared && skill === undefined))
-      return 'ask';
-    if (skill !== undefined) {
+    const skill = above.find(({ name, names }) => name !== '' && names.has('skill.md'))?.name;
+    if (skill !== undefined && !CODE_FOLDERS.has(first.toLowerCase())) {
       throw new FileRefused(
         'use_proposal',
         `'${segments.join('/')}' belongs to the skill '${skill}', which exists: use propose_skill_update. (A new skill of several files is made by one apply_patch)`,
       );
     }
-    if (path[0] === 'skills' || name === 'skill.md') return this.config.new_skills === 'auto' ? 'free' : 'ask';
-    return 'free';
+    if (above.some(({ names }) => DECLARATIONS.some((file) => names.has(file)))) return 'lies in the folder of an extension or an agent';
+    return runsLater(this.config.new_skills === 'auto' ? withoutSkill(segments) : segments);
   }
 
   /** The folders above a path, the nearest first and the sandbox itself last, with what they hold in lower case. */
@@ -71,15 +64,22 @@ export class Policy {
   }
 }
 
-/** What is being written, and loaded by nobody: a person is asked when it is activated. */
+/** What is being written, and loaded by nobody: a person is asked when it is activated. Hidden names in it are still read by editors. */
 const STAGING = '.staging';
-const CODE_FOLDERS: ReadonlySet<string> = new Set(['extensions', 'agents', 'node_modules']);
-/** What makes a folder an extension or an agent. */
+const ORDINARY = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_ .()+,@=-]*$/u;
+/** Skills that lie in these are part of code. */
+const CODE_FOLDERS: ReadonlySet<string> = new Set(['extensions', 'agents']);
+/** What makes a folder an extension or an agent, wherever it lies. */
 const DECLARATIONS: readonly string[] = ['manifest.yaml', 'agent.md'];
-/** What an agent is told to be. */
-const PROMPT = /^prompt\.(?:jinja2|j2|njk)$/;
 /** What the kernel keeps, where the sandbox itself is the data folder. */
 const STATE = /^(?:pith\.db.*|\.cache|logs)$/i;
+
+/** The path without what makes a skill of it: where new skills need nobody, that alone is no reason to ask. */
+function withoutSkill(segments: readonly string[]): readonly string[] {
+  const [first = '', ...rest] = segments;
+  const names = first.toLowerCase() === 'skills' && rest.length > 0 ? rest : segments;
+  return names.at(-1)?.toLowerCase() === 'skill.md' ? [...names.slice(0, -1), 'text.md'] : names;
+}
 
 function realPathOf(directory: string): string {
   try {

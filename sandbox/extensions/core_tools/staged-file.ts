@@ -35,6 +35,7 @@ export class StagedFile {
   /** Puts the content in place at once; whoever reads sees the old or the new, never a part. */
   async commit(): Promise<void> {
     try {
+      await this.folder.requireInside();
       await rename(this.folder.at(this.temporary), this.folder.at(this.name));
       await this.folder.sync();
     } catch (error) {

@@ -1,13 +1,15 @@
 import { createTwoFilesPatch } from 'diff';
 import { createHash } from 'node:crypto';
-import { manifestSchema, NETWORK_REACH, PithError, type JsonValue, type Manifest } from 'pith';
+import { manifestSchema, NETWORK_REACH, notTextAt, PithError, type JsonValue, type Manifest } from 'pith';
 import { parse } from 'yaml';
-import { decode, type Source } from './sources.ts';
+import { digestOf, notText, type Source } from './sources.ts';
 
 /** In characters; what is longer nobody reads, and it is not activated. */
 const MAX_DIFF = 1_000_000;
 /** Of a diff in what a tool answers. */
 const MAX_ANSWERED = 20_000;
+/** For all files together. */
+const COMPARE_MS = 500;
 
 /** What a person agrees to, whole. */
 export interface ActivationSummary {
@@ -55,19 +57,36 @@ export function answered({ diff, asks }: ActivationSummary): ActivationSummary {
   return { asks, diff: rest > 0 ? `${diff.slice(0, MAX_ANSWERED)}\n… ${rest} more characters` : diff };
 }
 
-/** The manifest and the entrypoint first, so that no padding hides them. Throws `not_allowed` when it is more than a person can be shown. */
+/** Names the change that a person was shown: these files in place of those, and what the call says besides. */
+export function subjectOf(before: readonly Source[] | null, after: readonly Source[], bound: JsonValue): string {
+  const parts = [before && digestOf(before), digestOf(after), bound];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+/**
+ * The manifest and the entrypoint first, so that no padding hides them. Throws `not_allowed` when a person cannot be shown all of it: it is
+ * too much, or no text.
+ */
 export function diffOf(before: readonly Source[], after: readonly Source[]): string {
+  const [hidden] = notText(after);
+  if (hidden !== undefined)
+    throw new PithError('not_allowed', `'${hidden.path}' is no text at byte ${hidden.at}, and a person can be shown text only`, {
+      cure: 'take it out: what is no text is brought by a person',
+    });
   const first = ['manifest.yaml', 'SKILL.md', manifestOf(after)?.entrypoint ?? 'main.ts'];
   const rank = (path: string) => (first.includes(path) ? first.indexOf(path) : first.length);
   const paths = [...new Set([...before, ...after].map(({ path }) => path))].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  const timeout = Math.max(2, COMPARE_MS / paths.length);
   const parts = paths.flatMap((path) => {
     const [old, next] = [before, after].map((sources) => sources.find((source) => source.path === path)?.bytes);
     if (old !== undefined && next !== undefined && old.equals(next)) return [];
-    const [left, right] = [old, next].map((bytes) => (bytes === undefined ? '' : decode(bytes)));
-    if (left === null || right === null || left === undefined || right === undefined) return [binary(path, next)];
-    return [
-      createTwoFilesPatch(old === undefined ? '/dev/null' : `a/${path}`, next === undefined ? '/dev/null' : `b/${path}`, left, right),
-    ];
+    const isShown = old === undefined || notTextAt(old) === null;
+    const from = old === undefined || !isShown ? '/dev/null' : `a/${path}`;
+    const to = next === undefined ? '/dev/null' : `b/${path}`;
+    const [left, right] = [isShown ? (old?.toString() ?? '') : '', next?.toString() ?? ''];
+    const gone = isShown ? [] : [`${path}: ${old.length} bytes that are no text are taken out\n`];
+    const patch = createTwoFilesPatch(from, to, left, right, undefined, undefined, { timeout });
+    return [...gone, patch ?? replaced(from, to, left, right)];
   });
   const text = parts.join('');
   if (text.length <= MAX_DIFF) return text;
@@ -76,9 +95,10 @@ export function diffOf(before: readonly Source[], after: readonly Source[]): str
   });
 }
 
-function binary(path: string, bytes: Buffer | undefined): string {
-  if (bytes === undefined) return `Binary file ${path} is removed\n`;
-  return `Binary file ${path} differs: ${bytes.length} bytes, SHA-256 ${createHash('sha256').update(bytes).digest('hex')}\n`;
+/** What takes too long to compare is shown as all of the old text and all of the new. */
+function replaced(from: string, to: string, left: string, right: string): string {
+  const lines = (sign: string, text: string) => (text === '' ? [] : text.split('\n').map((line) => `${sign}${line}`));
+  return [`--- ${from}`, `+++ ${to}`, ...lines('-', left), ...lines('+', right), ''].join('\n');
 }
 
 function manifestOf(sources: readonly Source[]): Manifest | null {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { PithError } from 'pith';
+import { notTextAt, PithError, printableLine } from 'pith';
 
 /** One file of an extension or a skill. */
 export interface Source {
@@ -28,6 +28,8 @@ export async function readSources(directory: string): Promise<readonly Source[]>
       const { name } = entry;
       const path = `${prefix}${name}`;
       if (name.startsWith('.') || name === 'node_modules' || path === 'data') continue;
+      if (printableLine(name) !== name)
+        throw refused(directory, `the name '${printableLine(path)}' holds what cannot be shown`, 'rename it');
       if (entry.isDirectory()) await visit(join(folder, name), `${path}/`);
       else if (!entry.isFile()) throw refused(directory, `'${path}' is a link or no regular file`, 'put a file in its place');
       else {
@@ -93,11 +95,10 @@ function refused(directory: string, why: string, cure: string): PithError {
   return new PithError('not_allowed', `the folder ${directory} cannot be used: ${why}`, { cure });
 }
 
-/** null: the bytes are no text. */
-export function decode(bytes: Uint8Array): string | null {
-  try {
-    return bytes.includes(0) ? null : new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return null; // the decoder's way of saying that it is no UTF-8
-  }
+/** Files that are no text, which no person could be shown, and the first byte of each that is none. */
+export function notText(sources: readonly Source[]): readonly { readonly path: string; readonly at: number }[] {
+  return sources.flatMap(({ path, bytes }) => {
+    const at = notTextAt(bytes);
+    return at === null ? [] : [{ path, at }];
+  });
 }

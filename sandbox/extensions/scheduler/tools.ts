@@ -42,7 +42,10 @@ function recurring(desk: Desk, clock: Clock): Tool {
       agent_id: agent,
     }),
     effect: 'idempotent',
-    needsApproval: true,
+    needsApproval: ({ cron, agent_id: agentId }, turn) => ({
+      text: `runs the agent '${agentId ?? turn.agent.id}' at ${cron}, again and again, until the schedule is cancelled`,
+      once: true,
+    }),
     async execute({ message: text, cron, time_zone: zone, agent_id: agentId }, call) {
       if (zone !== undefined && !isTimeZone(zone)) return toolError('tool_input_invalid', `there is no time zone '${zone}'`);
       const timeZone = zone ?? localTimeZone();

@@ -52,7 +52,8 @@ export function workerTools(desk: Desk): readonly Tool[] {
       description: "Pass on a person's answer to a task that waits for them. Only what the person has said, never an answer of your own.",
       input: z.object({ task_id: taskId(), answer: z.string().trim().min(1).max(20_000) }),
       effect: 'idempotent',
-      needsApproval: true, // the person sees the exact answer that is given in their name
+      // The person sees the exact answer that is given in their name, each one.
+      needsApproval: ({ task_id }) => ({ text: `gives this answer to the task ${task_id} in your name`, once: true }),
       execute: ({ task_id, answer: text }, { turn }) =>
         answer(async () => {
           if (turn.depth > 0 || taskOfThread(turn.threadId) !== null)

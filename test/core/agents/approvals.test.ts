@@ -186,6 +186,65 @@ describe('a call that needs approval', () => {
     ]);
   });
 
+  it('T18 F12 always of a tool that looks at its input is for that very input; once offers none, by any door', async () => {
+    const risky = {
+      needsApproval: 'maybe' as const,
+      effect: 'write' as const,
+      asks: () => 'look at this',
+      run: () => 'did it',
+    };
+    const careful = { ...risky, asks: () => ({ text: 'changes what runs later', once: true }) };
+    const steps = [call('risky', { n: 1 }), call('risky', { n: 1 }), call('risky', { n: 2 }), call('careful'), call('careful')];
+    const world = await createWorld({ agents, extensions: { ext: { tools: { risky, careful } } }, script: steps });
+    const { approvals } = world.deps;
+    const answer = (said: 'once' | 'always') => approvals.answer(approvals.list()[0]!.id, { answer: said, by: 'ann' });
+    await world.run('go');
+    await answer('always');
+    const second = await world.collect({ resume: true });
+    expect(results(second.events)).toHaveLength(2);
+    expect(questions(second.events)).toMatchObject([{ input: { n: 2 } }]);
+    expect(questions(second.events)[0]).not.toHaveProperty('once');
+    await answer('once');
+    const third = await world.collect({ resume: true });
+    expect(questions(third.events)).toMatchObject([{ tool: 'ext/careful', once: true, details: 'changes what runs later' }]);
+    await expect(answer('always')).rejects.toMatchObject({
+      code: 'not_allowed',
+      message: expect.stringContaining("'ext/careful' cannot be approved always"),
+    });
+    const other = createApprovals(openStore(world.file, world.clock), world.clock);
+    await expect(other.answer(approvals.list()[0]!.id, { answer: 'always', by: 'bob' })).rejects.toMatchObject({ code: 'not_allowed' });
+    await answer('once');
+    expect(questions((await world.collect({ resume: true })).events)).toMatchObject([{ tool: 'ext/careful', once: true }]);
+  });
+
+  it('T18 F12 T20 always of a tool that asks for every call ends when it describes itself otherwise', async () => {
+    const { world, ran, approvals, resume, tools } = await asking([
+      call('risky', { n: 1 }),
+      call('risky', { n: 2 }),
+      { text: 'done' },
+      call('risky', { n: 3 }),
+    ]);
+    await world.run('go');
+    await approvals.answer(approvals.list()[0]!.id, { answer: 'always', by: 'ann' });
+    expect((await resume()).end.reason).toBe('done');
+    expect(ran).toEqual([{ n: 1 }, { n: 2 }]);
+    world.extensions.declared.set('ext', { tools: { ...tools, risky: { ...tools.risky, description: 'Does something else.' } } });
+    expect((await world.run('again')).end.reason).toBe('awaiting_approval');
+    expect(approvals.list()).toMatchObject([{ input: { n: 3 } }]);
+  });
+
+  it('T18 F12 an always from before it was said what it covers gives nothing, and a question from before takes none', async () => {
+    const { world, ran, approvals } = await asking([call('risky', { n: 1 }), { text: 'done' }, call('risky', { n: 2 })]);
+    await world.run('go');
+    await approvals.answer(approvals.list()[0]!.id, { answer: 'always', by: 'ann' });
+    await world.store.write((statement) => void statement('UPDATE approvals SET always = NULL'));
+    expect((await world.collect({ resume: true })).end.reason).toBe('done');
+    expect(ran).toEqual([{ n: 1 }]); // the call that it answered
+    expect((await world.run('again')).end.reason).toBe('awaiting_approval');
+    await world.store.write((statement) => void statement('UPDATE approvals SET always = NULL'));
+    await expect(approvals.answer(approvals.list()[0]!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({ code: 'not_allowed' });
+  });
+
   it('K50 no: the model sees the reason, and the call never runs', async () => {
     const { world, ran, approvals, resume } = await asking([call('risky'), { text: 'I see' }]);
     await world.run('go');

@@ -111,10 +111,11 @@ describe('file', () => {
 });
 
 describe('what needs a person', () => {
-  const asks = (input: Readonly<Record<string, string | undefined>>) => bench.needsApproval('file', input);
+  const asks = (input: Readonly<Record<string, string | boolean | undefined>>) => bench.needsApproval('file', input);
 
   it('K60 asks before changes under extensions and agents, not for reading or for notes', async () => {
     await bench.put('extensions/kv/main.ts', 'code');
+    await bench.put('note.md', 'text');
     for (const path of [
       'extensions/kv/main.ts',
       'extensions/new/a.ts',
@@ -130,8 +131,8 @@ describe('what needs a person', () => {
       for (const call of [
         { action: 'write', path, content: '' },
         { action: 'delete', path },
-        { action: 'move', path: 'note.md', to: path },
-        { action: 'copy', path: 'note.md', to: path },
+        { action: 'move', path: 'note.md', to: path, overwrite: true },
+        { action: 'copy', path: 'note.md', to: path, overwrite: true },
       ]) {
         expect({ call, asks: await asks(call) }).toEqual({ call, asks: true });
       }

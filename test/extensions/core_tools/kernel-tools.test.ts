@@ -5,6 +5,7 @@ import type { JsonValue, ToolResult } from 'pith';
 import { recordEvents, testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/commands/index.ts';
+import { TURN } from '../../core/host/sandbox.ts';
 import { createKernel, type Kernel } from '../../../core/kernel.ts';
 
 const CANARY = 'sk-canary-7391-never-told';
@@ -119,7 +120,12 @@ describe('configure_extension', () => {
     expect(await settings()).toBe('# mine\nextensions:\n  greeter:\n    # who is greeted\n    name: Grace # for now\n    times: 2\n');
     expect(await call('greeter', 'greet', {})).toMatchObject({ output: { text: 'hello Grace' } });
     const tools = await kernel.extensions.tools('core_tools');
-    expect(tools.find(({ name }) => name === 'configure_extension')?.needsApproval).toBe('always');
+    expect(tools.find(({ name }) => name === 'configure_extension')?.needsApproval).toBe('maybe');
+    const asked = { extension_id: 'greeter', values: { name: 'Grace' } };
+    expect(await kernel.extensions.needsApproval('core_tools', 'configure_extension', asked, TURN)).toMatchObject({
+      text: expect.stringContaining("changes name of the extension 'greeter'"),
+      once: true,
+    });
   });
 
   it('K62 refuses a value that the extension does not take, with the path, and writes nothing', async () => {

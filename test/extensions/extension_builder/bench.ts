@@ -10,7 +10,7 @@ import { kernelCommands } from '../../../core/cli/commands/index.ts';
 export interface Bench {
   readonly test: TestKernel;
   call(tool: string, input: JsonValue): Promise<ToolResult>;
-  /** Calls a tool of any extension as an agent would, behind the gate. */
+  /** Calls a tool of any extension as an agent would, behind the gate, with what a person agreed to. */
   use(extension: string, tool: string, input: JsonValue): Promise<ToolResult>;
   stage(id: string, files: Readonly<Record<string, string>>): Promise<void>;
   read(file: string): Promise<string>;
@@ -50,7 +50,11 @@ export async function bench(options: TestKernelOptions = {}): Promise<Bench> {
   const use = async (extension: string, tool: string, input: JsonValue) => {
     const spec = (await test.kernel.agents.list()).find(({ id }) => id === 'builder_agent')?.spec;
     const turn = { agent: spec, threadId: 'building', userId: 'tester' } as never;
-    return test.kernel.extensions.callTool(extension, tool, input, { turn, idempotencyKey: 'k' }, new AbortController().signal);
+    const { extensions } = test.kernel;
+    const asks = (await extensions.tools(extension)).find(({ name }) => name === tool)?.needsApproval === 'maybe';
+    const said = asks && (await extensions.needsApproval(extension, tool, input, turn));
+    const approved = typeof said === 'object' ? { approved: said.subject } : {};
+    return extensions.callTool(extension, tool, input, { turn, idempotencyKey: 'k', ...approved }, new AbortController().signal);
   };
   return {
     test,

@@ -71,11 +71,16 @@ describe('the tools of the builder', () => {
     const asks = (input: object) =>
       made.test.kernel.extensions.needsApproval('extension_builder', 'activate_extension', input as never, TURN);
     const question = await asks({ id: 'city_time', digest, give_to: ['traveller'] });
-    expect(question).toMatch(
-      /isolation: process\nsecrets: none\nnetwork: false[\s\S]*uses_tools will name it: traveller[\s\S]*\+\+\+ b\/main\.ts[\s\S]*\+export default class CityTime/,
-    );
+    expect(question).toMatchObject({
+      once: true,
+      text: expect.stringMatching(
+        /isolation: process\nsecrets: none\nnetwork: false[\s\S]*uses_tools will name it: traveller[\s\S]*\+\+\+ b\/main\.ts[\s\S]*\+export default class CityTime/,
+      ),
+    });
     await made.stage('city_time', { 'main.ts': toolSource("return 'other';") });
-    expect(await asks({ id: 'city_time', digest })).toContain('will be refused: the staged files are not those with this digest');
+    expect(await asks({ id: 'city_time', digest })).toMatchObject({
+      text: expect.stringContaining('will be refused: the staged files are not those with this digest'),
+    });
     expect(await made.call('activate_extension', { id: 'city_time', digest })).toMatchObject({ ok: false, error: { code: 'not_checked' } });
     expect(existsSync(path.join(made.test.sandbox, 'extensions/city_time'))).toBe(false);
   }, 60_000);

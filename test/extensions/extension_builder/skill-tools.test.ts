@@ -37,7 +37,7 @@ describe('the tools for skills', () => {
       { id: 'release-notes', digest },
       TURN,
     );
-    expect(asks).toContain('+# Notes');
+    expect(asks).toMatchObject({ text: expect.stringContaining('+# Notes'), once: true });
     expect(await made.call('activate_skill', { id: 'release-notes', digest })).toMatchObject({ ok: true });
     expect(await made.read('skills/release-notes/SKILL.md')).toBe(SKILL('release-notes'));
     expect(existsSync(path.join(made.test.sandbox, '.staging/skills/release-notes'))).toBe(false);

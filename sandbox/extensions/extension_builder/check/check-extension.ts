@@ -1,8 +1,8 @@
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import type { StateFolder } from 'pith';
 import { checkOf, type Check, type Finding } from '../finding.ts';
 import type { KernelPort, ProbeReport } from '../kernel-port.ts';
-import { digestOf, readSources } from '../sources.ts';
+import { digestOf, notText, readSources } from '../sources.ts';
 import { typeFindings } from './types.ts';
 
 /** All that was asked of one state of an extension's files. */
@@ -42,10 +42,21 @@ export async function checkExtension(folder: string, { kernel, cache }: CheckPor
   const findings: readonly (Finding & { readonly check: string })[] = [
     ...report.findings,
     ...types.map((finding) => ({ check: 'types', ...finding })),
+    ...notText(sources).map(({ path, at }) => hiddenSource(join(folder, path), path, at)),
     ...((await digestNow(folder)) === digest ? [] : [CHANGED]),
   ];
   const checks = CHECKS.map((name) => checkOf(name, findings.filter(({ check }) => check === name).map(plain)));
   return { id: basename(folder), ok: checks.every(({ ok }) => ok), digest, checks, tools: report.tools, tried: report.tried };
+}
+
+function hiddenSource(file: string, path: string, at: number) {
+  return {
+    check: path === 'manifest.yaml' ? 'manifest' : 'load',
+    severity: 'error',
+    message: `is no text at byte ${at}: a person who is to agree to it could not be shown it`,
+    file,
+    cure: 'write it as UTF-8 without NUL bytes, or take it out',
+  } as const;
 }
 
 const CHANGED = {

@@ -7,8 +7,8 @@ import { readSources, type Source } from '../sources.ts';
 import { extensionTemplate, KINDS, type ExtensionKind } from '../templates.ts';
 import { Place } from '../versions/place.ts';
 import { WATCH_MS } from '../versions/watch.ts';
-import { activationSummary, answered, summaryText } from '../activation-summary.ts';
-import { guarded, questionOf } from './guarded.ts';
+import { activationSummary, answered, subjectOf, summaryText } from '../activation-summary.ts';
+import { guarded, questionOf, unlessAgreed, type Agreed } from './guarded.ts';
 
 const id = z.string().min(1).describe('The extension, in snake_case, such as city_time.');
 const digest = z.string().min(1).describe('The digest that the check answered for these files.');
@@ -124,7 +124,7 @@ function activate(builder: Builder): Tool {
         const { sources, why } = await staging.passed('extensions', input.id, input.digest);
         if (why !== null) return { why };
         const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
-        return { text: summaryText(activationSummary(before, sources), input.give_to) };
+        return { text: summaryText(activationSummary(before, sources), input.give_to), subject: subjectOf(before, sources, input.give_to) };
       }),
     execute: (input, call) =>
       guarded(async () => {
@@ -132,6 +132,8 @@ function activate(builder: Builder): Tool {
         if (why !== null) return toolError('not_checked', `'${input.id}' was not activated: ${why}`);
         const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
         const summary = answered(activationSummary(before, sources)); // refuses what nobody could have read
+        const refused = unlessAgreed(subjectOf(before, sources, input.give_to), call.approved, input.id);
+        if (refused !== null) return refused;
         const given: string[] = [];
         const edit = async () => {
           for (const agent of input.give_to) if (await giveTools(sandbox, agent, input.id)) given.push(agent);
@@ -160,9 +162,12 @@ function rollBack(builder: Builder): Tool {
     // The number is part of the question: what stands before the active one may be another by the time of the answer.
     input: z.object({ id, version: z.int().min(1).describe('Its number.') }),
     timeoutMs: 90_000,
-    needsApproval: (input) => rollbackText(builder, input.id, input.version).catch(() => true),
+    needsApproval: (input) => questionOf(() => rollbackOf(builder, input.id, input.version)),
     execute: (input, call) =>
       guarded(async () => {
+        const { subject } = await rollbackOf(builder, input.id, input.version);
+        const refused = unlessAgreed(subject, call.approved, input.id);
+        if (refused !== null) return refused;
         const result = await builder.activation.rollBack(input.id, input.version, askerOf(call), call.signal);
         if (!result.ok)
           return toolError(
@@ -177,8 +182,10 @@ function rollBack(builder: Builder): Tool {
   });
 }
 
-/** What a person reads before they agree to go back. */
-async function rollbackText(builder: Builder, extension: string, version: number): Promise<string> {
+/** What a person agrees to when they go back. */
+async function rollbackOf(builder: Builder, extension: string, version: number): Promise<Agreed> {
   const active = await new Place(activeFolder(builder.sandbox, 'extensions', extension)).sources();
-  return `back to version ${version}\n${summaryText(activationSummary(active, await builder.versions.read(extension, version)), [])}`;
+  const wanted = await builder.versions.read(extension, version);
+  const text = `back to version ${version}\n${summaryText(activationSummary(active, wanted), [])}`;
+  return { text, subject: subjectOf(active, wanted, version) };
 }

@@ -1,4 +1,4 @@
-import { messageOf, PithError, toolError, type ToolResult } from 'pith';
+import { messageOf, PithError, toolError, type ApprovalQuestion, type ToolResult } from 'pith';
 
 /** What was refused is an answer; anything else is thrown on. */
 export async function guarded(run: () => Promise<ToolResult>): Promise<ToolResult> {
@@ -10,19 +10,34 @@ export async function guarded(run: () => Promise<ToolResult>): Promise<ToolResul
   }
 }
 
+/** What a person agrees to before files become active: what they read, and what names exactly those files. */
+export interface Agreed {
+  readonly text: string;
+  readonly subject: string;
+}
+
 /**
- * What a person reads before an activation. It is always a question: what would be refused now may pass a moment later,
- * when a call beside this one has written the staged files again.
+ * The question before an activation. It is always one: what would be refused now may pass a moment later, when a call beside this one has
+ * written the staged files again. It is never for `always`, because the next activation is of other code.
  */
-export async function questionOf(read: () => Promise<{ readonly text: string } | { readonly why: string }>): Promise<string> {
+export async function questionOf(read: () => Promise<Agreed | { readonly why: string }>): Promise<ApprovalQuestion> {
   try {
     const found = await read();
-    return 'text' in found ? found.text : refused(found.why);
+    return 'text' in found ? { ...found, once: true } : refused(found.why);
   } catch (error) {
     return refused(messageOf(error));
   }
 }
 
-function refused(why: string): string {
-  return `as things stand this will be refused: ${why}`;
+/** What answers a call whose files are not those that were agreed to. null: they are. */
+export function unlessAgreed(subject: string, approved: string | undefined, id: string): ToolResult | null {
+  if (approved === subject) return null;
+  return toolError(
+    'approval_needed',
+    `'${id}' stays as it is: a person has not agreed to these very files; make the call again, so that they are asked`,
+  );
+}
+
+function refused(why: string): ApprovalQuestion {
+  return { text: `as things stand this will be refused: ${why}`, once: true };
 }

@@ -1,11 +1,11 @@
 import { defineTool, toolError, toolResult, z, type Tool } from 'pith';
-import { diffOf } from '../activation-summary.ts';
+import { diffOf, subjectOf } from '../activation-summary.ts';
 import type { Builder } from '../builder.ts';
 import { checkJson } from '../finding.ts';
 import { activeFolder } from '../places.ts';
 import { skillTemplate } from '../templates.ts';
 import { Place } from '../versions/place.ts';
-import { guarded, questionOf } from './guarded.ts';
+import { guarded, questionOf, unlessAgreed } from './guarded.ts';
 
 const id = z.string().min(1).describe('The skill, in lower-case words with hyphens, such as release-notes.');
 
@@ -69,13 +69,15 @@ function activate({ staging, sandbox }: Builder): Tool {
     needsApproval: (input) =>
       questionOf(async () => {
         const { sources, why } = await passed(input.id, input.digest);
-        return why === null ? { text: diffOf([], sources) } : { why };
+        return why === null ? { text: diffOf([], sources), subject: subjectOf(null, sources, null) } : { why };
       }),
-    execute: (input) =>
+    execute: (input, { approved }) =>
       guarded(async () => {
         const { code, sources, why } = await passed(input.id, input.digest);
         if (why !== null) return toolError(code, `the skill '${input.id}' was not activated: ${why}`);
         diffOf([], sources); // refuses what nobody could have read
+        const refused = unlessAgreed(subjectOf(null, sources, null), approved, input.id);
+        if (refused !== null) return refused;
         await place(input.id).put(sources);
         await staging.end('skills', input.id);
         return toolResult({ id: input.id, path: `skills/${input.id}` }, { title: `The skill ${input.id} is offered` });

@@ -1,0 +1,86 @@
+/**
+ * Why a file at this path may decide what runs, or what an agent is told, later and without a question; null: it does not. `names` lead
+ * from the sandbox down to the file. Tools that write files ask about each one for which this gives a reason, and never offer `always`.
+ * The names are compared as the most forgiving file system would take them.
+ */
+export function runsLater(names: readonly string[]): string | null {
+  const plain = names.map(plainName);
+  const file = plain.at(-1) ?? '';
+  return (
+    (plain.includes('') ? 'has a name that some systems take for another' : null) ??
+    ON_THE_WAY.find(({ test }) => plain.some((name) => test.test(name)))?.why ??
+    FILES.find(({ test }) => test.test(file))?.why ??
+    FIRST.find(({ test }) => test.test(plain[0] ?? ''))?.why ??
+    null
+  );
+}
+
+/** Case, forms of one letter, unseen characters, points and spaces at the end, and the name of a stream count on some systems only. */
+function plainName(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replace(/[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, '')
+    .replace(/:.*$/su, '')
+    .replace(/[. ]+$/u, '')
+    .toUpperCase() // 'ß' and 'ſ' have one small form only after this
+    .toLowerCase();
+}
+
+interface Kind {
+  /** Of a name in its plain form. */
+  readonly test: RegExp;
+  readonly why: string;
+}
+
+/** Of the file and of every folder that leads to it. */
+const ON_THE_WAY: readonly Kind[] = [
+  { test: /^\./u, why: 'is a dot file or lies in a dot folder, which shells, editors, agents and version control read by themselves' },
+  { test: /~\d/u, why: 'has the form of a short name, by which Windows means another file' },
+  {
+    test: /^(?:node_modules|site-packages|dist-packages|__pycache__|venv)$/u,
+    why: 'lies among packages, which programs load by themselves',
+  },
+];
+
+const FILES: readonly Kind[] = [
+  {
+    test: /(?:^|[._-])lock(?:b|file)?(?:\.(?:json[c5]?|ya?ml|toml|hcl|txt))?$|^[^.]*lockfile$|shrinkwrap\.json$|^go(?:\.work)?\.sum$|\.resolved$/u,
+    why: 'is a lock file, which decides what the next install or update fetches',
+  },
+  {
+    test: /^(?:package\.(?:json5?|yaml|swift)|pyproject\.toml|setup\.(?:py|cfg)|(?:requirements|constraints).*\.(?:txt|in)|pipfile|environment\.ya?ml|cargo\.toml|go\.(?:mod|work)|gemfile|composer\.json|pom\.xml|bower\.json|deno\.jsonc?|jsr\.json|bunfig\.toml|(?:lerna|nx|turbo|rush|vcpkg)\.json|pnpm-workspace\.yaml|podfile|cartfile|mix\.exs|rebar\.config|stack\.yaml|pubspec\.yaml|nuget\.config|conanfile\.(?:py|txt)|brewfile|project\.clj|deps\.edn)$|\.(?:gemspec|podspec|nuspec|cabal|nix)$/u,
+    why: 'is a package manifest: installing, building or testing runs what it names',
+  },
+  {
+    test: /^(?:gnu)?makefile(?:\.[a-z0-9]+)?$|\.(?:mk|mak|cmake|gradle|kts|sbt|bzl|bazel|ninja|[a-z]+proj|props|targets|slnx?)$|^(?:cmakelists\.txt|justfile|taskfile\.ya?ml|rakefile|build(?:\.(?:rs|xml|zig|py))?|workspace|gradle\.properties|gradlew(?:\.bat)?|mvnw(?:\.cmd)?|meson\.build|scons(?:truct|cript)|wscript|configure(?:\.ac)?|tiltfile|earthfile|vagrantfile|procfile|g(?:ulp|runt)file\.[a-z]+|(?:noxfile|fabfile|tasks)\.py|magefile\.go)$/u,
+    why: 'is a build file: building, testing or a task runner runs what it says',
+  },
+  {
+    test: /^(?:docker|container)file(?:\..+)?$|\.dockerfile$|^(?:docker-)?compose(?:\..+)?\.ya?ml$|^(?:jenkinsfile|(?:azure-pipelines|bitbucket-pipelines|appveyor|cloudbuild|buildspec|codemagic|bitrise|lefthook|pre-commit-config)\.[a-z]+)$|\.(?:service|timer|desktop|plist|reg|lnk|inf|workflow)$/u,
+    why: 'is started by a container, a pipeline, a hook or the system itself',
+  },
+  {
+    test: /\.(?:config|conf|setup|workspace)\.[a-z]+$|^[tj]sconfig.*\.json$|^(?:conftest|sitecustomize|usercustomize)\.py$|\.pth$|^(?:tox|pytest|mypy|setup)\.ini$/u,
+    why: 'is a settings file from which its program runs code or loads plugins',
+  },
+  {
+    test: /\.(?:code-workspace|sublime-project|sublime-settings|iml|vim|el)$|^(?:mcp|opencode)\.jsonc?$/u,
+    why: 'is a settings file of an editor or an agent',
+  },
+  {
+    test: /^(?:agents?|claude|gemini|codex|qwen|copilot-instructions|conventions)(?:\..+)?\.md$|\.(?:instructions|prompt)\.md$|\.mdc$/u,
+    why: 'is read by agents as instructions',
+  },
+  { test: /^pith(?:\..*)?\.ya?ml$/u, why: 'holds settings of Pith' },
+  { test: /^skill\.md$/u, why: 'makes a skill of its folder' },
+  { test: /^(?:manifest\.yaml|prompt\.(?:jinja2|j2|njk))$/u, why: 'makes an extension or an agent of its folder' },
+];
+
+/** Of folders right below the sandbox. */
+const FIRST: readonly Kind[] = [
+  { test: /^extensions$/u, why: 'is code of an extension' },
+  { test: /^agents$/u, why: 'is part of an agent' },
+  { test: /^skills$/u, why: 'is part of a skill' },
+  { test: /^recipes$/u, why: 'is a recipe, which is sent as your own words' },
+  { test: /^saved_skills$/u, why: 'is an agent that is kept with its permissions and its schedule' },
+];

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { createTwoFilesPatch } from 'diff';
+import { notTextAt, toolError, type ApprovalQuestion, type JsonValue, type ToolResult } from 'pith';
+import { FileRefused } from './refusal.ts';
+
+/** What a person is shown of one file at most. */
+const MAX_SHOWN_BYTES = 256 * 1024;
+/** A comparison that takes longer than this is shown as the old text and the new. */
+const COMPARE_MS = 200;
+
+/** A path that is asked about, and why. */
+export interface Asked {
+  readonly path: string;
+  readonly why: string;
+}
+
+/** Content that comes from elsewhere than the input: a person must see it, and agrees to these bytes alone. */
+export interface Shown {
+  readonly path: string;
+  readonly before: Buffer | null;
+  readonly after: Buffer;
+}
+
+/**
+ * What a person reads before a change, with all that their yes is for: what the call says (`bound`) and the bytes. Never for `always`:
+ * what such files do, they do later and unasked. Throws `FileRefused` for what cannot be shown whole.
+ */
+export function questionOf(asked: readonly Asked[], shown: readonly Shown[], bound: JsonValue): ApprovalQuestion {
+  const reasons = asked.map(({ path, why }) => `'${path}' ${why}`);
+  const texts = shown.map(({ path, before, after }) => `'${path}' will hold SHA-256 ${sha256(after)}:\n${difference(path, before, after)}`);
+  const bytes = shown.map(({ path, before, after }) => [path, before && sha256(before), sha256(after)]);
+  return { text: [...reasons, ...texts].join('\n'), subject: sha256(JSON.stringify([bound, bytes])), once: true };
+}
+
+/** What answers a call whose question is not the one that was agreed to. null: it may go on. */
+export function unlessApproved(question: ApprovalQuestion | null, approved: string | undefined): ToolResult | null {
+  if (question === null || question.subject === approved) return null;
+  const why = approved === undefined ? 'it needs the approval of a person' : 'what it would write has changed since a person agreed to it';
+  return toolError('approval_needed', `Nothing was changed: ${why}; make the call again, so that they are asked`);
+}
+
+function difference(path: string, before: Buffer | null, after: Buffer): string {
+  const [old, next] = [before === null ? '' : textOf(path, before), textOf(path, after)];
+  const from = before === null ? '/dev/null' : `a/${path}`;
+  const patch = createTwoFilesPatch(from, `b/${path}`, old, next, undefined, undefined, { timeout: COMPARE_MS });
+  return patch ?? `--- ${from}\n+++ b/${path}\n${lines('-', old)}\n${lines('+', next)}\n`;
+}
+
+function textOf(path: string, bytes: Buffer): string {
+  if (bytes.length > MAX_SHOWN_BYTES)
+    throw new FileRefused(
+      'file_too_large',
+      `'${path}' has ${bytes.length} bytes; a person is shown ${MAX_SHOWN_BYTES} at most, so this is not done`,
+    );
+  const at = notTextAt(bytes);
+  if (at !== null)
+    throw new FileRefused('file_binary', `'${path}' is no text at byte ${at}, so a person could not be shown it, and this is not done`);
+  return bytes.toString();
+}
+
+function lines(sign: string, text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `${sign}${line}`)
+    .join('\n');
+}
+
+function sha256(content: Buffer | string): string {
+  return createHash('sha256').update(content).digest('hex');
+}

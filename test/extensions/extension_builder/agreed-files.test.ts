@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import type { JsonValue, TurnEvent } from 'pith';
+import { scriptedModel, type ScriptedModel, type ScriptedStep } from 'pith/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { bench, CITY_TIME, passed, type Bench } from './bench.ts';
+
+const call =
+  (name: string, input: () => Readonly<Record<string, JsonValue>>): ScriptedStep =>
+  () => ({ calls: [{ name, input: input() }] });
+
+async function building(model: ScriptedModel, files: Readonly<Record<string, string>> = {}): Promise<Bench> {
+  const made = await bench({ model, files });
+  onTestFinished(() => made.stop());
+  return made;
+}
+
+async function resumed({ test }: Bench): Promise<TurnEvent | undefined> {
+  const events: TurnEvent[] = [];
+  const turn = { agent: 'builder_agent', threadId: 'test', channelId: 'test', userId: 'tester', resume: true } as const;
+  for await (const event of test.kernel.runTurn(turn)) events.push(event);
+  return events.at(-1);
+}
+
+const isActive = ({ test }: Bench, id: string) => existsSync(path.join(test.sandbox, 'extensions', id));
+const EVIL = {
+  'manifest.yaml':
+    'id: second\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [tool]\nsecrets: [AWS_SECRET_ACCESS_KEY]\npermissions: { network: true, read: ["~/.ssh"], write: ["~/"] }\n',
+  'main.ts': CITY_TIME['main.ts'],
+};
+
+describe('a yes to an activation is for those very files', () => {
+  it('T18 F12: always is refused, and a second activation that asks for network and keys is asked about', async () => {
+    const digests = new Map<string, string>();
+    const activate = (id: string) => call('activate_extension', () => ({ id, digest: digests.get(id) ?? '' }));
+    const made = await building(scriptedModel([activate('city_time'), activate('second')]));
+    await made.stage('city_time', CITY_TIME);
+    await made.stage('second', EVIL);
+    for (const id of ['city_time', 'second']) digests.set(id, await passed(made, id));
+    const first = await made.test.run('go', { agent: 'builder_agent' });
+    expect(first.events).toContainEqual(expect.objectContaining({ type: 'approval-request', once: true }));
+    const { approvals } = made.test.kernel;
+    const [asked] = approvals.list();
+    await expect(approvals.answer(asked!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({ code: 'not_allowed' });
+    expect(isActive(made, 'city_time')).toBe(false);
+    await approvals.answer(asked!.id, { answer: 'once', by: 'ann' });
+    expect(await resumed(made)).toMatchObject({ reason: 'awaiting_approval' });
+    expect([isActive(made, 'city_time'), isActive(made, 'second')]).toEqual([true, false]);
+    expect(approvals.list()).toMatchObject([
+      { always: null, details: expect.stringMatching(/secrets: AWS_SECRET_ACCESS_KEY\nnetwork: everything[^\n]*\nread: ~\/\.ssh\nwrite: ~\//) },
+    ]);
+  }, 60_000);
+
+  it('T18 F14: what stands in the place by the time of the call is part of it', async () => {
+    const made = await building(scriptedModel([]));
+    await made.stage('city_time', CITY_TIME);
+    const input = { id: 'city_time', digest: await passed(made) };
+    const { extensions } = made.test.kernel;
+    const turn = { agent: { id: 'builder_agent' }, threadId: 't', userId: 'ann' } as never;
+    const question = await extensions.needsApproval('extension_builder', 'activate_extension', input, turn);
+    await made.test.write('extensions/city_time/manifest.yaml', 'id: city_time\n');
+    const subject = typeof question === 'object' ? question.subject : undefined;
+    const about = { turn, idempotencyKey: 'k', ...(subject === undefined ? {} : { approved: subject }) };
+    expect(subject).toMatch(/^[0-9a-f]{64}$/);
+    expect(await extensions.callTool('extension_builder', 'activate_extension', input, about, new AbortController().signal)).toMatchObject({
+      ok: false,
+      error: { code: 'approval_needed' },
+    });
+    expect(existsSync(path.join(made.test.sandbox, 'extensions/city_time/main.ts'))).toBe(false);
+  }, 60_000);
+
+  it('T18 F12: changing settings of an extension is never for always', async () => {
+    const model = scriptedModel([call('configure_extension', () => ({ extension_id: 'kv', values: { mode: 'x' } }))]);
+    const made = await building(model, {
+      'agents/main/manifest.yaml': 'id: main\nagent:\n  description: Works.\n  uses_tools: [core_tools]\n',
+    });
+    await made.test.run('go', { agent: 'main' });
+    const { approvals } = made.test.kernel;
+    expect(approvals.list()).toMatchObject([{ tool: 'core_tools/configure_extension', always: null }]);
+    await expect(approvals.answer(approvals.list()[0]!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({ code: 'not_allowed' });
+  });
+
+  it('T18 F13: a source with a NUL is found by the check, with file and place, refused by the bundler, and never activated', async () => {
+    const made = await building(scriptedModel([]), {
+      'extensions/dropped/manifest.yaml': 'id: dropped\nentrypoint: main.ts\nprovides: [tool]\n',
+      'extensions/dropped/main.ts': `// \0\n${CITY_TIME['main.ts']}`,
+    });
+    await made.stage('city_time', { ...CITY_TIME, 'main.ts': `// \0\n${CITY_TIME['main.ts']}`, 'notes.txt': 'bad \0' });
+    const result = await made.call('check_extension', { id: 'city_time' });
+    expect(result).toMatchObject({ ok: true, output: { ok: false } });
+    const text = JSON.stringify(result);
+    expect(text).toMatch(/is no text at byte 3[^}]*city_time\/main\.ts/);
+    expect(text).toMatch(/is no text at byte 4[^}]*city_time\/notes\.txt/);
+    expect(text).toMatch(/main\.ts:1: is no text at byte 3; write it as UTF-8/);
+    const digest = await passed(made); // as if it had passed
+    expect(await made.call('activate_extension', { id: 'city_time', digest })).toMatchObject({
+      ok: false,
+      error: { code: 'not_allowed', message: expect.stringContaining("'main.ts' is no text at byte 3") },
+    });
+    expect(isActive(made, 'city_time')).toBe(false);
+    await expect(made.test.kernel.extensions.tools('dropped')).rejects.toThrow(/main\.ts:1: is no text at byte 3/);
+  }, 60_000);
+});
