@@ -40,16 +40,18 @@ describe('the gate', () => {
   it('K50 settings name tools that always need approval, by extension, tool or all; they cannot waive what a tool asks for', async () => {
     const tool = (needsApproval: 'never' | 'always') => ({
       extensionId: 'ext',
-      descriptor: { name: 't', needsApproval } as ToolDescriptor,
+      descriptor: { name: 't', description: 'Does.', inputSchema: {}, effect: 'write', needsApproval } as ToolDescriptor,
     });
     const extensions = { needsApproval: async () => false };
     const asks = (askAlways: readonly string[], says: 'never' | 'always' = 'never') =>
       needsApproval({ extensions, askAlways }, tool(says), {}, TURN);
-    expect(['ext', 'ext/t', '*', 'other', 'ext/u'].map((entry) => asks([entry]))).toEqual([true, true, true, false, false]);
-    expect(asks([], 'always')).toBe(true);
+    const whole = { text: null, subject: null, always: expect.stringMatching(/^tool:[0-9a-f]{64}$/) };
+    expect(['ext', 'ext/t', '*', 'other', 'ext/u'].map((entry) => asks([entry]))).toEqual([whole, whole, whole, false, false]);
+    expect(asks([], 'always')).toEqual(whole);
     const broken = { needsApproval: () => Promise.reject(new Error('broken')) };
     const maybe = { extensionId: 'ext', descriptor: { name: 't', needsApproval: 'maybe' } as ToolDescriptor };
-    expect(await needsApproval({ extensions: broken, askAlways: [] }, maybe, {}, TURN)).toBe(true);
+    const unsaid = { text: null, subject: null, always: null }; // whoever cannot say what it does is not allowed it for always
+    expect(await needsApproval({ extensions: broken, askAlways: [] }, maybe, {}, TURN)).toEqual(unsaid);
   });
 
   it('K50 one tool called as an agent is refused where nobody can be asked, and runs only when the person says so', async () => {
