@@ -47,7 +47,10 @@ describe('a yes to an activation is for those very files', () => {
     expect(await resumed(made)).toMatchObject({ reason: 'awaiting_approval' });
     expect([isActive(made, 'city_time'), isActive(made, 'second')]).toEqual([true, false]);
     expect(approvals.list()).toMatchObject([
-      { always: null, details: expect.stringMatching(/secrets: AWS_SECRET_ACCESS_KEY\nnetwork: everything[^\n]*\nread: ~\/\.ssh\nwrite: ~\//) },
+      {
+        always: null,
+        details: expect.stringMatching(/secrets: AWS_SECRET_ACCESS_KEY\nnetwork: everything[^\n]*\nread: ~\/\.ssh\nwrite: ~\//),
+      },
     ]);
   }, 60_000);
 
