@@ -20,6 +20,8 @@ export async function setup() {
     tsconfig: path.join(root, 'tsconfig.json'),
     conditions: ['module'],
     external: ['esbuild'],
+    // The parser of prompts is in the old module format and asks for a part of Node.
+    banner: { js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);" },
     minifySyntax: true,
     minifyWhitespace: true,
     sourcemap: false,

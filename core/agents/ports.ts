@@ -13,6 +13,7 @@ import type {
   TurnInfo,
   TurnTool,
 } from '../contract/index.ts';
+import type { PromptVariables } from './prompt/prompt.ts';
 
 /** What a declared extension is at this moment. `idle`: declared and healthy, its code not loaded yet. */
 export type ExtensionState = 'active' | 'idle' | 'failed' | 'blocked' | 'disabled';
@@ -43,6 +44,13 @@ export interface Cleaning {
   redact(text: string): string;
   /** null while there is nothing to hide. */
   stream(): CleanStream | null;
+}
+
+/** The prompt template of an agent that an extension brought, and the plain values for it. */
+export interface BroughtPrompt {
+  readonly text: string;
+  readonly file: string | null;
+  readonly variables: PromptVariables;
 }
 
 /** What agents need of extensions; the host implements it. */
@@ -90,6 +98,8 @@ export interface ExtensionsPort {
   contexts(): Promise<readonly ContextSource[]>;
   /** null when no extension that can run provides skills. */
   skills(): Promise<Remote<SkillProvider> | null>;
+  /** Renders where the code of `extensionId` runs: never in the kernel, unless that code runs there too. Rejects `prompt_invalid`. */
+  renderPrompt(extensionId: string, prompt: BroughtPrompt, signal: AbortSignal): Promise<string>;
   /** Checks `agent.keys` with the extensions that own them. */
   checkAgentKeys(spec: AgentSpec): Promise<readonly Diagnostic[]>;
 }

@@ -24,6 +24,8 @@ export interface AgentSpec {
   readonly prompt: string | null;
   /** The template's file, for messages. */
   readonly promptFile: string | null;
+  /** The extension that brought the prompt: its process renders it. Written by the kernel alone; absent where the kernel renders. */
+  readonly promptBy?: string;
   readonly usesTools: readonly string[];
   readonly usesSkills: readonly string[];
   readonly delegatesTo: readonly string[];

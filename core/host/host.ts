@@ -27,6 +27,7 @@ import type { DeclaredCommand, ExtensionStatus, HostOptions } from './host-optio
 import type { DeclaredModel } from '../models/declared-model.ts';
 import { createHostParts, type HostShell } from './host-shell.ts';
 import { recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
+import { renderBrought } from './calls/prompt-port.ts';
 import { activeRemotes, contextSources, modelProvider, runningRemotes } from './calls/provider-port.ts';
 import { createEventHandlers, type EventHandlers } from './events/event-handlers.ts';
 import { notesOnSandbox } from './process/sandbox-notes.ts';
@@ -131,6 +132,8 @@ export class ExtensionHost implements ExtensionsPort {
     // Bodies stand in prompts.
     return { ...provider, getSkillContent: async (id, signal) => this.withoutSecrets(await provider.getSkillContent(id, signal)) };
   }
+
+  readonly renderPrompt: ExtensionsPort['renderPrompt'] = (...asked) => renderBrought(this.#lifecycle, ...asked);
 
   checkAgentKeys(spec: AgentSpec): Promise<readonly Diagnostic[]> {
     return checkAgentKeys(this.#lifecycle, spec, this.discovery.declarations.get(spec.id));

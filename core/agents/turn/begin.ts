@@ -72,7 +72,8 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     offered: resolved.tools,
     mayRedescribe: true,
   };
-  const instructing = instructionsOf(spec, skills, { sandbox_dir: deps.sandboxDir, date, channel: channelId, user: userId });
+  const variables = { sandbox_dir: deps.sandboxDir, date, channel: channelId, user: userId };
+  const instructing = instructionsOf(spec, skills, variables, (id, prompt) => extensions.renderPrompt(id, prompt, signal));
   instructing.catch(() => undefined); // awaited below
   const { tools, notices, late } =
     providers.length === 0 ? { tools: resolved.tools, notices: [], late: [] } : await withTurnTools(question, signal);

@@ -1,6 +1,7 @@
 import type { AgentSpec } from '../../contract/agent.ts';
 import { PithError } from '../../contract/errors.ts';
 import { deepFreeze } from '../../contract/plain-data.ts';
+import { isExtension } from '../lifecycle/slot.ts';
 import type { Declaration } from './declaration.ts';
 
 /** Keys under `agent:` that the kernel reads; every other key must be owned by an extension's `agent_keys`. */
@@ -41,6 +42,7 @@ function make(declaration: Declaration): AgentSpec {
     instructions: agent.instructions,
     prompt: prompt?.text ?? null,
     promptFile: prompt?.file ?? null,
+    ...(prompt !== null && isExtension(declaration) ? { promptBy: declaration.id } : {}),
     usesTools: agent.uses_tools,
     usesSkills: agent.uses_skills,
     delegatesTo: agent.delegates_to,

@@ -1,5 +1,6 @@
 import type { Diagnostic, LanguageModel, Phase } from '../../contract/index.ts';
-import type { Calls } from '../calls/calls.ts';
+import type { BroughtPrompt } from '../../agents/ports.ts';
+import type { Calls, CallSignal } from '../calls/calls.ts';
 import type { Surface } from '../calls/surface.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 
@@ -42,6 +43,8 @@ export interface Generation extends Omit<Candidate, 'initialize'> {
   again(number: number): Promise<Candidate>;
   /** Checks a value under `agent:`; `path` begins with `agent.<key>`. */
   checkAgentKey(key: string, value: unknown): readonly AgentKeyFinding[] | Promise<readonly AgentKeyFinding[]>;
+  /** The text of a prompt that it brought. Rejects `prompt_invalid`, and what keeps its process from answering. */
+  renderPrompt(prompt: BroughtPrompt, signal: CallSignal): Promise<string>;
   getModel(name: string, prefix: string): ModelParts | Promise<ModelParts>;
 }
 

@@ -1,3 +1,4 @@
+import { renderPrompt } from '../../agents/prompt/prompt.ts';
 import type { Extension, ModelProvider, Phase } from '../../contract/index.ts';
 import { checkAgentKeyWith } from '../calls/agent-key-schema.ts';
 import { Calls } from '../calls/calls.ts';
@@ -88,6 +89,7 @@ async function initialize(host: HostParts, parts: Parts): Promise<Generation> {
       ...lifeOf(host, parts),
       again: (next) => constructClass(host, declaration, next, Class, shipped),
       checkAgentKey: (key, value) => checkAgentKeyWith(Class.agentKeys, key, value),
+      renderPrompt: ({ text, file, variables }) => renderPrompt(text, file, variables),
       getModel: (name, prefix) => runAs(host.owner(id, 'call'), () => (instance as unknown as ModelProvider).getModel(name, prefix)),
     };
   } catch (error) {

@@ -88,11 +88,17 @@ export class KernelCalls {
     'agents.run': ([given], { signal, correlationId }) => {
       const request = givenObject(given, 'the request') as unknown as TurnRequest;
       const whole = this.#options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...request });
-      return this.#options.context.agents.run(whole, signal.get());
+      return this.#options.context.agents.run(this.#broughtBy(whole), signal.get());
     },
     use: ([id, protocol, member, ...args], { signal }) =>
       this.#use(givenText(id, 'a provider'), givenText(protocol, 'a protocol'), givenText(member, 'a member'), args, signal),
   };
+
+  /** Whatever prompt stands in an agent that it hands over: its own process renders it. */
+  #broughtBy(request: TurnRequest): TurnRequest {
+    const { agent } = request;
+    return typeof agent === 'string' ? request : { ...request, agent: { ...agent, promptBy: this.#options.context.id } };
+  }
 
   #log([level, message, fields]: readonly unknown[], correlationId: string | undefined): void {
     const { logger } = this.#options.context;

@@ -1,3 +1,5 @@
+import { TEXT_LIMIT } from '../../agents/prompt/template-limits.ts';
+import { PithError } from '../../contract/errors.ts';
 import type { JsonValue, ProtocolId, ToolDescriptor, ToolResult } from '../../contract/index.ts';
 import { toolError, toolResult } from '../../contract/tool.ts';
 import { toJsonValue } from '../calls/json-value.ts';
@@ -37,6 +39,12 @@ export function checkedTools(value: unknown): ToolsAnew {
     tools: (toJsonValue(tools, 'the tools') as readonly JsonValue[]).map(checkedTool),
     warnings: warnings.slice(0, MOST_WARNINGS).map((each) => cutText(each, MOST_WARNING)),
   };
+}
+
+/** The prompt that a process rendered. Throws `prompt_invalid` for anything but a text that a rendering may have. */
+export function checkedPrompt(value: unknown): string {
+  if (typeof value === 'string' && value.length <= TEXT_LIMIT) return value;
+  throw new PithError('prompt_invalid', 'the process of the extension answered with no text, or with one that is too long, for its prompt');
 }
 
 /** The result of a tool, whatever its process sent in place of one. */

@@ -10,7 +10,7 @@ import { problemOf } from '../problem.ts';
 import { errorFromData } from './error-data.ts';
 import { givenObject, givenText } from './given.ts';
 import { endWhenIdle } from './idle.ts';
-import { checkedOffer, checkedResult, checkedTools } from './offer.ts';
+import { checkedOffer, checkedPrompt, checkedResult, checkedTools } from './offer.ts';
 import type { RemoteHost } from './remote-host.ts';
 
 type Made = Pick<Generation, 'number' | 'declaration' | 'shipped' | 'again'>;
@@ -43,6 +43,7 @@ export async function initializeRemote(host: HostParts, remote: RemoteHost, made
       generation.run('call', () => undefined);
       return (await peer.call('agentKey', [key, value])) as readonly AgentKeyFinding[];
     },
+    renderPrompt: async (prompt, signal) => checkedPrompt(await generation.run('call', () => peer.call('prompt.render', [prompt], signal))),
     getModel: (name, prefix) => generation.run('call', () => modelOf(remote, name, prefix)),
   };
   const idle = endWhenIdle({

@@ -1,3 +1,4 @@
+import { renderPrompt } from '../../../core/agents/prompt/prompt.ts';
 import type { ContextSource, ExtensionsPort, ExtensionState } from '../../../core/agents/ports.ts';
 import {
   messageOf,
@@ -113,6 +114,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     async skills() {
       return port.skillsState === 'off' ? null : provider(port);
     },
+    renderPrompt: (_, { text, file, variables }) => renderPrompt(text, file, variables),
     checkAgentKeys: async () => port.keyFindings,
   };
   return port;

@@ -5,12 +5,14 @@ import { agent } from './world.ts';
 
 const variables = { sandbox_dir: '/sandbox', date: '2026-01-01', channel: 'cli', user: 'local' };
 
+const kernelOnly = (id: string): Promise<string> => Promise.reject(new Error(`${id} brought nothing`));
+
 function skill(id: string, body: string): BoundSkill {
   return { name: id, content: { id, name: id, version: null, sha256: 'abc', body }, note: null };
 }
 
 async function text(prompt: string | null, skills: readonly BoundSkill[], instructions = ''): Promise<string> {
-  return (await instructionsOf(agent('a', { prompt, instructions }), skills, variables)).map((part) => part.text).join('\n\n');
+  return (await instructionsOf(agent('a', { prompt, instructions }), skills, variables, kernelOnly)).map((part) => part.text).join('\n\n');
 }
 
 describe('the order of instructions', () => {
@@ -20,6 +22,14 @@ describe('the order of instructions', () => {
     expect(all).toBe(
       '<skill id="one" sha256="abc">\nONE\n</skill>\n\n<skill id="two" sha256="abc">\nTWO\n</skill>\n\nPROMPT 2026-01-01\n\nINLINE',
     );
+  });
+
+  it('T9 a body that a template prints again and again is refused before the text is made', async () => {
+    const prompt = "{% for i in range(9000) %}{{ skills['one'] }}{% endfor %}";
+    await expect(text(prompt, [skill('one', 'x'.repeat(200_000))])).rejects.toMatchObject({
+      code: 'prompt_invalid',
+      message: expect.stringContaining('4194304 is the most') as string,
+    });
   });
 
   it('DESIGN 3.4 a template places a body where it prints it, and it is not repeated on top', async () => {

@@ -1,3 +1,4 @@
+import type { BroughtPrompt } from '../../../agents/ports.ts';
 import { NEVER_CUT } from '../../calls/calls.ts';
 import { PithError } from '../../../contract/errors.ts';
 import type { Command, ModelCallOptions, ModelPart, Phase, Topic, TopicMap } from '../../../contract/index.ts';
@@ -78,6 +79,10 @@ export class ChildExtension {
     },
     event: ([topic, payload]) => this.#events.arrived(topic as Topic, payload as TopicMap[Topic]),
     providers: ([facts]) => void (this.#providers.facts = facts as readonly ProviderFacts[]),
+    'prompt.render': async ([prompt]) => {
+      const { text, file, variables } = prompt as BroughtPrompt;
+      return (await import('../../../agents/prompt/prompt.ts')).renderPrompt(text, file, variables);
+    },
     agentKey: ([key, value]) => this.#running().checkAgentKey(String(key), value),
     'command.list': async () => commandData(await this.#commands()),
     'command.run': async (args, incoming) => {
