@@ -87,6 +87,13 @@ describe('pith setup', () => {
   });
 });
 
+describe('pith extensions show', () => {
+  it('T17 says what network means', async () => {
+    const shown = await pith(['extensions', 'show', 'openai_compatible']);
+    expect(shown.out).toMatch(/asks for +network \(everything this machine can reach, local services and metadata addresses too\)/u);
+  });
+});
+
 describe('pith secrets', () => {
   it('K61 keeps a secret for its owner alone, uses it, shows it nowhere, lets the environment win, and takes it out', async () => {
     await setUp(`base_url=${server.url}`, 'model=test-model');

@@ -7,7 +7,7 @@ import { SECRET_USES } from '../calls/surface.ts';
 import type { ExtensionStatus } from '../host-options.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
-import { askerOf } from '../recipients.ts';
+import { askerOf, concerns } from '../recipients.ts';
 import type { StoredSecret } from '../secrets-file.ts';
 import { configure, type SettingsWish } from './configure.ts';
 
@@ -28,7 +28,7 @@ export interface SetupPort {
   provider(extensionId: string): Remote<SetupProvider> | null;
   /** Checks, writes and reloads. Rejects `not_found`, `not_allowed`, `config_invalid`. */
   configure(extensionId: string, changes: SettingsChange, wish?: SettingsWish): Promise<ExtensionStatus>;
-  /** Values that are kept, by name: only to see which are there. */
+  /** Values that are kept for somebody who offers models, by name: only to see which are there. */
   stored(): Readonly<Record<string, string>>;
   /** Every declared secret, sorted by name. */
   secrets(): readonly SecretStatus[];
@@ -61,7 +61,13 @@ export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: stri
       slotOf(extensionId).declaration.manifest?.provides.includes('setup') ? remoteOf(lifecycle, extensionId, SetupProvider) : null,
     configure: (extensionId, changes, wish = 'person') =>
       configure(lifecycle, slotOf(extensionId), changes, wish, () => reload(extensionId)),
-    stored: () => Object.fromEntries(Object.entries(options.storedSecrets?.all() ?? {}).map(([name, { value }]) => [name, value])),
+    stored() {
+      const offering = [...lifecycle.slots.values()].flatMap(({ declaration }) => (declaration.manifest?.models.length ? declaration : []));
+      const isForModels = (recipient: string): boolean =>
+        offering.some((declaration) => concerns(recipient, declaration, lifecycle.parts.bundles.isShipped(declaration)));
+      const kept = Object.entries(options.storedSecrets?.all() ?? {});
+      return Object.fromEntries(kept.flatMap(([name, secret]) => (secret.for.some(isForModels) ? [[name, secret.value]] : [])));
+    },
     secrets() {
       const users = new Map<string, string[]>();
       for (const { id, config } of lifecycle.slots.values())

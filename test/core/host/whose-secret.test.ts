@@ -1,4 +1,7 @@
 import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { captureCommand } from 'pith';
@@ -78,6 +81,36 @@ describe('a secret that was kept for somebody else', () => {
     await kept({ OPENAI_API_KEY: CANARY });
     const { error } = await (await start({ providers: { openai: { base_url: attacker.url } }, models: { default: 'openai/x' } })).run('hi');
     expect([error?.code, attacker.requests]).toEqual(['secret_not_given', []]);
+  });
+
+  it('T5 a key for another purpose makes no provider the default model', async () => {
+    await kept({ OPENAI_API_KEY: { value: CANARY, for: ['extension:embedding https://api.openai.com'] } });
+    const { kernel } = await start({});
+    expect((await kernel.router.choose()).ref).not.toMatch(/^openai/);
+    await kernel.extensions.setup.allowSecret('OPENAI_API_KEY', ['provider:openai https://api.openai.com']);
+    kernel.router.invalidate();
+    expect(await kernel.router.choose()).toEqual({ ref: 'openai/gpt-5-mini', why: 'OPENAI_API_KEY is set' });
+  });
+
+  it.each([302, 307])('T17 T5 a model server that sends us on (%i) hands over neither the key nor the conversation', async (status) => {
+    const server = createServer(
+      (_request, response) => void response.writeHead(status, { location: `${attacker.url}/chat/completions` }).end(),
+    );
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const { run } = await start(
+        { providers: { openai: { base_url: `${base}/v1` } }, models: { default: 'openai/x' } },
+        { env: { OPENAI_API_KEY: CANARY } },
+      );
+      expect((await run('my password is hunter2')).error).toMatchObject({ code: 'address_refused' });
+      expect(attacker.requests).toEqual([]);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    }
   });
 
   it('T5 embeddings are asked with no key of another extension', async () => {
