@@ -52,7 +52,7 @@ const CONTRACT_NOW = "export const contractNow = () => require('../../contract/i
 
 await rm(dist, { recursive: true, force: true });
 const declarations = emitDeclarations();
-await Promise.all([bundleCore(), bundleCommand(), bundleAnswer(), bundlePackages(), bundleExtensionProcess()]);
+await Promise.all([bundleCore(), bundleCommand(), bundlePackages(), bundleExtensionProcess()]);
 await bundleExtensions();
 await makeCodeCache(root);
 await declarations;
@@ -97,19 +97,6 @@ async function bundleCommand() {
         },
       },
     ],
-  });
-}
-
-/** What gives a kept answer, alone in its file: most of the time of such a command line is what is loaded for it. */
-async function bundleAnswer() {
-  await build({
-    ...common,
-    entryPoints: { answer: 'core/cli/answers/kept-answer.ts' },
-    format: 'cjs',
-    outExtension: { '.js': '.cjs' },
-    define: { 'import.meta.url': '__url' },
-    banner: { js: "const __url = require('node:url').pathToFileURL(__filename).href;" },
-    metafile: true,
   });
 }
 

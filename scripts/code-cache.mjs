@@ -26,7 +26,7 @@ export async function makeCodeCache(root) {
       const pith = (options, more) =>
         run(process.execPath, [...options, path.join(root, 'bin/pith'), ...words], { cwd: folder, env: { ...env, ...more } });
       await pith([], {}); // the first makes store and indexes: a later one is the usual
-      await pith(['--require', path.join(root, 'scripts/record-code.cjs')], { PITH_CODE_CACHE: file }); // no kept answer: its environment is another
+      await pith(['--require', path.join(root, 'scripts/record-code.cjs')], { PITH_CODE_CACHE: file });
     }
   } catch (error) {
     process.stderr.write(`pith: no code cache, each start compiles what it runs: ${error.message}\n`);

@@ -1,4 +1,4 @@
-import type { Command, SeenFile } from '../contract/protocols/command-provider.ts';
+import type { Command } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
 import type { KernelPort } from './kernel-port.ts';
 
@@ -10,11 +10,6 @@ export interface Target {
   readonly flags: Readonly<Record<string, unknown>>;
   /** What relative paths of flags and environment are relative to; default: the process's. */
   readonly workingDirectory?: string;
-}
-
-export interface SeenSandbox {
-  readonly files: readonly SeenFile[];
-  readonly dataDirectory: string;
 }
 
 export interface WithheldCommand {
@@ -36,8 +31,6 @@ export interface Boot {
   kernel(target: Target): Promise<KernelPort>;
   /** Activates the extension. */
   commandsOf(target: Target, extensionId: string): Promise<readonly Command[]>;
-  /** The files that decide what an entry of that extension is and is given, and where answers are kept; null when they changed meanwhile. */
-  seen?(target: Target, extensionId: string): Promise<SeenSandbox | null>;
   /** Stops what was booted. Never rejects. */
   close(): Promise<void>;
 }

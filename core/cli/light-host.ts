@@ -6,10 +6,9 @@ import type { AgentSpec, Command, CommandContext, Events, Topic } from '../contr
 import type { ExtensionHost } from '../host/host.ts';
 import type { DeclaredCommand, ExtensionStatus, HostOptions } from '../host/host-options.ts';
 import { openIndexHost } from '../host/index-host.ts';
-import { likelyDataDirectory } from '../host/settings/likely-data-directory.ts';
 import { hostOptionsOf, readSandbox, type SandboxReading } from '../host/sandbox-reading.ts';
 import { systemClock } from '../host/system-clock.ts';
-import type { SeenSandbox, Target } from './boot.ts';
+import type { Target } from './boot.ts';
 import { CORE_COMMANDS } from './core-commands.ts';
 
 export interface LightHost {
@@ -18,8 +17,6 @@ export interface LightHost {
   entry(extensionId: string, entry: string): Promise<readonly Command[]>;
   commandContext(extensionId: string): CommandContext;
   list(): Promise<readonly ExtensionStatus[]>;
-  /** As `Boot.seen`. */
-  seen(extensionId: string): Promise<SeenSandbox | null>;
   /** A kernel of the same target need not read it again. */
   readonly reading: SandboxReading;
   stop(): Promise<void>;
@@ -57,13 +54,6 @@ export async function openLightHost({ sandbox, env, flags, workingDirectory }: T
       if (found) return found;
       const host = await all();
       return (await host.importCommandEntry(extensionId, entry))(host.commandContext(extensionId));
-    },
-    async seen(extensionId) {
-      const { seenOfSandbox } = await import('../host/seen-sandbox.ts');
-      const files = await seenOfSandbox(reading, extensionId);
-      const dataDirectory = reading.settings.data_dir;
-      const place = likelyDataDirectory({ ...reading.options, workingDirectory: workingDirectory ?? process.cwd() });
-      return files === null || place !== dataDirectory ? null : { files, dataDirectory };
     },
     reading: Object.assign(reading, { discovery: index.discovery }),
     async stop() {

@@ -6,7 +6,7 @@ import { describeError, EXIT } from './report.ts';
 const END_MS = 10_000;
 
 /** Runs the command line of this process and ends it. */
-export async function runProcess(boot: Boot, installation?: string): Promise<void> {
+export async function runProcess(boot: Boot): Promise<void> {
   keepOutputClean();
   const abort = new AbortController();
   let ended: 'SIGINT' | 'SIGTERM' | 'EPIPE' | undefined;
@@ -38,7 +38,6 @@ export async function runProcess(boot: Boot, installation?: string): Promise<voi
         error: process.stderr,
       },
       boot,
-      installation,
     },
     abort.signal,
   );

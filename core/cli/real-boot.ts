@@ -24,7 +24,6 @@ export function realBoot(): Boot {
         );
       return (await light(target)).entry(extensionId, entry);
     },
-    seen: async (target, extensionId) => (await light(target)).seen(extensionId),
     commandsOf: async (target, extensionId) => (await full(target)).extensions.commandsOf(extensionId),
     close: async () => {
       for (const made of [kernel, host])

@@ -4,12 +4,10 @@ import { parseCommandInput } from '../contract/command-line.ts';
 import { PithError } from '../contract/errors.ts';
 import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
-import { AnswerRecord } from './answers/answer-record.ts';
 import { loadCommands, type Boot, type Target } from './boot.ts';
 import { takeCommonOptions } from './common-options.ts';
 import type { CoreCommand } from './core-commands.ts';
 import type { KernelPort } from './kernel-port.ts';
-import { systemClock } from '../host/system-clock.ts';
 import { packageRoot } from '../host/package-version.ts';
 import { isElsewhere, locateSandbox } from './locate.ts';
 import { describeError, EXIT, exitCodeOf } from './report.ts';
@@ -23,18 +21,11 @@ export interface CliOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdio: Stdio;
   readonly boot: Boot;
-  /** The folder of the files that this runs from, where answers are kept for it; absent: they are not. */
-  readonly installation?: string | undefined;
 }
-
-/** One command line, what it has printed so far, and when it began. */
-type Line = CliOptions & { readonly record: AnswerRecord; readonly began: number };
 
 /** Runs one command line. Never rejects; what went wrong is on the error stream and in the exit code. */
 export async function runCli(options: CliOptions, signal: AbortSignal): Promise<number> {
   const { stdio, env } = options;
-  const record = new AnswerRecord();
-  const began = systemClock().now();
   try {
     const common = takeCommonOptions(options.argv);
     const io = terminalIO(stdio, {
@@ -42,7 +33,6 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
       quiet: common.quiet,
       noColour: Boolean(env['NO_COLOR']),
       workingDirectory: options.cwd,
-      record,
     });
     if (common.version) return printVersion(stdio);
     const target = (): Target => ({
@@ -55,13 +45,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
       const { showHelp } = await import('./show-help.ts');
       return await showHelp(common.words, options.boot, target, io, stdio);
     }
-    return await runWords(
-      common.words,
-      { ...options, boot: tellingSettingsErrors(options.boot, stdio, common.words), record, began },
-      target,
-      io,
-      signal,
-    );
+    return await runWords(common.words, { ...options, boot: tellingSettingsErrors(options.boot, stdio, common.words) }, target, io, signal);
   } catch (error) {
     writeError(stdio, describeError(error));
     return exitCodeOf(error);
@@ -70,7 +54,13 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
   }
 }
 
-async function runWords(words: readonly string[], line: Line, target: () => Target, io: CommandIO, signal: AbortSignal): Promise<number> {
+async function runWords(
+  words: readonly string[],
+  line: CliOptions,
+  target: () => Target,
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<number> {
   const { boot, cwd } = line;
   const found = await resolveCommand(words, {
     declared: () => boot.declared(target()),
@@ -99,7 +89,7 @@ async function runCore(
 async function runDeclared(
   declared: DeclaredCommand,
   words: readonly string[],
-  line: Line,
+  line: CliOptions,
   target: Target,
   io: CommandIO,
   signal: AbortSignal,
@@ -110,31 +100,7 @@ async function runDeclared(
   if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(target.sandbox, cwd))
     io.error(`sandbox: ${target.sandbox} (there is none here)`);
   if (declared.needs === 'started') await start(await boot.kernel(target), command, input); // last: wrong use starts no service
-  const code = (await command.run(input, io, signal)) ?? EXIT.done;
-  if (code === EXIT.done && declared.needs === 'index') await keep(line, target, declared.extensionId, io);
-  return code;
-}
-
-/** Keeps what was printed, for the next who asks the same, where the command said what it was made from. */
-async function keep(
-  { boot, record, began, installation, argv, cwd, env }: Line,
-  target: Target,
-  extensionId: string,
-  io: CommandIO,
-): Promise<void> {
-  const taken = installation === undefined ? null : record.taken();
-  if (taken === null || installation === undefined) return;
-  const found = await boot.seen?.(target, extensionId);
-  if (!found) return;
-  const { keepAnswer } = await import('./answers/keep-answer.ts');
-  const { interactive, colour, columns } = io;
-  keepAnswer({
-    question: { argv, workingDirectory: cwd, env, sandbox: target.sandbox, interactive, colour, columns, installation },
-    output: taken.output,
-    seen: [...found.files, ...taken.seen],
-    dataDirectory: found.dataDirectory,
-    began,
-  });
+  return (await command.run(input, io, signal)) ?? EXIT.done;
 }
 
 function start(kernel: KernelPort, { unservedWith = [] }: Command, { options }: CommandInput): Promise<void> {

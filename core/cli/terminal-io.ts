@@ -1,5 +1,4 @@
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
-import type { AnswerRecord } from './answers/answer-record.ts';
 import { askOn } from './ask.ts';
 import { inputLines } from './input-lines.ts';
 import { wrapLines } from './wrap.ts';
@@ -18,38 +17,21 @@ export interface TerminalOptions {
   readonly noColour: boolean;
   /** Where the command was typed. */
   readonly workingDirectory: string;
-  /** Takes down what is printed, where that may be an answer to keep. */
-  readonly record?: AnswerRecord;
 }
 
 /** A command's input and output on the standard streams. */
 export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
   const interactive = !options.json && isTerminal(stdio.output) && isTerminal(stdio.input); // the input last: opening it takes its time
-  const { record } = options;
-  const write = (text: string) => {
-    record?.print(text);
-    stdio.output.write(text);
-  };
   return {
     print: (text) => {
-      if (!options.json) write(asLine(text));
+      if (!options.json) stdio.output.write(asLine(text));
     },
-    error(text) {
-      record?.spoil();
-      writeError(stdio, text);
-    },
+    error: (text) => writeError(stdio, text),
     json: (value) => {
-      if (options.json) write(`${JSON.stringify(value)}\n`);
+      if (options.json) stdio.output.write(`${JSON.stringify(value)}\n`);
     },
-    async ask(question, choices) {
-      record?.spoil();
-      return interactive ? askOn(stdio, question, choices) : null;
-    },
-    input: inputLines(() => {
-      record?.spoil();
-      return stdio.input as NodeJS.ReadStream;
-    }),
-    madeFrom: (seen) => record?.madeFrom(seen),
+    ask: async (question, choices) => (interactive ? askOn(stdio, question, choices) : null),
+    input: inputLines(() => stdio.input as NodeJS.ReadStream),
     interactive,
     wantsJson: options.json,
     quiet: options.quiet,

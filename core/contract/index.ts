@@ -77,8 +77,6 @@ export {
   type CommandInput,
   type CommandIO,
   type CommandOption,
-  type FileState,
-  type SeenFile,
 } from './protocols/command-provider.ts';
 export { ContextProvider, type ContextDocument, type ContextParts } from './protocols/context-provider.ts';
 export { EmbeddingProvider, type EmbedOptions } from './protocols/embedding-provider.ts';

@@ -13,6 +13,12 @@ function uses(pattern: RegExp, allowed: RegExp): readonly string[] {
 }
 
 describe('house rules', () => {
+  it('no file is named for nothing: utils, helpers, manager', () => {
+    const files = ['core', 'sandbox/extensions', 'scripts', 'bin', 'test'].flatMap((folder) => filesBelow(folder, '.ts', '.mjs'));
+    expect(files.length).toBeGreaterThan(100);
+    expect(files.filter((file) => /(?:^|[-/])(?:utils?|helpers?|managers?)(?:[-./]|$)/.test(file))).toEqual([]);
+  });
+
   it('time comes from the clock', () => {
     expect(
       uses(

@@ -46,32 +46,6 @@ export interface CommandIO {
   readonly workingDirectory: string;
   /** The conversation a slash command was typed in. */
   readonly session?: CommandSession;
-  /**
-   * Names all that the whole answer was made from: every file and folder that was looked at, as it was then. While all of them stay as
-   * they were, the same words typed in the same folder are given the same answer, and nothing of the command is loaded. Absent where
-   * answers are not kept. Not for an answer that tells of anything else: the time, a network, other environment variables than `PITH_*`.
-   */
-  madeFrom?(seen: Iterable<SeenFile>): void;
-}
-
-/** What a file, a folder or nothing was when an answer was made from it. */
-export interface SeenFile {
-  /** Absolute. */
-  readonly path: string;
-  /** As `fs.statSync` tells it; of a folder it says that no entry came or went. null: nothing was there. */
-  readonly state: FileState | null;
-  /** It is the link itself that counts, not what it leads to: `fs.lstatSync`. */
-  readonly link?: boolean;
-  /** Where it really was, links followed; null: nowhere. Absent where that does not matter. */
-  readonly real?: string | null;
-}
-
-/** Of `fs.Stats`. */
-export interface FileState {
-  readonly mtimeMs: number;
-  readonly ctimeMs: number;
-  readonly size: number;
-  readonly ino: number;
 }
 
 export interface CommandSession {

@@ -1,4 +1,4 @@
-import type { Clock, Logger, SeenFile } from 'pith';
+import type { Clock, Logger } from 'pith';
 import type { SkillBody } from './body.ts';
 import type { RegistryConfig, Source } from './scan/sources.ts';
 import type { Skill, Snapshot, SnapshotChange } from './skill.ts';
@@ -55,8 +55,6 @@ export interface SkillRegistry {
   keepBodies(): Promise<void>;
   /** Rescans until `signal` aborts: every `poll_seconds`, and sooner when the file system hints at a change. */
   watch(signal: AbortSignal): Promise<void>;
-  /** All that the first snapshot of this process was made from; null when a further look may see something else. */
-  seen(): Promise<readonly SeenFile[] | null>;
   /** Writes what is still to be written. */
   close(): Promise<void>;
 }

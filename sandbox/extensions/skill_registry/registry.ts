@@ -1,4 +1,4 @@
-import { PithError, type SeenFile, type SkillState } from 'pith';
+import { PithError, type SkillState } from 'pith';
 import { Bodies } from './bodies.ts';
 import type { SkillBody } from './body.ts';
 import type { LastGood, RegistryOptions, SkillRegistry } from './registry-surface.ts';
@@ -35,8 +35,6 @@ class Registry implements SkillRegistry {
   private readonly writer: SnapshotWriter;
   private snapshot = EMPTY;
   private loaded = false;
-  /** The file of what an earlier process knew, as it was loaded; null when this one knows more. */
-  private memory: SeenFile | null = null;
   private running: Promise<Snapshot> | null = null;
   private following: { folders: readonly string[] | null; readonly done: Promise<Snapshot> } | null = null;
   private watching: SourceWatch | null = null;
@@ -146,15 +144,6 @@ class Registry implements SkillRegistry {
     }
   }
 
-  async seen(): Promise<readonly SeenFile[] | null> {
-    const { memory, trust, options, sources } = this;
-    if (memory === null || this.running !== null || this.snapshot.generation !== 1) return null;
-    const { seenInSources } = await import('./scan/seen-files.ts');
-    const trustedLinks = (options.config.trusted_links ?? []).map((path) => locate(path, options));
-    const parts = [seenInSources(this.scans.sourced(), trustedLinks), ...sources.map((source) => trust.seen(source))];
-    return parts.includes(null) ? null : [memory, ...parts.flatMap((part) => part ?? [])];
-  }
-
   async close(): Promise<void> {
     this.bodies.close();
     await this.running?.catch(noop);
@@ -175,7 +164,6 @@ class Registry implements SkillRegistry {
   }
 
   private remember(sourced = this.scans.sourced()): void {
-    this.memory = null;
     this.writer.write(sourced);
   }
 
@@ -223,7 +211,6 @@ class Registry implements SkillRegistry {
     this.loaded = true;
     const loaded = await loadSnapshot(this.options.dataDirectory, this.sources);
     if (loaded.problem !== null) this.options.logger.warn(loaded.problem);
-    this.memory = loaded.problem === null ? loaded.from : null;
     this.scans.restore(loaded.scans);
     for (const scan of loaded.scans.values()) {
       for (const found of scan.skills.values()) if (found.good?.body) this.bodies.keep(found.file, found.good.body);

@@ -19,8 +19,6 @@ export interface RunOptions {
   readonly input?: string;
   readonly terminal?: boolean;
   readonly signal?: AbortSignal;
-  /** Answers are kept for it. */
-  readonly installation?: string;
 }
 
 /** Runs one command line with streams that remember. */
@@ -37,7 +35,6 @@ export async function cli(argv: readonly string[], options: RunOptions = {}): Pr
       env: options.env ?? {},
       stdio: { input, output: out.stream, error: err.stream },
       boot: options.boot ?? fakeBoot(),
-      installation: options.installation,
     },
     options.signal ?? new AbortController().signal,
   );

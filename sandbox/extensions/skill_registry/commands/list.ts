@@ -19,8 +19,6 @@ export function list(context: CommandContext): Command {
         const shown = all ? snapshot.all : snapshot.all.filter((skill) => skill.state === 'offered');
         if (io.wantsJson) io.json([...shown.map(skillJson), ...(all ? refusedLinks(registry, snapshot).map(refusedJson) : [])]);
         else print(shown, snapshot, registry, all, io);
-        const seen = io.madeFrom && (await registry.seen());
-        if (seen) io.madeFrom?.(seen);
       }),
   };
 }

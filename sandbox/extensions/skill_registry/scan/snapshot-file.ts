@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { stateFolder, type Clock, type Logger, type SeenFile } from 'pith';
+import { stateFolder, type Clock, type Logger } from 'pith';
 import type { FoundSkill, SourceScan } from './found.ts';
 import { inPieces } from './pieces.ts';
 import { INDEX_LIMIT } from './regular-file.ts';
@@ -8,7 +8,6 @@ import { NOTHING } from './scan.ts';
 import type { SourcedScan } from './source-scans.ts';
 import { fromDirectory, fromSkill, toScan, toSkill, type StoredSkill, type StoredSource } from './snapshot-rows.ts';
 import type { Source } from './sources.ts';
-import { lookAt } from './stamp.ts';
 
 /** Raise it whenever the rows or the rules that made them change. */
 const FORMAT = 6;
@@ -20,26 +19,23 @@ export interface LoadedSnapshot {
   readonly scans: ReadonlyMap<string, SourceScan>;
   /** Why the file was not used, or null. */
   readonly problem: string | null;
-  /** The file, before it was read. */
-  readonly from: SeenFile;
 }
 
 /** What the last process knew, in pieces. It is only a memory: the scan that follows checks every stamp. */
 export async function loadSnapshot(dataDirectory: string, sources: readonly Source[]): Promise<LoadedSnapshot> {
   const file = fileIn(dataDirectory);
-  const from = lookAt(file);
   let text: string;
   try {
     const bytes = stateFolder(dataDirectory).read(FILE, INDEX_LIMIT);
-    if (bytes === null) return { scans: new Map(), problem: null, from };
+    if (bytes === null) return { scans: new Map(), problem: null };
     text = bytes.toString('utf8');
   } catch (error) {
-    return { scans: new Map(), problem: `the skill index ${file} cannot be read and is made anew: ${String(error)}`, from };
+    return { scans: new Map(), problem: `the skill index ${file} cannot be read and is made anew: ${String(error)}` };
   }
   try {
-    return { scans: await inPieces(parse(text, sources)), problem: null, from };
+    return { scans: await inPieces(parse(text, sources)), problem: null };
   } catch (error) {
-    return { scans: new Map(), problem: `the skill index ${file} is damaged and is made anew: ${String(error)}`, from };
+    return { scans: new Map(), problem: `the skill index ${file} is damaged and is made anew: ${String(error)}` };
   }
 }
 

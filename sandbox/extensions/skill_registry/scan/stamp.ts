@@ -1,5 +1,4 @@
 import { statSync, type BigIntStats } from 'node:fs';
-import type { FileState, SeenFile } from 'pith';
 import type { FileStamp } from '../skill.ts';
 
 /** A `FileStamp` as the file system gives it: cheap to compare. */
@@ -41,24 +40,6 @@ export function isSettled(stamp: Stamp, now: number): boolean {
 export function toFileStamp({ mtimeNs, ctimeNs, size, inode }: Stamp): FileStamp {
   return { mtimeNs: String(mtimeNs), ctimeNs: String(ctimeNs), size: Number(size), inode: String(inode) };
 }
-
-/** As `fs.Stats` has it: to the last bit what Node makes of the same times. */
-export function toState({ mtimeNs, ctimeNs, size, inode }: Stamp): FileState {
-  return { mtimeMs: toMilliseconds(mtimeNs), ctimeMs: toMilliseconds(ctimeNs), size: Number(size), ino: Number(inode) };
-}
-
-/** What is at `path` now, links followed. */
-export function lookAt(path: string): SeenFile {
-  const stats = statOf(path);
-  return { path, state: stats === undefined ? null : toState(stampOf(stats)) };
-}
-
-function toMilliseconds(nanoseconds: bigint): number {
-  const seconds = nanoseconds / SECOND;
-  return Number(seconds) * 1000 + Number(nanoseconds - seconds * SECOND) / 1e6;
-}
-
-const SECOND = 1_000_000_000n;
 
 /** One text that names a version of a file. */
 export function versionOf({ mtimeNs, ctimeNs, size, inode }: FileStamp): string {

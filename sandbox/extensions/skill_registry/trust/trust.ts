@@ -1,8 +1,7 @@
-import type { Clock, SeenFile } from 'pith';
+import type { Clock } from 'pith';
 import { realOf } from '../scan/folder.ts';
 import type { FoundSkill, SourceScan } from '../scan/found.ts';
 import type { Source } from '../scan/sources.ts';
-import { lookAt, toState } from '../scan/stamp.ts';
 import { Breather } from '../tree/breather.ts';
 import { placeOf } from '../tree/folder-tree.ts';
 import { digestTree, readTree, type Declared, type SkillTree, type TreeDigests } from './skill-tree.ts';
@@ -37,8 +36,6 @@ export class Trust {
   readonly #options: TrustOptions;
   /** As they were when they were looked at last, by real folder; of each source only those that it has. */
   readonly #trees = new Map<string, Map<string, SkillTree>>();
-  /** Sources of which some folder could not be read at some time. */
-  readonly #unread = new Set<string>();
   readonly #digests = new WeakMap<SkillTree, { readonly declared: string; readonly digests: Promise<TreeDigests> }>();
 
   constructor(options: TrustOptions) {
@@ -61,18 +58,6 @@ export class Trust {
       if (reason !== null) reasons.set(found.directory, reason);
     }
     return { doubts: ({ directory }) => reasons.get(directory) ?? null, key: JSON.stringify([...reasons]) };
-  }
-
-  /** What `judge` looked at for that source; null when some of it may be seen otherwise by a further look. */
-  seen(source: Source): readonly SeenFile[] | null {
-    if (source.trusted) return [];
-    const seen = [lookAt(this.file.file)];
-    if (this.#unread.has(source.directory)) return null;
-    for (const { tree, settled } of this.#trees.get(source.directory)?.values() ?? []) {
-      if (!settled) return null;
-      for (const { path, stamp } of tree.entries) seen.push({ path: placeOf(tree.directory, path), state: toState(stamp), link: true });
-    }
-    return seen;
   }
 
   /** Why that skill may not be used at this moment; null when it may. Looks at every file's stamp. */
@@ -113,14 +98,9 @@ export class Trust {
   async #treeOf({ directory }: Source, { realDirectory }: Judged, breather: Breather): Promise<SkillTree> {
     const trees = this.#trees.get(directory) ?? new Map<string, SkillTree>();
     this.#trees.set(directory, trees);
-    try {
-      const tree = await readTree(realDirectory, trees.get(realDirectory) ?? null, this.#options.clock.now(), breather);
-      trees.set(realDirectory, tree);
-      return tree;
-    } catch (error) {
-      this.#unread.add(directory);
-      throw error;
-    }
+    const tree = await readTree(realDirectory, trees.get(realDirectory) ?? null, this.#options.clock.now(), breather);
+    trees.set(realDirectory, tree);
+    return tree;
   }
 
   #forget({ directory }: Source, { skills }: SourceScan): void {
