@@ -14,7 +14,7 @@ export const base = {
       { find: /^pith\/testing$/, replacement: source('core/testing/index.ts') },
     ],
   },
-  test: { setupFiles: ['reflect-metadata'], pool: 'forks' as const, testTimeout: 20_000, hookTimeout: 20_000 },
+  test: { setupFiles: ['reflect-metadata', source('test/own-home.ts')], pool: 'forks' as const, testTimeout: 20_000, hookTimeout: 20_000 },
 };
 
 /** What the processes of extensions run, from the sources as they are now. */

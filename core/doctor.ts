@@ -6,9 +6,12 @@ import type { AgentRegistry, AgentStatus } from './agents/registry/registry.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
 import type { ExtensionHost } from './host/host.ts';
 import type { ModelRouter } from './models/router.ts';
+import type { Trust } from './trust/index.ts';
 
 /** The shape of `pith doctor --json`; `ok` is false when an extension, an agent or the settings failed. */
 export interface DoctorReport {
+  /** The sandbox that was opened, and whether it is the person's. */
+  readonly sandbox?: { readonly path: string; readonly trust: Trust['level']; readonly why: string | null; readonly state: string };
   readonly ok: boolean;
   readonly model: { readonly ref: string; readonly why: string };
   readonly extensions: readonly ExtensionReport[];

@@ -12,10 +12,15 @@ import type { ModelRouter } from './models/router.ts';
 import type { Restarts } from './restarts.ts';
 import type { AttendedApprovals } from './threads/attendance.ts';
 import type { Threads } from './threads/thread.ts';
+import type { StatePlace, Trust } from './trust/index.ts';
 
 export interface KernelOptions {
   /** Absolute path. */
   readonly sandbox: string;
+  /** Whose sandbox it is; absent: as it is recorded in the home folder, so that one that nobody trusted is restricted. */
+  readonly trust?: Trust;
+  /** The caller vouches for the sandbox, as `--trust` does. */
+  readonly accepts?: boolean;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where `.pith/config.yaml` is looked for, and what extensions are told of; null: nowhere. Default the user's home. */
   readonly home?: string | null;
@@ -38,7 +43,10 @@ export interface KernelOptions {
 
 /** One sandbox, running. */
 export interface Kernel {
+  /** The sandbox that it works in; a restricted one is not that of `trust.opened`. */
   readonly sandbox: string;
+  readonly trust: Trust;
+  readonly state: StatePlace;
   readonly settings: Settings;
   readonly events: Events;
   readonly clock: Clock;

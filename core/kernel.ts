@@ -48,14 +48,17 @@ const TOOL_CALLER: InjectionToken<ToolCaller> = Symbol('tool caller');
 
 /** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. `known`: the same sandbox, read a moment ago with the same options. */
 export async function createKernel(options: KernelOptions, known?: SandboxReading): Promise<Kernel> {
-  const { sandbox, env = process.env, clock = systemClock(), model } = options;
+  const { env = process.env, clock = systemClock(), model } = options;
   const container = root.createChildContainer();
   const listenerFailures = createListenerFailures();
   const events = createEvents({ ...listenerFailures, journal: () => get(JOURNAL) });
 
-  const { home = os.homedir(), flags, shipped, workingDirectory } = options;
-  const reading = known ?? (await readSandbox({ sandbox, env, home: home ?? undefined, flags, shipped, workingDirectory }));
+  const { home = os.homedir(), flags, shipped, workingDirectory, trust, accepts } = options;
+  const reading =
+    known ??
+    (await readSandbox({ sandbox: options.sandbox, trust, accepts, env, home: home ?? undefined, flags, shipped, workingDirectory }));
   const { settings, index } = reading;
+  const { sandbox } = reading.options;
   const scope = createScope(clock);
 
   /** Made when it is first asked for, released when the kernel stops, newest first. */
@@ -183,6 +186,8 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
 
   const kernel: Kernel = {
     sandbox,
+    trust: reading.options.trust,
+    state: reading.state,
     get settings() {
       return reading.settings;
     },
@@ -206,8 +211,12 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     toolsOf: (agentId) => get(TOOL_CALLER).toolsOf(agentId),
     callTool: (user, name, input, signal = new AbortController().signal) => get(TOOL_CALLER).call(user, name, input, signal),
     compact: (threadId, signal) => compactByHand(get(TURN_DEPENDENCIES), threadId, signal),
-    doctor: () =>
-      examine({ host, agents: get(AGENTS), router: get(ROUTER), findings, deliveries, commands: () => options.commands?.(kernel) ?? [] }),
+    async doctor() {
+      const commands = () => options.commands?.(kernel) ?? [];
+      const report = await examine({ host, agents: get(AGENTS), router: get(ROUTER), findings, deliveries, commands });
+      const { level, opened, why } = reading.options.trust;
+      return { sandbox: { path: opened, trust: level, why, state: reading.settings.data_dir }, ...report };
+    },
     probe: async (directory, signal = new AbortController().signal) =>
       (await import('./host/probe/probe.ts')).probeExtension({ ...hostOptionsOf(reading), discovery: host.discovery }, directory, signal),
     unconfined: async () => (await import('./host/process/sandboxing.ts')).whyUnconfined(await hostOptionsOf(reading).sandboxing?.()),

@@ -22,7 +22,7 @@ export async function makeCodeCache(root) {
     for (const [name, words] of Object.entries(KINDS)) {
       const file = codeCacheFile(path.join(root, 'dist'), name);
       await mkdir(path.dirname(file), { recursive: true });
-      const env = { PATH: process.env.PATH, HOME: folder, PITH_SANDBOX: folder };
+      const env = { PATH: process.env.PATH, HOME: folder, PITH_SANDBOX: folder, PITH_TRUST: '1' };
       const pith = (options, more) =>
         run(process.execPath, [...options, path.join(root, 'bin/pith'), ...words], { cwd: folder, env: { ...env, ...more } });
       await pith([], {}); // the first makes store and indexes: a later one is the usual

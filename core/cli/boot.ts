@@ -1,11 +1,13 @@
 import type { Command } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
+import type { Trust } from '../trust/index.ts';
 import type { KernelPort } from './kernel-port.ts';
 
 /** What a command line works on. */
 export interface Target {
-  /** Absolute. */
+  /** Absolute: the sandbox that was opened. */
   readonly sandbox: string;
+  readonly trust: Trust;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly flags: Readonly<Record<string, unknown>>;
   /** What relative paths of flags and environment are relative to; default: the process's. */

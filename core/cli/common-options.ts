@@ -7,6 +7,8 @@ export interface CommonOptions {
   readonly sandbox: string | null;
   readonly json: boolean;
   readonly quiet: boolean;
+  /** The sandbox is trusted for this process. */
+  readonly trust: boolean;
   readonly help: boolean;
   readonly version: boolean;
   /** Settings of the highest precedence, from switches such as `--no-skills`. */
@@ -17,6 +19,7 @@ export interface CommonOptions {
 
 export const COMMON_OPTIONS: readonly CommandOption[] = [
   { name: 'sandbox', type: 'string', description: 'The sandbox to use (default: the nearest sandbox/ upwards)' },
+  { name: 'trust', type: 'boolean', description: 'Trust the sandbox, for this command only' },
   { name: 'json', type: 'boolean', description: 'Print JSON and nothing else' },
   { name: 'quiet', type: 'boolean', description: 'Print only results and errors' },
   { name: 'help', short: 'h', type: 'boolean', description: 'Show how a command is used' },
@@ -29,7 +32,8 @@ export const COMMON_OPTIONS: readonly CommandOption[] = [
  */
 const SETTING_SWITCHES: ReadonlyMap<string, Readonly<Record<string, unknown>>> = new Map([['--no-skills', { skills: { enabled: false } }]]);
 
-const SWITCHES: ReadonlyMap<string, 'json' | 'quiet' | 'help' | 'version'> = new Map([
+const SWITCHES: ReadonlyMap<string, 'json' | 'quiet' | 'trust' | 'help' | 'version'> = new Map([
+  ['--trust', 'trust'],
   ['--json', 'json'],
   ['--quiet', 'quiet'],
   ['--help', 'help'],
@@ -40,7 +44,7 @@ const SWITCHES: ReadonlyMap<string, 'json' | 'quiet' | 'help' | 'version'> = new
 
 /** Takes the common options out of `argv`; what follows `--` is left alone. Throws `usage`. */
 export function takeCommonOptions(argv: readonly string[]): CommonOptions {
-  const found = { sandbox: null as string | null, json: false, quiet: false, help: false, version: false };
+  const found = { sandbox: null as string | null, trust: false, json: false, quiet: false, help: false, version: false };
   const flags: Record<string, unknown> = {};
   const words: string[] = [];
   for (let index = 0; index < argv.length; index += 1) {

@@ -1,6 +1,8 @@
 import type { Command, CommandInput, CommandIO, CommandOption } from '../contract/protocols/command-provider.ts';
 import type { Boot, Target } from './boot.ts';
 import type { KernelPort } from './kernel-port.ts';
+import type { NamedTarget } from './opened-target.ts';
+import { TRUST_COMMANDS } from './trust-commands.ts';
 import { UPKEEP_COMMANDS } from './upkeep-commands.ts';
 
 /** Runs with a kernel that has loaded no code yet. */
@@ -13,12 +15,16 @@ interface Definition extends Omit<Command, 'run'> {
   readonly only?: 'command line' | 'chat';
 }
 
+/** Works on the sandbox that was named without opening it. */
+export type TargetRun = (named: NamedTarget, input: CommandInput, io: CommandIO) => Promise<number>;
+
 /** Chooses itself what to boot. */
 export type BootRun = (boot: Boot, target: Target, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number>;
 
 export type CoreCommand =
   | (Definition & { readonly needs: 'kernel'; load(): Promise<KernelRun> })
   | (Definition & { readonly needs: 'boot'; load(): Promise<BootRun> })
+  | (Definition & { readonly needs: 'target'; load(): Promise<TargetRun> })
   | (Definition & { readonly needs: 'nothing'; load(): Promise<BareRun> });
 
 const AGENT: CommandOption = { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' };
@@ -94,6 +100,14 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     arguments: [ID('The extension')],
     needs: 'kernel',
     load: async () => (await import('./commands/extensions.ts')).reloadExtension,
+  },
+  {
+    path: 'extensions allow',
+    description: 'Let an extension have what its manifest asks for: network, secrets, paths, events, agents',
+    arguments: [ID('The extension')],
+    options: [{ name: 'yes', type: 'boolean', description: 'Without a question' }],
+    needs: 'kernel',
+    load: async () => (await import('./commands/extensions.ts')).allowExtension,
   },
   {
     path: 'extensions probe',
@@ -195,6 +209,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     needs: 'kernel',
     load: async () => (await import('./commands/doctor.ts')).runDoctor,
   },
+  ...TRUST_COMMANDS,
   ...UPKEEP_COMMANDS,
   {
     path: 'init',

@@ -9,11 +9,13 @@ import type { SetupPort } from '../host/setup/setup-port.ts';
 import type { Choice } from '../models/choice.ts';
 import type { Restarts } from '../restarts.ts';
 import type { AttendedApprovals } from '../threads/attendance.ts';
+import type { Trust } from '../trust/index.ts';
 import type { Threads } from '../threads/thread.ts';
 
 /** What the commands use of the kernel. `Kernel` has it all; tests may have less. */
 export interface KernelPort {
   readonly sandbox: string;
+  readonly trust: Pick<Trust, 'level' | 'opened' | 'why' | 'allow'>;
   readonly settings: Pick<Settings, 'default_agent' | 'data_dir' | 'extensions' | 'origins'>;
   readonly events: Pick<Events, 'handle'>;
   readonly threads: Pick<Threads, 'list' | 'load' | 'unfinished'>;

@@ -26,8 +26,8 @@ export interface LightHost {
  * What declarations and command entries need, without events, store, models and agents: a command that lists must start fast. The host
  * with all that extensions need is imported only for what the index does not tell.
  */
-export async function openLightHost({ sandbox, env, flags, workingDirectory }: Target): Promise<LightHost> {
-  const reading = await readSandbox({ sandbox, env, home: os.homedir(), flags, workingDirectory });
+export async function openLightHost({ sandbox, trust, env, flags, workingDirectory }: Target): Promise<LightHost> {
+  const reading = await readSandbox({ sandbox, trust, env, home: os.homedir(), flags, workingDirectory });
   let whole: Promise<ExtensionHost> | undefined;
   const optionsNow = (): HostOptions => ({
     ...hostOptionsOf(reading),

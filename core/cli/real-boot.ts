@@ -43,7 +43,7 @@ function withheldBy(extensions: readonly ExtensionStatus[]): readonly WithheldCo
     );
 }
 
-async function makeKernel({ sandbox, env, flags, workingDirectory }: Target, host: Promise<LightHost> | undefined): Promise<Kernel> {
+async function makeKernel({ sandbox, trust, env, flags, workingDirectory }: Target, host: Promise<LightHost> | undefined): Promise<Kernel> {
   const [{ createKernel }, { kernelCommands }] = await Promise.all([import('../kernel.ts'), import('./commands/index.ts')]);
-  return createKernel({ sandbox, env, flags: { ...flags }, workingDirectory, commands: kernelCommands }, (await host)?.reading);
+  return createKernel({ sandbox, trust, env, flags: { ...flags }, workingDirectory, commands: kernelCommands }, (await host)?.reading);
 }

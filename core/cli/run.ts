@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseCommandInput } from '../contract/command-line.ts';
 import { PithError } from '../contract/errors.ts';
+import { once } from '../contract/once.ts';
 import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
 import { loadCommands, type Boot, type Target } from './boot.ts';
@@ -10,6 +11,7 @@ import type { CoreCommand } from './core-commands.ts';
 import type { KernelPort } from './kernel-port.ts';
 import { packageRoot } from '../host/package-version.ts';
 import { isElsewhere, locateSandbox } from './locate.ts';
+import { openTarget, type NamedTarget } from './opened-target.ts';
 import { describeError, EXIT, exitCodeOf } from './report.ts';
 import { resolveCommand, resolveLoaded } from './resolve-command.ts';
 import { tellingSettingsErrors } from './settings-errors.ts';
@@ -23,29 +25,39 @@ export interface CliOptions {
   readonly boot: Boot;
 }
 
+/** One command line as it runs. */
+interface Line {
+  readonly boot: Boot;
+  readonly cwd: string;
+  readonly io: CommandIO;
+  readonly signal: AbortSignal;
+  readonly named: () => NamedTarget;
+  /** Opens the sandbox when something of it is first needed: a person may be asked about it. */
+  readonly target: () => Promise<Target>;
+}
+
 /** Runs one command line. Never rejects; what went wrong is on the error stream and in the exit code. */
 export async function runCli(options: CliOptions, signal: AbortSignal): Promise<number> {
-  const { stdio, env } = options;
+  const { stdio, env, cwd } = options;
   try {
     const common = takeCommonOptions(options.argv);
-    const io = terminalIO(stdio, {
-      json: common.json,
-      quiet: common.quiet,
-      noColour: Boolean(env['NO_COLOR']),
-      workingDirectory: options.cwd,
-    });
+    const { json, quiet, flags, words } = common;
+    const io = terminalIO(stdio, { json, quiet, noColour: Boolean(env['NO_COLOR']), workingDirectory: cwd });
     if (common.version) return printVersion(stdio);
-    const target = (): Target => ({
-      sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, options.cwd),
+    const named = once((): NamedTarget => ({
+      sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, cwd),
       env,
-      flags: common.flags,
-      workingDirectory: options.cwd,
-    });
-    if (common.help || common.words.length === 0) {
+      flags,
+      workingDirectory: cwd,
+      accepts: common.trust || (env['PITH_TRUST'] ?? '0') !== '0',
+    }));
+    const helps = common.help || words.length === 0;
+    const target = once(() => openTarget(named(), io, !helps));
+    if (helps) {
       const { showHelp } = await import('./show-help.ts');
-      return await showHelp(common.words, options.boot, target, io, stdio);
+      return await showHelp(words, options.boot, target, io, stdio);
     }
-    return await runWords(common.words, { ...options, boot: tellingSettingsErrors(options.boot, stdio, common.words) }, target, io, signal);
+    return await runWords(words, { boot: tellingSettingsErrors(options.boot, stdio, words), cwd, io, signal, named, target });
   } catch (error) {
     writeError(stdio, describeError(error));
     return exitCodeOf(error);
@@ -54,47 +66,27 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
   }
 }
 
-async function runWords(
-  words: readonly string[],
-  line: CliOptions,
-  target: () => Target,
-  io: CommandIO,
-  signal: AbortSignal,
-): Promise<number> {
-  const { boot, cwd } = line;
+async function runWords(words: readonly string[], line: Line): Promise<number> {
+  const { boot, target } = line;
   const found = await resolveCommand(words, {
-    declared: () => boot.declared(target()),
-    withheld: () => boot.withheld(target()),
+    declared: async () => boot.declared(await target()),
+    withheld: async () => boot.withheld(await target()),
   });
-  if (found.kind === 'core') return runCore(found.command, found.rest, boot, cwd, target, io, signal);
-  return runDeclared(found.command, words, line, target(), io, signal);
+  return found.kind === 'core' ? runCore(found.command, found.rest, line) : runDeclared(found.command, words, line);
 }
 
-async function runCore(
-  command: CoreCommand,
-  rest: readonly string[],
-  boot: Boot,
-  cwd: string,
-  target: () => Target,
-  io: CommandIO,
-  signal: AbortSignal,
-): Promise<number> {
+async function runCore(command: CoreCommand, rest: readonly string[], { boot, cwd, io, signal, named, target }: Line): Promise<number> {
   const input = parseCommandInput(command, rest); // before anything is booted: wrong use is told at once
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
-  if (command.needs === 'boot') return (await command.load())(boot, target(), input, io, signal);
-  const [run, kernel] = await Promise.all([command.load(), boot.kernel(target())]);
+  if (command.needs === 'target') return (await command.load())(named(), input, io);
+  if (command.needs === 'boot') return (await command.load())(boot, await target(), input, io, signal);
+  const [run, kernel] = await Promise.all([command.load(), target().then((opened) => boot.kernel(opened))]);
   return (await run(kernel, input, io, signal)) ?? EXIT.done;
 }
 
-async function runDeclared(
-  declared: DeclaredCommand,
-  words: readonly string[],
-  line: CliOptions,
-  target: Target,
-  io: CommandIO,
-  signal: AbortSignal,
-): Promise<number> {
-  const { boot, cwd } = line;
+async function runDeclared(declared: DeclaredCommand, words: readonly string[], line: Line): Promise<number> {
+  const { boot, cwd, io, signal } = line;
+  const target = await line.target();
   const { command, rest } = await resolveLoaded(words, await loadCommands(boot, target, declared), () => boot.declared(target));
   const input = parseCommandInput(command, rest);
   if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(target.sandbox, cwd))

@@ -8,9 +8,15 @@ import { describeError, EXIT } from './report.ts';
 import type { Stdio } from './terminal-io.ts';
 
 /** Prints help for `words`, or for all. Under --json the definitions themselves. */
-export async function showHelp(words: readonly string[], boot: Boot, target: () => Target, io: CommandIO, stdio: Stdio): Promise<number> {
+export async function showHelp(
+  words: readonly string[],
+  boot: Boot,
+  target: () => Promise<Target>,
+  io: CommandIO,
+  stdio: Stdio,
+): Promise<number> {
   const style = pc.createColors(io.colour);
-  const declared = async () => boot.declared(target());
+  const declared = async () => boot.declared(await target());
   const named = words.filter((word) => !word.startsWith('-'));
   if (named.length === 0) {
     const found = await declared().catch((error: unknown) => {
@@ -24,9 +30,9 @@ export async function showHelp(words: readonly string[], boot: Boot, target: () 
     const all = [...group, ...commandsBelow(named, await declared())];
     return show(io, groupHelp(named.join(' '), all, style), all);
   }
-  const resolved = await resolveCommand(named, { declared, withheld: () => boot.withheld(target()) });
+  const resolved = await resolveCommand(named, { declared, withheld: async () => boot.withheld(await target()) });
   if (resolved.kind === 'core') return show(io, commandHelp(resolved.command, style), [resolved.command]);
-  const loaded = await loadCommands(boot, target(), resolved.command);
+  const loaded = await loadCommands(boot, await target(), resolved.command);
   const exact = matchCommand(loaded, named);
   if (exact) return show(io, commandHelp(exact.command, style), [exact.command]);
   const above = resolved.command.path.split(' ');

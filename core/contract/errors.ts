@@ -39,6 +39,12 @@ export const ERROR_CODES = [
   'process_limit',
   'sandbox_unavailable',
   'not_supported_yet',
+  // trust
+  'trust_failed',
+  'restricted',
+  'not_agreed',
+  'safeguard_loosened',
+  'state_unknown',
   // calls
   'provider_failed',
   'provider_timeout',

@@ -70,6 +70,8 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly dataDirectory: string;
   /** Absolute path of the sandbox; the project is its parent. */
   readonly sandbox: string;
+  /** Absolute path of the sandbox that the person opened and has not trusted: what lies in it may be named, never used. null: `sandbox` is the one that was opened. */
+  readonly untrustedSandbox: string | null;
   /** Absolute path of the user's home folder, where other tools keep theirs; null where Pith was started without one. */
   readonly home: string | null;
   readonly config: Config;

@@ -21,6 +21,7 @@ import type { LogLevel } from './logger.ts';
 import type { Sandboxing } from './process/sandboxing.ts';
 import type { SecretsFile } from './secrets-file.ts';
 import type { Quarantine } from './quarantine.ts';
+import type { Trust } from '../trust/index.ts';
 
 /** Where descriptors survive a restart. A key covers sources and configuration. */
 export interface SurfaceIndex {
@@ -34,8 +35,12 @@ export interface HostAgents extends Omit<AgentsApi, 'run'> {
 }
 
 export interface HostOptions {
+  /** What a person agreed to. Absent: nothing. */
+  readonly trust?: Trust;
   /** Absolute path of the sandbox. */
   readonly sandbox: string;
+  /** Absolute path of the sandbox that the person opened and has not trusted; then `sandbox` is another, empty one. */
+  readonly untrustedSandbox?: string | null;
   /** Absolute path of the user's home folder; null or absent: extensions are told of none. */
   readonly home?: string | null;
   /** Absolute path; everything that Pith writes is below it. */
@@ -96,6 +101,8 @@ export interface ExtensionStatus {
   readonly generation: number;
   /** What it declares and asks for; null when its manifest is broken. */
   readonly manifest: Manifest | null;
+  /** What its manifest asks for beyond its own folder, each with whether it has it and why nobody can give it. Shipped ones ask nobody. */
+  readonly asks: readonly { readonly ask: string; readonly withheld: boolean; readonly never: string | null }[];
   /** The last failure; an active extension may have one that it survived. */
   readonly phase?: Phase;
   readonly code?: string;

@@ -15,9 +15,15 @@ import { quarantineIn } from './quarantine.ts';
 import { openSecretsFile } from './secrets-file.ts';
 import { configOf, enabledBy } from './settings/config-of.ts';
 import { likelyDataDirectory } from './settings/likely-data-directory.ts';
-import { loadSettings, type Settings, type SettingsOptions } from './settings/settings.ts';
+import { shippedSandbox } from '../contract/shipped-sandbox.ts';
+import { trustOf, type StatePlace, type Trust } from '../trust/index.ts';
+import { loadSettings, type LoadedSettings, type Settings, type SettingsOptions } from './settings/settings.ts';
 
-export interface SandboxOptions extends Omit<SettingsOptions, 'index' | 'workingDirectory'> {
+export interface SandboxOptions extends Omit<SettingsOptions, 'index' | 'workingDirectory' | 'untrusted'> {
+  /** Whose sandbox it is; absent: as it is recorded. */
+  readonly trust?: Trust;
+  /** The caller vouches for the sandbox, as `--trust` does. */
+  readonly accepts?: boolean;
   /** What relative paths of flags and environment are relative to; default: the process's. */
   readonly workingDirectory?: string;
   /** False: without what ships with Pith. Default true. */
@@ -26,7 +32,10 @@ export interface SandboxOptions extends Omit<SettingsOptions, 'index' | 'working
 
 /** A sandbox's settings, and the index in its data directory. */
 export interface SandboxReading {
-  readonly options: SandboxOptions;
+  /** `sandbox` is the one to work in. */
+  readonly options: SandboxOptions & { readonly trust: Trust };
+  /** Where the state is kept. */
+  readonly state: StatePlace;
   readonly index: IndexFile;
   /** As they were read last. */
   settings: Settings;
@@ -40,22 +49,32 @@ export interface SandboxReading {
 
 /** Reads the settings of a sandbox. Never rejects. */
 export async function readSandbox(options: SandboxOptions): Promise<SandboxReading> {
-  const settingsOptions = { ...options, workingDirectory: options.workingDirectory ?? process.cwd() };
-  let index = openIndex(indexIn(likelyDataDirectory(settingsOptions)));
-  let loaded = await loadSettings({ ...settingsOptions, index });
+  const { home = null } = options;
+  const trust = options.trust ?? trustOf({ sandbox: options.sandbox, shipped: shippedSandbox(), home, accepts: options.accepts });
+  const { sandbox, untrusted } = trust;
+  const settingsOptions = { ...options, sandbox, untrusted, workingDirectory: options.workingDirectory ?? process.cwd() };
+  let index = openIndex(indexIn(trust.state(likelyDataDirectory(settingsOptions)).directory));
+  const load = async () => {
+    const { settings, diagnostics: found, loosened } = await loadSettings({ ...settingsOptions, index });
+    const place = trust.claim(settings.data_dir);
+    const diagnostics = [...found, ...trustFindings(trust, place, loosened)];
+    return { settings: Object.freeze({ ...settings, data_dir: place.directory }), diagnostics, state: place };
+  };
+  let loaded = await load();
   const folder = indexIn(loaded.settings.data_dir);
   if (path.dirname(index.file) !== folder.path) {
     index = openIndex(folder);
-    loaded = await loadSettings({ ...settingsOptions, index });
+    loaded = await load();
   }
   let whole = loaded.diagnostics; // of the settings that hold
   const reading: SandboxReading = {
-    options,
+    options: { ...options, sandbox, trust },
     index,
     ...loaded,
     async renew() {
       const { data_dir } = reading.settings;
-      const next = await loadSettings({ ...settingsOptions, index });
+      const { loosened, ...found } = await loadSettings({ ...settingsOptions, index });
+      const next = { ...found, diagnostics: [...found.diagnostics, ...trustFindings(trust, reading.state, loosened)] };
       const keeps = hasErrors(next.diagnostics) && !hasErrors(whole);
       if (!keeps) whole = next.diagnostics;
       const settings = keeps ? reading.settings : Object.freeze({ ...next.settings, data_dir });
@@ -67,6 +86,32 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
   return reading;
 }
 
+/** What a person should know of whose sandbox and state this is. */
+function trustFindings({ level, opened, why }: Trust, state: StatePlace, loosened: LoadedSettings['loosened']): readonly Diagnostic[] {
+  const cure = 'see what it brings, and trust it, with: pith trust';
+  return [
+    ...(level === 'restricted'
+      ? [
+          {
+            severity: 'warning',
+            code: 'restricted',
+            message: `${opened} is restricted: ${why}; only what ships with Pith is used`,
+            cure,
+          } as const,
+        ]
+      : []),
+    ...(state.why === null
+      ? []
+      : [{ severity: 'warning', code: 'state_unknown', message: `fresh state is used: ${state.why}`, cure } as const]),
+    ...loosened.map(({ setting, effect, where }) => ({
+      severity: 'info' as const,
+      code: 'safeguard_loosened',
+      message: `${where} ${setting}: ${effect}`,
+      cure: 'take the setting out if you did not mean that',
+    })),
+  ];
+}
+
 function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some(({ severity }) => severity === 'error');
 }
@@ -76,6 +121,8 @@ function textOf(settings: Settings, diagnostics: readonly Diagnostic[]): string 
 }
 
 type OfTheSandbox =
+  | 'trust'
+  | 'untrustedSandbox'
   | 'sandbox'
   | 'home'
   | 'dataDirectory'
@@ -96,18 +143,31 @@ type OfTheSandbox =
 /** What a host over this sandbox is made of, whoever makes it. */
 export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheSandbox> {
   const { options, index, settings, discovery } = reading;
+  const { trust } = options;
   const installation = packageRoot();
-  const roots = sandboxRoots(options.sandbox, installation, options.shipped ?? true);
+  const roots = sandboxRoots(options.sandbox, installation, options.shipped ?? true).filter(
+    ({ shipped }) => shipped || trust.level !== 'restricted',
+  );
   let known = discovery;
   return {
     sandbox: options.sandbox,
+    trust,
+    untrustedSandbox: trust.untrusted,
     home: options.home ?? null,
     dataDirectory: settings.data_dir,
     quotas: settings.quotas,
     packageRoot: installation,
     discover: async (at) => {
       const found =
-        known ?? (await discover({ roots, agentPaths: reading.settings.agents.paths, index, isEnabled: enabledBy(reading.settings), at }));
+        known ??
+        (await discover({
+          roots,
+          agentPaths: reading.settings.agents.paths,
+          index,
+          isEnabled: enabledBy(reading.settings),
+          grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, settings.data_dir),
+          at,
+        }));
       known = undefined; // the next look is a new one
       return found;
     },

@@ -1,5 +1,6 @@
 import { canRun, type AgentDeclaration } from '../agents/ports.ts';
 import type { Diagnostic, Failure } from '../contract/index.ts';
+import { askText, asksOf } from '../trust/index.ts';
 import { agentSpecOf } from './discovery/agent-spec.ts';
 import { keepsNames, type Declaration, type Discovery } from './discovery/declaration.ts';
 import type { ExtensionStatus } from './host-options.ts';
@@ -25,9 +26,18 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
     version: declaration.manifest?.version ?? '',
     generation: current?.number ?? 0,
     manifest: declaration.manifest,
+    asks: asksIn(declaration),
     ...(failure ? pick(failure, declaration) : {}),
     notes: notesOf(lifecycle, slot),
   };
+}
+
+function asksIn({ manifest, shipped, withheld = [] }: Declaration): ExtensionStatus['asks'] {
+  if (manifest === null || shipped) return [];
+  return [
+    ...asksOf(manifest).map((ask) => ({ ask, withheld: false, never: null })),
+    ...withheld.map((each) => ({ ...each, withheld: true })),
+  ];
 }
 
 export function declaredModels(lifecycle: Lifecycle): readonly DeclaredModel[] {
@@ -109,6 +119,15 @@ function partialToolset({ id, notes, declaration }: Slot): Failure | undefined {
 function notesOf({ parts }: Lifecycle, { declaration, config, current, notes }: Slot): ExtensionStatus['notes'] {
   const found = [...notes].map(([message, code]) => ({ code, message }));
   for (const { severity, code, message } of declaration.diagnostics) if (severity !== 'error') found.push({ code, message });
+  for (const { ask, never } of declaration.withheld ?? [])
+    found.push(
+      never === null
+        ? {
+            code: 'not_agreed',
+            message: `asks for ${askText(ask)}, which nobody has agreed to; agree with: pith extensions allow ${declaration.id}`,
+          }
+        : { code: 'not_agreed', message: `asks for ${askText(ask)}, which no extension is given: ${never}` },
+    );
   const trusted = declaration.shipped || current?.shipped || config.isolation === 'in_process';
   if (!trusted && config.enabled && (current?.tier ?? tierOf(parts, declaration)) === 'in_process')
     found.push({

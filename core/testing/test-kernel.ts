@@ -14,6 +14,8 @@ export interface TestKernelOptions {
   readonly sandbox?: string;
   /** The home folder that the kernel is told of; default none. */
   readonly home?: string | null;
+  /** False: whether the sandbox is trusted is read from `home`, as outside of tests. Default true. */
+  readonly accepts?: boolean;
   /** False: only what `files` declare; default true. */
   readonly shipped?: boolean;
   readonly model?: ScriptedModel;
@@ -68,9 +70,19 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     await writeFile(target, content);
   }
 
-  const { env = {}, home = null, model, flags, clock, wire = process.env['PITH_TEST_WIRE'] === '1', shipped, commands } = options;
+  const {
+    accepts = true,
+    env = {},
+    home = null,
+    model,
+    flags,
+    clock,
+    wire = process.env['PITH_TEST_WIRE'] === '1',
+    shipped,
+    commands,
+  } = options;
   const isolation = isolationOf(options.isolation);
-  const make = () => createKernel({ sandbox, env, home, flags, clock, wire, isolation, shipped, model, commands });
+  const make = () => createKernel({ sandbox, accepts, env, home, flags, clock, wire, isolation, shipped, model, commands });
   let kernel = await make();
 
   async function run(input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal): Promise<TurnOutcome> {

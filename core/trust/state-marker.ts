@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { PithError } from '../contract/errors.ts';
 import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import { alone } from './alone.ts';
+import { pithFolder } from './pith-folder.ts';
 
 /** `new`: there is no folder, or nothing in it. `known`: this user's Pith wrote it. `unknown`: it came from elsewhere, or nobody can tell. */
 export type StateOwnership = 'new' | 'known' | 'unknown';
 
 /** Whose the state in a data folder is. Nothing in the folder is believed but a random id, and only where `~/.pith` knows it. */
-export function stateOwnership(dataDirectory: string, home: string): StateOwnership {
+export function stateOwnership(dataDirectory: string, home: string | null): StateOwnership {
   try {
     const folder = stateFolder(dataDirectory);
     if (folder.list().length === 0) return 'new';
     const id = idIn(folder);
-    return id !== null && knownIds(userFolder(home)).includes(id) ? 'known' : 'unknown';
+    return id !== null && home !== null && knownIds(pithFolder(home)).includes(id) ? 'known' : 'unknown';
   } catch {
     return 'unknown'; // a link, a pipe or another user's: nothing that we wrote
   }
@@ -23,13 +24,17 @@ export function stateOwnership(dataDirectory: string, home: string): StateOwners
  * Makes the folder where it is missing and has `~/.pith` know its state from now on: of a new one, or once a person has said that it is
  * theirs. The id is a new one, known before it is written: whoever is killed in between is asked again. Throws `state_refused`.
  */
-export function adoptState(dataDirectory: string, home: string): void {
+export function adoptState(dataDirectory: string, home: string | null): void {
+  if (home === null) throw new PithError('state_refused', 'state cannot be marked as yours: there is no home folder', { cure: 'set HOME' });
   const folder = stateFolder(dataDirectory);
   if (stateOwnership(dataDirectory, home) === 'known') return;
   folder.make();
-  const user = userFolder(home);
+  const user = pithFolder(home);
   const id = randomUUID();
-  user.writeNow(KNOWN, `${JSON.stringify({ ids: [...knownIds(user), id].slice(-MOST) }, null, 2)}\n`);
+  user.make();
+  alone(path.join(user.path, `${KNOWN}.lock`), () =>
+    user.writeNow(KNOWN, `${JSON.stringify({ ids: [...knownIds(user), id].slice(-MOST) }, null, 2)}\n`),
+  );
   folder.writeNow(MARKER, `${id}\n`);
 }
 
@@ -62,10 +67,4 @@ function knownIds(user: StateFolder): readonly string[] {
     where,
     cure: 'move it away, and say again which state is yours',
   });
-}
-
-/** A person may keep `~/.pith` elsewhere, by a link. */
-function userFolder(home: string): StateFolder {
-  const place = path.join(home, '.pith');
-  return stateFolder(existsSync(place) ? realpathSync(place) : place);
 }

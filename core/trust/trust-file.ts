@@ -1,19 +1,103 @@
-import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { z } from 'zod';
 import { messageOf, PithError } from '../contract/errors.ts';
-import { once } from '../contract/once.ts';
+import { alone } from './alone.ts';
+import { pithFolder } from './pith-folder.ts';
 
-/** What a person decided, by the real path of a sandbox. Plain data. */
+/** What a person decided. Plain data. */
 export interface TrustRecord {
-  /** false: the person was asked and said no. */
+  /** By the real path of a sandbox; false: the person was asked and said no. */
   readonly sandboxes: Readonly<Record<string, boolean>>;
   /** By sandbox and extension: what its manifest may have of what it asks for. */
   readonly grants: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   /** Data folders of unknown origin that the person was asked about and did not take. */
   readonly foreignState: readonly string[];
-  /** What else was agreed to once, by kind: digests. */
+  /** Digests of what else was agreed to, by kind. */
   readonly agreements: Readonly<Record<string, readonly string[]>>;
 }
 
+/** `~/.pith/trust.json`, which only its owner may read. */
+export interface TrustFile {
+  /** null where there is no home folder. */
+  readonly file: string | null;
+  /** As it is now. Nothing is trusted while it cannot be read. */
+  read(): TrustRecord;
+  /** Why it cannot be read; null when it can, or is not there. */
+  problem(): string | null;
+  /** Durable when it returns. Throws `trust_failed` where it cannot be read or written: what stands in it is not lost. */
+  change(change: (record: TrustRecord) => TrustRecord): void;
+}
+
+const NAME = 'trust.json';
 const NOTHING: TrustRecord = { sandboxes: {}, grants: {}, foreignState: [], agreements: {} };
+const MOST_BYTES = 4 * 1024 * 1024;
+
+export function openTrustFile(home: string | null): TrustFile {
+  if (home === null) return { file: null, read: () => NOTHING, problem: () => null, change: refuse };
+  const folder = pithFolder(home);
+  const file = path.join(folder.path, NAME);
+  let known: { readonly stamp: string; readonly record: TrustRecord; readonly problem: string | null } | null = null;
+  const look = () => {
+    try {
+      const stamp = folder.stamp(NAME);
+      if (known?.stamp !== stamp) known = { stamp, record: parse(folder.read(NAME, MOST_BYTES)), problem: null };
+      return known;
+    } catch (error) {
+      return { stamp: '', record: NOTHING, problem: `${file} cannot be read: ${messageOf(error)}` };
+    }
+  };
+  return {
+    file,
+    read: () => look().record,
+    problem: () => look().problem,
+    change(change) {
+      try {
+        folder.make();
+        alone(`${file}.lock`, () => {
+          const { record, problem } = look();
+          if (problem !== null) throw new Error(problem);
+          folder.writeNow(NAME, `${JSON.stringify(change(record), null, 2)}\n`);
+        });
+      } catch (error) {
+        const cure = look().problem === null ? `make ${folder.path} writable` : 'correct the file, or move it away';
+        throw new PithError('trust_failed', `nothing was recorded: ${messageOf(error)}`, { where: file, cure, cause: error });
+      }
+      known = null;
+    },
+  };
+}
+
+function refuse(): never {
+  throw new PithError('trust_failed', 'nothing was recorded: there is no home folder', {
+    cure: 'set HOME, or use --trust for one process',
+  });
+}
+
+function parse(bytes: Buffer | null): TrustRecord {
+  if (bytes === null) return NOTHING;
+  const read: unknown = JSON.parse(bytes.toString('utf8'));
+  if (!isMap(read)) throw new Error('it is not a map');
+  return {
+    sandboxes: entriesOf(read['sandboxes'], (value) => (typeof value === 'boolean' ? value : undefined)),
+    grants: entriesOf(read['grants'], (value) => (isMap(value) ? entriesOf(value, textsOf) : undefined)),
+    foreignState: textsOf(read['foreignState']) ?? [],
+    agreements: entriesOf(read['agreements'], textsOf),
+  };
+}
+
+function entriesOf<T>(value: unknown, take: (value: unknown) => T | undefined): Readonly<Record<string, T>> {
+  if (!isMap(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, each]) => {
+      const taken = take(each);
+      return taken === undefined ? [] : [[key, taken]];
+    }),
+  );
+}
+
+function textsOf(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : undefined;
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -28,6 +28,7 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
   );
   let steps = 0;
   const kernel = await createKernel({
+    accepts: true,
     isolation: 'in_process', // the loop alone; the way to another process has rows of its own
     sandbox,
     env: {},

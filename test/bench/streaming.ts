@@ -21,7 +21,12 @@ export const streaming: Bench = async ({ runs, quick }) =>
     const sandbox = path.join(folder, 'sandbox');
     await put(path.join(sandbox, 'pith.yaml'), '');
     await put(path.join(sandbox, 'agents/plain/manifest.yaml'), 'id: plain\nversion: 1.0.0\nagent: {}\n');
-    const kernel = await createKernel({ sandbox, env: { OPENAI_BASE_URL: server.address, PITH_MODEL: 'openai/bench' }, home: null });
+    const kernel = await createKernel({
+      accepts: true,
+      sandbox,
+      env: { OPENAI_BASE_URL: server.address, PITH_MODEL: 'openai/bench' },
+      home: null,
+    });
     let turns = 0;
     const ours: Client = async ({ tokens, pace }) => {
       let seen = 0;

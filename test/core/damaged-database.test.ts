@@ -10,7 +10,7 @@ it('K7 a damaged database fails with its file and the cure, and the kernel still
   await mkdir(path.dirname(file));
   await writeFile(file, 'no database at all '.repeat(500));
   await writeFile(path.join(folder.sandbox, 'pith.yaml'), 'data_dir: spoilt\n');
-  const kernel = await createKernel({ sandbox: folder.sandbox, env: {}, shipped: false });
+  const kernel = await createKernel({ accepts: true, sandbox: folder.sandbox, env: {}, shipped: false });
   await expect(kernel.start()).rejects.toMatchObject({
     code: 'database_failed',
     message: expect.stringContaining(file),

@@ -27,10 +27,14 @@ export interface PithOptions {
   readonly input?: string | null;
 }
 
-/** The `pith` command as a child process on pipes, with nothing of this process's environment but the path. */
+/** The `pith` command as a child process on pipes, with nothing of this process's environment but the path. The sandbox is trusted, unless `env` says PITH_TRUST: '0'. */
 export function startPith(argv: readonly string[], { cwd, env = {}, input = '' }: PithOptions): PithProcess {
   if (!existsSync(path.resolve('dist/main.cjs'))) throw new Error('dist/main.cjs is missing; run `npm run build` first');
-  const child = spawn(process.execPath, [PITH, ...argv], { cwd, stdio: 'pipe', env: { PATH: process.env['PATH'], HOME: cwd, ...env } });
+  const child = spawn(process.execPath, [PITH, ...argv], {
+    cwd,
+    stdio: 'pipe',
+    env: { PATH: process.env['PATH'], HOME: cwd, PITH_TRUST: '1', ...env },
+  });
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));

@@ -10,14 +10,14 @@ export async function runDoctor(kernel: KernelPort, _input: CommandInput, io: Co
   const report = await kernel.doctor();
   io.json(JSON.parse(JSON.stringify(report)) as JsonValue);
   const print = (text: string) => io.print(io.colour || io.interactive ? wrapLines(text, io.columns) : text);
-  printReport({ ...io, print }, kernel.sandbox, report);
+  printReport({ ...io, print }, kernel.trust, report);
   return report.ok ? 0 : 1;
 }
 
-function printReport(io: CommandIO, sandbox: string, report: Doctor): void {
+function printReport(io: CommandIO, { opened, level }: KernelPort['trust'], report: Doctor): void {
   const colour = colours(io);
   const { model } = report;
-  io.print(`${colour.bold('Sandbox')}  ${sandbox}`);
+  io.print(`${colour.bold('Sandbox')}  ${opened}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`);
   io.print(`${colour.bold('Model')}    ${model.ref === 'none' ? colour.red('none') : model.ref} ${colour.dim(`(${model.why})`)}\n`);
   printStates(io, 'EXTENSION', report.extensions);
   const apart = report.extensions.filter(({ tier }) => tier === 'process').map(({ id }) => id);

@@ -2,6 +2,8 @@ import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { ExtensionStatus } from '../../host/host-options.ts';
+import { printableLine } from '../../contract/printable.ts';
+import { askText } from '../../trust/index.ts';
 import type { JsonValue } from '../../contract/json.ts';
 import { NETWORK_REACH, type Manifest } from '../../contract/manifest.ts';
 import type { KernelPort } from '../kernel-port.ts';
@@ -37,6 +39,7 @@ export async function showExtension(kernel: KernelPort, input: CommandInput, io:
     ['runs', PLACES[extension.tier].long],
     ['folder', extension.directory],
     ...asksOf(extension.manifest),
+    ['not agreed to', withheldText(extension)],
     ['phase', extension.phase],
     ['code', extension.code],
     ['reason', extension.message === undefined ? undefined : findingLine(extension)],
@@ -49,6 +52,15 @@ const PLACES = {
   in_process: { short: 'kernel', long: 'in the process of the kernel' },
   process: { short: 'process', long: 'in a process of its own' },
 } as const satisfies Record<ExtensionStatus['tier'], object>;
+
+/** What its manifest asks for and it does not have. */
+function withheldText({ asks }: ExtensionStatus): string | undefined {
+  const withheld = asks.filter((each) => each.withheld);
+  return (
+    withheld.map(({ ask, never }) => `${printableLine(askText(ask))}${never === null ? '' : ` (not possible: ${never})`}`).join('\n') ||
+    undefined
+  );
+}
 
 /** What it needs of others and of the person; lines without a value are left out. */
 function asksOf(manifest: Manifest | null): readonly (readonly [string, string | undefined])[] {
@@ -97,6 +109,33 @@ function findExtension(kernel: KernelPort, id: string): ExtensionStatus {
 }
 
 function jsonOf(extension: ExtensionStatus) {
-  const { notes, provides, manifest: _, ...plain } = extension;
-  return { ...plain, provides: [...provides], notes: notes.map((note) => ({ ...note })) };
+  const { notes, provides, asks, manifest: _, ...plain } = extension;
+  return { ...plain, asks: asks.map((each) => ({ ...each })), provides: [...provides], notes: notes.map((note) => ({ ...note })) };
+}
+
+/** Records that a person agrees to what a manifest asks for now. Exit code 1 when they do not. */
+export async function allowExtension(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
+  const { id, asks } = findExtension(kernel, String(input.arguments['id']));
+  const open = asks.filter(({ withheld }) => withheld);
+  const possible = open.filter(({ never }) => never === null);
+  for (const { ask, never } of open)
+    io.print(`${id} asks for: ${printableLine(askText(ask))}${never === null ? '' : ` — not possible: ${never}`}`);
+  if (possible.length === 0) {
+    if (!io.quiet && open.length === 0) io.print(`${id} asks for nothing that it does not have`);
+    io.json({ ok: open.length === 0, id, granted: [] });
+    return open.length === 0 ? 0 : 1;
+  }
+  const isAgreed = input.options['yes'] === true && (io.session === undefined || io.interactive);
+  if (!isAgreed && !io.interactive)
+    throw new PithError('usage', 'nobody was asked: this is no terminal', {
+      cure: `look at it, then say: pith extensions allow ${id} --yes`,
+    });
+  if (!isAgreed && (await io.ask('Let it have that?', { choices: ['yes', 'no'] })) !== 'yes') return 1;
+  kernel.trust.allow(
+    id,
+    asks.filter(({ never }) => never === null).map(({ ask }) => ask),
+  );
+  io.json({ ok: true, id, granted: possible.map(({ ask }) => ask) });
+  if (!io.quiet) io.print(`${id} may have that from now on`);
+  return 0;
 }

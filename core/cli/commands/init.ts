@@ -1,8 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import os from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { codeOf, PithError } from '../../contract/errors.ts';
+import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import { openTrustFile, trustSandbox } from '../../trust/index.ts';
 import { packageRoot } from '../../host/package-version.ts';
 import { newProject } from './new-project.ts';
 import { NEW_SANDBOX } from './new-sandbox.ts';
@@ -27,10 +29,13 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
   const project = newProject(folder);
   for (const [path, text] of project.files) await write(join(folder, path), text);
 
+  const problem = recordTrust(sandbox);
+
   io.json({ ok: true, sandbox, files: [...files.keys()].sort(), project: [...project.files.keys()].sort() });
   const colour = colours(io);
   const shown = relative(cwd, sandbox) || '.';
   io.print(`${colour.green('✓')} Made a sandbox in ${colour.bold(shown)}`);
+  if (problem !== null) io.error(`pith: it is not recorded that you trust ${sandbox}: ${problem}`);
   if (io.quiet) return;
   for (const path of [...files.keys()].sort()) io.print(colour.dim(`  ${path}`));
   for (const path of [...project.files.keys()].sort()) io.print(colour.dim(`  ${join('..', path)}`));
@@ -44,6 +49,16 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
   ];
   const width = Math.max(...steps.map(([step]) => step.length));
   io.print(['', 'Next:', ...steps.map(([step, why]) => `  ${step.padEnd(width)}  ${why}`.trimEnd())].join('\n'));
+}
+
+/** What a person makes is theirs. Returns why that could not be recorded; then they are asked. */
+function recordTrust(sandbox: string): string | null {
+  try {
+    trustSandbox(openTrustFile(os.homedir()), sandbox);
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 /** A file where a folder would have to be, anywhere on the way. */

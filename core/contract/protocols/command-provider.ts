@@ -72,6 +72,8 @@ export interface Command {
   readonly prefixed?: string;
   /** Where its manifest says `needs: started`: options with which it is over so soon that no services are started for it. */
   readonly unservedWith?: readonly string[];
+  /** True: it writes into the sandbox, which must be trusted then. */
+  readonly changesSandbox?: boolean;
   /** What is wrong with it. `pith doctor` shows it. */
   readonly notes?: readonly Diagnostic[];
   /** Returns the exit code; nothing means 0. A throw prints `pith: …` and exits 1. */
@@ -81,7 +83,7 @@ export interface Command {
 /** What a command entry gets when its manifest says `needs: index`: no kernel has been started. */
 export type CommandContext = Pick<
   ExtensionContext,
-  'id' | 'directory' | 'dataDirectory' | 'sandbox' | 'home' | 'config' | 'clock' | 'logger' | 'openCache'
+  'id' | 'directory' | 'dataDirectory' | 'sandbox' | 'untrustedSandbox' | 'home' | 'config' | 'clock' | 'logger' | 'openCache'
 > & {
   /** Agents as they are declared: those whose files or dependencies are broken are left out, and nothing is loaded to look further. */
   readonly agents: Pick<AgentsApi, 'list' | 'find'>;

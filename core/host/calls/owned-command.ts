@@ -6,7 +6,7 @@ import { Problem } from '../problem.ts';
 import { runAs } from '../stray-errors.ts';
 
 /** A command whose run is the extension's: its errors name it, and tell no secrets. */
-export function owned(parts: Pick<HostParts, 'owner' | 'secrets' | 'wire'>, id: string, command: Command): Command {
+export function owned(parts: Pick<HostParts, 'options' | 'owner' | 'secrets' | 'wire'>, id: string, command: Command): Command {
   const owner = parts.owner(id, 'call');
   return {
     ...parts.secrets.redactJson(command),
@@ -15,11 +15,23 @@ export function owned(parts: Pick<HostParts, 'owner' | 'secrets' | 'wire'>, id: 
         named(
           id,
           `the command '${command.path}'`,
-          () => runAs(owner, () => command.run(parts.wire.pass(input, `the input of ${command.path}`), io, signal)),
+          () => {
+            requireTrust(parts, command);
+            return runAs(owner, () => command.run(parts.wire.pass(input, `the input of ${command.path}`), io, signal));
+          },
           signal,
         ),
       ),
   };
+}
+
+/** What is written into a restricted sandbox would lie in the place that stands for it, where nobody looks for it. */
+function requireTrust({ options: { trust } }: Pick<HostParts, 'options'>, { path, changesSandbox }: Command): void {
+  if (changesSandbox && trust?.level === 'restricted')
+    throw new PithError('restricted', `'${path}' changes the sandbox, which nobody has trusted`, {
+      where: trust.opened,
+      cure: 'look at what it brings and trust it with: pith trust',
+    });
 }
 
 /** What nobody meant to be read names nothing: this gives it the extension's name and the line. */

@@ -22,6 +22,8 @@ export interface Declaration {
   readonly positions?: Readonly<Record<string, readonly [number, number]>>;
   /** No folder declares it: the modules of a skill, `path:Export` each, run as an extension in a process of its own. */
   readonly toolset?: readonly string[];
+  /** What its folder asks for and does not have: `manifest` is without it. Absent: nothing. */
+  readonly withheld?: readonly { readonly ask: string; readonly never: string | null }[];
 }
 
 /** Whether the names of its commands, tools and models are those that ship: a stranger's equal name gives way. */

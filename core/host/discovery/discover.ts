@@ -1,6 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { Manifest } from '../../contract/manifest.ts';
+import type { Granted } from '../../trust/index.ts';
 import { messageOf } from '../../contract/errors.ts';
 import { settleAgents, type Entry } from './agent-keys.ts';
 import type { Declaration, Discovery } from './declaration.ts';
@@ -17,12 +19,14 @@ export interface DiscoverOptions {
   readonly agentPaths: readonly string[];
   readonly index: IndexFile;
   readonly isEnabled: IsEnabled;
+  /** What of a manifest holds: nobody sees the rest. Absent: all of it. */
+  readonly grant?: (id: string, manifest: Manifest, shipped: boolean) => Granted;
   /** When, for the failures. */
   readonly at: number;
 }
 
 /** Reads what all folders declare. Never rejects: what is wrong is in the diagnostics of its declaration, or of the discovery. */
-export async function discover({ roots, agentPaths, index, isEnabled, at }: DiscoverOptions): Promise<Discovery> {
+export async function discover({ roots, agentPaths, index, isEnabled, grant, at }: DiscoverOptions): Promise<Discovery> {
   const diagnostics: Diagnostic[] = [...index.diagnostics];
   const seen = new Set<string>();
   const places: Place[] = [
@@ -42,7 +46,7 @@ export async function discover({ roots, agentPaths, index, isEnabled, at }: Disc
         continue;
       }
       const { id } = record.declaration;
-      found.set(id, [...(found.get(id) ?? []), { record, declaration: declarationOf(record, shipped) }]);
+      found.set(id, [...(found.get(id) ?? []), { record, declaration: declarationOf(record, shipped, grant) }]);
     }
     for (const [id, same] of found) {
       const winner = entries.get(id);
@@ -58,11 +62,15 @@ export async function discover({ roots, agentPaths, index, isEnabled, at }: Disc
 
 const made = new WeakMap<FolderRecord['declaration'], Declaration>();
 
-/** The same object as long as the folder does not change. */
-function declarationOf(record: FolderRecord, shipped: boolean): Declaration {
-  let declaration = made.get(record.declaration);
-  if (declaration?.shipped !== shipped) made.set(record.declaration, (declaration = { ...record.declaration, shipped }));
-  return declaration;
+/** The same object as long as neither the folder nor what it was given changes. */
+function declarationOf({ declaration }: FolderRecord, shipped: boolean, grant: DiscoverOptions['grant']): Declaration {
+  const { id, manifest } = declaration;
+  const { manifest: granted, withheld } = manifest && grant ? grant(id, manifest, shipped) : { manifest, withheld: [] };
+  const known = made.get(declaration);
+  if (known?.shipped === shipped && JSON.stringify(known.withheld ?? []) === JSON.stringify(withheld)) return known;
+  const next = { ...declaration, manifest: granted, shipped, ...(withheld.length === 0 ? {} : { withheld }) };
+  made.set(declaration, next);
+  return next;
 }
 
 const replaced = new WeakMap<Declaration, Declaration>();

@@ -26,6 +26,7 @@ export function createCommandContext(
     },
     sandbox: parts.options.sandbox,
     home: parts.options.home ?? null,
+    untrustedSandbox: parts.options.untrustedSandbox ?? null,
     config,
     clock: parts.clock,
     logger,

@@ -44,6 +44,7 @@ export function createExtensionContext(
     agents: agentsOf(parts, declaration),
     getSecret(name, use) {
       if (secrets.includes(name)) return parts.secrets.get(name, askerOf(declaration, parts.bundles.isShipped(declaration), name, use));
+      if (isWithheld(declaration, `secret ${name}`)) return null; // as if nobody had set it
       throw new PithError(
         'not_declared',
         `'${id}' asks for the secret '${name}', which its manifest does not declare${didYouMean(name, secrets)}`,
@@ -60,11 +61,17 @@ export function createExtensionContext(
   return Object.defineProperties(base, Object.getOwnPropertyDescriptors(members)) as ExtensionContext;
 }
 
+/** It asked for that, and nobody has agreed yet: it does without. */
+function isWithheld({ withheld = [] }: Declaration, ask: string): boolean {
+  return withheld.some((each) => each.ask === ask);
+}
+
 function eventsOf(parts: HostParts, declaration: Declaration, scope: Scope): Events {
   const { id } = declaration;
   return {
     publish: eventPublisher(parts, declaration),
     handle(topic, listener) {
+      if (isWithheld(declaration, `hears ${topic}`)) return () => undefined;
       const refused = refusedListening(declaration, topic);
       if (refused) throw refused;
       const owner = parts.owner(id, 'call');

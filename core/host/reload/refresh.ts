@@ -111,6 +111,6 @@ function stateText(discovery: Discovery, id: string): string | null {
   const declaration = discovery.declarations.get(id);
   if (!declaration) return null;
   const { at: _, ...failure } = discovery.failures.get(id) ?? { at: 0 };
-  const { digest, directory, diagnostics } = declaration;
-  return canonicalJson([digest, directory, diagnostics, failure]);
+  const { digest, directory, diagnostics, withheld = [] } = declaration;
+  return canonicalJson([digest, directory, diagnostics, failure, withheld]);
 }

@@ -66,6 +66,7 @@ export function settingsFromEnvironment(env: Readonly<Record<string, string | un
 /** Variables that are no settings: the command line reads them. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   'PITH_SANDBOX',
+  'PITH_TRUST',
   'PITH_LOG',
   'PITH_SUPERVISED',
   'PITH_SERVE_HEALTHY_MS',

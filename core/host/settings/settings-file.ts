@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { nearest } from '../../contract/nearest.ts';
 import type { IndexFile } from '../discovery/index-file.ts';
@@ -43,6 +44,13 @@ export async function readSettingsFile(file: string, index: IndexFile): Promise<
     };
     return { stamp: '', fresh: true, values: ASK_ALWAYS, positions: {}, diagnostics: [diagnostic] };
   }
+}
+
+/** As `readSettingsFile`, of a sandbox that nobody trusts: a link is not followed, and a file that cannot be read says nothing. */
+export async function readForeignSettings(file: string, index: IndexFile): Promise<SettingsRecord | null> {
+  if (fs.lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return null;
+  const record = await readSettingsFile(file, index);
+  return record?.stamp === '' ? null : record;
 }
 
 async function parse(text: string, file: string): Promise<Omit<SettingsRecord, 'stamp' | 'fresh'>> {

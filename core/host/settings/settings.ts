@@ -4,7 +4,8 @@ import type { IndexFile } from '../discovery/index-file.ts';
 import { deepFreeze } from '../../contract/plain-data.ts';
 import { isPlainMap, overlay, type PlainMap } from '../discovery/plain-data.ts';
 import { settingsFromEnvironment } from './settings-environment.ts';
-import { readSettingsFile } from './settings-file.ts';
+import { harmlessSettings, loosened, type Loosened } from '../../trust/index.ts';
+import { readForeignSettings, readSettingsFile } from './settings-file.ts';
 import type { SettingsInput, SettingsValues } from './settings-schema.ts';
 
 export type { SettingsInput } from './settings-schema.ts';
@@ -40,15 +41,22 @@ export interface SettingsOptions {
   readonly home?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly flags?: SettingsInput | undefined;
+  /** A sandbox that nobody trusts: of its settings only those hold that are harmless. Absolute; null or absent: there is none. */
+  readonly untrusted?: string | null;
   readonly index: IndexFile;
   /** What relative paths of flags and environment are relative to. */
   readonly workingDirectory: string;
 }
 
+export interface LoadedSettings {
+  readonly settings: Settings;
+  readonly diagnostics: readonly Diagnostic[];
+  /** What the sandbox's file allows that the person's own settings do not. */
+  readonly loosened: readonly (Loosened & { readonly where: string })[];
+}
+
 /** Defaults < `~/.pith/config.yaml` < `sandbox/pith.yaml` < `PITH_*` < flags. Never rejects: what is wrong is left out and reported. */
-export async function loadSettings(
-  options: SettingsOptions,
-): Promise<{ readonly settings: Settings; readonly diagnostics: readonly Diagnostic[] }> {
+export async function loadSettings(options: SettingsOptions): Promise<LoadedSettings> {
   const here = options.workingDirectory;
   const diagnostics: Diagnostic[] = [];
   const origins: Record<string, string> = {};
@@ -58,11 +66,24 @@ export async function loadSettings(
     for (const dotted of pathsOf(layer)) origins[dotted] = originOf(dotted);
   };
 
+  let loosenedBySandbox: LoadedSettings['loosened'] = [];
   for (const [file, shown] of settingsFiles(options)) {
     const record = await readSettingsFile(file, options.index);
     if (record === null) continue;
     diagnostics.push(...record.diagnostics);
+    if (path.dirname(file) === options.sandbox)
+      loosenedBySandbox = loosened(record.values, values).map((each) => ({
+        ...each,
+        where: `${shown}:${record.positions[each.setting]?.[0] ?? 1}`,
+      }));
     lay(record.values, path.dirname(file), (dotted) => `${shown}:${record.positions[dotted]?.[0] ?? 1}`);
+  }
+  if (options.untrusted) {
+    const [file, shown] = sandboxFile(options.untrusted);
+    const record = await readForeignSettings(file, options.index);
+    const { approvals, ...harmless } = harmlessSettings(record?.values ?? {}) as SettingsInput;
+    const asked = [...(values as SettingsValues).approvals.tools, ...(approvals?.tools ?? [])]; // more questions, never fewer
+    lay({ ...harmless, approvals: { tools: [...new Set(asked)] } }, options.untrusted, () => shown);
   }
   const environment = settingsFromEnvironment(options.env);
   diagnostics.push(...environment.diagnostics);
@@ -71,7 +92,7 @@ export async function loadSettings(
 
   const data_dir = (values as { data_dir?: string }).data_dir ?? path.join(options.sandbox, 'data');
   const settings = deepFreeze({ ...structuredClone(values), data_dir, origins }) as unknown as Settings;
-  return { settings, diagnostics };
+  return { settings, diagnostics, loosened: loosenedBySandbox };
 }
 
 /** Where settings are read from, lowest precedence first, and how messages name these files. */
@@ -79,8 +100,12 @@ export function settingsFiles({
   sandbox,
   home,
 }: Pick<SettingsOptions, 'sandbox' | 'home'>): readonly (readonly [file: string, shown: string])[] {
-  const own = [path.join(sandbox, 'pith.yaml'), path.join(path.basename(sandbox), 'pith.yaml')] as const;
+  const own = sandboxFile(sandbox);
   return home === undefined ? [own] : [[path.join(home, '.pith', 'config.yaml'), '~/.pith/config.yaml'], own];
+}
+
+function sandboxFile(sandbox: string): readonly [file: string, shown: string] {
+  return [path.join(sandbox, 'pith.yaml'), path.join(path.basename(sandbox), 'pith.yaml')];
 }
 
 /** How a message names a setting: `sandbox/pith.yaml:12 skills.poll_seconds`, or only the path when it was never set. */

@@ -9,6 +9,8 @@ export interface RegistryOptions {
   readonly sandbox: string;
   /** Absolute; what relative paths of the settings are relative to. */
   readonly project: string;
+  /** A sandbox that nobody has trusted: the skills of it and its project are listed, never offered. */
+  readonly untrustedSandbox?: string | null;
   /** The user's home folder; null or absent: there is none. */
   readonly home?: string | null;
   /** Absolute path of the shipped skills, or null where the sandbox holds them itself. */

@@ -32,7 +32,7 @@ export async function cli(argv: readonly string[], options: RunOptions = {}): Pr
     {
       argv,
       cwd: options.cwd ?? '/',
-      env: options.env ?? {},
+      env: { PITH_TRUST: '1', ...options.env },
       stdio: { input, output: out.stream, error: err.stream },
       boot: options.boot ?? fakeBoot(),
     },
@@ -106,6 +106,7 @@ export function fakeKernel(): KernelPort {
     name === 'echo' ? { ok: true, output: input } : { ok: false, error: { code: 'tool_unknown', message: `no tool '${name}'` } };
   return {
     sandbox: '/s',
+    trust: { level: 'trusted', opened: '/s', why: null, allow: () => undefined },
     settings: { default_agent: 'main', data_dir: '/s/data', extensions: {}, origins: {} },
     restarts: createRestarts(),
     findings: () => [],
@@ -166,6 +167,7 @@ export function fakeKernel(): KernelPort {
           version: '1.0.0',
           generation: 0,
           manifest: null,
+          asks: [],
           notes: [],
         },
         {
@@ -178,6 +180,7 @@ export function fakeKernel(): KernelPort {
           version: '0.0.0',
           generation: 0,
           manifest: null,
+          asks: [],
           phase: 'import',
           code: 'import_failed',
           message: 'no default export',

@@ -39,7 +39,7 @@ export default class {
 
 async function look(flags: object): Promise<unknown> {
   test = await testKernel({ files });
-  kernel = await createKernel({ sandbox: test.sandbox, env: {}, home: null, flags, commands: kernelCommands });
+  kernel = await createKernel({ accepts: true, sandbox: test.sandbox, env: {}, home: null, flags, commands: kernelCommands });
   const result = await kernel.extensions.callTool('asker', 'look', {}, { turn: {} as never, idempotencyKey: 'k' }, signal);
   expect(result).toMatchObject({ ok: true });
   return result.ok ? result.output : null;

@@ -1,6 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { trustOf } from '../../../core/trust/index.ts';
+import { shippedSandbox } from '../../../core/contract/shipped-sandbox.ts';
 import { openLightHost } from '../../../core/cli/light-host.ts';
 import { readSandbox } from '../../../core/host/sandbox-reading.ts';
 import type * as yamlDocument from '../../../core/host/discovery/yaml-document.ts';
@@ -33,6 +35,8 @@ function given({ yaml = '', home = '', env = {}, flags }: Given = {}) {
   };
 }
 
+const trusted = (sandbox: string) => trustOf({ sandbox, shipped: shippedSandbox(), home: null, accepts: true });
+
 describe('the data directory', () => {
   it.each<[string, Given, string]>([
     ['the default', {}, 'sandbox/data'],
@@ -47,30 +51,30 @@ describe('the data directory', () => {
     ['the settings above those of the user', { home: 'data_dir: mine\n', yaml: 'data_dir: state\n' }, 'sandbox/state'],
     ['a flag above all', { yaml: 'data_dir: state\n', env: { PITH_DATA_DIR: '/x' }, flags: { data_dir: 'flagged' } }, 'here/flagged'],
   ])('K7 holds the index too, by one rule: %s', async (_name, what, expected) => {
-    const options = given(what);
-    const { settings, index } = await readSandbox(options);
+    const options = { ...given(what), accepts: true };
+    const { settings, index } = await readSandbox({ ...options, accepts: true });
     expect(path.relative(options.root, settings.data_dir)).toBe(expected);
     expect(path.relative(options.root, index.file)).toBe(`${expected}/.cache/index.json`);
   });
 
   it('K7 costs no parsing when nothing has changed, wherever it is', async () => {
     const options = given({ yaml: "data_dir: 'state'\n" });
-    await (await readSandbox(options)).index.save();
+    await (await readSandbox({ ...options, accepts: true })).index.save();
     await new Promise((resolve) => setTimeout(resolve, 30)); // file times move in steps: younger files are read again
-    await (await readSandbox(options)).index.save();
+    await (await readSandbox({ ...options, accepts: true })).index.save();
     parse.mockClear();
-    await readSandbox(options);
+    await readSandbox({ ...options, accepts: true });
     expect(parse).not.toHaveBeenCalled();
   });
 
   it('K7 takes all that a kernel and a command without one write', async () => {
     const { root, sandbox, home, env } = given({ yaml: 'data_dir: state\n' });
-    const kernel = await createKernel({ sandbox, env, home, shipped: false });
+    const kernel = await createKernel({ accepts: true, sandbox, env, home, shipped: false });
     await kernel.extensions.activateAll();
     await kernel.stop();
     vi.stubEnv('HOME', home);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const light = await openLightHost({ sandbox, env, flags: {} });
+    const light = await openLightHost({ sandbox, trust: trusted(sandbox), env, flags: {} });
     light.commandContext('one').logger.info('here');
     await light.stop();
     expect(fs.readdirSync(path.join(root, 'sandbox')).sort()).toEqual(['extensions', 'pith.yaml', 'state']);
@@ -82,8 +86,8 @@ describe('what a command without a kernel has read', () => {
   it('K2 a kernel takes over, and what it learns about extensions is kept', async () => {
     const { sandbox, env } = given();
     fs.writeFileSync(path.join(sandbox, 'extensions/one/main.ts'), GREETING);
-    const light = await openLightHost({ sandbox, env, flags: {} });
-    const kernel = await createKernel({ sandbox, env }, light.reading);
+    const light = await openLightHost({ sandbox, trust: trusted(sandbox), env, flags: {} });
+    const kernel = await createKernel({ accepts: true, sandbox, env }, light.reading);
     expect(kernel.extensions.discovery).toBe(light.reading.discovery);
     await kernel.extensions.activate('one');
     await kernel.stop();
@@ -105,8 +109,8 @@ describe('what a command without a kernel has read', () => {
     declare('broken', 'unknown: true\n');
     declare('blocked', 'depends_on: [off]\n');
     declare('further', 'depends_on: [blocked]\n');
-    const light = await openLightHost({ sandbox, env, flags: {} });
-    const kernel = await createKernel({ sandbox, env }, light.reading);
+    const light = await openLightHost({ sandbox, trust: trusted(sandbox), env, flags: {} });
+    const kernel = await createKernel({ accepts: true, sandbox, env }, light.reading);
     expect(light.commands()).toEqual(kernel.extensions.commands());
     expect(light.commands().map(({ path: words }) => words)).toEqual(expect.arrayContaining(['well', 'skills', 'chat']));
     for (const id of ['off', 'broken', 'blocked', 'further'])
@@ -118,7 +122,7 @@ describe('what a command without a kernel has read', () => {
 
   it('K62 logs as much as PITH_LOG says', async () => {
     const { sandbox } = given();
-    const light = await openLightHost({ sandbox, env: { PITH_LOG: 'debug' }, flags: {} });
+    const light = await openLightHost({ sandbox, trust: trusted(sandbox), env: { PITH_LOG: 'debug' }, flags: {} });
     light.commandContext('one').logger.debug('a detail');
     await light.stop();
     expect(fs.readFileSync(path.join(sandbox, 'data/logs/pith.log'), 'utf8')).toContain('a detail');

@@ -37,7 +37,7 @@ const signal = new AbortController().signal;
 beforeEach(async () => {
   home = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-home-')));
   folder = await testKernel({ files });
-  kernel = await createKernel({ sandbox: folder.sandbox, env: {}, home, commands: kernelCommands });
+  kernel = await createKernel({ accepts: true, sandbox: folder.sandbox, env: {}, home, commands: kernelCommands });
 });
 afterEach(async () => {
   await kernel.stop();
@@ -215,7 +215,7 @@ describe('request_secret', () => {
       code: 'not_declared',
     });
     await kernel.stop();
-    kernel = await createKernel({ sandbox: folder.sandbox, env: { GREETER_KEY: 'from the environment' }, home, commands: kernelCommands });
+    kernel = await createKernel({ accepts: true, sandbox: folder.sandbox, env: { GREETER_KEY: 'from the environment' }, home, commands: kernelCommands });
     expect(await kernel.extensions.setup.setSecret('GREETER_KEY', { value: CANARY, for: ['extension:greeter'] })).toMatchObject({
       from: 'environment',
     });

@@ -99,6 +99,7 @@ export function commandContext(
     directory: path.join(project, 'pith/sandbox/extensions/skill_registry'),
     dataDirectory: path.join(sandbox, 'data/extensions/skill_registry'),
     sandbox,
+    untrustedSandbox: null,
     home: null,
     config,
     clock: systemClock,

@@ -8,10 +8,11 @@ import { checkSettings } from './settings-check.ts';
 
 /** What every registry of this extension is made of, whichever way it was started. */
 export function registryOptions(context: CommandContext): RegistryOptions {
-  const { sandbox, home, dataDirectory, clock, logger } = context;
+  const { sandbox, untrustedSandbox, home, dataDirectory, clock, logger } = context;
   const shipped = shippedSandbox(); // this extension may stand in the user's sandbox
   return {
     sandbox,
+    untrustedSandbox,
     home,
     dataDirectory,
     clock,

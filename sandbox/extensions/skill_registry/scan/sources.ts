@@ -1,4 +1,4 @@
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 
 /** What `skills:` of the settings may say about where skills come from and which are used. */
 export interface RegistryConfig {
@@ -39,6 +39,8 @@ export interface Places {
   readonly project: string;
   /** The user's home folder, or null where there is none. */
   readonly home?: string | null;
+  /** A sandbox that nobody has trusted: the skills of it and its project are listed, never offered. */
+  readonly untrustedSandbox?: string | null;
   /** The shipped skills, or null where the sandbox holds them itself. */
   readonly bundled?: string | null;
   /** Folders of skills that shipped extensions carry, by the extension's id. */
@@ -74,7 +76,18 @@ export function resolveSources(places: Places, config: RegistryConfig): readonly
     configured(setting, places),
   );
   const defaults = replace === null ? DEFAULT_SOURCES.flatMap((source) => located(source, places)) : [];
-  return unique([...defaults.slice(0, -1), ...named, ...defaults.slice(-1)]);
+  return unique([...untrustedSources(places), ...defaults.slice(0, -1), ...named, ...defaults.slice(-1)]);
+}
+
+/** Below all others: what nobody trusts hides nothing. */
+function untrustedSources({ untrustedSandbox }: Places): readonly Source[] {
+  if (!untrustedSandbox) return [];
+  const project = dirname(untrustedSandbox);
+  return DEFAULT_SOURCES.flatMap(({ label, base, path }) => {
+    if (base !== 'project' && base !== 'sandbox') return [];
+    const directory = join(base === 'project' ? project : untrustedSandbox, path);
+    return [{ label, directory, trusted: false, configured: false, within: project }];
+  });
 }
 
 /** True when `path` is `directory` or lies in it. Both absolute. */

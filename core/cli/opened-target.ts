@@ -1,0 +1,77 @@
+import os from 'node:os';
+import path from 'node:path';
+import { printableLine } from '../contract/printable.ts';
+import type { CommandIO } from '../contract/protocols/command-provider.ts';
+import { shippedSandbox } from '../contract/shipped-sandbox.ts';
+import { likelyDataDirectory } from '../host/settings/likely-data-directory.ts';
+import { decideState, distrustSandbox, trustOf, trustSandbox, type StatePlace, type Trust } from '../trust/index.ts';
+import type { Target } from './boot.ts';
+
+/** The target of a command line, as far as it is known before anybody is asked. */
+export interface NamedTarget extends Omit<Target, 'trust' | 'sandbox'> {
+  /** Absolute: the sandbox that was named or found. */
+  readonly sandbox: string;
+  /** `--trust`, or PITH_TRUST=1. */
+  readonly accepts: boolean;
+}
+
+export function trustOfTarget({ sandbox, accepts }: Pick<NamedTarget, 'sandbox' | 'accepts'>): Trust {
+  return trustOf({ sandbox, shipped: shippedSandbox(), home: os.homedir(), accepts });
+}
+
+/** The target with the person's decision about it: a terminal is asked once, and whatever is restricted is said in a line. */
+export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolean): Promise<Target> {
+  let trust = trustOfTarget(named);
+  if (asks && io.interactive && trust.isOpen) {
+    await askAboutSandbox(trust, io);
+    trust = trustOfTarget(named);
+  }
+  const folder = quoted(path.dirname(trust.opened));
+  if (trust.level === 'restricted') {
+    const why = `${printableLine(trust.opened)}: ${printableLine(trust.why ?? '')}, so only what ships with Pith is used`;
+    io.error(`pith: restricted ${why}; to see what it brings and to trust it: pith trust ${folder}`);
+  } else {
+    if (asks && io.interactive && stateOf(named, trust).isOpen) await askAboutState(named, trust, io);
+    const { why } = stateOf(named, trust);
+    if (why !== null) io.error(`pith: fresh state is used: ${printableLine(why)}; if it is yours: pith trust ${folder}`);
+  }
+  return { ...named, sandbox: trust.opened, trust };
+}
+
+/** Where the settings want the state of a target, as far as a look at their text tells. */
+export function wantedState({ env, flags, workingDirectory = process.cwd() }: NamedTarget, trust: Trust): string {
+  return likelyDataDirectory({ sandbox: trust.opened, home: os.homedir(), env, flags, workingDirectory });
+}
+
+/** Where it is kept. */
+export function stateOf(named: NamedTarget, trust: Trust): StatePlace {
+  return trust.state(wantedState(named, trust));
+}
+
+/** Asks and records the answer, no as well as yes. */
+async function askAboutSandbox(trust: Trust, io: CommandIO): Promise<void> {
+  const { overviewLines, overviewOf } = await import('../host/sandbox-overview.ts');
+  const overview = await overviewOf(trust, os.homedir());
+  io.print(`You have not used ${printableLine(overview.project)} with Pith before. Its sandbox brings:`);
+  const lines = overviewLines(overview);
+  for (const line of lines.length === 0 ? ['nothing that runs'] : lines) io.print(`  ${printableLine(line, 400)}`);
+  const answer = await io.ask('Do you trust it? Without that only what ships with Pith is used.', { choices: ['yes', 'no'] });
+  if (answer === 'yes') {
+    const grants = Object.fromEntries(overview.extensions.map(({ id, asks }) => [id, asks]));
+    trustSandbox(trust.file, trust.opened, grants);
+  } else if (answer === 'no') distrustSandbox(trust.file, trust.opened);
+}
+
+async function askAboutState(named: NamedTarget, trust: Trust, io: CommandIO): Promise<void> {
+  const wanted = wantedState(named, trust);
+  const answer = await io.ask(
+    `There is state in ${printableLine(wanted)} that this user's Pith did not mark: conversations, approvals, what was installed. Is it yours?`,
+    { choices: ['yes', 'no'] },
+  );
+  if (answer !== null) decideState(trust.file, os.homedir(), wanted, answer === 'yes');
+}
+
+/** As a shell takes it. */
+export function quoted(text: string): string {
+  return /^[\w./~@:+,-]+$/.test(text) ? text : `'${printableLine(text).replaceAll("'", "'\\''")}'`;
+}

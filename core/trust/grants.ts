@@ -1,0 +1,140 @@
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
+import type { Manifest } from '../contract/manifest.ts';
+
+/** Where what nobody may be given by a manifest lies. Absolute paths. */
+export interface Places {
+  readonly sandbox: string;
+  readonly home: string | null;
+  readonly dataDirectory: string;
+}
+
+/** What a manifest asks for beyond its own folder and data, one entry each, sorted: `network`, `secret NAME`, `read PATH`, `write PATH`, `hears TOPIC`, `agent ID`. */
+export function asksOf(manifest: Manifest): readonly string[] {
+  const { permissions, secrets, events } = manifest;
+  const own = new Set(events.publishes);
+  const asks = [
+    ...(permissions.network ? ['network'] : []),
+    ...secrets.map((name) => `secret ${name}`),
+    ...permissions.read.map((file) => `read ${file}`),
+    ...permissions.write.map((file) => `write ${file}`),
+    ...events.handles.flatMap(({ topic }) => (own.has(topic) ? [] : [`hears ${topic}`])),
+    ...permissions.agents.map((id) => `agent ${id}`),
+  ];
+  return [...new Set(asks)].sort();
+}
+
+/** The manifest with no more than what of its asks is in `agreed`. */
+export function narrowed(manifest: Manifest, agreed: ReadonlySet<string>): Manifest {
+  const { permissions, secrets, events } = manifest;
+  const own = new Set(events.publishes);
+  return {
+    ...manifest,
+    secrets: secrets.filter((name) => agreed.has(`secret ${name}`)),
+    permissions: {
+      network: permissions.network && agreed.has('network'),
+      read: permissions.read.filter((file) => agreed.has(`read ${file}`)),
+      write: permissions.write.filter((file) => agreed.has(`write ${file}`)),
+      agents: permissions.agents.filter((id) => agreed.has(`agent ${id}`)),
+    },
+    events: { ...events, handles: events.handles.filter(({ topic }) => own.has(topic) || agreed.has(`hears ${topic}`)) },
+  };
+}
+
+/** As a person reads it. */
+export function askText(ask: string): string {
+  const [kind = '', ...rest] = ask.split(' ');
+  const what = rest.join(' ');
+  switch (kind) {
+    case 'network':
+      return 'the network: everything that this machine can reach, local services too';
+    case 'secret':
+      return `the secret ${what}`;
+    case 'read':
+      return `read ${what}`;
+    case 'write':
+      return `write ${what}`;
+    case 'hears':
+      return `hear ${what}`;
+    default:
+      return `start turns of the agent ${what} with that agent's own tools`;
+  }
+}
+
+/** Why nobody can be given that by a manifest; null when a person may agree to it. */
+export function whyNever(ask: string, places: Places): string | null {
+  const found = /^(read|write) (.*)$/s.exec(ask);
+  if (found === null) return null;
+  const [, how, given = ''] = found;
+  const file = locate(given, places);
+  const ways = [file, realOf(file)];
+  for (const place of protectedPlaces(places)) {
+    const at = [place, realOf(place)];
+    if (ways.some((way) => at.some((each) => isInside(way, each)))) return `${shown(place, places)} is never opened to an extension`;
+    if (how === 'write' && ways.some((way) => at.some((each) => isInside(each, way))))
+      return `${shown(place, places)} lies in it, and is never opened to an extension`;
+  }
+  return null;
+}
+
+/** Files and folders that no manifest opens, whether they are there or not. */
+export function protectedPlaces({ sandbox, home, dataDirectory }: Places): readonly string[] {
+  return [
+    ...['pith.yaml', 'extensions', 'agents'].map((name) => path.join(sandbox, name)),
+    path.join(path.dirname(sandbox), '.env'),
+    dataDirectory,
+    ...(home === null ? [] : CREDENTIALS.map((name) => path.join(home, name))),
+  ];
+}
+
+/** In the home folder: keys, tokens and what programs run by themselves. */
+const CREDENTIALS = [
+  '.pith',
+  '.ssh',
+  '.gnupg',
+  '.aws',
+  '.azure',
+  '.kube',
+  '.docker',
+  '.config/gcloud',
+  '.config/gh',
+  '.config/op',
+  '.password-store',
+  '.local/share/keyrings',
+  '.mozilla',
+  '.config/google-chrome',
+  '.config/chromium',
+  'Library/Keychains',
+  '.netrc',
+  '.npmrc',
+  '.pypirc',
+  '.pgpass',
+  '.git-credentials',
+  '.config/git/credentials',
+  '.cargo/credentials.toml',
+  '.terraform.d/credentials.tfrc.json',
+];
+
+function locate(given: string, { sandbox, home }: Places): string {
+  if (home !== null && /^~(?=$|[/\\])/.test(given)) return path.join(home, given.slice(1));
+  return path.resolve(path.dirname(sandbox), given);
+}
+
+/** Where it really lies, as far as it is there: a link on the way counts. */
+function realOf(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    const above = path.dirname(file); // not there, or not to be looked into
+    return above === file ? file : path.join(realOf(above), path.basename(file));
+  }
+}
+
+function shown(place: string, { home }: Places): string {
+  return home !== null && isInside(place, home) ? path.join('~', path.relative(home, place)) : place;
+}
+
+function isInside(file: string, folder: string): boolean {
+  const way = path.relative(folder, file);
+  return way === '' || (way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way));
+}

@@ -1,0 +1,30 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { codeOf } from '../contract/errors.ts';
+
+/**
+ * Why a sandbox may be somebody else's work: it, or the project folder around it, belongs to another user than this one and root, or can
+ * be written by everybody. null: nothing speaks against it, or the system has no such owners.
+ */
+export function foreignOwner(sandbox: string, user: number | undefined = process.getuid?.()): string | null {
+  if (user === undefined) return null;
+  for (const folder of [sandbox, path.dirname(sandbox)]) {
+    const why = whyForeign(folder, user);
+    if (why !== null) return why;
+  }
+  return null;
+}
+
+const EVERYBODY_WRITES = 0o002;
+const STICKY = 0o1000;
+
+function whyForeign(folder: string, user: number): string | null {
+  try {
+    const { uid, mode } = statSync(folder);
+    if (uid !== user && uid !== 0) return `${folder} belongs to another user (${uid})`;
+    if ((mode & EVERYBODY_WRITES) !== 0 && (mode & STICKY) === 0) return `everybody can write ${folder}`;
+    return null;
+  } catch (error) {
+    return codeOf(error, '') === 'ENOENT' ? null : `${folder} cannot be looked at`;
+  }
+}

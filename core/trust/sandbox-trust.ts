@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto';
+import { accessSync, constants, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { Manifest } from '../contract/manifest.ts';
+import { once } from '../contract/once.ts';
+import { asksOf, narrowed, whyNever, type Places } from './grants.ts';
+import { foreignOwner } from './ownership.ts';
+import { adoptState, stateOwnership } from './state-marker.ts';
+import { pithFolder } from './pith-folder.ts';
+import { openTrustFile, type TrustFile } from './trust-file.ts';
+
+/** `own`: it belongs to Pith's installation. `trusted`: a person said so. `restricted`: neither, so that nothing of it is used. */
+export type TrustLevel = 'own' | 'trusted' | 'restricted';
+
+export interface TrustOptions {
+  /** The sandbox that was named or found. Absolute. */
+  readonly sandbox: string;
+  /** Pith's own sandbox. */
+  readonly shipped: string;
+  /** The user's home folder; null: there is none, and nothing can be recorded. */
+  readonly home: string | null;
+  /** `--trust` or `PITH_TRUST=1`: the person trusts it for this process. */
+  readonly accepts?: boolean;
+}
+
+/** Whether the sandbox that a person opened is theirs, and where to work because of that. */
+export interface Trust {
+  readonly level: TrustLevel;
+  /** The sandbox that was opened. Its real path, which is what is recorded. */
+  readonly opened: string;
+  /** The sandbox to work in: the one that was opened, or, restricted, an empty one outside of the tree. */
+  readonly sandbox: string;
+  /** The restricted sandbox whose skills may be listed and whose harmless settings hold; null: there is none, or it may not even be read. */
+  readonly untrusted: string | null;
+  /** Why it is restricted; null when it is not. */
+  readonly why: string | null;
+  /** True when no person has been asked about it yet, and one may be. */
+  readonly isOpen: boolean;
+  readonly file: TrustFile;
+  /** Where state is kept that the settings want in `dataDirectory`, and why that is elsewhere. Writes nothing. */
+  state(dataDirectory: string): StatePlace;
+  /** The same; a new folder is marked as this user's. */
+  claim(dataDirectory: string): StatePlace;
+  /** What a manifest may have, and what it asks for beyond that. */
+  grant(id: string, manifest: Manifest, shipped: boolean, dataDirectory: string): Granted;
+  /** Agrees to what the manifest of an extension asks for now. Throws `trust_failed`. */
+  allow(id: string, asks: readonly string[]): void;
+  /** Whether a person agreed to something of that kind once; the key is a digest. */
+  isAgreed(kind: string, key: string): boolean;
+  agree(kind: string, key: string): void;
+}
+
+export interface StatePlace {
+  readonly directory: string;
+  /** Why it is not where the settings want it; null when it is. */
+  readonly why: string | null;
+  /** A person may say that the state there is theirs, and was not asked yet. */
+  readonly isOpen: boolean;
+  /** There is none yet. */
+  readonly isNew: boolean;
+}
+
+export interface Granted {
+  readonly manifest: Manifest;
+  /** What it asks for and does not have, with the reason where nobody can give it. */
+  readonly withheld: readonly { readonly ask: string; readonly never: string | null }[];
+}
+
+/** Decides by what is recorded. Asks nobody, writes nothing. */
+export function trustOf(options: TrustOptions): Trust {
+  const { home, accepts = false } = options;
+  const opened = realOf(options.sandbox);
+  const file = openTrustFile(home);
+  const recorded = file.read().sandboxes[opened];
+  const isOwn = opened === realOf(options.shipped);
+  const foreign = isOwn || recorded === true ? null : foreignOwner(opened);
+  const level: TrustLevel = isOwn ? 'own' : recorded === true || (accepts && foreign === null) ? 'trusted' : 'restricted';
+  const elsewhere = once(() => placeOutside(home, opened));
+  const sandbox = level === 'restricted' ? path.join(elsewhere(), 'sandbox') : opened;
+  if (level === 'restricted') mkdirSync(sandbox, { recursive: true, mode: 0o700 });
+  const grantsOf = (id: string): readonly string[] => file.read().grants[opened]?.[id] ?? [];
+
+  function state(wanted: string): StatePlace {
+    if (level === 'restricted') return { directory: path.join(sandbox, 'data'), why: null, isOpen: false, isNew: false };
+    const owner = stateOwnership(wanted, home);
+    if (owner !== 'unknown' || accepts) return { directory: wanted, why: null, isOpen: false, isNew: owner === 'new' };
+    const isOpen = !file.read().foreignState.includes(realOf(wanted));
+    const why = `nobody has said that the state in ${wanted} is theirs`;
+    return { directory: path.join(elsewhere(), 'data'), why, isOpen, isNew: false };
+  }
+
+  return {
+    level,
+    opened,
+    sandbox,
+    untrusted: level === 'restricted' && foreign === null ? opened : null,
+    why: level !== 'restricted' ? null : (foreign ?? file.problem() ?? 'nobody has trusted it'),
+    isOpen: level === 'restricted' && foreign === null && recorded === undefined && file.problem() === null,
+    file,
+    state,
+    claim(wanted) {
+      const found = state(wanted);
+      if (!found.isNew || adopted(wanted, home) || accepts) return found;
+      return { directory: path.join(elsewhere(), 'data'), why: `${wanted} cannot be marked as yours`, isOpen: false, isNew: false };
+    },
+    grant(id, manifest, shipped, dataDirectory) {
+      const asks = shipped ? [] : asksOf(manifest);
+      if (asks.length === 0) return { manifest, withheld: [] };
+      const places: Places = { sandbox, home, dataDirectory };
+      const agreed = new Set(accepts ? asks : grantsOf(id));
+      const withheld = asks
+        .map((ask) => ({ ask, never: whyNever(ask, places) }))
+        .filter(({ ask, never }) => never !== null || !agreed.has(ask));
+      if (withheld.length === 0) return { manifest, withheld };
+      for (const { ask } of withheld) agreed.delete(ask);
+      return { manifest: narrowed(manifest, agreed), withheld };
+    },
+    allow: (id, asks) => file.change((record) => withGrants(record, opened, { [id]: asks })),
+    isAgreed: (kind, key) => file.read().agreements[kind]?.includes(key) ?? false,
+    agree(kind, key) {
+      file.change((record) => {
+        const former = record.agreements[kind] ?? [];
+        return former.includes(key) ? record : { ...record, agreements: { ...record.agreements, [kind]: [...former, key] } };
+      });
+    },
+  };
+}
+
+/** Records that a sandbox is trusted, with what its extensions may have. Throws `trust_failed`. */
+export function trustSandbox(file: TrustFile, sandbox: string, grants: Readonly<Record<string, readonly string[]>> = {}): void {
+  const real = realOf(sandbox);
+  file.change((record) => ({ ...withGrants(record, real, grants), sandboxes: { ...record.sandboxes, [real]: true } }));
+}
+
+/** Records that a person does not trust a sandbox; what its extensions were given goes. Throws `trust_failed`. */
+export function distrustSandbox(file: TrustFile, sandbox: string): void {
+  const real = realOf(sandbox);
+  file.change((record) => {
+    const { [real]: _, ...grants } = record.grants;
+    return { ...record, grants, sandboxes: { ...record.sandboxes, [real]: false } };
+  });
+}
+
+/** Records whether the state in a folder is the person's. Throws `trust_failed`. */
+export function decideState(file: TrustFile, home: string | null, dataDirectory: string, isTheirs: boolean): void {
+  const real = realOf(dataDirectory);
+  if (isTheirs) adoptState(dataDirectory, home);
+  file.change((record) => {
+    const others = record.foreignState.filter((each) => each !== real);
+    return { ...record, foreignState: isTheirs ? others : [...others, real] };
+  });
+}
+
+function withGrants(record: ReturnType<TrustFile['read']>, sandbox: string, grants: Readonly<Record<string, readonly string[]>>) {
+  return { ...record, grants: { ...record.grants, [sandbox]: { ...record.grants[sandbox], ...grants } } };
+}
+
+function adopted(dataDirectory: string, home: string | null): boolean {
+  try {
+    adoptState(dataDirectory, home);
+    return true;
+  } catch {
+    return false; // the folder or the home folder cannot be written: state is kept elsewhere, with a line
+  }
+}
+
+/** A folder for a sandbox of which nothing may be written: below `~/.pith`, or one that goes with the process. */
+function placeOutside(home: string | null, sandbox: string): string {
+  return lastingPlace(home, sandbox) ?? passingPlace();
+}
+
+function lastingPlace(home: string | null, sandbox: string): string | null {
+  if (home === null) return null;
+  try {
+    const hash = createHash('sha256').update(sandbox).digest('hex').slice(0, 32);
+    const place = pithFolder(home).folder('restricted', hash).make();
+    accessSync(place, constants.W_OK);
+    return place;
+  } catch {
+    return null; // there is no home folder, or it cannot be written
+  }
+}
+
+function passingPlace(): string {
+  const place = mkdtempSync(path.join(os.tmpdir(), 'pith-restricted-'));
+  process.once('exit', () => rmSync(place, { recursive: true, force: true }));
+  return place;
+}
+
+function realOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return path.resolve(folder); // not there yet
+  }
+}
