@@ -9,7 +9,6 @@ export function harmlessSettings(values: Values): Values {
   const skills = mapOf(values['skills']);
   const kept = Object.fromEntries(['enabled', 'disabled'].flatMap((key) => (skills[key] === undefined ? [] : [[key, skills[key]]])));
   return {
-    ...(typeof values['default_agent'] === 'string' ? { default_agent: values['default_agent'] } : {}),
     ...(values['approvals'] === undefined ? {} : { approvals: { tools: textsOf(mapOf(values['approvals'])['tools']) } }),
     ...(Object.keys(kept).length === 0 ? {} : { skills: kept }),
   };

@@ -1,0 +1,142 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { manifestSchema, type Manifest } from '../../../core/contract/manifest.ts';
+import { asksOf, narrowed, protectedPlaces, whyNever } from '../../../core/trust/grants.ts';
+import { trustOf, trustSandbox, type Trust } from '../../../core/trust/index.ts';
+
+let root: string;
+let home: string;
+let sandbox: string;
+let data: string;
+const made = (more: object): Manifest => manifestSchema().parse({ id: 'helper', entrypoint: 'main.ts', provides: ['tool'], ...more });
+
+beforeAll(() => {
+  root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-grants-')));
+  home = path.join(root, 'home');
+  sandbox = path.join(root, 'project/sandbox');
+  data = path.join(sandbox, 'data');
+  for (const folder of [sandbox, data, path.join(home, '.ssh'), path.join(root, 'project/docs')]) mkdirSync(folder, { recursive: true });
+  symlinkSync(path.join(home, '.ssh'), path.join(root, 'project/keys'));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const trusted = (accepts = false): Trust => trustOf({ sandbox, shipped: '/nowhere', home, accepts });
+const granted = (manifest: Manifest, trust = trusted()) => trust.grant('helper', manifest, false, data);
+
+describe('what a manifest asks for', () => {
+  it('T10 F11: counts once a person has agreed to that list; a wider one runs without the addition', () => {
+    const first = made({
+      secrets: ['A_KEY'],
+      permissions: { network: true, read: ['docs'] },
+      events: { handles: [{ topic: 'user.message', handler: 'hear' }] },
+    });
+    const wider = made({ ...first, secrets: ['A_KEY', 'B_KEY'], permissions: { ...first.permissions, write: ['docs'] } });
+    trustSandbox(trusted().file, sandbox, {});
+    expect(granted(first).manifest).toMatchObject({ secrets: [], permissions: { network: false, read: [] }, events: { handles: [] } });
+    trusted().allow('helper', asksOf(first));
+    expect(granted(first)).toEqual({ manifest: first, withheld: [] });
+    expect(granted(wider).manifest).toMatchObject({ secrets: ['A_KEY'], permissions: { network: true, read: ['docs'], write: [] } });
+    expect(granted(wider).withheld).toEqual([
+      { ask: 'secret B_KEY', never: null },
+      { ask: 'write docs', never: null },
+    ]);
+  });
+
+  it('T10: one that asks for nothing needs no question, and what it publishes itself it may hear', () => {
+    const manifest = made({ events: { publishes: ['notify'], handles: [{ topic: 'notify', handler: 'hear' }] } });
+    expect(asksOf(manifest)).toEqual([]);
+    expect(granted(manifest)).toEqual({ manifest, withheld: [] });
+  });
+
+  it('T10: --trust agrees for this process, and writes nothing down', () => {
+    const manifest = made({ secrets: ['OTHER_KEY'] });
+    expect(granted(manifest, trusted(true)).withheld).toEqual([]);
+    expect(granted(manifest).withheld).toHaveLength(1);
+  });
+
+  it.each([
+    ['read', '~/.ssh'],
+    ['read', '~/.ssh/id_rsa'],
+    ['read', '~/.pith/secrets.json'],
+    ['read', 'keys'],
+    ['read', 'keys/id_rsa'],
+    ['read', 'sandbox/pith.yaml'],
+    ['read', 'docs/../sandbox/data/pith.db'],
+    ['read', '.env'],
+    ['write', 'sandbox'],
+    ['write', '.'],
+    ['write', '~/'],
+    ['write', '/'],
+    ['write', 'sandbox/extensions/other'],
+    ['write', 'sandbox/agents'],
+  ] as const)('T10 F11: nobody can be given %s %s by a manifest, not even with --trust', (how, file) => {
+    const manifest = made({ permissions: { [how]: [file] } });
+    expect(granted(manifest, trusted(true)).manifest.permissions[how]).toEqual([]);
+    expect(granted(manifest, trusted(true)).withheld).toEqual([{ ask: `${how} ${file}`, never: expect.any(String) }]);
+  });
+
+  it.each(['~/notes', 'docs', '/usr/share/dict', 'sandbox/skills'])('T10: a person may agree to read and write %s', (file) => {
+    for (const how of ['read', 'write']) expect(whyNever(`${how} ${file}`, { sandbox, home, dataDirectory: data })).toBeNull();
+  });
+
+  it('T10 F11: of 1,000 manifests that ask for too much none gets a protected place, and none more than was agreed to', () => {
+    const steps = fc.constantFrom(
+      '~',
+      '..',
+      '.',
+      'sandbox',
+      'data',
+      'extensions',
+      'agents',
+      '.ssh',
+      '.pith',
+      '.aws',
+      'docs',
+      'keys',
+      'pith.yaml',
+      'home',
+      root.slice(1),
+      '',
+    );
+    const file = fc.array(steps, { minLength: 1, maxLength: 6 }).map((parts) => parts.join('/') || '/');
+    const files = fc.array(file, { maxLength: 4 });
+    const names = fc.array(fc.stringMatching(/^[A-Z][A-Z0-9_]{0,8}$/), { maxLength: 3 });
+    const asking = fc.record({ network: fc.boolean(), read: files, write: files, agents: fc.constantFrom([], ['orchestrator']) });
+    const inside = (at: string, folder: string) => at === folder || at.startsWith(`${folder}${path.sep}`);
+    const real = (at: string): string => {
+      try {
+        return realpathSync(at);
+      } catch {
+        return at === path.dirname(at) ? at : path.join(real(path.dirname(at)), path.basename(at));
+      }
+    };
+    const places = { sandbox, home, dataDirectory: data };
+    const all = trusted(true);
+    let opened = 0;
+    fc.assert(
+      fc.property(asking, names, (permissions, secrets) => {
+        const manifest = made({ permissions, secrets });
+        const asks = asksOf(manifest);
+        const half = new Set(asks.filter((_, index) => index % 2 === 0));
+        expect(asksOf(narrowed(manifest, half)).every((ask) => half.has(ask))).toBe(true);
+        const { manifest: given } = granted(manifest, all);
+        for (const how of ['read', 'write'] as const)
+          for (const one of given.permissions[how]) {
+            opened += 1;
+            const at = real(
+              one.startsWith('~') && /^~(?:$|\/)/.test(one) ? path.join(home, one.slice(1)) : path.resolve(path.dirname(sandbox), one),
+            );
+            for (const place of protectedPlaces(places).map(real)) {
+              expect(inside(at, place)).toBe(false);
+              if (how === 'write') expect(inside(place, at)).toBe(false);
+            }
+          }
+      }),
+      { numRuns: 1000 },
+    );
+    expect(opened).toBeGreaterThan(100); // it says no to what it must, and not to everything
+  }, 60_000);
+});
