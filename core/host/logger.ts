@@ -1,4 +1,3 @@
-import path from 'node:path';
 import type { Clock, Logger } from '../contract/index.ts';
 import { stateFolder } from '../contract/state-files.ts';
 
@@ -19,11 +18,6 @@ export interface LogOptions {
   readonly quota?: { readonly log_mb: number; readonly logs: number };
   /** Takes secrets out of a finished line. */
   redact(line: string): string;
-}
-
-/** JSON lines, one record a line. */
-export function logFile(dataDirectory: string): string {
-  return path.join(dataDirectory, FOLDER, FILE);
 }
 
 const FOLDER = 'logs';

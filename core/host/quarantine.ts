@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { stateFolder, type StateFolder } from '../contract/state-files.ts';
 import { isPlainMap } from './discovery/plain-data.ts';
 
@@ -39,10 +38,6 @@ export function quarantineIn(dataDirectory: string): Quarantine {
       return true;
     },
   };
-}
-
-export function quarantineFile(dataDirectory: string): string {
-  return path.join(dataDirectory, FILE);
 }
 
 const FILE = 'quarantine.json';

@@ -4,7 +4,7 @@ import { PithError } from '../../contract/errors.ts';
 import { printableLine } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import { overviewLines, overviewOf } from '../../host/sandbox-overview.ts';
-import { decideState, distrustSandbox, openTrustFile, trustOf, trustSandbox } from '../../trust/index.ts';
+import { decideState, distrustSandbox, openTrustFile, trustSandbox, type Trust } from '../../trust/index.ts';
 import { isElsewhere, locateSandbox } from '../locate.ts';
 import { quoted, stateOf, trustOfTarget, wantedState, type NamedTarget } from '../opened-target.ts';
 
@@ -46,7 +46,7 @@ export async function untrust(named: NamedTarget, input: CommandInput, io: Comma
 }
 
 /** State that was not made by this user's Pith is used only when the person says that it is theirs. */
-async function takeState(named: NamedTarget, found: ReturnType<typeof trustOf>, input: CommandInput, io: CommandIO): Promise<void> {
+async function takeState(named: NamedTarget, found: Trust, input: CommandInput, io: CommandIO): Promise<void> {
   const { why } = stateOf(named, found);
   if (why === null) return;
   const wanted = wantedState(named, found);

@@ -73,7 +73,7 @@ async function runFile(
     sandbox,
     isTrial: true,
     packageRoot,
-    permissions: { network: false, read: [], write: [], agents: [] },
+    permissions: { network: false, read: [], write: [] },
     sandboxing: await sandboxing?.(),
     output: (line) => void (lines.length < MAX_LINES && lines.push(line)),
   });

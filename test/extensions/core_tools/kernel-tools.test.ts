@@ -215,7 +215,13 @@ describe('request_secret', () => {
       code: 'not_declared',
     });
     await kernel.stop();
-    kernel = await createKernel({ accepts: true, sandbox: folder.sandbox, env: { GREETER_KEY: 'from the environment' }, home, commands: kernelCommands });
+    kernel = await createKernel({
+      accepts: true,
+      sandbox: folder.sandbox,
+      env: { GREETER_KEY: 'from the environment' },
+      home,
+      commands: kernelCommands,
+    });
     expect(await kernel.extensions.setup.setSecret('GREETER_KEY', { value: CANARY, for: ['extension:greeter'] })).toMatchObject({
       from: 'environment',
     });

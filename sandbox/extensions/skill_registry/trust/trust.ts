@@ -3,7 +3,6 @@ import { realOf } from '../scan/folder.ts';
 import type { FoundSkill, SourceScan } from '../scan/found.ts';
 import type { Source } from '../scan/sources.ts';
 import { Breather } from '../tree/breather.ts';
-import { placeOf } from '../tree/folder-tree.ts';
 import { digestTree, readTree, type Declared, type SkillTree, type TreeDigests } from './skill-tree.ts';
 import { TrustFile, type TrustedSource, type TrustedTree } from './trust-file.ts';
 

@@ -35,7 +35,7 @@ export async function hostFolder(): Promise<HostFolder> {
       dataDirectory: path.join(data, 'mine'),
       sandbox,
       packageRoot: path.resolve('.'),
-      permissions: { network: false, read: [], write: [], agents: [] },
+      permissions: { network: false, read: [], write: [] },
       env: { PATH: process.env['PATH'] },
     };
   }

@@ -38,7 +38,7 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
         try { results[name] = (await run()) ?? 'done'; } catch (error) { results[name] = error.cause?.code ?? error.code ?? error.message; }
       }
       say(results);`,
-      { sandboxing, permissions: { network: false, read: [], write: [], agents: [], ...permissions } },
+      { sandboxing, permissions: { network: false, read: [], write: [], ...permissions } },
     );
     const results = await firstWord(host, folder.lines);
     host.kill({ code: 'stopped', message: 'enough' });
