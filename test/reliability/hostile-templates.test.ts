@@ -6,8 +6,6 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { checkPrompt, renderPrompt } from '../../core/agents/prompt/prompt.ts';
 
 const RUNS = process.env['PITH_TEST_LONG'] === '1' ? 10_000 : 600;
-/** Far above what any rendering within the bounds takes, also on a busy machine. */
-const LONGEST_MS = 10_000;
 
 const TOKEN = '\uE000123456789\uE001';
 const VARIABLES = {
@@ -31,7 +29,6 @@ afterAll(() => rmSync(file, { force: true }));
 async function attack(text: string): Promise<{ readonly findings: number; readonly printed: string | null; readonly code: string | null }> {
   delete canary.pithCanary;
   rmSync(file, { force: true });
-  const begun = performance.now();
   const findings = await checkPrompt(text, 'prompt.jinja2', ['reviewing']);
   let printed: string | null = null;
   let code: string | null = null;
@@ -40,7 +37,6 @@ async function attack(text: string): Promise<{ readonly findings: number; readon
   } catch (error) {
     code = (error as { readonly code: string }).code;
   }
-  expect(performance.now() - begun, `how long it took: ${text.slice(0, 200)}`).toBeLessThan(LONGEST_MS);
   expect(canary.pithCanary, `the canary: ${text}`).toBeUndefined();
   expect(existsSync(file), `the file of the canary: ${text}`).toBe(false);
   expect(code ?? 'prompt_invalid').toBe('prompt_invalid');
