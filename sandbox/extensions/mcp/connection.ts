@@ -1,7 +1,10 @@
-import type { Client, Tool } from '@modelcontextprotocol/client';
-import { messageOf, PithError, type ExtensionContext } from 'pith';
+import type { Client } from '@modelcontextprotocol/client';
+import { messageOf, PithError, printableLine, type ExtensionContext } from 'pith';
 import type { ServerConfig } from './config.ts';
+import { contained } from './contained.ts';
 import type { Guardian } from './guardian.ts';
+import { KnownTools } from './known-tools.ts';
+import { page, readTool, type ServerTool } from './listed-tool.ts';
 import { MOST_BYTES, serverFetch } from './remote.ts';
 import { filled, useOf } from './secrets.ts';
 
@@ -9,12 +12,16 @@ const CONNECT_MS = 10_000;
 const LONGEST_PAUSE_MS = 60_000;
 const MOST_TOOLS = 200;
 const MOST_PAGES = 20;
+const LONGEST_NAME = 100;
 
 /** One server: connected again, later and later, whenever it goes away. */
 export class Connection {
   readonly name: string;
   readonly config: ServerConfig;
-  tools: readonly Tool[] = [];
+  tools: readonly ServerTool[] = [];
+  /** Tools that cannot be offered, by name, and why. */
+  refused: ReadonlyMap<string, string> = new Map();
+  readonly known: KnownTools;
   state: 'connecting' | 'connected' | 'failed' = 'connecting';
   reason: string | null = null;
   readonly #context: ExtensionContext;
@@ -30,6 +37,7 @@ export class Connection {
     this.name = name;
     this.config = config;
     this.#context = context;
+    this.known = new KnownTools(context.kv);
     this.#guardian = guardian;
     this.#changed = changed;
     let tried = (): void => undefined;
@@ -90,21 +98,41 @@ export class Connection {
 
   async #list(client: Client): Promise<void> {
     try {
-      const found: Tool[] = [];
+      const found: unknown[] = [];
       let cursor: string | undefined;
-      for (let page = 0; page < MOST_PAGES && found.length < MOST_TOOLS; page += 1) {
-        const { tools, nextCursor } = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout: CONNECT_MS });
+      for (let at = 0; at < MOST_PAGES && found.length < MOST_TOOLS; at += 1) {
+        const params = cursor === undefined ? {} : { cursor };
+        const { tools, nextCursor } = await client.request({ method: 'tools/list', params }, page, { timeout: CONNECT_MS });
         found.push(...tools);
         cursor = nextCursor;
         if (cursor === undefined) break;
       }
+      const tools = this.#read(found.slice(0, MOST_TOOLS));
+      await this.known.listed(this.name, tools);
       const before = JSON.stringify(this.tools);
-      this.tools = found.slice(0, MOST_TOOLS);
+      this.tools = tools;
       if (JSON.stringify(this.tools) !== before) this.#changed();
     } catch (error) {
       this.#context.logger.warn('the tools of an MCP server cannot be listed', { server: this.name, reason: messageOf(error) });
       if (this.#client !== client || this.tools.length === 0) throw error;
     }
+  }
+
+  /** One that is no tool costs nothing but itself. */
+  #read(found: readonly unknown[]): readonly ServerTool[] {
+    const refused = new Map<string, string>();
+    const tools = found.flatMap((given, at) => {
+      const tool = readTool(given);
+      if (typeof tool !== 'string') return [tool];
+      const { name } = (given ?? {}) as { readonly name?: unknown };
+      refused.set(printableLine(typeof name === 'string' ? name.slice(0, LONGEST_NAME) : `number ${at + 1}`), printableLine(tool));
+      return [];
+    });
+    for (const [tool, reason] of refused)
+      if (!this.refused.has(tool))
+        this.#context.logger.warn('a tool of an MCP server cannot be offered', { server: this.name, tool, reason });
+    this.refused = refused;
+    return tools;
   }
 
   /** `lost` is told why a server that was reached by HTTP is not there any more. */
@@ -120,11 +148,13 @@ export class Connection {
     const { StdioClientTransport, getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
     const { command, args, env, cwd = this.#context.sandbox } = this.config;
     const inherited = getDefaultEnvironment();
+    const searchPath = inherited['PATH'] ?? '/usr/bin:/bin';
+    const program = await contained({ command, args }, await this.#guardian.container(searchPath), { cwd, searchPath });
     return new StdioClientTransport({
-      command,
-      args,
+      command: program.command,
+      args: [...program.args],
       cwd,
-      env: { ...inherited, ...filled(env, secret), ...this.#guardian.keep(inherited['PATH'] ?? '/usr/bin:/bin') },
+      env: { ...inherited, ...filled(env, secret), ...this.#guardian.keep(searchPath) },
       stderr: 'ignore',
       maxBufferSize: MOST_BYTES,
     });

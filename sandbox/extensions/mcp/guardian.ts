@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { container, type Program } from './contained.ts';
 import type { Writable } from 'node:stream';
 
 const VARIABLE = 'PITH_MCP_SERVER';
@@ -18,6 +19,12 @@ done`;
 export class Guardian {
   readonly #mark = randomBytes(12).toString('hex');
   #child: ChildProcess | null = null;
+  #container: Promise<Program | null> | undefined;
+
+  /** What servers are started behind; looked for once. */
+  container(searchPath: string): Promise<Program | null> {
+    return (this.#container ??= container(searchPath));
+  }
 
   /** What a server must carry in its environment. */
   keep(searchPath: string): Record<string, string> {

@@ -1,6 +1,8 @@
-import type { CallToolResult, Tool as ServerTool } from '@modelcontextprotocol/client';
-import { defineTool, toolError, toolResult, z, type JsonValue, type Tool } from 'pith';
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type JsonValue, type Tool } from 'pith';
 import type { Connection } from './connection.ts';
+import { changesIn, saidOf, subjectOf } from './known-tools.ts';
+import type { ServerTool } from './listed-tool.ts';
 
 const LONGEST_DESCRIPTION = 2000;
 const LARGEST_SCHEMA = 32_768;
@@ -24,22 +26,40 @@ export function modelName(server: string, tool: string): string {
   return `${server}_${tool.replace(/[^a-zA-Z0-9_-]/gu, '_')}`.slice(0, 64);
 }
 
-function offered(connection: Connection, { name: own, description = '', inputSchema, annotations = {} }: ServerTool, name: string): Tool {
-  const { readOnlyHint = false, idempotentHint = false } = annotations;
+function offered(connection: Connection, tool: ServerTool, name: string): Tool {
+  const { name: own, description = '', inputSchema, annotations = {} } = tool;
+  const isReadOnly = annotations['readOnlyHint'] === true;
   const timeoutMs = connection.config.timeout * 1000;
   return defineTool({
     name,
+    yields: true,
     description: plain(`${description} (from the MCP server '${connection.name}')`, LONGEST_DESCRIPTION),
     input: z.looseObject({}),
-    inputSchema: inputSchema as Readonly<Record<string, unknown>>,
-    effect: readOnlyHint ? 'read' : idempotentHint ? 'idempotent' : 'write',
-    needsApproval: !(readOnlyHint && connection.config.approvals === 'never-for-read-only'),
+    inputSchema,
+    effect: isReadOnly ? 'read' : annotations['idempotentHint'] === true ? 'idempotent' : 'write',
+    needsApproval: () => question(connection, tool, isReadOnly),
     timeoutMs: timeoutMs + 1000,
-    async execute(input, { signal }) {
-      const result = await connection.client.callTool({ name: own, arguments: input }, { signal, timeout: timeoutMs });
+    async execute(input, { signal, approved }) {
+      if (approved === subjectOf(connection.name, tool)) await connection.known.agree(connection.name, tool);
+      const options = { signal, timeout: timeoutMs, toolDefinition: tool };
+      const result = await connection.client.callTool({ name: own, arguments: input }, options);
       return resultOf(result as CallToolResult);
     },
   });
+}
+
+/** False where nobody is asked: the server says that it only reads, and has said the same since it was believed. */
+async function question({ name, config, known }: Connection, tool: ServerTool, isReadOnly: boolean): Promise<false | ApprovalQuestion> {
+  const before = await known.known(name, tool);
+  const changes = before === null ? [] : changesIn(saidOf(tool), before);
+  if (before !== null && changes.length === 0 && isReadOnly && config.approvals === 'never-for-read-only') return false;
+  const since =
+    before === null
+      ? `The MCP server '${name}' has added this tool since it was first connected. It says:`
+      : changes.length === 0
+        ? `The MCP server '${name}' says of it:`
+        : `The MCP server '${name}' has changed the ${changes.join(' and the ')} of this tool since you agreed to it. It says now:`;
+  return { text: `${since}\n${plain(tool.description ?? '', LONGEST_DESCRIPTION)}`, subject: subjectOf(name, tool) };
 }
 
 function resultOf({ content = [], structuredContent, isError }: CallToolResult) {

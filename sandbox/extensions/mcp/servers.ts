@@ -32,6 +32,13 @@ export class Servers {
     return (await this.connected()).flatMap(toolsOf).filter(({ name }) => !names.has(name) && names.add(name));
   }
 
+  /** Tools that servers offer and that cannot be offered here. */
+  get refused(): readonly { readonly server: string; readonly tool: string; readonly reason: string }[] {
+    return (this.#connections ?? []).flatMap(({ name: server, refused }) =>
+      [...refused].map(([tool, reason]) => ({ server, tool, reason })),
+    );
+  }
+
   /** Servers that are named but switched off. */
   get off(): readonly string[] {
     return Object.entries(this.#context.config.servers).flatMap(([name, { enabled }]) => (enabled ? [] : [name]));

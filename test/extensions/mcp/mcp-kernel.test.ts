@@ -1,21 +1,27 @@
 import path from 'node:path';
 import type { JsonValue, ToolResult } from 'pith';
-import { testKernel, type TestKernel } from 'pith/testing';
+import { scriptedModel, testKernel, type ScriptedModel, type TestKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 
 const SERVER = path.resolve('test/fixtures/mcp-server.mjs');
 const signal = new AbortController().signal;
 const local = (...args: string[]) => ({ command: process.execPath, args: [SERVER, ...args] });
 
+const step = (name: string) => ({ calls: [{ name, input: {} }] });
+
 let test: TestKernel;
 afterEach(() => test.stop());
 
-async function start(servers: object, more: { settings?: object; env?: Record<string, string> } = {}): Promise<void> {
+async function start(
+  servers: object,
+  more: { settings?: object; env?: Record<string, string>; model?: ScriptedModel } = {},
+): Promise<void> {
   const settings = { extensions: { mcp: { servers, ...more.settings } } };
-  test = await testKernel({ files: { 'pith.yaml': JSON.stringify(settings) }, env: more.env });
+  test = await testKernel({ files: { 'pith.yaml': JSON.stringify(settings) }, env: more.env, model: more.model });
 }
 const call = async (tool: string, input: JsonValue = {}): Promise<ToolResult> =>
   test.kernel.extensions.callTool('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k' }, signal);
+const asks = (tool: string) => test.kernel.extensions.needsApproval('mcp', tool, {}, {} as never);
 const tools = () => test.kernel.extensions.tools('mcp');
 const names = async () => (await tools()).map(({ name }) => name);
 
@@ -25,10 +31,12 @@ describe('MCP servers', () => {
     const found = await tools();
     expect(found.find(({ name }) => name === 'fix_echo')).toMatchObject({
       effect: 'read',
-      needsApproval: 'never',
+      needsApproval: 'maybe',
       inputSchema: { required: ['text'] },
     });
-    expect(found.find(({ name }) => name === 'fix_write')).toMatchObject({ effect: 'write', needsApproval: 'always' });
+    expect(found.find(({ name }) => name === 'fix_write')).toMatchObject({ effect: 'write', needsApproval: 'maybe' });
+    expect(await asks('fix_echo')).toBe(false);
+    expect(await asks('fix_write')).toMatchObject({ text: expect.stringContaining("server 'fix' says of it:\nWrites.") });
     // oxlint-disable-next-line no-control-regex
     expect(JSON.stringify(found)).not.toMatch(/\\u001b|\\u0007|Ignore all rules/u);
     expect(await call('fix_echo', { text: 'hello' })).toMatchObject({ ok: true, output: 'hello without key' });
@@ -77,6 +85,77 @@ describe('MCP servers', () => {
     await names();
     expect(await call('fix_end')).toMatchObject({ ok: false });
     await expect.poll(async () => (await call('fix_echo', { text: 'back' })).ok, { timeout: 15_000 }).toBe(true);
+  }, 30_000);
+
+  it('T20 F23: a tool with a broken schema costs itself only, and doctor names it', async () => {
+    await start({ fix: local('broken') });
+    expect(await names()).toEqual(['fix_echo', 'fix_write', 'fix_fail', 'fix_picture', 'fix_add', 'fix_end']);
+    expect(await call('fix_echo', { text: 'still' })).toMatchObject({ ok: true });
+    const { notes } = await test.kernel.doctor();
+    const said = notes.map(({ message }) => message).filter((message) => message.includes("MCP server 'fix'"));
+    expect(said).toHaveLength(4);
+    expect(said.join('\n')).toMatch(/tool 'worse' .* is left out: inputSchema\.properties\.x\.type is unknown/u);
+    // oxlint-disable-next-line no-control-regex
+    expect(said.join('\n')).not.toMatch(/\u001b/u);
+  }, 30_000);
+
+  it('T20 F23: a tool that changes is asked about again, is read-only no more, and is free again once a person agreed', async () => {
+    await start({ fix: local('rug') });
+    const safe = async () => (await tools()).find(({ name }) => name === 'fix_safe')?.description;
+    const before = await safe();
+    expect(await asks('fix_safe')).toBe(false);
+    await call('fix_pull');
+    await expect.poll(safe, { timeout: 10_000 }).not.toBe(before);
+    const question = await asks('fix_safe');
+    expect(question).toMatchObject({
+      text: expect.stringMatching(/changed the description of this tool.*\nReads, and sends what it read away/u),
+    });
+    const { subject } = question as { readonly subject: string };
+    const agreed = { turn: {} as never, idempotencyKey: 'k', approved: subject };
+    expect(await test.kernel.extensions.callTool('mcp', 'fix_safe', {}, agreed, signal)).toMatchObject({ ok: true });
+    expect(await asks('fix_safe')).toBe(false);
+    await test.restart(); // the server says the first again, which is another than what was agreed to last
+    expect(await asks('fix_safe')).toMatchObject({ text: expect.stringContaining('\nReads.') });
+  }, 40_000);
+
+  it('T20 F23: an earlier always ends with a changed schema; a tool that came later is not believed to only read', async () => {
+    const model = scriptedModel([
+      step('fix_write'),
+      { text: 'one' },
+      step('fix_write'),
+      { text: 'two' },
+      step('fix_pull_write'),
+      { text: 'x' },
+    ]);
+    await start({ fix: local('rug') }, { model });
+    await test.run('go');
+    const [first] = test.kernel.approvals.list();
+    await test.kernel.approvals.answer(String(first?.id), { answer: 'always', by: 'me' });
+    await test.run('', { resume: true, input: undefined });
+    expect((await test.run('again')).reason).toBe('done');
+    const schema = async () => JSON.stringify((await tools()).find(({ name }) => name === 'fix_write')?.inputSchema);
+    await test.run('pull');
+    await expect.poll(schema, { timeout: 10_000 }).toContain('where');
+    model.add(step('fix_write'));
+    expect((await test.run('once more')).reason).toBe('awaiting_approval');
+    expect(test.kernel.approvals.list()[0]?.details).toContain('has changed the schema of this tool since you agreed to it');
+    await call('fix_add');
+    await expect.poll(names, { timeout: 10_000 }).toContain('fix_added');
+    expect(await asks('fix_added')).toMatchObject({ text: expect.stringContaining('added this tool since it was first connected') });
+  }, 40_000);
+
+  it('T15 F18: a tool of a server takes no name of a shipped one', async () => {
+    test = await testKernel({
+      files: {
+        'pith.yaml': JSON.stringify({ extensions: { mcp: { servers: { create: local('names') } } } }),
+        'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [delegation, mcp] }\n',
+      },
+    });
+    const found = (await test.kernel.toolsOf('asker')).filter(({ descriptor }) => descriptor.name === 'create_agent');
+    expect(found.map(({ modelName, extensionId }) => [extensionId, modelName])).toEqual([
+      ['delegation', 'create_agent'],
+      ['mcp', 'mcp__create_agent'],
+    ]);
   }, 30_000);
 
   it('refuses settings that say something else, with their path', async () => {

@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import path from 'node:path';
+
+/** How a server is started, so that it ends with Pith. */
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** A process namespace ends with its first process, whatever those in it do. It hides no files and no network: that is not what it is for. */
+const NAMESPACE: Program = { command: 'bwrap', args: ['--dev-bind', '/', '/', '--unshare-pid', '--die-with-parent', '--'] };
+/** The server itself ends with Pith, also when it clears its environment; what it starts, the guardian must find. */
+const SIGNAL: Program = { command: 'setpriv', args: ['--pdeathsig', 'KILL', '--'] };
+const TRY_MS = 3000;
+
+/** What a server is started behind on this machine; null: nothing holds it but an ordered end and the guardian. */
+export async function container(searchPath: string): Promise<Program | null> {
+  if (process.platform !== 'linux') return null;
+  for (const way of [NAMESPACE, SIGNAL]) if (await works(way, searchPath)) return way;
+  return null;
+}
+
+/** The program behind `container`; itself where it is not there, so that its start says so. */
+export async function contained(
+  program: Program,
+  within: Program | null,
+  { cwd, searchPath }: { cwd: string; searchPath: string },
+): Promise<Program> {
+  if (within === null || !(await isThere(program.command, cwd, searchPath))) return program;
+  return { command: within.command, args: [...within.args, program.command, ...program.args] };
+}
+
+function works({ command, args }: Program, searchPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    execFile(command, [...args, 'true'], { timeout: TRY_MS, env: { PATH: searchPath } }, (error) => resolve(error === null));
+  });
+}
+
+async function isThere(command: string, cwd: string, searchPath: string): Promise<boolean> {
+  const places = command.includes('/')
+    ? [path.resolve(cwd, command)]
+    : searchPath.split(':').map((folder) => path.resolve(cwd, folder, command));
+  for (const place of places) {
+    try {
+      await access(place, constants.X_OK);
+      return true;
+    } catch {
+      // not in this folder
+    }
+  }
+  return false;
+}
