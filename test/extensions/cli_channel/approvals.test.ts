@@ -1,5 +1,6 @@
 import { testKernel, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { questionLines } from '../../../core/cli/commands/approval-text.ts';
 import { kernelCommands } from '../../../core/cli/commands/index.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
@@ -11,7 +12,7 @@ const RISKY = extensionFiles('risky', {
 import { defineTool, z } from 'pith';
 export default class {
   getTools() {
-    return [defineTool({ name: 'launch', description: 'Launches.', input: z.object({ what: z.string() }), needsApproval: true, execute: async ({ what }) => 'launched ' + what })];
+    return [defineTool({ name: 'arm', description: 'Arms.', input: z.object({ long: z.string() }), needsApproval: () => ({ text: 'arms it\\nfor \u202egood', once: true }), execute: async () => 'armed' }), defineTool({ name: 'launch', description: 'Launches.', input: z.object({ what: z.string() }), needsApproval: true, execute: async ({ what }) => 'launched ' + what })];
   }
 }
 `,
@@ -147,6 +148,37 @@ describe('a tool asks the person at the terminal', () => {
     expect(pith.kernel.approvals.list()).toEqual([]);
     user.end();
     await user.done;
+  });
+
+  it('T18 F12 where always is not offered, the terminal does not take it', async () => {
+    const { chat, pith, lastTool } = await chatting([{ calls: [{ name: 'arm', input: { long: 'x' } }] }, { text: 'Armed.' }]);
+    const user = person(chat);
+    await user.sees('› ');
+    user.type('go\n');
+    await user.sees('always is not offered');
+    await user.sees('Run it? [once/no]');
+    user.type('always\n');
+    await user.sees('Always is not offered here');
+    expect(pith.kernel.approvals.list()).toMatchObject([{ answer: null }]);
+    await user.sees('Run it? [once/no]');
+    user.type('once\n');
+    await user.sees('Armed.');
+    expect(lastTool()).toContain('armed');
+    user.end();
+    await user.done;
+  });
+
+  it('T18 F27 what is long is cut, and it says exactly how much; what nobody sees is written out', async () => {
+    const long = `${'x'.repeat(1000)}\n${'y\n'.repeat(59)}`;
+    const { pith } = await chatting([{ calls: [{ name: 'arm', input: { long } }] }]);
+    await pith.run('go');
+    const [open] = pith.kernel.approvals.list();
+    const lines = questionLines(open!, false);
+    expect(lines).toContain(
+      `  … not shown: 22 more lines and 604 characters at the end of 1 line; all of it: pith approvals show ${open!.id} --all`,
+    );
+    expect(lines.join('\n')).toContain('│ for \\u{202e}good');
+    expect(questionLines(open!, true).join('\n')).not.toContain('not shown');
   });
 
   it('K50 a pipe cannot be asked: the line says how to answer, and the exit code is 1', async () => {

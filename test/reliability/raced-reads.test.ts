@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { Jail } from '../../sandbox/extensions/core_tools/jail.ts';
+
+/** 600, in the long form (`npm run test:soak`) 200,000. */
+const READS = process.env['PITH_TEST_LONG'] === '1' ? 200_000 : 600;
+const AT_ONCE = 4;
+
+/** Swaps files, links, second names and folders for one another as fast as it can, until it is killed. */
+const SWAPPER = `
+  const fs = require('node:fs');
+  const [play, out] = process.argv.slice(1);
+  const attempt = (run) => { try { run(); } catch (error) { if (!error.code) throw error; } };
+  const file = play + '/file.txt', folder = play + '/folder';
+  const gone = () => fs.rmSync(file, { force: true });
+  const swaps = [
+    () => { gone(); fs.writeFileSync(file, 'inside'); },
+    () => { gone(); fs.symlinkSync(out + '/file.txt', file); },
+    () => { gone(); fs.linkSync(out + '/file.txt', file); },
+    gone,
+    () => { fs.linkSync(out + '/file.txt', file); fs.unlinkSync(file); fs.linkSync(out + '/file.txt', file); fs.unlinkSync(file); },
+    () => { fs.writeFileSync(play + '/next', 'inside'); fs.renameSync(play + '/next', file); },
+    () => { fs.renameSync(folder, play + '/parked'); fs.symlinkSync(out, folder); },
+    () => { fs.rmSync(folder, { force: true }); fs.renameSync(play + '/parked', folder); },
+    () => { fs.renameSync(folder, out + '/taken'); fs.renameSync(out + '/taken', folder); },
+  ];
+  process.stdout.write('ready');
+  for (;;) for (const swap of swaps) attempt(swap);
+`;
+
+it(
+  'T18 F22: reads that race with swapped files, links, second names and folders give nothing from outside',
+  { timeout: 3_600_000 },
+  async () => {
+    const root = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-raced-')));
+    const [sandbox, outside] = [path.join(root, 'sandbox'), path.join(root, 'outside')];
+    for (const folder of ['sandbox/play/folder', 'outside/folder']) await mkdir(path.join(root, folder), { recursive: true });
+    await writeFile(path.join(sandbox, 'play/folder/file.txt'), 'inside');
+    for (const name of ['file.txt', 'folder/file.txt', 'only.txt']) await writeFile(path.join(outside, name), 'OUTSIDE');
+    const swapper = spawn(process.execPath, ['-e', SWAPPER, path.join(sandbox, 'play'), outside], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const closed = once(swapper, 'close');
+    const seen = new Map<string, number>();
+    try {
+      await Promise.race([once(swapper.stdout, 'data'), closed]);
+      const jail = new Jail(sandbox);
+      const places = [
+        ['play', 'file.txt'],
+        ['play', 'folder', 'file.txt'],
+        ['play', 'folder', 'only.txt'],
+      ];
+      let left = READS;
+      const reader = async () => {
+        for (; left > 0;) {
+          const place = places[left % places.length] ?? [];
+          left -= 1;
+          const text = await jail
+            .read(place, async (handle) => (await handle.readFile()).toString())
+            .catch((error: { code?: string }) => error.code ?? 'unknown');
+          seen.set(text, (seen.get(text) ?? 0) + 1);
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, reader));
+    } finally {
+      swapper.kill('SIGKILL');
+      await closed;
+    }
+    const figures = `${READS} raced reads: ${[...seen].map(([text, count]) => `${text || 'empty'} ${count}`).join(', ')}`;
+    expect(
+      [...seen.keys()].filter((text) => !['inside', '', 'file_unavailable'].includes(text)),
+      figures,
+    ).toEqual([]);
+    expect(seen.get('inside'), figures).toBeGreaterThan(0); // the race was on: both kinds of answers came
+    expect(seen.get('file_unavailable'), figures).toBeGreaterThan(0);
+    expect(await readFile(path.join(outside, 'file.txt'), 'utf8')).toBe('OUTSIDE');
+    process.stdout.write(`${figures}\n`);
+    await rm(root, { recursive: true, force: true });
+  },
+);
