@@ -34,12 +34,22 @@ export interface DoctorDependencies {
   readonly findings: () => readonly Diagnostic[];
   /** Events that could not be delivered. */
   readonly deliveries?: () => readonly Diagnostic[];
+  /** What is wrong with what is kept on disk. */
+  readonly storage?: () => Promise<readonly Diagnostic[]>;
   /** Of the kernel itself. */
   readonly commands?: () => readonly { readonly path: string }[];
 }
 
 /** Loads, constructs and initialises every enabled extension, side by side, and says what came of it. */
-export async function examine({ host, agents, router, findings, deliveries, commands }: DoctorDependencies): Promise<DoctorReport> {
+export async function examine({
+  host,
+  agents,
+  router,
+  findings,
+  deliveries,
+  storage,
+  commands,
+}: DoctorDependencies): Promise<DoctorReport> {
   const extensions = (await host.activateAll()).map(extensionReport);
   const checked = (await agents.list()).map((status) => agentReport(withModel(status, host, router)));
   const model = await router.choose().then(
@@ -47,15 +57,26 @@ export async function examine({ host, agents, router, findings, deliveries, comm
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
   );
   const skills = await examineSkills(host);
+  const kept = (await storage?.()) ?? [];
   const ofCommands = [...(await clashes(host, commands?.())), ...(await commandNotes(host, commands?.()))];
   const ofHost = [...ofCommands, ...(await host.sandboxNotes())];
-  const notes = [...findings(), ...(deliveries?.() ?? []), ...skills.notes, ...ofHost];
+  const notes = [...findings(), ...kept, ...undelivered(deliveries, kept), ...skills.notes, ...ofHost];
   const failed =
     extensions.some(({ state, phase }) => state === 'failed' || state === 'blocked' || phase === 'reload') || // an edit failed, the version before it runs
     checked.some(({ state, notes: found }) => state === 'failed' || found.some(({ severity }) => severity === 'error')) ||
     notes.some(({ severity }) => severity === 'error') ||
     model.ref === 'none';
   return host.withoutSecrets({ ok: !failed, model, extensions, agents: checked, skills: skills.counts, notes });
+}
+
+/** They are rows: where the rows cannot be read that is said once. */
+function undelivered(deliveries: DoctorDependencies['deliveries'], kept: readonly Diagnostic[]): readonly Diagnostic[] {
+  try {
+    return deliveries?.() ?? [];
+  } catch (error) {
+    if (kept.some(({ severity }) => severity === 'error')) return [];
+    return [{ severity: 'error', code: codeOf(error, 'database_failed'), message: messageOf(error) }];
+  }
 }
 
 function extensionReport(status: ExtensionStatus): ExtensionReport {

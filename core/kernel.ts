@@ -213,7 +213,12 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     compact: (threadId, signal) => compactByHand(get(TURN_DEPENDENCIES), threadId, signal),
     async doctor() {
       const commands = () => options.commands?.(kernel) ?? [];
-      const report = await examine({ host, agents: get(AGENTS), router: get(ROUTER), findings, deliveries, commands });
+      const storage = async () => {
+        const { storageFindings } = await import('./storage-findings.ts');
+        const extensions = [...host.discovery.declarations.values()].map(({ id }) => id);
+        return storageFindings({ databaseFile, dataDirectory: settings.data_dir, extensions, quotas: reading.settings.quotas, clock });
+      };
+      const report = await examine({ host, agents: get(AGENTS), router: get(ROUTER), findings, deliveries, storage, commands });
       const { level, opened, why } = reading.options.trust;
       return { sandbox: { path: opened, trust: level, why, state: reading.settings.data_dir }, ...report };
     },

@@ -92,6 +92,12 @@ describe('house rules', () => {
     expect(found).toEqual([]);
   });
 
+  it('T6 state is written by one module: whoever else writes files says what they are', () => {
+    const found = SOURCES.filter((file) => writesFiles(read(file)));
+    expect(found.filter((file) => !WRITES_NO_STATE.has(file) && !file.startsWith('core/cli/answers/'))).toEqual([]);
+    expect([...WRITES_NO_STATE.keys()].filter((file) => !found.includes(file))).toEqual([]); // one that writes no more leaves the list
+  });
+
   it('no file names a machine or a package registry', () => {
     const homes = ['home', 'Users'].map((folder) => `/${folder}/(?!(?:ada|someone|user|you|me)\\b)[a-z]+/`);
     const pattern = new RegExp(
@@ -108,6 +114,50 @@ describe('house rules', () => {
     expect(found).toEqual([]);
   });
 });
+
+/** Files that make, write or rename by a path of their own, and what that is, for it is not below a data folder. */
+const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
+  ['core/contract/state-files.ts', 'the module itself'],
+  ['core/cli/commands/init.ts', 'a new project'],
+  ['core/testing/test-kernel.ts', 'folders of tests'],
+  ['core/host/bundles/ship-extensions.ts', 'the build'],
+  ['core/host/confined/confined-process.ts', 'a folder of its own below the temporary one'],
+  ['core/host/extension-data.ts', 'one rename of a folder that was looked at'],
+  ['core/host/process/started.ts', '/proc'],
+  ['core/host/setup/settings-edit.ts', 'the folder of the settings file'],
+  ['sandbox/extensions/core_tools/directory.ts', 'files of the sandbox, by descriptors'],
+  ['sandbox/extensions/core_tools/jail.ts', 'the same'],
+  ['sandbox/extensions/core_tools/staged-file.ts', 'the same'],
+  ['sandbox/extensions/extension_builder/agent-tools.ts', 'manifests of agents'],
+  ['sandbox/extensions/extension_builder/sources.ts', 'sources; of versions, below a folder that the state module has made'],
+  ['sandbox/extensions/extension_builder/versions/place.ts', 'folders of extensions'],
+  ['sandbox/extensions/extension_builder/versions/version-store.ts', 'one rename in a folder that the state module has made'],
+  ['sandbox/extensions/skill_registry/copying/working-directory.ts', 'files of the project, by descriptors'],
+  ['sandbox/extensions/skill_registry/exclusive.ts', 'a hard link, the lock, in a folder that the state module has made'],
+  ['sandbox/extensions/skill_registry/install/commit.ts', 'skills'],
+  ['sandbox/extensions/skill_registry/install/git-origin.ts', 'a staging folder'],
+  ['sandbox/extensions/skill_registry/install/lock-file.ts', 'skills.lock.json'],
+  ['sandbox/extensions/skill_registry/install/new-skill.ts', 'skills'],
+  ['sandbox/extensions/skill_registry/install/operation.ts', 'a staging folder'],
+  ['sandbox/extensions/skill_registry/install/staged-skill.ts', 'a staging folder'],
+  ['sandbox/extensions/skill_registry/install/target.ts', 'the folder of skills'],
+  ['sandbox/extensions/skill_registry/install/update.ts', 'a staging folder'],
+  ['sandbox/extensions/skill_registry/scripts/run-script.ts', 'a copy with a random name in a folder that the state module has made'],
+  ['sandbox/extensions/skill_registry/scripts/skill-copy.ts', 'the same'],
+]);
+
+const WRITERS = /\b(?:mkdir|mkdtemp|writeFile|appendFile|rename|copyFile|symlink|link|cp|truncate)(?:Sync)?\b|\bcreateWriteStream\b/;
+
+function writesFiles(text: string): boolean {
+  const code = codeOnly(text);
+  const named = [...text.matchAll(/import (\{[^}]*\}|\w+)(?: as \w+)? from '(?:node:fs(?:\/promises)?|write-file-atomic)'/g)].map(
+    ([, names = '']) => names,
+  );
+  if (/'write-file-atomic'/.test(text)) return true;
+  return named.some((names) =>
+    names.startsWith('{') ? WRITERS.test(names) : new RegExp(`\\b${names}\\.(?:${WRITERS.source})`).test(code),
+  );
+}
 
 /** Catches that are empty, or that leave the error out without a comment. */
 function silentCatches(file: string, text: string): readonly string[] {

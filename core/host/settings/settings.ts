@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { IndexFile } from '../discovery/index-file.ts';
@@ -90,9 +91,27 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   lay(environment.values, here, (dotted) => `environment ${environment.names.get(dotted) ?? 'PITH_*'}`);
   lay(options.flags ?? {}, here, () => 'flag');
 
-  const data_dir = (values as { data_dir?: string }).data_dir ?? path.join(options.sandbox, 'data');
+  const given = (values as { data_dir?: string }).data_dir;
+  const clash = given === undefined ? null : sourcesIn(given, options.sandbox, origins['data_dir'] ?? 'data_dir');
+  if (clash) diagnostics.push(clash);
+  const data_dir = given === undefined || clash ? path.join(options.sandbox, 'data') : given;
   const settings = deepFreeze({ ...structuredClone(values), data_dir, origins }) as unknown as Settings;
   return { settings, diagnostics, loosened: loosenedBySandbox };
+}
+
+/** Data of extensions lies in `extensions/<id>` of the data folder: in the sandbox itself that would be their sources, which they may not write. */
+function sourcesIn(dataDirectory: string, sandbox: string, where: string): Diagnostic | null {
+  if (realOf(dataDirectory) !== realOf(sandbox)) return null;
+  const message = `data_dir is the sandbox itself (${where}), where the sources of extensions lie; its folder data is used`;
+  return { severity: 'error', code: 'settings_invalid', message, cure: 'name a folder of its own' };
+}
+
+function realOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return folder; // it is made later
+  }
 }
 
 /** Where settings are read from, lowest precedence first, and how messages name these files. */

@@ -12,6 +12,12 @@ vi.mock('../../../core/host/discovery/yaml-document.ts', async (original) => {
 });
 
 describe('settings', () => {
+  it.each(['.', '../sandbox'])('T7: data_dir %j is the sandbox itself, where sources lie: its folder data is used', async (data_dir) => {
+    const { settings, diagnostics, sandbox } = await load({ 'sandbox/pith.yaml': `data_dir: ${data_dir}\n` });
+    expect(settings.data_dir).toBe(path.join(sandbox, 'data'));
+    expect(diagnostics).toMatchObject([{ code: 'settings_invalid', severity: 'error', message: expect.stringContaining('data_dir') }]);
+  });
+
   it('K7 without any file the defaults hold', async () => {
     const { settings, diagnostics, sandbox } = await load({});
     expect(diagnostics).toEqual([]);
