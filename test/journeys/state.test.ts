@@ -1,0 +1,128 @@
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
+
+const ENV = { PITH_MODEL: 'offline/librarian' };
+let folder: Folder;
+beforeEach(
+  async () =>
+    void (folder = await projectFolder({ 'skills/own/SKILL.md': '---\nname: own\ndescription: Mine. $(touch ran)\n---\nDo it.\n' })),
+);
+afterEach(() => folder.remove());
+
+const pith = (...argv: string[]) => runPith(argv, { cwd: folder.path, env: ENV });
+const data = (...names: string[]) => path.join(folder.sandbox, 'data', ...names);
+
+/** A folder of the person's, with nothing that Pith may touch. */
+function outside() {
+  const home = path.join(folder.path, 'theirs');
+  fs.mkdirSync(home);
+  fs.writeFileSync(path.join(home, '.bashrc'), 'mine\n');
+  fs.writeFileSync(path.join(home, 'pith.log'), 'mine\n');
+  return {
+    home,
+    look: () => [fs.readdirSync(home).toSorted(), ...fs.readdirSync(home).map((name) => fs.readFileSync(path.join(home, name), 'utf8'))],
+  };
+}
+
+function place(at: string, put: (file: string) => void): void {
+  fs.mkdirSync(path.dirname(at), { recursive: true });
+  fs.rmSync(at, { recursive: true, force: true });
+  put(at);
+}
+
+describe('state that came with a folder', () => {
+  it.each([
+    ['extensions/skill_registry/index', '.bashrc'],
+    ['extensions/skill_registry/trust.json', '.bashrc'],
+    ['extensions/skill_registry/catalog.db', '.bashrc'],
+    ['extensions/skill_registry/examples.jsonl', '.bashrc'],
+    ['.cache/index.json', '.bashrc'],
+    ['logs/pith.log', 'pith.log'],
+    ['quarantine.json', '.bashrc'],
+    ['last-good.json', '.bashrc'],
+    ['pith.db', '.bashrc'],
+    ['skill_registry', '.'],
+    ['extensions/skill_registry', '.'],
+    ['extensions', '.'],
+    ['logs', '.'],
+    ['.cache', '.'],
+  ])(
+    'T6 F2 F5: a link at data/%s leads nobody to %s',
+    async (at, to) => {
+      const { home, look } = outside();
+      place(data(at), (file) => fs.symlinkSync(path.join(home, to), file));
+      const before = look();
+      await pith('skills', 'list');
+      await pith('doctor');
+      await pith('chat', '-p', 'hello');
+      expect(look()).toEqual(before);
+    },
+    60_000,
+  );
+
+  it('T6 F2: data that is itself a link is refused with a reason', async () => {
+    const { home, look } = outside();
+    fs.symlinkSync(home, data());
+    const before = look();
+    const { err } = await pith('chat', '-p', 'hello');
+    expect(err).toContain('a link stands in the place of a folder');
+    await pith('skills', 'list');
+    expect(look()).toEqual(before);
+  }, 60_000);
+
+  it.each([
+    'quarantine.json',
+    'last-good.json',
+    'logs/pith.log',
+    '.cache/index.json',
+    'pith.db',
+    'pith.db-wal',
+    'extensions/skill_registry/index',
+    'extensions/skill_registry/trust.json',
+    'extensions/skill_registry/catalog.db',
+    'extensions/skill_registry/examples.jsonl',
+  ])(
+    'T6 F24: a pipe at data/%s hangs no command',
+    async (at) => {
+      place(data(at), (file) => execFileSync('mkfifo', [file]));
+      const ended = await Promise.all([pith('skills', 'list'), pith('doctor'), pith('extensions', 'list')]);
+      expect(ended.map(({ signal }) => signal)).toEqual([null, null, null]);
+      expect(ended[0]?.out).toContain('own');
+    },
+    60_000,
+  );
+
+  it('T6 F24: a command with pipes for its state ends at SIGTERM', async () => {
+    for (const at of ['quarantine.json', 'logs/pith.log', 'last-good.json']) place(data(at), (file) => execFileSync('mkfifo', [file]));
+    const { child, ended, out } = startPith(['chat', '--json'], { cwd: folder.path, env: ENV, input: null });
+    child.stdin.write('hello\n');
+    await expect.poll(out, { timeout: 30_000 }).toContain('turn-end');
+    child.kill('SIGTERM');
+    const { signal, code } = await ended;
+    expect([null, 'SIGTERM']).toContain(signal);
+    expect(code === null || code >= 0).toBe(true);
+  }, 60_000);
+});
+
+describe('a database with damaged pages', () => {
+  it('T8 F25: is never all well, and doctor names the tables and how to go on', async () => {
+    await pith('chat', '-p', 'hello');
+    expect((await pith('doctor')).out).toContain('All is well');
+    const bytes = fs.readFileSync(data('pith.db'));
+    const kept = Buffer.from(bytes);
+    const pages = bytes.length / 4096;
+    for (const percent of [10, 60]) {
+      kept.copy(bytes);
+      for (let page = 1; page < pages; page += Math.max(1, Math.floor(100 / percent))) bytes.fill(0xa5, page * 4096, (page + 1) * 4096);
+      for (const beside of ['-wal', '-shm']) fs.rmSync(data(`pith.db${beside}`), { force: true });
+      fs.writeFileSync(data('pith.db'), bytes);
+      const { code, out } = await pith('doctor');
+      expect([percent, code, out.includes('All is well')]).toEqual([percent, 1, false]);
+      expect(out).toMatch(/the database is damaged: tables \w+|the database cannot be read/);
+      expect(out).toContain('.recover');
+    }
+  }, 60_000);
+});
