@@ -20,6 +20,7 @@ export interface LogOptions {
   redact(line: string): string;
 }
 
+/** JSON lines, one record a line. */
 const FOLDER = 'logs';
 const FILE = 'pith.log';
 

@@ -124,6 +124,8 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['core/host/confined/confined-process.ts', 'a folder of its own below the temporary one'],
   ['core/host/extension-data.ts', 'one rename of a folder that was looked at'],
   ['core/host/process/started.ts', '/proc'],
+  ['core/trust/alone.ts', 'a lock in ~/.pith'],
+  ['core/trust/sandbox-trust.ts', 'the state of restricted sandboxes in ~/.pith'],
   ['core/host/setup/settings-edit.ts', 'the folder of the settings file'],
   ['sandbox/extensions/core_tools/directory.ts', 'files of the sandbox, by descriptors'],
   ['sandbox/extensions/core_tools/jail.ts', 'the same'],
