@@ -32,7 +32,7 @@ export async function commandsPage(root: string): Promise<string> {
     ...builderCommands({} as CommandContext),
     validateCommand({} as Builder),
     rollbackCommand({} as Builder),
-    ...mcpCommands({} as never),
+    ...mcpCommands({ refused: [] } as never),
     listRecipes({} as never, {} as never),
     showRecipe({} as never),
     renderRecipe({} as never),
