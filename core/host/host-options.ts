@@ -23,6 +23,11 @@ import type { SecretsFile } from './secrets-file.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { Trust } from '../trust/index.ts';
 
+export interface Agreements {
+  /** `unconfined`: the code with this digest may run where nothing holds it. */
+  isAgreed(kind: 'unconfined', key: string): boolean;
+}
+
 /** Where descriptors survive a restart. A key covers sources and configuration. */
 export interface SurfaceIndex {
   surface(extensionId: string, key: string): unknown;
@@ -68,6 +73,8 @@ export interface HostOptions {
   readonly logLevel?: LogLevel;
   /** What can hold the processes of extensions; null when the settings want nothing to. Absent: null. */
   sandboxing?(): Promise<Sandboxing | null>;
+  /** What a person agreed to once. Absent: to nothing. */
+  readonly agreements?: Agreements;
   /** Versions that are not started, because the kernel crashed with them. */
   readonly quarantine?: Quarantine;
   /** Where extensions run: as they are granted (default), or all of them in the tier named here. */

@@ -85,7 +85,10 @@ export class ExtensionHost implements ExtensionsPort {
   readonly withoutSecrets = <T>(value: T): T => this.#shell.parts.secrets.redactJson(value);
 
   /** On processes that run without the sandbox that the settings want. */
-  readonly sandboxNotes = (): Promise<readonly Diagnostic[]> => notesOnSandbox(this.#shell.parts.options, this.list());
+  readonly sandboxNotes = async (): Promise<readonly Diagnostic[]> => [
+    ...(await notesOnSandbox(this.#shell.parts.options, this.list())),
+    ...this.#shell.toolsets.unconfined(),
+  ];
 
   /** Without toolsets, which nobody declares. */
   readonly ids = (): readonly string[] => idsOf([...this.#lifecycle.slots.values()].filter(({ declaration }) => !declaration.toolset));

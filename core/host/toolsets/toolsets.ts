@@ -44,6 +44,7 @@ export class Toolsets {
   readonly #slots: Map<string, Slot>;
   readonly #entries = new Map<string, Entry>();
   readonly #opening = new Map<string, Promise<unknown>>();
+  readonly #unconfined = new Map<string, Diagnostic>();
   readonly #off: Off;
 
   constructor(lifecycle: Lifecycle, slots: Map<string, Slot>) {
@@ -65,6 +66,11 @@ export class Toolsets {
     });
     this.#opening.set(id, done);
     return after;
+  }
+
+  /** Those that were not opened because nothing would hold them. */
+  unconfined(): readonly Diagnostic[] {
+    return [...this.#unconfined.values()];
   }
 
   /** Told which extensions are not what they were. */
@@ -136,6 +142,7 @@ export class Toolsets {
     const before = this.#ownEntry(providerId, toolset);
     if (before && before.asked === asked && isUnchanged(before.sources)) return before;
     const { declaration, sources } = await this.#lifecycle.parts.bundles.toolset(toolset, directory);
+    await this.#mayRun(toolset, declaration);
     const config = this.#lifecycle.parts.options.configOf(declaration);
     const known = this.#ownEntry(providerId, toolset); // it may have gone meanwhile
     if (!known) {
@@ -149,6 +156,23 @@ export class Toolsets {
     if (!isSame(known.slot.declaration, declaration))
       await runOutside(() => update(this.#lifecycle, known.slot, { declaration, config, declared: null }));
     return known;
+  }
+
+  /**
+   * Rejects `sandbox_unavailable` for code that came with a skill where no sandbox holds it and no person agreed to that: it would run as they
+   * do. To run everything without a sandbox is their choice too, and what ships in Pith's own folder is Pith's.
+   */
+  async #mayRun({ id }: Toolset, { directory, digest }: Declaration): Promise<void> {
+    const { sandbox, packageRoot, sandboxing, agreements } = this.#lifecycle.parts.options;
+    const found = (await sandboxing?.()) ?? null;
+    const shipped = path.join(packageRoot, 'sandbox');
+    const isShipped = shipped !== sandbox && isBelow(path.join(shipped, 'skills'), directory);
+    this.#unconfined.delete(id);
+    if (found === null || found.available || isShipped || agreements?.isAgreed('unconfined', digest)) return;
+    const message = `the toolset of the skill '${id}' is not opened: it would run not sandboxed on this system, as you, and nobody agreed to that (digest ${digest}): ${found.why}`;
+    const cure = `${found.cure}; or agree to it once: pith extensions allow ${TOOLSET_PREFIX}${id}`;
+    this.#unconfined.set(id, { severity: 'warning', code: 'sandbox_unavailable', message, file: directory, cure });
+    throw new PithError('sandbox_unavailable', message, { cure });
   }
 
   #ownEntry(providerId: string, { id }: Toolset): Entry | undefined {

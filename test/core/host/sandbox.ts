@@ -25,6 +25,7 @@ export interface HostSetup {
   readonly isolation?: HostOptions['isolation'];
   readonly clock?: Clock;
   readonly sandboxing?: HostOptions['sandboxing'];
+  readonly agreements?: HostOptions['agreements'];
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -62,7 +63,7 @@ export async function testSandbox(): Promise<TestSandbox> {
       await sandbox.write(`extensions/${id}/manifest.yaml`, `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n${manifest}\n`);
       await sandbox.write(`extensions/${id}/main.ts`, `import { defineTool, toolError, toolResult, z, PithError } from 'pith';\n${body}\n`);
     },
-    async host({ wire = false, isolation = 'in_process', clock = systemClock(), env = {}, sandboxing } = {}) {
+    async host({ wire = false, isolation = 'in_process', clock = systemClock(), env = {}, sandboxing, agreements } = {}) {
       const dataDirectory = path.join(directory, 'data');
       const index = openIndex(stateFolder(dataDirectory, '.cache'));
       const { settings } = await loadSettings({ sandbox: directory, env, index, workingDirectory: directory });
@@ -85,6 +86,7 @@ export async function testSandbox(): Promise<TestSandbox> {
         events,
         env,
         ...(sandboxing === undefined ? {} : { sandboxing }),
+        ...(agreements === undefined ? {} : { agreements }),
         wire,
         isolation,
         discover: (at) => discover({ roots: [{ directory, shipped: false }], agentPaths: [], index, isEnabled: enabledBy(settings), at }),

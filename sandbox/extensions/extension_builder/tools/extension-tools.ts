@@ -124,7 +124,12 @@ function activate(builder: Builder): Tool {
         const { sources, why } = await staging.passed('extensions', input.id, input.digest);
         if (why !== null) return { why };
         const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
-        return { text: summaryText(activationSummary(before, sources), input.give_to), subject: subjectOf(before, sources, input.give_to) };
+        const text = summaryText(activationSummary(before, sources), input.give_to);
+        const held = await builder.kernel.unconfined(AbortSignal.timeout(10_000)).catch(messageOf);
+        return {
+          text: held === null ? text : `It will run not sandboxed on this system, as you, with your files and network: ${held}\n${text}`,
+          subject: subjectOf(before, sources, input.give_to),
+        };
       }),
     execute: (input, call) =>
       guarded(async () => {
