@@ -73,7 +73,7 @@ export interface HostOptions {
   readonly logLevel?: LogLevel;
   /** What can hold the processes of extensions; null when the settings want nothing to. Absent: null. */
   sandboxing?(): Promise<Sandboxing | null>;
-  /** What a person agreed to once. Absent: to nothing. */
+  /** What a person agreed to once. Absent: what `trust` says, else nothing. */
   readonly agreements?: Agreements;
   /** Versions that are not started, because the kernel crashed with them. */
   readonly quarantine?: Quarantine;

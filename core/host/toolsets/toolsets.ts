@@ -163,7 +163,7 @@ export class Toolsets {
    * do. To run everything without a sandbox is their choice too, and what ships in Pith's own folder is Pith's.
    */
   async #mayRun({ id }: Toolset, { directory, digest }: Declaration): Promise<void> {
-    const { sandbox, packageRoot, sandboxing, agreements } = this.#lifecycle.parts.options;
+    const { sandbox, packageRoot, sandboxing, trust, agreements = trust } = this.#lifecycle.parts.options;
     const found = (await sandboxing?.()) ?? null;
     const shipped = path.join(packageRoot, 'sandbox');
     const isShipped = shipped !== sandbox && isBelow(path.join(shipped, 'skills'), directory);
