@@ -1,6 +1,7 @@
 import { runCli } from './run.ts';
 import type { Boot } from './boot.ts';
 import { describeError, EXIT } from './report.ts';
+import { writeError } from './terminal-io.ts';
 
 /** Longest time that a process asked to end takes for it. */
 const END_MS = 10_000;
@@ -22,7 +23,7 @@ export async function runProcess(boot: Boot): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') end('EPIPE'); // the reader has seen enough
-      else if (stream === process.stdout) process.stderr.write(`${describeError(error)}\n`);
+      else if (stream === process.stdout) writeError({ error: process.stderr }, describeError(error));
     });
   }
   const code = await runCli(

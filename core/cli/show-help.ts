@@ -5,7 +5,7 @@ import { loadCommands, type Boot, type Target } from './boot.ts';
 import { commandHelp, groupHelp, overview, type Entry } from './help.ts';
 import { commandsBelow, LINE_COMMANDS, resolveCommand } from './resolve-command.ts';
 import { describeError, EXIT } from './report.ts';
-import type { Stdio } from './terminal-io.ts';
+import { writeError, type Stdio } from './terminal-io.ts';
 
 /** Prints help for `words`, or for all. Under --json the definitions themselves. */
 export async function showHelp(
@@ -20,7 +20,7 @@ export async function showHelp(
   const named = words.filter((word) => !word.startsWith('-'));
   if (named.length === 0) {
     const found = await declared().catch((error: unknown) => {
-      stdio.error.write(`${describeError(error)}\n`); // help must help where the sandbox is broken
+      writeError(stdio, describeError(error)); // help must help where the sandbox is broken
       return [];
     });
     return show(io, overview([...LINE_COMMANDS, ...found], style), [...LINE_COMMANDS, ...found]);

@@ -1,3 +1,5 @@
+import { printableLine } from '../contract/printable.ts';
+
 export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;
@@ -70,5 +72,5 @@ function pad(text: string, width: number, align?: 'right'): string {
 }
 
 function flat(text: string): string {
-  return text.replace(/\s+/gu, ' ').trim();
+  return printableLine(text.replace(/\s+/gu, ' ').trim());
 }

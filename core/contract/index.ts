@@ -45,7 +45,7 @@ export { hideKeys } from './key-shapes.ts';
 export { manifestSchema, NETWORK_REACH, type Manifest } from './manifest.ts';
 export { didYouMean, nearest } from './nearest.ts';
 export { notTextAt } from './not-text-at.ts';
-export { printable, printableLine } from './printable.ts';
+export { printable, printableJson, printableLine, printablePainted, PrintableStream } from './printable.ts';
 export { PROTOCOL_IDS, type Member, type Protocol, type ProtocolId, type Remote } from './protocol.ts';
 export { runsLater } from './runs-later.ts';
 export { shippedSandbox } from './shipped-sandbox.ts';

@@ -24,6 +24,47 @@ export function printableLine(text: string, mostCharacters = Infinity): string {
     .replace(HANGING, '')}…`;
 }
 
+/** A text whose bold and colours are Pith's own, as it paints them; nothing else of a terminal's is obeyed. */
+export function printablePainted(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return text
+    .split(PAINT)
+    .map((part, index) => (index % 2 === 0 ? printable(part) : part))
+    .join('');
+}
+
+/** JSON of the same value, in which what would be unseen is written as `\u202e`. */
+export function printableJson(json: string): string {
+  return PLAIN.test(json) ? json : json.replace(unseen(), escaped);
+}
+
+/** A text that comes in pieces: what is given out is together as `printable` of the whole. */
+export class PrintableStream {
+  /** What was given out last, as far as it decides about what follows. */
+  #before = '';
+  #held = '';
+
+  feed(piece: string): string {
+    const text = this.#held + piece;
+    this.#held = undecided(text);
+    return this.#take(text.slice(0, text.length - this.#held.length));
+  }
+
+  /** What was held back. The next piece begins a new text. */
+  end(): string {
+    const rest = this.#take(this.#held);
+    this.#before = '';
+    this.#held = '';
+    return rest;
+  }
+
+  #take(text: string): string {
+    const whole = printable(this.#before + text).slice(printable(this.#before).length);
+    this.#before = CONTEXT.exec((this.#before + text).slice(-LONGEST_CONTEXT))?.[0] ?? '';
+    return whole;
+  }
+}
+
 /** Nearly every text of Pith itself. */
 const PLAIN = /^[\t\n -~]*$/;
 const PLAIN_LINE = /^[ -~]*$/;
@@ -56,6 +97,23 @@ const unseen = once(
   () =>
     new RegExp(`(${BELONGING.join('|')})|[^\\P{Cc}\\n\\t]|[\\p{Cf}\\p{Cs}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]`, 'gu'),
 );
+/** The end of a piece that what follows may still keep from being shown. */
+function undecided(text: string): string {
+  const run = UNDECIDED.exec(text.slice(-2 * LONGEST_BELONGING))?.[0] ?? '';
+  return run.length <= LONGEST_BELONGING ? run : (HALF.exec(run)?.[0] ?? '');
+}
+
+const UNDECIDED = /[\r\p{Cs}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u;
+/** Of a line end, or of a character. */
+const HALF = /[\r\p{Cs}]$/u;
+/** UTF-16 units: the tags of a flag. */
+const LONGEST_BELONGING = 12;
+/** An emoji with its colour, or a letter. */
+const CONTEXT = /[^]{1,2}$/u;
+const LONGEST_CONTEXT = 4;
+/** Bold, dim, italic, underlined, struck, red, green, yellow, cyan, and their ends. */
+// oxlint-disable-next-line no-control-regex
+const PAINT = /(\u001b\[(?:[12349]|2[2349]|3[12369])m)/u;
 const HANGING = /[\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u;
 
 const SHORT = new Map([
@@ -69,4 +127,9 @@ function shown(character: string, belonging?: string | number): string {
   const point = character.codePointAt(0) ?? 0;
   const code = point.toString(16);
   return SHORT.get(character) ?? (point <= 0xff ? `\\x${code.padStart(2, '0')}` : `\\u{${code}}`);
+}
+
+function escaped(character: string, belonging?: string | number): string {
+  if (typeof belonging === 'string') return character;
+  return Array.from({ length: character.length }, (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
 }

@@ -1,4 +1,5 @@
 import type { Clock, Logger } from '../contract/index.ts';
+import { printableJson } from '../contract/printable.ts';
 import { stateFolder } from '../contract/state-files.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -80,7 +81,7 @@ export function createLog(options: LogOptions): Log {
 
 function appendLines({ dataDirectory, redact, quota = USUAL }: LogOptions, records: readonly LogRecord[]): void {
   const lines = records.map(({ level, time, name, message, fields }) =>
-    redact(JSON.stringify({ level: LEVELS[level], time, name, ...plainFields(fields), msg: message })),
+    printableJson(redact(JSON.stringify({ level: LEVELS[level], time, name, ...plainFields(fields), msg: message }))),
   );
   try {
     const rotation = { bytes: quota.log_mb * 1024 * 1024, files: quota.logs };

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { PithError } from '../contract/errors.ts';
+import { printable } from '../contract/printable.ts';
 
 /** Whose code is running. `report` belongs to one kernel, so several kernels in a process do not mix. */
 export interface Owner {
@@ -82,7 +83,7 @@ function handle(error: unknown, event: 'uncaughtException' | 'unhandledRejection
   // Another listener answers for the process; without one it ends as Node would end it.
   if (process.listenerCount(event) > 1) return;
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`${[...guards].reduce((clean, redact) => redact(clean), text)}\n`);
+  process.stderr.write(`${printable([...guards].reduce((clean, redact) => redact(clean), text))}\n`);
   process.exit(1);
 }
 

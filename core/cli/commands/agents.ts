@@ -34,7 +34,7 @@ export async function showAgent(kernel: KernelPort, input: CommandInput, io: Com
   printFields(io, [
     ['agent', agent.id],
     ['name', spec?.name === agent.id ? undefined : spec?.name],
-    ['state', paintState(io, agent.state)],
+    ['state', agent.state, (text) => paintState(io, text)],
     ['description', spec?.description],
     ['model', spec?.model],
     ['tools', spec?.usesTools.join(', ')],

@@ -9,12 +9,12 @@ const SHOWN_DIGEST = 12;
 /** A question as a person reads it: who asks, for what, with the exact arguments. Bounded unless `all`. */
 export function questionLines(approval: Approval, all: boolean): readonly string[] {
   const { tool, path, input, digest, id, expiresAt, details, always } = approval;
-  const agents = path.map(({ agentId }) => visible(agentId)).join(' → ');
+  const agents = path.map(({ agentId }) => printableLine(agentId)).join(' → ');
   const toRead = [argumentLines(input), detailLines(details)].map((lines) =>
     all ? lines : bounded(lines, `pith approvals show ${id} --all`),
   );
   return [
-    `${visible(tool)} needs your approval (asked by ${agents}${startedText(path)})`,
+    `${printableLine(tool)} needs your approval (asked by ${agents}${startedText(path)})`,
     ...toRead.flat().map((line) => `  ${line}`),
     `  ${coverOf(always)}`,
     `  question ${id} · arguments ${digest.slice(0, SHOWN_DIGEST)} · open until ${timeOf(expiresAt)}`,
@@ -25,7 +25,7 @@ export function questionLines(approval: Approval, all: boolean): readonly string
 export function startedText(path: Approval['path']): string {
   const ids = startersOfPath(path);
   if (ids.length === 0) return '';
-  return `, started by extension${ids.length > 1 ? 's' : ''} ${ids.map((id) => `'${visible(id)}'`).join(' and ')}`;
+  return `, started by extension${ids.length > 1 ? 's' : ''} ${ids.map((id) => `'${printableLine(id)}'`).join(' and ')}`;
 }
 
 /** The first lines, and how much was left out, exactly. Arguments and what the tool says are cut apart, so that neither hides the other. */
@@ -59,23 +59,18 @@ export function detailLines(details: string | null): readonly string[] {
 export function argumentLines(input: JsonValue): readonly string[] {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   const entries = isObject ? Object.entries(input) : [['input', input] as const];
-  return entries.length === 0 ? ['no arguments'] : entries.flatMap(([name, value]) => valueLines(visible(name), value ?? null));
+  return entries.length === 0 ? ['no arguments'] : entries.flatMap(([name, value]) => valueLines(printableLine(name), value ?? null));
 }
 
 function valueLines(name: string, value: JsonValue): readonly string[] {
   if (typeof value === 'string' && value.includes('\n'))
-    return [`${name}:`, ...value.split('\n').map((line) => `  │ ${visible(line.replaceAll('\t', '  '))}`)];
-  const [first = '', ...rest] = (JSON.stringify(value, null, 2) ?? 'null').split('\n').map(visible);
+    return [`${name}:`, ...value.split('\n').map((line) => `  │ ${printableLine(line.replaceAll('\t', '  '))}`)];
+  const [first = '', ...rest] = (JSON.stringify(value, null, 2) ?? 'null').split('\n').map((line) => printableLine(line));
   return [`${name}: ${first}`, ...rest];
 }
 
 function cut(line: string): string {
-  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line;
-}
-
-/** Characters that a terminal obeys or hides are shown as escapes: what is read must be what is approved. */
-export function visible(text: string): string {
-  return printableLine(text);
+  return printableLine(line, LONGEST_LINE + 1);
 }
 
 export function timeOf(at: number): string {

@@ -1,9 +1,10 @@
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import { printableLine } from '../../contract/printable.ts';
 import { PithError } from '../../contract/errors.ts';
 import { LOCAL_USER } from '../../agents/turn/open-turn.ts';
 import type { Approval, ApprovalReply } from '../../threads/approval.ts';
 import type { KernelPort } from '../kernel-port.ts';
-import { approvalJson, questionLines, startedText, timeOf, visible } from './approval-text.ts';
+import { approvalJson, questionLines, startedText, timeOf } from './approval-text.ts';
 import { goOn } from './go-on.ts';
 import { colours, printTable } from './text.ts';
 
@@ -15,9 +16,9 @@ export async function listApprovals(kernel: KernelPort, _input: CommandInput, io
     open,
     [
       { title: 'QUESTION', value: ({ id }) => id },
-      { title: 'TOOL', value: ({ tool }) => visible(tool) },
-      { title: 'ASKED BY', value: ({ path }) => visible(path.map(({ agentId }) => agentId).join(' → ')) + startedText(path) },
-      { title: 'CONVERSATION', value: ({ rootThreadId }) => visible(rootThreadId) },
+      { title: 'TOOL', value: ({ tool }) => printableLine(tool) },
+      { title: 'ASKED BY', value: ({ path }) => printableLine(path.map(({ agentId }) => agentId).join(' → ')) + startedText(path) },
+      { title: 'CONVERSATION', value: ({ rootThreadId }) => printableLine(rootThreadId) },
       { title: 'OPEN UNTIL', value: ({ expiresAt }) => timeOf(expiresAt) },
     ],
     'Nothing waits for approval',
@@ -66,12 +67,12 @@ async function answer(kernel: KernelPort, input: CommandInput, io: CommandIO, re
 }
 
 function saidLine({ id, tool, answer, reason, by }: Approval): string {
-  const what = `${visible(tool)} (${id})`;
-  const why = reason === null ? '' : `: ${visible(reason)}`;
+  const what = `${printableLine(tool)} (${id})`;
+  const why = reason === null ? '' : `: ${printableLine(reason)}`;
   if (answer === null) return `${what} waits for an answer`;
   if (by === null) return `${what} was not approved${why}`;
   const words = { once: 'approved once', always: 'approved always in this conversation', no: 'refused' };
-  return `${what} ${words[answer]} by ${visible(by)}${why}`;
+  return `${what} ${words[answer]} by ${printableLine(by)}${why}`;
 }
 
 function idOf(input: CommandInput): string {

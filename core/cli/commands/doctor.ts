@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { printable } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { JsonValue } from '../../contract/json.ts';
 import type { Doctor, KernelPort } from '../kernel-port.ts';
@@ -17,7 +18,7 @@ export async function runDoctor(kernel: KernelPort, _input: CommandInput, io: Co
 function printReport(io: CommandIO, { opened, level }: KernelPort['trust'], report: Doctor): void {
   const colour = colours(io);
   const { model } = report;
-  io.print(`${colour.bold('Sandbox')}  ${opened}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`);
+  io.print(`${colour.bold('Sandbox')}  ${printable(opened)}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`);
   io.print(`${colour.bold('Model')}    ${model.ref === 'none' ? colour.red('none') : model.ref} ${colour.dim(`(${model.why})`)}\n`);
   printStates(io, 'EXTENSION', report.extensions);
   const apart = report.extensions.filter(({ tier }) => tier === 'process').map(({ id }) => id);
@@ -26,8 +27,10 @@ function printReport(io: CommandIO, { opened, level }: KernelPort['trust'], repo
   printStates(io, 'AGENT', report.agents);
   const skills = Object.entries(report.skills).filter(([, count]) => typeof count === 'number');
   if (skills.length > 0) io.print(`\n${colour.bold('Skills')}  ${skills.map(([state, count]) => `${count} ${state}`).join(', ')}`);
-  for (const [message, { ids, isAlarm }] of notesOf(report.extensions))
-    io.print(isAlarm ? colour.red(`warning: ${ids.join(', ')}: ${message}`) : colour.dim(`note: ${ids.join(', ')}: ${message}`));
+  for (const [message, { ids, isAlarm }] of notesOf(report.extensions)) {
+    const line = printable(`${ids.join(', ')}: ${message}`);
+    io.print(isAlarm ? colour.red(`warning: ${line}`) : colour.dim(`note: ${line}`));
+  }
   for (const { id, message, notes = [] } of report.agents)
     for (const note of notes.filter((each) => each.message !== message))
       printFinding(io, { ...note, message: `${id}: ${findingLine(note)}`, file: undefined });

@@ -33,7 +33,7 @@ export async function showExtension(kernel: KernelPort, input: CommandInput, io:
   io.json({ ...jsonOf(extension), manifest: extension.manifest as JsonValue });
   printFields(io, [
     ['extension', extension.id],
-    ['state', paintState(io, extension.state)],
+    ['state', extension.state, (text) => paintState(io, text)],
     ['version', extension.version],
     ['provides', extension.provides.join(', ')],
     ['runs', PLACES[extension.tier].long],

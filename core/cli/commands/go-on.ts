@@ -1,9 +1,10 @@
 import type { JsonValue } from '../../contract/json.ts';
+import { printable, printableLine } from '../../contract/printable.ts';
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { TurnEvent } from '../../contract/turn.ts';
 import type { Approval } from '../../threads/approval.ts';
 import type { KernelPort } from '../kernel-port.ts';
-import { approvalJson, visible } from './approval-text.ts';
+import { approvalJson } from './approval-text.ts';
 
 /** How long an open conversation, or a service that works on it, has to go on by itself. */
 const ATTENDED_MS = 3_000;
@@ -31,7 +32,7 @@ export async function goOn(
   if (io.session?.threadId === threadId) return (tell('later'), 0); // the conversation goes on by itself
   const open = kernel.approvals.list(threadId);
   if (open.length > 0) {
-    io.print(`The conversation still waits for ${open.map(({ id, tool }) => `${visible(tool)} (${id})`).join(', ')}`);
+    io.print(`The conversation still waits for ${open.map(({ id, tool }) => `${printableLine(tool)} (${id})`).join(', ')}`);
     return (tell('later'), 0);
   }
   if (kernel.threads.unfinished(threadId)?.turn.state !== 'awaiting_approval') return (tell('nowhere'), 0);
@@ -49,24 +50,19 @@ export async function goOn(
 async function goOnHere(kernel: KernelPort, threadId: string, agent: string, io: CommandIO, signal: AbortSignal): Promise<End | null> {
   let end: End | null = null;
   for await (const event of kernel.runTurn({ agent, threadId, resume: true }, signal)) {
-    if (event.type === 'tool-result' && !io.quiet) io.error(`${event.ok ? '✓' : '✗'} ${visible(event.line ?? event.title ?? event.name)}`);
+    if (event.type === 'tool-result' && !io.quiet)
+      io.error(`${event.ok ? '✓' : '✗'} ${printableLine(event.line ?? event.title ?? event.name)}`);
     if (event.type === 'notice' && !io.quiet) io.error(event.message);
     if (event.type === 'approval-request')
-      io.error(`${visible(event.tool)} needs your approval: pith approvals show ${event.id}, then pith approvals approve ${event.id}`);
+      io.error(
+        `${printableLine(event.tool)} needs your approval: pith approvals show ${event.id}, then pith approvals approve ${event.id}`,
+      );
     if (event.type === 'turn-end') end = event;
   }
   if (end === null) return null;
   if (end.text !== '') io.print(printable(end.text));
   if (end.error) io.error(`pith: ${end.error.message}`);
   return end;
-}
-
-/** Lines stay lines; what else a terminal would obey is shown. */
-function printable(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => visible(line.replaceAll('\t', '  ')))
-    .join('\n');
 }
 
 function endJson(end: End | null): JsonValue {

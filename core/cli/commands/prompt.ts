@@ -1,4 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
+import { printable } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { KernelPort, Preview } from '../kernel-port.ts';
 import { findAgent } from './agents.ts';
@@ -7,7 +8,7 @@ import { colours, printTable } from './text.ts';
 /** The channel whose prompt is shown: the terminal's. */
 const CHANNEL = 'cli';
 
-/** The exact text: what is printed is byte for byte what the model would get. */
+/** The exact text: what is printed is what the model would get, with what nobody sees shown; under --json byte for byte. */
 export async function showPrompt(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
   const agent = (await findAgent(kernel, String(input.arguments['id']))).id;
   const preview = await kernel.preview({ agent, input: String(input.options['text'] ?? ''), channelId: CHANNEL });
@@ -32,14 +33,15 @@ export async function showContext(kernel: KernelPort, input: CommandInput, io: C
 function printParts(io: CommandIO, preview: Preview): void {
   const colour = colours(io);
   io.print(colour.dim('── system ──'));
-  io.print(preview.system);
+  io.print(printable(preview.system));
   for (const message of preview.messages) {
     const { role, content } = message as { readonly role: string; readonly content: unknown };
     io.print(colour.dim(`── ${role} ──`));
-    io.print(textOf(content));
+    io.print(printable(textOf(content)));
   }
   io.print(colour.dim('── tools ──'));
-  io.print(preview.tools.map((tool) => `${tool.name}: ${tool.description}\n${JSON.stringify(tool.inputSchema)}`).join('\n') || '(none)');
+  const tools = preview.tools.map((tool) => `${tool.name}: ${tool.description}\n${JSON.stringify(tool.inputSchema)}`).join('\n');
+  io.print(printable(tools) || '(none)');
 }
 
 function printTokens(io: CommandIO, preview: Preview): void {

@@ -1,4 +1,5 @@
 import pc from 'picocolors';
+import { printable } from '../../contract/printable.ts';
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
 import { renderTable, type Column } from '../table.ts';
 
@@ -15,12 +16,21 @@ export function printTable<Row>(io: CommandIO, rows: readonly Row[], columns: re
 }
 
 /** `name   value` lines; those without a value are left out. */
-export function printFields(io: CommandIO, fields: readonly (readonly [string, string | undefined])[]): void {
+export function printFields(
+  io: CommandIO,
+  fields: readonly (readonly [name: string, value: string | undefined, paint?: (text: string) => string])[],
+): void {
   const colour = colours(io);
   const shown = fields.filter(([, value]) => value !== undefined && value !== '');
   const width = Math.max(0, ...shown.map(([name]) => name.length));
-  for (const [name, value = ''] of shown)
-    io.print(`${colour.dim(name.padEnd(width))}  ${value.split('\n').join(`\n${' '.repeat(width + 2)}`)}`);
+  for (const [name, value = '', paint = String] of shown)
+    io.print(
+      `${colour.dim(name.padEnd(width))}  ${paint(
+        printable(value)
+          .split('\n')
+          .join(`\n${' '.repeat(width + 2)}`),
+      )}`,
+    );
 }
 
 const STATE_COLOURS = {
@@ -47,5 +57,5 @@ export function findingLine(finding: {
 }): string {
   const { message = '', file, line, cure } = finding;
   const where = file === undefined || message.includes(file) ? '' : `${file}${line === undefined ? '' : `:${line}`}: `;
-  return `${where}${message}${cure === undefined || message.includes(cure) ? '' : `; ${cure}`}`;
+  return printable(`${where}${message}${cure === undefined || message.includes(cure) ? '' : `; ${cure}`}`);
 }

@@ -1,5 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
+import { printable } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { Message } from '../../contract/turn.ts';
 import type { KernelPort } from '../kernel-port.ts';
@@ -32,7 +33,7 @@ export async function showThread(kernel: KernelPort, input: CommandInput, io: Co
     .slice(-last);
   io.json({ ...thread, messages: shown });
   const colour = colours(io);
-  for (const { role, text } of shown) io.print(`${colour.dim(`${role}:`)} ${text}`);
+  for (const { role, text } of shown) io.print(`${colour.dim(`${role}:`)} ${printable(text)}`);
 }
 
 export async function compactThread(kernel: KernelPort, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {

@@ -1,10 +1,11 @@
 import { PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import { printable, printableLine } from '../../contract/printable.ts';
 import type { JsonValue } from '../../contract/json.ts';
 import type { ToolResult } from '../../contract/tool.ts';
 import type { KernelPort } from '../kernel-port.ts';
 import type { ToolQuestion } from '../../agents/tools/tool-caller.ts';
-import { argumentLines, detailLines, visible } from './approval-text.ts';
+import { argumentLines, detailLines } from './approval-text.ts';
 import { findAgent } from './agents.ts';
 import { printTable } from './text.ts';
 
@@ -42,7 +43,7 @@ export async function callTool(kernel: KernelPort, input: CommandInput, io: Comm
   const result = await kernel.callTool({ agentId: agent, approve }, String(input.arguments['name']), given, signal).catch(refusal);
   if (result.ok) {
     io.json({ ok: true, output: result.output });
-    io.print(typeof result.output === 'string' ? result.output : JSON.stringify(result.output, null, 2));
+    io.print(printable(typeof result.output === 'string' ? result.output : JSON.stringify(result.output, null, 2)));
     return 0;
   }
   const { code, message } = result.error;
@@ -58,7 +59,7 @@ async function approveCall({ tool, input, digest, details }: ToolQuestion, isGiv
     throw new PithError('approval_needed', `not run: '${tool}' needs your approval, and there is no terminal to ask on`, {
       cure: 'look at the input, then add --approve',
     });
-  io.print(`${visible(tool)} needs your approval (arguments ${digest.slice(0, 12)})`);
+  io.print(`${printableLine(tool)} needs your approval (arguments ${digest.slice(0, 12)})`);
   for (const line of [...argumentLines(input), ...detailLines(details ?? null)]) io.print(`  ${line}`);
   return (await io.ask('Run it?', { choices: ['yes', 'no'] })) === 'yes';
 }

@@ -1,5 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import type { Command, CommandInput, CommandIO } from '../../contract/index.ts';
+import { printable } from '../../contract/printable.ts';
 import { toJsonValue } from '../calls/json-value.ts';
 import { givenObject, givenText, givenTexts } from './given.ts';
 import type { Incoming, Peer } from './peer.ts';
@@ -25,8 +26,8 @@ export class CommandCalls {
         const run = ++this.#last;
         this.#runs.set(run, io);
         try {
-          const { interactive, wantsJson, quiet, colour, columns, workingDirectory, session } = io;
-          const plain = { interactive, wantsJson, quiet, colour, columns, workingDirectory };
+          const { interactive, wantsJson, quiet, columns, workingDirectory, session } = io;
+          const plain = { interactive, wantsJson, quiet, colour: false, columns, workingDirectory }; // its escapes are shown, not obeyed
           const facts: IoFacts = { ...plain, ...(session ? { session: plainSession(session) } : {}) };
           const code = await peer.call('command.run', [...from, data.path, input, run, facts], signal);
           return typeof code === 'number' ? code : undefined;
@@ -43,16 +44,16 @@ export class CommandCalls {
     if (!io) throw new PithError('stopped', 'the command has ended: nobody reads what it says');
     switch (operation) {
       case 'io.print':
-        return io.print(givenText(args[0], 'what is printed'));
+        return io.print(printable(givenText(args[0], 'what is printed')));
       case 'io.error':
-        return io.error(givenText(args[0], 'what is printed'));
+        return io.error(printable(givenText(args[0], 'what is printed')));
       case 'io.json':
         return io.json(toJsonValue(args[0], 'the value'));
       case 'io.send':
         if (!io.session) throw new PithError('usage', 'nothing can be sent: the command was not typed in a conversation');
         return io.session.send(givenText(args[0], 'what is sent'));
       case 'io.ask':
-        return io.ask(givenText(args[0], 'a question'), questionOptions(args[1]));
+        return io.ask(printable(givenText(args[0], 'a question')), questionOptions(args[1]));
       case 'io.input':
         return io.input;
       default:

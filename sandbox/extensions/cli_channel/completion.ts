@@ -1,4 +1,4 @@
-import type { Command } from 'pith';
+import { printableLine, type Command } from 'pith';
 import { fields, list, query, text } from './query.ts';
 
 /** Commands after a slash, and ids after those that take one. The second value is the part that is completed. */
@@ -8,11 +8,13 @@ export async function completeLine(
   signal: AbortSignal,
 ): Promise<readonly [readonly string[], string]> {
   if (!line.startsWith('/')) return [[], line];
+  const offered = (words: readonly string[], part: string) => words.filter((word) => word.startsWith(part) && word === printableLine(word));
   const argument = /^\/(agent|thread) (\S*)$/u.exec(line);
   if (argument) {
     const part = argument[2] ?? '';
     const ids = list(await query(commands, [`${argument[1]}s`, 'list'], signal)).flatMap((row) => text(fields(row)['id']) ?? []);
-    return [ids.filter((id) => id.startsWith(part)), part];
+    return [offered(ids, part), part];
   }
-  return [commands.map(({ path }) => `/${path}`).filter((path) => path.startsWith(line)), line];
+  const paths = commands.map(({ path }) => `/${path}`);
+  return [offered(paths, line), line];
 }

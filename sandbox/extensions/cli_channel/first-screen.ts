@@ -1,7 +1,6 @@
 import type pc from 'picocolors';
-import { messageOf, type Command, type Failure } from 'pith';
+import { messageOf, printable, printableLine, type Command, type Failure } from 'pith';
 import type { Conversation } from './conversation.ts';
-import { clean } from './markdown-stream.ts';
 import { findingsOf } from './findings.ts';
 import type { Opening, PastMessage } from './opening.ts';
 import { fields, query, text } from './query.ts';
@@ -19,7 +18,7 @@ export async function firstScreen(
   signal: AbortSignal,
 ): Promise<string> {
   const model = await modelOf(conversation, commands, signal);
-  const line = `${colour.bold(conversation.agentId)} ${colour.dim(`· ${model.text} · /help lists commands, Ctrl-D leaves`)}`;
+  const line = `${colour.bold(conversation.agentId)} ${colour.dim(`· ${printableLine(model.text)} · /help lists commands, Ctrl-D leaves`)}`;
   return model.offline ? `${line}\n${colour.dim(CONNECT)}\n` : `${line}\n`;
 }
 
@@ -37,7 +36,7 @@ export async function openingLines(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const findings = await findingsOf(commands, signal).catch(() => []); // /settings says why
-  const lines = findings.slice(0, MOST_FINDINGS).map(({ line }) => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line));
+  const lines = findings.slice(0, MOST_FINDINGS).map(({ line }) => printableLine(line, columns));
   const more = findings.length > lines.length ? `${findings.length - lines.length} more; ` : '';
   return [...notes, ...lines, ...(lines.length === 0 ? [] : [`${more}see /settings`]), ...(notes.length + lines.length > 0 ? [''] : [])];
 }
@@ -45,13 +44,13 @@ export async function openingLines(
 /** An edit that could not be taken while the conversation goes on. */
 export function reloadLine({ extensionId, message, file, line, cure }: Failure): string {
   const place = file === undefined ? '' : ` ${file}${line === undefined ? '' : `:${line}`}`;
-  return clean(`${extensionId}${place}: ${message}${cure === undefined ? '' : `; ${cure}`}`);
+  return printable(`${extensionId}${place}: ${message}${cure === undefined ? '' : `; ${cure}`}`);
 }
 
 /** The conversation so far, shortened. */
 export function pastLines(past: readonly PastMessage[], colour: Colours): readonly string[] {
   return past.map(({ role, text: said }) => {
-    const short = clean(said.length > LONGEST ? `${said.slice(0, LONGEST)}…` : said);
+    const short = printable(said.length > LONGEST ? `${said.slice(0, LONGEST)}…` : said);
     return role === 'user' ? colour.dim(`› ${short}`) : `${short}\n`;
   });
 }

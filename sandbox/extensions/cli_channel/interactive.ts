@@ -1,11 +1,10 @@
 import pc from 'picocolors';
-import { messageOf, stateFolder, type CommandIO } from 'pith';
+import { messageOf, printable, printablePainted, stateFolder, type CommandIO } from 'pith';
 import { completeLine } from './completion.ts';
 import type { ChatContext } from './conversation.ts';
 import { firstScreen, openingLines, pastLines, reloadLine } from './first-screen.ts';
 import { HistoryFile } from './history-file.ts';
 import { LineEditor } from './line-editor.ts';
-import { clean } from './markdown-stream.ts';
 import type { Opening } from './opening.ts';
 import { Outbox } from './outbox.ts';
 import { Questions } from './questions.ts';
@@ -30,7 +29,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const { context, opening, terminal, terminals, io } = chat;
   const { conversation } = opening;
   const colour = pc.createColors(io.colour);
-  const write = (text: string) => void terminal.output.write(`${wrapLines(text, widthOf(terminal))}\n`);
+  const write = (text: string) => void terminal.output.write(`${wrapLines(printablePainted(text), widthOf(terminal))}\n`);
   const slash = new SlashCommands(context, conversation, (line) => terminal.output.write(`${line}\n`));
   const history = new HistoryFile(stateFolder(context.dataDirectory), (error) =>
     context.logger.warn('history not kept', { reason: messageOf(error) }),
@@ -69,7 +68,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
       return conversation.threadId;
     },
     show: ({ text }) => {
-      untold.push(hint(clean(text)));
+      untold.push(hint(printable(text)));
       if (turn !== null) return; // it would tear the answer
       write('');
       tell();
@@ -87,10 +86,10 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const slashIO = (): CommandIO => ({
     ...io,
     print: write,
-    error: (text) => write(colour.red(text)),
+    error: (text) => write(colour.red(printable(text))),
     columns: widthOf(terminal),
     ask: (question, { choices, secret } = {}) =>
-      secret ? editor.ask(`${question} `, turn?.signal ?? signal, true) : askAgain(editor, question, choices),
+      secret ? editor.ask(`${printable(question)} `, turn?.signal ?? signal, true) : askAgain(editor, printable(question), choices),
     session: outbox.session(conversation),
   });
   const run = async (work: (abort: AbortSignal) => Promise<unknown>): Promise<void> => {

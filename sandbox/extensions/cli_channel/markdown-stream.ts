@@ -1,4 +1,5 @@
 import pc from 'picocolors';
+import { PrintableStream } from 'pith';
 import { inlineSpans, type Look, type Span } from './inline-markdown.ts';
 import { renderMarkdownTable } from './markdown-table.ts';
 import { cells, WordWrap } from './word-wrap.ts';
@@ -13,6 +14,8 @@ type Kind = 'text' | 'heading' | 'code';
 /** Renders Markdown for a terminal while it arrives: word by word, never repainting what was written. */
 export class MarkdownStream {
   readonly #wrap: WordWrap;
+  /** What is shown must not steer the terminal. */
+  readonly #printable = new PrintableStream();
   #rest = '';
   #kind: Kind | null = null;
   /** Length of the marks at the beginning of the line that stand for its lead. */
@@ -36,9 +39,13 @@ export class MarkdownStream {
   }
 
   feed(delta: string): void {
-    this.#rest += delta;
+    this.#take(this.#printable.feed(delta));
+  }
+
+  #take(text: string): void {
+    this.#rest += text.replaceAll('\t', '    ');
     for (let end = this.#rest.indexOf('\n'); end >= 0; end = this.#rest.indexOf('\n')) {
-      const line = this.#rest.slice(0, end).replace(/\r$/u, '');
+      const line = this.#rest.slice(0, end);
       this.#rest = this.#rest.slice(end + 1);
       this.#line(line);
     }
@@ -47,6 +54,7 @@ export class MarkdownStream {
 
   /** What was held back comes out; the next feed begins a new text. */
   end(): void {
+    this.#take(this.#printable.end());
     if (this.#rest !== '' || this.#kind !== null) this.#line(this.#rest);
     this.#rest = '';
     this.#flushTable();
@@ -57,9 +65,9 @@ export class MarkdownStream {
   /** A line that is complete, or what is left of one whose beginning has been written. */
   #line(line: string): void {
     if (this.#kind === null && !this.#open(line, true)) return;
-    if (this.#kind === 'code') this.write(`${this.#code(clean(this.#takeOpened(line)))}\n`);
+    if (this.#kind === 'code') this.write(`${this.#code(this.#takeOpened(line))}\n`);
     else {
-      this.#wrap.add(inlineSpans(clean(this.#takeOpened(line)), true, this.#before).spans);
+      this.#wrap.add(inlineSpans(this.#takeOpened(line), true, this.#before).spans);
       this.#wrap.end();
     }
     this.#kind = null;
@@ -68,19 +76,17 @@ export class MarkdownStream {
 
   /** The beginning of a line, as far as it is certain. */
   #begun(): void {
-    const rest = /[\ud800-\udbff]$/u.test(this.#rest) ? this.#rest.slice(0, -1) : this.#rest;
-    if (rest === '') return;
-    if (this.#kind === null && !this.#open(rest, false)) return;
-    const opened = this.#takeOpened(rest);
-    const tail = this.#rest.slice(rest.length);
+    if (this.#rest === '') return;
+    if (this.#kind === null && !this.#open(this.#rest, false)) return;
+    const opened = this.#takeOpened(this.#rest);
     if (this.#kind === 'code') {
-      this.write(this.#code(clean(opened)));
-      this.#rest = tail;
+      this.write(this.#code(opened));
+      this.#rest = '';
     } else {
       const { spans, used } = inlineSpans(opened, false, this.#before);
       this.#before = opened[used - 1] ?? this.#before;
-      this.#wrap.add(spans.map((span) => ({ ...span, text: clean(span.text) })));
-      this.#rest = opened.slice(used) + tail;
+      this.#wrap.add(spans);
+      this.#rest = opened.slice(used);
     }
   }
 
@@ -103,7 +109,7 @@ export class MarkdownStream {
     const fence = /^\s*(`{3,}|~{3,})([^`]*)$/u.exec(line);
     if (fence) {
       this.#fence = fence[1] ?? '```';
-      if (fence[2]?.trim()) this.write(`${this.#dim(`  ${clean(fence[2].trim())}`)}\n`);
+      if (fence[2]?.trim()) this.write(`${this.#dim(`  ${fence[2].trim()}`)}\n`);
       this.#blank = false;
       return false;
     }
@@ -156,7 +162,7 @@ export class MarkdownStream {
   #flushTable(): void {
     if (this.#table.length === 0) return;
     const look = looks(this.options.colour);
-    this.write(renderMarkdownTable(this.#table.splice(0).map(clean), look));
+    this.write(renderMarkdownTable(this.#table.splice(0), look));
     this.#blank = false;
   }
 
@@ -180,9 +186,4 @@ function looks(colour: boolean): (span: Span) => string {
     link: paint.underline,
   };
   return ({ text, looks: all }) => all.reduce((painted, look) => by[look](painted), text);
-}
-
-/** What is shown must not steer the terminal: control characters are left out. */
-export function clean(text: string): string {
-  return text.replaceAll('\t', '    ').replace(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '');
 }

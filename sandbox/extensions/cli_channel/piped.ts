@@ -34,7 +34,7 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   for await (const line of untilAborted(chat.messages, signal)) {
     if (line.trim() === '') continue;
     const isCommand = chat.commands !== false && slash.covers(line);
-    let done = isCommand ? await slash.run(line, { ...io, session: outbox.session(conversation) }, signal) : 0;
+    let done = isCommand ? await slash.run(line, { ...io, colour: false, session: outbox.session(conversation) }, signal) : 0;
     const message = isCommand ? outbox.take() : line;
     if (message !== null && !slash.left && !signal.aborted) done = Math.max(done, await turn(conversation, message, view, signal));
     code = Math.max(code, done);

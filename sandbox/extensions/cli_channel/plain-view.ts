@@ -1,4 +1,4 @@
-import type { Clock, CommandIO, TurnEvent } from 'pith';
+import { printable, type Clock, type CommandIO, type TurnEvent } from 'pith';
 import { endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
 
 /** Answers as the model wrote them, line by line on the output; steps and notices on the error stream. */
@@ -36,12 +36,12 @@ export class PlainView {
   #text(delta: string): void {
     const text = this.#line + delta;
     const end = text.lastIndexOf('\n');
-    if (end >= 0) this.io.print(text.slice(0, end + 1));
+    if (end >= 0) this.io.print(printable(text.slice(0, end + 1)));
     this.#line = text.slice(end + 1);
   }
 
   #flush(): void {
-    if (this.#line !== '') this.io.print(this.#line);
+    if (this.#line !== '') this.io.print(printable(this.#line));
     this.#line = '';
   }
 }

@@ -4,6 +4,7 @@ import {
   matchCommand,
   parseCommandInput,
   PithError,
+  printableJson,
   splitWords,
   type Command,
   type CommandInput,
@@ -101,7 +102,7 @@ function asJson(io: CommandIO, raw = io.print): CommandIO {
   return {
     ...io,
     print: () => undefined,
-    json: (value) => raw(JSON.stringify(value)),
+    json: (value) => raw(printableJson(JSON.stringify(value))),
     interactive: false,
     wantsJson: true,
     colour: false,

@@ -1,4 +1,4 @@
-import type { JsonValue, TurnEvent } from 'pith';
+import { printableLine, type JsonValue, type TurnEvent } from 'pith';
 
 type ToolResultEvent = Extract<TurnEvent, { type: 'tool-result' }>;
 type TurnEndEvent = Extract<TurnEvent, { type: 'turn-end' }>;
@@ -50,6 +50,5 @@ function duration(ms: number): string {
 }
 
 function oneLine(text: string, room: number): string {
-  const flat = text.replace(/\s+/gu, ' ').trim();
-  return flat.length <= room ? flat : `${flat.slice(0, room - 1)}…`;
+  return printableLine(text.replace(/\s+/gu, ' ').trim(), room);
 }

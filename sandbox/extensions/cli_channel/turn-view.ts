@@ -1,6 +1,6 @@
 import pc from 'picocolors';
-import type { Clock, TurnEvent } from 'pith';
-import { clean, MarkdownStream } from './markdown-stream.ts';
+import { printable, printableLine, type Clock, type TurnEvent } from 'pith';
+import { MarkdownStream } from './markdown-stream.ts';
 import { Spinner } from './spinner.ts';
 import { endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
 import { widthOf, type Terminal } from './terminal.ts';
@@ -46,25 +46,27 @@ export class TurnView {
       case 'tool-call':
         this.#times.set(event.id, { at: clock.now(), input: event.input });
         this.#break();
-        this.#spinner.start(clean(event.name));
+        this.#spinner.start(printableLine(event.name));
         return;
       case 'tool-result': {
         const line = stepLine(event, this.#times, clock.now());
         if (!quiet)
-          this.#line(`${event.ok ? this.#colour.green('✓') : this.#colour.red('✗')} ${clean(line.text)} ${this.#colour.dim(line.time)}`);
+          this.#line(
+            `${event.ok ? this.#colour.green('✓') : this.#colour.red('✗')} ${printableLine(line.text)} ${this.#colour.dim(line.time)}`,
+          );
         this.#spinner.start('thinking');
         return;
       }
       case 'document':
-        if (!quiet) this.#line(`${this.#colour.green('✓')} ${clean(event.line)}`);
+        if (!quiet) this.#line(`${this.#colour.green('✓')} ${printableLine(event.line)}`);
         this.#spinner.start('thinking');
         return;
       case 'notice':
-        if (!quiet && !this.#told.has(event.code + event.message)) this.#line(this.#colour.dim(clean(this.#hint(event.message))));
+        if (!quiet && !this.#told.has(event.code + event.message)) this.#line(this.#colour.dim(printable(this.#hint(event.message))));
         this.#told.add(event.code + event.message);
         return;
       case 'approval-request':
-        if (!this.options.asks) this.#line(this.#colour.yellow(clean(questionLine(event))));
+        if (!this.options.asks) this.#line(this.#colour.yellow(printable(questionLine(event))));
         return;
       case 'step-end':
         this.#break();
@@ -75,7 +77,8 @@ export class TurnView {
         this.#spinner.stop();
         const told = event.reason === 'awaiting_approval' && this.options.asks ? null : endingLine(event);
         const ending = told === null ? null : this.#hint(told);
-        if (ending !== null) this.#line(event.reason === 'error' ? this.#colour.red(clean(ending)) : this.#colour.yellow(clean(ending)));
+        if (ending !== null)
+          this.#line(event.reason === 'error' ? this.#colour.red(printable(ending)) : this.#colour.yellow(printable(ending)));
       }
     }
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { printable, printableLine } from '../../../core/contract/printable.ts';
+import { printable, printableJson, printableLine, printablePainted, PrintableStream } from '../../../core/contract/printable.ts';
 
 const ORDINARY = [
   'Plain words, 100 % of them: ~/a_b.c "quoted" <b> & \\n',
@@ -104,6 +104,35 @@ describe('T19: text from elsewhere as it is shown', () => {
       }),
       { numRuns: 3000 },
     );
+  });
+
+  it('T19: in pieces it is shown as in one', () => {
+    fc.assert(
+      fc.property(fc.array(rich, { maxLength: 12 }), (pieces) => {
+        const stream = new PrintableStream();
+        expect(pieces.map((piece) => stream.feed(piece)).join('') + stream.end()).toBe(printable(pieces.join('')));
+      }),
+      { numRuns: 2000 },
+    );
+    const stream = new PrintableStream();
+    const units = ORDINARY.join('\r\n').split('');
+    expect(units.map((unit) => stream.feed(unit)).join('') + stream.end()).toBe(ORDINARY.join('\n'));
+  });
+
+  it('T19: JSON stays JSON of the same value', () => {
+    fc.assert(
+      fc.property(fc.dictionary(rich, rich), (value) => {
+        const text = printableJson(JSON.stringify(value));
+        expect(JSON.parse(text)).toEqual(value);
+        expect(printable(text)).toBe(text);
+      }),
+    );
+    expect(printableJson(JSON.stringify(['\u009b\u202e', '\u{e0041}']))).toBe(String.raw`["\u009b\u202e","\udb40\udc41"]`);
+  });
+
+  it('T19: of what is painted, the paint alone is obeyed', () => {
+    expect(printablePainted('\u001b[1mTOOL\u001b[22m \u001b[31mred\u001b[39m')).toBe('\u001b[1mTOOL\u001b[22m \u001b[31mred\u001b[39m');
+    expect(printablePainted('\u001b[1m\u001b[8mx\u001b[2J\u001b]0;t\u0007')).toBe('\u001b[1m\\x1b[8mx\\x1b[2J\\x1b]0;t\\x07');
   });
 
   it('T19: the work grows with the length of the text, whatever it holds', () => {

@@ -90,8 +90,10 @@ Last *line*
     expect(commands.join('')).not.toContain('\r');
   });
 
-  it('takes control characters out of what a model says', () => {
-    expect(render('a\u001b[2Jb\u0007 `\u001b]0;title\u0007` \u202ex\n```\n\u001b[31m\n```\n')).toBe('a[2Jb ]0;title x\n  [31m\n');
+  it('T19: shows control characters in what a model says', () => {
+    expect(render('a\u001b[2Jb\u0007 `\u001b]0;title\u0007` \u202ex\n```\n\u001b[31m\n```\n')).toBe(
+      'a\\x1b[2Jb\\x07 \\x1b]0;title\\x07 \\u{202e}x\n  \\x1b[31m\n',
+    );
   });
 
   it('breaks lines between words and indents what follows a bullet', () => {
