@@ -9,6 +9,19 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
+/** How deep the arguments of a tool may be: what walks them calls itself, and what carries them between processes is deeper still. */
+const DEEPEST_INPUT = 60;
+
+/** What is wrong with the arguments of a tool before anything walks them; null: nothing. Walks level by level itself. */
+export function inputProblem(input: unknown): string | null {
+  let level: readonly unknown[] = [input];
+  for (let depth = 0; depth <= DEEPEST_INPUT; depth++) {
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
+    if (level.length === 0) return null;
+  }
+  return `is nested more than ${DEEPEST_INPUT} levels deep; give it flatter, or as text`;
+}
+
 /** JSON with sorted keys: the same text for the same value. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, part: JsonValue) =>

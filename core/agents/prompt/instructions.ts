@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { PithError } from '../../contract/errors.ts';
 import type { AgentSpec } from '../../contract/index.ts';
+import { printableLine } from '../../contract/printable.ts';
 import type { BroughtPrompt } from '../ports.ts';
 import type { BoundSkill } from './bound-skills.ts';
 import { isTemplate, renderPrompt, type PromptVariables } from './prompt.ts';
@@ -90,7 +91,10 @@ function tokenOf(name: string): string {
 
 function wrapped({ content }: BoundSkill): string {
   if (content === null) return '';
-  return `<skill id="${escaped(content.id)}" sha256="${escaped(content.sha256)}">\n${content.body}\n</skill>`;
+  const { id, sha256, body } = content;
+  // A text that writes an end itself is ended by its own hash, which no text can hold.
+  const end = /<\/skill/i.test(body) ? `</skill sha256="${escaped(sha256)}">` : '</skill>';
+  return `<skill id="${escaped(printableLine(id))}" sha256="${escaped(sha256)}">\n${body}\n${end}`;
 }
 
 function escaped(value: string): string {

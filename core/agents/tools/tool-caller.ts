@@ -1,5 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import { nearest } from '../../contract/nearest.ts';
+import { inputProblem } from '../../contract/plain-data.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { AgentSpec, JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { withFixed } from './agent-tools.ts';
@@ -53,6 +54,8 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
     toolsOf: async (agentId) => (await offered(agentId, new AbortController().signal)).tools,
     async call(user, name, input, signal) {
       const { agentId, approve } = typeof user === 'string' ? { agentId: user, approve: null } : user;
+      const problem = inputProblem(input);
+      if (problem !== null) return toolError('tool_input_invalid', `the input of '${name}' ${problem}`);
       const { spec, tools, turn } = await offered(agentId, signal);
       const tool = tools.find(
         ({ modelName, extensionId, descriptor }) => name === modelName || name === `${extensionId}/${descriptor.name}`,

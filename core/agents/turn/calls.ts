@@ -1,4 +1,5 @@
 import { nearest } from '../../contract/nearest.ts';
+import { inputProblem } from '../../contract/plain-data.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { JsonValue, ToolResult } from '../../contract/index.ts';
 import type { CallRecord } from '../../threads/thread.ts';
@@ -26,9 +27,9 @@ export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonl
     const callId = given === '' || taken.has(given) ? `${given || 'call'}-${turn.steps}-${index}` : given;
     taken.add(callId);
     const tool = turn.toolsByName.get(name) ?? null;
-    const input = parseInput(text);
-    const problem = tool === null ? unknownTool(name, turn) : input === null ? invalidInput(name, text) : null;
-    return { callId, name, tool, input: input ?? {}, problem };
+    const read = parseInput(text);
+    const problem = tool === null ? unknownTool(name, turn) : 'why' in read ? invalidInput(name, read.why) : null;
+    return { callId, name, tool, input: 'why' in read ? {} : read.input, problem };
   });
 }
 
@@ -100,22 +101,24 @@ function recordOf(turnId: string, step: number, index: number, { callId, name, t
   };
 }
 
-/** null when the text is no JSON object. Models write nothing at all for a tool without arguments. */
-function parseInput(text: string): JsonValue {
-  if (text.trim() === '') return {};
+/** Models write nothing at all for a tool without arguments. What is wrong is told to the model, which may try again. */
+function parseInput(text: string): { readonly input: JsonValue } | { readonly why: string } {
+  if (text.trim() === '') return { input: {} };
+  const why = `is not a JSON object: ${text.length > SHOWN_INPUT ? `${text.slice(0, SHOWN_INPUT)}…` : text}`;
   try {
-    const value = JSON.parse(text) as JsonValue;
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+    const input = JSON.parse(text) as JsonValue;
+    if (typeof input !== 'object' || input === null || Array.isArray(input)) return { why };
+    const problem = inputProblem(input);
+    return problem === null ? { input } : { why: problem };
   } catch {
-    return null; // the model is told, and may try again
+    return { why }; // where it breaks off helps nobody who cannot count characters
   }
 }
 
 const SHOWN_INPUT = 200;
 
-function invalidInput(name: string, text: string): ToolResult {
-  const shown = text.length > SHOWN_INPUT ? `${text.slice(0, SHOWN_INPUT)}…` : text;
-  return toolError('tool_input_invalid', `the input of '${name}' is not a JSON object: ${shown}`);
+function invalidInput(name: string, why: string): ToolResult {
+  return toolError('tool_input_invalid', `the input of '${name}' ${why}`);
 }
 
 function unknownTool(name: string, turn: RunningTurn): ToolResult {

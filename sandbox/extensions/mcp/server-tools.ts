@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type JsonValue, type Tool } from 'pith';
+import { defineTool, printable, toolError, toolResult, z, type ApprovalQuestion, type JsonValue, type Tool } from 'pith';
 import type { Connection } from './connection.ts';
 import { changesIn, saidOf, subjectOf } from './known-tools.ts';
 import type { ServerTool } from './listed-tool.ts';
@@ -82,9 +82,8 @@ function partOf(part: CallToolResult['content'][number]): string {
   return '[something that cannot be shown]';
 }
 
-/** Without what could steer a terminal, and cut. */
+/** As it may be shown, and cut. */
 function plain(text: string, longest: number): string {
-  // oxlint-disable-next-line no-control-regex
-  const clean = text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/gu, '');
-  return clean.length > longest ? `${clean.slice(0, longest)}… [${clean.length - longest} characters more]` : clean;
+  const shown = printable(text);
+  return shown.length > longest ? `${shown.slice(0, longest)}… [${shown.length - longest} characters more]` : shown;
 }

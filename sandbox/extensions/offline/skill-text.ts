@@ -38,7 +38,9 @@ function bodyOf(text: string): string {
   const instructions = /^# Skill: [^\n]*\n[\s\S]*?\n## Instructions\n/.exec(text);
   if (instructions !== null) return text.slice(instructions[0].length).trim();
   const opening = /<skill\b[^>]*>\r?\n?/.exec(text);
-  const end = text.lastIndexOf('</skill>');
+  const hash = / sha256="[^"]*"/.exec(opening?.[0] ?? '')?.[0]; // a text that writes `</skill>` itself ends where its hash is named
+  const own = hash === undefined ? -1 : text.lastIndexOf(`</skill${hash}>`);
+  const end = own >= 0 ? own : text.lastIndexOf('</skill>');
   const inner = opening !== null && end > opening.index ? text.slice(opening.index + opening[0].length, end) : text;
   const lines = inner.split('\n');
   const firstBlank = lines.findIndex((line) => line.trim() === '');

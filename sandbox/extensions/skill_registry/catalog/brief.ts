@@ -1,3 +1,4 @@
+import { printableLine } from 'pith';
 import type { Skill } from '../skill.ts';
 
 const LIMIT = 160;
@@ -14,17 +15,13 @@ export function briefOf(skill: Pick<Skill, 'brief' | 'description'>, limit = LIM
   return cut(brief === '' ? firstSentence(clean(skill.description)) : brief, limit);
 }
 
-/** One line without control, bidirectional, zero-width or otherwise invisible characters. */
+/** Prose as one printable line. Names, in which a space or a line's end counts, go to `printableLine` as they are. */
 export function clean(text: string): string {
-  if (PLAIN.test(text)) return text;
-  const visible = text.replace(SPACE, ' ').replace(INVISIBLE, '');
-  return visible.replace(/ {2,}/g, ' ').trim();
+  return PLAIN.test(text) ? text : printableLine(text.replace(/\s+/gu, ' ').trim());
 }
 
 /** One line of printable ASCII, as most are. */
 const PLAIN = /^(?:[!-~]+(?: [!-~]+)*)?$/;
-const SPACE = /[\t\n\v\f\r\u0085\u2028\u2029\p{Zs}]+/gu;
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 const SENTENCE_END = /[.!?](?=\s+["'“(`]?\p{Lu}|$)|[。！？]/gu;
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|incl|approx|resp|no|dr|mr|ms|mrs|prof|st|inc|ltd)$/i;
 

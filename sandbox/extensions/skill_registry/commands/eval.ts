@@ -11,7 +11,8 @@ import { learnedOf } from '../search/open-index.ts';
 import type { SearchDocument } from '../search/ranker.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { oneLine, table, widthOf } from './rows.ts';
+import { clean } from '../catalog/brief.ts';
+import { table, widthOf } from './rows.ts';
 import { countOption } from './count-option.ts';
 import { wantedSkill } from './wanted.ts';
 
@@ -161,7 +162,7 @@ interface Rest {
 
 function print(io: CommandIO, reports: readonly Report[], { k, tasks, leftOut, problems, refused, budget }: Rest): void {
   const [{ figures: first, notLoad }] = reports as readonly [Report, ...Report[]];
-  for (const problem of problems) io.error(oneLine(problem));
+  for (const problem of problems) io.error(clean(problem));
   if (leftOut > 0)
     io.print(
       `${leftOut} ${leftOut === 1 ? 'text is' : 'texts are'} left out: the ranker was told them. It is measured by evals/evals.yaml.`,
@@ -177,13 +178,13 @@ function print(io: CommandIO, reports: readonly Report[], { k, tasks, leftOut, p
       against === 0 ? '–' : `${passed}/${against}`,
     ]);
     io.print(table(['RANKER', 'CASES', 'R@1', 'R@5', 'R@12', 'nDCG@10', 'MRR', 'NOT LOADED'], rows, widthOf(io)));
-    for (const outcome of reports.at(-1)!.failed) io.print(oneLine(failure(outcome, k)));
+    for (const outcome of reports.at(-1)!.failed) io.print(clean(failure(outcome, k)));
     if (first.cases < ENOUGH_CASES) io.print(`${first.cases} cases say little; ${ENOUGH_CASES} and more say something.`);
     if (budget.complete)
       io.print(`All skills have their line in a catalog of ${budget.tokens} tokens, so a model sees each whatever its rank.`);
   }
   if (tasks > 0) io.print(`${tasks} ${tasks === 1 ? 'task was' : 'tasks were'} not run: this version runs triggers only.`);
-  if (refused !== null) io.print(oneLine(refused));
+  if (refused !== null) io.print(clean(refused));
 }
 
 function failure({ case: { skillId, text, should, from }, rank, before }: Outcome, k: number): string {

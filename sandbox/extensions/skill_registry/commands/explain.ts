@@ -1,4 +1,4 @@
-import { PithError, type Command, type CommandContext, type JsonValue } from 'pith';
+import { PithError, printable, type Command, type CommandContext, type JsonValue } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
 import { realOf } from '../scan/folder.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
@@ -10,7 +10,7 @@ import { scriptsOf, type ScriptReport } from './explain-scripts.ts';
 import { triggerLines, triggersOf, type TriggerReport } from './explain-triggers.ts';
 import { learnedOf, rankingLines, rankingOf, type RankingReport } from './explain-ranking.ts';
 import { usesOf } from './explain-uses.ts';
-import { diagnosticJson, diagnosticText, printable } from './rows.ts';
+import { diagnosticJson, diagnosticText } from './rows.ts';
 import { trustedWithoutAsking } from './trust-target.ts';
 import { wantedSkill } from './wanted.ts';
 

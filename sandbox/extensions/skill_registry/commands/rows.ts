@@ -1,4 +1,5 @@
 import type { CommandIO, Diagnostic, JsonValue } from 'pith';
+import { clean } from '../catalog/brief.ts';
 import type { Skill } from '../skill.ts';
 import { summaryOf } from '../skill-summary.ts';
 
@@ -27,7 +28,7 @@ export function tokensText({ tokens, tokensEstimated }: Skill): string {
 /** `file:line:column: severity: message; cure`, the place as far as it is known. */
 export function diagnosticText({ severity, message, file, line, column, cure }: Diagnostic): string {
   const place = file === undefined ? '' : `${[file, line, column].filter((part) => part !== undefined).join(':')}: `;
-  return oneLine(`${place}${severity}: ${message}${cure === undefined ? '' : `; ${cure}`}`);
+  return clean(`${place}${severity}: ${message}${cure === undefined ? '' : `; ${cure}`}`);
 }
 
 /** The width that a table may have: what is piped is never cut. */
@@ -45,7 +46,7 @@ const INDENT = '    ';
  */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[], width: number): string {
   const last = heading.length - 1;
-  const cells = [heading, ...rows.map((row) => row.map(oneLine))];
+  const cells = [heading, ...rows.map((row) => row.map(clean))];
   const used = heading
     .map((_, column) => column)
     .filter((column) => column < last && cells.some((row, at) => at > 0 && row[column] !== ''));
@@ -74,16 +75,3 @@ function cut(text: string, room: number): string {
         .join('')
         .trimEnd()}…`;
 }
-
-/** Nothing that a file holds may move the cursor or hide text. */
-export function oneLine(text: string): string {
-  return PLAIN.test(text) ? text : text.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
-}
-
-/** The same of a text whose spaces and lines count. */
-export function printable(text: string): string {
-  return text.replace(/[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, ' ');
-}
-
-/** Printable ASCII: nearly every cell of thousands. */
-const PLAIN = /^(?:[!-~]+(?: [!-~]+)*)?$/;

@@ -1,10 +1,10 @@
-import type { Command } from 'pith';
+import { printableLine, type Command } from 'pith';
 import { briefOf } from '../catalog/brief.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { Ranked } from '../search/ranker.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Snapshot } from '../skill.ts';
-import { printable, table, widthOf } from './rows.ts';
+import { table, widthOf } from './rows.ts';
 import { countOption } from './count-option.ts';
 
 export function search(registry: SkillRegistry, found: SkillSearch): Command {
@@ -23,7 +23,7 @@ export function search(registry: SkillRegistry, found: SkillSearch): Command {
       if (note !== null) io.error(note);
       const { ranked } = answer;
       if (io.wantsJson) io.json(ranked.map(({ id, score, why }) => ({ id, score, why })));
-      else if (ranked.length === 0) io.print(`No skill matches '${printable(query)}'. See pith skills list.`);
+      else if (ranked.length === 0) io.print(`No skill matches '${printableLine(query)}'. See pith skills list.`);
       else
         io.print(
           table(

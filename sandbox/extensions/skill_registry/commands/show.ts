@@ -1,7 +1,8 @@
-import type { Command, CommandContext, JsonValue } from 'pith';
+import { printable, type Command, type CommandContext, type JsonValue } from 'pith';
+import { clean } from '../catalog/brief.ts';
 import type { Skill } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
-import { diagnosticText, oneLine, printable, skillJson } from './rows.ts';
+import { diagnosticText, skillJson } from './rows.ts';
 import { wantedSkill } from './wanted.ts';
 
 export function show(context: CommandContext): Command {
@@ -20,10 +21,10 @@ export function show(context: CommandContext): Command {
         const facts = Object.entries({ ...factsOf(skill), ...fieldsOf(skill), sha256 }).filter(([, value]) => !isEmpty(value));
         const width = Math.max(...facts.map(([key]) => key.length));
         for (const [key, value] of facts)
-          io.print(`${key.padEnd(width)}  ${oneLine(typeof value === 'string' ? value : JSON.stringify(value))}`);
+          io.print(`${key.padEnd(width)}  ${clean(typeof value === 'string' ? value : JSON.stringify(value))}`);
         for (const diagnostic of skill.diagnostics) io.print(diagnosticText(diagnostic));
         if (stale !== undefined) io.print(`note: ${stale}`);
-        io.print(`\n${io.interactive ? printable(body) : body}`);
+        io.print(`\n${printable(body)}`);
       }),
   };
 }

@@ -1,4 +1,4 @@
-import { PithError, type Command, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { PithError, printableLine, type Command, type CommandContext, type CommandIO, type JsonValue } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
 import type { Inspection } from '../safety/inspection.ts';
 import { realOf } from '../scan/folder.ts';
@@ -7,7 +7,6 @@ import type { Skill } from '../skill.ts';
 import { folderOf } from '../trust/trust.ts';
 import type { TrustedTree } from '../trust/trust-file.ts';
 import { withRegistry } from './open-registry.ts';
-import { oneLine } from './rows.ts';
 import { trustTarget, trustedWithoutAsking, type TrustTarget } from './trust-target.ts';
 
 /** So many findings of one skill are printed; `--json` has all. */
@@ -127,14 +126,14 @@ function print({ source, left }: TrustTarget, looked: readonly Looked[], unread:
     io.print(
       `\n${skill.id}: ${files.length} ${files.length === 1 ? 'file' : 'files'}, ${bytes} bytes${skill.reason === null ? '' : `; ${skill.reason}`}`,
     );
-    for (const path of scripts) io.print(`  script   ${oneLine(path)}`);
-    for (const toolset of toolsets) io.print(`  toolset  ${oneLine(toolset)}`);
-    for (const { path, target } of links) io.print(`  link     ${oneLine(path)} to ${oneLine(target)}`);
+    for (const path of scripts) io.print(`  script   ${printableLine(path)}`);
+    for (const toolset of toolsets) io.print(`  toolset  ${printableLine(toolset)}`);
+    for (const { path, target } of links) io.print(`  link     ${printableLine(path)} to ${printableLine(target)}`);
     for (const { severity, file, line, message } of findings.slice(0, SHOWN))
-      io.print(`  ${severity.padEnd(7)}  ${oneLine(`${file}:${line}: ${message}`)}`);
+      io.print(`  ${severity.padEnd(7)}  ${printableLine(`${file}:${line}: ${message}`)}`);
     if (findings.length > SHOWN) io.print(`  and ${findings.length - SHOWN} more findings: see --json`);
   }
-  for (const line of unread) io.print(`\n${oneLine(line)}: not trusted`);
+  for (const line of unread) io.print(`\n${printableLine(line)}: not trusted`);
   if (left > 0) io.print(`\n${left} invalid: not trusted; see pith skills list --all`);
 }
 

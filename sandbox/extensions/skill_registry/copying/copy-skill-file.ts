@@ -1,5 +1,4 @@
-import { defineTool, z, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { clean } from '../catalog/brief.ts';
+import { defineTool, printableLine, z, type Tool, type ToolCall, type ToolResult } from 'pith';
 import type { SkillToolPorts } from '../modes/skill-tool.ts';
 import { componentsOf, resourceBytes } from '../reading/resource.ts';
 import { noResource } from '../reading/read-resource.ts';
@@ -44,21 +43,28 @@ interface Asked {
 
 async function copy(ports: CopyPorts, skill: Skill, { path, to }: Asked, { turn, signal }: ToolCall): Promise<ToolResult> {
   const target = componentsOf(to);
-  if (target === null || /\p{Cc}/u.test(to)) return refusal('refused', to);
+  if (target === null || printableLine(to) !== to) return refusal('refused', to);
   const resource = await resourceBytes(skill.realDirectory, path, MOST_BYTES);
   if (resource.kind === 'unsupported' || resource.kind === 'refused') return noResource(skill, resource.kind);
   if (resource.kind === 'too_large')
-    return skillError('resource_too_large', `'${clean(resource.path)}' has ${resource.size} bytes; at most ${MOST_BYTES} are copied.`);
+    return skillError(
+      'resource_too_large',
+      `'${printableLine(resource.path)}' has ${resource.size} bytes; at most ${MOST_BYTES} are copied.`,
+    );
   signal.throwIfAborted();
   const written = await ports.working.add(target, resource.bytes);
   if (written !== 'written') return refusal(written, to);
   ports.ledger.record(turn, { skillId: skill.id, state: 'resource_read', path: resource.path });
-  const [from, where] = [clean(resource.path), target.join('/')];
-  return skillResult(`Copied ${from} of ${clean(skill.id)} to ${where} (${resource.bytes.length} bytes). It may be changed there.`, skill, {
-    title: `Resource ${from} of ${skill.id} copied to ${where}`,
-    path: resource.path,
-    to: where,
-  });
+  const [from, where] = [printableLine(resource.path), target.join('/')];
+  return skillResult(
+    `Copied ${from} of ${printableLine(skill.id)} to ${where} (${resource.bytes.length} bytes). It may be changed there.`,
+    skill,
+    {
+      title: `Resource ${from} of ${skill.id} copied to ${where}`,
+      path: resource.path,
+      to: where,
+    },
+  );
 }
 
 const REFUSALS: Readonly<Record<Exclude<Written, 'written'>, readonly [code: string, why: string]>> = {
@@ -72,5 +78,5 @@ const REFUSALS: Readonly<Record<Exclude<Written, 'written'>, readonly [code: str
 
 function refusal(written: Exclude<Written, 'written'>, to: string): ToolResult {
   const [code, why] = REFUSALS[written];
-  return skillError(code, `'${clean(to.slice(0, 200))}' ${why}.`);
+  return skillError(code, `'${printableLine(to.slice(0, 200))}' ${why}.`);
 }

@@ -1,4 +1,4 @@
-import { PithError } from 'pith';
+import { PithError, printableLine } from 'pith';
 import { SKILL_LIMITS } from '../tree/limits.ts';
 
 /** What may be installed at once. */
@@ -37,7 +37,7 @@ export function checkNames(paths: Iterable<string>): void {
   const taken = new Map<string, string>();
   for (const path of paths) {
     const problem = problemOf(path);
-    if (problem !== null) throw refused(`it holds ${JSON.stringify(path)}, a name that ${problem}`);
+    if (problem !== null) throw refused(`it holds '${printableLine(path)}', a name that ${problem}`);
     const parts = path.split('/');
     for (let depth = 1; depth <= parts.length; depth++) {
       const name = parts.slice(0, depth).join('/');
@@ -70,7 +70,7 @@ function problemOf(path: string): string | null {
   if (path === '' || path.length > 1024) return 'is empty or too long';
   if (path.startsWith('/') || path.startsWith('~') || /^[A-Za-z]:/.test(path)) return 'is absolute';
   if (path.includes('\\')) return 'has a backslash';
-  if (/[\p{Cc}\p{Cs}\ufffd\u2028\u2029]/u.test(path)) return 'has control characters or is not UTF-8';
+  if (printableLine(path) !== path || path.includes('\ufffd')) return 'has characters that nobody sees or is not UTF-8';
   const parts = path.split('/');
   if (parts.length > LIMITS.depth) return 'lies too deep';
   for (const part of parts) {

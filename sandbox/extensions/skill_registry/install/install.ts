@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { PithError, type CommandContext, type CommandIO, type JsonValue } from 'pith';
-import { oneLine, table, widthOf } from '../commands/rows.ts';
+import { printableLine, PithError, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { table, widthOf } from '../commands/rows.ts';
 import { commit, type Change } from './commit.ts';
 import { consent } from './consent.ts';
 import { folded, type Listing } from './entry.ts';
@@ -134,7 +134,7 @@ async function choose(listing: Listing, { skills, all }: InstallRequest, origin:
     return chosenSkills(found, skills, all);
   } catch (error) {
     if (found.length > 1) {
-      const rows = found.map(({ id, path: folder, description }) => [oneLine(id), oneLine(folder || '.'), oneLine(description)]);
+      const rows = found.map(({ id, path: folder, description }) => [id, printableLine(folder || '.'), description]);
       io.print(table(['ID', 'FOLDER', 'DESCRIPTION'], rows, widthOf(io)));
       io.json({
         installed: false,

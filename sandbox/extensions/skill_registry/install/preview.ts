@@ -1,5 +1,6 @@
 import type { CommandIO, Diagnostic, JsonValue } from 'pith';
-import { diagnosticJson, oneLine } from '../commands/rows.ts';
+import { clean } from '../catalog/brief.ts';
+import { diagnosticJson } from '../commands/rows.ts';
 import type { StagedSkill } from './staged-skill.ts';
 
 const SHOWN_FILES = 12;
@@ -10,8 +11,8 @@ export function printPreview(skill: StagedSkill, place: string, io: CommandIO): 
   const { inspection } = skill;
   const files = inspection.files.map(({ path }) => path);
   const more = files.length > SHOWN_FILES ? `, and ${files.length - SHOWN_FILES} more` : '';
-  io.print(`${oneLine(skill.id)}: ${oneLine(skill.description)}`);
-  const row = (name: string, text: string) => io.print(`  ${name.padEnd(9)} ${oneLine(text)}`);
+  io.print(`${clean(skill.id)}: ${clean(skill.description)}`);
+  const row = (name: string, text: string) => io.print(`  ${name.padEnd(9)} ${clean(text)}`);
   row('into', place);
   row('files', `${files.length} (${sizeText(skill.bytes)}): ${files.slice(0, SHOWN_FILES).join(', ')}${more}`);
   if (inspection.scripts.length > 0) row('scripts', inspection.scripts.join(', '));

@@ -1,7 +1,16 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, didYouMean, messageOf, PithError, type CommandContext, type CommandIO, type JsonValue } from 'pith';
-import { oneLine } from '../commands/rows.ts';
+import {
+  codeOf,
+  didYouMean,
+  messageOf,
+  PithError,
+  printable,
+  printableLine,
+  type CommandContext,
+  type CommandIO,
+  type JsonValue,
+} from 'pith';
 import { treeDigest } from '../tree/tree-digest.ts';
 import { commit, exists } from './commit.ts';
 import { consent } from './consent.ts';
@@ -238,16 +247,9 @@ async function digestOf(folder: string): Promise<string | null> {
 
 function printDiff(files: readonly FileChange[], io: CommandIO): void {
   const lines = files.flatMap(({ path: name, change, patch }) => [
-    `  ${change.padEnd(9)} ${oneLine(name)}${patch === null && change === 'changed' ? ' (too large to show, or no text)' : ''}`,
+    `  ${change.padEnd(9)} ${printableLine(name)}${patch === null && change === 'changed' ? ' (too large to show, or no text)' : ''}`,
     ...(patch?.split('\n').filter((line) => !/^(?:=+|Index: .*)$/.test(line)) ?? []),
   ]);
-  for (const line of lines.slice(0, SHOWN_LINES)) io.print(visible(line));
+  for (const line of lines.slice(0, SHOWN_LINES)) io.print(printable(line));
   if (lines.length > SHOWN_LINES) io.print(`… and ${lines.length - SHOWN_LINES} more lines`);
-}
-
-/** Nothing that a file holds may move the cursor or hide text. */
-function visible(line: string): string {
-  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
-    character === '\t' ? character : `<${character.codePointAt(0)!.toString(16)}>`,
-  );
 }

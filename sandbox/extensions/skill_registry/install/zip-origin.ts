@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { messageOf, PithError } from 'pith';
+import { messageOf, PithError, printableLine } from 'pith';
 import type { Entry, ZipFile } from 'yauzl';
 import { crc32 } from './crc32.ts';
 import { LIMITS, type Listing, type OriginEntry, refused } from './entry.ts';
@@ -112,7 +112,7 @@ async function* checked(stream: Readable, { entry, path: name }: ZipEntry): Asyn
 }
 
 function damaged(error: unknown): PithError {
-  return new PithError('origin_refused', `it is no sound zip archive: ${messageOf(error).replace(/[^\P{C}\t]/gu, '')}`, {
+  return new PithError('origin_refused', `it is no sound zip archive: ${printableLine(messageOf(error))}`, {
     cause: error,
     cure: 'fetch it again, or unpack it by hand and look at it',
   });

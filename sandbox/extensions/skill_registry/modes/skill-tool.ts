@@ -1,6 +1,7 @@
-import { defineTool, z, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { defineTool, printableLine, z, type Tool, type ToolCall, type ToolResult } from 'pith';
 import { clean } from '../catalog/brief.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
+import { nameOf } from '../reading/envelope.ts';
 import type { ReadSkillPorts } from '../reading/read-skill.ts';
 import { listResources, type ResourceList } from '../reading/resource-list.ts';
 import { presentsSkill } from '../reading/result-lines.ts';
@@ -46,7 +47,7 @@ async function activate(ports: SkillToolPorts, skill: Skill, call: ToolCall): Pr
   const output = [
     `# Skill: ${clean(skill.name)}`,
     '',
-    `Directory: ${skill.directory}`,
+    `Directory: ${printableLine(skill.directory)}`,
     ...filesOf(resources),
     ...(stale === undefined ? [] : [`Note: ${stale}`]),
     '',
@@ -67,5 +68,5 @@ function filesOf({ entries, total, more }: ResourceList): readonly string[] {
   if (total === 0) return [];
   const left = total - entries.length;
   const rest = left > 0 || more ? `, and ${left}${more ? ' or more' : ''} more` : '';
-  return [`Files: ${entries.map(({ path }) => path).join(', ')}${rest}`];
+  return [`Files: ${entries.map(({ path }) => nameOf(path)).join(', ')}${rest}`];
 }

@@ -1,3 +1,4 @@
+import { printableLine } from 'pith';
 import { clean } from '../catalog/brief.ts';
 import { estimateTokens } from '../catalog/token-estimate.ts';
 import type { Skill } from '../skill.ts';
@@ -17,14 +18,14 @@ export interface EnvelopeInput {
 
 /** A skill's body as a model is given it: what it is, the text, its files, and an end that the text cannot imitate. */
 export function renderEnvelope({ skill, sha256, text, part, parts, resources, notes }: EnvelopeInput): string {
-  const id = clean(skill.id);
+  const id = printableLine(skill.id);
   return [
     `[Skill: ${id}]`,
     ...(skill.name === skill.id ? [] : [`name: ${clean(skill.name)}`]),
     `version: ${skill.version === null ? 'none' : clean(skill.version)}`,
     `sha256: ${sha256}`,
     `source: ${clean(skill.source)}`,
-    `base directory: ${skill.directory}`,
+    `base directory: ${printableLine(skill.directory)}`,
     `size: approx. ${parts === 1 ? estimateTokens(text) : skill.tokens} tokens`,
     ...(skill.allowedTools === null ? [] : [`allowed tools (advice): ${skill.allowedTools.map(clean).join(', ') || 'none'}`]),
     ...(skill.requires.length === 0
@@ -35,7 +36,7 @@ export function renderEnvelope({ skill, sha256, text, part, parts, resources, no
     '',
     `<skill id="${escapeAttribute(id)}" sha256="${sha256}">`,
     text,
-    '</skill>',
+    endOf(text, sha256),
     '',
     ...resourceLines(resources),
     ...(part < parts ? [partLine(id, part, parts)] : []),
@@ -47,6 +48,16 @@ export function renderEnvelope({ skill, sha256, text, part, parts, resources, no
 export function renderPointer(id: string, sha256: string, part: number, parts: number): string {
   const which = parts === 1 ? '' : ` part ${part}/${parts}`;
   return `Skill \`${clean(id)}\`${which} is already loaded above, sha256 ${sha256}, and unchanged: follow what was read there.`;
+}
+
+/** A text that writes an end itself is ended by its own hash, which no text can hold. */
+function endOf(text: string, sha256: string): string {
+  return /<\/skill/i.test(text) ? `</skill sha256="${sha256}">` : '</skill>';
+}
+
+/** A name that neither begins a line nor ends an element. */
+export function nameOf(path: string): string {
+  return printableLine(path).replaceAll('<', '\\x3c');
 }
 
 function escapeAttribute(value: string): string {
@@ -63,7 +74,7 @@ function resourceLines({ entries, total, more }: ResourceList): readonly string[
   const left = total - entries.length;
   return [
     'Resource files, read with read_skill_resource(skill_id, path):',
-    ...entries.map(({ path, size }) => `- ${path} (${size} bytes)`),
+    ...entries.map(({ path, size }) => `- ${nameOf(path)} (${size} bytes)`),
     ...(left > 0 || more ? [`… and ${left}${more ? ' or more' : ''} more files`] : []),
   ];
 }

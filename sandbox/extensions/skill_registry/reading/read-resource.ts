@@ -1,5 +1,4 @@
-import type { ToolCall, ToolResult } from 'pith';
-import { clean } from '../catalog/brief.ts';
+import { printableLine, type ToolCall, type ToolResult } from 'pith';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Skill } from '../skill.ts';
 import { readResource } from './resource.ts';
@@ -15,18 +14,18 @@ export async function readSkillResource(
   const resource = await readResource(skill.realDirectory, path, part, signal);
   if (resource.kind === 'unsupported' || resource.kind === 'refused') return noResource(skill, resource.kind);
   ledger.record(turn, { skillId: skill.id, state: 'resource_read', path: resource.path });
-  const title = `Resource ${clean(resource.path)} of ${skill.id} read`;
+  const title = `Resource ${printableLine(resource.path)} of ${skill.id} read`;
   const options = { title, path: resource.path };
   if (resource.kind === 'binary') {
     return skillResult(
-      `Binary file ${resource.path}: ${resource.type}, ${resource.size} bytes, sha256 ${resource.sha256}. Its content is not shown.`,
+      `Binary file ${printableLine(resource.path)}: ${resource.type}, ${resource.size} bytes, sha256 ${resource.sha256}. Its content is not shown.`,
       skill,
       options,
     );
   }
   if (resource.parts === 1) return skillResult(resource.text, skill, options);
   const next = resource.part < resource.parts ? `; the next is part=${resource.part + 1}` : '; this is the last';
-  return skillResult(`[${resource.path}, part ${resource.part}/${resource.parts}${next}]\n${resource.text}`, skill, options);
+  return skillResult(`[${printableLine(resource.path)}, part ${resource.part}/${resource.parts}${next}]\n${resource.text}`, skill, options);
 }
 
 /** The same words for every path, so that nobody learns whether something is there. */

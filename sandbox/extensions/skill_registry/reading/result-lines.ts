@@ -1,5 +1,4 @@
-import type { ToolResult } from 'pith';
-import { clean } from '../catalog/brief.ts';
+import { printable, printableLine, type ToolResult } from 'pith';
 import { lineOf } from '../scripts/script-result.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
@@ -51,7 +50,7 @@ export function presentsRun(tool: string): Presenter {
 /** A tool's one line in a terminal: made from the metadata, never a throw. */
 export function presenter(tool: string, line: (metadata: Metadata) => string | null): Presenter {
   return (result: Partial<ToolResult> | null) => {
-    if (result?.ok === false && typeof result.error?.message === 'string') return `Error: ${result.error.message}`;
+    if (result?.ok === false && typeof result.error?.message === 'string') return `Error: ${printable(result.error.message)}`;
     const metadata = result?.ok === true ? result.metadata : null;
     const shown = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? line(metadata as Metadata) : null;
     return shown ?? `Error: invalid metadata for ${tool}`;
@@ -67,5 +66,5 @@ function skillIn(metadata: Metadata): string | null {
 /** One line of text; null makes the line invalid. */
 function textIn(metadata: Metadata, key: string): string | null {
   const value = metadata[key];
-  return typeof value === 'string' && value !== '' ? clean(value) : null;
+  return typeof value === 'string' && value !== '' ? printableLine(value) : null;
 }

@@ -1,5 +1,4 @@
-import { toolError, toolResult, type ConfinedOutcome, type ToolResult } from 'pith';
-import { clean } from '../catalog/brief.ts';
+import { printableLine, toolError, toolResult, type ConfinedOutcome, type ToolResult } from 'pith';
 import type { Skill } from '../skill.ts';
 
 const LAST_CHARACTERS = 500;
@@ -13,13 +12,13 @@ export interface ScriptEnd {
 /** What the model is told of a script that ran. */
 export function scriptResult(skill: Skill, script: string, outcome: ConfinedOutcome, { maxOutputBytes, fetch }: ScriptEnd): ToolResult {
   const { exit, stdout, stderr, truncated, stopped } = outcome;
-  const what = `Script ${clean(script)} of ${skill.id}`;
+  const what = `Script ${printableLine(script)} of ${skill.id}`;
   const metadata = { skill_id: skill.id, skill_name: skill.name, directory: skill.directory, path: script, exit };
   if (exit === 0 || truncated) {
     const mark = truncated ? `[output cut at ${maxOutputBytes} bytes: the script was ended, and the rest of its output is not known]` : '';
     const parts = [stdout, stderr.trim() === '' ? '' : `[error output]\n${stderr}`, mark].filter((part) => part !== '');
     const output = parts.map((part) => (part.endsWith('\n') ? part : `${part}\n`)).join('') || '(it printed nothing)';
-    return toolResult(output, { title: lineOf(clean(script), skill.id, exit), metadata });
+    return toolResult(output, { title: lineOf(printableLine(script), skill.id, exit), metadata });
   }
   const last = stderr.trimEnd().slice(-LAST_CHARACTERS);
   const said = last === '' ? 'it wrote nothing to its error output' : `the end of its error output:\n${last}`;

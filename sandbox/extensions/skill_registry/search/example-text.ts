@@ -13,7 +13,7 @@ const LONGEST_MESSAGE = 2000;
 /** What of a person's text is kept as an example for a skill; null where it says too little, too much, or speaks of what is secret. */
 export function exampleOf(text: string, { id, name }: Pick<Skill, 'id' | 'name'>): string | null {
   if (text.length > LONGEST_MESSAGE) return null;
-  const plain = clean(text.normalize('NFKC').replace(CODE, ' ').replace(HIDDEN, ' ')); // before anything is looked for: a mark may cut a word in two
+  const plain = clean(text.normalize('NFKC').replace(UNSEEN, '').replace(CODE, ' ').replace(HIDDEN, ' ')); // before anything is looked for: a mark may cut a word in two
   if (speaksOfSecrets(plain)) return null;
   const kept = cut(clean(withoutPrivate(plain)));
   const words = queryTerms(kept);
@@ -21,6 +21,8 @@ export function exampleOf(text: string, { id, name }: Pick<Skill, 'id' | 'name'>
   return weightOf(words) >= LEAST_WORDS && weightOf(words.filter(({ term }) => !own.has(term))) >= LEAST_OWN ? kept : null;
 }
 
+/** What nobody sees is no part of a word. */
+const UNSEEN = /(?!\s)[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 const HIDDEN = /\[(?:hidden|secret [^\]]*)\]/g;
 const CODE = /```[^]*?(?:```|$)/g;
 

@@ -1,5 +1,4 @@
-import { messageOf, PithError, type Clock, type Logger, type RankerDocument, type RankerProvider, type Remote } from 'pith';
-import { clean } from '../catalog/brief.ts';
+import { messageOf, PithError, printableLine, type Clock, type Logger, type RankerDocument, type RankerProvider, type Remote } from 'pith';
 import { within } from '../scan/patience.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentVersion, fullDocumentOf } from './document.ts';
@@ -210,7 +209,7 @@ export function rankedIn(answer: unknown, allowed: ReadonlySet<string>, k: numbe
     if (typeof id !== 'string' || typeof score !== 'number' || !Number.isFinite(score)) return null;
     if (!Array.isArray(why) || why.some((word) => typeof word !== 'string')) return null;
     if (!allowed.has(id) || found.has(id)) continue;
-    const words = (why as readonly string[]).slice(0, MOST_WORDS).map((word) => clean(word).slice(0, LONGEST_WORD));
+    const words = (why as readonly string[]).slice(0, MOST_WORDS).map((word) => printableLine(word, LONGEST_WORD));
     found.set(id, { id, score, why: words });
     if (found.size >= k) break;
   }
