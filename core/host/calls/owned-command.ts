@@ -1,4 +1,4 @@
-import { messageOf, PithError } from '../../contract/errors.ts';
+import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { Command } from '../../contract/index.ts';
 import { placeOfError } from '../bundles/source-place.ts';
 import type { HostParts } from '../host-parts.ts';
@@ -44,8 +44,22 @@ export async function named<T>(id: string, what: string, run: () => T | Promise<
     const place = file === undefined ? '' : ` in ${file}${line === undefined ? '' : `:${line}`}`;
     throw new PithError('provider_failed', `${what} of the extension '${id}' failed${place}: ${messageOf(error)}`, {
       cause: error,
-      cure: `correct the source of ${id}`,
+      cure: ofTheDisk(error) ?? `correct the source of ${id}`,
     });
+  }
+}
+
+/** What no source can mend. */
+function ofTheDisk(error: unknown): string | null {
+  const place = error instanceof Error && 'path' in error && typeof error.path === 'string' ? ` that holds ${error.path}` : '';
+  switch (codeOf(error, '')) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `make room on the disk${place}`;
+    case 'EROFS':
+      return `make the disk${place} writable`;
+    default:
+      return null;
   }
 }
 

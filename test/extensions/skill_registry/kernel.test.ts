@@ -125,7 +125,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
       'source: sandbox/skills',
       `base directory: ${pith!.sandbox}/skills/alpha`,
       "This skill requires: beta. Load it first if you haven't already.",
-      `>\n${body}\n</skill>`,
+      `>\n${body}\n</skill sha256="${sha256}">`, // T19 F19: no text can write its own hash, so none can end the element
       '- references/guide.md (5 bytes)',
       '- scripts/run.sh (4 bytes)',
       `[End of skill: alpha, sha256 ${sha256.slice(0, 12)}]`,

@@ -33,6 +33,6 @@ describe('the line of a result', () => {
   });
 
   it('S91 nothing of a name moves the cursor or makes a second line', () => {
-    expect(presentsSkill('t')(done({ ...metadata, skill_id: 'al\u001b[2Jpha\nbeta' }))).toBe('Skill al[2Jpha beta loaded');
+    expect(presentsSkill('t')(done({ ...metadata, skill_id: 'al\u001b[2Jpha\nbeta' }))).toBe('Skill al\\x1b[2Jpha\\nbeta loaded');
   });
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { stateFolder, type Clock, type StateFolder } from 'pith';
+import { codeOf, PithError, stateFolder, type Clock, type StateFolder } from 'pith';
 import { readRegularFile } from '../scan/regular-file.ts';
 import { hasBegun, recover } from './commit.ts';
 import { exclusively } from '../exclusive.ts';
@@ -28,6 +28,30 @@ export async function withOperation<T>(
   work: (operation: Operation) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
+  try {
+    return await within(target, clock, work, signal);
+  } catch (error) {
+    throw ofTheDisk(error, target.skills) ?? error;
+  }
+}
+
+/** What only room, or leave to write, can mend; null for other errors. A full disk names no file, so the folder is said. */
+function ofTheDisk(error: unknown, skills: string): PithError | null {
+  const code = codeOf(error, '');
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new PithError('disk_full', `cannot write to ${skills}: the disk that holds it is full`, {
+      cause: error,
+      cure: 'make room there and try again; what was begun and not confirmed is removed',
+    });
+  if (code === 'EROFS')
+    return new PithError('disk_read_only', `cannot write to ${skills}: the disk that holds it is read-only`, {
+      cause: error,
+      cure: 'make it writable and try again',
+    });
+  return null;
+}
+
+async function within<T>(target: Target, clock: Clock, work: (operation: Operation) => Promise<T>, signal?: AbortSignal): Promise<T> {
   const skills = await openTarget(target);
   await sweep(target, skills, clock, signal);
   const directory = stateFolder(skills, STAGING, `${process.pid}-${randomBytes(6).toString('hex')}`).make();

@@ -26,7 +26,7 @@ describe('skills update (S83)', () => {
     await box.write('from/pack/letters/references/new.md', 'New.\n');
     const { code, text, asked } = await box.run('update', [], { answer: 'yes' });
     expect(asked).toEqual(["Update 'letters' in sandbox/skills?"]);
-    expect(text).toContain('\n-One.\n+Two<1b>[2J.\n');
+    expect(text).toContain('\n-One.\n+Two\\x1b[2J.\n');
     expect(text).toMatch(/ {2}added +references\/new\.md/);
     expect(text.split('\n').slice(-2)).toEqual(['notes: up to date', 'letters: updated']);
     expect([code, box.body()]).toEqual([0, 'Two\u001b[2J.\n']);

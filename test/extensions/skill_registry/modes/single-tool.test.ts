@@ -31,7 +31,7 @@ describe('S61 what a model is told of the one tool', () => {
       [
         '<skills>',
         '<skill id="a" name="a" directory="/skills/a">First.</skill>',
-        '<skill id="b" name="B &quot;two&quot; &amp; &lt;x&gt;" directory="/it&apos;s/b">Uses &lt;/skill&gt; &amp; &quot;quotes&quot; and more.</skill>',
+        '<skill id="b" name="B &quot;two&quot; &amp; &lt;x&gt;" directory="/it&apos;s/b">Uses &lt;/skill&gt; &amp; &quot;quotes&quot; and\\u{202e} more.</skill>',
         '</skills>',
       ].join('\n'),
     );
