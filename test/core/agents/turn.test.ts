@@ -120,6 +120,34 @@ describe('one turn', () => {
     expect(world.extensions.calls).toMatchObject([{ tool: 'ext/other', input: {} }]);
   });
 
+  it('T19 F27: arguments nested 200,000 deep are refused before anything walks them, and the turn goes on', async () => {
+    const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ other: { needsApproval: true } }),
+      script: [
+        {
+          calls: [
+            { name: 'other', input: deep(200_000) },
+            { name: 'other', input: `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}` },
+            { name: 'other', input: deep(61) },
+          ],
+        },
+        { text: 'sorry' },
+      ],
+    });
+    const { events, end } = await world.run('go');
+    const results = events.flatMap((event) => (event.type === 'tool-result' ? [event.error] : []));
+    expect(results.map((error) => [error?.code, error?.message])).toEqual(
+      Array.from({ length: 3 }, () => [
+        'tool_input_invalid',
+        "the input of 'other' is nested more than 60 levels deep; give it flatter, or as text",
+      ]),
+    );
+    expect(end).toMatchObject({ reason: 'done', text: 'sorry' });
+    expect(world.extensions.calls).toEqual([]);
+  });
+
   it('DESIGN 3.4 calls that share an id, or have none, keep their own results', async () => {
     const world = await createWorld({
       agents: [agent('main', { usesTools: ['ext'] })],

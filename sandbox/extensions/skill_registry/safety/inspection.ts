@@ -2,7 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { messageOf } from 'pith';
+import { messageOf, printableLine } from 'pith';
 import { parseSkillFile } from '../format/skill-file.ts';
 import { credentialPaths } from './credential-paths.ts';
 import { downloadAndRun } from './download-and-run.ts';
@@ -117,6 +117,8 @@ export function scanText(file: string, text: string): readonly ScanFinding[] {
 }
 
 function* treeFindings({ links, others, files, more }: FolderTree): Iterable<ScanFinding> {
+  for (const { path: name } of tree.entries)
+    if (printableLine(name) !== name) yield finding('high', 'hidden_character', name, 'has a name with characters that nobody sees');
   for (const link of links)
     yield finding(
       leadsOut(link) ? 'high' : 'low',

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { filesBelow, places, read, withoutComments } from './repository.ts';
+
+/** Escapes and classes of what a terminal obeys or nobody sees, in the source of an expression. */
+const CLASS =
+  /\\p\{C[cfos]?\}|\\P\{C|\\x(?:0[0-8]|1[0-9a-f]|7f|9[0-9a-f])|\\u00(?:0[0-8]|1[0-9a-f]|7f|9[0-9a-f])|\\u\{?20(?:0[b-f]|2[89a-e]|6)|\\u061c|\\ufeff/iu;
+
+/** Those who do something else than make text printable. */
+const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
+  [/^core\/contract\/printable\.ts$/, 'is the one function'],
+  [
+    /^core\/(?:cli\/table|host\/discovery\/\w[\w-]*|host\/toolsets\/module-place)\.ts$/,
+    'counts cells, or refuses a byte order mark or a character in a file',
+  ],
+  [
+    /^sandbox\/extensions\/cli_channel\/(?:line-editor|spinner|word-wrap|inline-markdown)\.ts$/,
+    "is the terminal's own: keys, lines, cells",
+  ],
+  [/^sandbox\/extensions\/recipes\/(?:recipe-file|simple-head)\.ts$/, 'reads a file format'],
+  [/^sandbox\/extensions\/core_tools\//, 'refuses paths'],
+  [/^sandbox\/extensions\/skill_registry\/(?:format|safety)\//, 'reads a file format, or looks for hidden characters in skills'],
+  [/^sandbox\/extensions\/skill_registry\/reading\/media-type\.ts$/, 'knows files by their first bytes'],
+  [/^sandbox\/extensions\/skill_registry\/install\/(?:entry|origin|git)\.ts$/, 'compares names, refuses addresses, splits what git prints'],
+  [/^sandbox\/extensions\/skill_registry\/search\/example-text\.ts$/, 'reads a text as if it were seen, to find what is private in it'],
+];
+
+describe('T19: one function makes text printable', () => {
+  const sources = ['core', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
+  const found = sources.flatMap((file) => places(file, withoutComments(read(file)), CLASS));
+
+  it('T19: nobody else has a class of control or unseen characters', () => {
+    expect(found.filter((place) => !ALLOWED.some(([file]) => file.test(place.replace(/:\d+$/u, ''))))).toEqual([]);
+  });
+
+  it('T19: each exception is needed', () => {
+    const needed = ALLOWED.filter(([file]) => found.some((place) => file.test(place.replace(/:\d+$/u, ''))));
+    expect(ALLOWED.filter((each) => !needed.includes(each)).map(([file]) => file.source)).toEqual([]);
+  });
+});
