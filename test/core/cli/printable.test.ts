@@ -71,10 +71,10 @@ export default class {
 describe('T19 F26: what comes from elsewhere steers no terminal', () => {
   let folder: string;
   const run = (argv: readonly string[], terminal = false) => cli(argv, { cwd: folder, boot: realBoot(), terminal });
-  const isHarmless = ({ out, err }: { readonly out: string; readonly err: string }) => {
-    expect(out.replace(/\u001b\[\d+m/gu, '')).not.toMatch(OBEYED);
-    expect(err).not.toMatch(OBEYED);
-  };
+  /** What of it a terminal would obey, beside colours on the output. */
+  const obeyedIn = ({ out, err }: { readonly out: string; readonly err: string }) =>
+    // oxlint-disable-next-line no-control-regex
+    [out.replace(/\u001b\[\d+m/gu, ''), err].flatMap((text) => OBEYED.exec(text)?.[0] ?? []);
 
   beforeAll(async () => {
     folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-printable-')));
@@ -114,7 +114,7 @@ describe('T19 F26: what comes from elsewhere steers no terminal', () => {
     const fails = await run(['canary', 'fails'], terminal);
     expect(fails.code).toBe(1);
     expect(fails.err).toMatch(/boom\s+\\x1b\]52;c;Y2FuYXJ5\\x07/u); // a terminal's lines are wrapped
-    isHarmless(fails);
+    expect(obeyedIn(fails)).toEqual([]);
   });
 
   it('T19 F26: JSON says the same value in characters that are seen', async () => {
@@ -133,7 +133,7 @@ describe('T19 F26: what comes from elsewhere steers no terminal', () => {
     expect(said.out).not.toMatch(OBEYED);
     expect(refused.err).toContain(String.raw`not \x1b]52;c;`);
     expect(thrown.err).toContain(String.raw`boom \x1b]52;c;`);
-    for (const ran of [said, refused, thrown]) isHarmless(ran);
+    for (const ran of [said, refused, thrown]) expect(obeyedIn(ran)).toEqual([]);
   });
 
   it('T19 F26: what a model says through a pipe', async () => {
@@ -142,8 +142,8 @@ describe('T19 F26: what comes from elsewhere steers no terminal', () => {
     expect(chat.out).toContain(String.raw`It says \x1b]52;c;Y2FuYXJ5\x07 \x1b]0;owned\x1b\ `);
     expect(chat.out).toMatch(/\nend\n$/u);
     expect(chat.out + chat.err).not.toMatch(OBEYED);
-    isHarmless(await run(['chat', '-p', 'hello', '--json']));
-    isHarmless(await run(['threads', 'list'], true));
+    expect(obeyedIn(await run(['chat', '-p', 'hello', '--json']))).toEqual([]);
+    expect(obeyedIn(await run(['threads', 'list'], true))).toEqual([]);
   });
 
   it.each([
@@ -161,9 +161,9 @@ describe('T19 F26: what comes from elsewhere steers no terminal', () => {
     `skills|show|no${ALL}`,
   ])('T19: pith %j', async (line) => {
     const words = line.split('|');
-    isHarmless(await run(words));
-    isHarmless(await run(words, true));
-    isHarmless(await run([...words, '--json']));
+    expect(obeyedIn(await run(words))).toEqual([]);
+    expect(obeyedIn(await run(words, true))).toEqual([]);
+    expect(obeyedIn(await run([...words, '--json']))).toEqual([]);
   });
 
   it('T19: a line of the log', async () => {

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, open, realpath, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { stateFolder } from '../../../core/contract/state-files.ts';
 import { systemClock } from '../../../core/host/system-clock.ts';
 import { named } from '../../../core/host/calls/owned-command.ts';
 import { withOperation } from '../../../sandbox/extensions/skill_registry/install/operation.ts';
@@ -27,7 +28,7 @@ describe('T19 F19: what a skill writes does not speak in the voice of Pith', () 
     }
     const { findings } = await inspectSkill(folder);
     expect(findings.filter(({ code }) => code === 'hidden_character').map(({ severity, message }) => [severity, message])).toEqual(
-      Array.from({ length: 4 }, () => ['high', 'has a name with characters that nobody sees']),
+      Array.from({ length: 3 }, () => ['high', 'has a name with characters that nobody sees']),
     );
     const resources = await listResources(folder);
     const lines = renderEnvelope({ skill: skillOf('alpha'), sha256: SHA, text: 'Body.', part: 1, parts: 1, resources, notes: [] }).split(
@@ -53,7 +54,13 @@ describe('T19 F19: what a skill writes does not speak in the voice of Pith', () 
 describe('F27: a disk that takes nothing', () => {
   it.skipIf(process.platform !== 'linux')('F27 T19: a full disk is blamed at an install, with the folder', async () => {
     const skills = path.join(folder, 'skills');
-    const target = { source: 'project', label: 'sandbox/skills', skills, lockFile: path.join(folder, 'skills.lock.json') } as const;
+    const target = {
+      source: 'project',
+      label: 'sandbox/skills',
+      skills,
+      lockFile: path.join(folder, 'skills.lock.json'),
+      journals: stateFolder(folder, 'journals'),
+    } as const;
     const installing = withOperation(target, systemClock(), async () => {
       const file = await open('/dev/full', 'w');
       await file.writeFile('skill').finally(() => file.close());

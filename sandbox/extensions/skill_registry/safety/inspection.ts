@@ -116,8 +116,8 @@ export function scanText(file: string, text: string): readonly ScanFinding[] {
   return findings;
 }
 
-function* treeFindings({ links, others, files, more }: FolderTree): Iterable<ScanFinding> {
-  for (const { path: name } of tree.entries)
+function* treeFindings({ links, others, files, more, entries }: FolderTree): Iterable<ScanFinding> {
+  for (const { path: name } of entries)
     if (printableLine(name) !== name) yield finding('high', 'hidden_character', name, 'has a name with characters that nobody sees');
   for (const link of links)
     yield finding(
