@@ -2,10 +2,8 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { questionLines } from '../../../core/cli/commands/approval-text.ts';
 import { renderTable } from '../../../core/cli/table.ts';
 import { realBoot } from '../../../core/cli/real-boot.ts';
-import type { Approval } from '../../../core/threads/approval.ts';
 import { cli, fakeBoot } from './fakes.ts';
 
 /** Each would do something to a terminal, or be read as something else. */
@@ -187,31 +185,5 @@ describe('T19: the doors themselves', () => {
     const table = renderTable([{ name: `a\nb${ALL}` }], [{ title: 'NAME', value: ({ name }) => name }], 0);
     expect(table.split('\n')).toHaveLength(2);
     expect(table).not.toMatch(OBEYED);
-  });
-});
-
-describe('F27: a question with long arguments', () => {
-  const asked = (input: Approval['input']) =>
-    ({
-      id: 'q1',
-      tool: 'x/y',
-      input,
-      digest: 'd'.repeat(64),
-      path: [],
-      expiresAt: 0,
-      details: null,
-      rootThreadId: 't',
-    }) as unknown as Approval;
-  const left = (input: Approval['input']) => questionLines(asked(input), false).find((line) => line.includes('not shown'));
-
-  it('F27 T19: says how much is not shown', () => {
-    expect(left({ text: 'x'.repeat(500_000) })).toMatch(
-      /^ {2}… 499\d{3} more characters of long lines not shown; all of it: pith approvals show q1 --all$/u,
-    );
-    expect(left({ text: 'line\n'.repeat(100) })).toMatch(/^ {2}… \d+ more lines not shown;/u);
-    expect(left({ text: `${'x'.repeat(401)}\n${'line\n'.repeat(40)}` })).toMatch(
-      /^ {2}… 3 more lines and \d+ more characters of long lines not shown;/u,
-    );
-    expect(left({ text: 'short' })).toBeUndefined();
   });
 });
