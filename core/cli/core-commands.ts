@@ -105,7 +105,10 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'extensions allow',
     description: 'Let an extension have what its manifest asks for: network, secrets, paths, events, agents',
     arguments: [ID('The extension')],
-    options: [{ name: 'yes', type: 'boolean', description: 'Without a question' }],
+    options: [
+      { name: 'yes', type: 'boolean', description: 'Without a question' },
+      { name: 'ask', type: 'string', multiple: true, description: 'For programs: only this, to which a person has just agreed' },
+    ],
     needs: 'kernel',
     load: async () => (await import('./commands/extensions.ts')).allowExtension,
   },

@@ -1,7 +1,8 @@
+import { manifestAsks } from '../contract/manifest-asks.ts';
 import fs from 'node:fs';
 import path from 'node:path';
 import { stateFolder } from '../contract/state-files.ts';
-import { askText, asksOf, harmlessSettings, loosened, reached, type Loosened, type Trust } from '../trust/index.ts';
+import { askText, harmlessSettings, loosened, reached, type Loosened, type Trust } from '../trust/index.ts';
 import { discover } from './discovery/discover.ts';
 import { openIndex } from './discovery/index-file.ts';
 import { enabledBy } from './settings/config-of.ts';
@@ -52,7 +53,9 @@ export async function overviewOf({ opened, sandbox: elsewhere }: Trust, home: st
   return {
     sandbox: opened,
     project,
-    extensions: all.filter(({ manifest }) => manifest.entrypoint !== undefined).map(({ id, manifest }) => ({ id, asks: asksOf(manifest) })),
+    extensions: all
+      .filter(({ manifest }) => manifest.entrypoint !== undefined)
+      .map(({ id, manifest }) => ({ id, asks: manifestAsks(manifest) })),
     agents: all.filter(({ manifest }) => manifest.agent !== undefined).map(({ id }) => id),
     ...reached(settings),
     loosens: loosened(settings, own),

@@ -1,6 +1,7 @@
+import { manifestAsks } from '../contract/manifest-asks.ts';
 import { canRun, type AgentDeclaration } from '../agents/ports.ts';
 import type { Diagnostic, Failure } from '../contract/index.ts';
-import { askText, asksOf } from '../trust/index.ts';
+import { askText } from '../trust/index.ts';
 import { agentSpecOf } from './discovery/agent-spec.ts';
 import { keepsNames, type Declaration, type Discovery } from './discovery/declaration.ts';
 import type { ExtensionStatus } from './host-options.ts';
@@ -35,7 +36,7 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
 function asksIn({ manifest, shipped, withheld = [] }: Declaration): ExtensionStatus['asks'] {
   if (manifest === null || shipped) return [];
   return [
-    ...asksOf(manifest).map((ask) => ({ ask, withheld: false, never: null })),
+    ...manifestAsks(manifest).map((ask) => ({ ask, withheld: false, never: null })),
     ...withheld.map((each) => ({ ...each, withheld: true })),
   ];
 }

@@ -9,21 +9,6 @@ export interface Places {
   readonly dataDirectory: string;
 }
 
-/** What a manifest asks for beyond its own folder and data, one entry each, sorted: `network`, `secret NAME`, `read PATH`, `write PATH`, `hears TOPIC`, `agent ID`. */
-export function asksOf(manifest: Manifest): readonly string[] {
-  const { permissions, secrets, events } = manifest;
-  const own = new Set(events.publishes);
-  const asks = [
-    ...(permissions.network ? ['network'] : []),
-    ...secrets.map((name) => `secret ${name}`),
-    ...permissions.read.map((file) => `read ${file}`),
-    ...permissions.write.map((file) => `write ${file}`),
-    ...events.handles.flatMap(({ topic }) => (own.has(topic) ? [] : [`hears ${topic}`])),
-    ...permissions.agents.map((id) => `agent ${id}`),
-  ];
-  return [...new Set(asks)].sort();
-}
-
 /** The manifest with no more than what of its asks is in `agreed`. */
 export function narrowed(manifest: Manifest, agreed: ReadonlySet<string>): Manifest {
   const { permissions, secrets, events } = manifest;
@@ -81,11 +66,21 @@ export function whyNever(ask: string, places: Places): string | null {
 export function protectedPlaces({ sandbox, home, dataDirectory }: Places): readonly string[] {
   return [
     ...['pith.yaml', 'extensions', 'agents'].map((name) => path.join(sandbox, name)),
-    path.join(path.dirname(sandbox), '.env'),
     dataDirectory,
+    ...credentialPlaces({ sandbox, home }),
+  ];
+}
+
+/** Where keys and tokens lie: no process of an extension sees them, also not in a folder that it may read. */
+export function credentialPlaces({ sandbox, home }: Pick<Places, 'sandbox' | 'home'>): readonly string[] {
+  return [
+    ...ENVIRONMENT_FILES.map((name) => path.join(path.dirname(sandbox), name)),
     ...(home === null ? [] : CREDENTIALS.map((name) => path.join(home, name))),
   ];
 }
+
+/** In the project. */
+const ENVIRONMENT_FILES = ['.env', '.env.local', '.env.development', '.env.production', '.env.test', '.envrc'];
 
 /** In the home folder: keys, tokens and what programs run by themselves. */
 const CREDENTIALS = [

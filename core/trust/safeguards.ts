@@ -33,12 +33,14 @@ export function loosened(values: Values, base: Values = {}): readonly Loosened[]
   const tools = mapOf(values['approvals'])['tools'];
   const gone = tools === undefined || textsOf(tools).includes('*') ? [] : asked.filter((tool) => !textsOf(tools).includes(tool));
   if (gone.length > 0) found.push({ setting: 'approvals.tools', effect: `you are not asked about ${gone.join(', ')}` });
-  const { scripts, trust, trusted_links: links } = mapOf(values['skills']);
+  const { scripts, trust, trusted_links: links, private_origins: origins } = mapOf(values['skills']);
   if (mapOf(scripts)['sandbox'] === 'none')
     found.push({ setting: 'skills.scripts.sandbox', effect: 'scripts of skills run without a sandbox' });
   if (mapOf(scripts)['approval'] === 'never')
     found.push({ setting: 'skills.scripts.approval', effect: 'scripts of skills run without a question' });
   if (trust === 'auto') found.push({ setting: 'skills.trust', effect: 'changed texts of trusted skills are taken without a question' });
+  if (textsOf(origins).length > 0)
+    found.push({ setting: 'skills.private_origins', effect: `updates of skills may come from ${textsOf(origins).join(', ')}` });
   if (textsOf(links).length > 0)
     found.push({ setting: 'skills.trusted_links', effect: `links of skills may lead to ${textsOf(links).join(', ')}` });
   return found;

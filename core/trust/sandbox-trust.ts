@@ -1,10 +1,11 @@
+import { manifestAsks } from '../contract/manifest-asks.ts';
 import { createHash } from 'node:crypto';
 import { accessSync, constants, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { Manifest } from '../contract/manifest.ts';
 import { once } from '../contract/once.ts';
-import { asksOf, narrowed, whyNever, type Places } from './grants.ts';
+import { narrowed, whyNever, type Places } from './grants.ts';
 import { foreignOwner } from './ownership.ts';
 import { adoptState, stateOwnership } from './state-marker.ts';
 import { pithFolder } from './pith-folder.ts';
@@ -44,7 +45,7 @@ export interface Trust {
   claim(dataDirectory: string): StatePlace;
   /** What a manifest may have, and what it asks for beyond that. */
   grant(id: string, manifest: Manifest, shipped: boolean, dataDirectory: string): Granted;
-  /** Agrees to what the manifest of an extension asks for now. Throws `trust_failed`. */
+  /** Agrees to that for an extension, beside what was agreed to before. Throws `trust_failed`. */
   allow(id: string, asks: readonly string[]): void;
   /** Whether a person agreed to something of that kind once; the key is a digest. */
   isAgreed(kind: string, key: string): boolean;
@@ -105,7 +106,7 @@ export function trustOf(options: TrustOptions): Trust {
       return { directory: path.join(elsewhere(), 'data'), why: `${wanted} cannot be marked as yours`, isOpen: false, isNew: false };
     },
     grant(id, manifest, shipped, dataDirectory) {
-      const asks = shipped ? [] : asksOf(manifest);
+      const asks = shipped ? [] : manifestAsks(manifest);
       if (asks.length === 0) return { manifest, withheld: [] };
       const places: Places = { sandbox, home, dataDirectory };
       const agreed = new Set(accepts ? asks : grantsOf(id));
@@ -153,7 +154,9 @@ export function decideState(file: TrustFile, home: string | null, dataDirectory:
 }
 
 function withGrants(record: ReturnType<TrustFile['read']>, sandbox: string, grants: Readonly<Record<string, readonly string[]>>) {
-  return { ...record, grants: { ...record.grants, [sandbox]: { ...record.grants[sandbox], ...grants } } };
+  const former = record.grants[sandbox] ?? {};
+  const added = Object.entries(grants).map(([id, asks]) => [id, [...new Set([...(former[id] ?? []), ...asks])].sort()] as const);
+  return { ...record, grants: { ...record.grants, [sandbox]: { ...former, ...Object.fromEntries(added) } } };
 }
 
 function adopted(dataDirectory: string, home: string | null): boolean {

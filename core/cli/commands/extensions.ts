@@ -115,6 +115,8 @@ function jsonOf(extension: ExtensionStatus) {
 
 /** Records that a person agrees to what a manifest asks for now. Exit code 1 when they do not. */
 export async function allowExtension(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
+  const named = input.options['ask'];
+  if (Array.isArray(named)) return allowNamed(kernel, String(input.arguments['id']), named.map(String), io);
   const { id, asks } = findExtension(kernel, String(input.arguments['id']));
   const open = asks.filter(({ withheld }) => withheld);
   const possible = open.filter(({ never }) => never === null);
@@ -137,5 +139,18 @@ export async function allowExtension(kernel: KernelPort, input: CommandInput, io
   );
   io.json({ ok: true, id, granted: possible.map(({ ask }) => ask) });
   if (!io.quiet) io.print(`${id} may have that from now on`);
+  return 0;
+}
+
+/** What a person has just agreed to in another question, which showed it: the manifest need not be there yet. */
+function allowNamed({ trust }: KernelPort, id: string, asks: readonly string[], io: CommandIO): number {
+  if (io.session !== undefined) throw new PithError('usage', '--ask is for programs', { cure: `say: /extensions allow ${id}` });
+  if (trust.level === 'restricted')
+    throw new PithError('restricted', `'${id}' is given nothing: nobody has trusted the sandbox`, {
+      where: trust.opened,
+      cure: 'pith trust',
+    });
+  if (asks.length > 0) trust.allow(id, asks);
+  io.json({ ok: true, id, granted: [...asks] });
   return 0;
 }

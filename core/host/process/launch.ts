@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
+import { credentialPlaces, whyNever } from '../../trust/index.ts';
 import type { Duplex, Readable } from 'node:stream';
 import type { Manifest } from '../../contract/index.ts';
 import { stateFolder } from '../../contract/state-files.ts';
@@ -133,8 +135,16 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
       ...packagesAbove(spec.directory),
     ];
     const ownData = path.join(spec.packageRoot, 'sandbox', 'data');
-    const hidden = existsSync(ownData) && ownData !== state ? [ownData] : [];
-    const places = { dataDirectory: spec.dataDirectory, stateDirectory: state, visible, project, hidden, permissions: spec.permissions };
+    const kept = { sandbox: spec.sandbox, home: os.homedir(), dataDirectory: state };
+    const hidden = [...(ownData === state ? [] : [ownData]), ...credentialPlaces(kept)].filter((place) => existsSync(place));
+    const { read, write } = spec.permissions;
+    // Asked again: a link on the way may lead elsewhere than when a person agreed.
+    const permissions = {
+      ...spec.permissions,
+      read: read.filter((file) => whyNever(`read ${file}`, kept) === null),
+      write: write.filter((file) => whyNever(`write ${file}`, kept) === null),
+    };
+    const places = { dataDirectory: spec.dataDirectory, stateDirectory: state, visible, project, hidden, permissions };
     return [spec.sandboxing.program, ...sandboxArguments(places, { ...environmentOf(spec), [HOST_VARIABLE]: marker }, argv)];
   }
   return diesWithUs(argv);

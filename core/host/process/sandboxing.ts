@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -34,7 +34,7 @@ export interface SandboxPlaces {
   readonly visible: readonly string[];
   /** Seen, not written; null: nothing of it is seen. */
   readonly project: string | null;
-  /** Folders in what is visible of which nothing is seen. */
+  /** Folders and files in what is visible of which nothing is seen. */
   readonly hidden: readonly string[];
   readonly permissions: Omit<Manifest['permissions'], 'agents'>;
 }
@@ -89,10 +89,14 @@ const MOST_SAID = 4096;
 /** The arguments of bubblewrap in front of a program: what it sees, and what it may write. */
 export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Record<string, string>>, argv: readonly string[]): string[] {
   const { dataDirectory, stateDirectory = path.dirname(dataDirectory), hidden, permissions, project, visible } = places;
-  const covered = [stateDirectory, ...hidden].flatMap(ways);
   const given = (file: string): string =>
     file.startsWith('~/') ? path.join(os.homedir(), file.slice(2)) : path.resolve(project ?? dataDirectory, file);
   const open = [...(project === null ? [] : withoutHome(project)), ...visible];
+  const opened = [...open, ...permissions.read.map(given), ...permissions.write.map(given)].flatMap(ways);
+  const isSeen = (place: string): boolean => opened.some((folder) => place === folder || isBelow(place, folder));
+  const covered = [stateDirectory, ...hidden.flatMap(ways).filter(isSeen)].flatMap(ways); // what is not seen needs no cover, which would name it
+  const files = covered.filter(isFile);
+  const folders = covered.filter((at) => !files.includes(at));
   // A link inside of what is open stays a link there; it needs only what it leads to.
   const bind = (how: '--ro-bind-try' | '--bind-try', file: string): readonly Mount[] =>
     ways(file).flatMap((at) =>
@@ -103,7 +107,8 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     ...(project === null ? [] : packagesAbove(project)).flatMap((file) => bind('--ro-bind-try', file)),
     ...permissions.read.flatMap((file) => bind('--ro-bind-try', given(file))),
     ...permissions.write.flatMap((file) => bind('--bind-try', given(file))),
-    ...covered.map((at): Mount => ({ at, args: ['--size', `${STATE_BYTES}`, '--tmpfs', at] })),
+    ...folders.map((at): Mount => ({ at, args: ['--size', `${STATE_BYTES}`, '--tmpfs', at] })),
+    ...files.map((at): Mount => ({ at, args: ['--ro-bind', '/dev/null', at] })),
     ...ways(dataDirectory).map((at): Mount => ({ at, args: ['--bind', dataDirectory, at] })),
   ];
   // A folder before what lies in it; of two for the same place the later one holds.
@@ -112,13 +117,17 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     ...namespaces(permissions.network),
     ...system(),
     ...mounts.flatMap(({ args }) => args),
-    ...covered.flatMap((at) => ['--remount-ro', at]),
+    ...folders.flatMap((at) => ['--remount-ro', at]),
     ...BASE_READ_ONLY,
     ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
     '--chdir',
     dataDirectory,
     ...command(argv),
   ];
+}
+
+function isFile(place: string): boolean {
+  return statSync(place, { throwIfNoEntry: false })?.isDirectory() === false;
 }
 
 /** The folders of packages that are found from a folder: in it, and in folders above. */

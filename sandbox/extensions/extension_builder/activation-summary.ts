@@ -1,6 +1,6 @@
 import { createTwoFilesPatch } from 'diff';
 import { createHash } from 'node:crypto';
-import { manifestSchema, NETWORK_REACH, notTextAt, PithError, type JsonValue, type Manifest } from 'pith';
+import { manifestAsks, manifestSchema, NETWORK_REACH, notTextAt, PithError, type JsonValue, type Manifest } from 'pith';
 import { parse } from 'yaml';
 import { digestOf, notText, type Source } from './sources.ts';
 
@@ -37,8 +37,15 @@ export function activationSummary(before: readonly Source[] | null, after: reado
       events_handled: (manifest?.events.handles ?? []).map(({ topic }) => topic),
       schedules: (manifest?.schedules ?? []).map(({ name, cron }) => `${name} (${cron})`),
       depends_on: [...(manifest?.depends_on ?? [])],
+      agents_started_with_their_own_tools: [...(manifest?.permissions.agents ?? [])],
     },
   };
+}
+
+/** What the manifest among these files asks for, as it is recorded when a person agrees. */
+export function asksOf(sources: readonly Source[]): readonly string[] {
+  const manifest = manifestOf(sources);
+  return manifest === null ? [] : manifestAsks(manifest);
 }
 
 /** As a person reads it before they agree: what it asks for first, because a diff is long. */

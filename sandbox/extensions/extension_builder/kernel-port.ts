@@ -47,6 +47,11 @@ export class KernelPort {
     return status.parse(lastOf(await this.#run('extensions reload', { id }, signal)));
   }
 
+  /** Records that a person agreed to what a manifest asks for. */
+  async allow(id: string, asks: readonly string[], signal: AbortSignal): Promise<void> {
+    await this.#run('extensions allow', { id }, signal, { ask: asks });
+  }
+
   /** null: nothing declares it. */
   async show(id: string, signal: AbortSignal): Promise<ExtensionStatus | null> {
     const { values } = await this.#run('extensions list', {}, signal);
@@ -62,7 +67,7 @@ export class KernelPort {
     path: string,
     given: Readonly<Record<string, string>>,
     signal: AbortSignal,
-    options: Readonly<Record<string, boolean>> = {},
+    options: Readonly<Record<string, boolean | readonly string[]>> = {},
   ): Promise<CapturedCommand> {
     const kernel = this.context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
     if (kernel === undefined)

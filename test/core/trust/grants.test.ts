@@ -1,10 +1,11 @@
+import { manifestAsks } from '../../../core/contract/manifest-asks.ts';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { manifestSchema, type Manifest } from '../../../core/contract/manifest.ts';
-import { asksOf, narrowed, protectedPlaces, whyNever } from '../../../core/trust/grants.ts';
+import { narrowed, protectedPlaces, whyNever } from '../../../core/trust/grants.ts';
 import { trustOf, trustSandbox, type Trust } from '../../../core/trust/index.ts';
 
 let root: string;
@@ -36,7 +37,7 @@ describe('what a manifest asks for', () => {
     const wider = made({ ...first, secrets: ['A_KEY', 'B_KEY'], permissions: { ...first.permissions, write: ['docs'] } });
     trustSandbox(trusted().file, sandbox, {});
     expect(granted(first).manifest).toMatchObject({ secrets: [], permissions: { network: false, read: [] }, events: { handles: [] } });
-    trusted().allow('helper', asksOf(first));
+    trusted().allow('helper', manifestAsks(first));
     expect(granted(first)).toEqual({ manifest: first, withheld: [] });
     expect(granted(wider).manifest).toMatchObject({ secrets: ['A_KEY'], permissions: { network: true, read: ['docs'], write: [] } });
     expect(granted(wider).withheld).toEqual([
@@ -47,7 +48,7 @@ describe('what a manifest asks for', () => {
 
   it('T10: one that asks for nothing needs no question, and what it publishes itself it may hear', () => {
     const manifest = made({ events: { publishes: ['notify'], handles: [{ topic: 'notify', handler: 'hear' }] } });
-    expect(asksOf(manifest)).toEqual([]);
+    expect(manifestAsks(manifest)).toEqual([]);
     expect(granted(manifest)).toEqual({ manifest, withheld: [] });
   });
 
@@ -119,9 +120,9 @@ describe('what a manifest asks for', () => {
     fc.assert(
       fc.property(asking, names, (permissions, secrets) => {
         const manifest = made({ permissions, secrets });
-        const asks = asksOf(manifest);
+        const asks = manifestAsks(manifest);
         const half = new Set(asks.filter((_, index) => index % 2 === 0));
-        expect(asksOf(narrowed(manifest, half)).every((ask) => half.has(ask))).toBe(true);
+        expect(manifestAsks(narrowed(manifest, half)).every((ask) => half.has(ask))).toBe(true);
         const { manifest: given } = granted(manifest, all);
         for (const how of ['read', 'write'] as const)
           for (const one of given.permissions[how]) {

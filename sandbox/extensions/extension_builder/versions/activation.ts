@@ -2,6 +2,7 @@ import { messageOf, PithError, type Clock, type ExtensionContext, type Failure }
 import { takeTools } from '../agent-tools.ts';
 import type { KernelPort } from '../kernel-port.ts';
 import { activeFolder } from '../places.ts';
+import { asksOf } from '../activation-summary.ts';
 import { digestOf, type Source } from '../sources.ts';
 import { Place } from './place.ts';
 import type { Switch, SwitchJournal } from './switch-journal.ts';
@@ -40,7 +41,7 @@ export class Activation {
 
   constructor(private readonly ports: ActivationPorts) {}
 
-  /** Makes these files the active version. They have been checked and agreed to. `edit`: after the exchange, before the extension is loaded. */
+  /** Makes these files the active version. They, and what their manifest asks for, have been checked and agreed to. `edit`: after the exchange, before the extension is loaded. */
   activate(
     id: string,
     sources: readonly Source[],
@@ -49,7 +50,8 @@ export class Activation {
     signal: AbortSignal,
   ): Promise<Activated> {
     return this.#alone(id, async () => {
-      const { versions } = this.ports;
+      const { kernel, versions } = this.ports;
+      await kernel.allow(id, asksOf(sources), signal);
       const from = await this.#keepActive(id);
       const to = await versions.add(id, sources, asker.by, from === null ? [] : [from]);
       return this.#exchange({ id, from, to: to.number, digest: to.digest, agents: [], ...toldTo(asker) }, sources, edit, signal);

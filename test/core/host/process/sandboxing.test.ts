@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -47,6 +47,27 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
   }
   const read = (file: string): string => `fs.readFileSync(${JSON.stringify(file)}, 'utf8')`;
   const write = (file: string): string => `fs.writeFileSync(${JSON.stringify(file)}, 'written')`;
+
+  it('T10 F11 sees no keys: not in a home folder that it may read, not in the project, not by a link that came later', async () => {
+    const home = os.homedir();
+    await mkdir(path.join(home, '.ssh'), { recursive: true });
+    await writeFile(path.join(home, '.ssh/id_rsa'), 'key');
+    await writeFile(path.join(home, '.netrc'), 'password');
+    await writeFile(path.join(home, 'notes.txt'), 'notes');
+    await writeFile(path.join(folder.project, '.env'), 'KEY=1');
+    await symlink(path.join(home, '.ssh'), path.join(folder.project, 'docs'));
+    const results = await tried(
+      {
+        notes: read(path.join(home, 'notes.txt')),
+        ssh: read(path.join(home, '.ssh/id_rsa')),
+        netrc: read(path.join(home, '.netrc')),
+        env: read(path.join(folder.project, '.env')),
+        link: read(path.join(folder.project, 'docs/id_rsa')),
+      },
+      { read: ['~/', 'docs'], write: ['docs'] },
+    );
+    expect(results).toEqual({ notes: 'notes', ssh: 'ENOENT', netrc: 'EACCES', env: 'EACCES', link: 'ENOENT' });
+  });
 
   it('K10 sees the project read-only, its own data folder, and nothing else', async () => {
     const results = await tried({

@@ -1,0 +1,16 @@
+import type { Manifest } from './manifest.ts';
+
+/** What a manifest asks for beyond its own folder and data, one entry each, sorted: `network`, `secret NAME`, `read PATH`, `write PATH`, `hears TOPIC`, `agent ID`. */
+export function manifestAsks(manifest: Manifest): readonly string[] {
+  const { permissions, secrets, events } = manifest;
+  const own = new Set(events.publishes);
+  const asks = [
+    ...(permissions.network ? ['network'] : []),
+    ...secrets.map((name) => `secret ${name}`),
+    ...permissions.read.map((file) => `read ${file}`),
+    ...permissions.write.map((file) => `write ${file}`),
+    ...events.handles.flatMap(({ topic }) => (own.has(topic) ? [] : [`hears ${topic}`])),
+    ...permissions.agents.map((id) => `agent ${id}`),
+  ];
+  return [...new Set(asks)].sort();
+}
