@@ -36,6 +36,7 @@ const CONTRACT_VALUES = [
   'guardedFetch',
   'hideKeys',
   'isToolResult',
+  'manifestAsks',
   'manifestSchema',
   'matchCommand',
   'messageOf',
