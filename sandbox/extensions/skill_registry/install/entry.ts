@@ -70,7 +70,6 @@ function problemOf(path: string): string | null {
   if (path === '' || path.length > 1024) return 'is empty or too long';
   if (path.startsWith('/') || path.startsWith('~') || /^[A-Za-z]:/.test(path)) return 'is absolute';
   if (path.includes('\\')) return 'has a backslash';
-  if (printableLine(path) !== path || path.includes('\ufffd')) return 'has characters that nobody sees or is not UTF-8';
   const parts = path.split('/');
   if (parts.length > LIMITS.depth) return 'lies too deep';
   for (const part of parts) {
@@ -79,6 +78,7 @@ function problemOf(path: string): string | null {
     if (/^(?:\.git|git~\d+)$/.test(folded(part))) return 'git takes for a repository, whose settings name programs to run';
     if (/[:<>"|?*]/.test(part) || /[. ]$/.test(part) || RESERVED.test(part)) return 'some systems cannot hold';
   }
+  if (printableLine(path) !== path || path.includes('\ufffd')) return 'has control characters or others that nobody sees, or is not UTF-8';
   return null;
 }
 

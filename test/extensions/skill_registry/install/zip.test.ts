@@ -33,7 +33,7 @@ const HOSTILE: readonly (readonly [what: string, files: readonly ZipFile[], erro
   [
     'names that differ in what nobody sees',
     [SKILL, { name: 'letters/ab', text: '' }, { name: 'letters/a\u200db', text: '' }],
-    /one name on some systems/,
+    /others that nobody sees/,
   ],
   [
     'a file and a folder of one name',
