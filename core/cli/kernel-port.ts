@@ -4,6 +4,7 @@ import type { Discovery } from '../host/discovery/declaration.ts';
 import type { ToolUser } from '../agents/tools/tool-caller.ts';
 import type { ExtensionStatus } from '../host/host-options.ts';
 import type { ProbeReport } from '../host/probe/report.ts';
+import type { Unconfined } from '../host/toolsets/toolsets.ts';
 import type { Settings } from '../host/settings/settings.ts';
 import type { SetupPort } from '../host/setup/setup-port.ts';
 import type { Choice } from '../models/choice.ts';
@@ -15,7 +16,7 @@ import type { Threads } from '../threads/thread.ts';
 /** What the commands use of the kernel. `Kernel` has it all; tests may have less. */
 export interface KernelPort {
   readonly sandbox: string;
-  readonly trust: Pick<Trust, 'level' | 'opened' | 'why' | 'allow'>;
+  readonly trust: Pick<Trust, 'level' | 'opened' | 'why' | 'allow' | 'agree'>;
   readonly settings: Pick<Settings, 'default_agent' | 'data_dir' | 'extensions' | 'origins'>;
   readonly events: Pick<Events, 'handle'>;
   readonly threads: Pick<Threads, 'list' | 'load' | 'unfinished'>;
@@ -51,6 +52,7 @@ export interface ExtensionsOfKernel {
   list(): readonly ExtensionStatus[];
   show(extensionId: string): ExtensionStatus | null;
   reload(extensionId: string): Promise<ExtensionStatus>;
+  waitingToolset(skillId: string): Promise<Unconfined | null>;
   readonly discovery: Pick<Discovery, 'declarations'>;
   logger(name: string): Logger;
   readonly setup: Omit<SetupPort, 'stored'>;

@@ -42,6 +42,7 @@ import { declaredAgents, declaredModels, statusOf } from './status.ts';
 import { createSetupPort, type SetupPort } from './setup/setup-port.ts';
 import { runOutside } from './stray-errors.ts';
 import { turnToolProviders, turnTools } from './calls/turn-tools.ts';
+import type { Unconfined } from './toolsets/toolsets.ts';
 import { callTool, needsApproval, presentTool, refusal, toolsOf } from './calls/tool-port.ts';
 
 /** All extensions of a sandbox. Discovers and orders them when made; loads code when it is needed. */
@@ -87,7 +88,7 @@ export class ExtensionHost implements ExtensionsPort {
   /** On processes that run without the sandbox that the settings want. */
   readonly sandboxNotes = async (): Promise<readonly Diagnostic[]> => [
     ...(await notesOnSandbox(this.#shell.parts.options, this.list())),
-    ...this.#shell.toolsets.unconfined(),
+    ...[...this.#shell.toolsets.unconfined().values()].map(({ diagnostic }) => diagnostic),
   ];
 
   /** Without toolsets, which nobody declares. */
@@ -182,6 +183,12 @@ export class ExtensionHost implements ExtensionsPort {
   failures(): readonly Failure[] {
     const declared = [...this.discovery.failures.values()].filter(({ extensionId }) => this.#lifecycle.slots.has(extensionId));
     return [...declared, ...this.#shell.parts.failures.all()];
+  }
+
+  /** The toolset of a skill that waits for a person, because nothing would hold its code; null: none of that id does. Opens all. */
+  async waitingToolset(skillId: string): Promise<Unconfined | null> {
+    await this.activateAll();
+    return this.#shell.toolsets.unconfined().get(skillId) ?? null;
   }
 
   /** What manifests declare, of extensions that can run. */

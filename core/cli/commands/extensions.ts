@@ -3,6 +3,7 @@ import { didYouMean } from '../../contract/nearest.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { ExtensionStatus } from '../../host/host-options.ts';
 import { printableLine } from '../../contract/printable.ts';
+import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { askText } from '../../trust/index.ts';
 import type { JsonValue } from '../../contract/json.ts';
 import { NETWORK_REACH, type Manifest } from '../../contract/manifest.ts';
@@ -117,6 +118,8 @@ function jsonOf(extension: ExtensionStatus) {
 export async function allowExtension(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
   const named = input.options['ask'];
   if (Array.isArray(named)) return allowNamed(kernel, String(input.arguments['id']), named.map(String), io);
+  const wanted = String(input.arguments['id']);
+  if (wanted.startsWith(TOOLSET_PREFIX)) return allowToolset(kernel, wanted.slice(TOOLSET_PREFIX.length), input, io);
   const { id, asks } = findExtension(kernel, String(input.arguments['id']));
   const open = asks.filter(({ withheld }) => withheld);
   const possible = open.filter(({ never }) => never === null);
@@ -127,12 +130,7 @@ export async function allowExtension(kernel: KernelPort, input: CommandInput, io
     io.json({ ok: open.length === 0, id, granted: [] });
     return open.length === 0 ? 0 : 1;
   }
-  const isAgreed = input.options['yes'] === true && (io.session === undefined || io.interactive);
-  if (!isAgreed && !io.interactive)
-    throw new PithError('usage', 'nobody was asked: this is no terminal', {
-      cure: `look at it, then say: pith extensions allow ${id} --yes`,
-    });
-  if (!isAgreed && (await io.ask('Let it have that?', { choices: ['yes', 'no'] })) !== 'yes') return 1;
+  if (!(await agreed(id, 'Let it have that?', input, io))) return 1;
   kernel.trust.allow(
     id,
     asks.filter(({ never }) => never === null).map(({ ask }) => ask),
@@ -153,4 +151,30 @@ function allowNamed({ trust }: KernelPort, id: string, asks: readonly string[], 
   if (asks.length > 0) trust.allow(id, asks);
   io.json({ ok: true, id, granted: [...asks] });
   return 0;
+}
+
+/** Code that a skill brings, where nothing holds it: these very bytes may run. */
+async function allowToolset(kernel: KernelPort, skillId: string, input: CommandInput, io: CommandIO): Promise<number> {
+  const id = TOOLSET_PREFIX + skillId;
+  const waiting = await kernel.extensions.waitingToolset(skillId);
+  if (waiting === null) {
+    io.json({ ok: true, id, granted: [] });
+    if (!io.quiet) io.print(`No toolset of a skill '${printableLine(skillId)}' waits for you`);
+    return 0;
+  }
+  io.print(printableLine(waiting.diagnostic.message));
+  if (!(await agreed(id, 'Let this code run as you?', input, io))) return 1;
+  kernel.trust.agree('unconfined', waiting.digest);
+  io.json({ ok: true, id, granted: [waiting.digest] });
+  if (!io.quiet) io.print(`${printableLine(id)} may run until its code changes`);
+  return 0;
+}
+
+/** Piped text agrees to nothing; a person who types --yes on the command line does. */
+async function agreed(id: string, question: string, input: CommandInput, io: CommandIO): Promise<boolean> {
+  if (input.options['yes'] === true && (io.session === undefined || io.interactive)) return true;
+  if (io.interactive) return (await io.ask(question, { choices: ['yes', 'no'] })) === 'yes';
+  throw new PithError('usage', 'nobody was asked: this is no terminal', {
+    cure: `look at it, then say: pith extensions allow ${id} --yes`,
+  });
 }

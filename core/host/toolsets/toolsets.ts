@@ -38,13 +38,19 @@ interface Entry {
   told: string;
 }
 
+/** A toolset that waits until a person agrees to these very bytes. */
+export interface Unconfined {
+  readonly digest: string;
+  readonly diagnostic: Diagnostic;
+}
+
 /** The toolsets that are known now: each has a slot among those of extensions, and lives as they do. */
 export class Toolsets {
   readonly #lifecycle: Lifecycle;
   readonly #slots: Map<string, Slot>;
   readonly #entries = new Map<string, Entry>();
   readonly #opening = new Map<string, Promise<unknown>>();
-  readonly #unconfined = new Map<string, Diagnostic>();
+  readonly #unconfined = new Map<string, Unconfined>();
   readonly #off: Off;
 
   constructor(lifecycle: Lifecycle, slots: Map<string, Slot>) {
@@ -68,9 +74,9 @@ export class Toolsets {
     return after;
   }
 
-  /** Those that were not opened because nothing would hold them. */
-  unconfined(): readonly Diagnostic[] {
-    return [...this.#unconfined.values()];
+  /** Those that were not opened because nothing would hold them, by the skill's id. */
+  unconfined(): ReadonlyMap<string, Unconfined> {
+    return this.#unconfined;
   }
 
   /** Told which extensions are not what they were. */
@@ -171,7 +177,7 @@ export class Toolsets {
     if (found === null || found.available || isShipped || agreements?.isAgreed('unconfined', digest)) return;
     const message = `the toolset of the skill '${id}' is not opened: it would run not sandboxed on this system, as you, and nobody agreed to that (digest ${digest}): ${found.why}`;
     const cure = `${found.cure}; or agree to it once: pith extensions allow ${TOOLSET_PREFIX}${id}`;
-    this.#unconfined.set(id, { severity: 'warning', code: 'sandbox_unavailable', message, file: directory, cure });
+    this.#unconfined.set(id, { digest, diagnostic: { severity: 'warning', code: 'sandbox_unavailable', message, file: directory, cure } });
     throw new PithError('sandbox_unavailable', message, { cure });
   }
 

@@ -106,7 +106,7 @@ export function fakeKernel(): KernelPort {
     name === 'echo' ? { ok: true, output: input } : { ok: false, error: { code: 'tool_unknown', message: `no tool '${name}'` } };
   return {
     sandbox: '/s',
-    trust: { level: 'trusted', opened: '/s', why: null, allow: () => undefined },
+    trust: { level: 'trusted', opened: '/s', why: null, allow: () => undefined, agree: () => undefined },
     settings: { default_agent: 'main', data_dir: '/s/data', extensions: {}, origins: {} },
     restarts: createRestarts(),
     findings: () => [],
@@ -155,6 +155,7 @@ export function fakeKernel(): KernelPort {
         setSecret: () => Promise.reject(new Error('not here')),
         allowSecret: () => Promise.reject(new Error('not here')),
       },
+      waitingToolset: async () => null,
       logger: () => ({ debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }),
       list: () => [
         {

@@ -1,4 +1,4 @@
-import { defineTool, messageOf, toolError, toolResult, z, type Tool } from 'pith';
+import { defineTool, messageOf, toolError, toolResult, z, type Tool, type TurnInfo } from 'pith';
 import { giveTools } from '../agent-tools.ts';
 import { askerOf, type Builder } from '../builder.ts';
 import { checkJson } from '../finding.ts';
@@ -69,6 +69,9 @@ async function beginning(
 
 function check(builder: Builder): Tool {
   const { staging, sandbox } = builder;
+  const asked = new Set<string>();
+  const agreed = new Set<string>();
+  const conversation = (extension: string, turn: Pick<TurnInfo, 'threadId'>) => `${turn.threadId} ${extension}`;
   return defineTool({
     name: 'check_extension',
     description:
@@ -77,9 +80,17 @@ function check(builder: Builder): Tool {
     input: z.object({ id }),
     effect: 'idempotent',
     timeoutMs: 240_000,
-    needsApproval: (input) => unconfinedText(builder, input.id),
-    execute: (input, { signal }) =>
+    async needsApproval(input, turn) {
+      const key = conversation(input.id, turn);
+      if (agreed.has(key)) return false;
+      const question = await unconfinedText(builder, input.id);
+      if (question !== false) asked.add(key);
+      return question;
+    },
+    execute: (input, { signal, turn }) =>
       guarded(async () => {
+        const key = conversation(input.id, turn);
+        if (asked.has(key)) agreed.add(key); // it comes here only after a yes
         await staging.sources('extensions', input.id);
         const found = await builder.checkExtension(staging.folder('extensions', input.id), signal);
         await staging.remember('extensions', input.id, found.digest, found.ok);
