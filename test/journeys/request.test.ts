@@ -166,7 +166,7 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
   it('S20 chats without skill_registry where it is not there at all', async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'pith-without-'));
     const sandbox = path.join(folder, 'sandbox');
-    const left = new Set(['data', 'extensions', 'skill_registry']);
+    const left = new Set(['data', 'skill_registry']);
     await cp(path.resolve('sandbox'), sandbox, { recursive: true, filter: (source) => !left.has(path.basename(source)) });
     await start({ sandbox, shipped: false });
     const body = await sent('hello');

@@ -49,6 +49,7 @@ afterEach(async () => {
 function chat(): void {
   const env = {
     PATH: process.env['PATH'],
+    PITH_TRUST: '1',
     HOME: folder.path,
     OPENAI_BASE_URL: server.url,
     OPENAI_API_KEY: 'sk-x',
@@ -109,7 +110,7 @@ describe.runIf(existsSync(SCRIPT))('a chat that stays open on a terminal', () =>
     type('prepare');
     await sees("'main' needs the secret GREETER_KEY: to say hello; give it with: /secrets set GREETER_KEY");
     type('/secrets set GREETER_KEY');
-    await sees(/setGREETER_KEYGREETER_KEY:$/u);
+    await sees(/giventoextension:greeterandtonobodyelse\.GREETER_KEY:$/u);
     type(CANARY);
     await sees('Kept GREETER_KEY');
     child.stdin.write('\u001b[A'); // the line before: never the secret
@@ -121,6 +122,8 @@ describe.runIf(existsSync(SCRIPT))('a chat that stays open on a terminal', () =>
     for (const { body } of server.requests) expect(JSON.stringify(body ?? null)).not.toContain(CANARY);
     expect(shown).not.toContain(CANARY);
     expect(await allOf(folder.sandbox)).not.toContain(CANARY);
-    expect(JSON.parse(await readFile(path.join(folder.path, '.pith', 'secrets.json'), 'utf8'))).toEqual({ GREETER_KEY: CANARY });
+    expect(JSON.parse(await readFile(path.join(folder.path, '.pith', 'secrets.json'), 'utf8'))).toEqual({
+      GREETER_KEY: { value: CANARY, for: ['extension:greeter'] },
+    });
   }, 60_000);
 });

@@ -8,8 +8,10 @@ import * as nearest from '../../contract/nearest.ts';
 import * as notTextAt from '../../contract/not-text-at.ts';
 import { once } from '../../contract/once.ts';
 import * as protocol from '../../contract/protocol.ts';
+import * as printable from '../../contract/printable.ts';
 import * as runsLater from '../../contract/runs-later.ts';
 import * as shippedSandbox from '../../contract/shipped-sandbox.ts';
+import * as stateFiles from '../../contract/state-files.ts';
 import * as tool from '../../contract/tool.ts';
 import { PROTOCOLS } from '../calls/protocols.ts';
 import { packageVersion } from '../package-version.ts';
@@ -46,8 +48,10 @@ export const LIGHT_CONTRACT: Readonly<Record<string, unknown>> = {
   ...nearest,
   ...notTextAt,
   ...protocol,
+  ...printable,
   ...runsLater,
   ...shippedSandbox,
+  ...stateFiles,
   ...tool,
   ...Object.fromEntries([...PROTOCOLS.values()].map((each) => [`${each.id[0]!.toUpperCase()}${each.id.slice(1)}Provider`, each])),
 };

@@ -336,7 +336,7 @@ describe('what keeps an extension from loading', () => {
     );
     const host = await sandbox.host();
     expect(host.commands()).toEqual([
-      { extensionId: 'talker', path: 'hello', needs: 'index', entry: 'commands.ts', description: 'Greets' },
+      { extensionId: 'talker', path: 'hello', declared: 'hello', needs: 'index', entry: 'commands.ts', description: 'Greets' },
     ]);
     const [command] = await (await host.importCommandEntry('talker', 'commands.ts'))(host.commandContext('talker'));
     const printed: string[] = [];
