@@ -1,4 +1,4 @@
-// The directions of the layout: contract ← {events, storage, models, threads} ← agents ← host ← kernel ← {cli, main}.
+// The directions of the layout: contract ← trust ← {events, storage, models, threads} ← agents ← host ← kernel ← {cli, main}.
 const above = (layer, forbidden) => ({
   name: `${layer}-knows-nothing-above`,
   severity: 'error',
@@ -14,7 +14,8 @@ module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
     { name: 'core-without-sandbox', severity: 'error', from: { path: '^core/' }, to: { path: '^sandbox/' } },
-    above('contract', [...middle, 'agents/', 'host/', ...top]),
+    above('contract', ['trust/', ...middle, 'agents/', 'host/', ...top]),
+    above('trust', [...middle, 'agents/', 'host/', ...top]),
     above('events', ['agents/', 'host/', ...top]),
     above('storage', ['agents/', 'host/', ...top]),
     above('models', ['agents/', 'host/', ...top]),

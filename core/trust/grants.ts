@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
-import type { Manifest } from '../contract/manifest.ts';
+import { NETWORK_REACH, type Manifest } from '../contract/manifest.ts';
 
 /** Where what nobody may be given by a manifest lies. Absolute paths. */
 export interface Places {
@@ -32,7 +32,7 @@ export function askText(ask: string): string {
   const what = rest.join(' ');
   switch (kind) {
     case 'network':
-      return 'the network: everything that this machine can reach, local services too';
+      return `the network: ${NETWORK_REACH}`;
     case 'secret':
       return `the secret ${what}`;
     case 'read':
