@@ -1,0 +1,66 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
+import { bench, CITY_TIME, passed, type Bench } from '../../extensions/extension_builder/bench.ts';
+
+let root: string;
+let home: string;
+let sandbox: string;
+let made: Bench | undefined;
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-granted-')));
+  home = path.join(root, 'home');
+  sandbox = path.join(root, 'project/sandbox');
+  for (const folder of [home, sandbox]) mkdirSync(folder, { recursive: true });
+  trustSandbox(openTrustFile(home), sandbox);
+});
+afterEach(async () => {
+  await made?.stop();
+  made = undefined;
+  rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+});
+
+const asking = { ...CITY_TIME, 'manifest.yaml': `${CITY_TIME['manifest.yaml']}secrets: [CITY_KEY]\npermissions: { network: true }\n` };
+const open = (id: string) =>
+  made?.test.kernel.extensions
+    .show(id)
+    ?.asks.filter(({ withheld }) => withheld)
+    .map(({ ask }) => ask);
+
+describe('what a person agreed to', () => {
+  it('T10: what an activation showed is given; the same files that were dropped in wait for pith extensions allow', async () => {
+    made = await bench({ sandbox, home, accepts: false });
+    await made.stage('city_time', asking);
+    const activated = await made.call('activate_extension', { id: 'city_time', digest: await passed(made) });
+    expect(activated).toMatchObject({ ok: true });
+    expect(open('city_time')).toEqual([]);
+
+    await made.test.write('extensions/dropped/manifest.yaml', asking['manifest.yaml'].replaceAll('city_time', 'dropped'));
+    await made.test.write('extensions/dropped/main.ts', asking['main.ts']);
+    await made.test.kernel.extensions.refresh();
+    expect(open('dropped')).toEqual(['network', 'secret CITY_KEY']);
+    const status = made.test.kernel.extensions.show('dropped');
+    expect(status).toMatchObject({ state: 'idle', manifest: { secrets: [], permissions: { network: false } } });
+    expect(status?.notes).toContainEqual(
+      expect.objectContaining({ code: 'not_agreed', message: expect.stringContaining('pith extensions allow dropped') }),
+    );
+
+    made.test.kernel.trust.allow('dropped', ['network', 'secret CITY_KEY']);
+    await made.test.kernel.extensions.refresh();
+    expect(open('dropped')).toEqual([]);
+    expect(made.test.kernel.extensions.show('dropped')?.manifest?.secrets).toEqual(['CITY_KEY']);
+  }, 60_000);
+
+  it('T10: an ordinary extension that is dropped in needs no question, and its edits are live', async () => {
+    made = await bench({ sandbox, home, accepts: false });
+    await made.test.write('extensions/city_time/manifest.yaml', CITY_TIME['manifest.yaml']);
+    await made.test.write('extensions/city_time/main.ts', CITY_TIME['main.ts']);
+    await made.test.kernel.extensions.refresh();
+    expect(open('city_time')).toEqual([]);
+    expect(made.test.kernel.extensions.show('city_time')?.notes).not.toContainEqual(expect.objectContaining({ code: 'not_agreed' }));
+    expect(await made.use('city_time', 'city_time', { city: 'Rome' })).toMatchObject({ ok: true });
+  }, 60_000);
+});

@@ -1,0 +1,68 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { realBoot } from '../../../core/cli/real-boot.ts';
+import { cli } from '../cli/fakes.ts';
+
+let root: string;
+let project: string;
+let data: string;
+
+beforeEach(async () => {
+  root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-before-')));
+  project = path.join(root, 'project');
+  data = path.join(project, 'sandbox/data');
+  mkdirSync(path.join(root, 'home'));
+  mkdirSync(project);
+  vi.stubEnv('HOME', path.join(root, 'home'));
+  expect((await run(['init', '.'])).code).toBe(0);
+  const first = await run(['chat', '-p', 'remember this']);
+  expect(first.code, first.out + first.err).toBe(0);
+  rmSync(path.join(data, 'state-id')); // as an earlier version left it
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+});
+
+const run = (argv: readonly string[], more: { readonly terminal?: boolean; readonly input?: string } = {}) =>
+  cli(argv, { cwd: project, boot: realBoot(), env: { PITH_TRUST: '0' }, input: '', ...more });
+const threads = async (argv: readonly string[] = []) =>
+  JSON.parse((await run(['threads', 'list', '--json', ...argv])).out) as readonly unknown[];
+
+describe('state from before there were markers', () => {
+  it('T6: without a terminal a line says so, fresh state is used beside it, and nothing in it changes', async () => {
+    const before = readFileSync(path.join(data, 'pith.db'));
+    const ran = await run(['threads', 'list', '--json']);
+    expect(ran).toMatchObject({ code: 0, out: '[]\n', err: expect.stringContaining('pith: fresh state is used') });
+    expect(ran.err).toContain(`pith trust ${project}`);
+    expect(readFileSync(path.join(data, 'pith.db'))).toEqual(before);
+    expect(existsSync(path.join(data, 'state-id'))).toBe(false);
+    expect(JSON.parse((await run(['doctor', '--json'])).out).notes).toContainEqual(expect.objectContaining({ code: 'state_unknown' }));
+  }, 60_000);
+
+  it('T6: --trust uses it for this process; pith trust takes it for good', async () => {
+    expect(await threads(['--trust'])).toHaveLength(1);
+    expect(await threads()).toHaveLength(0);
+    expect((await run(['trust', '--yes'])).code).toBe(0);
+    const ran = await run(['threads', 'list', '--json']);
+    expect(ran.err).toBe('');
+    expect(JSON.parse(ran.out)).toHaveLength(1);
+  }, 60_000);
+
+  it('T6: a terminal is asked once; yes takes it, and no is kept', async () => {
+    const yes = await run(['threads', 'list'], { terminal: true, input: 'no\n' });
+    expect(yes.out).toContain('Is it yours?');
+    const again = await run(['threads', 'list'], { terminal: true, input: 'yes\n' });
+    expect(again.out).not.toContain('Is it yours?');
+    expect(again.err).toContain('fresh state is used');
+    expect((await run(['trust', '--yes'])).code).toBe(0);
+    expect(await threads()).toHaveLength(1);
+  }, 60_000);
+
+  it('T6: a marker that came with a clone is not believed', async () => {
+    writeFileSync(path.join(data, 'state-id'), '6f1c1b52-58d4-4c62-9f10-6d1a3a4a8a11\n');
+    expect(await threads()).toHaveLength(0);
+  }, 60_000);
+});
