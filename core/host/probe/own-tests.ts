@@ -50,7 +50,7 @@ export async function runOwnTests(
 
 /** What is wrong; null when all of its tests passed. */
 async function runFile(
-  { packageRoot, sandbox, sandboxing, dataDirectory: stateDirectory }: ProbeOptions,
+  { packageRoot, sandbox, home, sandboxing, dataDirectory: stateDirectory }: ProbeOptions,
   id: string,
   directory: string,
   file: string,
@@ -71,6 +71,7 @@ async function runFile(
     dataDirectory,
     stateDirectory,
     sandbox,
+    home,
     isTrial: true,
     packageRoot,
     permissions: { network: false, read: [], write: [] },

@@ -31,6 +31,8 @@ export interface LaunchSpec {
   readonly stateDirectory?: string;
   /** Absolute path of the sandbox; the project is its parent. */
   readonly sandbox: string;
+  /** Absolute path of the user's home folder, as agreements were made with; null or absent: that of this process. */
+  readonly home?: string | null | undefined;
   /** Absolute path of the folder that holds bundles; absent: it runs none. */
   readonly bundles?: string;
   /** It is tried out: of the project nothing but its own folder is seen. */
@@ -126,8 +128,9 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
   if (spec.sandboxing?.available === true) {
     const project = spec.isTrial === true ? null : path.dirname(spec.sandbox);
     const state = stateOf(spec);
+    const home = spec.home ?? os.homedir();
     const visible = [
-      ...(spec.isTrial === true ? partsOf(spec.packageRoot) : [...withoutHome(spec.sandbox), spec.packageRoot]),
+      ...(spec.isTrial === true ? partsOf(spec.packageRoot) : [...withoutHome(spec.sandbox, home), spec.packageRoot]),
       spec.directory,
       path.dirname(spec.entry),
       ...(spec.bundles === undefined ? [] : [spec.bundles]),
@@ -135,7 +138,7 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
       ...packagesAbove(spec.directory),
     ];
     const ownData = path.join(spec.packageRoot, 'sandbox', 'data');
-    const kept = { sandbox: spec.sandbox, home: os.homedir(), dataDirectory: state };
+    const kept = { sandbox: spec.sandbox, home, dataDirectory: state };
     const hidden = [...(ownData === state ? [] : [ownData]), ...credentialPlaces(kept)].filter((place) => existsSync(place));
     const { read, write } = spec.permissions;
     // Asked again: a link on the way may lead elsewhere than when a person agreed.
@@ -144,7 +147,7 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
       read: read.filter((file) => whyNever(`read ${file}`, kept) === null),
       write: write.filter((file) => whyNever(`write ${file}`, kept) === null),
     };
-    const places = { dataDirectory: spec.dataDirectory, stateDirectory: state, visible, project, hidden, permissions };
+    const places = { dataDirectory: spec.dataDirectory, stateDirectory: state, visible, project, home, hidden, permissions };
     return [spec.sandboxing.program, ...sandboxArguments(places, { ...environmentOf(spec), [HOST_VARIABLE]: marker }, argv)];
   }
   return diesWithUs(argv);

@@ -46,7 +46,7 @@ export interface RemoteHost {
 
 export async function openRemoteHost(host: HostParts, declaration: Declaration, entry: string): Promise<RemoteHost> {
   const { id, manifest, directory } = declaration;
-  const { dataDirectory, trialOf, sandbox, packageRoot, configOf, env } = host.options;
+  const { dataDirectory, trialOf, sandbox, home, packageRoot, configOf, env } = host.options;
   const sandboxing = await host.options.sandboxing?.();
   const data = dataOf(host, id);
   const scope = createScope(host.clock, STOP_LIMIT_MS);
@@ -72,6 +72,7 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     bundles: path.join(dataDirectory, '.cache', 'bundles'),
     isTrial: trialOf !== undefined,
     sandbox,
+    home,
     packageRoot,
     permissions: manifest?.permissions ?? { network: false, read: [], write: [], agents: [] },
     ...(memoryMb === null ? {} : { memoryMb }),

@@ -1,5 +1,4 @@
-import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import os from 'node:os';
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync, statSync, type Dirent } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { PithError } from '../../contract/errors.ts';
@@ -32,8 +31,10 @@ export interface SandboxPlaces {
   readonly stateDirectory?: string;
   /** Seen, not written: folders and files. What is missing is left out. */
   readonly visible: readonly string[];
-  /** Seen, not written; null: nothing of it is seen. */
+  /** Seen, not written, without its environment files; null: nothing of it is seen. */
   readonly project: string | null;
+  /** Of the user: `~/` stands for it, and it is not opened as a project. */
+  readonly home: string;
   /** Folders and files in what is visible of which nothing is seen. */
   readonly hidden: readonly string[];
   readonly permissions: Omit<Manifest['permissions'], 'agents'>;
@@ -88,21 +89,27 @@ const MOST_SAID = 4096;
 
 /** The arguments of bubblewrap in front of a program: what it sees, and what it may write. */
 export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Record<string, string>>, argv: readonly string[]): string[] {
-  const { dataDirectory, stateDirectory = path.dirname(dataDirectory), hidden, permissions, project, visible } = places;
+  const { dataDirectory, stateDirectory = path.dirname(dataDirectory), hidden, home, permissions, project, visible } = places;
   const given = (file: string): string =>
-    file.startsWith('~/') ? path.join(os.homedir(), file.slice(2)) : path.resolve(project ?? dataDirectory, file);
-  const open = [...(project === null ? [] : withoutHome(project)), ...visible];
+    file.startsWith('~/') ? path.join(home, file.slice(2)) : path.resolve(project ?? dataDirectory, file);
+  const open = [...(project === null ? [] : withoutHome(project, home)), ...visible];
   const opened = [...open, ...permissions.read.map(given), ...permissions.write.map(given)].flatMap(ways);
   const isSeen = (place: string): boolean => opened.some((folder) => place === folder || isBelow(place, folder));
-  const covered = [stateDirectory, ...hidden.flatMap(ways).filter(isSeen)].flatMap(ways); // what is not seen needs no cover, which would name it
+  // Whatever opens it, the folder itself is an empty one, into which its entries are put.
+  const projects = project === null || !isSeen(project) ? [] : ways(project);
+  const isEnvironment = (at: string): boolean => projects.includes(path.dirname(at)) && ENVIRONMENT_FILE.test(path.basename(at));
+  // What is not seen needs no cover, which would name it.
+  const covered = [...new Set([stateDirectory, ...hidden.flatMap(ways).filter((at) => isSeen(at) && !isEnvironment(at))].flatMap(ways))];
   const files = covered.filter(isFile);
-  const folders = covered.filter((at) => !files.includes(at));
+  const shown = projects.filter((at) => !covered.includes(at)); // state may be kept in the project folder itself
+  const folders = [...shown, ...covered.filter((at) => !files.includes(at))];
   // A link inside of what is open stays a link there; it needs only what it leads to.
   const bind = (how: '--ro-bind-try' | '--bind-try', file: string): readonly Mount[] =>
     ways(file).flatMap((at) =>
       at !== real(file) && open.some((folder) => isBelow(at, folder)) ? [] : [{ at, args: [how, real(file), at] }],
     );
   const mounts: Mount[] = [
+    ...shown.flatMap(entriesOf),
     ...open.flatMap((file) => bind('--ro-bind-try', file)),
     ...(project === null ? [] : packagesAbove(project)).flatMap((file) => bind('--ro-bind-try', file)),
     ...permissions.read.flatMap((file) => bind('--ro-bind-try', given(file))),
@@ -140,9 +147,49 @@ export function packagesAbove(folder: string): readonly string[] {
   }
 }
 
+/** In a project: keys and passwords. */
+const ENVIRONMENT_FILE = /^\.env(\..*)?$|^\.envrc$/i;
+/** bubblewrap reads its list of mounts again for each: 500 take 0.4 s, 2,000 take 5 s. */
+const MOST_ENTRIES = 500;
+
+/**
+ * What is seen of a project: each of its entries but its environment files, folders first. A cover over such a file would fall off when
+ * an editor saves by rename, and would not be there for one that is made later. The price: entries that are made or replaced in the
+ * project folder itself are seen when the process starts again.
+ */
+function entriesOf(project: string): readonly Mount[] {
+  const entries = listed(project).filter(({ name }) => !ENVIRONMENT_FILE.test(name));
+  const isLater = (entry: Dirent): number => (entry.isDirectory() ? 0 : 1);
+  return entries
+    .sort((a, b) => isLater(a) - isLater(b))
+    .slice(0, MOST_ENTRIES)
+    .flatMap((entry) => {
+      const at = path.join(project, entry.name);
+      if (!entry.isSymbolicLink()) return [{ at, args: ['--ro-bind-try', path.join(real(project), entry.name), at] }];
+      const target = linkTarget(at);
+      return target === null ? [] : [{ at, args: ['--symlink', target, at] }];
+    });
+}
+
+function listed(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return []; // not there, or not to be listed: nothing of it is seen
+  }
+}
+
+function linkTarget(link: string): string | null {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return null; // gone in the meantime
+  }
+}
+
 /** A folder that is opened, unless all of the home folder would be: with the project, where the sandbox stands in the home folder itself. */
-export function withoutHome(folder: string): readonly string[] {
-  const below = path.relative(folder, os.homedir());
+export function withoutHome(folder: string, home: string): readonly string[] {
+  const below = path.relative(folder, home);
   return below === '' || !below.startsWith('..') ? [] : [folder];
 }
 

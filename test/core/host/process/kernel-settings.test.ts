@@ -38,7 +38,7 @@ it.skipIf(!sandboxing.available)(
     });
     expect(answerOf(stdout || stderr)).toEqual(HELD);
     if (!sandboxing.available) return;
-    const places = { dataDirectory: os.tmpdir(), stateDirectory: os.tmpdir(), visible: [], project: '/usr', hidden: [] };
+    const places = { dataDirectory: os.tmpdir(), stateDirectory: os.tmpdir(), visible: [], project: '/usr', home: '/nowhere', hidden: [] };
     const args = sandboxArguments({ ...places, permissions: { network: true, read: [], write: [] } }, {}, argv);
     expect(answerOf(execFileSync(sandboxing.program, args, { encoding: 'utf8', timeout: 10_000 }))).toEqual(HELD);
   },

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { mkdtemp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -30,7 +30,7 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
   });
 
   /** What each action gave: its value, or the code of its error. */
-  async function tried(actions: Readonly<Record<string, string>>, permissions = {}): Promise<Record<string, unknown>> {
+  async function tried(actions: Readonly<Record<string, string>>, permissions = {}, home?: string): Promise<Record<string, unknown>> {
     const attempts = Object.entries(actions).map(([name, code]) => `[${JSON.stringify(name)}, async () => ${code}]`);
     const host = await folder.launch(
       `const results = {};
@@ -38,7 +38,7 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
         try { results[name] = (await run()) ?? 'done'; } catch (error) { results[name] = error.cause?.code ?? error.code ?? error.message; }
       }
       say(results);`,
-      { sandboxing, permissions: { network: false, read: [], write: [], ...permissions } },
+      { sandboxing, home, permissions: { network: false, read: [], write: [], ...permissions } },
     );
     const results = await firstWord(host, folder.lines);
     host.kill({ code: 'stopped', message: 'enough' });
@@ -49,7 +49,7 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
   const write = (file: string): string => `fs.writeFileSync(${JSON.stringify(file)}, 'written')`;
 
   it('T10 F11 sees no keys: not in a home folder that it may read, not in the project, not by a link that came later', async () => {
-    const home = os.homedir();
+    const home = path.join(outside, 'home');
     await mkdir(path.join(home, '.ssh'), { recursive: true });
     await writeFile(path.join(home, '.ssh/id_rsa'), 'key');
     await writeFile(path.join(home, '.netrc'), 'password');
@@ -65,9 +65,45 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
         link: read(path.join(folder.project, 'docs/id_rsa')),
       },
       { read: ['~/', 'docs'], write: ['docs'] },
+      home,
     );
-    expect(results).toEqual({ notes: 'notes', ssh: 'ENOENT', netrc: 'EACCES', env: 'EACCES', link: 'ENOENT' });
+    expect(results).toEqual({ notes: 'notes', ssh: 'ENOENT', netrc: 'EACCES', env: 'ENOENT', link: 'ENOENT' });
   });
+
+  it.each([
+    ['nothing more', []],
+    ['the project', ['.']],
+    ['the folder above the project', ['..']],
+  ] as const)(
+    'T10 F11 sees no environment file of the project, however it came there while it runs, that may read %s',
+    async (_, permitted) => {
+      const at = (name: string) => path.join(folder.project, name);
+      for (const name of ['.env', '.env.local', '.ENV.Staging', '.envrc', '.environment']) await writeFile(at(name), 'KEY=1');
+      await rm(at('.env.local'));
+      await mkdir(at('docs'));
+      await symlink('.env', at('link'));
+      await symlink('docs', at('papers'));
+      const names = ['.env', '.env.local', '.ENV.Staging', '.envrc', '.environment', 'link', 'papers/text.md'];
+      const host = await folder.launch(
+        `const look = () => ${JSON.stringify(names)}.map((name) => {
+          try { return fs.readFileSync(${JSON.stringify(folder.project)} + '/' + name, 'utf8'); } catch (error) { return error.code; }
+        });
+        socket.on('data', () => say(look()));
+        say(look());`,
+        { sandboxing, permissions: { network: false, read: permitted.slice(), write: [] } },
+      );
+      const none = (text: string) => ['ENOENT', 'ENOENT', 'ENOENT', 'ENOENT', 'KEY=1', 'ENOENT', text];
+      expect(await firstWord(host, folder.lines)).toEqual(none('ENOENT'));
+      await writeFile(at('.env.new'), 'KEY=2');
+      await rename(at('.env.new'), at('.env'));
+      await writeFile(at('.env.local'), 'KEY=3');
+      await writeFile(at('docs/text.md'), 'text'); // below its entries everything is as it is outside
+      host.socket.write('again');
+      expect(await firstWord(host, folder.lines)).toEqual(none('text'));
+      host.kill({ code: 'stopped', message: 'enough' });
+      await host.ended;
+    },
+  );
 
   it('K10 sees the project read-only, its own data folder, and nothing else', async () => {
     const results = await tried({
@@ -101,21 +137,18 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
   });
 
   it('K10 where the project is the home folder, it sees the sandbox of it and nothing else', async () => {
-    const { HOME } = process.env;
-    process.env['HOME'] = folder.project;
-    try {
-      await writeFile(path.join(folder.sandbox, 'agent.md'), 'agent');
-      const results = await tried({
+    await writeFile(path.join(folder.sandbox, 'agent.md'), 'agent');
+    const results = await tried(
+      {
         project: read(path.join(folder.project, 'notes.md')),
         sandbox: read(path.join(folder.sandbox, 'agent.md')),
         sandboxWrite: write(path.join(folder.sandbox, 'agent.md')),
         threads: read(path.join(folder.data, 'pith.db')),
-      });
-      expect(results).toEqual({ project: 'ENOENT', sandbox: 'agent', sandboxWrite: 'EROFS', threads: 'ENOENT' });
-    } finally {
-      if (HOME === undefined) delete process.env['HOME'];
-      else process.env['HOME'] = HOME;
-    }
+      },
+      {},
+      folder.project,
+    );
+    expect(results).toEqual({ project: 'ENOENT', sandbox: 'agent', sandboxWrite: 'EROFS', threads: 'ENOENT' });
   });
 
   it('K10 other paths are open as its permissions say', async () => {
