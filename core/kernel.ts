@@ -1,6 +1,6 @@
+import { userHome } from './trust/index.ts';
 import 'reflect-metadata';
 import { existsSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
 import { createBoundSkills } from './agents/prompt/bound-skills.ts';
@@ -53,7 +53,7 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
   const listenerFailures = createListenerFailures();
   const events = createEvents({ ...listenerFailures, journal: () => get(JOURNAL) });
 
-  const { home = os.homedir(), flags, shipped, workingDirectory, trust, accepts } = options;
+  const { home = userHome(), flags, shipped, workingDirectory, trust, accepts } = options;
   const reading =
     known ??
     (await readSandbox({ sandbox: options.sandbox, trust, accepts, env, home: home ?? undefined, flags, shipped, workingDirectory }));

@@ -114,6 +114,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'extensions probe',
+    needsTrust: true,
     description: 'Load the extension in a folder for trial, apart from everything that runs, and say what is wrong with it',
     arguments: [{ name: 'dir', description: 'Its folder, in the sandbox or elsewhere', required: true }],
     options: [{ name: 'how', type: 'boolean', description: 'Load nothing: only say whether a sandbox would hold its code' }],

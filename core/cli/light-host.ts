@@ -1,4 +1,4 @@
-import os from 'node:os';
+import { userHome } from '../trust/index.ts';
 import { PithError } from '../contract/errors.ts';
 import { DURABLE_TOPICS } from '../contract/events.ts';
 import type { AgentDeclaration } from '../agents/ports.ts';
@@ -27,7 +27,7 @@ export interface LightHost {
  * with all that extensions need is imported only for what the index does not tell.
  */
 export async function openLightHost({ sandbox, trust, env, flags, workingDirectory }: Target): Promise<LightHost> {
-  const reading = await readSandbox({ sandbox, trust, env, home: os.homedir(), flags, workingDirectory });
+  const reading = await readSandbox({ sandbox, trust, env, home: userHome(), flags, workingDirectory });
   let whole: Promise<ExtensionHost> | undefined;
   const optionsNow = (): HostOptions => ({
     ...hostOptionsOf(reading),

@@ -34,7 +34,11 @@ function namedSandbox(named: string, path: string): string {
 /** A folder without anything is a sandbox to be filled; one that holds other things is somebody else's. */
 function isSandbox(folder: string): boolean {
   if (MARKS.some((mark) => existsSync(join(folder, mark)))) return true;
-  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true && readdirSync(folder).every(isOurs);
+  try {
+    return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true && readdirSync(folder).every(isOurs);
+  } catch {
+    return false; // somebody else's, or a link that leads nowhere: nothing can be read from it either
+  }
 }
 
 /** What Pith itself leaves in an empty sandbox, and hidden files. */

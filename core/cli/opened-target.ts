@@ -1,10 +1,10 @@
-import os from 'node:os';
 import path from 'node:path';
 import { printableLine } from '../contract/printable.ts';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';
 import { likelyDataDirectory } from '../host/settings/likely-data-directory.ts';
-import { decideState, distrustSandbox, trustOf, trustSandbox, type StatePlace, type Trust } from '../trust/index.ts';
+import { decideState, distrustSandbox, trustOf, trustSandbox, type StatePlace, type Trust, userHome } from '../trust/index.ts';
+import type { SandboxOverview, ShownOverview } from '../host/sandbox-overview.ts';
 import type { Target } from './boot.ts';
 
 /** The target of a command line, as far as it is known before anybody is asked. */
@@ -16,7 +16,7 @@ export interface NamedTarget extends Omit<Target, 'trust' | 'sandbox'> {
 }
 
 export function trustOfTarget({ sandbox, accepts }: Pick<NamedTarget, 'sandbox' | 'accepts'>): Trust {
-  return trustOf({ sandbox, shipped: shippedSandbox(), home: os.homedir(), accepts });
+  return trustOf({ sandbox, shipped: shippedSandbox(), home: userHome(), accepts });
 }
 
 /** The target with the person's decision about it: a terminal is asked once, and whatever is restricted is said in a line. */
@@ -40,7 +40,7 @@ export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolea
 
 /** Where the settings want the state of a target, as far as a look at their text tells. */
 export function wantedState({ env, flags, workingDirectory = process.cwd() }: NamedTarget, trust: Trust): string {
-  return likelyDataDirectory({ sandbox: trust.opened, home: os.homedir(), env, flags, workingDirectory });
+  return likelyDataDirectory({ sandbox: trust.opened, home: userHome(), env, flags, workingDirectory });
 }
 
 /** Where it is kept. */
@@ -48,30 +48,41 @@ export function stateOf(named: NamedTarget, trust: Trust): StatePlace {
   return trust.state(wantedState(named, trust));
 }
 
+/** Shows what a sandbox brings. Returns what its extensions are given by a yes. */
+export async function showSandbox(
+  trust: Trust,
+  io: CommandIO,
+): Promise<{ readonly overview: SandboxOverview; readonly grants: ShownOverview['grants'] }> {
+  const { overviewOf, shownOverview } = await import('../host/sandbox-overview.ts');
+  const overview = await overviewOf(trust, userHome());
+  const { lines, grants } = shownOverview(overview);
+  io.print(`${printableLine(overview.sandbox)} brings:`);
+  for (const line of lines) io.print(`  ${line}`);
+  return { overview, grants };
+}
+
+/** What a person is asked about state that nobody marked. */
+export function stateQuestion(dataDirectory: string): string {
+  return `There is state in ${printableLine(dataDirectory)} that this user's Pith did not mark: conversations, approvals, what was installed. Is it yours?`;
+}
+
 /** Asks and records the answer, no as well as yes. */
 async function askAboutSandbox(trust: Trust, io: CommandIO): Promise<void> {
-  const { overviewLines, overviewOf } = await import('../host/sandbox-overview.ts');
-  const overview = await overviewOf(trust, os.homedir());
-  io.print(`You have not used ${printableLine(overview.project)} with Pith before. Its sandbox brings:`);
-  const lines = overviewLines(overview);
-  for (const line of lines.length === 0 ? ['nothing that runs'] : lines) io.print(`  ${printableLine(line, 400)}`);
+  io.print('You have not used this folder with Pith before.');
+  const { grants } = await showSandbox(trust, io);
   const answer = await io.ask('Do you trust it? Without that only what ships with Pith is used.', { choices: ['yes', 'no'] });
-  if (answer === 'yes') {
-    const grants = Object.fromEntries(overview.extensions.map(({ id, asks }) => [id, asks]));
-    trustSandbox(trust.file, trust.opened, grants);
-  } else if (answer === 'no') distrustSandbox(trust.file, trust.opened);
+  if (answer === 'yes') trustSandbox(trust.file, trust.opened, grants);
+  else if (answer === 'no') distrustSandbox(trust.file, trust.opened);
 }
 
 async function askAboutState(named: NamedTarget, trust: Trust, io: CommandIO): Promise<void> {
   const wanted = wantedState(named, trust);
-  const answer = await io.ask(
-    `There is state in ${printableLine(wanted)} that this user's Pith did not mark: conversations, approvals, what was installed. Is it yours?`,
-    { choices: ['yes', 'no'] },
-  );
-  if (answer !== null) decideState(trust.file, os.homedir(), wanted, answer === 'yes');
+  const answer = await io.ask(stateQuestion(wanted), { choices: ['yes', 'no'] });
+  if (answer !== null) decideState(trust.file, userHome(), wanted, answer === 'yes');
 }
 
-/** As a shell takes it. */
+/** As a shell takes it; a path that cannot be shown is named in words. */
 export function quoted(text: string): string {
-  return /^[\w./~@:+,-]+$/.test(text) ? text : `'${printableLine(text).replaceAll("'", "'\\''")}'`;
+  if (/^[\w./~@:+,-]+$/.test(text)) return text;
+  return printableLine(text) === text ? `'${text.replaceAll("'", "'\\''")}'` : '<its folder>';
 }

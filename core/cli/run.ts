@@ -11,6 +11,7 @@ import type { CoreCommand } from './core-commands.ts';
 import type { KernelPort } from './kernel-port.ts';
 import { packageRoot } from '../host/package-version.ts';
 import { isElsewhere, locateSandbox } from './locate.ts';
+import { requireTrust } from '../trust/index.ts';
 import { openTarget, type NamedTarget } from './opened-target.ts';
 import { describeError, EXIT, exitCodeOf } from './report.ts';
 import { resolveCommand, resolveLoaded } from './resolve-command.ts';
@@ -49,7 +50,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
       env,
       flags,
       workingDirectory: cwd,
-      accepts: common.trust || (env['PITH_TRUST'] ?? '0') !== '0',
+      accepts: common.trust || env['PITH_TRUST'] === '1',
     }));
     const helps = common.help || words.length === 0;
     const target = once(() => openTarget(named(), io, !helps));
@@ -80,7 +81,9 @@ async function runCore(command: CoreCommand, rest: readonly string[], { boot, cw
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
   if (command.needs === 'target') return (await command.load())(named(), input, io);
   if (command.needs === 'boot') return (await command.load())(boot, await target(), input, io, signal);
-  const [run, kernel] = await Promise.all([command.load(), target().then((opened) => boot.kernel(opened))]);
+  const opened = await target();
+  requireTrust(command, opened.trust);
+  const [run, kernel] = await Promise.all([command.load(), boot.kernel(opened)]);
   return (await run(kernel, input, io, signal)) ?? EXIT.done;
 }
 

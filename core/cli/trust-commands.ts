@@ -10,7 +10,11 @@ export const TRUST_COMMANDS: readonly CoreCommand[] = [
     path: 'trust',
     description: 'Show what a sandbox brings, and trust it; or list what is trusted',
     arguments: [DIR],
-    options: [YES, { name: 'list', type: 'boolean', description: 'List the sandboxes about which you have decided' }],
+    options: [
+      YES,
+      { name: 'state', type: 'boolean', description: 'The state that lies in its data folder is mine, too' },
+      { name: 'list', type: 'boolean', description: 'List the sandboxes about which you have decided' },
+    ],
     only: 'command line',
     needs: 'target',
     load: async () => (await import('./commands/trust.ts')).trust,

@@ -11,6 +11,7 @@ const RECIPIENTS = {
 export const UPKEEP_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'setup',
+    needsTrust: true,
     description: 'Set up a model, a server or another extension; without a name, list what can be set up',
     arguments: [{ name: 'id', description: 'The extension' }],
     options: [

@@ -235,9 +235,14 @@ function isFolder(folder: string): boolean {
 
 function makeFolder(folder: string, isRoot: boolean): void {
   try {
-    fs.mkdirSync(folder, { recursive: isRoot, mode: FOLDER });
+    fs.mkdirSync(folder, { mode: FOLDER }); // `recursive` never ends where a folder is there and refuses, as /proc does
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another process was faster
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return; // another process was faster
+    const above = path.dirname(folder);
+    if (code !== 'ENOENT' || !isRoot || above === folder || fs.existsSync(above)) throw error;
+    makeFolder(above, true);
+    makeFolder(folder, false);
   }
 }
 

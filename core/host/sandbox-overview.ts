@@ -2,7 +2,8 @@ import { manifestAsks } from '../contract/manifest-asks.ts';
 import fs from 'node:fs';
 import path from 'node:path';
 import { stateFolder } from '../contract/state-files.ts';
-import { askText, harmlessSettings, loosened, reached, type Loosened, type Trust } from '../trust/index.ts';
+import { printableLine } from '../contract/printable.ts';
+import { askText, HARMLESS_SETTINGS, loosened, reached, type Loosened, type Trust } from '../trust/index.ts';
 import { discover } from './discovery/discover.ts';
 import { openIndex } from './discovery/index-file.ts';
 import { enabledBy } from './settings/config-of.ts';
@@ -20,36 +21,42 @@ export interface SandboxOverview {
   readonly addresses: readonly string[];
   readonly secrets: readonly string[];
   readonly loosens: readonly Loosened[];
-  /** Settings beside these that hold only in a trusted sandbox. */
+  /** Every setting that holds only in a trusted sandbox, as `path = value`. */
   readonly settings: readonly string[];
+  /** Folders of its skills, whose scripts and tools may be offered, and its recipes. */
+  readonly skills: readonly string[];
+  /** What stands there and could not be read, so that nobody knows what a later edit of it brings. */
+  readonly unreadable: readonly string[];
   /** Files of the project that are used from then on. */
   readonly files: readonly string[];
 }
 
-/** Of a project whose sandbox is trusted. */
+/** Of a project whose sandbox is trusted: what Pith, its skills and its agents take from it. */
 const PROJECT_FILES = [
   'AGENTS.md',
   'CLAUDE.md',
   '.mcp.json',
   '.env',
-  '.claude/skills',
-  '.agents/skills',
-  '.cursor/skills',
-  '.codex/skills',
   'skills',
+  ...['.agent', '.agents', '.claude', '.codex', '.cursor', '.kodelet'].map((folder) => `${folder}/skills`),
 ];
 
 /** Looks at a sandbox without using anything of it: manifests and settings are parsed, no code is loaded, nothing is written. */
 export async function overviewOf({ opened, sandbox: elsewhere }: Trust, home: string | undefined): Promise<SandboxOverview> {
   const index = openIndex(stateFolder(elsewhere, 'none')); // never saved
   const options: SettingsOptions = { sandbox: opened, env: {}, index, workingDirectory: opened };
-  const { settings } = await loadSettings(options);
+  const { settings, diagnostics: ofSettings } = await loadSettings(options);
   const { settings: own } = await loadSettings({ ...options, sandbox: path.join(elsewhere, 'none'), home });
   const roots = [{ directory: opened, shipped: false }];
-  const { declarations } = await discover({ roots, agentPaths: settings.agents.paths, index, isEnabled: enabledBy(settings), at: 0 });
+  const { declarations, diagnostics: ofFolders } = await discover({
+    roots,
+    agentPaths: settings.agents.paths,
+    index,
+    isEnabled: enabledBy(settings),
+    at: 0,
+  });
   const all = [...declarations.values()].flatMap(({ id, manifest }) => (manifest === null ? [] : [{ id, manifest }]));
   const project = path.dirname(opened);
-  const harmless = harmlessSettings(settings);
   return {
     sandbox: opened,
     project,
@@ -59,24 +66,90 @@ export async function overviewOf({ opened, sandbox: elsewhere }: Trust, home: st
     agents: all.filter(({ manifest }) => manifest.agent !== undefined).map(({ id }) => id),
     ...reached(settings),
     loosens: loosened(settings, own),
-    settings: Object.keys(settings.origins).filter((key) => !key.includes('.') && !Object.hasOwn(harmless, key)),
+    settings: leavesOf(Object.keys(settings.origins))
+      .filter((key) => !HARMLESS_SETTINGS.includes(key))
+      .map((key) => `${key} = ${JSON.stringify(valueAt(settings, key))}`),
+    skills: [...namesIn(path.join(opened, 'skills'), 'skill'), ...namesIn(path.join(opened, 'recipes'), 'recipe')],
+    unreadable: [...ofSettings, ...ofFolders, ...[...declarations.values()].flatMap(({ diagnostics }) => diagnostics)]
+      .filter(({ severity }) => severity === 'error')
+      .map(({ file, message }) => (file === undefined || message.includes(file) ? message : `${file}: ${message}`)),
     files: PROJECT_FILES.filter((name) => fs.lstatSync(path.join(project, name), { throwIfNoEntry: false }) !== undefined),
   };
 }
 
-/** The lines of an overview; a section without anything is left out. */
-export function overviewLines(overview: SandboxOverview): readonly string[] {
-  const { extensions, agents, commands, addresses, secrets, loosens, settings, files } = overview;
-  const asking = extensions.map(({ id, asks }) => (asks.length === 0 ? id : `${id}, which asks for: ${asks.map(askText).join('; ')}`));
-  const sections: readonly (readonly [string, readonly string[]])[] = [
-    ['code that runs (extensions)', asking],
-    ['agents', agents],
-    ['programs that its settings start', commands],
-    ['addresses that its settings name', addresses],
-    ['secrets that its settings name', secrets],
-    ['safeguards that its settings loosen', loosens.map(({ setting, effect }) => `${effect} (${setting})`)],
-    ['other settings', settings],
-    ['files of the project that are used', files],
-  ];
-  return sections.flatMap(([title, rows]) => (rows.length === 0 ? [] : [`${title}:`, ...rows.map((row) => `  ${row}`)]));
+/** What a person reads before they agree, and what they agree to by that: an ask that is not shown whole is not given. */
+export interface ShownOverview {
+  readonly lines: readonly string[];
+  readonly grants: Readonly<Record<string, readonly string[]>>;
+}
+
+/** More than that nobody reads. */
+const MOST_LINES = 400;
+const LONGEST_LINE = 1000;
+
+/** The lines of an overview, printable; a section without anything is left out. */
+export function shownOverview(overview: SandboxOverview): ShownOverview {
+  const { extensions, agents, commands, addresses, secrets, loosens, settings, files, skills, unreadable } = overview;
+  const lines: string[] = [];
+  const grants: Record<string, string[]> = {};
+  let hidden = 0;
+  const row = (text: string, indent: number): boolean => {
+    const line = `${' '.repeat(indent)}${printableLine(text)}`;
+    const fits = lines.length < MOST_LINES && line.length <= LONGEST_LINE;
+    if (fits) lines.push(line);
+    else if (lines.length < MOST_LINES) lines.push(`${line.slice(0, LONGEST_LINE)}… (${line.length - LONGEST_LINE} more characters)`);
+    else hidden += 1;
+    return fits;
+  };
+  const section = (title: string, rows: readonly string[]): void => {
+    if (rows.length > 0) row(`${title}:`, 0);
+    for (const text of rows) row(text, 2);
+  };
+  section(
+    'safeguards that its settings loosen',
+    loosens.map(({ setting, effect }) => `${effect} (${setting})`),
+  );
+  section('programs that its settings start', commands);
+  section('addresses that its settings name', addresses);
+  section('secrets and variables that its settings name', secrets);
+  if (extensions.length > 0) row('code that runs (extensions):', 0);
+  for (const { id, asks } of extensions) {
+    row(asks.length === 0 ? id : `${id}, which asks for`, 2);
+    grants[id] = asks.filter((ask) => row(askText(ask), 4));
+  }
+  section('agents', agents);
+  section('skills and recipes', skills);
+  section('files of the project that may be used', files);
+  section('settings', settings);
+  section('what could not be read', unreadable);
+  if (lines.length === 0) lines.push('nothing that runs');
+  if (hidden > 0) lines.push(`… and ${hidden} more lines. What they ask for is not given; look at the files before you agree`);
+  return { lines, grants };
+}
+
+/** The value at a dotted path, whose keys may hold dots themselves. */
+function valueAt(value: unknown, dotted: string): unknown {
+  if (dotted === '' || typeof value !== 'object' || value === null) return value;
+  for (const [key, below] of Object.entries(value)) {
+    if (key === dotted) return below;
+    if (dotted.startsWith(`${key}.`)) return valueAt(below, dotted.slice(key.length + 1));
+  }
+  return undefined;
+}
+
+function namesIn(folder: string, kind: string): readonly string[] {
+  try {
+    return fs
+      .readdirSync(folder)
+      .filter((name) => !name.startsWith('.'))
+      .sort()
+      .map((name) => `${kind} ${name}`);
+  } catch {
+    return []; // there is none, or it may not be read
+  }
+}
+
+/** Of dotted paths those that have none below them. */
+function leavesOf(paths: readonly string[]): readonly string[] {
+  return paths.filter((one) => !paths.some((other) => other.startsWith(`${one}.`)));
 }

@@ -1,26 +1,63 @@
-import { mkdirSync, rmSync } from 'node:fs';
-import { codeOf } from '../contract/errors.ts';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { codeOf, PithError } from '../contract/errors.ts';
 
-const MOST_TRIES = 100;
+const MOST_TRIES = 250;
 const TRY_MS = 20;
 
-/** Runs in one process at a time, so that no answer is lost. A lock that was left behind is taken over after two seconds. */
+/** Runs while no other process does, so that no answer is lost. The lock of a process that has died is taken over; a busy one is waited for, five seconds. */
 export function alone(lock: string, run: () => void): void {
-  for (let tries = 0; tries < MOST_TRIES && !isTaken(lock); tries += 1)
+  for (let tries = 0; !isTaken(lock); tries += 1) {
+    if (tries === MOST_TRIES)
+      throw new PithError('trust_failed', 'another Pith is writing it', { where: lock, cure: 'try again in a moment' });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TRY_MS);
+  }
   try {
     run();
   } finally {
-    rmSync(lock, { recursive: true, force: true });
+    rmSync(lock, { force: true });
   }
 }
 
 function isTaken(lock: string): boolean {
   try {
-    mkdirSync(lock, { mode: 0o700 });
+    writeFileSync(lock, `${process.pid}`, { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
-    if (codeOf(error, '') === 'EEXIST') return false;
-    throw error;
+    if (codeOf(error, '') !== 'EEXIST') throw error;
+    if (isDead(ownerOf(lock))) takeAway(lock);
+    return false;
+  }
+}
+
+/** null while it is being written, or when it is no lock of ours. */
+function ownerOf(lock: string): number | null {
+  try {
+    const owner = Number(readFileSync(lock, 'utf8'));
+    return Number.isSafeInteger(owner) && owner > 0 ? owner : null;
+  } catch {
+    return null; // it was given back meanwhile
+  }
+}
+
+function isDead(owner: number | null): boolean {
+  if (owner === null) return false;
+  try {
+    process.kill(owner, 0);
+    return false;
+  } catch (error) {
+    return codeOf(error, '') === 'ESRCH';
+  }
+}
+
+/** Somebody else may have taken it over in between: what is alive is put back. */
+function takeAway(lock: string): void {
+  const aside = `${lock}.${randomUUID()}`;
+  try {
+    renameSync(lock, aside);
+    if (isDead(ownerOf(aside))) rmSync(aside, { force: true });
+    else renameSync(aside, lock);
+  } catch (error) {
+    if (codeOf(error, '') !== 'ENOENT') throw error; // another process was faster
   }
 }

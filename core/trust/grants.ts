@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
+import { runsLater } from '../contract/runs-later.ts';
 import { NETWORK_REACH, type Manifest } from '../contract/manifest.ts';
 
 /** Where what nobody may be given by a manifest lies. Absolute paths. */
@@ -59,7 +60,14 @@ export function whyNever(ask: string, places: Places): string | null {
     if (how === 'write' && ways.some((way) => at.some((each) => isInside(each, way))))
       return `${shown(place, places)} lies in it, and is never opened to an extension`;
   }
-  return null;
+  const later = how === 'write' ? runsLater(namesOf(file, places)) : null;
+  return later === null ? null : `what is written there ${later}`;
+}
+
+/** From the innermost of sandbox, project and home down; else from the root. */
+function namesOf(file: string, { sandbox, home }: Places): readonly string[] {
+  const base = [sandbox, path.dirname(sandbox), home].find((folder) => folder !== null && isInside(file, folder)) ?? path.parse(file).root;
+  return path.relative(base, file).split(path.sep);
 }
 
 /** Files and folders that no manifest opens, whether they are there or not. */
@@ -88,6 +96,13 @@ const CREDENTIALS = [
   '.ssh',
   '.gnupg',
   '.aws',
+  '.claude',
+  '.claude.json',
+  '.codex',
+  '.m2/settings.xml',
+  '.gradle/gradle.properties',
+  '.bash_history',
+  '.zsh_history',
   '.azure',
   '.kube',
   '.docker',

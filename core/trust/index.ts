@@ -1,6 +1,6 @@
 /** Trust: whether what a person opened is theirs, and what a manifest may have. The one place that decides; everything else asks here. */
 export { askText, credentialPlaces, whyNever } from './grants.ts';
-export { harmlessSettings, loosened, reached, type Loosened } from './safeguards.ts';
+export { HARMLESS_SETTINGS, harmlessSettings, loosened, reached, type Loosened } from './safeguards.ts';
 export {
   decideState,
   distrustSandbox,
@@ -12,4 +12,6 @@ export {
   type TrustLevel,
   type TrustOptions,
 } from './sandbox-trust.ts';
+export { requireTrust } from './require-trust.ts';
+export { userHome } from './user-home.ts';
 export { openTrustFile, type TrustFile } from './trust-file.ts';

@@ -1,18 +1,5 @@
-/** Settings as they stand in a file. */
+/** Settings as they stand in a file, or merged. */
 type Values = Readonly<Record<string, unknown>>;
-
-/**
- * Of the settings of a sandbox that nobody trusts: those that can neither run, send nor loosen anything. Everything that is not named here
- * is left out, also what later versions add.
- */
-export function harmlessSettings(values: Values): Values {
-  const skills = mapOf(values['skills']);
-  const kept = Object.fromEntries(['enabled', 'disabled'].flatMap((key) => (skills[key] === undefined ? [] : [[key, skills[key]]])));
-  return {
-    ...(values['approvals'] === undefined ? {} : { approvals: { tools: textsOf(mapOf(values['approvals'])['tools']) } }),
-    ...(Object.keys(kept).length === 0 ? {} : { skills: kept }),
-  };
-}
 
 export interface Loosened {
   /** The dotted path of the setting. */
@@ -21,29 +8,84 @@ export interface Loosened {
   readonly effect: string;
 }
 
-/** Which settings of a sandbox take a safeguard away that `base`, the person's own settings, has. */
-export function loosened(values: Values, base: Values = {}): readonly Loosened[] {
-  const found: Loosened[] = [];
-  if (values['extensions_sandbox'] === 'off')
-    found.push({ setting: 'extensions_sandbox', effect: 'processes of extensions run without a sandbox' });
-  for (const [id, settings] of Object.entries(mapOf(values['extensions'])))
-    if (mapOf(settings)['isolation'] === 'in_process')
-      found.push({ setting: `extensions.${id}.isolation`, effect: `${id} runs inside Pith and can do all that you can` });
-  const asked = textsOf(mapOf(base['approvals'])['tools']);
-  const tools = mapOf(values['approvals'])['tools'];
-  const gone = tools === undefined || textsOf(tools).includes('*') ? [] : asked.filter((tool) => !textsOf(tools).includes(tool));
-  if (gone.length > 0) found.push({ setting: 'approvals.tools', effect: `you are not asked about ${gone.join(', ')}` });
-  const { scripts, trust, trusted_links: links, private_origins: origins } = mapOf(values['skills']);
-  if (mapOf(scripts)['sandbox'] === 'none')
-    found.push({ setting: 'skills.scripts.sandbox', effect: 'scripts of skills run without a sandbox' });
-  if (mapOf(scripts)['approval'] === 'never')
-    found.push({ setting: 'skills.scripts.approval', effect: 'scripts of skills run without a question' });
-  if (trust === 'auto') found.push({ setting: 'skills.trust', effect: 'changed texts of trusted skills are taken without a question' });
-  if (textsOf(origins).length > 0)
-    found.push({ setting: 'skills.private_origins', effect: `updates of skills may come from ${textsOf(origins).join(', ')}` });
-  if (textsOf(links).length > 0)
-    found.push({ setting: 'skills.trusted_links', effect: `links of skills may lead to ${textsOf(links).join(', ')}` });
-  return found;
+/** What a setting of a sandbox means beside the person's own value of it. */
+interface Safeguard {
+  readonly setting: string;
+  /** What it allows that the person's own value does not; null: nothing. */
+  loosens?(value: unknown, own: unknown): string | null;
+  /** The value that holds where nobody trusts the sandbox: never looser than the person's own. Absent: it is left out. */
+  tightens?(value: unknown, own: unknown): unknown;
+}
+
+/** Every setting with a say in what is asked, confined or switched off. A setting that is not here is left out where nobody trusts the sandbox. */
+const SAFEGUARDS: readonly Safeguard[] = [
+  {
+    setting: 'extensions_sandbox',
+    loosens: (value, own) => (value === 'off' && own !== 'off' ? 'processes of extensions run without a sandbox' : null),
+  },
+  {
+    setting: 'approvals.tools',
+    loosens(value, own) {
+      const gone = textsOf(own).filter((tool) => !textsOf(value).some((other) => covers(other, tool)));
+      return gone.length === 0 ? null : `you are not asked about ${gone.join(', ')}`;
+    },
+    tightens: union,
+  },
+  { setting: 'skills.enabled', tightens: (value, own) => (value === false ? false : own) },
+  { setting: 'skills.disabled', tightens: union },
+  {
+    setting: 'skills.scripts.sandbox',
+    loosens: (value, own) => (value === 'none' && own !== 'none' ? 'scripts of skills run without a sandbox' : null),
+  },
+  {
+    setting: 'skills.scripts.approval',
+    loosens: (value, own) => (value === 'never' && own !== 'never' ? 'scripts of skills run without a question' : null),
+  },
+  {
+    setting: 'skills.trust',
+    loosens: (value, own) => (value === 'auto' && own !== 'auto' ? 'changed texts of trusted skills are taken without a question' : null),
+  },
+  { setting: 'skills.trusted_links', loosens: (value, own) => more('links of skills may lead to', value, own) },
+  { setting: 'skills.private_origins', loosens: (value, own) => more('updates of skills may come from', value, own) },
+  { setting: 'skills.scripts.env', loosens: (value, own) => more('scripts of skills get the variables', value, own) },
+  {
+    setting: 'quotas',
+    loosens(value, own) {
+      const raised = Object.entries(mapOf(value)).filter(([name, amount]) => Number(amount) > Number(mapOf(own)[name] ?? Infinity));
+      return raised.length === 0
+        ? null
+        : `extensions may keep more: ${raised.map(([name, amount]) => `${name} ${String(amount)}`).join(', ')}`;
+    },
+  },
+];
+
+/** The paths of settings that hold in a sandbox that nobody trusts, as far as they tighten. */
+export const HARMLESS_SETTINGS: readonly string[] = SAFEGUARDS.flatMap(({ setting, tightens }) => (tightens ? [setting] : []));
+
+/** Of the settings of a sandbox that nobody trusts: what can neither run, send nor loosen anything, merged with `own`, the person's. */
+export function harmlessSettings(values: Values, own: Values): Values {
+  let kept: Values = {};
+  for (const { setting, tightens } of SAFEGUARDS) {
+    const value = at(values, setting);
+    const held = value === undefined ? undefined : tightens?.(value, at(own, setting));
+    if (held !== undefined) kept = put(kept, setting.split('.'), held);
+  }
+  return kept;
+}
+
+/** Which settings of a sandbox allow what `own`, the person's, do not. */
+export function loosened(values: Values, own: Values = {}): readonly Loosened[] {
+  const isolated = Object.entries(mapOf(values['extensions'])).flatMap(([id, settings]): readonly Loosened[] => {
+    const setting = `extensions.${id}.isolation`;
+    if (mapOf(settings)['isolation'] !== 'in_process' || at(own, setting) === 'in_process') return [];
+    return [{ setting, effect: `${id} runs inside Pith and can do all that you can` }];
+  });
+  const others = SAFEGUARDS.flatMap(({ setting, loosens }): readonly Loosened[] => {
+    const value = at(values, setting);
+    const effect = value === undefined ? null : (loosens?.(value, at(own, setting)) ?? null);
+    return effect === null ? [] : [{ setting, effect }];
+  });
+  return [...isolated, ...others];
 }
 
 /** What settings run and where they send: commands, addresses, and names of secrets, wherever in `providers`, `extensions` and `skills` they stand. */
@@ -57,12 +99,12 @@ export function reached(values: Values): {
   const secrets = new Set<string>();
   const walk = (value: unknown, key: string): void => {
     if (typeof value === 'string') {
-      if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) addresses.add(value);
+      if (ADDRESS_KEYS.test(key) || /[a-z][a-z0-9+.-]*:\/\//i.test(value)) addresses.add(value);
       if (key === 'api_key_env') secrets.add(value);
       for (const [, name = ''] of value.matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)[^}]*\}/g)) secrets.add(name);
     } else if (Array.isArray(value)) {
       for (const each of value) {
-        if (key === 'secrets' && typeof each === 'string') secrets.add(each);
+        if (NAMES_OF_SECRETS.has(key) && typeof each === 'string') secrets.add(each);
         walk(each, key);
       }
     } else {
@@ -75,8 +117,36 @@ export function reached(values: Values): {
   return { commands: [...commands], addresses: [...addresses], secrets: [...secrets] };
 }
 
-function mapOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : {};
+/** A parser of addresses forgives more than an expression can know. */
+const ADDRESS_KEYS = /(?:^|_)(?:url|uri|address|endpoint|host|origin)$/i;
+
+/** Keys whose lists name variables or secrets. */
+const NAMES_OF_SECRETS: ReadonlySet<string> = new Set(['secrets', 'env', 'pass']);
+
+/** Whether asking for `entry` asks for `tool` too: "*" for all, an extension for its tools. */
+function covers(entry: string, tool: string): boolean {
+  return entry === '*' || entry === tool || tool.startsWith(`${entry}/`);
+}
+
+function union(value: unknown, own: unknown): readonly string[] {
+  return [...new Set([...textsOf(own), ...textsOf(value)])];
+}
+
+function more(effect: string, value: unknown, own: unknown): string | null {
+  const added = textsOf(value).filter((each) => !textsOf(own).includes(each));
+  return added.length === 0 ? null : `${effect} ${added.join(', ')}`;
+}
+
+function at(values: Values, setting: string): unknown {
+  return setting.split('.').reduce<unknown>((found, key) => mapOf(found)[key], values);
+}
+
+function put(values: Values, [key = '', ...below]: readonly string[], value: unknown): Values {
+  return { ...values, [key]: below.length === 0 ? value : put(mapOf(values[key]), below, value) };
+}
+
+function mapOf(value: unknown): Values {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {};
 }
 
 function textsOf(value: unknown): readonly string[] {

@@ -34,6 +34,8 @@ export interface Trust {
   readonly sandbox: string;
   /** The restricted sandbox whose skills may be listed and whose harmless settings hold; null: there is none, or it may not even be read. */
   readonly untrusted: string | null;
+  /** The folder around it, whose own files (AGENTS.md, .mcp.json, .env and the like) may be used; null where nobody has trusted it. */
+  readonly project: string | null;
   /** Why it is restricted; null when it is not. */
   readonly why: string | null;
   /** True when no person has been asked about it yet, and one may be. */
@@ -68,7 +70,7 @@ export interface Granted {
   readonly withheld: readonly { readonly ask: string; readonly never: string | null }[];
 }
 
-/** Decides by what is recorded. Asks nobody, writes nothing. */
+/** Decides by what is recorded. Asks nobody, and records nothing; makes the empty sandbox of a restricted one. */
 export function trustOf(options: TrustOptions): Trust {
   const { home, accepts = false } = options;
   const opened = realOf(options.sandbox);
@@ -96,6 +98,7 @@ export function trustOf(options: TrustOptions): Trust {
     opened,
     sandbox,
     untrusted: level === 'restricted' && foreign === null ? opened : null,
+    project: level === 'restricted' ? null : path.dirname(opened),
     why: level !== 'restricted' ? null : (foreign ?? file.problem() ?? 'nobody has trusted it'),
     isOpen: level === 'restricted' && foreign === null && recorded === undefined && file.problem() === null,
     file,

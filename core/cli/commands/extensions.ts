@@ -105,7 +105,10 @@ function findExtension(kernel: KernelPort, id: string): ExtensionStatus {
       id,
       extensions.map((extension) => extension.id),
     )}`,
-    { cure: 'see: pith extensions list' },
+    {
+      cure:
+        kernel.trust.level === 'restricted' ? 'the sandbox is restricted: see what it brings with pith trust' : 'see: pith extensions list',
+    },
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from '../../contract/protocols/command-provider.ts';
+import { requireTrust } from '../../trust/index.ts';
 import { CORE_COMMANDS } from '../core-commands.ts';
 import type { KernelPort } from '../kernel-port.ts';
 
@@ -13,7 +14,10 @@ export function kernelCommands(kernel: KernelPort): readonly Command[] {
       description,
       arguments: definition.arguments,
       options: definition.options,
-      run: async (input, io, signal) => (await load())(kernel, input, io, signal),
+      async run(input, io, signal) {
+        requireTrust(definition, kernel.trust);
+        return (await load())(kernel, input, io, signal);
+      },
     });
   }
   return commands;

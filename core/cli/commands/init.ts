@@ -1,10 +1,9 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import os from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import { openTrustFile, trustSandbox } from '../../trust/index.ts';
+import { openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
 import { packageRoot } from '../../host/package-version.ts';
 import { newProject } from './new-project.ts';
 import { NEW_SANDBOX } from './new-sandbox.ts';
@@ -15,15 +14,8 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
   const asked = resolve(cwd, String(input.arguments['dir'] ?? '.'));
   const sandbox = basename(asked) === 'sandbox' ? asked : join(asked, 'sandbox');
   refuseFile(asked, sandbox);
+  refuseOthers(sandbox);
   const files = new Map([...NEW_SANDBOX, ...(await sampleSettings())]);
-  const inTheWay = [...files.keys()].filter((path) => existsSync(join(sandbox, path)));
-  if (inTheWay.length > 0) {
-    throw new PithError(
-      'usage',
-      `no sandbox was made in ${sandbox}: ${inTheWay.slice(0, 3).join(', ')} ${inTheWay.length === 1 ? 'exists' : 'exist'} already`,
-      { cure: 'name another folder: pith init <dir>' },
-    );
-  }
   for (const [path, text] of files) await write(join(sandbox, path), text);
   const folder = dirname(sandbox);
   const project = newProject(folder);
@@ -54,11 +46,28 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
 /** What a person makes is theirs. Returns why that could not be recorded; then they are asked. */
 function recordTrust(sandbox: string): string | null {
   try {
-    trustSandbox(openTrustFile(os.homedir()), sandbox);
+    trustSandbox(openTrustFile(userHome()), sandbox);
     return null;
   } catch (error) {
     return messageOf(error);
   }
+}
+
+/** What lies there already was put there by somebody, and would be trusted unseen; a link would lead what is written elsewhere. */
+function refuseOthers(sandbox: string): void {
+  const found = lstatSync(sandbox, { throwIfNoEntry: false });
+  const why =
+    found === undefined
+      ? null
+      : !found.isDirectory()
+        ? `${sandbox} is no folder`
+        : readdirSync(sandbox).length > 0
+          ? `${sandbox} is not empty`
+          : null;
+  if (why !== null)
+    throw new PithError('usage', `no sandbox was made: ${why}`, {
+      cure: 'name another folder: pith init <dir>, or look at what is there with: pith trust',
+    });
 }
 
 /** A file where a folder would have to be, anywhere on the way. */

@@ -1,12 +1,10 @@
-import os from 'node:os';
 import path from 'node:path';
 import { PithError } from '../../contract/errors.ts';
 import { printableLine } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import { overviewLines, overviewOf } from '../../host/sandbox-overview.ts';
-import { decideState, distrustSandbox, openTrustFile, trustSandbox, type Trust } from '../../trust/index.ts';
+import { decideState, distrustSandbox, openTrustFile, trustSandbox, type Trust, userHome } from '../../trust/index.ts';
 import { isElsewhere, locateSandbox } from '../locate.ts';
-import { quoted, stateOf, trustOfTarget, wantedState, type NamedTarget } from '../opened-target.ts';
+import { quoted, showSandbox, stateOf, stateQuestion, trustOfTarget, wantedState, type NamedTarget } from '../opened-target.ts';
 
 /** Shows what a sandbox brings, asks, and records that it is trusted, with its state. */
 export async function trust(named: NamedTarget, input: CommandInput, io: CommandIO): Promise<number> {
@@ -19,16 +17,14 @@ export async function trust(named: NamedTarget, input: CommandInput, io: Command
     io.json({ ok: true, sandbox: found.opened, trusted: true });
     return 0;
   }
-  const overview = await overviewOf(found, os.homedir());
-  const lines = overviewLines(overview);
-  io.print(`${printableLine(overview.sandbox)} brings:`);
-  for (const line of lines.length === 0 ? ['nothing that runs'] : lines) io.print(`  ${printableLine(line, 400)}`);
+  const { overview, grants } = await showSandbox(found, io);
   if (found.level === 'restricted' && found.untrusted === null) io.print(`Look twice: ${printableLine(found.why ?? '')}.`);
+  if (found.level === 'trusted') io.print('You trust it already; yes gives its extensions what they ask for now.');
   if (!(await agreed('Trust it?', input, io))) {
     io.json({ ok: false, sandbox: found.opened, trusted: found.level === 'trusted', overview: { ...overview } as never });
     return 1;
   }
-  trustSandbox(found.file, found.opened, Object.fromEntries(overview.extensions.map(({ id, asks }) => [id, asks])));
+  trustSandbox(found.file, found.opened, grants);
   const now = trustOfTarget({ ...target, accepts: false });
   if (!io.quiet) io.print(`Trusted: ${printableLine(found.opened)}. To take it back: pith untrust ${quoted(path.dirname(found.opened))}`);
   await takeState(target, now, input, io);
@@ -50,9 +46,12 @@ async function takeState(named: NamedTarget, found: Trust, input: CommandInput, 
   const { why } = stateOf(named, found);
   if (why === null) return;
   const wanted = wantedState(named, found);
-  const question = `There is state in ${printableLine(wanted)} that this user's Pith did not mark: conversations, approvals, what was installed. Is it yours?`;
-  const isTheirs = await agreed(question, input, io);
-  decideState(found.file, os.homedir(), wanted, isTheirs);
+  if (input.options['state'] !== true && !io.interactive) {
+    io.error(`pith: fresh state is used: ${printableLine(why)}; if it is yours, add --state`);
+    return;
+  }
+  const isTheirs = input.options['state'] === true || (await io.ask(stateQuestion(wanted), { choices: ['yes', 'no'] })) === 'yes';
+  decideState(found.file, userHome(), wanted, isTheirs);
   if (!io.quiet)
     io.print(isTheirs ? `The state in ${printableLine(wanted)} is used from now on` : 'It is left as it is, and fresh state is used');
 }
@@ -64,7 +63,7 @@ async function agreed(question: string, input: CommandInput, io: CommandIO): Pro
 }
 
 function list(io: CommandIO): number {
-  const file = openTrustFile(os.homedir());
+  const file = openTrustFile(userHome());
   const problem = file.problem();
   if (problem !== null)
     throw new PithError('trust_failed', problem, { cure: 'correct the file, or move it away; until then nothing is trusted' });

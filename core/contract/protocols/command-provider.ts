@@ -72,8 +72,8 @@ export interface Command {
   readonly prefixed?: string;
   /** Where its manifest says `needs: started`: options with which it is over so soon that no services are started for it. */
   readonly unservedWith?: readonly string[];
-  /** True: it writes into the sandbox, which must be trusted then. */
-  readonly changesSandbox?: boolean;
+  /** True: it writes into the sandbox or runs code of it, so that it is refused while nobody has trusted that. */
+  readonly needsTrust?: boolean;
   /** What is wrong with it. `pith doctor` shows it. */
   readonly notes?: readonly Diagnostic[];
   /** Returns the exit code; nothing means 0. A throw prints `pith: …` and exits 1. */

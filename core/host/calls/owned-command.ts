@@ -3,6 +3,7 @@ import type { Command } from '../../contract/index.ts';
 import { placeOfError } from '../bundles/source-place.ts';
 import type { HostParts } from '../host-parts.ts';
 import { Problem } from '../problem.ts';
+import { requireTrust } from '../../trust/index.ts';
 import { runAs } from '../stray-errors.ts';
 
 /** A command whose run is the extension's: its errors name it, and tell no secrets. */
@@ -16,22 +17,13 @@ export function owned(parts: Pick<HostParts, 'options' | 'owner' | 'secrets' | '
           id,
           `the command '${command.path}'`,
           () => {
-            requireTrust(parts, command);
+            requireTrust(command, parts.options.trust);
             return runAs(owner, () => command.run(parts.wire.pass(input, `the input of ${command.path}`), io, signal));
           },
           signal,
         ),
       ),
   };
-}
-
-/** What is written into a restricted sandbox would lie in the place that stands for it, where nobody looks for it. */
-function requireTrust({ options: { trust } }: Pick<HostParts, 'options'>, { path, changesSandbox }: Command): void {
-  if (changesSandbox && trust?.level === 'restricted')
-    throw new PithError('restricted', `'${path}' changes the sandbox, which nobody has trusted`, {
-      where: trust.opened,
-      cure: 'look at what it brings and trust it with: pith trust',
-    });
 }
 
 /** What nobody meant to be read names nothing: this gives it the extension's name and the line. */

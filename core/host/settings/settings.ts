@@ -82,9 +82,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   if (options.untrusted) {
     const [file, shown] = sandboxFile(options.untrusted);
     const record = await readForeignSettings(file, options.index);
-    const { approvals, ...harmless } = harmlessSettings(record?.values ?? {}) as SettingsInput;
-    const asked = [...(values as SettingsValues).approvals.tools, ...(approvals?.tools ?? [])]; // more questions, never fewer
-    lay({ ...harmless, approvals: { tools: [...new Set(asked)] } }, options.untrusted, () => shown);
+    lay(harmlessSettings(record?.values ?? {}, values), options.untrusted, () => shown);
   }
   const environment = settingsFromEnvironment(options.env);
   diagnostics.push(...environment.diagnostics);

@@ -73,13 +73,17 @@ describe('what a manifest asks for', () => {
     ['write', '/'],
     ['write', 'sandbox/extensions/other'],
     ['write', 'sandbox/agents'],
+    ['write', 'sandbox/recipes'],
+    ['write', '.git/hooks'],
+    ['write', '~/.config/autostart'],
+    ['write', '~/.bashrc'],
   ] as const)('T10 F11: nobody can be given %s %s by a manifest, not even with --trust', (how, file) => {
     const manifest = made({ permissions: { [how]: [file] } });
     expect(granted(manifest, trusted(true)).manifest.permissions[how]).toEqual([]);
     expect(granted(manifest, trusted(true)).withheld).toEqual([{ ask: `${how} ${file}`, never: expect.any(String) }]);
   });
 
-  it.each(['~/notes', 'docs', '/usr/share/dict', 'sandbox/skills'])('T10: a person may agree to read and write %s', (file) => {
+  it.each(['~/notes', 'docs', '/usr/share/dict', 'sandbox/notes'])('T10: a person may agree to read and write %s', (file) => {
     for (const how of ['read', 'write']) expect(whyNever(`${how} ${file}`, { sandbox, home, dataDirectory: data })).toBeNull();
   });
 

@@ -16,9 +16,8 @@ beforeEach(async () => {
   mkdirSync(path.join(root, 'home'));
   mkdirSync(project);
   vi.stubEnv('HOME', path.join(root, 'home'));
-  expect((await run(['init', '.'])).code).toBe(0);
-  const first = await run(['chat', '-p', 'remember this']);
-  expect(first.code, first.out + first.err).toBe(0);
+  await mustRun(['init', '.']);
+  await mustRun(['chat', '-p', 'remember this']);
   rmSync(path.join(data, 'state-id')); // as an earlier version left it
 });
 afterEach(() => {
@@ -28,6 +27,10 @@ afterEach(() => {
 
 const run = (argv: readonly string[], more: { readonly terminal?: boolean; readonly input?: string } = {}) =>
   cli(argv, { cwd: project, boot: realBoot(), env: { PITH_TRUST: '0' }, input: '', ...more });
+async function mustRun(argv: readonly string[]): Promise<void> {
+  const { code, out, err } = await run(argv);
+  if (code !== 0) throw new Error(out + err);
+}
 const threads = async (argv: readonly string[] = []) =>
   JSON.parse((await run(['threads', 'list', '--json', ...argv])).out) as readonly unknown[];
 
@@ -45,7 +48,7 @@ describe('state from before there were markers', () => {
   it('T6: --trust uses it for this process; pith trust takes it for good', async () => {
     expect(await threads(['--trust'])).toHaveLength(1);
     expect(await threads()).toHaveLength(0);
-    expect((await run(['trust', '--yes'])).code).toBe(0);
+    expect((await run(['trust', '--yes', '--state'])).code).toBe(0);
     const ran = await run(['threads', 'list', '--json']);
     expect(ran.err).toBe('');
     expect(JSON.parse(ran.out)).toHaveLength(1);
@@ -57,7 +60,7 @@ describe('state from before there were markers', () => {
     const again = await run(['threads', 'list'], { terminal: true, input: 'yes\n' });
     expect(again.out).not.toContain('Is it yours?');
     expect(again.err).toContain('fresh state is used');
-    expect((await run(['trust', '--yes'])).code).toBe(0);
+    expect((await run(['trust', '--yes', '--state'])).code).toBe(0);
     expect(await threads()).toHaveLength(1);
   }, 60_000);
 

@@ -10,7 +10,7 @@ const ID = (description: string) => [{ name: 'id', description, required: true }
 export function newExtension(sandbox: string): Command {
   return {
     path: 'extensions new',
-    changesSandbox: true,
+    needsTrust: true,
     description: 'Make an extension from a template',
     arguments: ID('Its id, in snake_case'),
     options: [{ name: 'kind', short: 'k', type: 'string', description: `What it gives: ${KINDS.join(', ')}`, default: 'tool' }],
@@ -31,7 +31,7 @@ export function newExtension(sandbox: string): Command {
 export function newAgent(sandbox: string): Command {
   return {
     path: 'agents new',
-    changesSandbox: true,
+    needsTrust: true,
     description: 'Make an agent from a template',
     arguments: ID('Its id, in snake_case'),
     async run({ arguments: given }, io) {

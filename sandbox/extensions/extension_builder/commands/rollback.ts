@@ -5,7 +5,7 @@ import { requireId } from '../places.ts';
 export function rollbackCommand(builder: Builder): Command {
   return {
     path: 'extensions rollback',
-    changesSandbox: true,
+    needsTrust: true,
     description: 'Go back to a former version of an extension; the last five are kept',
     arguments: [{ name: 'id', description: 'The extension', required: true }],
     options: [{ name: 'to', type: 'number', description: 'The version (default: the one before the active one)' }],

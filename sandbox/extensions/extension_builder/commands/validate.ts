@@ -7,6 +7,7 @@ import { checkJson, findingText } from '../finding.ts';
 export function validateCommand(builder: Builder): Command {
   return {
     path: 'extensions validate',
+    needsTrust: true,
     description: 'Check extensions: manifest, imports, types, loading, contract, tests, a call of each tool that changes nothing',
     arguments: [{ name: 'what', description: 'An id or a folder (default: every extension of this sandbox)' }],
     async run({ arguments: given }, io, signal) {

@@ -3,7 +3,7 @@ import type { Command, CommandContext, CommandInput } from 'pith';
 export function install(context: CommandContext): Command {
   return {
     path: 'skills install',
-    changesSandbox: true,
+    needsTrust: true,
     description: 'Install skills from a folder, a git repository or a zip archive, after showing what is in them',
     arguments: [
       { name: 'from', description: 'a folder, the address of a git repository, or a zip archive or its address', required: true },

@@ -3,7 +3,7 @@ import type { Command, CommandContext } from 'pith';
 export function newCommand(context: CommandContext): Command {
   return {
     path: 'skills new',
-    changesSandbox: true,
+    needsTrust: true,
     description: 'Make a skill to begin with',
     arguments: [{ name: 'id', description: 'lower-case letters, digits and hyphens', required: true }],
     options: [

@@ -3,7 +3,7 @@ import type { Command, CommandContext } from 'pith';
 export function remove(context: CommandContext): Command {
   return {
     path: 'skills remove',
-    changesSandbox: true,
+    needsTrust: true,
     description: 'Remove a skill from sandbox/skills or ~/.pith/skills',
     arguments: [{ name: 'id', description: 'id of the skill', required: true }],
     options: [{ name: 'yes', short: 'y', type: 'boolean', description: 'do not ask' }],

@@ -15,7 +15,7 @@ const SHOWN = 20;
 export function trust(context: CommandContext): Command {
   return {
     path: 'skills trust',
-    changesSandbox: true,
+    needsTrust: true,
     description: 'Show what the skills of a source hold, and offer them from now on',
     arguments: [{ name: 'source', description: 'as skills list shows it, or source/id for one skill', required: true }],
     run: (input, io) =>

@@ -3,7 +3,7 @@ import type { Command, CommandContext } from 'pith';
 export function update(context: CommandContext): Command {
   return {
     path: 'skills update',
-    changesSandbox: true,
+    needsTrust: true,
     description: 'Fetch installed skills anew, and show and take what has changed',
     arguments: [{ name: 'id', description: 'these only; without, all that were installed', variadic: true }],
     options: [

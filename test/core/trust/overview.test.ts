@@ -1,0 +1,89 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { realBoot } from '../../../core/cli/real-boot.ts';
+import { printableLine } from '../../../core/contract/printable.ts';
+import { shownOverview, type SandboxOverview } from '../../../core/host/sandbox-overview.ts';
+import { openTrustFile } from '../../../core/trust/index.ts';
+import { cli } from '../cli/fakes.ts';
+
+const NOTHING: SandboxOverview = {
+  sandbox: '/s/sandbox',
+  project: '/s',
+  extensions: [],
+  agents: [],
+  commands: [],
+  addresses: [],
+  secrets: [],
+  loosens: [],
+  settings: [],
+  files: [],
+  skills: [],
+  unreadable: [],
+};
+
+let root: string;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-overview-')));
+  for (const folder of ['home', 'clone/sandbox/extensions/helper']) mkdirSync(path.join(root, folder), { recursive: true });
+  vi.stubEnv('HOME', path.join(root, 'home'));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(root, { recursive: true, force: true });
+});
+const put = (file: string, text: string) => writeFileSync(path.join(root, 'clone', file), text);
+const trust = () => cli(['trust', '--yes'], { cwd: path.join(root, 'clone'), boot: realBoot(), env: { PITH_TRUST: '0' } });
+
+describe('the question about a sandbox', () => {
+  it('T1 T10: shows each ask on a line of its own, however many stand before it, and gives no more than was shown', async () => {
+    const long = Array.from({ length: 12 }, (_, index) => `docs/${'x'.repeat(60)}${index}`);
+    put('sandbox/extensions/helper/main.ts', 'export default class { getTools() { return []; } }\n');
+    put(
+      'sandbox/extensions/helper/manifest.yaml',
+      JSON.stringify({
+        id: 'helper',
+        entrypoint: 'main.ts',
+        provides: ['tool'],
+        secrets: ['AWS_SECRET_ACCESS_KEY'],
+        permissions: { read: long },
+      }),
+    );
+    const { out, code } = await trust();
+    expect(code).toBe(0);
+    for (const file of long) expect(out).toContain(`read ${file}\n`);
+    expect(out).toContain('the secret AWS_SECRET_ACCESS_KEY\n');
+    const given = openTrustFile(path.join(root, 'home')).read().grants[path.join(root, 'clone/sandbox')]?.['helper'];
+    expect(given).toEqual([...long.map((file) => `read ${file}`), 'secret AWS_SECRET_ACCESS_KEY'].sort());
+  }, 30_000);
+
+  it('T1 T10: what is too long or too much to be shown is not given', () => {
+    const huge = `read docs/${'x'.repeat(5000)}`;
+    const many = Array.from({ length: 600 }, (_, index) => `secret KEY_${index}`);
+    const { lines, grants } = shownOverview({ ...NOTHING, extensions: [{ id: 'helper', asks: [huge, ...many] }] });
+    expect(grants['helper']).not.toContain(huge);
+    expect(grants['helper']).toHaveLength(lines.filter((line) => line.includes('the secret KEY_')).length);
+    expect(lines.at(-1)).toMatch(/more lines\. What they ask for is not given/);
+  });
+
+  it('T1 T4: names every setting that would hold, each loosened safeguard, and variables in lists', async () => {
+    put(
+      'sandbox/pith.yaml',
+      JSON.stringify({
+        extensions_sandbox: 'off',
+        quotas: { data_mb: 90_000 },
+        skills: { enabled: true, sources: [{ path: '~/' }], scripts: { env: ['AWS_SECRET_ACCESS_KEY'] } },
+      }),
+    );
+    const { out } = await trust();
+    for (const text of ['extensions_sandbox', 'data_mb 90000', 'skills.sources', 'AWS_SECRET_ACCESS_KEY', 'skills.scripts.env'])
+      expect(out).toContain(text);
+  }, 30_000);
+
+  it('T19: hostile names steer no terminal and stay on their line', () => {
+    const { lines } = shownOverview({ ...NOTHING, agents: ['a\u001b]0;title\u0007\nTrust it? yes'], files: ['\u202egnp.exe'] });
+    for (const line of lines) expect(printableLine(line)).toBe(line);
+    expect(lines.filter((line) => line.includes('Trust it?'))).toHaveLength(1);
+  });
+});
