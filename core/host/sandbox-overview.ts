@@ -23,8 +23,8 @@ export interface SandboxOverview {
   readonly loosens: readonly Loosened[];
   /** Every setting that holds only in a trusted sandbox, as `path = value`. */
   readonly settings: readonly string[];
-  /** Folders of its skills, whose scripts and tools may be offered, and its recipes. */
-  readonly skills: readonly string[];
+  /** What else lies in it and is offered, such as skills with their scripts and tools. */
+  readonly others: readonly string[];
   /** What stands there and could not be read, so that nobody knows what a later edit of it brings. */
   readonly unreadable: readonly string[];
   /** Files of the project that are used from then on. */
@@ -69,7 +69,7 @@ export async function overviewOf({ opened, sandbox: elsewhere }: Trust, home: st
     settings: leavesOf(Object.keys(settings.origins))
       .filter((key) => !HARMLESS_SETTINGS.includes(key))
       .map((key) => `${key} = ${JSON.stringify(valueAt(settings, key))}`),
-    skills: [...namesIn(path.join(opened, 'skills'), 'skill'), ...namesIn(path.join(opened, 'recipes'), 'recipe')],
+    others: othersIn(opened),
     unreadable: [...ofSettings, ...ofFolders, ...[...declarations.values()].flatMap(({ diagnostics }) => diagnostics)]
       .filter(({ severity }) => severity === 'error')
       .map(({ file, message }) => (file === undefined || message.includes(file) ? message : `${file}: ${message}`)),
@@ -89,7 +89,7 @@ const LONGEST_LINE = 1000;
 
 /** The lines of an overview, printable; a section without anything is left out. */
 export function shownOverview(overview: SandboxOverview): ShownOverview {
-  const { extensions, agents, commands, addresses, secrets, loosens, settings, files, skills, unreadable } = overview;
+  const { extensions, agents, commands, addresses, secrets, loosens, settings, files, others, unreadable } = overview;
   const lines: string[] = [];
   const grants: Record<string, string[]> = {};
   let hidden = 0;
@@ -118,7 +118,7 @@ export function shownOverview(overview: SandboxOverview): ShownOverview {
     grants[id] = asks.filter((ask) => row(askText(ask), 4));
   }
   section('agents', agents);
-  section('skills and recipes', skills);
+  section('what else it offers (skills may bring scripts and tools)', others);
   section('files of the project that may be used', files);
   section('settings', settings);
   section('what could not be read', unreadable);
@@ -137,13 +137,22 @@ function valueAt(value: unknown, dotted: string): unknown {
   return undefined;
 }
 
-function namesIn(folder: string, kind: string): readonly string[] {
+/** Declared apart, or not offered to anybody. */
+const APART: ReadonlySet<string> = new Set(['extensions', 'agents', 'data', 'node_modules']);
+
+function othersIn(sandbox: string): readonly string[] {
+  const folders = namesIn(sandbox).filter(
+    (name) => !APART.has(name) && fs.statSync(path.join(sandbox, name), { throwIfNoEntry: false })?.isDirectory(),
+  );
+  return folders.flatMap((folder) => namesIn(path.join(sandbox, folder)).map((name) => `${folder}/${name}`));
+}
+
+function namesIn(folder: string): readonly string[] {
   try {
     return fs
       .readdirSync(folder)
       .filter((name) => !name.startsWith('.'))
-      .sort()
-      .map((name) => `${kind} ${name}`);
+      .sort();
   } catch {
     return []; // there is none, or it may not be read
   }

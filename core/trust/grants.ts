@@ -54,6 +54,7 @@ export function whyNever(ask: string, places: Places): string | null {
   const [, how, given = ''] = found;
   const file = locate(given, places);
   const ways = [file, realOf(file)];
+  if (ways.includes(path.parse(file).root)) return 'everything is more than an extension is given: name folders';
   for (const place of protectedPlaces(places)) {
     const at = [place, realOf(place)];
     if (ways.some((way) => at.some((each) => isInside(way, each)))) return `${shown(place, places)} is never opened to an extension`;
@@ -75,6 +76,9 @@ export function protectedPlaces({ sandbox, home, dataDirectory }: Places): reado
   return [
     ...['pith.yaml', 'extensions', 'agents'].map((name) => path.join(sandbox, name)),
     dataDirectory,
+    '/proc',
+    '/sys',
+    '/dev',
     ...credentialPlaces({ sandbox, home }),
   ];
 }

@@ -104,7 +104,7 @@ describe('house rules', () => {
       [...homes, `/${'work'}/(?:main|shared)`, `/${'root'}/`, `registry\\.(?:npm|yarn)[a-z]*\\.`, `"${'resolved'}":`].join('|'),
     );
     const root = readdirSync(ROOT, { withFileTypes: true })
-      .filter((entry) => entry.isFile() && entry.name !== '.env')
+      .filter((entry) => entry.isFile() && entry.name !== '.env' && entry.name !== '.git')
       .map(({ name }) => name);
     const files = [...root, '.ci/run', ...['core', 'sandbox', 'scripts', 'bin', 'test', 'docs'].flatMap((folder) => filesBelow(folder))];
     const found = files.flatMap((file) => {

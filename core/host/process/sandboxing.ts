@@ -119,7 +119,7 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     ...ways(dataDirectory).map((at): Mount => ({ at, args: ['--bind', dataDirectory, at] })),
   ];
   // A folder before what lies in it; of two for the same place the later one holds.
-  mounts.sort((a, b) => a.at.split(path.sep).length - b.at.split(path.sep).length);
+  mounts.sort((a, b) => depthOf(a.at) - depthOf(b.at));
   return [
     ...namespaces(permissions.network),
     ...system(),
@@ -214,8 +214,13 @@ function real(file: string): string {
   }
 }
 
+function depthOf(place: string): number {
+  return place.split(path.sep).filter((name) => name !== '').length;
+}
+
 function isBelow(file: string, folder: string): boolean {
-  return file.startsWith(`${folder}${path.sep}`);
+  const way = path.relative(folder, file); // also of the root, which ends with a separator itself
+  return way !== '' && way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
 }
 
 /** What a process in the sandbox does not share with the others. */

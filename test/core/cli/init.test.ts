@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -49,12 +49,24 @@ describe('pith init', () => {
     await rm(path.join(folder, 'sandbox/skills'), { recursive: true });
     expect(await cli(['init'], { cwd: folder })).toMatchObject({
       code: 2,
-      err: expect.stringMatching(
-        /^pith: no sandbox was made in .*: pith\.yaml, .* exist already; name another folder: pith init <dir>\n$/u,
-      ),
+      err: expect.stringMatching(/^pith: no sandbox was made: .*sandbox is not empty; name another folder: pith init <dir>/u),
     });
     expect(await read('sandbox/pith.yaml')).toBe('# mine\n');
     expect(await readdir(path.join(folder, 'sandbox'))).not.toContain('skills');
+  });
+
+  it('T1 trusts what it made, and nothing that lay there: neither code of others nor what a link leads to', async () => {
+    const elsewhere = path.join(folder, 'elsewhere');
+    await mkdir(path.join(folder, 'clone/sandbox/extensions/evil'), { recursive: true });
+    await mkdir(path.join(folder, 'linked'));
+    await mkdir(elsewhere);
+    await symlink(elsewhere, path.join(folder, 'linked/sandbox'));
+    for (const name of ['clone', 'linked']) expect(await cli(['init', name], { cwd: folder })).toMatchObject({ code: 2 });
+    expect(await readdir(elsewhere)).toEqual([]);
+    await cli(['init', 'mine'], { cwd: folder });
+    const listed = JSON.parse((await cli(['trust', '--list', '--json'], { cwd: folder })).out) as readonly { sandbox: string }[];
+    const here = listed.map(({ sandbox }) => sandbox).filter((sandbox) => sandbox.startsWith(folder));
+    expect(here).toEqual([path.join(folder, 'mine/sandbox')]);
   });
 
   it('lists its files under --json', async () => {

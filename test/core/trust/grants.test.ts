@@ -67,6 +67,8 @@ describe('what a manifest asks for', () => {
     ['read', 'sandbox/pith.yaml'],
     ['read', 'docs/../sandbox/data/pith.db'],
     ['read', '.env'],
+    ['read', '/'],
+    ['read', '/proc/1'],
     ['write', 'sandbox'],
     ['write', '.'],
     ['write', '~/'],

@@ -19,7 +19,7 @@ const NOTHING: SandboxOverview = {
   loosens: [],
   settings: [],
   files: [],
-  skills: [],
+  others: [],
   unreadable: [],
 };
 
