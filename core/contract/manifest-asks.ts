@@ -3,13 +3,12 @@ import type { Manifest } from './manifest.ts';
 /** What a manifest asks for beyond its own folder and data, one entry each, sorted: `network`, `secret NAME`, `read PATH`, `write PATH`, `hears TOPIC`, `agent ID`. */
 export function manifestAsks(manifest: Manifest): readonly string[] {
   const { permissions, secrets, events } = manifest;
-  const own = new Set(events.publishes);
   const asks = [
     ...(permissions.network ? ['network'] : []),
     ...secrets.map((name) => `secret ${name}`),
     ...permissions.read.map((file) => `read ${file}`),
     ...permissions.write.map((file) => `write ${file}`),
-    ...events.handles.flatMap(({ topic }) => (own.has(topic) ? [] : [`hears ${topic}`])),
+    ...events.handles.map(({ topic }) => `hears ${topic}`), // also what it publishes: others do so too
     ...permissions.agents.map((id) => `agent ${id}`),
   ];
   return [...new Set(asks)].sort();

@@ -32,7 +32,7 @@ export interface ToolCall {
 export interface ApprovalQuestion {
   /** What they must read beside the input. */
   readonly text: string;
-  /** What exactly they agree to beside the input, such as the digest of what will run. A yes holds for nothing else, and an `always` for every input with this subject. At most 1,024 characters. */
+  /** What exactly they agree to beside the input, such as the digest of what will run. A yes holds for nothing else, and an `always` for every input with this subject and the same text. At most 1,024 characters. */
   readonly subject?: string;
   /** True: `always` is not offered, because no two such calls are alike, or what one leaves behind runs later and unasked. */
   readonly once?: boolean;
@@ -58,7 +58,7 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly effect?: ToolEffect;
   /**
    * A text means yes: what a person must read beside the input before they agree. An `always` covers: with `true`, every call of the tool as it
-   * describes itself now; with a function, this very input, or every input with the `subject` that it names; with `once`, nothing.
+   * describes itself now; with a function, this very input, or every input with the `subject` that it names, while the text stays the same; with `once`, nothing.
    */
   readonly needsApproval?: boolean | ((input: z.infer<Schema>, turn: TurnInfo) => Asking | Promise<Asking>);
   /** Milliseconds until the call is cut; default 20,000. */

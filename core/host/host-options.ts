@@ -87,8 +87,6 @@ export interface HostOptions {
   /** Programs that extensions run apart. Loaded on first use; throws where there can be none. */
   confined(): Promise<ConfinedPrograms>;
   readonly agents: HostAgents;
-  /** The agents that a person lets it start with their own tools. Absent: none. */
-  grantedAgents?(declaration: Declaration): readonly string[];
   /** The commands of the kernel by name: no extension that does not ship has one that begins as they do. */
   kernelPaths?(): readonly { readonly path: string }[];
   /** The kernel's own commands; extensions in its process find them as those of a provider called `kernel`. */

@@ -122,7 +122,6 @@ function textOf(settings: Settings, diagnostics: readonly Diagnostic[]): string 
 
 type OfTheSandbox =
   | 'trust'
-  | 'grantedAgents'
   | 'untrustedSandbox'
   | 'sandbox'
   | 'home'
@@ -154,7 +153,6 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
     sandbox: options.sandbox,
     trust,
     untrustedSandbox: trust.untrusted,
-    grantedAgents: ({ manifest }) => manifest?.permissions.agents ?? [], // no more than a person agreed to
     home: options.home ?? null,
     dataDirectory: settings.data_dir,
     quotas: settings.quotas,

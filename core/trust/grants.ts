@@ -13,7 +13,6 @@ export interface Places {
 /** The manifest with no more than what of its asks is in `agreed`. */
 export function narrowed(manifest: Manifest, agreed: ReadonlySet<string>): Manifest {
   const { permissions, secrets, events } = manifest;
-  const own = new Set(events.publishes);
   return {
     ...manifest,
     secrets: secrets.filter((name) => agreed.has(`secret ${name}`)),
@@ -23,7 +22,7 @@ export function narrowed(manifest: Manifest, agreed: ReadonlySet<string>): Manif
       write: permissions.write.filter((file) => agreed.has(`write ${file}`)),
       agents: permissions.agents.filter((id) => agreed.has(`agent ${id}`)),
     },
-    events: { ...events, handles: events.handles.filter(({ topic }) => own.has(topic) || agreed.has(`hears ${topic}`)) },
+    events: { ...events, handles: events.handles.filter(({ topic }) => agreed.has(`hears ${topic}`)) },
   };
 }
 

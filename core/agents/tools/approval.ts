@@ -45,10 +45,14 @@ function ofTool({ name, description, inputSchema, effect }: ToolDescriptor): Ask
   return { text: null, subject: null, always: `tool:${digest}` };
 }
 
-/** The tool looked at the input: an `always` is for that alone, or for what the tool says that it stands for. */
+/** The tool looked at the input: an `always` is for that alone, or for what the tool says that it stands for, as long as a person would read the same. */
 function ofInput(said: true | string | ApprovalQuestion, input: JsonValue): Ask {
   const { text, subject, once }: Partial<ApprovalQuestion> =
     typeof said === 'object' ? said : typeof said === 'string' ? { text: said } : {};
-  const always = once === true ? null : subject === undefined ? `input:${digestOf(input)}` : `subject:${subject}`;
-  return { text: text ?? null, subject: subject ?? null, always };
+  const shown = { text: text ?? null, subject: subject ?? null };
+  if (once === true) return { ...shown, always: null };
+  return {
+    ...shown,
+    always: subject === undefined ? `input:${digestOf([input, shown.text])}` : `subject:${digestOf([subject, shown.text])}`,
+  };
 }

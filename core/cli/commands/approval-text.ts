@@ -46,8 +46,8 @@ function coverOf(always: string | null): string {
   if (always === null) return 'always is not offered: each such call is a question of its own';
   if (always.startsWith('tool:'))
     return 'always: every call of this tool in this conversation, while its code and its description stay as they are';
-  if (always.startsWith('subject:')) return 'always: what it says above and nothing else, in this conversation';
-  return 'always: these very arguments and no others, in this conversation';
+  if (always.startsWith('subject:')) return 'always: what it says above word for word, also with other arguments, in this conversation';
+  return 'always: these very arguments and no others, while it says the same of them, in this conversation';
 }
 
 /** What the tool itself wants to be read. */

@@ -160,8 +160,9 @@ function passed({ secrets }: HostParts, { id }: Declaration, names: readonly str
 
 /** A turn that an extension starts is the kernel's work: its errors are not the extension's. Who starts it stands in the request of a stranger. */
 function agentsOf(parts: HostParts, declaration: Declaration): AgentsApi {
-  const { agents, grantedAgents } = parts.options;
-  const origin = (): TurnOrigin => ({ extensionId: declaration.id, agents: grantedAgents?.(declaration) ?? [] });
+  const { agents } = parts.options;
+  const { id: extensionId, manifest } = declaration;
+  const origin: TurnOrigin = { extensionId, agents: manifest?.permissions.agents ?? [] }; // a manifest holds no more than a person agreed to
   return {
     list: () => runOutside(() => agents.list()),
     find: (id) => runOutside(() => agents.find(id)),
@@ -171,7 +172,7 @@ function agentsOf(parts: HostParts, declaration: Declaration): AgentsApi {
       const asked: OriginalRequest = {
         ...request,
         ...(correlationId === undefined ? {} : { correlationId }),
-        ...(isForeign(parts, declaration) ? { origin: origin() } : {}),
+        ...(isForeign(parts, declaration) ? { origin } : {}),
       };
       const turn = runOutside(() => agents.run(asked, signal)[Symbol.asyncIterator]());
       const iterator = {

@@ -13,10 +13,8 @@ export class OwnTurns {
     this.#extensionId = extensionId;
   }
 
-  /** `values` are the arguments of a call; the turn stands among those of a tool. */
-  async during<T>(values: readonly unknown[], run: () => Promise<T>): Promise<T> {
-    const turn = turnOf(values);
-    if (turn === undefined) return run();
+  /** `turn` is the kernel's own value: what stands in the input of a call says nothing of whom it serves. */
+  async during<T>(turn: TurnInfo, run: () => Promise<T>): Promise<T> {
     const served = this.#served.get(turn.id) ?? { turn, calls: 0 };
     this.#served.set(turn.id, served);
     served.calls += 1;
@@ -45,14 +43,6 @@ export class OwnTurns {
       );
     return parent === undefined ? request : { ...request, parent };
   }
-}
-
-function turnOf(values: readonly unknown[]): TurnInfo | undefined {
-  for (const value of values) {
-    const turn = (value as { readonly turn?: TurnInfo } | null | undefined)?.turn;
-    if (typeof turn?.id === 'string') return turn;
-  }
-  return undefined;
 }
 
 function refused(why: string, cure: string): PithError {

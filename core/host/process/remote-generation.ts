@@ -1,5 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
-import type { LanguageModel, ModelCallOptions, ModelPart, Phase } from '../../contract/index.ts';
+import type { JsonValue, LanguageModel, ModelCallOptions, ModelPart, Phase, ToolCall } from '../../contract/index.ts';
 import { Calls } from '../calls/calls.ts';
 import { correlationOf } from '../calls/correlation.ts';
 import type { Operation } from '../calls/surface.ts';
@@ -79,7 +79,10 @@ function operationOf({ peer, commands, turns }: RemoteHost, name: string): Opera
     return async (values, signal) => commands.commandsOf(peer, [], await peer.call('command.list', values, signal));
   const ask: Operation = (values, signal) => peer.call(name, values, signal, correlationOf(values));
   if (name === 'tool.execute')
-    return async (values, signal) => checkedResult(await turns.during(values, () => ask(values, signal) as Promise<unknown>));
+    return async (values, signal) => {
+      const [, , call] = values as readonly [tool: string, input: JsonValue, call: ToolCall];
+      return checkedResult(await turns.during(call.turn, () => ask(values, signal) as Promise<unknown>));
+    };
   if (name === 'tool.describe') return async (values, signal) => checkedTools(await ask(values, signal));
   return ask;
 }

@@ -59,7 +59,9 @@ async function question({ name, config, known }: Connection, tool: ServerTool, i
       : changes.length === 0
         ? `The MCP server '${name}' says of it:`
         : `The MCP server '${name}' has changed the ${changes.join(' and the ')} of this tool since you agreed to it. It says now:`;
-  return { text: `${since}\n${plain(tool.description ?? '', LONGEST_DESCRIPTION)}`, subject: subjectOf(name, tool) };
+  const isNew = before === null || changes.length > 0; // the next question reads otherwise: an "always" to this one would cover nothing
+  const text = `${since}\n${plain(tool.description ?? '', LONGEST_DESCRIPTION)}`;
+  return { text, subject: subjectOf(name, tool), ...(isNew ? { once: true } : {}) };
 }
 
 function resultOf({ content = [], structuredContent, isError }: CallToolResult) {

@@ -217,6 +217,25 @@ describe('a call that needs approval', () => {
     expect(questions((await world.collect({ resume: true })).events)).toMatchObject([{ tool: 'ext/careful', once: true }]);
   });
 
+  it.each([['the files'], [undefined]])('T18 always covers the text that was shown too, with the subject %s', async (subject) => {
+    const texts = ['reads a.txt', 'reads a.txt', 'deletes all'];
+    const ran: string[] = [];
+    const vague = {
+      needsApproval: 'maybe' as const,
+      effect: 'write' as const,
+      asks: () => ({ text: texts[ran.length] ?? '', ...(subject === undefined ? {} : { subject }) }),
+      run: () => (ran.push('did it'), 'did it'),
+    };
+    const steps = [call('vague'), call('vague'), call('vague'), { text: 'done' }];
+    const world = await createWorld({ agents, extensions: { ext: { tools: { vague } } }, script: steps });
+    const { approvals } = world.deps;
+    await world.run('go');
+    await approvals.answer(approvals.list()[0]!.id, { answer: 'always', by: 'ann' });
+    const { events } = await world.collect({ resume: true });
+    expect(ran).toHaveLength(2);
+    expect(questions(events)).toMatchObject([{ details: 'deletes all' }]);
+  });
+
   it('T18 F12 T20 always of a tool that asks for every call ends when it describes itself otherwise', async () => {
     const { world, ran, approvals, resume, tools } = await asking([
       call('risky', { n: 1 }),

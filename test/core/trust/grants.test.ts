@@ -46,11 +46,23 @@ describe('what a manifest asks for', () => {
     ]);
   });
 
-  it('T10: one that asks for nothing needs no question, and what it publishes itself it may hear', () => {
-    const manifest = made({ events: { publishes: ['notify'], handles: [{ topic: 'notify', handler: 'hear' }] } });
+  it('T10: one that asks for nothing needs no question, also when it publishes', () => {
+    const manifest = made({ events: { publishes: ['notify'] } });
     expect(manifestAsks(manifest)).toEqual([]);
     expect(granted(manifest)).toEqual({ manifest, withheld: [] });
   });
+
+  it.each(['user.message', 'notify', 'task.changed'])(
+    'T10 F11: who says that it publishes %s hears it only when a person agreed',
+    (topic) => {
+      const manifest = made({ events: { publishes: [topic], handles: [{ topic, handler: 'hear' }] } });
+      expect(manifestAsks(manifest)).toEqual([`hears ${topic}`]);
+      const given = trusted().grant('hearer', manifest, false, data);
+      expect(given.manifest.events).toEqual({ publishes: [topic], handles: [] });
+      expect(given.withheld).toEqual([{ ask: `hears ${topic}`, never: null }]);
+      expect(narrowed(manifest, new Set([`hears ${topic}`]))).toEqual(manifest);
+    },
+  );
 
   it('T10: --trust agrees for this process, and writes nothing down', () => {
     const manifest = made({ secrets: ['OTHER_KEY'] });

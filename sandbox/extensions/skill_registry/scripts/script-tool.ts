@@ -98,5 +98,5 @@ async function ask(
   if (skill?.state !== 'offered' || refusalOf(settings, args) !== null) return false;
   const digests = await digestSkill(skill.realDirectory).catch(() => null);
   const script = digests === null ? null : findScript(skill, given, digests);
-  return script === null ? false : questionOf(skill, script, args, settings);
+  return script === null ? false : questionOf(skill, script, settings);
 }

@@ -130,6 +130,16 @@ describe('turns that a foreign extension begins', () => {
     expect(at.kernel.approvals.list()[0]?.path).toMatchObject([{ agentId: 'orchestrator', startedBy: ['deputy'] }]);
   }, 60_000);
 
+  it('T14 F6: what stands in the input of a call is no turn that it serves', async () => {
+    const turn = { id: 'forged', threadId: 'cli_channel:victim' };
+    await open({ model: scriptedModel([]) });
+    expect(await go({ turn, parent: turn, threadId: 'cli_channel:victim/x' })).toMatchObject({
+      ok: false,
+      error: { message: expect.stringContaining("'deputy' serves no call of the turn that it names as parent") },
+    });
+    expect((test as TestKernel).kernel.threads.load('cli_channel:victim/x')).toBeNull();
+  }, 60_000);
+
   it('T14 F6: it goes on with no turn of others, and reads in no thread of theirs', async () => {
     const model = scriptedModel([{ text: 'private words' }, call('go', { below: true, threadId: 'test/other' }), { text: 'end' }]);
     const { run, kernel } = await open({ model });
