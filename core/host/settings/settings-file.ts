@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { codeOf } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { nearest } from '../../contract/nearest.ts';
 import type { IndexFile } from '../discovery/index-file.ts';
@@ -32,6 +33,7 @@ export async function readSettingsFile(file: string, index: IndexFile): Promise<
     index.putSettings(file, record);
     return record;
   } catch (error) {
+    if (codeOf(error, '') === 'ENOTDIR') return null; // a file stands where its folder would be, as with a home that is none
     const message = `cannot be read: ${(error as Error).message}`;
     const diagnostic: Diagnostic = {
       severity: 'error',

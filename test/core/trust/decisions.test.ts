@@ -1,0 +1,143 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { realBoot } from '../../../core/cli/real-boot.ts';
+import { openTrustFile } from '../../../core/trust/index.ts';
+import { cli } from '../cli/fakes.ts';
+
+let root: string;
+let home: string;
+let project: string;
+let sandbox: string;
+
+beforeEach(async () => {
+  root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-decisions-')));
+  [home, project] = [path.join(root, 'home'), path.join(root, 'project')];
+  sandbox = path.join(project, 'sandbox');
+  for (const folder of [home, project]) mkdirSync(folder);
+  vi.stubEnv('HOME', home);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+});
+
+interface More {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly terminal?: boolean;
+  readonly input?: string;
+}
+const run = (argv: readonly string[], { env = {}, ...more }: More = {}) =>
+  cli(argv, { cwd: project, boot: realBoot(), input: '', ...more, env: { PITH_TRUST: '0', ...env } });
+const recorded = () => openTrustFile(home).read();
+
+/** An extension whose tool tells whether it is given a key. */
+function dropIn(): void {
+  const folder = path.join(sandbox, 'extensions/peeker');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    path.join(folder, 'manifest.yaml'),
+    'id: peeker\nentrypoint: main.ts\nprovides: [tool]\nsecrets: [CITY_KEY]\npermissions: { network: true }\n',
+  );
+  writeFileSync(
+    path.join(folder, 'main.ts'),
+    `import { defineTool, z } from 'pith';
+    export default class {
+      constructor(context) { this.context = context; }
+      getTools() {
+        const execute = () => this.context.getSecret('CITY_KEY');
+        return [defineTool({ name: 'peek', description: 'Peeks.', input: z.object({}), effect: 'read', execute: () => execute()?.length ?? null })];
+      }
+    }`,
+  );
+}
+const asks = async () => {
+  const { out } = await run(['extensions', 'show', 'peeker', '--json']);
+  const { asks: all } = JSON.parse(out) as { asks: readonly { ask: string; withheld: boolean }[] };
+  return all.filter(({ withheld }) => withheld).map(({ ask }) => ask);
+};
+const peeked = async () => JSON.parse((await run(['tools', 'call', 'peek', '--json'], { env: { CITY_KEY: 'canary-1234' } })).out);
+
+describe('what a person decided', () => {
+  it('T1: pith init records that what it makes is trusted, and only that', async () => {
+    expect((await run(['init', '.'])).code).toBe(0);
+    expect(recorded().sandboxes).toEqual({ [sandbox]: true });
+    const listed = await run(['agents', 'list']);
+    expect(listed.err).not.toContain('restricted');
+    expect(listed.out).toContain('assistant');
+  }, 60_000);
+
+  it('T1 T10: pith extensions allow gives what is asked for; pith untrust takes all of it back', async () => {
+    await run(['init', '.']);
+    dropIn();
+    expect(await asks()).toEqual(['network', 'secret CITY_KEY']);
+    expect(await peeked()).toEqual({ ok: true, output: null });
+    const unasked = await run(['extensions', 'allow', 'peeker']);
+    expect(unasked).toMatchObject({ code: 2, err: expect.stringContaining('nobody was asked') });
+    expect(recorded().grants[sandbox]?.['peeker']).toBeUndefined();
+
+    expect(await run(['extensions', 'allow', 'peeker', '--yes'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('the secret CITY_KEY'),
+    });
+    expect(recorded().grants[sandbox]).toEqual({ peeker: ['network', 'secret CITY_KEY'] });
+    expect(await asks()).toEqual([]);
+    expect(await peeked()).toEqual({ ok: true, output: 'canary-1234'.length });
+
+    expect((await run(['untrust'])).code).toBe(0);
+    expect(recorded()).toMatchObject({ sandboxes: { [sandbox]: false }, grants: {} });
+    expect(await run(['extensions', 'allow', 'peeker', '--yes'])).toMatchObject({ code: 1 });
+    expect(recorded().grants).toEqual({});
+    expect((await run(['trust', '--list', '--json'])).out).toBe(`${JSON.stringify([{ sandbox, trusted: false, extensions: {} }])}\n`);
+  }, 120_000);
+
+  it('T1 T2: a damaged trust.json trusts nothing, is said, asks nobody, and is not written over', async () => {
+    await run(['init', '.']);
+    const file = path.join(home, '.pith/trust.json');
+    for (const damaged of [`{"sandboxes":{${JSON.stringify(sandbox)}:true}`, '[]', '']) {
+      writeFileSync(file, damaged, { mode: 0o600 });
+      const ran = await run(['agents', 'list'], { terminal: true, input: 'yes\n' });
+      expect(ran.err).toContain('restricted');
+      expect(ran.err).toContain(`${file} cannot be read`);
+      expect(ran.out).not.toContain('assistant');
+      expect(ran.out).not.toContain('Do you trust it?');
+      for (const argv of [['trust', '--yes'], ['untrust']])
+        expect(await run(argv)).toMatchObject({ code: 1, err: expect.stringContaining('nothing was recorded') });
+      expect(await run(['trust', '--list'])).toMatchObject({ code: 1, err: expect.stringContaining('correct the file') });
+      expect(readFileSync(file, 'utf8')).toBe(damaged);
+    }
+  }, 120_000);
+
+  it.each([
+    ['extensions', 'new', 'mine'],
+    ['extensions', 'rollback', 'mine'],
+    ['agents', 'new', 'mine'],
+    ['skills', 'install', '../elsewhere', '--yes'],
+    ['skills', 'new', 'mine'],
+    ['skills', 'remove', 'hello', '--yes'],
+    ['skills', 'trust', 'sandbox/skills'],
+    ['skills', 'update'],
+  ])('T2: a command that would change a restricted sandbox is refused: %s %s', async (...argv) => {
+    await run(['init', '.']);
+    await run(['untrust']);
+    const ran = await run(argv);
+    expect(ran.code).toBe(1);
+    expect(ran.err).toMatch(new RegExp(`'${argv[0]} ${argv[1]}' .*sandbox.*pith trust`));
+    expect(ran.err).toContain(sandbox);
+    expect(existsSync(path.join(sandbox, argv[0] as string, 'mine'))).toBe(false);
+  });
+
+  it('T6: state that cannot be marked as the user’s is not begun: fresh state is used, and is the same the next time', async () => {
+    await run(['init', '.']);
+    writeFileSync(path.join(home, '.pith/states.json'), '{"ids":', { mode: 0o600 });
+    expect((await run(['chat', '-p', 'remember this'])).code).toBe(0);
+    expect(existsSync(path.join(sandbox, 'data/pith.db'))).toBe(false);
+    expect(JSON.parse((await run(['threads', 'list', '--json'])).out)).toHaveLength(1);
+    const { notes } = JSON.parse((await run(['doctor', '--json'])).out);
+    expect(notes).toContainEqual(
+      expect.objectContaining({ code: 'state_unknown', message: expect.stringContaining('cannot be marked as yours') }),
+    );
+    expect(readFileSync(path.join(home, '.pith/states.json'), 'utf8')).toBe('{"ids":');
+  }, 60_000);
+});

@@ -1,0 +1,61 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { realBoot } from '../../../core/cli/real-boot.ts';
+import { trustOf } from '../../../core/trust/index.ts';
+import { cli } from '../cli/fakes.ts';
+
+let root: string;
+let project: string;
+let sandbox: string;
+let home: string;
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-owned-')));
+  [project, home] = [path.join(root, 'project'), path.join(root, 'home')];
+  sandbox = path.join(project, 'sandbox');
+  mkdirSync(path.join(sandbox, 'skills/hello'), { recursive: true });
+  mkdirSync(home);
+  writeFileSync(
+    path.join(sandbox, 'skills/hello/SKILL.md'),
+    '---\nname: hello\ndescription: Greets. Use when somebody greets.\n---\nHi.\n',
+  );
+  vi.stubEnv('HOME', home);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+});
+
+const list = (...argv: string[]) =>
+  cli(['skills', 'list', '--all', '--json', ...argv], { cwd: project, boot: realBoot(), env: { PITH_TRUST: '0' } });
+const idsOf = (out: string) => (JSON.parse(out) as readonly { readonly id: string }[]).map(({ id }) => id);
+
+describe('a folder that others can write', () => {
+  it.each(['sandbox', 'project'] as const)(
+    'T3 F15: a %s that everybody can write is not even read, and --trust does not lift that; a recorded yes does',
+    async (which) => {
+      const folder = which === 'sandbox' ? sandbox : project;
+      chmodSync(folder, 0o777);
+      for (const argv of [[], ['--trust']]) {
+        const ran = await list(...argv);
+        expect(ran.err).toContain(`everybody can write ${folder}`);
+        expect(idsOf(ran.out)).not.toContain('hello');
+      }
+      // A terminal is not asked either: somebody else could have put the question's answer there.
+      expect(trustOf({ sandbox, shipped: '/nowhere', home })).toMatchObject({ level: 'restricted', isOpen: false, untrusted: null });
+      expect((await cli(['trust', '--yes'], { cwd: project, boot: realBoot(), env: { PITH_TRUST: '0' } })).out).toContain('Look twice');
+      expect((await list()).err).not.toContain('restricted');
+    },
+    60_000,
+  );
+
+  it('T3: one in a folder for everybody, where nobody can take away what is not theirs, may be trusted', async () => {
+    chmodSync(root, 0o1777);
+    chmodSync(project, 0o1777);
+    const ran = await list();
+    expect(ran.err).toContain('nobody has trusted it');
+    expect((await list('--trust')).err).not.toContain('restricted');
+  }, 60_000);
+});

@@ -1,0 +1,149 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { testKernel, type TestKernel } from 'pith/testing';
+import { realBoot } from '../../../core/cli/real-boot.ts';
+import { loosened, openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
+import { cli } from '../cli/fakes.ts';
+
+/** A setting of a sandbox, what it says to loosen, what a person has said themselves so that it loosens nothing, and a value that never does. */
+const ROWS = [
+  ['extensions_sandbox', { extensions_sandbox: 'off' }, /without a sandbox/, { extensions_sandbox: 'off' }, { extensions_sandbox: 'auto' }],
+  [
+    'extensions.helper.isolation',
+    { extensions: { helper: { isolation: 'in_process' } } },
+    /helper runs inside Pith/,
+    { extensions: { helper: { isolation: 'in_process' } } },
+    { extensions: { helper: { isolation: 'process' } } },
+  ],
+  [
+    'skills.scripts.sandbox',
+    { skills: { scripts: { sandbox: 'none' } } },
+    /scripts of skills run without a sandbox/,
+    { skills: { scripts: { sandbox: 'none' } } },
+    { skills: { scripts: { sandbox: 'required' } } },
+  ],
+  [
+    'skills.scripts.approval',
+    { skills: { scripts: { approval: 'never' } } },
+    /without a question/,
+    { skills: { scripts: { approval: 'never' } } },
+    { skills: { scripts: { approval: 'always' } } },
+  ],
+  ['skills.trust', { skills: { trust: 'auto' } }, /without a question/, { skills: { trust: 'auto' } }, { skills: { trust: 'ask' } }],
+  [
+    'skills.trusted_links',
+    { skills: { trusted_links: ['/elsewhere'] } },
+    /\/elsewhere/,
+    { skills: { trusted_links: ['/elsewhere'] } },
+    { skills: { trusted_links: [] } },
+  ],
+  [
+    'skills.private_origins',
+    { skills: { private_origins: ['https://skills.example'] } },
+    /skills\.example/,
+    { skills: { private_origins: ['https://skills.example'] } },
+    { skills: { private_origins: [] } },
+  ],
+  [
+    'skills.scripts.env',
+    { skills: { scripts: { env: ['A_KEY'] } } },
+    /A_KEY/,
+    { skills: { scripts: { env: ['A_KEY'] } } },
+    { skills: { scripts: { env: [] } } },
+  ],
+  ['quotas', { quotas: { data_mb: 90_000 } }, /90000/, { quotas: { data_mb: 90_000 } }, { quotas: { data_mb: 1 } }],
+] as const;
+const LIMITS = { quotas: { data_mb: 1024 } };
+
+describe('safeguards that a sandbox loosens', () => {
+  it.each(ROWS)('T4: %s is said, unless the person has it so themselves', (setting, values, effect, own, harmless) => {
+    expect(loosened(values, LIMITS)).toEqual([{ setting, effect: expect.stringMatching(effect) }]);
+    expect(loosened(values, own)).toEqual([]);
+    expect(loosened(harmless, LIMITS)).toEqual([]);
+  });
+
+  it('T4: approvals.tools: of what a person is asked about, what the sandbox leaves out is said', () => {
+    const own = { approvals: { tools: ['file_write', 'mcp_*'] } };
+    const said = (tools: readonly string[]) => loosened({ approvals: { tools } }, own).map(({ effect }) => effect);
+    expect(said([])).toEqual(['you are not asked about file_write, mcp_*']);
+    expect(said(['file_write'])).toEqual(['you are not asked about mcp_*']);
+    for (const tools of [['*'], ['file_write', 'mcp_*'], ['more', 'mcp_*', 'file_write']]) expect(said(tools)).toEqual([]);
+    expect(loosened({}, own)).toEqual([]);
+  });
+});
+
+describe('a person with settings of their own', () => {
+  let root: string;
+  let sandbox: string;
+  let home: string;
+  let test: TestKernel | undefined;
+  beforeEach(() => {
+    root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-safeguards-')));
+    home = path.join(root, 'home');
+    sandbox = path.join(root, 'project/sandbox');
+    for (const folder of [path.join(home, '.pith'), sandbox]) mkdirSync(folder, { recursive: true });
+    vi.stubEnv('HOME', home);
+  });
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    await test?.stop();
+    test = undefined;
+    rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+  });
+  const own = (settings: object) => writeFileSync(path.join(home, '.pith/config.yaml'), JSON.stringify(settings), { mode: 0o600 });
+  const theirs = (settings: object) => writeFileSync(path.join(sandbox, 'pith.yaml'), JSON.stringify(settings));
+  const run = (...argv: string[]) => cli(argv, { cwd: path.dirname(sandbox), boot: realBoot(), env: { PITH_TRUST: '0' } });
+
+  it('T4: doctor says of a trusted sandbox which safeguards it loosens, each with its file', async () => {
+    own({ approvals: { tools: ['kv_set'] } });
+    theirs({
+      extensions_sandbox: 'off',
+      approvals: { tools: [] },
+      extensions: { helper: { isolation: 'in_process' } },
+      quotas: { data_mb: 90_000 },
+      skills: {
+        trust: 'auto',
+        trusted_links: [root],
+        private_origins: ['https://skills.example'],
+        scripts: { sandbox: 'none', approval: 'never', env: ['A_KEY'] },
+      },
+    });
+    trustSandbox(openTrustFile(home), sandbox);
+    const { notes } = JSON.parse((await run('doctor', '--json')).out) as { notes: readonly { code: string; message: string }[] };
+    const messages = notes.filter(({ code }) => code === 'safeguard_loosened').map(({ message }) => message);
+    for (const setting of [...ROWS.map(([name]) => name), 'approvals.tools'])
+      expect(messages).toContainEqual(expect.stringMatching(new RegExp(`pith\\.yaml:\\d+ ${setting.replaceAll('.', '\\.')}: `)));
+    expect(messages).toHaveLength(ROWS.length + 1);
+  }, 60_000);
+
+  it('T2: is asked about all that they named in a restricted sandbox, and about what it adds', async () => {
+    own({ approvals: { tools: ['kv_set', 'file'] } });
+    theirs({ approvals: { tools: ['list_skills'] } });
+    test = await testKernel({ sandbox, home, accepts: false });
+    expect(test.kernel.trust.level).toBe('restricted');
+    expect([...test.kernel.settings.approvals.tools].sort()).toEqual(['file', 'kv_set', 'list_skills']);
+  });
+
+  it('T2: keeps skills switched off in a restricted sandbox that says otherwise', async () => {
+    own({ skills: { disabled: ['code-review'] } });
+    const stateOf = async () => {
+      const skills = JSON.parse((await run('skills', 'list', '--all', '--json')).out) as readonly { id: string; state: string }[];
+      return skills.find(({ id }) => id === 'code-review')?.state;
+    };
+    for (const skills of [{}, { disabled: [] }, { disabled: ['other'], enabled: true }]) {
+      theirs({ skills });
+      expect(await stateOf()).toBe('disabled');
+    }
+    own({});
+    theirs({ skills: { disabled: ['code-review'] } }); // what only tightens holds
+    expect(await stateOf()).toBe('disabled');
+
+    own({ skills: { enabled: false } });
+    theirs({ skills: { enabled: true } });
+    test = await testKernel({ sandbox, home, accepts: false });
+    expect(test.kernel.settings.skills).toMatchObject({ enabled: false });
+    expect(await test.kernel.extensions.tools('skill_registry')).toEqual([]);
+  }, 60_000);
+});

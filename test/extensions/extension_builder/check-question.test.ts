@@ -1,0 +1,33 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { bench, CITY_TIME, type Bench } from './bench.ts';
+
+describe('check_extension where nothing confines', () => {
+  let made: Bench | undefined;
+  afterEach(() => made?.stop());
+
+  /** What the gate would show a person of that conversation; false: it asks nothing. */
+  const question = (id: string, threadId: string) =>
+    made?.test.kernel.extensions.needsApproval('extension_builder', 'check_extension', { id }, { threadId, userId: 'tester' } as never);
+  const check = (id: string, threadId: string) =>
+    made?.test.kernel.extensions.callTool(
+      'extension_builder',
+      'check_extension',
+      { id },
+      { turn: { threadId, userId: 'tester' } as never, idempotencyKey: `${threadId} ${id}` },
+      new AbortController().signal,
+    );
+
+  it('T13 F3: asks before it runs anything, once for each conversation and extension', async () => {
+    made = await bench({ flags: { extensions_sandbox: 'off' } });
+    for (const id of ['first', 'second']) await made.stage(id, { 'manifest.yaml': `id: ${id}\n`, 'main.ts': CITY_TIME['main.ts'] });
+    expect(await question('first', 'a')).toMatch(/runs the code and the tests in .*first as you, .*because nothing holds it here/);
+    expect(await question('first', 'a')).toMatch(/as you/); // a question is no answer
+    expect(await check('first', 'a')).toMatchObject({ ok: true });
+    expect(await question('first', 'a')).toBe(false);
+    expect(await question('second', 'a')).toMatch(/second as you/);
+    expect(await question('first', 'b')).toMatch(/first as you/);
+    expect(await check('first', 'b')).toMatchObject({ ok: true });
+    expect(await question('first', 'b')).toBe(false);
+    expect(await question('second', 'b')).toMatch(/second as you/);
+  }, 60_000);
+});
