@@ -16,12 +16,11 @@ const AGENT = { 'agents/main/manifest.yaml': 'id: main\nagent: {}\n', 'pith.yaml
 
 async function kept(pith: { sandbox: string }): Promise<readonly { key: string; value: Record<string, unknown> }[]> {
   const { openStore } = await import('../../../core/storage/store.ts');
+  const { createKeyValue } = await import('../../../core/storage/key-value.ts');
   const { systemClock } = await import('../../../core/host/system-clock.ts');
   const store = openStore(`${pith.sandbox}/data/pith.db`, systemClock());
   try {
-    store.migrate('kv', [
-      'CREATE TABLE kv (extension TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (extension, key)) WITHOUT ROWID',
-    ]);
+    createKeyValue(store, 'look'); // makes its tables where they are missing
     return store
       .all('SELECT key, value FROM kv ORDER BY key')
       .map(({ key, value }) => ({ key: String(key), value: JSON.parse(String(value)) }));
