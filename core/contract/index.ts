@@ -42,8 +42,8 @@ export type { AgentsApi, Database, Extension, ExtensionContext, KeyValue, Logger
 export type { JsonValue } from './json.ts';
 export { guardedFetch, publicAddresses, type GuardedFetch, type OutgoingOptions } from './guarded-fetch.ts';
 export { hideKeys } from './key-shapes.ts';
-export { manifestSchema, NETWORK_REACH, type Manifest } from './manifest.ts';
-export { manifestAsks } from './manifest-asks.ts';
+export { manifestSchema, type Manifest } from './manifest.ts';
+export { manifestAsks, NETWORK_REACH } from './manifest-asks.ts';
 export { didYouMean, nearest } from './nearest.ts';
 export { notTextAt } from './not-text-at.ts';
 export { printable, printableJson, printableLine, printablePainted, PrintableStream } from './printable.ts';

@@ -13,3 +13,6 @@ export function manifestAsks(manifest: Manifest): readonly string[] {
   ];
   return [...new Set(asks)].sort();
 }
+
+/** What `permissions.network` gives, as a person who agrees to it must read it. */
+export const NETWORK_REACH = 'everything this machine can reach, local services and metadata addresses too';

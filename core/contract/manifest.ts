@@ -94,8 +94,5 @@ export const manifestSchema = once(() => {
     .transform((manifest) => ({ ...manifest, name: manifest.name ?? manifest.id }));
 });
 
-/** What `permissions.network` gives, as a person who agrees to it must read it. */
-export const NETWORK_REACH = 'everything this machine can reach, local services and metadata addresses too';
-
 /** The validated value of a `manifest.yaml`; the only declaration of an extension or agent. */
 export type Manifest = z.output<ReturnType<typeof manifestSchema>>;

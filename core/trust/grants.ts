@@ -1,7 +1,8 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { runsLater } from '../contract/runs-later.ts';
-import { NETWORK_REACH, type Manifest } from '../contract/manifest.ts';
+import { type Manifest } from '../contract/manifest.ts';
+import { NETWORK_REACH } from '../contract/manifest-asks.ts';
 
 /** Where what nobody may be given by a manifest lies. Absolute paths. */
 export interface Places {

@@ -6,7 +6,8 @@ import { printableLine } from '../../contract/printable.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { askText } from '../../trust/index.ts';
 import type { JsonValue } from '../../contract/json.ts';
-import { NETWORK_REACH, type Manifest } from '../../contract/manifest.ts';
+import { type Manifest } from '../../contract/manifest.ts';
+import { NETWORK_REACH } from '../../contract/manifest-asks.ts';
 import type { KernelPort } from '../kernel-port.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 

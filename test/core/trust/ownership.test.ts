@@ -56,6 +56,7 @@ describe('a folder that others can write', () => {
     chmodSync(project, 0o1777);
     const ran = await list();
     expect(ran.err).toContain('nobody has trusted it');
+    expect(idsOf(ran.out)).toContain('hello');
     expect((await list('--trust')).err).not.toContain('restricted');
   }, 60_000);
 });

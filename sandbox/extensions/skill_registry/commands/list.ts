@@ -18,12 +18,19 @@ export function list(context: CommandContext): Command {
         const all = input.options['all'] === true;
         const shown = all ? snapshot.all : snapshot.all.filter((skill) => skill.state === 'offered');
         if (io.wantsJson) io.json([...shown.map(skillJson), ...(all ? refusedLinks(registry, snapshot).map(refusedJson) : [])]);
-        else print(shown, snapshot, registry, all, io);
+        else print(shown, snapshot, { registry, all, isRestricted: context.untrustedSandbox !== null }, io);
       }),
   };
 }
 
-function print(shown: readonly Skill[], snapshot: Snapshot, registry: SkillRegistry, all: boolean, io: CommandIO): void {
+interface Listing {
+  readonly registry: SkillRegistry;
+  readonly all: boolean;
+  /** The sandbox must be trusted before any of its skills. */
+  readonly isRestricted: boolean;
+}
+
+function print(shown: readonly Skill[], snapshot: Snapshot, { registry, all, isRestricted }: Listing, io: CommandIO): void {
   if (shown.length > 0) {
     const rows = shown.map((skill) => [
       skill.id,
@@ -42,7 +49,7 @@ function print(shown: readonly Skill[], snapshot: Snapshot, registry: SkillRegis
     const where = registry.sources.at(-1)?.directory ?? 'sandbox/skills';
     io.print(snapshot.all.length === 0 ? `No skills were found. Write one to ${where}/<id>/SKILL.md.` : 'No skill is offered.');
   }
-  if (!io.quiet) printWaiting(snapshot, io);
+  if (!io.quiet) printWaiting(snapshot, isRestricted, io);
   // Two skills of one id both have the finding that they differ: it is said once.
   const findings = distinct([...snapshot.diagnostics, ...snapshot.all.flatMap((skill) => skill.diagnostics)]);
   if (all) for (const finding of findings) io.print(diagnosticText(finding));
@@ -54,14 +61,14 @@ function distinct(findings: readonly Diagnostic[]): readonly Diagnostic[] {
 }
 
 /** What a person may trust, and how. */
-function printWaiting({ all }: Snapshot, io: CommandIO): void {
+function printWaiting({ all }: Snapshot, isRestricted: boolean, io: CommandIO): void {
   const waiting = new Map<string, number>();
   for (const { state, source } of all) if (state === 'untrusted') waiting.set(source, (waiting.get(source) ?? 0) + 1);
   const [first] = waiting.keys();
   if (first === undefined) return;
   const word = /^[\w./~-]+$/.test(first) ? first : JSON.stringify(first);
   io.print(
-    `Not trusted yet: ${[...waiting].map(([source, count]) => `${source} (${count})`).join(', ')}. To look at it and decide: pith skills trust ${word}`,
+    `Not trusted yet: ${[...waiting].map(([source, count]) => `${source} (${count})`).join(', ')}. To look at it and decide: ${isRestricted ? 'pith trust, for the sandbox first' : `pith skills trust ${word}`}`,
   );
 }
 
