@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { PithError } from '../contract/errors.ts';
 import { printableLine } from '../contract/printable.ts';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';
@@ -55,9 +56,14 @@ export async function showSandbox(
 ): Promise<{ readonly overview: SandboxOverview; readonly grants: ShownOverview['grants'] }> {
   const { overviewOf, shownOverview } = await import('../host/sandbox-overview.ts');
   const overview = await overviewOf(trust, userHome());
-  const { lines, grants } = shownOverview(overview);
+  const { lines, isWhole, grants } = shownOverview(overview);
   io.print(`${printableLine(overview.sandbox)} brings:`);
   for (const line of lines) io.print(`  ${line}`);
+  if (!isWhole)
+    throw new PithError('restricted', 'the sandbox brings more than a person can be shown, so it cannot be trusted for good', {
+      where: overview.sandbox,
+      cure: 'shorten its settings and manifests, or look at them and trust it for one command with --trust',
+    });
   return { overview, grants };
 }
 
@@ -68,9 +74,9 @@ export function stateQuestion(dataDirectory: string): string {
 
 /** Asks and records the answer, no as well as yes. */
 async function askAboutSandbox(trust: Trust, io: CommandIO): Promise<void> {
-  io.print('You have not used this folder with Pith before.');
+  io.print('You have not yet decided whether you trust this folder.');
   const { grants } = await showSandbox(trust, io);
-  const answer = await io.ask('Do you trust it? Without that only what ships with Pith is used.', { choices: ['yes', 'no'] });
+  const answer = await io.ask('Do you trust this folder? If you answer no, Pith uses only what ships with it.', { choices: ['yes', 'no'] });
   if (answer === 'yes') trustSandbox(trust.file, trust.opened, grants);
   else if (answer === 'no') distrustSandbox(trust.file, trust.opened);
 }

@@ -80,12 +80,14 @@ export async function overviewOf({ opened, sandbox: elsewhere }: Trust, home: st
 /** What a person reads before they agree, and what they agree to by that: an ask that is not shown whole is not given. */
 export interface ShownOverview {
   readonly lines: readonly string[];
+  /** False: something was cut or left out, so that nobody can agree to it. */
+  readonly isWhole: boolean;
   readonly grants: Readonly<Record<string, readonly string[]>>;
 }
 
 /** More than that nobody reads. */
 const MOST_LINES = 400;
-const LONGEST_LINE = 1000;
+const LONGEST_LINE = 4000;
 
 /** The lines of an overview, printable; a section without anything is left out. */
 export function shownOverview(overview: SandboxOverview): ShownOverview {
@@ -93,9 +95,11 @@ export function shownOverview(overview: SandboxOverview): ShownOverview {
   const lines: string[] = [];
   const grants: Record<string, string[]> = {};
   let hidden = 0;
+  let isWhole = true;
   const row = (text: string, indent: number): boolean => {
-    const line = `${' '.repeat(indent)}${printableLine(text)}`;
+    const line = `${' '.repeat(indent)}${printableLine(text).replace(/ {4,}/g, (blanks) => ` (${blanks.length} blanks) `)}`;
     const fits = lines.length < MOST_LINES && line.length <= LONGEST_LINE;
+    isWhole &&= fits;
     if (fits) lines.push(line);
     else if (lines.length < MOST_LINES) lines.push(`${line.slice(0, LONGEST_LINE)}… (${line.length - LONGEST_LINE} more characters)`);
     else hidden += 1;
@@ -123,8 +127,8 @@ export function shownOverview(overview: SandboxOverview): ShownOverview {
   section('settings', settings);
   section('what could not be read', unreadable);
   if (lines.length === 0) lines.push('nothing that runs');
-  if (hidden > 0) lines.push(`… and ${hidden} more lines. What they ask for is not given; look at the files before you agree`);
-  return { lines, grants };
+  if (hidden > 0) lines.push(`… and ${hidden} more lines`);
+  return { lines, isWhole, grants };
 }
 
 /** The value at a dotted path, whose keys may hold dots themselves. */
@@ -144,7 +148,7 @@ function othersIn(sandbox: string): readonly string[] {
   const folders = namesIn(sandbox).filter(
     (name) => !APART.has(name) && fs.statSync(path.join(sandbox, name), { throwIfNoEntry: false })?.isDirectory(),
   );
-  return folders.flatMap((folder) => namesIn(path.join(sandbox, folder)).map((name) => `${folder}/${name}`));
+  return folders.map((folder) => `${folder}: ${namesIn(path.join(sandbox, folder)).length}`);
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { codeOf, PithError } from '../contract/errors.ts';
 
@@ -9,7 +9,10 @@ const TRY_MS = 20;
 export function alone(lock: string, run: () => void): void {
   for (let tries = 0; !isTaken(lock); tries += 1) {
     if (tries === MOST_TRIES)
-      throw new PithError('trust_failed', 'another Pith is writing it', { where: lock, cure: 'try again in a moment' });
+      throw new PithError('trust_failed', 'another Pith holds the lock', {
+        where: lock,
+        cure: 'try again; if no Pith runs, remove that file',
+      });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TRY_MS);
   }
   try {
@@ -20,13 +23,17 @@ export function alone(lock: string, run: () => void): void {
 }
 
 function isTaken(lock: string): boolean {
+  const draft = `${lock}.${randomUUID()}`;
   try {
-    writeFileSync(lock, `${process.pid}`, { flag: 'wx', mode: 0o600 });
+    writeFileSync(draft, `${process.pid}`, { flag: 'wx', mode: 0o600 });
+    linkSync(draft, lock); // with its owner in it from the first moment
     return true;
   } catch (error) {
     if (codeOf(error, '') !== 'EEXIST') throw error;
     if (isDead(ownerOf(lock))) takeAway(lock);
     return false;
+  } finally {
+    rmSync(draft, { force: true });
   }
 }
 

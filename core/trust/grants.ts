@@ -54,12 +54,15 @@ export function whyNever(ask: string, places: Places): string | null {
   const [, how, given = ''] = found;
   const file = locate(given, places);
   const ways = [file, realOf(file)];
-  if (ways.includes(path.parse(file).root)) return 'everything is more than an extension is given: name folders';
+  if (file.split(path.sep).some((name) => ENVIRONMENT_FILE.test(name))) return 'files of variables are never opened to an extension';
+  if (ways.includes(path.parse(file).root)) return 'no extension is given the whole disk; name single folders';
   for (const place of protectedPlaces(places)) {
     const at = [place, realOf(place)];
     if (ways.some((way) => at.some((each) => isInside(way, each)))) return `${shown(place, places)} is never opened to an extension`;
+    const isLink = ways[0] !== ways[1] && how === 'read';
+    if (isLink && at.some((each) => isInside(each, ways[1]!))) return `it is a link to a folder that holds ${shown(place, places)}`;
     if (how === 'write' && ways.some((way) => at.some((each) => isInside(each, way))))
-      return `${shown(place, places)} lies in it, and is never opened to an extension`;
+      return `it holds ${shown(place, places)}, which is never opened to an extension`;
   }
   const later = how === 'write' ? runsLater(namesOf(file, places)) : null;
   return later === null ? null : `what is written there ${later}`;
@@ -90,6 +93,9 @@ export function credentialPlaces({ sandbox, home }: Pick<Places, 'sandbox' | 'ho
     ...(home === null ? [] : CREDENTIALS.map((name) => path.join(home, name))),
   ];
 }
+
+/** Wherever it lies. */
+const ENVIRONMENT_FILE = /^\.env(?:\..*)?$|^\.envrc$/i;
 
 /** In the project. */
 const ENVIRONMENT_FILES = ['.env', '.env.local', '.env.development', '.env.production', '.env.test', '.envrc'];
@@ -129,8 +135,14 @@ const CREDENTIALS = [
   '.terraform.d/credentials.tfrc.json',
 ];
 
-function locate(given: string, { sandbox, home }: Places): string {
-  if (home !== null && /^~(?=$|[/\\])/.test(given)) return path.join(home, given.slice(1));
+/** The path that a manifest names, as it is written and as it really lies: what is checked is what is opened. */
+export function grantedPath(given: string, places: Pick<Places, 'sandbox' | 'home'>): { readonly named: string; readonly real: string } {
+  const named = locate(given, places);
+  return { named, real: realOf(named) };
+}
+
+function locate(given: string, { sandbox, home }: Pick<Places, 'sandbox' | 'home'>): string {
+  if (home !== null && (given === '~' || given.startsWith('~/'))) return path.resolve(home, given.slice(2));
   return path.resolve(path.dirname(sandbox), given);
 }
 

@@ -130,7 +130,7 @@ export async function allowExtension(kernel: KernelPort, input: CommandInput, io
   for (const { ask, never } of open)
     io.print(`${id} asks for: ${printableLine(askText(ask))}${never === null ? '' : ` — not possible: ${never}`}`);
   if (possible.length === 0) {
-    if (!io.quiet && open.length === 0) io.print(`${id} asks for nothing that it does not have`);
+    if (!io.quiet && open.length === 0) io.print(`${id} has everything that it asks for`);
     io.json({ ok: open.length === 0, id, granted: [] });
     return open.length === 0 ? 0 : 1;
   }
@@ -140,7 +140,7 @@ export async function allowExtension(kernel: KernelPort, input: CommandInput, io
     asks.filter(({ never }) => never === null).map(({ ask }) => ask),
   );
   io.json({ ok: true, id, granted: possible.map(({ ask }) => ask) });
-  if (!io.quiet) io.print(`${id} may have that from now on`);
+  if (!io.quiet) io.print(`${id} has what it asks for from now on`);
   return 0;
 }
 
@@ -178,7 +178,7 @@ async function allowToolset(kernel: KernelPort, skillId: string, input: CommandI
 async function agreed(id: string, question: string, input: CommandInput, io: CommandIO): Promise<boolean> {
   if (input.options['yes'] === true && (io.session === undefined || io.interactive)) return true;
   if (io.interactive) return (await io.ask(question, { choices: ['yes', 'no'] })) === 'yes';
-  throw new PithError('usage', 'nobody was asked: this is no terminal', {
-    cure: `look at it, then say: pith extensions allow ${id} --yes`,
+  throw new PithError('usage', 'Pith cannot ask here, because this is no terminal', {
+    cure: `read the list above, then say: pith extensions allow ${id} --yes`,
   });
 }

@@ -58,7 +58,8 @@ async function takeState(named: NamedTarget, found: Trust, input: CommandInput, 
 
 async function agreed(question: string, input: CommandInput, io: CommandIO): Promise<boolean> {
   if (input.options['yes'] === true) return true;
-  if (!io.interactive) throw new PithError('usage', 'nobody was asked: this is no terminal', { cure: 'look at it, then add --yes' });
+  if (!io.interactive)
+    throw new PithError('usage', 'Pith cannot ask here, because this is no terminal', { cure: 'read the list above, then add --yes' });
   return (await io.ask(question, { choices: ['yes', 'no'] })) === 'yes';
 }
 

@@ -37,7 +37,10 @@ export interface SandboxPlaces {
   readonly home: string;
   /** Folders and files in what is visible of which nothing is seen. */
   readonly hidden: readonly string[];
+  /** Paths are absolute and without links. */
   readonly permissions: Omit<Manifest['permissions'], 'agents'>;
+  /** Names that lead to what is given. */
+  readonly links?: readonly { readonly named: string; readonly real: string }[];
 }
 
 const PROBE_LIMIT_MS = 5000;
@@ -89,11 +92,9 @@ const MOST_SAID = 4096;
 
 /** The arguments of bubblewrap in front of a program: what it sees, and what it may write. */
 export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Record<string, string>>, argv: readonly string[]): string[] {
-  const { dataDirectory, stateDirectory = path.dirname(dataDirectory), hidden, home, permissions, project, visible } = places;
-  const given = (file: string): string =>
-    file.startsWith('~/') ? path.join(home, file.slice(2)) : path.resolve(project ?? dataDirectory, file);
+  const { dataDirectory, stateDirectory = path.dirname(dataDirectory), hidden, home, links = [], permissions, project, visible } = places;
   const open = [...(project === null ? [] : withoutHome(project, home)), ...visible];
-  const opened = [...open, ...permissions.read.map(given), ...permissions.write.map(given)].flatMap(ways);
+  const opened = [...open, ...permissions.read, ...permissions.write].flatMap(ways);
   const isSeen = (place: string): boolean => opened.some((folder) => place === folder || isBelow(place, folder));
   // Whatever opens it, the folder itself is an empty one, into which its entries are put.
   const projects = project === null || !isSeen(project) ? [] : ways(project);
@@ -112,8 +113,10 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     ...shown.flatMap(entriesOf),
     ...open.flatMap((file) => bind('--ro-bind-try', file)),
     ...(project === null ? [] : packagesAbove(project)).flatMap((file) => bind('--ro-bind-try', file)),
-    ...permissions.read.flatMap((file) => bind('--ro-bind-try', given(file))),
-    ...permissions.write.flatMap((file) => bind('--bind-try', given(file))),
+    ...permissions.read.map((at): Mount => ({ at, args: ['--ro-bind-try', at, at] })),
+    ...permissions.write.map((at): Mount => ({ at, args: ['--bind-try', at, at] })),
+    // A name that leads to what is given is a link here too: a second mount would have no covers.
+    ...links.filter(({ named }) => !isSeen(named)).map(({ named, real: to }): Mount => ({ at: named, args: ['--symlink', to, named] })),
     ...folders.map((at): Mount => ({ at, args: ['--size', `${STATE_BYTES}`, '--tmpfs', at] })),
     ...files.map((at): Mount => ({ at, args: ['--ro-bind', '/dev/null', at] })),
     ...ways(dataDirectory).map((at): Mount => ({ at, args: ['--bind', dataDirectory, at] })),

@@ -74,7 +74,7 @@ describe('what a person decided', () => {
     expect(await asks()).toEqual(['network', 'secret CITY_KEY']);
     expect(await peeked()).toEqual({ ok: true, output: null });
     const unasked = await run(['extensions', 'allow', 'peeker']);
-    expect(unasked).toMatchObject({ code: 2, err: expect.stringContaining('nobody was asked') });
+    expect(unasked).toMatchObject({ code: 2, err: expect.stringContaining('Pith cannot ask here') });
     expect(recorded().grants[sandbox]?.['peeker']).toBeUndefined();
 
     expect(await run(['extensions', 'allow', 'peeker', '--yes'])).toMatchObject({

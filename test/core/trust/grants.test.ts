@@ -19,8 +19,11 @@ beforeAll(() => {
   home = path.join(root, 'home');
   sandbox = path.join(root, 'project/sandbox');
   data = path.join(sandbox, 'data');
-  for (const folder of [sandbox, data, path.join(home, '.ssh'), path.join(root, 'project/docs')]) mkdirSync(folder, { recursive: true });
+  for (const folder of [sandbox, data, path.join(sandbox, 'extensions'), path.join(home, '.ssh'), path.join(root, 'project/docs')])
+    mkdirSync(folder, { recursive: true });
   symlinkSync(path.join(home, '.ssh'), path.join(root, 'project/keys'));
+  symlinkSync(home, path.join(root, 'project/alias'));
+  symlinkSync(path.join(sandbox, 'extensions'), path.join(root, 'project/~\\x'));
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
@@ -79,6 +82,9 @@ describe('what a manifest asks for', () => {
     ['read', 'sandbox/pith.yaml'],
     ['read', 'docs/../sandbox/data/pith.db'],
     ['read', '.env'],
+    ['read', '.env.staging'],
+    ['read', 'alias'],
+    ['write', '~\\x'],
     ['read', '/'],
     ['read', '/proc/1'],
     ['write', 'sandbox'],

@@ -153,10 +153,10 @@ describe('a hostile clone that nobody has trusted', () => {
     const ask = (answer: string) =>
       cli(['agents', 'list'], { cwd: clone.project, boot: realBoot(), terminal: true, input: `${answer}\n`, env: { PITH_TRUST: '0' } });
     const asked = await ask('no');
-    expect(asked.out).toContain('Do you trust it?');
+    expect(asked.out).toContain('Do you trust this folder?');
     expect(asked.err).toContain('restricted');
     const again = await ask('yes');
-    expect(again.out).not.toContain('Do you trust it?');
+    expect(again.out).not.toContain('Do you trust this folder?');
     expect(again.err).toContain('restricted');
     await run(clone.project, ['trust', '--yes']);
     expect((await run(clone.project, ['trust', '--list'])).out).toContain(`trusted      ${clone.sandbox}`);

@@ -58,13 +58,17 @@ describe('the question about a sandbox', () => {
     expect(given).toEqual([...long.map((file) => `read ${file}`), 'secret AWS_SECRET_ACCESS_KEY'].sort());
   }, 30_000);
 
-  it('T1 T10: what is too long or too much to be shown is not given', () => {
+  it('T1 T10: what is too long or too much to be shown is not given, and cannot be trusted for good', () => {
     const huge = `read docs/${'x'.repeat(5000)}`;
     const many = Array.from({ length: 600 }, (_, index) => `secret KEY_${index}`);
-    const { lines, grants } = shownOverview({ ...NOTHING, extensions: [{ id: 'helper', asks: [huge, ...many] }] });
+    const { lines, grants, isWhole } = shownOverview({ ...NOTHING, extensions: [{ id: 'helper', asks: [huge, ...many] }] });
+    expect(isWhole).toBe(false);
+    expect(shownOverview({ ...NOTHING, commands: ['sh -c "true' + ' '.repeat(1100) + '; touch x"'] }).lines.join()).toContain(
+      '(1100 blanks) ; touch x',
+    );
     expect(grants['helper']).not.toContain(huge);
     expect(grants['helper']).toHaveLength(lines.filter((line) => line.includes('the secret KEY_')).length);
-    expect(lines.at(-1)).toMatch(/more lines\. What they ask for is not given/);
+    expect(lines.at(-1)).toMatch(/more lines/);
   });
 
   it('T1 T4: names every setting that would hold, each loosened safeguard, and variables in lists', async () => {
