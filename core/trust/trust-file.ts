@@ -58,9 +58,9 @@ export function openTrustFile(home: string | null): TrustFile {
           folder.writeNow(NAME, `${JSON.stringify(change(record), null, 2)}\n`);
         });
       } catch (error) {
-        if (error instanceof PithError) throw error;
-        const cure = look().problem === null ? `make ${folder.path} writable` : 'correct the file, or move it away';
-        throw new PithError('trust_failed', `nothing was recorded: ${messageOf(error)}`, { where: file, cure, cause: error });
+        const { cure: known, where = file } = error instanceof PithError ? error : ({} as Partial<PithError>);
+        const cure = known ?? (look().problem === null ? `make ${folder.path} writable` : 'correct the file, or move it away');
+        throw new PithError('trust_failed', `nothing was recorded: ${messageOf(error)}`, { where, cure, cause: error });
       }
       known = null;
     },
