@@ -30,11 +30,11 @@ export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolea
   const folder = quoted(path.dirname(trust.opened));
   if (trust.level === 'restricted') {
     const why = `${printableLine(trust.opened)}: ${printableLine(trust.why ?? '')}, so only what ships with Pith is used`;
-    io.error(`pith: restricted ${why}; to see what it brings and to trust it: pith trust ${folder}`);
+    io.error(`pith: restricted ${why}; to see what it brings and to trust it, run: pith trust ${folder}`);
   } else {
     if (asks && io.interactive && stateOf(named, trust).isOpen) await askAboutState(named, trust, io);
     const { why } = stateOf(named, trust);
-    if (why !== null) io.error(`pith: fresh state is used: ${printableLine(why)}; if it is yours: pith trust ${folder}`);
+    if (why !== null) io.error(`pith: started with fresh state: ${printableLine(why)}; if it is yours, run: pith trust ${folder}`);
   }
   return { ...named, sandbox: trust.opened, trust };
 }

@@ -2,7 +2,7 @@ import type { CommandOption } from '../contract/protocols/command-provider.ts';
 import type { CoreCommand } from './core-commands.ts';
 
 const DIR = { name: 'dir', description: 'The project or its sandbox (default: the one that would be used here)' };
-const YES: CommandOption = { name: 'yes', type: 'boolean', description: 'Without a question' };
+const YES: CommandOption = { name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' };
 
 /** Whether a sandbox is the person's own. */
 export const TRUST_COMMANDS: readonly CoreCommand[] = [
@@ -12,8 +12,8 @@ export const TRUST_COMMANDS: readonly CoreCommand[] = [
     arguments: [DIR],
     options: [
       YES,
-      { name: 'state', type: 'boolean', description: 'The state that lies in its data folder is mine, too' },
-      { name: 'list', type: 'boolean', description: 'List the sandboxes about which you have decided' },
+      { name: 'state', type: 'boolean', description: 'Also use the state in its data folder: it is mine' },
+      { name: 'list', type: 'boolean', description: 'List the sandboxes that you have trusted or refused' },
     ],
     only: 'command line',
     needs: 'target',
@@ -21,7 +21,7 @@ export const TRUST_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'untrust',
-    description: 'Trust a sandbox no longer: only what ships with Pith is used in it',
+    description: 'Stop trusting a sandbox; Pith then uses only what ships with it',
     arguments: [DIR],
     only: 'command line',
     needs: 'target',

@@ -74,14 +74,14 @@ export function createGuard({ allow = [], timeoutMs, ...given }: OutgoingOptions
         if (redirect === 'manual' || location === undefined || !REDIRECTS.has(message.statusCode ?? 0)) return { url, message };
         message.destroy(); // a redirect may have an endless body
         if (redirect === 'error')
-          throw refused(`${url.origin} sends us elsewhere, which is not followed here`, 'name the address that it leads to');
+          throw refused(`${url.origin} answers with a redirect, which Pith does not follow here`, 'name the address that it leads to');
         if (hops === bounds.maxRedirects)
-          throw refused(`${url.origin} leads on and on: ${hops} redirects were followed`, 'name the address that it leads to');
+          throw refused(`${url.origin} redirects without end: Pith followed ${hops} redirects`, 'name the address that it leads to');
         const next = redirected(url, location);
         asked = askedNext(asked, message.statusCode ?? 0, next.origin === url.origin);
         if (next.origin !== url.origin && asked.body !== null)
           throw refused(
-            `${url.origin} sends us to ${next.origin} with all that was to be sent to it, which is not done`,
+            `${url.origin} redirects to ${next.origin}; Pith does not send your request there`,
             'name that address, if you trust it',
           );
         url = next;
@@ -166,10 +166,13 @@ async function askedOf(input: string | URL | Request, init: RequestInit = {}): P
 }
 
 function redirected(url: URL, location: string): URL {
-  if (!URL.canParse(location, url.href)) throw refused(`${url.origin} sends us to something that is no address`, 'tell its owner');
+  if (!URL.canParse(location, url.href)) throw refused(`${url.origin} redirects to something that is not an address`, 'tell its owner');
   const next = new URL(location, url);
   if (url.protocol === 'https:' && next.protocol === 'http:')
-    throw refused(`${url.origin} sends us on to ${next.origin}, where everybody could read and change what comes`, 'name an https address');
+    throw refused(
+      `${url.origin} redirects to ${next.origin}, where everybody on the way can read and change the answer`,
+      'name an https address',
+    );
   return next;
 }
 

@@ -102,7 +102,7 @@ function trustFindings({ level, opened, why }: Trust, state: StatePlace, loosene
       : []),
     ...(state.why === null
       ? []
-      : [{ severity: 'warning', code: 'state_unknown', message: `fresh state is used: ${state.why}`, cure } as const]),
+      : [{ severity: 'warning', code: 'state_unknown', message: `started with fresh state: ${state.why}`, cure } as const]),
     ...loosened.map(({ setting, effect, where }) => ({
       severity: 'info' as const,
       code: 'safeguard_loosened',

@@ -54,15 +54,15 @@ export function whyNever(ask: string, places: Places): string | null {
   const [, how, given = ''] = found;
   const file = locate(given, places);
   const ways = [file, realOf(file)];
-  if (file.split(path.sep).some((name) => ENVIRONMENT_FILE.test(name))) return 'files of variables are never opened to an extension';
-  if (ways.includes(path.parse(file).root)) return 'no extension is given the whole disk; name single folders';
+  if (file.split(path.sep).some((name) => ENVIRONMENT_FILE.test(name))) return 'no extension may open a .env file';
+  if (ways.includes(path.parse(file).root)) return 'no extension may open the whole disk; name single folders';
   for (const place of protectedPlaces(places)) {
     const at = [place, realOf(place)];
-    if (ways.some((way) => at.some((each) => isInside(way, each)))) return `${shown(place, places)} is never opened to an extension`;
+    if (ways.some((way) => at.some((each) => isInside(way, each)))) return `no extension may open ${shown(place, places)}`;
     const isLink = ways[0] !== ways[1] && how === 'read';
     if (isLink && at.some((each) => isInside(each, ways[1]!))) return `it is a link to a folder that holds ${shown(place, places)}`;
     if (how === 'write' && ways.some((way) => at.some((each) => isInside(each, way))))
-      return `it holds ${shown(place, places)}, which is never opened to an extension`;
+      return `it holds ${shown(place, places)}, which no extension may open`;
   }
   const later = how === 'write' ? runsLater(namesOf(file, places)) : null;
   return later === null ? null : `what is written there ${later}`;
@@ -142,7 +142,7 @@ export function grantedPath(given: string, places: Pick<Places, 'sandbox' | 'hom
 }
 
 function locate(given: string, { sandbox, home }: Pick<Places, 'sandbox' | 'home'>): string {
-  if (home !== null && (given === '~' || given.startsWith('~/'))) return path.resolve(home, given.slice(2));
+  if (home !== null && (given === '~' || given.startsWith('~/'))) return path.join(home, given.slice(1));
   return path.resolve(path.dirname(sandbox), given);
 }
 

@@ -351,8 +351,9 @@ describe('the command line itself', () => {
       execFileSync('script', ['-qec', `${process.execPath} ${path.resolve('bin/pith')} doctor`, '/dev/null'], {
         cwd: folder.path,
         encoding: 'utf8',
-        env: { PATH: process.env['PATH'], HOME: folder.path, TERM: 'xterm-256color', ...more },
+        env: { PATH: process.env['PATH'], HOME: folder.path, PITH_TRUST: '1', TERM: 'xterm-256color', ...more },
         stdio: ['ignore', 'pipe', 'pipe'],
+        timeout: 30_000,
       });
     const output = (more: Record<string, string>): string => {
       try {

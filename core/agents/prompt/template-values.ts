@@ -36,7 +36,7 @@ export function mapOf(entries: Iterable<readonly [string, Value]>): ValueMap {
 export function textOf(value: Value, budget: Budget, depth = 0): string {
   if (typeof value === 'string') return value;
   if (isList(value)) return joined(value, ',', budget, depth);
-  if (value instanceof Callable) throw new TypeError('a macro or function is no text; call it');
+  if (value instanceof Callable) throw new TypeError('a macro or function is not text; call it');
   return isMap(value) ? '[object Object]' : String(value);
 }
 

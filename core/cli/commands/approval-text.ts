@@ -43,11 +43,10 @@ function bounded(lines: readonly string[], wholeBy: string): readonly string[] {
 
 /** What the answer `always` means for this question. */
 function coverOf(always: string | null): string {
-  if (always === null) return 'always is not offered: each such call is a question of its own';
-  if (always.startsWith('tool:'))
-    return 'always: every call of this tool in this conversation, while its code and its description stay as they are';
-  if (always.startsWith('subject:')) return 'always: what it says above word for word, also with other arguments, in this conversation';
-  return 'always: these very arguments and no others, while it says the same of them, in this conversation';
+  if (always === null) return 'always is not offered: Pith asks about every such call';
+  if (always.startsWith('tool:')) return 'always: every call of this tool in this conversation, until its code or its description changes';
+  if (always.startsWith('subject:')) return 'always: every call in this conversation that says exactly the same, also with other arguments';
+  return 'always: every call in this conversation with exactly these arguments, as long as it says the same about them';
 }
 
 /** What the tool itself wants to be read. */

@@ -36,7 +36,8 @@ export async function untrust(named: NamedTarget, input: CommandInput, io: Comma
   const found = trustOfTarget({ ...targetOf(named, input), accepts: false });
   if (found.level === 'own') throw new PithError('usage', `${found.opened} belongs to Pith itself and is always trusted`);
   distrustSandbox(found.file, found.opened);
-  if (!io.quiet) io.print(`No longer trusted: ${printableLine(found.opened)}. A Pith that runs there goes on until it is stopped.`);
+  if (!io.quiet)
+    io.print(`No longer trusted: ${printableLine(found.opened)}. A Pith that is running there keeps running until you stop it.`);
   io.json({ ok: true, sandbox: found.opened, trusted: false });
   return 0;
 }
@@ -47,13 +48,13 @@ async function takeState(named: NamedTarget, found: Trust, input: CommandInput, 
   if (why === null) return;
   const wanted = wantedState(named, found);
   if (input.options['state'] !== true && !io.interactive) {
-    io.error(`pith: fresh state is used: ${printableLine(why)}; if it is yours, add --state`);
+    io.error(`pith: started with fresh state: ${printableLine(why)}; if it is yours, add --state`);
     return;
   }
   const isTheirs = input.options['state'] === true || (await io.ask(stateQuestion(wanted), { choices: ['yes', 'no'] })) === 'yes';
   decideState(found.file, userHome(), wanted, isTheirs);
   if (!io.quiet)
-    io.print(isTheirs ? `The state in ${printableLine(wanted)} is used from now on` : 'It is left as it is, and fresh state is used');
+    io.print(isTheirs ? `Pith now uses the state in ${printableLine(wanted)}` : 'That state stays as it is; Pith starts with fresh state');
 }
 
 async function agreed(question: string, input: CommandInput, io: CommandIO): Promise<boolean> {
@@ -72,7 +73,7 @@ function list(io: CommandIO): number {
   const rows = Object.entries(sandboxes).map(([sandbox, trusted]) => ({ sandbox, trusted, extensions: { ...grants[sandbox] } }));
   io.json(rows as never);
   for (const { sandbox, trusted } of rows) io.print(`${trusted ? 'trusted    ' : 'not trusted'}  ${printableLine(sandbox)}`);
-  if (rows.length === 0) io.print('You have not decided about any sandbox yet');
+  if (rows.length === 0) io.print('You have not trusted or refused any sandbox yet');
   return 0;
 }
 

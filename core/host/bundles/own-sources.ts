@@ -123,7 +123,7 @@ async function isPlainTree(home: string, top: string): Promise<boolean> {
 /** A reader of sources, a person or a program, stops at such a byte: what lies behind it would run unseen. */
 function noText(file: string, bytes: Buffer, at: number): OnLoadResult {
   const line = bytes.subarray(0, at).toString().split('\n').length;
-  return { errors: [{ text: `is no text at byte ${at}; write it as UTF-8 without NUL bytes`, location: { file, line } }] };
+  return { errors: [{ text: `is not text at byte ${at}; write it as UTF-8 without NUL bytes`, location: { file, line } }] };
 }
 
 function refusal(text: string): OnLoadResult {

@@ -8,7 +8,7 @@ export async function notesOnSandbox({ sandboxing }: HostOptions, extensions: re
   try {
     return sandboxNotes((await sandboxing?.()) ?? null, extensions);
   } catch (error) {
-    const message = `whether extensions can be held by a sandbox is not known, and until it is none is started: ${messageOf(error)}`;
+    const message = `Pith cannot tell whether bubblewrap works here, so it starts no extension in a process: ${messageOf(error)}`;
     return [
       {
         severity: 'error',
@@ -27,6 +27,6 @@ export function sandboxNotes(
 ): readonly Diagnostic[] {
   const open = extensions.filter(({ tier, state }) => tier === 'process' && state !== 'disabled').map(({ id }) => `'${id}'`);
   if (sandboxing === null || sandboxing.available || open.length === 0) return [];
-  const message = `extensions in processes of their own (${open.join(', ')}) see files and network as you do, whatever their manifests ask for: ${sandboxing.why}`;
+  const message = `extensions in processes of their own (${open.join(', ')}) can read files and use the network as you can, whatever their manifests ask for: ${sandboxing.why}`;
   return [{ severity: 'info', code: 'sandbox_unavailable', message, cure: sandboxing.cure }];
 }

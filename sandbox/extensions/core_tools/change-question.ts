@@ -54,7 +54,10 @@ function textOf(path: string, bytes: Buffer): string {
     );
   const at = notTextAt(bytes);
   if (at !== null)
-    throw new FileRefused('file_binary', `'${path}' is no text at byte ${at}, so a person could not be shown it, and this is not done`);
+    throw new FileRefused(
+      'file_binary',
+      `'${path}' is not text at byte ${at}, so nobody could read it before agreeing; nothing was changed`,
+    );
   return bytes.toString();
 }
 

@@ -77,8 +77,8 @@ export function subjectOf(before: readonly Source[] | null, after: readonly Sour
 export function diffOf(before: readonly Source[], after: readonly Source[]): string {
   const [hidden] = notText(after);
   if (hidden !== undefined)
-    throw new PithError('not_allowed', `'${hidden.path}' is no text at byte ${hidden.at}, and a person can be shown text only`, {
-      cure: 'take it out: what is no text is brought by a person',
+    throw new PithError('not_allowed', `'${hidden.path}' is not text at byte ${hidden.at}, so nobody could read it before agreeing`, {
+      cure: 'take it out; only a person can bring files that are not text',
     });
   const first = ['manifest.yaml', 'SKILL.md', manifestOf(after)?.entrypoint ?? 'main.ts'];
   const rank = (path: string) => (first.includes(path) ? first.indexOf(path) : first.length);

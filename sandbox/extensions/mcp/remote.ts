@@ -35,7 +35,9 @@ function refusal(response: Response, url: URL, { method, headers }: RequestInit)
   const location = response.headers.get('location');
   if (status >= 300 && status < 400 && location !== null) {
     const { origin } = URL.canParse(location, url.href) ? new URL(location, url) : { origin: 'an address that cannot be read' };
-    return origin === url.origin ? null : `it sends us to ${origin}, which is not followed; if you trust that, write its address as url`;
+    return origin === url.origin
+      ? null
+      : `it redirects to ${origin}, which Pith does not follow; if you trust that address, write it as url`;
   }
   if (method === 'GET') return null; // a stream for news is the server's choice
   if (status === 401 || status === 403) return `it refuses us (${status}); look at headers, and at the secrets that they name`;

@@ -101,7 +101,7 @@ function readArgument(name: string, value: HeadValue, note: Note): RecipeArgumen
     note(
       'error',
       'recipe_argument',
-      `the default of '${name}' is no text`,
+      `the default of '${name}' is not text`,
       'write one text, in quotes where it begins with a bracket',
       preset.line,
       preset.column,

@@ -344,7 +344,7 @@ describe('a redirect', () => {
       options: http.RequestOptions,
     ) => http.request({ ...options, protocol: 'http:', agent: new http.Agent() })) as never);
     await expect(guardedFetch(TABLE)('https://a.example/')).rejects.toMatchObject({
-      message: expect.stringContaining('everybody could read'),
+      message: expect.stringContaining('everybody on the way can read'),
     });
     expect(reached).toEqual([PUBLIC]);
     await expect(guardedFetch(TABLE)('http://a.example/', { redirect: 'error' })).rejects.toMatchObject({ code: 'address_refused' });

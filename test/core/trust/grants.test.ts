@@ -97,6 +97,7 @@ describe('what a manifest asks for', () => {
     ['write', '.git/hooks'],
     ['write', '~/.config/autostart'],
     ['write', '~/.bashrc'],
+    ['read', '~//.ssh'],
   ] as const)('T10 F11: nobody can be given %s %s by a manifest, not even with --trust', (how, file) => {
     const manifest = made({ permissions: { [how]: [file] } });
     expect(granted(manifest, trusted(true)).manifest.permissions[how]).toEqual([]);

@@ -35,10 +35,10 @@ const threads = async (argv: readonly string[] = []) =>
   JSON.parse((await run(['threads', 'list', '--json', ...argv])).out) as readonly unknown[];
 
 describe('state from before there were markers', () => {
-  it('T6: without a terminal a line says so, fresh state is used beside it, and nothing in it changes', async () => {
+  it('T6: without a terminal a line says so, started with fresh state beside it, and nothing in it changes', async () => {
     const before = readFileSync(path.join(data, 'pith.db'));
     const ran = await run(['threads', 'list', '--json']);
-    expect(ran).toMatchObject({ code: 0, out: '[]\n', err: expect.stringContaining('pith: fresh state is used') });
+    expect(ran).toMatchObject({ code: 0, out: '[]\n', err: expect.stringContaining('pith: started with fresh state') });
     expect(ran.err).toContain(`pith trust ${project}`);
     expect(readFileSync(path.join(data, 'pith.db'))).toEqual(before);
     expect(existsSync(path.join(data, 'state-id'))).toBe(false);
@@ -59,7 +59,7 @@ describe('state from before there were markers', () => {
     expect(yes.out).toContain('Is it yours?');
     const again = await run(['threads', 'list'], { terminal: true, input: 'yes\n' });
     expect(again.out).not.toContain('Is it yours?');
-    expect(again.err).toContain('fresh state is used');
+    expect(again.err).toContain('started with fresh state');
     expect((await run(['trust', '--yes', '--state'])).code).toBe(0);
     expect(await threads()).toHaveLength(1);
   }, 60_000);

@@ -92,15 +92,15 @@ describe('a yes to an activation is for those very files', () => {
     const result = await made.call('check_extension', { id: 'city_time' });
     expect(result).toMatchObject({ ok: true, output: { ok: false } });
     const text = JSON.stringify(result);
-    expect(text).toMatch(/is no text at byte 3[^}]*city_time\/main\.ts/);
-    expect(text).toMatch(/is no text at byte 4[^}]*city_time\/notes\.txt/);
-    expect(text).toMatch(/main\.ts:1: is no text at byte 3; write it as UTF-8/);
+    expect(text).toMatch(/is not text at byte 3[^}]*city_time\/main\.ts/);
+    expect(text).toMatch(/is not text at byte 4[^}]*city_time\/notes\.txt/);
+    expect(text).toMatch(/main\.ts:1: is not text at byte 3; write it as UTF-8/);
     const digest = await passed(made); // as if it had passed
     expect(await made.call('activate_extension', { id: 'city_time', digest })).toMatchObject({
       ok: false,
-      error: { code: 'not_allowed', message: expect.stringContaining("'main.ts' is no text at byte 3") },
+      error: { code: 'not_allowed', message: expect.stringContaining("'main.ts' is not text at byte 3") },
     });
     expect(isActive(made, 'city_time')).toBe(false);
-    await expect(made.test.kernel.extensions.tools('dropped')).rejects.toThrow(/main\.ts:1: is no text at byte 3/);
+    await expect(made.test.kernel.extensions.tools('dropped')).rejects.toThrow(/main\.ts:1: is not text at byte 3/);
   }, 60_000);
 });

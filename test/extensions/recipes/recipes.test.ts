@@ -225,7 +225,7 @@ describe('recipe files', () => {
     ['list', '---\n- a\n---\nx', '2:1', 'no list of `key: value`'],
     ['scalar', '---\ndescription: d\narguments: path\n---\nx', '3:1', 'neither a map nor a list'],
     ['value', '---\ndescription: d\narguments:\n  path: README.md\n---\n{{path}}', '4:3', "its argument 'path' has a value"],
-    ['deep', '---\ndescription: d\narguments:\n  path:\n    default: [a]\n---\n{{path}}', '5:14', "the default of 'path' is no text"],
+    ['deep', '---\ndescription: d\narguments:\n  path:\n    default: [a]\n---\n{{path}}', '5:14', "the default of 'path' is not text"],
     ['name', '---\ndescription: d\narguments:\n  a b: {}\n---\nx', '4:3', "it has an argument 'a b'"],
     ['Upper', '---\ndescription: d\n---\nx', '1:1', "'Upper' cannot be typed after a slash"],
   ];

@@ -53,7 +53,7 @@ function hiddenSource(file: string, path: string, at: number) {
   return {
     check: path === 'manifest.yaml' ? 'manifest' : 'load',
     severity: 'error',
-    message: `is no text at byte ${at}: a person who is to agree to it could not be shown it`,
+    message: `is not text at byte ${at}, so nobody could read it before agreeing`,
     file,
     cure: 'write it as UTF-8 without NUL bytes, or take it out',
   } as const;

@@ -9,6 +9,7 @@ import {
   type TurnOutcome,
 } from 'pith/testing';
 import { expect, onTestFinished } from 'vitest';
+import { TOOLSETS_RUN } from '../../../fixtures/toolset-settings.ts';
 import { skillText } from '../skill-sandbox.ts';
 
 export const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) => ({
@@ -35,7 +36,7 @@ export async function modeKernel(
   options: TestKernelOptions & { contextWindow?: number } = {},
 ): Promise<ModeKernel> {
   const model = scriptedModel([], { contextWindow: options.contextWindow ?? null });
-  const settings = 'skills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n';
+  const settings = `skills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n${TOOLSETS_RUN}`;
   const pith = await testKernel({ ...options, model, files: { 'pith.yaml': settings, ...files } });
   onTestFinished(() => pith.stop());
   return {

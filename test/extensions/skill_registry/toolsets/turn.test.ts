@@ -12,6 +12,7 @@ import {
 } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { toolsetLines, toolsetReport } from '../../../../sandbox/extensions/skill_registry/toolsets/toolset-report.ts';
+import { TOOLSETS_RUN } from '../../../fixtures/toolset-settings.ts';
 import { skillOf } from '../skill-values.ts';
 
 const HEAD = `import { defineTool, z } from 'pith';
@@ -42,7 +43,7 @@ describe('toolsets of skills in a turn', () => {
     wire?: boolean,
   ): Promise<TestKernel> {
     model = scriptedModel([]);
-    const settings = 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n';
+    const settings = `default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n${TOOLSETS_RUN}`;
     const reader = `id: reader\nagent: { ${agent} }\n`;
     return (pith = await testKernel({
       ...(wire === undefined ? {} : { wire }),
