@@ -106,7 +106,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Let an extension have what its manifest asks for: network, secrets, paths, events, agents',
     arguments: [ID('The extension')],
     options: [
-      { name: 'yes', type: 'boolean', description: 'Without a question' },
+      { name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' },
       { name: 'ask', type: 'string', multiple: true, description: 'For programs: only this, to which a person has just agreed' },
     ],
     needs: 'kernel',
