@@ -142,7 +142,7 @@ export function grantedPath(given: string, places: Pick<Places, 'sandbox' | 'hom
 }
 
 function locate(given: string, { sandbox, home }: Pick<Places, 'sandbox' | 'home'>): string {
-  if (home !== null && (given === '~' || given.startsWith('~/'))) return path.join(home, given.slice(1));
+  if (home !== null && (given === '~' || given.startsWith('~/'))) return path.resolve(path.join(home, given.slice(1)));
   return path.resolve(path.dirname(sandbox), given);
 }
 
