@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../core/storage/open-database.ts';
+
+const isLong = process.env['PITH_TEST_LONG'] === '1';
+/** KiB that are left on the disk; in the long form every page up to 640 KiB. */
+const ROOM = isLong ? Array.from({ length: 160 }, (_, page) => page * 4) : [0, 100];
+/** Files that a process may have open; Node itself needs some 20. */
+const DESCRIPTORS = isLong ? Array.from({ length: 40 }, (_, more) => 20 + more) : [25];
+const LIMIT_MS = 120_000;
+const PITH = path.resolve('bin/pith');
+
+let folder: string;
+let sandbox: string;
+let mounted = false;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'pith-exhausted-'));
+  sandbox = path.join(folder, 'sandbox');
+});
+afterEach(async () => {
+  if (mounted) mount('umount', '--lazy', folder);
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** One command, whose home is the project. It ends by itself, without a stack trace. */
+function pith(argv: readonly string[], descriptors = 4096): { readonly code: number | null; readonly out: string } {
+  const { status, signal, stdout, stderr } = spawnSync(
+    '/bin/sh',
+    ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath, PITH, ...argv],
+    { cwd: folder, env: { PATH: process.env['PATH'], HOME: folder, PITH_MODEL: 'offline/librarian' }, encoding: 'utf8', timeout: 60_000 },
+  );
+  expect(signal, `${argv.join(' ')}: ${stderr}`).toBeNull();
+  expect(stderr).not.toMatch(/^\s+at |node:internal|Unhandled|Fatal/m);
+  return { code: status, out: stdout };
+}
+
+const said: string[] = [];
+/** Says it, and remembers it when the answer came. */
+function say(text: string, descriptors?: number): void {
+  const { code } = pith(['chat', '--thread', 't', '-p', text], descriptors);
+  if (code === 0) said.push(text);
+}
+
+function begin(): void {
+  said.length = 0;
+  expect(pith(['init', '.'])).toMatchObject({ code: 0 });
+  say('the first message');
+  expect(said).toEqual(['the first message']);
+}
+
+/** With room again: nothing is torn, nothing that was answered is lost, and all works. */
+function expectWell(): void {
+  for (const at of [path.join(folder, '.pith'), path.join(sandbox, 'data')])
+    for (const name of existsSync(at) ? readdirSync(at, { recursive: true, encoding: 'utf8' }) : [])
+      if (name.endsWith('.json')) JSON.parse(readFileSync(path.join(at, name), 'utf8'));
+  say('the last message');
+  expect(said.at(-1)).toBe('the last message');
+  const shown = pith(['threads', 'show', 't', '--last', '1000', '--json']).out;
+  expect(said.filter((text) => !shown.includes(`"${text}"`))).toEqual([]);
+  expect(pith(['trust', '--list'])).toMatchObject({ code: 0, out: expect.stringContaining('trusted') });
+  expect(pith(['doctor'])).toMatchObject({ code: 0 });
+  const database = openDatabase(path.join(sandbox, 'data/pith.db'));
+  expect(database.get('PRAGMA integrity_check')).toEqual({ integrity_check: 'ok' });
+  database.close();
+}
+
+describe('a machine with nothing left', () => {
+  it.skipIf(process.platform === 'win32').each(DESCRIPTORS)(
+    'T7 with %i descriptors: no answered message and no decision is lost',
+    (descriptors) => {
+      begin();
+      say('with few', descriptors);
+      pith(['untrust'], descriptors);
+      pith(['trust', '--yes', '--state'], descriptors);
+      pith(['skills', 'list'], descriptors);
+      expect(pith(['trust', '--yes', '--state'])).toMatchObject({ code: 0 });
+      expectWell();
+    },
+    LIMIT_MS,
+  );
+
+  describe.skipIf(!mountable())('a full disk (needs root, to mount one)', () => {
+    beforeEach(() => mount('mount', '-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', folder));
+
+    it.each(ROOM)(
+      'T7 F27 with %i KiB left: no answered message and no decision is lost',
+      (left) => {
+        begin();
+        const fill = path.join(folder, 'fill');
+        takeAllBut(left, fill);
+        say('on a full disk');
+        pith(['untrust']);
+        pith(['trust', '--yes', '--state']);
+        pith(['skills', 'list']);
+        rmSync(fill);
+        expect(pith(['trust', '--yes', '--state'])).toMatchObject({ code: 0 });
+        expectWell();
+      },
+      LIMIT_MS,
+    );
+  });
+});
+
+function mountable(): boolean {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
+  return spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', os.tmpdir()], { timeout: LIMIT_MS }).status === 0;
+}
+
+function mount(command: 'mount' | 'umount', ...args: readonly string[]): void {
+  const { status, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: LIMIT_MS });
+  if (status !== 0) throw new Error(stderr);
+  mounted = command === 'mount';
+}
+
+/** Writes pages until the disk takes no more, then gives so many KiB back. */
+function takeAllBut(left: number, file: string): void {
+  const page = Buffer.alloc(4096);
+  const give = `${file}.give`;
+  const handle = openSync(give, 'w');
+  for (let written = 0; written < left; written += 4) writeSync(handle, page);
+  closeSync(handle);
+  const rest = openSync(file, 'w');
+  try {
+    for (;;) writeSync(rest, page);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  } finally {
+    closeSync(rest);
+  }
+  rmSync(give);
+}
