@@ -96,7 +96,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'extensions reload',
-    description: 'Load an extension anew',
+    description: 'Reload an extension',
     arguments: [ID('The extension')],
     needs: 'kernel',
     load: async () => (await import('./commands/extensions.ts')).reloadExtension,

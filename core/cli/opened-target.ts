@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { PithError } from '../contract/errors.ts';
 import { printableLine } from '../contract/printable.ts';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';
@@ -33,8 +32,9 @@ export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolea
     io.error(`pith: restricted ${why}; to see what it brings and to trust it, run: pith trust ${folder}`);
   } else {
     if (asks && io.interactive && stateOf(named, trust).isOpen) await askAboutState(named, trust, io);
-    const { why } = stateOf(named, trust);
-    if (why !== null) io.error(`pith: started with fresh state: ${printableLine(why)}; if it is yours, run: pith trust ${folder}`);
+    const found = stateOf(named, trust);
+    const { why } = found;
+    if (why !== null) io.error(`pith: started with fresh state: ${printableLine(why)}; ${stateCure(found, folder)}`);
   }
   return { ...named, sandbox: trust.opened, trust };
 }
@@ -49,22 +49,23 @@ export function stateOf(named: NamedTarget, trust: Trust): StatePlace {
   return trust.state(wantedState(named, trust));
 }
 
-/** Shows what a sandbox brings. Returns what its extensions are given by a yes. */
-export async function showSandbox(
-  trust: Trust,
-  io: CommandIO,
-): Promise<{ readonly overview: SandboxOverview; readonly grants: ShownOverview['grants'] }> {
+/** Looks at what a sandbox brings, for a person. */
+export async function lookAt(trust: Trust): Promise<ShownOverview & { readonly overview: SandboxOverview }> {
   const { overviewOf, shownOverview } = await import('../host/sandbox-overview.ts');
   const overview = await overviewOf(trust, userHome());
-  const { lines, isWhole, grants } = shownOverview(overview);
-  io.print(`${printableLine(overview.sandbox)} brings:`);
+  return { overview, ...shownOverview(overview) };
+}
+
+export function printOverview({ lines }: ShownOverview, trust: Trust, io: CommandIO): void {
+  io.print(`${printableLine(trust.opened)} brings:`);
   for (const line of lines) io.print(`  ${line}`);
-  if (!isWhole)
-    throw new PithError('restricted', 'the sandbox brings more than a person can be shown, so it cannot be trusted for good', {
-      where: overview.sandbox,
-      cure: 'shorten its settings and manifests, or look at them and trust it for one command with --trust',
-    });
-  return { overview, grants };
+}
+
+export const TOO_MUCH = 'this sandbox brings more than Pith can show, so you can trust it for one command only, with --trust';
+
+/** What to do about state that is not used. */
+export function stateCure({ cure }: StatePlace, folder: string): string {
+  return cure ?? `if the old state is yours, run: pith trust ${folder} --yes --state`;
 }
 
 /** What a person is asked about state that nobody marked. */
@@ -72,12 +73,15 @@ export function stateQuestion(dataDirectory: string): string {
   return `There is state in ${printableLine(dataDirectory)} that this user's Pith did not mark: conversations, approvals, what was installed. Is it yours?`;
 }
 
-/** Asks and records the answer, no as well as yes. */
+/** Asks and records the answer, no as well as yes. What is too much to be shown stays restricted without a question. */
 async function askAboutSandbox(trust: Trust, io: CommandIO): Promise<void> {
+  const shown = await lookAt(trust);
+  if (!shown.isWhole) return io.print(`${TOO_MUCH}; to see it: pith trust ${quoted(path.dirname(trust.opened))}`);
   io.print('You have not yet decided whether you trust this folder.');
-  const { grants } = await showSandbox(trust, io);
-  const answer = await io.ask('Do you trust this folder? If you answer no, Pith uses only what ships with it.', { choices: ['yes', 'no'] });
-  if (answer === 'yes') trustSandbox(trust.file, trust.opened, grants);
+  printOverview(shown, trust, io);
+  const question = 'Do you trust this folder? If you answer no, Pith uses only its own parts and nothing from this folder.';
+  const answer = await io.ask(question, { choices: ['yes', 'no'] });
+  if (answer === 'yes') trustSandbox(trust.file, trust.opened, shown.grants);
   else if (answer === 'no') distrustSandbox(trust.file, trust.opened);
 }
 

@@ -21,7 +21,7 @@ export const TRUST_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'untrust',
-    description: 'Stop trusting a sandbox; Pith then uses only what ships with it',
+    description: 'Stop trusting a sandbox; Pith then uses nothing from it',
     arguments: [DIR],
     only: 'command line',
     needs: 'target',

@@ -1,9 +1,10 @@
 import { manifestAsks } from '../contract/manifest-asks.ts';
 import fs from 'node:fs';
 import path from 'node:path';
+import { codeOf } from '../contract/errors.ts';
 import { stateFolder } from '../contract/state-files.ts';
 import { printableLine } from '../contract/printable.ts';
-import { askText, HARMLESS_SETTINGS, loosened, reached, type Loosened, type Trust } from '../trust/index.ts';
+import { examinedAsk, HARMLESS_SETTINGS, loosened, reached, type Loosened, type Trust } from '../trust/index.ts';
 import { discover } from './discovery/discover.ts';
 import { openIndex } from './discovery/index-file.ts';
 import { enabledBy } from './settings/config-of.ts';
@@ -13,8 +14,8 @@ import { loadSettings, type SettingsOptions } from './settings/settings.ts';
 export interface SandboxOverview {
   readonly sandbox: string;
   readonly project: string;
-  /** Extensions that it brings, with what their manifests ask for. */
-  readonly extensions: readonly { readonly id: string; readonly asks: readonly string[] }[];
+  /** Extensions that it brings, with what their manifests ask for, as a person reads it. */
+  readonly extensions: readonly { readonly id: string; readonly asks: readonly ShownAsk[] }[];
   readonly agents: readonly string[];
   /** Programs that its settings run, such as MCP servers. */
   readonly commands: readonly string[];
@@ -29,6 +30,13 @@ export interface SandboxOverview {
   readonly unreadable: readonly string[];
   /** Files of the project that are used from then on. */
   readonly files: readonly string[];
+}
+
+/** `never`: no extension is given that, whoever agrees. */
+export interface ShownAsk {
+  readonly ask: string;
+  readonly text: string;
+  readonly never: boolean;
 }
 
 /** Of a project whose sandbox is trusted: what Pith, its skills and its agents take from it. */
@@ -57,12 +65,13 @@ export async function overviewOf({ opened, sandbox: elsewhere }: Trust, home: st
   });
   const all = [...declarations.values()].flatMap(({ id, manifest }) => (manifest === null ? [] : [{ id, manifest }]));
   const project = path.dirname(opened);
+  const places = { sandbox: opened, home: home ?? null, dataDirectory: settings.data_dir };
   return {
     sandbox: opened,
     project,
     extensions: all
       .filter(({ manifest }) => manifest.entrypoint !== undefined)
-      .map(({ id, manifest }) => ({ id, asks: manifestAsks(manifest) })),
+      .map(({ id, manifest }) => ({ id, asks: manifestAsks(manifest).map((ask) => ({ ask, ...examinedAsk(ask, places) })) })),
     agents: all.filter(({ manifest }) => manifest.agent !== undefined).map(({ id }) => id),
     ...reached(settings),
     loosens: loosened(settings, own),
@@ -73,7 +82,7 @@ export async function overviewOf({ opened, sandbox: elsewhere }: Trust, home: st
     unreadable: [...ofSettings, ...ofFolders, ...[...declarations.values()].flatMap(({ diagnostics }) => diagnostics)]
       .filter(({ severity }) => severity === 'error')
       .map(({ file, message }) => (file === undefined || message.includes(file) ? message : `${file}: ${message}`)),
-    files: PROJECT_FILES.filter((name) => fs.lstatSync(path.join(project, name), { throwIfNoEntry: false }) !== undefined),
+    files: PROJECT_FILES.filter((name) => stands(path.join(project, name))),
   };
 }
 
@@ -88,6 +97,8 @@ export interface ShownOverview {
 /** More than that nobody reads. */
 const MOST_LINES = 400;
 const LONGEST_LINE = 4000;
+/** So many push what follows out of sight, in whatever script they are blank. */
+const BLANKS = /[\p{Zs}\u2800\u3164\uFFA0]{4,}/gu;
 
 /** The lines of an overview, printable; a section without anything is left out. */
 export function shownOverview(overview: SandboxOverview): ShownOverview {
@@ -97,7 +108,7 @@ export function shownOverview(overview: SandboxOverview): ShownOverview {
   let hidden = 0;
   let isWhole = true;
   const row = (text: string, indent: number): boolean => {
-    const line = `${' '.repeat(indent)}${printableLine(text).replace(/ {4,}/g, (blanks) => ` (${blanks.length} blanks) `)}`;
+    const line = `${' '.repeat(indent)}${printableLine(text).replace(BLANKS, (blanks) => ` (${blanks.length} blanks) `)}`;
     const fits = lines.length < MOST_LINES && line.length <= LONGEST_LINE;
     isWhole &&= fits;
     if (fits) lines.push(line);
@@ -119,7 +130,7 @@ export function shownOverview(overview: SandboxOverview): ShownOverview {
   if (extensions.length > 0) row('code that runs (extensions):', 0);
   for (const { id, asks } of extensions) {
     row(asks.length === 0 ? id : `${id}, which asks for`, 2);
-    grants[id] = asks.filter((ask) => row(askText(ask), 4));
+    grants[id] = asks.filter(({ text, never }) => row(text, 4) && !never).map(({ ask }) => ask);
   }
   section('agents', agents);
   section('what else it offers (skills may bring scripts and tools)', others);
@@ -145,10 +156,26 @@ function valueAt(value: unknown, dotted: string): unknown {
 const APART: ReadonlySet<string> = new Set(['extensions', 'agents', 'data', 'node_modules']);
 
 function othersIn(sandbox: string): readonly string[] {
-  const folders = namesIn(sandbox).filter(
-    (name) => !APART.has(name) && fs.statSync(path.join(sandbox, name), { throwIfNoEntry: false })?.isDirectory(),
-  );
+  const folders = namesIn(sandbox).filter((name) => !APART.has(name) && isFolder(path.join(sandbox, name)));
   return folders.map((folder) => `${folder}: ${namesIn(path.join(sandbox, folder)).length}`);
+}
+
+function isFolder(file: string): boolean {
+  try {
+    return fs.statSync(file).isDirectory();
+  } catch {
+    return false; // a link to nothing, or not to be looked at
+  }
+}
+
+/** Also where nobody may look at it, or at what it leads to. */
+function stands(file: string): boolean {
+  try {
+    fs.lstatSync(file);
+    return true;
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''));
+  }
 }
 
 function namesIn(folder: string): readonly string[] {

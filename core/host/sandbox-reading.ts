@@ -102,7 +102,14 @@ function trustFindings({ level, opened, why }: Trust, state: StatePlace, loosene
       : []),
     ...(state.why === null
       ? []
-      : [{ severity: 'warning', code: 'state_unknown', message: `started with fresh state: ${state.why}`, cure } as const]),
+      : [
+          {
+            severity: 'warning',
+            code: 'state_unknown',
+            message: `started with fresh state: ${state.why}`,
+            cure: state.cure ?? 'if the old state is yours, run: pith trust --yes --state',
+          } as const,
+        ]),
     ...loosened.map(({ setting, effect, where }) => ({
       severity: 'info' as const,
       code: 'safeguard_loosened',

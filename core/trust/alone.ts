@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, copyFileSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { codeOf, PithError } from '../contract/errors.ts';
 
@@ -26,7 +26,7 @@ function isTaken(lock: string): boolean {
   const draft = `${lock}.${randomUUID()}`;
   try {
     writeFileSync(draft, `${process.pid}`, { flag: 'wx', mode: 0o600 });
-    linkSync(draft, lock); // with its owner in it from the first moment
+    placeOnce(draft, lock);
     return true;
   } catch (error) {
     if (codeOf(error, '') !== 'EEXIST') throw error;
@@ -34,6 +34,16 @@ function isTaken(lock: string): boolean {
     return false;
   } finally {
     rmSync(draft, { force: true });
+  }
+}
+
+/** With its owner in it from the first moment, where the disk has hard links. */
+function placeOnce(draft: string, lock: string): void {
+  try {
+    linkSync(draft, lock);
+  } catch (error) {
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(codeOf(error, ''))) throw error;
+    copyFileSync(draft, lock, constants.COPYFILE_EXCL);
   }
 }
 

@@ -41,36 +41,71 @@ export function askText(ask: string): string {
     case 'write':
       return `write ${what}`;
     case 'hears':
-      return `hear ${what}`;
+      return `hear the topic ${what}`;
     default:
       return `start turns of the agent ${what} with that agent's own tools`;
   }
 }
 
+/** A path that a manifest asks for, looked at once: what is checked is what is shown and opened. */
+export interface AskedPath {
+  /** As it is written, absolute. */
+  readonly named: string;
+  /** Where that really lies; it may not be there yet. */
+  readonly real: string;
+  /** Why no extension may have it; null when a person may agree to it. */
+  readonly never: string | null;
+}
+
+export function askedPath(how: 'read' | 'write', given: string, places: Places): AskedPath {
+  const named = locate(given, places);
+  const real = realOf(named);
+  return { named, real, never: whyNotPath(how, [named, real], places) };
+}
+
 /** Why nobody can be given that by a manifest; null when a person may agree to it. */
 export function whyNever(ask: string, places: Places): string | null {
-  const found = /^(read|write) (.*)$/s.exec(ask);
-  if (found === null) return null;
-  const [, how, given = ''] = found;
-  const file = locate(given, places);
-  const ways = [file, realOf(file)];
-  if (file.split(path.sep).some((name) => ENVIRONMENT_FILE.test(name))) return 'no extension may open a .env file';
-  if (ways.includes(path.parse(file).root)) return 'no extension may open the whole disk; name single folders';
-  for (const place of protectedPlaces(places)) {
+  const found = PATH_ASK.exec(ask);
+  return found === null ? null : askedPath(found[1] as 'read' | 'write', found[2]!, places).never;
+}
+
+/** As `askText`, with where a path leads and why it is never given. `never`: it is no use to agree to it. */
+export function examinedAsk(ask: string, places: Places): { readonly text: string; readonly never: boolean } {
+  const found = PATH_ASK.exec(ask);
+  if (found === null) return { text: askText(ask), never: false };
+  const { named, real, never } = askedPath(found[1] as 'read' | 'write', found[2]!, places);
+  const leads = real === named && !found[2]!.includes('..') ? '' : ` (leads to ${shown(real, places)})`;
+  return { text: `${askText(ask)}${leads}${never === null ? '' : `, which it is never given: ${never}`}`, never: never !== null };
+}
+
+const PATH_ASK = /^(read|write) (.*)$/s;
+
+/** `ways`: as it is written and as it really lies. */
+function whyNotPath(how: 'read' | 'write', ways: readonly [string, string], places: Places): string | null {
+  const [named, real] = ways;
+  const names = ways.flatMap((way) => way.split(path.sep));
+  if (names.some((name) => ENVIRONMENT_FILE.test(name))) return 'no extension may open a .env file';
+  const kept = names.find((name) => KEPT_ANYWHERE.has(name));
+  if (kept !== undefined) return `no extension may open ${kept}`;
+  if (ways.includes(path.parse(real).root)) return 'no extension may open the whole disk; name single folders';
+  for (const place of [...protectedPlaces(places), ...(how === 'write' ? systemPlaces(places) : [])]) {
     const at = [place, realOf(place)];
-    if (ways.some((way) => at.some((each) => isInside(way, each)))) return `no extension may open ${shown(place, places)}`;
-    const isLink = ways[0] !== ways[1] && how === 'read';
-    if (isLink && at.some((each) => isInside(each, ways[1]!))) return `it is a link to a folder that holds ${shown(place, places)}`;
+    if (ways.some((way) => at.some((each) => isInside(way, each))))
+      return `no extension may ${how === 'read' ? 'open' : 'change'} ${shown(place, places)}`;
+    if (how === 'read' && named !== real && at.some((each) => isInside(each, real)))
+      return `it is a link to a folder that holds ${shown(place, places)}`;
     if (how === 'write' && ways.some((way) => at.some((each) => isInside(each, way))))
-      return `it holds ${shown(place, places)}, which no extension may open`;
+      return `that folder holds ${shown(place, places)}, which no extension may change`;
   }
-  const later = how === 'write' ? runsLater(namesOf(file, places)) : null;
-  return later === null ? null : `what is written there ${later}`;
+  if (how === 'read') return null;
+  const later = ways.map((way) => runsLater(namesOf(way, places))).find((why) => why !== null);
+  return later === undefined ? null : `a file there ${later}`;
 }
 
 /** From the innermost of sandbox, project and home down; else from the root. */
 function namesOf(file: string, { sandbox, home }: Places): readonly string[] {
-  const base = [sandbox, path.dirname(sandbox), home].find((folder) => folder !== null && isInside(file, folder)) ?? path.parse(file).root;
+  const bases = [sandbox, path.dirname(sandbox), home].flatMap((folder) => (folder === null ? [] : [folder, realOf(folder)]));
+  const base = bases.find((folder) => isInside(file, folder)) ?? path.parse(file).root;
   return path.relative(base, file).split(path.sep);
 }
 
@@ -82,9 +117,21 @@ export function protectedPlaces({ sandbox, home, dataDirectory }: Places): reado
     '/proc',
     '/sys',
     '/dev',
+    // Whoever may open the socket of a container service is root.
+    '/run',
+    '/var/run',
+    '/etc/shadow',
+    '/etc/gshadow',
     ...credentialPlaces({ sandbox, home }),
   ];
 }
+
+/** What the system, a timer or a shell runs. */
+function systemPlaces({ home }: Places): readonly string[] {
+  return [...SYSTEM, ...(home === null ? [] : [path.join(home, 'bin')])];
+}
+
+const SYSTEM = ['/etc', '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/boot', '/var/spool'];
 
 /** Where keys and tokens lie: no process of an extension sees them, also not in a folder that it may read. */
 export function credentialPlaces({ sandbox, home }: Pick<Places, 'sandbox' | 'home'>): readonly string[] {
@@ -135,11 +182,22 @@ const CREDENTIALS = [
   '.terraform.d/credentials.tfrc.json',
 ];
 
-/** The path that a manifest names, as it is written and as it really lies: what is checked is what is opened. */
-export function grantedPath(given: string, places: Pick<Places, 'sandbox' | 'home'>): { readonly named: string; readonly real: string } {
-  const named = locate(given, places);
-  return { named, real: realOf(named) };
-}
+/** Names that mean keys in whatever folder they lie: also below the home folder of somebody else. */
+const KEPT_ANYWHERE: ReadonlySet<string> = new Set([
+  '.pith',
+  '.ssh',
+  '.gnupg',
+  '.aws',
+  '.azure',
+  '.kube',
+  '.docker',
+  '.netrc',
+  '.npmrc',
+  '.pypirc',
+  '.pgpass',
+  '.git-credentials',
+  '.password-store',
+]);
 
 function locate(given: string, { sandbox, home }: Pick<Places, 'sandbox' | 'home'>): string {
   if (home !== null && (given === '~' || given.startsWith('~/'))) return path.resolve(path.join(home, given.slice(1)));

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { accessSync, constants, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { messageOf, PithError } from '../contract/errors.ts';
 import type { Manifest } from '../contract/manifest.ts';
 import { once } from '../contract/once.ts';
 import { narrowed, whyNever, type Places } from './grants.ts';
@@ -58,6 +59,8 @@ export interface StatePlace {
   readonly directory: string;
   /** Why it is not where the settings want it; null when it is. */
   readonly why: string | null;
+  /** What to do about it where nobody can say that it is theirs: something is wrong with it. Else null. */
+  readonly cure: string | null;
   /** A person may say that the state there is theirs, and was not asked yet. */
   readonly isOpen: boolean;
   /** There is none yet. */
@@ -85,12 +88,14 @@ export function trustOf(options: TrustOptions): Trust {
   const grantsOf = (id: string): readonly string[] => file.read().grants[opened]?.[id] ?? [];
 
   function state(wanted: string): StatePlace {
-    if (level === 'restricted') return { directory: path.join(sandbox, 'data'), why: null, isOpen: false, isNew: false };
-    const owner = stateOwnership(wanted, home);
-    if (owner !== 'unknown' || accepts) return { directory: wanted, why: null, isOpen: false, isNew: owner === 'new' };
+    if (level === 'restricted') return { directory: path.join(sandbox, 'data'), why: null, cure: null, isOpen: false, isNew: false };
+    const { owner, wrong } = stateOwnership(wanted, home);
+    if (owner !== 'unknown' || accepts) return { directory: wanted, why: null, cure: null, isOpen: false, isNew: owner === 'new' };
+    const fresh = { directory: path.join(elsewhere(), 'data'), isNew: false };
+    if (wrong !== null)
+      return { ...fresh, why: messageOf(wrong), cure: (wrong instanceof PithError && wrong.cure) || 'correct that', isOpen: false };
     const isOpen = !file.read().foreignState.includes(realOf(wanted));
-    const why = `nobody has said that the state in ${wanted} is theirs`;
-    return { directory: path.join(elsewhere(), 'data'), why, isOpen, isNew: false };
+    return { ...fresh, why: `you have not said that the state in ${wanted} is yours`, cure: null, isOpen };
   }
 
   return {
@@ -106,7 +111,13 @@ export function trustOf(options: TrustOptions): Trust {
     claim(wanted) {
       const found = state(wanted);
       if (!found.isNew || adopted(wanted, home) || accepts) return found;
-      return { directory: path.join(elsewhere(), 'data'), why: `${wanted} cannot be marked as yours`, isOpen: false, isNew: false };
+      return {
+        directory: path.join(elsewhere(), 'data'),
+        why: `${wanted} cannot be marked as yours`,
+        cure: 'make it writable',
+        isOpen: false,
+        isNew: false,
+      };
     },
     grant(id, manifest, shipped, dataDirectory) {
       const asks = shipped ? [] : manifestAsks(manifest);

@@ -8,15 +8,19 @@ import { pithFolder } from './pith-folder.ts';
 /** `new`: there is no folder, or nothing in it. `known`: this user's Pith wrote it. `unknown`: it came from elsewhere, or nobody can tell. */
 export type StateOwnership = 'new' | 'known' | 'unknown';
 
-/** Whose the state in a data folder is. Nothing in the folder is believed but a random id, and only where `~/.pith` knows it. */
-export function stateOwnership(dataDirectory: string, home: string | null): StateOwnership {
+/**
+ * Whose the state in a data folder is. Nothing in the folder is believed but a random id, and only where `~/.pith` knows it. `wrong`: why
+ * nobody can tell, such as a link, a pipe, another user's file or a damaged record; else null.
+ */
+export function stateOwnership(dataDirectory: string, home: string | null): { readonly owner: StateOwnership; readonly wrong: unknown } {
   try {
     const folder = stateFolder(dataDirectory);
-    if (folder.list().length === 0) return 'new';
+    if (folder.list().length === 0) return { owner: 'new', wrong: null };
     const id = idIn(folder);
-    return id !== null && home !== null && knownIds(pithFolder(home)).includes(id) ? 'known' : 'unknown';
-  } catch {
-    return 'unknown'; // a link, a pipe or another user's: nothing that we wrote
+    const isKnown = id !== null && home !== null && knownIds(pithFolder(home)).includes(id);
+    return { owner: isKnown ? 'known' : 'unknown', wrong: null };
+  } catch (error) {
+    return { owner: 'unknown', wrong: error };
   }
 }
 
@@ -27,7 +31,7 @@ export function stateOwnership(dataDirectory: string, home: string | null): Stat
 export function adoptState(dataDirectory: string, home: string | null): void {
   if (home === null) throw new PithError('state_refused', 'state cannot be marked as yours: there is no home folder', { cure: 'set HOME' });
   const folder = stateFolder(dataDirectory);
-  if (stateOwnership(dataDirectory, home) === 'known') return;
+  if (stateOwnership(dataDirectory, home).owner === 'known') return;
   folder.make();
   const user = pithFolder(home);
   const id = randomUUID();
@@ -63,8 +67,8 @@ function knownIds(user: StateFolder): readonly string[] {
     // told below
   }
   const where = path.join(user.path, KNOWN);
-  throw new PithError('state_refused', `${where} is damaged, so nobody can tell whose state is whose`, {
+  throw new PithError('state_refused', `${where} is damaged, so Pith cannot tell which state is yours`, {
     where,
-    cure: 'move it away, and say again which state is yours',
+    cure: 'move it away, then run: pith trust --state',
   });
 }

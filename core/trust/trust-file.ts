@@ -59,7 +59,8 @@ export function openTrustFile(home: string | null): TrustFile {
         });
       } catch (error) {
         const { cure: known, where = file } = error instanceof PithError ? error : ({} as Partial<PithError>);
-        const cure = known ?? (look().problem === null ? `make ${folder.path} writable` : 'correct the file, or move it away');
+        const cure =
+          known ?? (look().problem === null ? `make ${folder.path} writable` : 'make the file readable or correct it, or move it away');
         throw new PithError('trust_failed', `nothing was recorded: ${messageOf(error)}`, { where, cure, cause: error });
       }
       known = null;

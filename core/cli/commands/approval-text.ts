@@ -46,7 +46,7 @@ function coverOf(always: string | null): string {
   if (always === null) return 'always is not offered: Pith asks about every such call';
   if (always.startsWith('tool:')) return 'always: every call of this tool in this conversation, until its code or its description changes';
   if (always.startsWith('subject:')) return 'always: every call in this conversation that says exactly the same, also with other arguments';
-  return 'always: every call in this conversation with exactly these arguments, as long as it says the same about them';
+  return 'always: every call in this conversation with exactly these arguments, as long as the tool describes them the same way';
 }
 
 /** What the tool itself wants to be read. */

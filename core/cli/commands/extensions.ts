@@ -124,7 +124,11 @@ export async function allowExtension(kernel: KernelPort, input: CommandInput, io
   if (Array.isArray(named)) return allowNamed(kernel, String(input.arguments['id']), named.map(String), io);
   const wanted = String(input.arguments['id']);
   if (wanted.startsWith(TOOLSET_PREFIX)) return allowToolset(kernel, wanted.slice(TOOLSET_PREFIX.length), input, io);
-  const { id, asks } = findExtension(kernel, String(input.arguments['id']));
+  const { id, asks, manifest } = findExtension(kernel, String(input.arguments['id']));
+  if (manifest === null)
+    throw new PithError('manifest_invalid', `the manifest of '${id}' is invalid, so nobody knows what it asks for`, {
+      cure: `correct it; see: pith extensions show ${id}`,
+    });
   const open = asks.filter(({ withheld }) => withheld);
   const possible = open.filter(({ never }) => never === null);
   for (const { ask, never } of open)
@@ -140,7 +144,7 @@ export async function allowExtension(kernel: KernelPort, input: CommandInput, io
     asks.filter(({ never }) => never === null).map(({ ask }) => ask),
   );
   io.json({ ok: true, id, granted: possible.map(({ ask }) => ask) });
-  if (!io.quiet) io.print(`${id} has what it asks for from now on`);
+  if (!io.quiet) io.print(`${id} now has: ${possible.map(({ ask }) => printableLine(askText(ask))).join(', ')}`);
   return 0;
 }
 
@@ -163,7 +167,7 @@ async function allowToolset(kernel: KernelPort, skillId: string, input: CommandI
   const waiting = await kernel.extensions.waitingToolset(skillId);
   if (waiting === null) {
     io.json({ ok: true, id, granted: [] });
-    if (!io.quiet) io.print(`No toolset of a skill '${printableLine(skillId)}' waits for you`);
+    if (!io.quiet) io.print(`No toolset of a skill '${printableLine(skillId)}' waits for your answer`);
     return 0;
   }
   io.print(printableLine(waiting.diagnostic.message));

@@ -4,7 +4,17 @@ import { printableLine } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import { decideState, distrustSandbox, openTrustFile, trustSandbox, type Trust, userHome } from '../../trust/index.ts';
 import { isElsewhere, locateSandbox } from '../locate.ts';
-import { quoted, showSandbox, stateOf, stateQuestion, trustOfTarget, wantedState, type NamedTarget } from '../opened-target.ts';
+import {
+  lookAt,
+  printOverview,
+  quoted,
+  stateOf,
+  stateQuestion,
+  TOO_MUCH,
+  trustOfTarget,
+  wantedState,
+  type NamedTarget,
+} from '../opened-target.ts';
 
 /** Shows what a sandbox brings, asks, and records that it is trusted, with its state. */
 export async function trust(named: NamedTarget, input: CommandInput, io: CommandIO): Promise<number> {
@@ -17,9 +27,15 @@ export async function trust(named: NamedTarget, input: CommandInput, io: Command
     io.json({ ok: true, sandbox: found.opened, trusted: true });
     return 0;
   }
-  const { overview, grants } = await showSandbox(found, io);
+  const { overview, grants, ...shown } = await lookAt(found);
+  printOverview({ grants, ...shown }, found, io);
+  if (!shown.isWhole)
+    throw new PithError('restricted', TOO_MUCH, {
+      where: overview.sandbox,
+      cure: `shorten its settings and manifests; to be asked no more, run: pith untrust ${quoted(path.dirname(found.opened))}`,
+    });
   if (found.level === 'restricted' && found.untrusted === null) io.print(`Look twice: ${printableLine(found.why ?? '')}.`);
-  if (found.level === 'trusted') io.print('You trust it already; yes gives its extensions what they ask for now.');
+  if (found.level === 'trusted') io.print('You already trust it. If you answer yes, its extensions also get what they ask for now.');
   if (!(await agreed('Trust it?', input, io))) {
     io.json({ ok: false, sandbox: found.opened, trusted: found.level === 'trusted', overview: { ...overview } as never });
     return 1;
@@ -44,11 +60,11 @@ export async function untrust(named: NamedTarget, input: CommandInput, io: Comma
 
 /** State that was not made by this user's Pith is used only when the person says that it is theirs. */
 async function takeState(named: NamedTarget, found: Trust, input: CommandInput, io: CommandIO): Promise<void> {
-  const { why } = stateOf(named, found);
+  const { why, cure } = stateOf(named, found);
   if (why === null) return;
   const wanted = wantedState(named, found);
-  if (input.options['state'] !== true && !io.interactive) {
-    io.error(`pith: started with fresh state: ${printableLine(why)}; if it is yours, add --state`);
+  if (cure !== null || (input.options['state'] !== true && !io.interactive)) {
+    io.error(`pith: fresh state will be used: ${printableLine(why)}; ${cure ?? 'if the old state is yours, add --state'}`);
     return;
   }
   const isTheirs = input.options['state'] === true || (await io.ask(stateQuestion(wanted), { choices: ['yes', 'no'] })) === 'yes';
@@ -68,7 +84,9 @@ function list(io: CommandIO): number {
   const file = openTrustFile(userHome());
   const problem = file.problem();
   if (problem !== null)
-    throw new PithError('trust_failed', problem, { cure: 'correct the file, or move it away; until then nothing is trusted' });
+    throw new PithError('trust_failed', problem, {
+      cure: 'make the file readable or correct it, or move it away; until then nothing is trusted',
+    });
   const { sandboxes, grants } = file.read();
   const rows = Object.entries(sandboxes).map(([sandbox, trusted]) => ({ sandbox, trusted, extensions: { ...grants[sandbox] } }));
   io.json(rows as never);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { credentialPlaces, grantedPath, whyNever } from '../../trust/index.ts';
+import { askedPath, credentialPlaces } from '../../trust/index.ts';
 import type { Duplex, Readable } from 'node:stream';
 import type { Manifest } from '../../contract/index.ts';
 import { stateFolder } from '../../contract/state-files.ts';
@@ -140,19 +140,12 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
     const ownData = path.join(spec.packageRoot, 'sandbox', 'data');
     const kept = { sandbox: spec.sandbox, home, dataDirectory: state };
     const hidden = [...(ownData === state ? [] : [ownData]), ...credentialPlaces(kept)].filter((place) => existsSync(place));
-    const { read, write } = spec.permissions;
-    // Asked again: a link on the way may lead elsewhere than when a person agreed.
-    const given = {
-      read: read.filter((file) => whyNever(`read ${file}`, kept) === null),
-      write: write.filter((file) => whyNever(`write ${file}`, kept) === null),
-    };
-    const at = (file: string) => grantedPath(file, kept);
-    const permissions = {
-      ...spec.permissions,
-      read: given.read.map((file) => at(file).real),
-      write: given.write.map((file) => at(file).real),
-    };
-    const links = [...given.read, ...given.write].map(at).filter(({ named, real }) => named !== real);
+    // Looked at again: a link on the way may lead elsewhere than when a person agreed.
+    const given = (how: 'read' | 'write') =>
+      spec.permissions[how].map((file) => askedPath(how, file, kept)).filter(({ never }) => never === null);
+    const [read, write] = [given('read'), given('write')];
+    const permissions = { ...spec.permissions, read: read.map(({ real }) => real), write: write.map(({ real }) => real) };
+    const links = [...read, ...write].filter(({ named, real }) => named !== real);
     const places = { dataDirectory: spec.dataDirectory, stateDirectory: state, visible, project, hidden, permissions, links, home };
     return [spec.sandboxing.program, ...sandboxArguments(places, { ...environmentOf(spec), [HOST_VARIABLE]: marker }, argv)];
   }

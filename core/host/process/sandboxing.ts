@@ -116,7 +116,7 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     ...permissions.read.map((at): Mount => ({ at, args: ['--ro-bind-try', at, at] })),
     ...permissions.write.map((at): Mount => ({ at, args: ['--bind-try', at, at] })),
     // A name that leads to what is given is a link here too: a second mount would have no covers.
-    ...links.filter(({ named }) => !isSeen(named)).map(({ named, real: to }): Mount => ({ at: named, args: ['--symlink', to, named] })),
+    ...newLinks(links.filter(({ named }) => !isSeen(named))).map(([named, to]): Mount => ({ at: named, args: ['--symlink', to, named] })),
     ...folders.map((at): Mount => ({ at, args: ['--size', `${STATE_BYTES}`, '--tmpfs', at] })),
     ...files.map((at): Mount => ({ at, args: ['--ro-bind', '/dev/null', at] })),
     ...ways(dataDirectory).map((at): Mount => ({ at, args: ['--bind', dataDirectory, at] })),
@@ -134,6 +134,15 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     dataDirectory,
     ...command(argv),
   ];
+}
+
+/** Each name once, and none where there is something already: below another link, or of the system. */
+function newLinks(links: NonNullable<SandboxPlaces['links']>): readonly (readonly [named: string, real: string])[] {
+  const made = new Map(links.map(({ named, real: to }) => [named, to]));
+  const taken = [...made.keys(), ...PROGRAMS, ...DEVICE_FOLDERS];
+  const isThere = (named: string): boolean =>
+    SYSTEM_FILES.includes(named) || PROGRAMS.includes(named) || taken.some((other) => isBelow(named, other));
+  return [...made].filter(([named]) => !isThere(named));
 }
 
 function isFile(place: string): boolean {
@@ -253,6 +262,9 @@ const CONFIGURATION = [
   'ld.so.cache',
 ];
 
+const SYSTEM_FILES = CONFIGURATION.map((name) => `/etc/${name}`);
+const DEVICE_FOLDERS = ['/dev', '/proc'];
+
 /** What lies outside of the places that are given is memory without a limit. Stands after all places: it cannot be made in any more. */
 export const BASE_READ_ONLY = ['--remount-ro', '/dev', '--remount-ro', '/'];
 
@@ -260,7 +272,7 @@ export const BASE_READ_ONLY = ['--remount-ro', '/dev', '--remount-ro', '/'];
 export function system(): readonly string[] {
   return [
     ...PROGRAMS.flatMap(sameAsHere),
-    ...CONFIGURATION.map((name) => `/etc/${name}`).flatMap((file) => ['--ro-bind-try', file, file]),
+    ...SYSTEM_FILES.flatMap((file) => ['--ro-bind-try', file, file]),
     ...bound(process.execPath),
     ...DEVICES,
     ...temporary('/dev/shm'),

@@ -1,11 +1,11 @@
 import { manifestAsks } from '../../../core/contract/manifest-asks.ts';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { manifestSchema, type Manifest } from '../../../core/contract/manifest.ts';
-import { narrowed, protectedPlaces, whyNever } from '../../../core/trust/grants.ts';
+import { askedPath, examinedAsk, narrowed, protectedPlaces, whyNever } from '../../../core/trust/grants.ts';
 import { trustOf, trustSandbox, type Trust } from '../../../core/trust/index.ts';
 
 let root: string;
@@ -85,6 +85,14 @@ describe('what a manifest asks for', () => {
     ['read', '.env.staging'],
     ['read', 'alias'],
     ['write', '~\\x'],
+    ['read', '/run'],
+    ['read', '/var/run/docker.sock'],
+    ['read', '/srv/someone/.ssh'],
+    ['read', '/etc/shadow'],
+    ['write', '/etc/cron.d'],
+    ['write', '/usr/local/bin'],
+    ['write', '/var/spool/cron'],
+    ['write', '~/bin'],
     ['read', '/'],
     ['read', '/proc/1'],
     ['write', 'sandbox'],
@@ -104,7 +112,32 @@ describe('what a manifest asks for', () => {
     expect(granted(manifest, trusted(true)).withheld).toEqual([{ ask: `${how} ${file}`, never: expect.any(String) }]);
   });
 
-  it.each(['~/notes', 'docs', '/usr/share/dict', 'sandbox/notes'])('T10: a person may agree to read and write %s', (file) => {
+  it.each([
+    ['write', '.git/hooks'],
+    ['write', 'sandbox/skills'],
+    ['write', '~/.bashrc'],
+    ['read', '~/other/.env'],
+    ['write', '~/other/.env'],
+  ] as const)('T10: a link to what nobody is given is not given either: %s %s', (how, target) => {
+    const project = path.dirname(sandbox);
+    const at = target.startsWith('~/') ? path.join(home, target.slice(2)) : path.join(project, target);
+    mkdirSync(path.dirname(at), { recursive: true });
+    if (!existsSync(at)) writeFileSync(at, '');
+    const link = path.join(project, `to-${path.basename(at)}-${how}`);
+    symlinkSync(at, link);
+    expect(whyNever(`${how} ${path.basename(link)}`, { sandbox, home, dataDirectory: data })).toEqual(expect.any(String));
+  });
+
+  it('T1 T10: what a path leads to is shown, and what it is never given', () => {
+    symlinkSync('/srv', path.join(path.dirname(sandbox), 'elsewhere'));
+    const places = { sandbox, home, dataDirectory: data };
+    expect(examinedAsk('read elsewhere', places)).toEqual({ text: 'read elsewhere (leads to /srv)', never: false });
+    expect(examinedAsk('read ~/../other', places).text).toContain(`(leads to ${path.join(path.dirname(home), 'other')})`);
+    expect(examinedAsk('read .env', places)).toEqual({ text: expect.stringContaining('which it is never given'), never: true });
+    expect(askedPath('read', '~/notes/', places).named).toBe(path.join(home, 'notes'));
+  });
+
+  it.each(['~/notes', 'docs', '/srv/notes', 'sandbox/notes'])('T10: a person may agree to read and write %s', (file) => {
     for (const how of ['read', 'write']) expect(whyNever(`${how} ${file}`, { sandbox, home, dataDirectory: data })).toBeNull();
   });
 

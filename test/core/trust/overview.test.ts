@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { realBoot } from '../../../core/cli/real-boot.ts';
 import { printableLine } from '../../../core/contract/printable.ts';
 import { shownOverview, type SandboxOverview } from '../../../core/host/sandbox-overview.ts';
-import { openTrustFile } from '../../../core/trust/index.ts';
+import { askText, openTrustFile } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
 
 const NOTHING: SandboxOverview = {
@@ -61,7 +61,10 @@ describe('the question about a sandbox', () => {
   it('T1 T10: what is too long or too much to be shown is not given, and cannot be trusted for good', () => {
     const huge = `read docs/${'x'.repeat(5000)}`;
     const many = Array.from({ length: 600 }, (_, index) => `secret KEY_${index}`);
-    const { lines, grants, isWhole } = shownOverview({ ...NOTHING, extensions: [{ id: 'helper', asks: [huge, ...many] }] });
+    const { lines, grants, isWhole } = shownOverview({
+      ...NOTHING,
+      extensions: [{ id: 'helper', asks: [huge, ...many].map((ask) => ({ ask, text: askText(ask), never: false })) }],
+    });
     expect(isWhole).toBe(false);
     expect(shownOverview({ ...NOTHING, commands: ['sh -c "true' + ' '.repeat(1100) + '; touch x"'] }).lines.join()).toContain(
       '(1100 blanks) ; touch x',
@@ -84,6 +87,37 @@ describe('the question about a sandbox', () => {
     for (const text of ['extensions_sandbox', 'data_mb 90000', 'skills.sources', 'AWS_SECRET_ACCESS_KEY', 'skills.scripts.env'])
       expect(out).toContain(text);
   }, 30_000);
+
+  it.each(['\u00a0', '\u2003', '\u3000', '\u2800', '   \u00a0'])('T1: blanks of any script push nothing out of sight: %j', (blank) => {
+    const { lines } = shownOverview({ ...NOTHING, commands: [`sh -c true${blank.repeat(60)}; touch x`] });
+    expect(lines.join()).toMatch(/\(\d+ blanks\) ; touch x/);
+  });
+
+  it('T10: what is never given is said, and is not part of a yes', () => {
+    const asks = [{ ask: 'read .env', text: 'read .env, which it is never given: x', never: true }];
+    const { lines, grants } = shownOverview({ ...NOTHING, extensions: [{ id: 'helper', asks }] });
+    expect(lines.join()).toContain('never given');
+    expect(grants['helper']).toEqual([]);
+  });
+
+  it.each([
+    ['a file .claude', () => put('.claude', 'x')],
+    ['a link .claude to itself', () => symlinkSync('.claude', path.join(root, 'clone/.claude'))],
+    ['a link in the sandbox to itself', () => symlinkSync('loop', path.join(root, 'clone/sandbox/loop'))],
+    ['a link pith.yaml to itself', () => symlinkSync('pith.yaml', path.join(root, 'clone/sandbox/pith.yaml'))],
+  ] as const)('T1: %s keeps nobody from looking and from trusting', async (_, place) => {
+    place();
+    expect(await trust()).toMatchObject({ code: 0, out: expect.stringContaining('Trusted:') });
+  });
+
+  it('T1: a folder that brings too much to be shown stays restricted on a terminal, without a question; pith trust says what to do', async () => {
+    put('sandbox/pith.yaml', JSON.stringify({ skills: { sources: [{ path: 'x'.repeat(5000) }] } }));
+    const cwd = path.join(root, 'clone');
+    const listed = await cli(['skills', 'list'], { cwd, boot: realBoot(), env: { PITH_TRUST: '0' }, terminal: true });
+    expect(listed).toMatchObject({ code: 0, err: expect.stringContaining('pith: restricted') });
+    expect(listed.out + listed.err).toContain('more than Pith can show');
+    expect(await trust()).toMatchObject({ code: 1, err: expect.stringContaining('pith untrust') });
+  });
 
   it('T19: hostile names steer no terminal and stay on their line', () => {
     const { lines } = shownOverview({ ...NOTHING, agents: ['a\u001b]0;title\u0007\nTrust it? yes'], files: ['\u202egnp.exe'] });

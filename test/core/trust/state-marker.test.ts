@@ -16,11 +16,11 @@ function box() {
 describe('whose state it is', () => {
   it('T6: a folder that is missing or empty is new, and known once it was adopted', () => {
     const { data, home, states } = box();
-    expect(stateOwnership(data, home)).toBe('new');
+    expect(stateOwnership(data, home).owner).toBe('new');
     fs.mkdirSync(data);
-    expect(stateOwnership(data, home)).toBe('new');
+    expect(stateOwnership(data, home).owner).toBe('new');
     adoptState(data, home);
-    expect(stateOwnership(data, home)).toBe('known');
+    expect(stateOwnership(data, home).owner).toBe('known');
     expect((fs.statSync(states).mode & 0o777).toString(8)).toBe('600');
     const id = fs.readFileSync(path.join(data, 'state-id'), 'utf8');
     expect(id).toMatch(/^[0-9a-f-]{36}\n$/); // no name of a machine, no path
@@ -32,22 +32,22 @@ describe('whose state it is', () => {
     const { base, data, home } = box();
     adoptState(data, home);
     fs.cpSync(data, path.join(base, 'moved'), { recursive: true });
-    expect(stateOwnership(path.join(base, 'moved'), home)).toBe('known');
+    expect(stateOwnership(path.join(base, 'moved'), home).owner).toBe('known');
     const other = path.join(base, 'other');
     fs.mkdirSync(other);
-    expect(stateOwnership(data, other)).toBe('unknown');
+    expect(stateOwnership(data, other).owner).toBe('unknown');
   });
 
   it('T6 F2: state without a marker, or with one that nobody here wrote, is unknown until a person agrees; nothing is deleted', () => {
     const { data, home } = box();
     fs.mkdirSync(data);
     fs.writeFileSync(path.join(data, 'pith.db'), 'x');
-    expect(stateOwnership(data, home)).toBe('unknown');
+    expect(stateOwnership(data, home).owner).toBe('unknown');
     const planted = '00000000-0000-4000-8000-000000000000\n';
     fs.writeFileSync(path.join(data, 'state-id'), planted);
-    expect(stateOwnership(data, home)).toBe('unknown');
+    expect(stateOwnership(data, home).owner).toBe('unknown');
     adoptState(data, home);
-    expect(stateOwnership(data, home)).toBe('known');
+    expect(stateOwnership(data, home).owner).toBe('known');
     // An id that somebody else knows must not become one of ours.
     expect(fs.readFileSync(path.join(data, 'state-id'), 'utf8')).not.toBe(planted);
     expect(fs.readFileSync(path.join(data, 'pith.db'), 'utf8')).toBe('x');
@@ -67,7 +67,7 @@ describe('whose state it is', () => {
     adoptState(own, home);
     fs.mkdirSync(data);
     place(path.join(data, 'state-id'), path.join(own, 'state-id'));
-    expect(stateOwnership(data, home)).toBe('unknown');
+    expect(stateOwnership(data, home).owner).toBe('unknown');
   });
 
   it('T6: a data folder that is a link, also one that leads to known state, is unknown and not adopted', () => {
@@ -75,7 +75,7 @@ describe('whose state it is', () => {
     const own = path.join(base, 'own');
     adoptState(own, home);
     fs.symlinkSync(own, data);
-    expect(stateOwnership(data, home)).toBe('unknown');
+    expect(stateOwnership(data, home).owner).toBe('unknown');
     expect(() => adoptState(data, home)).toThrow(expect.objectContaining({ code: 'state_refused', where: data }));
   });
 
@@ -83,7 +83,7 @@ describe('whose state it is', () => {
     const { data, home, states } = box();
     adoptState(data, home);
     fs.writeFileSync(states, '{"ids":');
-    expect(stateOwnership(data, home)).toBe('unknown');
+    expect(stateOwnership(data, home).owner).toBe('unknown');
     expect(() => adoptState(data, home)).toThrow(expect.objectContaining({ code: 'state_refused', where: states }));
     expect(fs.readFileSync(states, 'utf8')).toBe('{"ids":');
   });
@@ -95,9 +95,9 @@ describe('whose state it is', () => {
     // Known before it is written: the state after the first of the two writes.
     fs.mkdirSync(path.dirname(states));
     fs.writeFileSync(states, '{"ids":["00000000-0000-4000-8000-000000000000"]}', { mode: 0o600 });
-    expect(stateOwnership(data, home)).toBe('unknown');
+    expect(stateOwnership(data, home).owner).toBe('unknown');
     adoptState(data, home);
-    expect(stateOwnership(data, home)).toBe('known');
+    expect(stateOwnership(data, home).owner).toBe('known');
     expect(JSON.parse(fs.readFileSync(states, 'utf8')).ids).toHaveLength(2);
   });
 

@@ -70,6 +70,17 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
     expect(results).toEqual({ notes: 'notes', ssh: 'ENOENT', netrc: 'EACCES', env: 'ENOENT', link: 'ENOENT' });
   });
 
+  it('T10: starts whatever the paths are that it may read and write: with a slash, twice, a link, below a link, of the system', async () => {
+    const home = path.join(outside, 'home');
+    await mkdir(path.join(home, 'docs/b'), { recursive: true });
+    await writeFile(path.join(home, 'docs/b/notes.txt'), 'notes');
+    await symlink(path.join(home, 'docs'), path.join(home, 'link'));
+    const notes = (at: string) => read(path.join(home, at, 'b/notes.txt'));
+    const paths = ['~/docs/', '~/link', '~/link/b', '/etc/localtime', '/bin', '/usr/bin/sh'];
+    const results = await tried({ docs: notes('docs'), link: notes('link') }, { read: paths, write: ['~/link', '~/docs'] }, home);
+    expect(results).toEqual({ docs: 'notes', link: 'notes' });
+  });
+
   it.each([
     ['nothing more', []],
     ['the project', ['.']],
