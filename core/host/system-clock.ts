@@ -10,25 +10,36 @@ export function elapsed(): number {
   return performance.now();
 }
 
+/** Node fires a timer that is set for longer at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 const SYSTEM: Clock = {
   now: () => Date.now(),
   sleep(ms, signal) {
     return new Promise<void>((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
-      const timer = setTimeout(() => {
+      const cancel = startTimer(ms, true, () => {
         signal?.removeEventListener('abort', onAbort);
         resolve();
-      }, ms);
+      });
       const onAbort = () => {
-        clearTimeout(timer);
+        cancel();
         reject(signal?.reason);
       };
       signal?.addEventListener('abort', onAbort, { once: true });
     });
   },
-  after(ms, run) {
-    const timer = setTimeout(run, ms);
-    timer.unref();
-    return () => clearTimeout(timer);
-  },
+  after: (ms, run) => startTimer(ms, false, run),
 };
+
+/** A timer of any length, waited for in pieces that Node takes. Returns its cancel. */
+function startTimer(ms: number, keepsAlive: boolean, run: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const wait = (left: number): void => {
+    const piece = Math.min(left, LONGEST_TIMER_MS);
+    timer = setTimeout(() => (left > piece ? wait(left - piece) : run()), piece);
+    if (!keepsAlive) timer.unref();
+  };
+  wait(ms);
+  return () => clearTimeout(timer);
+}

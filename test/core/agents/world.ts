@@ -8,12 +8,12 @@ import { createAgentRegistry } from '../../../core/agents/registry/registry.ts';
 import { createToolCaller } from '../../../core/agents/tools/tool-caller.ts';
 import type { OriginalRequest } from '../../../core/agents/turn/foreign-turn.ts';
 import { createTurns, type TurnDependencies } from '../../../core/agents/turn/turn.ts';
-import { DEFAULT_LIMITS, type AgentSpec, type TurnEvent } from '../../../core/contract/index.ts';
+import { DEFAULT_LIMITS, type AgentSpec, type Clock, type TurnEvent } from '../../../core/contract/index.ts';
 import { createEvents } from '../../../core/events/bus.ts';
 import { createJournal } from '../../../core/events/journal.ts';
 import { createLeases } from '../../../core/storage/leases.ts';
 import { openStore } from '../../../core/storage/store.ts';
-import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
 import { recordEvents } from '../../../core/testing/record-events.ts';
 import { scriptedModel, type ScriptedStep } from '../../../core/testing/scripted-model.ts';
 import { createApprovals } from '../../../core/threads/approvals.ts';
@@ -53,6 +53,8 @@ export interface WorldOptions {
   readonly contextWindow?: number;
   /** Tools that the settings want approved always. */
   readonly askAlways?: readonly string[];
+  /** Default: time stands still until `advance`. */
+  readonly clock?: Clock;
   /** Another world's store: the same disk, a new process. */
   readonly file?: string;
 }
@@ -61,7 +63,7 @@ export type End = Extract<TurnEvent, { type: 'turn-end' }>;
 
 /** Turns with the real registry, store and queue; only the model, the clock and the extensions are made up. */
 export async function createWorld(options: WorldOptions = {}) {
-  const clock = fakeClock();
+  const clock = (options.clock ?? fakeClock()) as FakeClock;
   const folder = options.file === undefined ? await mkdtemp(join(tmpdir(), 'pith-agents-')) : null;
   const file = options.file ?? join(folder as string, 'pith.db');
   const store = openStore(file, clock);
