@@ -9,6 +9,8 @@ export interface Lease {
   readonly lost: AbortSignal;
   /** Who had it before did not give it back: it was killed, or stalled. */
   readonly inherited: boolean;
+  /** Whether the name is still this lease's. Asked inside a write, it holds until that write is on disk. */
+  isHeld(): boolean;
   release(): Promise<void>;
 }
 
@@ -96,6 +98,7 @@ function hold(store: Store, clock: Clock, name: string, holder: string, ttlMs: n
     name,
     lost: lost.signal,
     inherited,
+    isHeld: () => store.get('SELECT 1 FROM leases WHERE name = ? AND owner = ?', name, holder) !== null,
     release() {
       if (released === undefined) {
         cancel();

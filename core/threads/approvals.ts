@@ -3,6 +3,7 @@ import { PithError } from '../contract/errors.ts';
 import type { Store } from '../storage/store.ts';
 import type { Statement } from '../storage/writer.ts';
 import type { Approval, ApprovalAnswer, Approvals, AskingTurn, Question } from './approval.ts';
+import type { Fence } from './queue.ts';
 
 /** How long a question waits. */
 export const OPEN_MS = 24 * 60 * 60 * 1000;
@@ -34,11 +35,12 @@ export interface ApprovalStore extends Approvals {
    * A yes holds for the code and the subject that it was said to: `changed` says what has changed since there was one.
    */
   ruling(question: Asked): { readonly ruling: Approval | null; readonly changed: 'extension' | 'subject' | null };
-  ask(question: Question): Promise<void>;
+  /** Rejects with what `fence` throws. */
+  ask(question: Question, fence: Fence): Promise<void>;
   /** Open questions that `turnId` waits for: its own, and those of agents that it called. */
   askedFor(turnId: string): readonly Approval[];
-  /** Answers what is still open of these with no. `by` null: nobody did. */
-  reject(open: readonly Approval[], reason: string, by: string | null): Promise<void>;
+  /** Answers what is still open of these with no. `by` null: nobody did. Rejects with what `fence` throws. */
+  reject(open: readonly Approval[], said: { readonly reason: string; readonly by: string | null }, fence: Fence): Promise<void>;
 }
 
 type Asked = Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId' | 'source' | 'subject' | 'always'>;
@@ -125,12 +127,13 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
       return { ruling: said, changed: said === null && always.length > 0 ? 'extension' : null };
     },
 
-    async ask(question) {
+    async ask(question, fence) {
       const { id, turnId, step, index, rootThreadId, threadId, tool, digest, channelId, userId, correlationId } = question;
       const [input, path] = [JSON.stringify(question.input), JSON.stringify(question.path)];
       const call = [id, turnId, step, index, rootThreadId, threadId, tool, input, digest, path] as const;
       const asker = [channelId, userId, correlationId, question.createdAt, question.expiresAt] as const;
       await store.write((statement) => {
+        fence();
         statement(`DELETE FROM approvals WHERE created <= ? AND answer IS NOT 'always'`, question.createdAt - KEEP_MS);
         statement(
           'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?, ?, ?)',
@@ -147,9 +150,10 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
 
     askedFor: (turnId) => list().filter(({ path }) => path.some((turn) => turn.turnId === turnId)),
 
-    async reject(open, reason, by) {
+    async reject(open, { reason, by }, fence) {
       if (open.length === 0) return;
       await store.write((statement) => {
+        fence();
         for (const approval of open) close(statement, approval, { answer: 'no', reason, by });
       });
     },

@@ -2,10 +2,17 @@ import type { Clock } from '../contract/index.ts';
 import { PithError } from '../contract/errors.ts';
 import type { Lease, Leases } from '../storage/leases.ts';
 
+/**
+ * Proves inside a write that the writer still holds its thread: throws `thread_busy` where a stalled process wakes up after another one
+ * has taken the thread. Every write of a turn carries one.
+ */
+export type Fence = () => void;
+
 /** The right to work on one thread. */
 export interface ThreadHold {
-  /** Aborts when the lease was lost: another process may work on the thread now. */
+  /** Aborts with `thread_busy` when the lease was lost: another process may work on the thread now. */
   readonly lost: AbortSignal;
+  readonly fence: Fence;
   /** Lets the next one in. Once; later calls do nothing. */
   release(): Promise<void>;
 }
@@ -14,7 +21,7 @@ export interface ThreadQueue {
   /** Waits for its turn: first come, first served in this process; `thread_busy` when another process keeps the thread. */
   acquire(threadId: string, signal?: AbortSignal): Promise<ThreadHold>;
   /** Runs `task` while holding the thread. */
-  run<T>(threadId: string, task: (lost: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  run<T>(threadId: string, task: (hold: ThreadHold) => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 /** Short, so that after `kill -9` the thread is free again soon; longer than the event loop is ever blocked. */
@@ -40,8 +47,13 @@ export function createThreadQueue(leases: Pick<Leases, 'acquire'>, clock: Clock)
     try {
       if (before !== undefined) await unlessAborted(before, signal);
       const lease = await take(leases, clock, threadId, signal);
+      const lost = new AbortController();
+      lease.lost.addEventListener('abort', () => lost.abort(taken(threadId, lease.lost.reason)), { once: true });
       return {
-        lost: lease.lost,
+        lost: lost.signal,
+        fence() {
+          if (!lease.isHeld()) throw taken(threadId);
+        },
         async release() {
           await lease.release().finally(leave);
         },
@@ -57,7 +69,7 @@ export function createThreadQueue(leases: Pick<Leases, 'acquire'>, clock: Clock)
     async run(threadId, task, signal) {
       const hold = await acquire(threadId, signal);
       try {
-        return await task(hold.lost);
+        return await task(hold);
       } finally {
         await hold.release();
       }
@@ -83,6 +95,15 @@ async function take(leases: Pick<Leases, 'acquire'>, clock: Clock, threadId: str
     }
     await clock.sleep(PAUSE_MS, signal);
   }
+}
+
+function taken(threadId: string, cause?: unknown): PithError {
+  return new PithError('thread_busy', `thread '${threadId}' is no longer held by this process, which stood still for too long`, {
+    where: threadId,
+    retryable: true,
+    cure: 'what was done until then is kept; send the message again',
+    cause,
+  });
 }
 
 function unlessAborted(waited: Promise<void>, signal?: AbortSignal): Promise<void> {

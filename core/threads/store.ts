@@ -2,9 +2,10 @@ import type { Clock, Retain, SqlRow } from '../contract/index.ts';
 import { PithError } from '../contract/errors.ts';
 import type { Store } from '../storage/store.ts';
 import type { Statement } from '../storage/writer.ts';
+import type { Fence } from './queue.ts';
 import { rowReader } from './rows.ts';
 import { SCHEMA } from './schema.ts';
-import type { CallState, Threads, TurnRecord } from './thread.ts';
+import type { CallState, Threads, ThreadWriter, TurnRecord } from './thread.ts';
 
 const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
   FROM turns WHERE id = ?`;
@@ -25,12 +26,6 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
     const turn = read.turn(row);
     return { turn, calls: store.all('SELECT * FROM calls WHERE turn = ? ORDER BY step, place', turn.id).map(read.call) };
   };
-
-  const setCall = (turnId: string, step: number, index: number, state: CallState) =>
-    store.write((statement) => {
-      const { changes } = statement('UPDATE calls SET state = ? WHERE turn = ? AND step = ? AND place = ?', state, turnId, step, index);
-      found(changes, `call ${step}/${index} of turn '${turnId}'`);
-    }, REPEATABLE);
 
   return {
     load(threadId) {
@@ -66,11 +61,34 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
       return withCalls(store.get('SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND key = ?', threadId, key));
     },
 
+    delegated(turnId) {
+      const row = store.get('SELECT turns, steps, calls FROM turndelegated WHERE turn = ?', turnId);
+      return { turns: Number(row?.turns ?? 0), steps: Number(row?.steps ?? 0), calls: Number(row?.calls ?? 0) };
+    },
+
+    writer: (fence) => createWriter(store, clock, fence, writeSaid),
+  };
+}
+
+function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: WriteSaid): ThreadWriter {
+  const write = (run: (statement: Statement) => void, repeatable = false) =>
+    store.write((statement) => {
+      fence();
+      run(statement);
+    }, repeatable);
+
+  const setCall = (turnId: string, step: number, index: number, state: CallState) =>
+    write((statement) => {
+      const { changes } = statement('UPDATE calls SET state = ? WHERE turn = ? AND step = ? AND place = ?', state, turnId, step, index);
+      found(changes, `call ${step}/${index} of turn '${turnId}'`);
+    }, REPEATABLE);
+
+  return {
     async beginTurn(thread, turn, messages, said) {
       const agent = JSON.stringify(turn.agent);
       const policy = JSON.stringify(turn.policy);
       const texts = messages.map((message) => JSON.stringify(message));
-      await store.write((statement) => {
+      await write((statement) => {
         const now = clock.now();
         statement(
           'INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0) ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent',
@@ -107,7 +125,7 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
       const inputs = calls.map(
         (call) => [JSON.stringify(call.input) ?? 'null', call.result === null ? null : JSON.stringify(call.result)] as const,
       );
-      await store.write((statement) => {
+      await write((statement) => {
         const { changes } = statement(
           'UPDATE turns SET steps = ?, input = ?, output = ? WHERE id = ?',
           step + 1,
@@ -142,7 +160,7 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
 
     async finishCall(turnId, step, index, result) {
       const text = JSON.stringify(result);
-      await store.write((statement) => {
+      await write((statement) => {
         const { changes } = statement(
           `UPDATE calls SET state = 'finished', result = ? WHERE turn = ? AND step = ? AND place = ?`,
           text,
@@ -156,25 +174,20 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
 
     async recordResults(turnId, _step, message, retain) {
       const text = JSON.stringify(message);
-      await store.write((statement) => {
+      await write((statement) => {
         found(statement(INSERT_MESSAGE, text, retainText(retain), turnId).changes, `turn '${turnId}'`);
       }, REPEATABLE);
     },
 
-    delegated(turnId) {
-      const row = store.get('SELECT turns, steps, calls FROM turndelegated WHERE turn = ?', turnId);
-      return { turns: Number(row?.turns ?? 0), steps: Number(row?.steps ?? 0), calls: Number(row?.calls ?? 0) };
-    },
-
     async charge(turnId, { turns, steps, calls }, { inputTokens, outputTokens }) {
-      await store.write((statement) => {
+      await write((statement) => {
         statement('INSERT OR REPLACE INTO turndelegated VALUES (?, ?, ?, ?)', turnId, turns, steps, calls);
         statement('UPDATE turns SET input = ?, output = ? WHERE id = ?', inputTokens, outputTokens, turnId);
       }, REPEATABLE);
     },
 
     async setState(turnId, state, usage) {
-      await store.write((statement) => {
+      await write((statement) => {
         const { changes } = statement(
           'UPDATE turns SET state = ?, input = ?, output = ? WHERE id = ?',
           state,
@@ -189,7 +202,7 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
 
     async compact(threadId, throughSeq, replacement) {
       const texts = replacement.map((part) => [JSON.stringify(part.message), retainText(part.retain)] as const);
-      await store.write((statement) => {
+      await write((statement) => {
         found(statement('UPDATE threads SET compactions = compactions + 1 WHERE id = ?', threadId).changes, `thread '${threadId}'`);
         statement('DELETE FROM messages WHERE thread = ? AND seq <= ?', threadId, throughSeq);
         // They take the last numbers of what they replace, so that later messages keep theirs.

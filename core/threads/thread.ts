@@ -1,4 +1,5 @@
 import type { AgentSpec, JsonValue, Message, Retain, ToolEffect, ToolResult, TurnEndReason, TurnPolicy, Usage } from '../contract/index.ts';
+import type { Fence } from './queue.ts';
 
 export interface ThreadRecord {
   readonly id: string;
@@ -66,7 +67,7 @@ export interface CallRecord {
   readonly result: ToolResult | null;
 }
 
-/** What threads keep. Reads are synchronous; a write is on disk when its promise resolves. */
+/** What threads keep. Reads are synchronous. */
 export interface Threads {
   load(threadId: string): { readonly thread: ThreadRecord; readonly messages: readonly StoredMessage[] } | null;
   /** Newest first. */
@@ -79,6 +80,12 @@ export interface Threads {
   keyed(threadId: string, key: string): { readonly turn: TurnRecord; readonly calls: readonly CallRecord[] } | null;
   /** What `charge` wrote last; zeros where nothing did. */
   delegated(turnId: string): Delegated;
+  /** For whoever holds a thread: each write rejects with what `fence` throws, and leaves no trace then. */
+  writer(fence: Fence): ThreadWriter;
+}
+
+/** A write is on disk when its promise resolves. */
+export interface ThreadWriter {
   /** Makes the thread if it is new, writes the turn and its first messages, in one commit; with it what a person `said`, as an event. */
   beginTurn(
     thread: Pick<ThreadRecord, 'id' | 'agentId' | 'date' | 'title'>,

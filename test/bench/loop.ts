@@ -7,7 +7,7 @@ import { openDatabase } from '../../core/storage/open-database.ts';
 import { openStore } from '../../core/storage/store.ts';
 import type { ApprovalStore } from '../../core/threads/approvals.ts';
 import { createThreads } from '../../core/threads/store.ts';
-import type { CallRecord, Threads, TurnRecord } from '../../core/threads/thread.ts';
+import type { CallRecord, Threads, ThreadWriter, TurnRecord } from '../../core/threads/thread.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put } from './places.ts';
 
@@ -78,7 +78,7 @@ function turnsInMemory(kernel: Kernel, sandboxDir: string): Turns {
     models: kernel.router,
     events: kernel.events,
     clock: kernel.clock,
-    queue: { run: (_thread, task) => task(kept) },
+    queue: { run: (_thread, task) => task({ lost: kept, fence: () => undefined, release: () => done }) },
     sandboxDir,
   });
 }
@@ -93,13 +93,7 @@ const silent: ApprovalStore = {
   reject: () => done,
   answer: () => Promise.reject(new Error('nothing is asked')),
 };
-const forgetful: Threads = {
-  load: () => null,
-  list: () => [],
-  unfinished: () => null,
-  keyed: () => null,
-  last: () => null,
-  delegated: () => ({ turns: 0, steps: 0, calls: 0 }),
+const writer: ThreadWriter = {
   charge: () => done,
   beginTurn: () => done,
   recordStep: () => done,
@@ -109,6 +103,15 @@ const forgetful: Threads = {
   recordResults: () => done,
   setState: () => done,
   compact: () => done,
+};
+const forgetful: Threads = {
+  load: () => null,
+  list: () => [],
+  unfinished: () => null,
+  keyed: () => null,
+  last: () => null,
+  delegated: () => ({ turns: 0, steps: 0, calls: 0 }),
+  writer: () => writer,
 };
 
 function modelOf(calls: () => boolean): LanguageModel {
@@ -148,7 +151,7 @@ async function drain(turns: Turns, agent: string): Promise<TurnEvent> {
 /** A step that is on disk before the next one begins. */
 async function durableSteps(runs: number, folder: string): Promise<readonly Row[]> {
   const store = openStore(path.join(folder, 'steps.db'), (await import('../../core/host/system-clock.ts')).systemClock());
-  const threads = createThreads(store, { now: () => 0 } as never);
+  const threads = createThreads(store, { now: () => 0 } as never).writer(() => undefined);
   const plain = openDatabase(path.join(folder, 'floor.db'));
   plain.exec('CREATE TABLE steps (turn TEXT, step INTEGER, message TEXT, PRIMARY KEY (turn, step)) WITHOUT ROWID');
   const message = {

@@ -18,7 +18,8 @@ export async function compactByHand(
   const { spec } = await deps.registry.resolve(loaded.thread.agentId);
   return deps.queue.run(
     threadId,
-    async () => {
+    async ({ lost, fence }) => {
+      const stop = AbortSignal.any([signal, lost]);
       const { thread, messages: stored } = deps.threads.load(threadId) ?? loaded;
       const messages = sentHistory(stored);
       const prepared = await prepare(
@@ -39,11 +40,11 @@ export async function compactByHand(
           depth: 0,
           key: null,
         },
-        signal,
+        stop,
       );
-      const done = await compactThread(deps, prepared, threadId, { force: true }, signal);
+      const done = await compactThread(deps, prepared, { threadId, writer: deps.threads.writer(fence) }, { force: true }, stop);
       if (done) return { tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter };
-      signal.throwIfAborted();
+      stop.throwIfAborted();
       const counts = await countTokens(messages.map(({ message }) => textOf(message)));
       const tokens = counts.reduce((total, count) => total + count, 0);
       return { tokensBefore: tokens, tokensAfter: tokens };

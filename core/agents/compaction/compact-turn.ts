@@ -9,6 +9,7 @@ import { headAndTail } from './shorten.ts';
 import { countTokens } from './tokens.ts';
 import { extract } from './transcript.ts';
 import type { Prepared, RunningTurn, TurnDependencies } from '../turn/turn-types.ts';
+import type { ThreadWriter } from '../../threads/thread.ts';
 import { untilAborted } from '../turn/until-aborted.ts';
 
 /** How far a prompt must have grown before compaction is tried again that gained nothing. */
@@ -34,7 +35,7 @@ export async function compactIfNeeded(turn: RunningTurn, { force = false } = {})
   const done = await compactThread(
     turn.deps,
     { ...turn.prepared, functionTools: turn.functionTools },
-    turn.record.threadId,
+    { threadId: turn.record.threadId, writer: turn.writer },
     { force, measured, turnId: turn.record.id },
     turn.signal,
   );
@@ -67,7 +68,7 @@ export type Compacted = Pick<Compaction, 'tokensBefore' | 'tokensAfter'> & {
 export async function compactThread(
   deps: TurnDependencies,
   prepared: Pick<Prepared, 'model' | 'system' | 'functionTools'>,
-  threadId: string,
+  { threadId, writer }: { readonly threadId: string; readonly writer: ThreadWriter },
   { force, measured, turnId }: { readonly force: boolean; readonly measured?: number; readonly turnId?: string },
   signal: AbortSignal,
 ): Promise<Compacted | null> {
@@ -97,7 +98,7 @@ export async function compactThread(
   });
   if (compaction === null) return null;
   const { throughSeq, replacement, replaced, tokensBefore, tokensAfter, retained } = compaction;
-  await deps.threads.compact(threadId, throughSeq, replacement);
+  await writer.compact(threadId, throughSeq, replacement);
   const compactions = loaded.thread.compactions + 1;
   deps.events.publish('thread.compacted', {
     threadId,

@@ -55,7 +55,7 @@ export function countCalled({ parent }: Place): void {
 
 /** Writes what all that called have used through the turn that they wait for: a restart must not give it back to them. */
 export function chargeCallers(parent: RunningTurn | null): readonly Promise<void>[] {
-  return [...callers(parent)].map(({ deps, record, delegated, usage }) => deps.threads.charge(record.id, delegated, usage));
+  return [...callers(parent)].map(({ writer, record, delegated, usage }) => writer.charge(record.id, delegated, usage));
 }
 
 /** What a turn uses, its callers have used. */

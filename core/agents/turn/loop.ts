@@ -41,8 +41,8 @@ export async function answerCalls(
   const questions = calls.flatMap(({ question }) => question ?? []);
   await Promise.all([
     ...writes,
-    ...starts.map(({ record }) => turn.deps.threads.startCall(record.turnId, record.step, record.index)),
-    ...questions.flatMap(({ question, isNew }) => (isNew ? turn.deps.approvals.ask(question) : [])),
+    ...starts.map(({ record }) => turn.writer.startCall(record.turnId, record.step, record.index)),
+    ...questions.flatMap(({ question, isNew }) => (isNew ? turn.deps.approvals.ask(question, turn.fence) : [])),
   ]);
   for (const { record } of calls)
     if (!wasTold(turn, record)) turn.emit({ type: 'tool-call', id: record.callId, name: record.name, input: record.input });
@@ -53,7 +53,7 @@ export async function answerCalls(
     for (const question of questions) announceQuestion(turn, question);
     return { reason: 'awaiting_approval' };
   }
-  await Promise.all([...stored, turn.deps.threads.recordResults(turn.record.id, step, message, retain)]);
+  await Promise.all([...stored, turn.writer.recordResults(turn.record.id, step, message, retain)]);
   turn.prompt.push(message);
   turn.emit({ type: 'step-end', step, usage: turn.usage });
   if (calls.some(({ result }) => result?.ok === false && result.error.code === 'limit_reached')) return limitEnd(turn, callsLeft(turn));
@@ -71,7 +71,7 @@ function stopBefore(turn: RunningTurn): TurnEnd | null {
 }
 
 async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEnd | null> {
-  const { threads } = turn.deps;
+  const { writer } = turn;
   const asked = outcome.cut ? [] : readCalls(turn, outcome.calls);
   const message = assistantMessage(outcome, asked);
   if (outcome.text !== '') turn.text = outcome.text;
@@ -86,8 +86,8 @@ async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEn
   if (ending) {
     // One commit for the answer and the end of its turn.
     await Promise.all([
-      threads.recordStep(turn.record.id, step, message, [], turn.usage),
-      threads.setState(turn.record.id, ending.reason, turn.usage),
+      writer.recordStep(turn.record.id, step, message, [], turn.usage),
+      writer.setState(turn.record.id, ending.reason, turn.usage),
       ...chargeCallers(turn.parent),
     ]);
     turn.emit({ type: 'step-end', step, usage: turn.usage });
@@ -96,7 +96,7 @@ async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEn
   const decided = decideCalls(turn, step, asked);
   const calls = decided instanceof Promise ? await decided : decided;
   return answerCalls(turn, step, calls, [
-    threads.recordStep(
+    writer.recordStep(
       turn.record.id,
       step,
       message,

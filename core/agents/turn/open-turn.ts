@@ -1,5 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import type { TurnEvent } from '../../contract/index.ts';
+import type { Fence } from '../../threads/queue.ts';
 import type { CallRecord, Delegated, StoredMessage, TurnRecord } from '../../threads/thread.ts';
 import { prepare, type Beginning } from './begin.ts';
 import { assemble, callIdsOf, documentsIn, textOfAnswer, userMessage } from './messages.ts';
@@ -32,6 +33,7 @@ export interface Opening {
   readonly place: Place;
   readonly pipe: Pipe<TurnEvent>;
   readonly signal: AbortSignal;
+  readonly fence: Fence;
 }
 
 export const UNKNOWN_CHANNEL = 'none';
@@ -58,12 +60,11 @@ export async function openTurn(opening: Opening): Promise<OpenedTurn | EndedTurn
 }
 
 async function beginTurn(opening: Opening, input: string, unfinished: Unfinished | null): Promise<OpenedTurn> {
-  const { deps, request, place, signal } = opening;
+  const { deps, request, place, signal, fence } = opening;
+  const writer = deps.threads.writer(fence);
   const { parent } = request;
   countCalled(place);
   const { threadId, channelId = parent?.channelId ?? UNKNOWN_CHANNEL, userId = parent?.userId ?? LOCAL_USER } = request;
-  if (unfinished?.turn.state === 'awaiting_approval') await closeSuspended(deps, unfinished, { text: input, by: userId });
-  else if (unfinished) await closeUnfinished(deps.threads, unfinished, deps.threads.load(threadId)?.messages ?? []);
   const { spec, notes } = await untilAborted(deps.registry.resolve(request.agent), signal);
   const inherited = inheritedPolicy(request, spec, place.parent);
   const policy = withOwnModel(deps, spec, inherited, place.parent);
@@ -95,6 +96,10 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
     prepare(deps, { ...shared(record), spec, notes, date, text: input, history, compactions: loaded?.thread.compactions ?? 0 }, signal),
     signal,
   );
+  // Nothing stored has changed until here: a message that cannot be answered leaves the thread and its open questions as they were.
+  if (unfinished?.turn.state === 'awaiting_approval') await closeSuspended({ ...deps, fence }, unfinished, { text: input, by: userId });
+  else if (unfinished) await closeUnfinished(writer, unfinished, loaded?.messages ?? []);
+  const before = unfinished ? sentHistory(deps.threads.load(threadId)?.messages ?? []) : history;
   const message = userMessage(
     prepared.turnParts.map(({ text }) => text),
     input,
@@ -102,11 +107,11 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
   );
   const said = record.depth === 0 && isPersons(request) ? input : undefined; // a callee's task is no person's message
   await Promise.all([
-    deps.threads.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message], said),
+    writer.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message], said),
     ...chargeCallers(place.parent),
   ]);
   const none = { turns: 0, steps: 0, calls: 0 };
-  const turn = running(opening, prepared, record, documentsIn([message]), none, [...history.map((stored) => stored.message), message]);
+  const turn = running(opening, prepared, record, documentsIn([message]), none, [...before.map((stored) => stored.message), message]);
   return { turn, open: [], answered: false };
 }
 
@@ -134,7 +139,7 @@ async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<O
     ),
     signal,
   );
-  if (record.state !== 'running') await deps.threads.setState(record.id, 'running', record.usage);
+  if (record.state !== 'running') await deps.threads.writer(opening.fence).setState(record.id, 'running', record.usage);
   const turn = running(
     opening,
     prepared,
@@ -157,7 +162,7 @@ function shared(
 }
 
 function running(
-  { deps, noticer, place, pipe, signal }: Opening,
+  { deps, noticer, place, pipe, signal, fence }: Opening,
   prepared: Prepared,
   record: TurnRecord,
   documents: RunningTurn['documents'],
@@ -168,6 +173,8 @@ function running(
     deps,
     prepared,
     record,
+    writer: deps.threads.writer(fence),
+    fence,
     documents,
     span: null,
     noticer,

@@ -1,6 +1,6 @@
 import { toolError } from '../../contract/tool.ts';
 import type { ToolResult } from '../../contract/index.ts';
-import type { CallRecord, StoredMessage, Threads, TurnRecord } from '../../threads/thread.ts';
+import type { CallRecord, StoredMessage, ThreadWriter, TurnRecord } from '../../threads/thread.ts';
 import { decideCall, toolOf, type DecidedCall } from './calls.ts';
 import { keyOf } from './run-calls.ts';
 import { callIdsOf, resultPart } from './messages.ts';
@@ -39,7 +39,7 @@ export async function resumeCalls(turn: RunningTurn, open: readonly CallRecord[]
 
 /** Ends a turn that nobody continues: its open calls are answered, so that the history stays one that models accept. */
 export async function closeUnfinished(
-  threads: Threads,
+  writer: ThreadWriter,
   unfinished: Unfinished,
   messages: readonly StoredMessage[],
   answerFor: (record: CallRecord) => ToolResult = interrupted,
@@ -53,15 +53,15 @@ export async function closeUnfinished(
       result: record.state === 'finished' && record.result ? record.result : answerFor(record),
     }));
     for (const { record, result } of answers) {
-      if (record.state !== 'finished') writes.push(threads.finishCall(turn.id, record.step, record.index, result));
+      if (record.state !== 'finished') writes.push(writer.finishCall(turn.id, record.step, record.index, result));
     }
     const retain = Object.fromEntries(
       answers.flatMap(({ record, result }) => (result.ok && result.retain ? [[record.callId, result.retain]] : [])),
     );
     const content = answers.map(({ record, result }) => resultPart(record.callId, record.name, result));
-    writes.push(threads.recordResults(turn.id, (open[0] as CallRecord).step, { role: 'tool', content }, retain));
+    writes.push(writer.recordResults(turn.id, (open[0] as CallRecord).step, { role: 'tool', content }, retain));
   }
-  writes.push(threads.setState(turn.id, 'aborted', turn.usage));
+  writes.push(writer.setState(turn.id, 'aborted', turn.usage));
   await Promise.all(writes);
 }
 

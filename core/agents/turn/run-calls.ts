@@ -43,16 +43,16 @@ function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void>[]): 
 }
 
 function finish(turn: RunningTurn, record: CallRecord, result: ToolResult, stored: Promise<void>[]): Finished | Promise<Finished> {
-  const { threads } = turn.deps;
+  const { writer } = turn;
   const store = (write: Promise<void>) => {
     write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
     stored.push(write);
   };
   if (isSuspended(turn, result)) {
-    if (record.effect === 'write') store(threads.suspendCall(record.turnId, record.step, record.index));
+    if (record.effect === 'write') store(writer.suspendCall(record.turnId, record.step, record.index));
     return null;
   }
-  if (record.state !== 'finished') store(threads.finishCall(record.turnId, record.step, record.index, result));
+  if (record.state !== 'finished') store(writer.finishCall(record.turnId, record.step, record.index, result));
   const finished = { record, result };
   if (wasTold(turn, record)) return finished;
   const { extensionId, tool } = record;

@@ -1,5 +1,6 @@
 import type { TurnEndReason, TurnEvent } from '../../contract/index.ts';
 import { startSpan, type Span } from '../../events/spans.ts';
+import type { ThreadHold } from '../../threads/queue.ts';
 import type { Families, Place } from './family.ts';
 import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
 import { answerCalls, runLoop } from './loop.ts';
@@ -21,7 +22,7 @@ export interface Shared {
   readonly families: Families;
 }
 
-/** One turn from request to `turn-end`, which it always sends. The caller holds the thread; `lost` aborts when it no longer does. */
+/** One turn from request to `turn-end`, which it always sends. The caller holds the thread. */
 export async function runTurn(
   deps: TurnDependencies,
   { noticer, families }: Shared,
@@ -29,7 +30,7 @@ export async function runTurn(
   place: Place,
   pipe: Pipe<TurnEvent>,
   stop: AbortController,
-  lost: AbortSignal,
+  { lost, fence }: Pick<ThreadHold, 'lost' | 'fence'>,
 ): Promise<void> {
   const { signal } = stop;
   const onLost = () => stop.abort(lost.reason);
@@ -39,7 +40,7 @@ export async function runTurn(
   let cancelBudget: (() => void) | undefined;
   let end: TurnEnd = { reason: 'done' };
   try {
-    const opened = await openTurn({ deps, noticer, request, place, pipe, signal });
+    const opened = await openTurn({ deps, noticer, request, place, pipe, signal, fence });
     if (opened && 'end' in opened) {
       before = opened;
       end = before.end;
@@ -98,12 +99,12 @@ async function workOn({ turn, open, answered }: OpenedTurn): Promise<TurnEnd> {
 }
 
 /** A suspended turn suspends its caller; one that ended otherwise leaves no question of those that it called behind. */
-async function settleQuestions({ deps, record, suspended, parent }: RunningTurn, reason: TurnEndReason): Promise<void> {
+async function settleQuestions({ deps, record, suspended, parent, fence }: RunningTurn, reason: TurnEndReason): Promise<void> {
   if (reason === 'awaiting_approval') {
     if (parent) parent.suspended = true;
   } else if (suspended) {
     try {
-      await withdraw(deps, record.id, { reason: 'the turn that asked has ended', by: null });
+      await withdraw({ ...deps, fence }, record.id, { reason: 'the turn that asked has ended', by: null });
     } catch {
       // The store failed, which the turn's end says; an answer to such a question finds nothing to continue.
     }
@@ -133,7 +134,7 @@ async function close(deps: TurnDependencies, turn: RunningTurn | null, before: E
   let end = asked;
   if (turn && !end.stored) {
     try {
-      await deps.threads.setState(turn.record.id, end.reason, turn.usage);
+      await turn.writer.setState(turn.record.id, end.reason, turn.usage);
     } catch (error) {
       end = end.reason === 'error' ? end : { reason: 'error', error: plainFailure(error, 'database_failed') };
     }

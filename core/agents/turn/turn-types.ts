@@ -17,8 +17,8 @@ import type {
 import type { Span } from '../../events/spans.ts';
 import type { ModelRouter, ResolvedModel } from '../../models/router.ts';
 import type { ApprovalStore } from '../../threads/approvals.ts';
-import type { ThreadQueue } from '../../threads/queue.ts';
-import type { Delegated, Threads, TurnRecord } from '../../threads/thread.ts';
+import type { Fence, ThreadQueue } from '../../threads/queue.ts';
+import type { Delegated, Threads, ThreadWriter, TurnRecord } from '../../threads/thread.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { OfferedDocument } from '../prompt/documents.ts';
 import type { Noticer } from './noticer.ts';
@@ -89,6 +89,9 @@ export interface RunningTurn {
   readonly deps: TurnDependencies;
   readonly prepared: Prepared;
   readonly record: TurnRecord;
+  /** What it stores, it stores as long as it holds its thread. */
+  readonly writer: ThreadWriter;
+  readonly fence: Fence;
   /** Those that stand in its message. */
   readonly documents: readonly Retain[];
   /** null while nobody collects spans. */

@@ -38,7 +38,7 @@ export function createTurns(deps: TurnDependencies, cleaned: (event: TurnEvent) 
     const work = async () => {
       const place = shared.families.place(request);
       leave = follow(place.parent?.signal, stop);
-      await deps.queue.run(request.threadId, (lost) => runTurn(deps, shared, request, place, { ...pipe, push }, stop, lost), stop.signal);
+      await deps.queue.run(request.threadId, (hold) => runTurn(deps, shared, request, place, { ...pipe, push }, stop, hold), stop.signal);
     };
     const done = work()
       // After the end only the lease can fail to be given back: nothing is lost, it runs out by itself.

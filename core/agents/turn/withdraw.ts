@@ -2,6 +2,7 @@ import { toolError } from '../../contract/tool.ts';
 import type { ToolResult } from '../../contract/index.ts';
 import type { Approval } from '../../threads/approval.ts';
 import type { ApprovalStore } from '../../threads/approvals.ts';
+import type { Fence } from '../../threads/queue.ts';
 import type { CallRecord, Threads } from '../../threads/thread.ts';
 import { denied } from './asking.ts';
 import { closeUnfinished, type Unfinished } from './resume.ts';
@@ -15,6 +16,8 @@ export interface Withdrawal {
 interface Stores {
   readonly threads: Threads;
   readonly approvals: ApprovalStore;
+  /** Of the thread of the turn that ends: the threads of those that it called stand under it. */
+  readonly fence: Fence;
 }
 
 const LONGEST_REASON = 2000;
@@ -29,23 +32,24 @@ export async function closeSuspended(
   const said = text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)}…` : text;
   const withdrawal = { reason: `they wrote instead: ${said}`, by };
   const open = await withdraw(stores, turn.id, withdrawal);
-  await closeUnfinished(stores.threads, unfinished, stores.threads.load(turn.threadId)?.messages ?? [], (record) =>
-    answerFor(record, open, withdrawal),
-  );
+  const { threads, fence } = stores;
+  const messages = threads.load(turn.threadId)?.messages ?? [];
+  await closeUnfinished(threads.writer(fence), unfinished, messages, (record) => answerFor(record, open, withdrawal));
 }
 
 /** Answers what `turnId` still waits for with no, and ends the turns that it called and that wait too. Returns what was open. */
 export async function withdraw(stores: Stores, turnId: string, { reason, by }: Withdrawal): Promise<readonly Approval[]> {
-  const { threads, approvals } = stores;
+  const { threads, approvals, fence } = stores;
   const open = approvals.askedFor(turnId);
-  await approvals.reject(open, reason, by);
+  await approvals.reject(open, { reason, by }, fence);
   const called = new Map(
     open.flatMap(({ path }) => path.slice(path.findIndex((each) => each.turnId === turnId) + 1)).map((each) => [each.turnId, each]),
   );
   for (const { turnId: id, threadId } of called.values()) {
     const unfinished = threads.unfinished(threadId);
     if (unfinished?.turn.id !== id || unfinished.turn.state !== 'awaiting_approval') continue;
-    await closeUnfinished(threads, unfinished, threads.load(threadId)?.messages ?? [], (record) => answerFor(record, open, { reason, by }));
+    const messages = threads.load(threadId)?.messages ?? [];
+    await closeUnfinished(threads.writer(fence), unfinished, messages, (record) => answerFor(record, open, { reason, by }));
   }
   return open;
 }

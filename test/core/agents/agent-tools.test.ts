@@ -161,7 +161,7 @@ describe('what a turn has used through others', () => {
       script: [{ text: 'ok' }],
     });
     await leftBehind(world, { name: 'ask', tool: 'ask', extensionId: 'ext', input: {} });
-    await world.threads.charge('T', { turns: 10, steps: 4, calls: 2 }, { inputTokens: 70, outputTokens: 7 });
+    await world.writer.charge('T', { turns: 10, steps: 4, calls: 2 }, { inputTokens: 70, outputTokens: 7 });
     const { end } = await world.collect({ resume: true });
     expect(reasons).toEqual(['limit_reached']);
     expect(end).toMatchObject({ reason: 'done', usage: { inputTokens: 80, outputTokens: 12 } });
@@ -186,7 +186,7 @@ async function leftBehind(world: World, call: Pick<CallRecord, 'name' | 'tool' |
     key: null,
   };
   const asked: Message = { role: 'user', content: [{ type: 'text', text: 'do it' }] };
-  await world.threads.beginTurn({ id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, [asked]);
+  await world.writer.beginTurn({ id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, [asked]);
   const record: CallRecord = {
     turnId: 'T',
     step: 0,
@@ -198,6 +198,6 @@ async function leftBehind(world: World, call: Pick<CallRecord, 'name' | 'tool' |
     ...call,
   };
   const message: Message = { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c0', toolName: call.name, input: {} }] };
-  await world.threads.recordStep('T', 0, message, [record], { inputTokens: 0, outputTokens: 0 });
-  await world.threads.startCall('T', 0, 0);
+  await world.writer.recordStep('T', 0, message, [record], { inputTokens: 0, outputTokens: 0 });
+  await world.writer.startCall('T', 0, 0);
 }

@@ -117,9 +117,9 @@ describe('a call that needs approval', () => {
     const [old] = approvals.list();
     await approvals.answer(old!.id, { answer: 'no', by: 'ann' });
     const question = { ...old!, rootThreadId: 'other', tool: 'ext/other' };
-    await approvals.ask({ ...question, id: 'kept' });
+    await approvals.ask({ ...question, id: 'kept' }, () => undefined);
     await approvals.answer('kept', { answer: 'always', by: 'ann' });
-    await approvals.ask({ ...question, id: 'later', createdAt: old!.createdAt + 31 * 86_400_000 });
+    await approvals.ask({ ...question, id: 'later', createdAt: old!.createdAt + 31 * 86_400_000 }, () => undefined);
     expect(approvals.get(old!.id)).toBeNull();
     expect(approvals.get('kept')).toMatchObject({ answer: 'always' });
   });

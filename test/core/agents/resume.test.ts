@@ -43,7 +43,7 @@ async function killed(
     startedAt: 1,
     key: null,
   };
-  await world.threads.beginTurn({ id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, [
+  await world.writer.beginTurn({ id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, [
     { role: 'user', content: [{ type: 'text', text: 'do it' }] },
   ]);
   if (planned === null) return world;
@@ -64,10 +64,10 @@ async function killed(
     role: 'assistant',
     content: calls.map(({ callId, name, input }) => ({ type: 'tool-call', toolCallId: callId, toolName: name, input: input as JsonValue })),
   };
-  await world.threads.recordStep('T', 0, message, calls, { inputTokens: 7, outputTokens: 3 });
+  await world.writer.recordStep('T', 0, message, calls, { inputTokens: 7, outputTokens: 3 });
   for (const [index, { state, result }] of planned.entries()) {
-    if (state !== 'requested') await world.threads.startCall('T', 0, index);
-    if (state === 'finished' && result) await world.threads.finishCall('T', 0, index, result);
+    if (state !== 'requested') await world.writer.startCall('T', 0, index);
+    if (state === 'finished' && result) await world.writer.finishCall('T', 0, index, result);
   }
   return world;
 }
@@ -112,7 +112,7 @@ describe('a turn that a killed process left', () => {
 
   it('K45 that died while the model spoke repeats that step only', async () => {
     const world = await killed([{ tool: 'read', effect: 'read', state: 'finished', result: { ok: true, output: 'r' } }], [{ text: 'ok' }]);
-    await world.threads.recordResults(
+    await world.writer.recordResults(
       'T',
       0,
       { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c0', toolName: 'read', output: { type: 'text', value: 'r' } }] },
@@ -125,7 +125,7 @@ describe('a turn that a killed process left', () => {
 
   it('K45 whose answer was written only gets its end', async () => {
     const world = await killed(null, []);
-    await world.threads.recordStep('T', 0, { role: 'assistant', content: [{ type: 'text', text: 'said' }] }, [], NOTHING);
+    await world.writer.recordStep('T', 0, { role: 'assistant', content: [{ type: 'text', text: 'said' }] }, [], NOTHING);
     expect((await world.collect({ resume: true })).end).toMatchObject({ reason: 'done', text: 'said' });
     expect(world.model.requests).toHaveLength(0);
   });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createTurns } from '../../../core/agents/turn/turn.ts';
 import { toolError, toolResult } from '../../../core/contract/index.ts';
-import { agent, createWorld, noticesOf } from './world.ts';
+import type { ThreadWriter } from '../../../core/threads/thread.ts';
+import { agent, createWorld, noticesOf, type World } from './world.ts';
 
 const tools = (names: Record<string, object>) => ({ ext: { tools: names } });
 
@@ -245,7 +246,7 @@ describe('one turn', () => {
   it('DESIGN 3.4 an empty message is refused, and a store that fails ends the turn without a throw', async () => {
     const world = await createWorld({ script: [{ text: 'a' }] });
     expect((await world.run('  ')).end).toMatchObject({ reason: 'error', error: { code: 'usage' } });
-    world.threads.recordStep = () => Promise.reject(new Error('disk full'));
+    failing(world, { recordStep: () => Promise.reject(new Error('disk full')) });
     expect((await world.run('hi')).end).toMatchObject({ reason: 'error', error: { message: 'disk full' } });
   });
 
@@ -267,7 +268,7 @@ describe('one turn', () => {
         },
       ],
     });
-    world.threads.finishCall = () => Promise.reject(new Error('disk full'));
+    failing(world, { finishCall: () => Promise.reject(new Error('disk full')) });
     expect((await world.run('hi')).end).toMatchObject({ reason: 'error', error: { message: 'disk full' } });
     expect(done).toEqual(['slow']);
   });
@@ -367,3 +368,9 @@ describe('ending a turn early', () => {
     expect(told).toEqual(['thread', new Error('the lease stays')]);
   });
 });
+
+/** From now on these writes of turns fail. */
+function failing({ threads }: World, writes: Partial<ThreadWriter>): void {
+  const { writer } = threads;
+  threads.writer = (fence) => ({ ...writer(fence), ...writes });
+}

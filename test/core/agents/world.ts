@@ -132,6 +132,8 @@ export async function createWorld(options: WorldOptions = {}) {
     model,
     registry,
     threads,
+    /** Writes what a turn of a program that has died left behind. */
+    writer: threads.writer(() => undefined),
     deps,
     turns,
     tools,
@@ -146,4 +148,10 @@ export type World = Awaited<ReturnType<typeof createWorld>>;
 
 export function noticesOf(events: readonly TurnEvent[]): readonly string[] {
   return events.flatMap((event) => (event.type === 'notice' ? [event.code] : []));
+}
+
+/** All that is stored of threads, to be compared. */
+export function storedRows({ store }: World): unknown {
+  const tables = ['threads', 'messages', 'turns', 'turnagents', 'turndelegated', 'calls', 'approvals'];
+  return Object.fromEntries(tables.map((table) => [table, store.all(`SELECT * FROM ${table}`)]));
 }

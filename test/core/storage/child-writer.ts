@@ -8,7 +8,7 @@ import type { TurnRecord } from '../../../core/threads/thread.ts';
 const [file = '', threadId = ''] = process.argv.slice(2);
 const clock = systemClock();
 const store = openStore(file, clock);
-const threads = createThreads(store, clock);
+const threads = createThreads(store, clock).writer(() => undefined);
 const usage = { inputTokens: 1, outputTokens: 1 };
 const agent = { id: 'writer' } as TurnRecord['agent'];
 const turn: TurnRecord = {

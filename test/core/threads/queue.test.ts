@@ -96,7 +96,7 @@ describe('thread queue', () => {
   it('K45 tells the task when its lease is lost', async () => {
     const { queue, store, clock } = setup();
     const seen = gate();
-    const run = queue.run('t', async (lost) => {
+    const run = queue.run('t', async ({ lost }) => {
       await store.write((statement) => void statement(`UPDATE leases SET owner = 'thief'`));
       clock.advance(1_000);
       lost.addEventListener('abort', seen.open);
@@ -112,7 +112,7 @@ describe('thread queue', () => {
     const acquire = vi
       .fn<Leases['acquire']>()
       .mockRejectedValueOnce(new Error('disk'))
-      .mockResolvedValue({ name: 'x', lost: new AbortController().signal, inherited: false, release });
+      .mockResolvedValue({ name: 'x', lost: new AbortController().signal, inherited: false, isHeld: () => true, release });
     const queue = createThreadQueue({ acquire }, clock);
     const [first, second] = await Promise.allSettled([queue.acquire('t'), queue.acquire('t')]);
     expect(first).toMatchObject({ status: 'rejected', reason: { message: 'disk' } });

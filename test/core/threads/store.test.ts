@@ -2,7 +2,7 @@ import type { Message } from 'pith';
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../core/storage/store.ts';
 import { createThreads } from '../../../core/threads/store.ts';
-import type { CallRecord, Threads, TurnRecord } from '../../../core/threads/thread.ts';
+import type { CallRecord, Threads, ThreadWriter, TurnRecord } from '../../../core/threads/thread.ts';
 import { manualClock } from '../storage/manual-clock.ts';
 import { temporaryStore } from '../storage/temporary-store.ts';
 
@@ -49,6 +49,7 @@ interface Setup {
   readonly clock: ReturnType<typeof manualClock>;
   readonly store: Store;
   readonly threads: Threads;
+  readonly writer: ThreadWriter;
   begin(threadId: string, turnId: string, text: string): Promise<void>;
 }
 
@@ -56,29 +57,31 @@ function setup(): Setup {
   const clock = manualClock();
   const store = temporaryStore(undefined, clock);
   const threads = createThreads(store, clock);
+  const writer = threads.writer(() => undefined);
   return {
     clock,
     store,
     threads,
+    writer,
     begin: (threadId, turnId, text) =>
-      threads.beginTurn({ id: threadId, agentId: 'helper', date: '2025-01-02', title: text }, turnOf(turnId, threadId), [user(text)]),
+      writer.beginTurn({ id: threadId, agentId: 'helper', date: '2025-01-02', title: text }, turnOf(turnId, threadId), [user(text)]),
   };
 }
 
 describe('Threads', () => {
   it('K45 persists each step with its calls, and the turn continues from there', async () => {
-    const { threads, begin } = setup();
+    const { threads, writer, begin } = setup();
     await begin('t', 'turn-1', 'hello');
-    await threads.recordStep(
+    await writer.recordStep(
       'turn-1',
       0,
       assistant('looking'),
       [callOf('turn-1', 0, 0), callOf('turn-1', 0, 1), callOf('turn-1', 0, 2)],
       usage,
     );
-    await threads.startCall('turn-1', 0, 0);
-    await threads.startCall('turn-1', 0, 1);
-    await threads.finishCall('turn-1', 0, 0, { ok: true, output: { lines: 3 }, retain: { key: 'k', digest: 'd' } });
+    await writer.startCall('turn-1', 0, 0);
+    await writer.startCall('turn-1', 0, 1);
+    await writer.finishCall('turn-1', 0, 0, { ok: true, output: { lines: 3 }, retain: { key: 'k', digest: 'd' } });
 
     const unfinished = threads.unfinished('t');
     expect(unfinished?.turn).toEqual(turnOf('turn-1', 't', { steps: 1, usage }));
@@ -92,7 +95,7 @@ describe('Threads', () => {
       role: 'tool',
       content: [{ type: 'tool-result', toolCallId: 'call-0-0', toolName: 'read', output: { type: 'json', value: { lines: 3 } } }],
     };
-    await threads.recordResults('turn-1', 0, results, { 'call-0-0': { key: 'k', digest: 'd' } });
+    await writer.recordResults('turn-1', 0, results, { 'call-0-0': { key: 'k', digest: 'd' } });
     expect(threads.load('t')?.messages).toEqual([
       { seq: 1, turnId: 'turn-1', message: user('hello'), retain: {} },
       { seq: 2, turnId: 'turn-1', message: assistant('looking'), retain: {} },
@@ -101,12 +104,12 @@ describe('Threads', () => {
   });
 
   it('K45 a turn that has ended is no longer unfinished; one that waits for approval is', async () => {
-    const { threads, begin } = setup();
+    const { threads, writer, begin } = setup();
     await begin('t', 'turn-1', 'hello');
-    await threads.setState('turn-1', 'awaiting_approval', usage);
+    await writer.setState('turn-1', 'awaiting_approval', usage);
     expect(threads.unfinished('t')?.turn).toMatchObject({ state: 'awaiting_approval', usage });
     for (const state of ['done', 'error', 'aborted', 'limit'] as const) {
-      await threads.setState('turn-1', state, usage);
+      await writer.setState('turn-1', state, usage);
       expect(threads.unfinished('t')).toBeNull();
     }
     expect(threads.unfinished('other')).toBeNull();
@@ -114,14 +117,14 @@ describe('Threads', () => {
   });
 
   it('K45 keeps a thread over turns: its beginning stays, the newest comes first', async () => {
-    const { threads, begin, clock } = setup();
+    const { threads, writer, begin, clock } = setup();
     const start = clock.now();
     await begin('a', 'turn-1', 'first words\0');
-    await threads.setState('turn-1', 'done', usage);
+    await writer.setState('turn-1', 'done', usage);
     clock.advance(1_000);
     await begin('b', 'turn-2', 'other');
     clock.advance(1_000);
-    await threads.beginTurn({ id: 'a', agentId: 'helper', date: '2099-09-09', title: 'second words' }, turnOf('turn-3', 'a'), [
+    await writer.beginTurn({ id: 'a', agentId: 'helper', date: '2099-09-09', title: 'second words' }, turnOf('turn-3', 'a'), [
       user('again'),
     ]);
     expect(threads.list(10).map((thread) => thread.id)).toEqual(['a', 'b']);
@@ -135,10 +138,10 @@ describe('Threads', () => {
   });
 
   it('replaces the oldest messages by a summary, in one commit, and later ones keep their numbers', async () => {
-    const { threads, begin } = setup();
+    const { threads, writer, begin } = setup();
     await begin('t', 'turn-1', 'one');
-    for (const step of [0, 1, 2]) await threads.recordStep('turn-1', step, assistant(`step ${step}`), [], usage);
-    await threads.compact('t', 3, [
+    for (const step of [0, 1, 2]) await writer.recordStep('turn-1', step, assistant(`step ${step}`), [], usage);
+    await writer.compact('t', 3, [
       { message: user('summary'), retain: {} },
       { message: assistant('kept'), retain: { c: { key: 'k', digest: 'd' } } },
     ]);
@@ -149,20 +152,20 @@ describe('Threads', () => {
       [3, assistant('kept'), { c: { key: 'k', digest: 'd' } }],
       [4, assistant('step 2'), {}],
     ]);
-    await threads.recordStep('turn-1', 3, assistant('next'), [], usage);
+    await writer.recordStep('turn-1', 3, assistant('next'), [], usage);
     expect(threads.load('t')?.messages.map(({ seq }) => seq)).toEqual([2, 3, 4, 5]);
   });
 
   it('refuses to write to what is not there, and leaves no half of it', async () => {
-    const { threads, begin } = setup();
+    const { threads, writer, begin } = setup();
     await begin('t', 'turn-1', 'one');
     const unknown = { code: 'thread_unknown' };
-    await expect(threads.recordStep('nope', 0, assistant('x'), [callOf('nope', 0, 0)], usage)).rejects.toMatchObject(unknown);
-    await expect(threads.startCall('turn-1', 0, 0)).rejects.toMatchObject(unknown);
-    await expect(threads.finishCall('turn-1', 0, 0, { ok: true, output: 1 })).rejects.toMatchObject(unknown);
-    await expect(threads.recordResults('nope', 0, assistant('x'), {})).rejects.toMatchObject(unknown);
-    await expect(threads.setState('nope', 'done', usage)).rejects.toMatchObject(unknown);
-    await expect(threads.compact('nope', 1, [])).rejects.toMatchObject(unknown);
+    await expect(writer.recordStep('nope', 0, assistant('x'), [callOf('nope', 0, 0)], usage)).rejects.toMatchObject(unknown);
+    await expect(writer.startCall('turn-1', 0, 0)).rejects.toMatchObject(unknown);
+    await expect(writer.finishCall('turn-1', 0, 0, { ok: true, output: 1 })).rejects.toMatchObject(unknown);
+    await expect(writer.recordResults('nope', 0, assistant('x'), {})).rejects.toMatchObject(unknown);
+    await expect(writer.setState('nope', 'done', usage)).rejects.toMatchObject(unknown);
+    await expect(writer.compact('nope', 1, [])).rejects.toMatchObject(unknown);
     await expect(begin('t', 'turn-1', 'the same turn twice')).rejects.toMatchObject({ code: 'database_failed' });
     expect(threads.load('t')?.messages).toHaveLength(1);
     expect(threads.unfinished('t')?.calls).toEqual([]);
@@ -191,11 +194,11 @@ describe('Threads', () => {
   });
 
   it('keeps 100 turns that write at once apart', async () => {
-    const { threads, begin } = setup();
+    const { threads, writer, begin } = setup();
     await Promise.all(
       Array.from({ length: 100 }, async (_, number) => {
         await begin(`t${number}`, `turn-${number}`, `hello ${number}`);
-        for (let step = 0; step < 5; step += 1) await threads.recordStep(`turn-${number}`, step, assistant(`${number}.${step}`), [], usage);
+        for (let step = 0; step < 5; step += 1) await writer.recordStep(`turn-${number}`, step, assistant(`${number}.${step}`), [], usage);
       }),
     );
     for (let number = 0; number < 100; number += 1) {
