@@ -5,7 +5,7 @@ import { deadLetters } from './events/delivery-rows.ts';
 import type { Journal, WrittenEvent } from './events/journal.ts';
 import { orphans } from './events/journal-tidy.ts';
 import { createNotices } from './events/notices.ts';
-import { Postponed } from './events/postponed.ts';
+import { Postponed } from './events/retry.ts';
 import { startSpan, within, type Span } from './events/spans.ts';
 import { createSchedules } from './events/schedules.ts';
 import { CHANNELS_HANDLER } from './host/events/declared-handlers.ts';

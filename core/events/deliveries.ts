@@ -4,7 +4,7 @@ import type { Leases } from '../storage/leases.ts';
 import type { Store } from '../storage/store.ts';
 import { deliveryRows } from './delivery-rows.ts';
 import { hastenRetries, tidyJournal } from './journal-tidy.ts';
-import { Lane, type LaneOptions } from './lane.ts';
+import { Worker, type WorkerOptions } from './worker.ts';
 
 export interface DeliveriesOptions {
   readonly store: Store;
@@ -15,8 +15,8 @@ export interface DeliveriesOptions {
   declared(): ReadonlySet<string>;
   /** Those that can be called in this process now. */
   callable(): ReadonlySet<string>;
-  readonly sideBySide: LaneOptions['sideBySide'];
-  readonly call: LaneOptions['call'];
+  readonly sideBySide: WorkerOptions['sideBySide'];
+  readonly call: WorkerOptions['call'];
   /** Told at each look, at least once a second. */
   looked?(): void;
 }
@@ -39,7 +39,7 @@ const FIRST_TIDY_MS = 60_000;
 
 export function createDeliveries(options: DeliveriesOptions): Deliveries {
   const { store, clock, logger } = options;
-  const lanes = new Map<string, Lane>();
+  const workers = new Map<string, Worker>();
   const closing = new Set<Promise<void>>();
   let running = false;
   let version = -1;
@@ -51,21 +51,21 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
   function refresh(): void {
     if (!running) return;
     const callable = options.callable();
-    for (const [handler, lane] of lanes) {
+    for (const [handler, worker] of workers) {
       if (callable.has(handler)) continue;
-      lanes.delete(handler);
-      closeLane(lane, 0);
+      workers.delete(handler);
+      close(worker, 0);
     }
     for (const handler of callable) {
-      if (lanes.has(handler)) continue;
-      const lane = new Lane({ ...options, handler, rows: deliveryRows(store, handler) });
-      lanes.set(handler, lane);
-      lane.wake();
+      if (workers.has(handler)) continue;
+      const worker = new Worker({ ...options, handler, rows: deliveryRows(store, handler) });
+      workers.set(handler, worker);
+      worker.wake();
     }
   }
 
-  function closeLane(lane: Lane, graceMs: number): void {
-    const closed = lane.stop(graceMs).finally(() => closing.delete(closed));
+  function close(worker: Worker, graceMs: number): void {
+    const closed = worker.stop(graceMs).finally(() => closing.delete(closed));
     closing.add(closed);
   }
 
@@ -77,7 +77,8 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
       const seen = Number(store.get('PRAGMA data_version')?.data_version);
       const changed = seen !== version;
       version = seen;
-      for (const lane of lanes.values()) if (changed || lane.contended || (lane.nextDue !== null && lane.nextDue <= now)) lane.wake();
+      for (const worker of workers.values())
+        if (changed || worker.contended || (worker.nextDue !== null && worker.nextDue <= now)) worker.wake();
       options.looked?.();
       if (Math.abs(now - tidied) >= TIDY_MS) tidy(now);
     } catch (error) {
@@ -88,7 +89,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
 
   function hasten(now: number): void {
     hastenRetries(store, now).then(
-      () => lanes.forEach((lane) => lane.wake()),
+      () => workers.forEach((worker) => worker.wake()),
       (error: unknown) => logger.warn('deliveries that failed wait for the former clock', { error: messageOf(error) }),
     );
   }
@@ -108,15 +109,15 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
       refresh();
       look();
     },
-    wake(handlers = lanes.keys()) {
-      for (const handler of handlers) lanes.get(handler)?.wake();
+    wake(handlers = workers.keys()) {
+      for (const handler of handlers) workers.get(handler)?.wake();
     },
     refresh,
     async stop(graceMs) {
       running = false;
       cancel?.();
-      for (const lane of lanes.values()) closeLane(lane, graceMs);
-      lanes.clear();
+      for (const worker of workers.values()) close(worker, graceMs);
+      workers.clear();
       await Promise.all(closing);
     },
   };

@@ -1,7 +1,8 @@
 import type { DurableTopic, JsonValue, SqlRow } from '../contract/index.ts';
+import type { Lease } from '../storage/leases.ts';
 import type { Store } from '../storage/store.ts';
 
-/** One delivery as a lane keeps it; its event is read when it runs. */
+/** One delivery as a worker keeps it; its event is read when it runs. */
 export interface DeliveryRow {
   readonly event: number;
   readonly key: string | null;
@@ -53,22 +54,19 @@ export function deliveryRows(store: Store, handler: string) {
         correlationId: typeof correlation === 'string' ? correlation : `event-${id}`,
       };
     },
-    done: (events: readonly number[]) =>
+    done: (event: number) =>
       store.write((statement) => {
-        statement(
-          'DELETE FROM deliveries WHERE handler = ? AND event IN (SELECT value FROM json_each(?))',
-          handler,
-          JSON.stringify(events),
-        );
-      }, true),
+        statement('DELETE FROM deliveries WHERE handler = ? AND event = ?', handler, event);
+      }),
     /** Counts an attempt before it is made, or takes it back. */
     count: (event: number, attempts: number) =>
       store.write((statement) => {
         statement('UPDATE deliveries SET attempts = ? WHERE handler = ? AND event = ?', attempts, handler, event);
-      }, true),
-    /** `due`: when it is tried again; -1 for never. */
-    postpone: (event: number, due: number, attempts: number, error: string) =>
+      }),
+    /** `due`: when it is tried again; -1 for never. Whoever has lost the lease changes nothing. */
+    postpone: ({ event, attempts }: DeliveryRow, due: number, error: string, lease: Lease) =>
       store.write((statement) => {
+        if (!lease.isHeld()) return;
         statement(
           'UPDATE deliveries SET due = ?, attempts = ?, error = ? WHERE handler = ? AND event = ?',
           due,
@@ -77,7 +75,7 @@ export function deliveryRows(store: Store, handler: string) {
           handler,
           event,
         );
-      }, true),
+      }),
   };
 }
 

@@ -2,7 +2,6 @@ import { PithError } from '../contract/errors.ts';
 import type { Clock, DurableTopic, DurableTopicMap, PublishOptions } from '../contract/index.ts';
 import type { Store } from '../storage/store.ts';
 import type { Statement } from '../storage/writer.ts';
-import { JOURNAL_SCHEMA } from './journal-schema.ts';
 import { payloadText } from './payload.ts';
 
 export interface WrittenEvent {
@@ -50,8 +49,29 @@ const MAX_KEY_LENGTH = 512;
 const INSERT_EVENTS = `INSERT INTO events SELECT ? + key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?)`;
 const INSERT_DELIVERIES = `INSERT INTO deliveries SELECT value ->> 0, ? + (value ->> 1), value ->> 2, value ->> 3, 0, NULL FROM json_each(?)`;
 
+/**
+ * Names without an underscore: no extension's prefix can reach them. A delivery that succeeded is deleted; `due` is 0 for one that
+ * may run now, a time for one that waits (a timer or a retry), and -1 for a dead letter.
+ */
+const SCHEMA = [
+  `CREATE TABLE events (
+     id INTEGER PRIMARY KEY, topic TEXT NOT NULL, key TEXT, payload TEXT NOT NULL, correlation TEXT, at INTEGER NOT NULL
+   );
+   CREATE TABLE deliveries (
+     handler TEXT NOT NULL, event INTEGER NOT NULL, key TEXT, due INTEGER NOT NULL, attempts INTEGER NOT NULL, error TEXT,
+     PRIMARY KEY (handler, event)
+   ) WITHOUT ROWID;
+   CREATE INDEX deliverieswaiting ON deliveries (handler, due) WHERE due > 0;
+   CREATE INDEX deliverieskeyed ON deliveries (handler, key, event) WHERE key IS NOT NULL;
+   CREATE INDEX deliveriesdead ON deliveries (handler) WHERE due < 0;
+   CREATE TABLE handlersgone (handler TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;
+   CREATE TABLE schedules (
+     name TEXT PRIMARY KEY, spec TEXT NOT NULL, next INTEGER NOT NULL, event INTEGER NOT NULL
+   ) WITHOUT ROWID;`,
+];
+
 export function createJournal({ store, clock, handlers, written }: JournalOptions): Journal {
-  store.migrate('journal', JOURNAL_SCHEMA);
+  store.migrate('journal', SCHEMA);
   let waiting: Waiting[] = [];
   let writing = false;
 
@@ -107,10 +127,7 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
     append(statement, topic, payload, options = {}) {
       const event = prepared(topic, payload, options);
       const id = insertOne(statement, event);
-      // The commit follows within this tick; what was rolled back is not there afterwards.
-      queueMicrotask(() => {
-        if (store.get('SELECT 1 FROM events WHERE id = ?', id) !== null) written([writtenOf(id, event)]);
-      });
+      statement.onCommit(() => written([writtenOf(id, event)]));
       return id;
     },
   };

@@ -1,5 +1,5 @@
 import { canRun } from '../agents/ports.ts';
-import { PithError } from '../contract/errors.ts';
+import { messageOf, PithError } from '../contract/errors.ts';
 import type { Off, Protocol, Remote } from '../contract/index.ts';
 import { createBundleStore } from './bundles/bundle-store.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
@@ -55,8 +55,10 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     quota: options.quotas,
     redact: secrets.redact,
   });
-  const orphans = endOrphans(dataDirectory);
-  if (orphans > 0) log.logger('host').warn('ended processes of extensions that a killed kernel left', { count: orphans });
+  const orphansEnded = endOrphans(dataDirectory).then(
+    (count) => count > 0 && log.logger('host').warn('ended processes of extensions that a killed kernel left', { count }),
+    (error: unknown) => log.logger('host').warn('processes that a killed kernel left were not ended', { error: messageOf(error) }),
+  );
   const failures = createFailures({ clock, events: options.events, logger: log.logger('host'), redact: secrets.redact });
   const parts: HostParts = {
     options,
@@ -121,6 +123,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
       renewing();
       toolsets.close();
       unguard();
+      await orphansEnded;
       log.close();
     },
   };

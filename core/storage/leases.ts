@@ -12,6 +12,8 @@ export interface Lease {
   /** Whether the name is still this lease's. Asked inside a write, it holds until that write is on disk. */
   isHeld(): boolean;
   release(): Promise<void>;
+  /** Renews it no more: nobody has the name before its time is over. */
+  expire(): void;
 }
 
 export interface Leases {
@@ -105,6 +107,10 @@ function hold(store: Store, clock: Clock, name: string, holder: string, ttlMs: n
         released = store.write((statement) => void statement('DELETE FROM leases WHERE name = ? AND owner = ?', name, holder));
       }
       return released;
+    },
+    expire() {
+      cancel();
+      released ??= Promise.resolve();
     },
   };
 }

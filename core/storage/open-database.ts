@@ -71,6 +71,8 @@ class Connection implements SqliteDatabase {
   private guarded = new WeakMap<Access, Statements>();
   private access: Access | null = null;
   private authorizing = false;
+  /** How long a statement that meets a lock waits for it, and holds the event loop. */
+  private waitMs = BUSY_MS;
   private refused = false;
 
   constructor(
@@ -137,11 +139,12 @@ class Connection implements SqliteDatabase {
   }
 
   patiently<T>(act: () => T): T {
-    this.exec(`PRAGMA busy_timeout = ${PATIENT_MS}`);
+    const outer = this.waitMs;
+    this.waitUpTo(PATIENT_MS);
     try {
       return act();
     } finally {
-      this.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+      this.waitUpTo(outer);
     }
   }
 
@@ -164,6 +167,11 @@ class Connection implements SqliteDatabase {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
       }
     }
+  }
+
+  private waitUpTo(ms: number): void {
+    if (ms !== this.waitMs) this.exec(`PRAGMA busy_timeout = ${ms}`);
+    this.waitMs = ms;
   }
 
   private read<T>(sql: string, parameters: readonly SqlValue[], act: (statement: DriverStatement, values: readonly SqlValue[]) => T): T {

@@ -14,11 +14,8 @@ export interface Store {
   all(sql: string, ...parameters: SqlValue[]): SqlRow[];
   /** The first row, or null. */
   get(sql: string, ...parameters: SqlValue[]): SqlRow | null;
-  /**
-   * Runs `run` in a transaction that the other writes of this tick share; rejects alone when it throws. `run` must not wait. `repeatable`:
-   * it may be run again after what it did was undone, which spares it a savepoint.
-   */
-  write(run: (statement: Statement) => void, repeatable?: boolean): Promise<void>;
+  /** Runs `run` in a transaction that the other writes of this tick share; rejects alone when it throws. `run` must not wait. */
+  write(run: (statement: Statement) => void): Promise<void>;
   /** Brings the tables of one module up to date; see `migrate`. */
   migrate(name: string, statements: readonly string[]): void;
   /** Runs `act` with its statements limited by `access`. */
@@ -37,7 +34,7 @@ export function openStore(file: string, clock: Clock): Store {
     file,
     all: (sql, ...parameters) => database.all(sql, ...parameters),
     get: (sql, ...parameters) => database.get(sql, ...parameters),
-    write: (run, repeatable) => writer.write(run, repeatable),
+    write: (run) => writer.write(run),
     migrate: (name, statements) => database.patiently(() => migrate(database, name, statements)),
     within: (access, act) => database.within(access, act),
     close() {

@@ -4,18 +4,22 @@ import { databaseFailure } from './failure.ts';
 import type { SqliteDatabase, Written } from './open-database.ts';
 
 /** Runs one statement inside the write that it was given to. */
-export type Statement = (sql: string, ...parameters: SqlValue[]) => Written;
+export interface Statement {
+  (sql: string, ...parameters: SqlValue[]): Written;
+  /** Calls `act` once the write is on disk, and never when it is undone. `act` must not throw. */
+  onCommit(act: () => void): void;
+}
 
 export interface Writer {
-  /** `repeatable`: running it twice, the first time undone, is the same as once. Such writes need no savepoint while all goes well. */
-  write(run: (statement: Statement) => void, repeatable?: boolean): Promise<void>;
+  write(run: (statement: Statement) => void): Promise<void>;
   /** Commits what is waiting; later writes are refused. */
   close(): Promise<void>;
 }
 
 interface Entry {
   readonly run: (statement: Statement) => void;
-  readonly repeatable: boolean;
+  /** Called in their order when it is on disk. */
+  readonly committed: (() => void)[];
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -29,24 +33,28 @@ const BUSY_PAUSE_MS = 10;
 
 /**
  * Group commit: the writes of one tick share a transaction and its one sync to disk. Each has a savepoint, so that one that fails
- * rejects alone; where all may be repeated they get them only when one of them fails. A lock held by another process is waited for
- * without holding the event loop. `verify` throws when a commit would not last.
+ * rejects alone. A lock held by another process is waited for without holding the event loop. `verify` throws when a commit would not last.
  */
 export function createWriter(database: SqliteDatabase, clock: Clock, verify: () => void = () => undefined): Writer {
   let waiting: Entry[] = [];
   let scheduled = false;
   let closed = false;
-  let writing = false;
+  let current: Entry | null = null;
   let busySince: number | null = null;
   const drained: (() => void)[] = [];
 
-  const statement: Statement = (sql, ...parameters) => {
-    if (!writing)
-      throw new PithError('parameter_invalid', 'a statement was run after its write had ended', {
-        cure: 'run all statements before the function given to write returns',
-      });
+  function entryNow(): Entry {
+    if (current !== null) return current;
+    throw new PithError('parameter_invalid', 'a statement was run after its write had ended', {
+      cure: 'run all statements before the function given to write returns',
+    });
+  }
+
+  const run = (sql: string, ...parameters: SqlValue[]): Written => {
+    entryNow();
     return database.runWith(sql, parameters);
   };
+  const statement: Statement = Object.assign(run, { onCommit: (act: () => void) => void entryNow().committed.push(act) });
 
   function schedule(): void {
     if (scheduled) return;
@@ -86,8 +94,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
   function commit(batch: readonly Entry[]): void {
     const done: Entry[] = [];
     try {
-      if (batch.length > 1 && batch.every(({ repeatable }) => repeatable) && runTogether(batch)) done.push(...batch);
-      else for (const entry of batch) if (runOne(entry, batch.length > 1)) done.push(entry);
+      for (const entry of batch) if (runOne(entry, batch.length > 1)) done.push(entry);
       if (done.length > 0) verify();
       if (database.inTransaction) database.run('COMMIT');
       else if (done.length > 0)
@@ -101,7 +108,10 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
       abandon();
       return;
     }
-    for (const entry of done) entry.resolve();
+    for (const entry of done) {
+      entry.resolve();
+      for (const act of entry.committed) act();
+    }
   }
 
   function abandon(): void {
@@ -109,21 +119,6 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
       if (database.inTransaction) database.run('ROLLBACK');
     } catch (error) {
       for (const entry of waiting.splice(0)) entry.reject(databaseFailure(error, database.file)); // nothing can be written before it is opened anew
-    }
-  }
-
-  /** False when one of them failed and all were undone, in a new transaction; nobody has been told. */
-  function runTogether(batch: readonly Entry[]): boolean {
-    try {
-      writing = true;
-      for (const entry of batch) refusePromise(entry.run(statement));
-      writing = false;
-      return true;
-    } catch {
-      writing = false; // it fails again, alone
-      if (database.inTransaction) database.run('ROLLBACK');
-      database.run('BEGIN IMMEDIATE');
-      return false;
     }
   }
 
@@ -136,13 +131,13 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
           retryable: true,
         });
       if (shared) database.run('SAVEPOINT entry');
-      writing = true;
+      current = entry;
       refusePromise(entry.run(statement));
-      writing = false;
+      current = null;
       if (shared) database.run('RELEASE entry');
       return true;
     } catch (error) {
-      writing = false;
+      current = null;
       entry.reject(error);
       // A full disk may have ended the whole transaction already.
       if (database.inTransaction) database.run(shared ? 'ROLLBACK TO entry' : 'ROLLBACK');
@@ -152,7 +147,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
   }
 
   return {
-    write(run, repeatable = false) {
+    write(run) {
       if (closed) return Promise.reject(new PithError('stopped', `database ${database.file}: it has been closed`));
       if (waiting.length >= MAX_WAITING) {
         return Promise.reject(
@@ -164,7 +159,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
         );
       }
       return new Promise<void>((resolve, reject) => {
-        waiting.push({ run, repeatable, resolve, reject });
+        waiting.push({ run, committed: [], resolve, reject });
         schedule();
       });
     },

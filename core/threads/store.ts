@@ -11,9 +11,6 @@ const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce
   FROM turns WHERE id = ?`;
 const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** Writes that do nothing but run statements. */
-const REPEATABLE = true;
-
 /** Writes `user.message` in the transaction of the turn that answers it. */
 export type WriteSaid = (statement: Statement, turn: TurnRecord, text: string) => void;
 
@@ -71,17 +68,17 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
 }
 
 function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: WriteSaid): ThreadWriter {
-  const write = (run: (statement: Statement) => void, repeatable = false) =>
+  const write = (run: (statement: Statement) => void) =>
     store.write((statement) => {
       fence();
       run(statement);
-    }, repeatable);
+    });
 
   const setCall = (turnId: string, step: number, index: number, state: CallState) =>
     write((statement) => {
       const { changes } = statement('UPDATE calls SET state = ? WHERE turn = ? AND step = ? AND place = ?', state, turnId, step, index);
       found(changes, `call ${step}/${index} of turn '${turnId}'`);
-    }, REPEATABLE);
+    });
 
   return {
     async beginTurn(thread, turn, messages, said) {
@@ -152,7 +149,7 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
             result,
           );
         });
-      }, REPEATABLE);
+      });
     },
 
     startCall: (turnId, step, index) => setCall(turnId, step, index, 'started'),
@@ -169,21 +166,21 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
           index,
         );
         found(changes, `call ${step}/${index} of turn '${turnId}'`);
-      }, REPEATABLE);
+      });
     },
 
     async recordResults(turnId, _step, message, retain) {
       const text = JSON.stringify(message);
       await write((statement) => {
         found(statement(INSERT_MESSAGE, text, retainText(retain), turnId).changes, `turn '${turnId}'`);
-      }, REPEATABLE);
+      });
     },
 
     async charge(turnId, { turns, steps, calls }, { inputTokens, outputTokens }) {
       await write((statement) => {
         statement('INSERT OR REPLACE INTO turndelegated VALUES (?, ?, ?, ?)', turnId, turns, steps, calls);
         statement('UPDATE turns SET input = ?, output = ? WHERE id = ?', inputTokens, outputTokens, turnId);
-      }, REPEATABLE);
+      });
     },
 
     async setState(turnId, state, usage) {
@@ -197,7 +194,7 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
         );
         found(changes, `turn '${turnId}'`);
         statement('UPDATE threads SET updated = ? WHERE id = (SELECT thread FROM turns WHERE id = ?)', clock.now(), turnId);
-      }, REPEATABLE);
+      });
     },
 
     async compact(threadId, throughSeq, replacement) {

@@ -1,6 +1,6 @@
 import { canRun } from '../../agents/ports.ts';
 import type { Delivery, JsonValue } from '../../contract/index.ts';
-import { Postponed } from '../../events/postponed.ts';
+import { Postponed } from '../../events/retry.ts';
 import { running } from '../calls/handle.ts';
 import { handlerNames } from '../calls/handler-operation.ts';
 import { invoke, recordCall } from '../calls/invoke.ts';

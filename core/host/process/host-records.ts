@@ -28,9 +28,9 @@ export function recordHost(dataDirectory: string, pid: number, marker: string): 
 
 /**
  * Ends recorded hosts whose kernel is gone, with what they started, and forgets them. A pid that belongs to another process by
- * now is left alone. Returns how many there were.
+ * now is left alone. Resolves to how many there were.
  */
-export function endOrphans(dataDirectory: string): number {
+export async function endOrphans(dataDirectory: string): Promise<number> {
   const folder = stateFolder(dataDirectory, ...HOSTS);
   let ended = 0;
   for (const name of names(folder).filter((each) => RECORD.test(each))) {
@@ -40,7 +40,7 @@ export function endOrphans(dataDirectory: string): number {
     const host = Number(pid);
     const isSame = processEntry(host)?.startTime === start;
     if (isSame) killHost(host);
-    ended += (isSame ? 1 : 0) + killRemains(marker, isSame ? host : null);
+    ended += (isSame ? 1 : 0) + (await killRemains(marker, isSame ? host : null));
   }
   return ended;
 }

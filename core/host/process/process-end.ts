@@ -1,5 +1,5 @@
 import { systemClock } from '../system-clock.ts';
-import { allProcesses, familyOf, hasVariable, processEntry } from './process-table.ts';
+import { everyProcess, familyOf, hasVariable, processEntry } from './process-table.ts';
 
 /** The variable by which the processes of a host are known, also those that left its group and outlived their parent. */
 export const HOST_VARIABLE = 'PITH_HOST';
@@ -12,15 +12,15 @@ export function killHost(pid: number): void {
   for (const each of family) kill(each);
 }
 
-/** Sends SIGKILL to whatever is left of a host: what carries its mark, or is of its group. Returns how many there were. */
-export function killRemains(marker: string, group: number | null): number {
-  const left = allProcesses().filter(
-    (entry) => entry.group === group || entry.session === group || hasVariable(entry.pid, HOST_VARIABLE, marker),
-  );
-  for (const { pid } of left) {
+/** Sends SIGKILL to whatever is left of a host: what carries its mark, or is of its group. Resolves to how many there were. */
+export async function killRemains(marker: string, group: number | null): Promise<number> {
+  let found = 0;
+  for await (const { pid, group: of, session } of everyProcess()) {
+    if (of !== group && session !== group && !(await hasVariable(pid, HOST_VARIABLE, marker))) continue;
+    found += 1;
     for (const each of familyOf(pid)) kill(each);
   }
-  return left.length;
+  return found;
 }
 
 const SWEEPS = 20;
@@ -29,7 +29,7 @@ const SWEEP_PAUSE_MS = 25;
 /** Ends what a host left behind, until nothing is left. `seen`: processes that were below it, with their start times. */
 export async function sweepRemains(group: number, marker: string, seen: ReadonlyMap<number, string>): Promise<void> {
   for (const [each, startTime] of seen) killSame(each, startTime);
-  for (let round = 0; round < SWEEPS && killRemains(marker, group) > 0; round += 1) await systemClock().sleep(SWEEP_PAUSE_MS);
+  for (let round = 0; round < SWEEPS && (await killRemains(marker, group)) > 0; round += 1) await systemClock().sleep(SWEEP_PAUSE_MS);
 }
 
 /** Kills a process unless its pid belongs to another one by now. */

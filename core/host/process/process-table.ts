@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 
 /** What `/proc` says of a process. Only Linux has it; elsewhere everything here finds nothing. */
 export interface ProcessEntry {
@@ -12,7 +13,10 @@ export interface ProcessEntry {
 
 /** null: there is none, or it has ended and nobody has asked how. */
 export function processEntry(pid: number): ProcessEntry | null {
-  const stat = read(`/proc/${pid}/stat`);
+  return entryOf(pid, read(`/proc/${pid}/stat`));
+}
+
+function entryOf(pid: number, stat: string): ProcessEntry | null {
   // The name of the program stands in brackets and may hold anything, brackets too.
   const [state, parent, group, session, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const startTime = rest[15];
@@ -20,10 +24,13 @@ export function processEntry(pid: number): ProcessEntry | null {
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), startTime };
 }
 
-export function allProcesses(): readonly ProcessEntry[] {
-  return names('/proc')
-    .filter((name) => /^\d+$/u.test(name))
-    .flatMap((name) => processEntry(Number(name)) ?? []);
+/** Every process of the machine. There may be thousands, so the event loop goes on between them. */
+export async function* everyProcess(): AsyncGenerator<ProcessEntry> {
+  for (const name of await readdir('/proc').catch(() => [])) {
+    if (!/^\d+$/u.test(name)) continue;
+    const entry = entryOf(Number(name), await readLater(`/proc/${name}/stat`));
+    if (entry) yield entry;
+  }
 }
 
 /** A process and all that descend from it, as far as none in between has ended. */
@@ -40,8 +47,12 @@ export function familyOf(pid: number): readonly number[] {
 }
 
 /** Whether a process was started with `NAME=value`, or below one that was. */
-export function hasVariable(pid: number, name: string, value: string): boolean {
-  return `\0${read(`/proc/${pid}/environ`)}`.includes(`\0${name}=${value}\0`);
+export async function hasVariable(pid: number, name: string, value: string): Promise<boolean> {
+  return `\0${await readLater(`/proc/${pid}/environ`)}`.includes(`\0${name}=${value}\0`);
+}
+
+function readLater(file: string): Promise<string> {
+  return readFile(file, 'latin1').catch(() => ''); // as below
 }
 
 /** What a file of `/proc` says; empty when it cannot be read. */

@@ -10,29 +10,35 @@ export interface PumpOptions {
   ended(): boolean;
 }
 
-/** Sends the parts of an answer, never more than the other side has room for. */
+/** Sends the parts of an answer, never more than the other side has room for. The source is returned when nobody wants more of it. */
 export async function pumpStream(result: unknown, { send, entry, ended }: PumpOptions): Promise<void> {
-  const state = { room: WINDOW, stopped: false };
-  let wake: (() => void) | undefined;
+  const state: { room: number; cancelled: boolean; source?: AsyncIterator<unknown> } = { room: WINDOW, cancelled: false };
+  let wake = (): void => undefined;
+  const release = (): void => void Promise.resolve(state.source?.return?.()).catch(() => undefined); // nobody reads on
   const { abort } = entry;
+  // Before anything is waited for: the other side may cancel while the source is still being made.
+  entry.abort = (reason) => {
+    state.cancelled = true;
+    abort(reason);
+    wake();
+    release();
+  };
   entry.credit = (parts) => {
     state.room = Math.min(WINDOW, state.room + parts);
-    wake?.();
+    wake();
   };
-  const source = iteratorOf(await result);
-  entry.abort = (reason) => {
-    state.stopped = true;
-    abort(reason);
-    wake?.();
-    void Promise.resolve(source.return?.()).catch(() => undefined); // nobody reads on
-  };
-  for (;;) {
-    const next = await source.next();
-    if (next.done || state.stopped || ended()) return;
-    while (state.room <= 0 && !state.stopped) await new Promise<void>((resolve) => (wake = resolve));
-    if (state.stopped) return;
-    state.room -= 1;
-    send(next.value);
+  const source = (state.source = iteratorOf(await result));
+  try {
+    while (!state.cancelled && !ended()) {
+      const next = await source.next();
+      if (next.done) return;
+      while (state.room <= 0 && !state.cancelled) await new Promise<void>((resolve) => (wake = resolve));
+      if (state.cancelled || ended()) return;
+      state.room -= 1;
+      send(next.value);
+    }
+  } finally {
+    release();
   }
 }
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createJournal } from '../../../core/events/journal.ts';
 import { tidyJournal } from '../../../core/events/journal-tidy.ts';
 import { retryDelay } from '../../../core/events/retry.ts';
 import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
@@ -32,6 +33,25 @@ it('K31 an event and its deliveries are one commit, with the row that caused the
   });
   await expect(failed).rejects.toThrow('rolled back');
   expect(node.store.all('SELECT count(*) AS n FROM events UNION ALL SELECT count(*) FROM deliveries')).toEqual([{ n: 1 }, { n: 1 }]);
+});
+
+it('B7: an event that was rolled back is never announced, also when another one of the same commit gets its id', async () => {
+  const announced: string[] = [];
+  const journal = createJournal({
+    store: node.store,
+    clock,
+    handlers: () => [],
+    written: (events) => announced.push(...events.map(({ id, payload }) => `${id} ${(payload as { taskId: string }).taskId}`)),
+  });
+  const undone = node.store.write((statement) => {
+    journal.append(statement, 'task.changed', task('never'));
+    throw new Error('rolled back');
+  });
+  const written = node.store.write((statement) => void journal.append(statement, 'task.changed', task('real')));
+  await expect(undone).rejects.toThrow('rolled back');
+  await written;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(announced).toEqual(['1 real']);
 });
 
 it('K31 events published in one tick get ids in their order, each with a delivery for the handlers of its topic', async () => {

@@ -26,6 +26,20 @@ describe('openDatabase', () => {
     expect(database.get('PRAGMA foreign_keys')).toMatchObject({ foreign_keys: 1 });
   });
 
+  it('B12: patience within patience lasts until the outer one ends', () => {
+    const database = open();
+    const waits = () => Number(database.get('PRAGMA busy_timeout')?.timeout);
+    const usual = waits();
+    const [before, after] = database.patiently(() => {
+      const outer = waits();
+      database.patiently(() => undefined);
+      return [outer, waits()];
+    });
+    expect(after).toBe(before);
+    expect(before).toBeGreaterThan(usual);
+    expect(waits()).toBe(usual);
+  });
+
   it.each<[string, readonly unknown[], string]>([
     ['too few', [1], 'it has 2 parameter(s), 1 given'],
     ['too many', [1, 'x', 2], 'it has 2 parameter(s), 3 given'],

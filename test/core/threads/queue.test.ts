@@ -112,7 +112,14 @@ describe('thread queue', () => {
     const acquire = vi
       .fn<Leases['acquire']>()
       .mockRejectedValueOnce(new Error('disk'))
-      .mockResolvedValue({ name: 'x', lost: new AbortController().signal, inherited: false, isHeld: () => true, release });
+      .mockResolvedValue({
+        name: 'x',
+        lost: new AbortController().signal,
+        inherited: false,
+        isHeld: () => true,
+        expire: () => undefined,
+        release,
+      });
     const queue = createThreadQueue({ acquire }, clock);
     const [first, second] = await Promise.allSettled([queue.acquire('t'), queue.acquire('t')]);
     expect(first).toMatchObject({ status: 'rejected', reason: { message: 'disk' } });

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
-import { allProcesses, processEntry } from '../../../core/host/process/process-table.ts';
+import { familyOf, processEntry } from '../../../core/host/process/process-table.ts';
 import { runs, until } from '../../core/host/process/hosts.ts';
 import { FAULTS, faultyExtension, type FaultPhase } from './faulty-extension.ts';
 
@@ -149,18 +149,12 @@ async function startKernel(faulty: Parameters<typeof faultyExtension>[0]): Promi
       }),
     write: (files) => write('extensions/faulty', files),
     async kill() {
-      const family = below(child.pid ?? 0);
+      const family = familyOf(child.pid ?? 0)
+        .slice(1)
+        .flatMap((pid) => processEntry(pid) ?? []);
       child.kill('SIGKILL');
       await until(() => family.every(({ pid, startTime }) => processEntry(pid)?.startTime !== startTime), 2000);
       await rm(project, { recursive: true, force: true, maxRetries: 3 });
     },
   };
-}
-
-/** All processes below one. */
-function below(pid: number): readonly { readonly pid: number; readonly startTime: string }[] {
-  const all = allProcesses();
-  const children = (parent: number): typeof all =>
-    all.filter((entry) => entry.parent === parent).flatMap((entry) => [entry, ...children(entry.pid)]);
-  return children(pid);
 }

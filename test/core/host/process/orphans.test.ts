@@ -5,9 +5,13 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { endOrphans } from '../../../../core/host/process/host-records.ts';
+import { sweepRemains } from '../../../../core/host/process/process-end.ts';
 import { processEntry } from '../../../../core/host/process/process-table.ts';
 import { probeSandboxing } from '../../../../core/host/process/sandboxing.ts';
 import { hostFolder, isAlive, runs, until, type HostFolder } from './hosts.ts';
+
+/** Above the highest pid that there is. */
+const NO_PID = 4_194_305;
 
 const isLinux = process.platform === 'linux';
 const sandboxing = await probeSandboxing();
@@ -56,38 +60,53 @@ it.runIf(isLinux)('K10 a start ends hosts that a killed kernel left, and never a
   const records = path.join(folder.data, '.cache', 'hosts');
   const started = await folder.launch("spawn('sleep', ['63.5'], { stdio: 'ignore', detached: true }); for (;;);");
   await until(() => runs('63.5'));
-  expect(endOrphans(folder.data)).toBe(0);
+  expect(await endOrphans(folder.data)).toBe(0);
   expect(isAlive(started.pid)).toBe(true);
 
   const [own = ''] = readdirSync(records);
   const [, kernelStart = '', pid = '', start = '', marker = ''] = own.split('.');
-  const dead = '4194305'; // above the highest pid that there is
   const stranger = spawn('sleep', ['64.5'], { stdio: 'ignore' });
   mkdirSync(records, { recursive: true });
-  writeFileSync(path.join(records, `${dead}.${kernelStart}.${pid}.${Number(start) + 1}.another-1`), '');
-  writeFileSync(path.join(records, `${dead}.${kernelStart}.${stranger.pid}.${processEntry(stranger.pid ?? 0)?.startTime}9.another-2`), '');
-  expect(endOrphans(folder.data)).toBe(0);
+  writeFileSync(path.join(records, `${NO_PID}.${kernelStart}.${pid}.${Number(start) + 1}.another-1`), '');
+  writeFileSync(
+    path.join(records, `${NO_PID}.${kernelStart}.${stranger.pid}.${processEntry(stranger.pid ?? 0)?.startTime}9.another-2`),
+    '',
+  );
+  expect(await endOrphans(folder.data)).toBe(0);
   expect([started.pid, stranger.pid ?? 0].map(isAlive)).toEqual([true, true]);
   stranger.kill();
 
-  writeFileSync(path.join(records, `${dead}.${kernelStart}.${pid}.${start}.${marker}`), '');
-  expect(endOrphans(folder.data)).toBeGreaterThan(0);
+  writeFileSync(path.join(records, `${NO_PID}.${kernelStart}.${pid}.${start}.${marker}`), '');
+  expect(await endOrphans(folder.data)).toBeGreaterThan(0);
   await started.ended;
   await until(() => !isAlive(started.pid) && !runs('63.5'));
   expect(readdirSync(records)).toEqual([]);
 });
 
-it('removes only records: nothing of other names, and nothing that a link leads to', () => {
+it('removes only records: nothing of other names, and nothing that a link leads to', async () => {
   const people = path.join(folder.project, 'people');
   mkdirSync(people);
-  const names = ['README', 'a.b.c', '4194305.1.4194306.1.another-1'];
+  const names = ['README', 'a.b.c', `${NO_PID}.1.${NO_PID + 1}.1.another-1`];
   for (const name of names) writeFileSync(path.join(people, name), name);
   mkdirSync(path.join(folder.data, '.cache'), { recursive: true });
   symlinkSync(people, path.join(folder.data, '.cache/hosts'));
-  expect(endOrphans(folder.data)).toBe(0);
+  expect(await endOrphans(folder.data)).toBe(0);
   expect(readdirSync(people).sort()).toEqual([...names].sort());
   rmSync(path.join(folder.data, '.cache/hosts'));
   renameSync(people, path.join(folder.data, '.cache/hosts'));
-  expect(endOrphans(folder.data)).toBe(0);
+  expect(await endOrphans(folder.data)).toBe(0);
   expect(readdirSync(path.join(folder.data, '.cache/hosts')).sort()).toEqual(names.slice(0, 2).sort());
+});
+
+it.runIf(isLinux)('B12: the event loop goes on while all processes of the machine are looked at', async () => {
+  let turns = 0;
+  let looking = true;
+  const count = (): void => {
+    turns += 1;
+    if (looking) setImmediate(count);
+  };
+  setImmediate(count);
+  await sweepRemains(NO_PID, 'nothing-has-this-mark', new Map());
+  looking = false;
+  expect(turns).toBeGreaterThan(readdirSync('/proc').filter((name) => /^\d+$/.test(name)).length / 2);
 });

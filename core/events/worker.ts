@@ -1,13 +1,11 @@
 import { messageOf } from '../contract/errors.ts';
 import type { Clock, Delivery, JsonValue, Logger } from '../contract/index.ts';
 import type { Lease, Leases } from '../storage/leases.ts';
+import { DeliveryQueue } from './delivery-queue.ts';
 import type { DeliveryRow, DeliveryRows } from './delivery-rows.ts';
-import { createDoneBatch } from './done-batch.ts';
-import { LaneQueue } from './lane-queue.ts';
-import { Patience } from './postponed.ts';
 import { MOST_ATTEMPTS, retryDelay } from './retry.ts';
 
-export interface LaneOptions {
+export interface WorkerOptions {
   readonly handler: string;
   readonly rows: DeliveryRows;
   readonly leases: Leases;
@@ -23,41 +21,46 @@ const SIDE_BY_SIDE = 16;
 const LOADED_AT_ONCE = 500;
 const MOST_LOADED = 2000;
 const LEASE_MS = 15_000;
-/** How long an idle lane keeps its lease. */
+/** How long an idle worker keeps its lease. */
 const LINGER_MS = 1000;
-/** Until the next try of what failed for no fault of its own: a reload, a provider that is gone, nobody to reach. */
+/** Until the next attempt of what failed for no fault of its own: a reload, a provider that is gone, nobody to reach. */
 const PAUSE_MS = 1000;
+/** Later times are seen by the poll, which also sees the clock jump. */
+const FAR_MS = 2000;
+
+/** What a worker has while it has the lease, and loses with it as a whole. */
+interface Session {
+  readonly lease: Lease;
+  readonly queue: DeliveryQueue;
+  /** Aborts what runs. */
+  readonly abort: AbortController;
+  /** Events up to this one have been read. */
+  cursor: number;
+}
 
 /** Works on the deliveries of one handler while it holds their lease; several processes may try, one has it. */
-export class Lane {
-  readonly #options: LaneOptions;
+export class Worker {
+  readonly #options: WorkerOptions;
   readonly #sideBySide: number;
-  readonly #done: (event: number) => Promise<void>;
-  #queue: LaneQueue;
-  #cursor = 0;
+  #session: Session | null = null;
   #more = true;
-  #lease: Lease | null = null;
   #pumping = false;
   #again = false;
   #woken = false;
   #stopped = false;
-  #stop = new AbortController();
   readonly #running = new Set<Promise<void>>();
   #cancelLinger: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
   /** Something is due and waits for what runs: for its key, or for its own end. */
   #overdue = false;
-  readonly #patience = new Patience();
-  /** When the lane should look again: when the next timer or retry falls due; null: none is known. */
+  /** When the worker should look again: when the next timer or retry falls due; null: none is known. */
   nextDue: number | null = null;
-  /** Another process had the lease when there was work. */
+  /** There was work that could not be begun: another process had the lease, or what a lost lease left behind still ran. */
   contended = false;
 
-  constructor(options: LaneOptions) {
+  constructor(options: WorkerOptions) {
     this.#options = options;
     this.#sideBySide = options.sideBySide?.(options.handler) ?? SIDE_BY_SIDE;
-    this.#done = createDoneBatch((events) => options.rows.done(events));
-    this.#queue = new LaneQueue(this.#options.rows.ofKey);
   }
 
   /** Looks for work. Cheap when there is none. Never rejects. */
@@ -67,7 +70,10 @@ export class Lane {
     this.#continue();
   }
 
-  /** Waits up to `graceMs` for what runs, then aborts it; it is delivered again later. */
+  /**
+   * Waits up to `graceMs` for what runs, then aborts it; it is delivered again later. Nobody else begins it while it runs on: the lease is
+   * kept until it has ended, and then left to expire, because a call that was cut tells nothing of the code behind it.
+   */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
@@ -78,8 +84,12 @@ export class Lane {
       await Promise.race([Promise.allSettled(this.#running), late]);
       cancel?.();
     }
-    this.#stop.abort(new Error('Pith is stopping'));
-    await this.#release();
+    const session = this.#session;
+    if (session === null) return;
+    if (this.#running.size === 0) return this.#release();
+    this.#session = null;
+    session.abort.abort(new Error('Pith is stopping'));
+    void Promise.allSettled(this.#running).then(() => session.lease.expire());
   }
 
   async #pump(): Promise<void> {
@@ -98,62 +108,62 @@ export class Lane {
   }
 
   async #work(): Promise<void> {
-    const { rows, leases, handler, clock } = this.#options;
+    const { rows, clock } = this.#options;
     this.contended = false;
-    if (this.#lease === null) {
+    if (this.#session === null) {
       if (!rows.hasDue(clock.now())) return this.#plan();
-      const lease = await leases.acquire(`handler ${handler}`, LEASE_MS);
-      if (lease === null) return void (this.contended = true);
-      this.#take(lease);
+      this.#session = await this.#open();
+      if (this.#session === null) return void (this.contended = true);
       if (this.#stopped) return this.#release();
     }
+    const session = this.#session;
     this.#cancelLinger?.();
-    this.#load();
-    for (let row = this.#next(); row !== null; row = this.#next()) this.#start(row);
+    this.#load(session);
+    for (let row = this.#next(session); row !== null; row = this.#next(session)) this.#start(row, session);
     if (this.#woken || this.#running.size === 0) this.#plan();
     this.#woken = false;
-    if (this.#running.size === 0) this.#cancelLinger = clock.after(LINGER_MS, () => void this.#release());
+    if (this.#running.size === 0 && !this.#isSoonDue()) this.#cancelLinger = clock.after(LINGER_MS, () => void this.#release());
   }
 
-  #take(lease: Lease): void {
-    this.#lease = lease;
-    this.#cursor = 0;
-    this.#queue = new LaneQueue(this.#options.rows.ofKey);
-    for (const row of this.#options.rows.held()) this.#queue.hold(row);
-    lease.lost.addEventListener('abort', () => this.#lost(lease), { once: true });
+  /** null while somebody else has the lease, or what was begun under a former one still runs. */
+  async #open(): Promise<Session | null> {
+    const { leases, handler, rows } = this.#options;
+    const lease = this.#running.size > 0 ? null : await leases.acquire(`handler ${handler}`, LEASE_MS);
+    if (lease === null) return null;
+    const session: Session = { lease, queue: new DeliveryQueue(rows.ofKey), abort: new AbortController(), cursor: 0 };
+    for (const row of rows.held()) session.queue.hold(row);
+    lease.lost.addEventListener('abort', () => this.#lost(session), { once: true });
+    return session;
   }
 
   /** Another process works on them now: what runs here must not go on. */
-  #lost(lease: Lease): void {
-    if (this.#lease !== lease) return;
-    this.#lease = null;
-    this.#stop.abort(lease.lost.reason);
-    this.#stop = new AbortController();
-    this.#queue = new LaneQueue(this.#options.rows.ofKey);
+  #lost(session: Session): void {
+    if (this.#session === session) this.#session = null;
+    session.abort.abort(session.lease.lost.reason);
   }
 
-  #load(): void {
+  #load(session: Session): void {
     const { rows, clock } = this.#options;
-    if (!this.#more || this.#queue.size >= MOST_LOADED) return;
-    const due = rows.dueBy(clock.now(), this.#queue.size + LOADED_AT_ONCE);
-    for (const row of due) this.#queue.add(row);
-    const fresh = rows.after(this.#cursor, LOADED_AT_ONCE);
-    for (const row of fresh) this.#queue.add(row);
-    this.#cursor = fresh.at(-1)?.event ?? this.#cursor;
+    const { queue } = session;
+    if (!this.#more || queue.size >= MOST_LOADED) return;
+    const due = rows.dueBy(clock.now(), queue.size + LOADED_AT_ONCE);
+    for (const row of due) queue.add(row);
+    const fresh = rows.after(session.cursor, LOADED_AT_ONCE);
+    for (const row of fresh) queue.add(row);
+    session.cursor = fresh.at(-1)?.event ?? session.cursor;
     this.#more = fresh.length === LOADED_AT_ONCE || due.length >= LOADED_AT_ONCE;
   }
 
-  #next(): DeliveryRow | null {
-    if (this.#running.size >= this.#sideBySide || this.#stopped || this.#lease === null) return null;
-    const row = this.#queue.take();
+  #next(session: Session): DeliveryRow | null {
+    if (this.#running.size >= this.#sideBySide || this.#stopped || this.#session !== session) return null;
+    const row = session.queue.take();
     if (row !== null || !this.#more) return row;
-    this.#load();
-    return this.#queue.take();
+    this.#load(session);
+    return session.queue.take();
   }
 
-  #start(row: DeliveryRow): void {
-    const queue = this.#queue;
-    const running = this.#deliver(row, queue, this.#stop.signal).finally(() => {
+  #start(row: DeliveryRow, session: Session): void {
+    const running = this.#deliver(row, session).finally(() => {
       this.#running.delete(running);
       if (this.#overdue && row.key !== null) this.#more = this.#woken = true; // its key may be free for what is overdue
       if (!this.#stopped) this.#continue();
@@ -168,11 +178,12 @@ export class Lane {
     void this.#pump();
   }
 
-  async #deliver(row: DeliveryRow, queue: LaneQueue, signal: AbortSignal): Promise<void> {
+  async #deliver(row: DeliveryRow, session: Session): Promise<void> {
     const { rows, handler, call } = this.#options;
     const { event: id, key, attempts } = row;
+    const { signal } = session.abort;
     let correlationId: string | undefined;
-    const counted = this.#lease?.inherited === true;
+    const counted = session.lease.inherited;
     try {
       if (attempts >= MOST_ATTEMPTS) throw new Error('the process that worked on it ended each time');
       if (counted) await rows.count(id, attempts + 1);
@@ -183,41 +194,42 @@ export class Lane {
         await call(handler, payload, { id: String(id), topic, key, attempt: attempts + 1, correlationId }, signal);
       }
     } catch (error) {
-      if (!signal.aborted) return this.#failed(row, queue, error, correlationId);
+      if (!signal.aborted) return this.#failed(row, session, error, correlationId);
       if (counted && this.#stopped) await rows.count(id, attempts).catch(() => undefined); // the store is gone: it stands as one more attempt
       return;
     }
-    if (await this.#written(row, this.#done(id), correlationId)) queue.settle(row, false);
+    if (await this.#written(row, session, rows.done(id), correlationId)) session.queue.settle(row, false);
   }
 
   /** False when it stands on disk as it was: then it is read again, and what it did is done again. */
-  async #written(row: DeliveryRow, write: Promise<void>, correlationId: string | undefined): Promise<boolean> {
+  async #written(row: DeliveryRow, session: Session, write: Promise<void>, correlationId: string | undefined): Promise<boolean> {
     const { logger, clock, handler } = this.#options;
     try {
       await write;
       return true;
     } catch (error) {
       logger.warn('the end of a delivery could not be written', { handler, event: row.event, correlationId, error: messageOf(error) });
-      await clock.sleep(PAUSE_MS, this.#stop.signal).catch(() => undefined); // it is stopping
-      if (this.#lease !== null) {
-        this.#cursor = Math.min(this.#cursor, row.event - 1);
-        this.#queue.settle(row, row.key !== null);
+      await clock.sleep(PAUSE_MS, session.abort.signal).catch(() => undefined); // it is stopping
+      if (this.#session === session) {
+        session.cursor = Math.min(session.cursor, row.event - 1);
+        session.queue.settle(row, row.key !== null);
         this.#more = true;
       }
       return false;
     }
   }
 
-  async #failed(row: DeliveryRow, queue: LaneQueue, error: unknown, correlationId: string | undefined): Promise<void> {
+  async #failed(row: DeliveryRow, session: Session, error: unknown, correlationId: string | undefined): Promise<void> {
     const { rows, clock, handler, logger } = this.#options;
-    const counted = this.#patience.isOver(row.event, error);
+    const counted = session.queue.isFailure(row, error);
     const attempts = row.attempts + (counted ? 1 : 0);
     const dead = attempts >= MOST_ATTEMPTS;
     const due = dead ? -1 : clock.now() + (counted ? retryDelay(attempts, Math.random()) : PAUSE_MS);
     const fields = { handler, event: row.event, attempts, correlationId, error: messageOf(error) };
     if (!counted) logger.debug('a delivery waits', fields);
     else logger.warn(dead ? 'a delivery failed for the last time' : 'a delivery failed and is tried again', fields);
-    if (await this.#written(row, rows.postpone(row.event, due, attempts, messageOf(error)), correlationId)) queue.settle(row, !dead);
+    const write = rows.postpone({ ...row, attempts }, due, messageOf(error), session.lease);
+    if (await this.#written(row, session, write, correlationId)) session.queue.settle(row, !dead);
     this.#woken = true;
   }
 
@@ -231,20 +243,22 @@ export class Lane {
     if (next !== null) this.#wakeIn(next - now);
   }
 
-  /** Far times are seen by the poll, which also sees the clock jump. */
+  /** The lease stays, and with it what is known of deliveries that wait for their next attempt. */
+  #isSoonDue(): boolean {
+    return this.nextDue !== null && this.nextDue - this.#options.clock.now() <= FAR_MS;
+  }
+
   #wakeIn(ms: number): void {
     this.#cancelTimer?.();
     if (ms <= FAR_MS) this.#cancelTimer = this.#options.clock.after(Math.max(1, ms), () => this.wake());
   }
 
   async #release(): Promise<void> {
-    const lease = this.#lease;
-    if (lease === null || (this.#running.size > 0 && !this.#stopped)) return;
-    this.#lease = null;
-    await lease.release().catch((error: unknown) => {
+    const session = this.#session;
+    if (session === null || this.#running.size > 0) return;
+    this.#session = null;
+    await session.lease.release().catch((error: unknown) => {
       this.#options.logger.warn(`the lease of ${this.#options.handler} was not given back`, { error: messageOf(error) });
     });
   }
 }
-
-const FAR_MS = 2000;

@@ -1,4 +1,5 @@
 import type { DeliveryRow } from './delivery-rows.ts';
+import { MOST_POSTPONEMENTS, Postponed } from './retry.ts';
 
 /** Rows of one key that are kept in memory; the rest is read when they are done. */
 const MOST_OF_KEY = 64;
@@ -14,16 +15,32 @@ interface KeyQueue {
 }
 
 /** What one handler has to do: in order within a key, keys side by side. */
-export class LaneQueue {
+export class DeliveryQueue {
   readonly #known = new Set<number>();
   readonly #keys = new Map<string, KeyQueue>();
   readonly #ready: (DeliveryRow | string)[] = [];
+  /** How much of its retry budget each delivery has used; `settle` drops what ends. */
+  readonly #postponements = new Map<number, number>();
 
   constructor(private readonly more: (key: string, limit: number) => readonly DeliveryRow[]) {}
 
   /** Rows in memory, those that run included. */
   get size(): number {
     return this.#known.size;
+  }
+
+  /** Deliveries that have used some of their retry budget and have not ended. */
+  get postponed(): number {
+    return this.#postponements.size;
+  }
+
+  /** Whether an error counts as a failure of the delivery, and not as a postponement that its retry budget still covers. */
+  isFailure({ event }: DeliveryRow, error: unknown): boolean {
+    if (!(error instanceof Postponed)) return true;
+    if (error.unlimited) return false;
+    const times = (this.#postponements.get(event) ?? 0) + 1;
+    this.#postponements.set(event, times);
+    return times > MOST_POSTPONEMENTS;
   }
 
   /** The key's other rows wait until this one has been added again. */
@@ -62,9 +79,10 @@ export class LaneQueue {
     return queue.rows.shift() as DeliveryRow;
   }
 
-  /** It has been done, or is tried again later (`again`), which the others of its key wait for. */
+  /** It has ended, or is tried again later (`again`), which the others of its key wait for. */
   settle(row: DeliveryRow, again: boolean): void {
     this.#known.delete(row.event);
+    if (!again) this.#postponements.delete(row.event);
     if (row.key === null) return;
     const queue = this.#queueOf(row.key);
     queue.busy = false;
