@@ -80,20 +80,14 @@ export interface ExtensionsPort {
     providerId: string,
     toolset: Toolset,
   ): Promise<{ readonly extensionId: string; readonly tools: readonly ToolDescriptor[]; readonly notes?: readonly Diagnostic[] }>;
-  /** Never fails: a throw is `tool_failed`, a cut `tool_timeout`, an abort `aborted`, a reload under way `interrupted`, a missing tool `tool_gone`. A tool that does not wait is answered at once. */
-  callTool(
-    extensionId: string,
-    tool: string,
-    input: JsonValue,
-    call: Omit<ToolCall, 'signal'>,
-    signal: AbortSignal,
-  ): ToolResult | Promise<ToolResult>;
+  /** Never fails: a throw is `tool_failed`, a cut `tool_timeout`, an abort `aborted`, a reload under way `interrupted`, a missing tool `tool_gone`. */
+  callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult>;
   /** A text or a question means yes, and is for the person who is asked. */
   needsApproval(extensionId: string, tool: string, input: JsonValue, turn: TurnInfo): Promise<boolean | string | ApprovalQuestion>;
   /** Why the tool's schema refuses this input; null when it takes it, or could not be asked. */
   refusal(extensionId: string, tool: string, input: JsonValue): Promise<string | null>;
   /** The tool's own line for a terminal; undefined where it has none or throws. */
-  presentTool(extensionId: string, tool: string, result: ToolResult): string | undefined | Promise<string | undefined>;
+  presentTool(extensionId: string, tool: string, result: ToolResult): Promise<string | undefined>;
   /** All context providers that can run now, sorted by priority, then id. Those that fail to load are recorded and left out. */
   contexts(): Promise<readonly ContextSource[]>;
   /** null when no extension that can run provides skills. */

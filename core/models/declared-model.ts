@@ -23,7 +23,7 @@ export interface RouterDependencies {
   declared(): readonly DeclaredModel[];
   provider(
     extensionId: string,
-  ): Promise<Pick<ModelProvider, 'models'> & { getModel(name: string, prefix: string): ResolvedParts | Promise<ResolvedParts> }>;
+  ): Promise<Pick<ModelProvider, 'models'> & { getModel(name: string, prefix: string): Promise<ResolvedParts> }>;
   /** True when something listens on the port of the loopback address. */
   probePort(port: number): Promise<boolean>;
   readonly clock: Clock;

@@ -58,8 +58,8 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
       unit: 'µs',
       measured: each,
       floor: scaled(found.floor, 1000 / count),
-      must: 20,
-      aim: Number(process.versions.node.split('.')[0]) < 24 ? 6 : 4,
+      must: 60,
+      aim: 15,
     });
   }
   await kernel.stop();

@@ -21,20 +21,22 @@ export interface Ask {
   readonly always: string | null;
 }
 
-/** Whether a person must be asked before this call. A tool that cannot say is asked about. Waits only where the tool must say it itself. */
-export function needsApproval(
+/** Whether a person must be asked before this call. A tool that cannot say is asked about. */
+export async function needsApproval(
   { extensions, askAlways }: ApprovalRules,
   { extensionId, descriptor }: Pick<OfferedTool, 'extensionId' | 'descriptor'>,
   input: JsonValue,
   turn: TurnInfo,
-): Asking | Promise<Asking> {
+): Promise<Asking> {
   const { name, needsApproval: says } = descriptor;
   const bySettings = isNamed(askAlways, extensionId, name);
   if (says !== 'maybe') return (bySettings || says === 'always') && ofTool(descriptor);
-  return extensions.needsApproval(extensionId, name, input, turn).then(
-    (said) => (said === false ? bySettings && ofTool(descriptor) : ofInput(said, input)),
-    () => UNSAID, // fail closed: the host has recorded why
-  );
+  try {
+    const said = await extensions.needsApproval(extensionId, name, input, turn);
+    return said === false ? bySettings && ofTool(descriptor) : ofInput(said, input);
+  } catch {
+    return UNSAID; // fail closed: the host has recorded why
+  }
 }
 
 const UNSAID: Ask = { text: null, subject: null, always: null };

@@ -3,7 +3,7 @@ import { inputProblem } from '../../contract/plain-data.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { JsonValue, ToolResult } from '../../contract/index.ts';
 import type { CallRecord } from '../../threads/thread.ts';
-import { needsApproval, type Ask, type Asking } from '../tools/approval.ts';
+import { needsApproval } from '../tools/approval.ts';
 import { decide } from '../tools/gate.ts';
 import { RUNS, verdictOf, type Verdict } from './asking.ts';
 import { spendCalls } from './family.ts';
@@ -33,24 +33,18 @@ export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonl
   });
 }
 
-/** Sends each call through the gate, in the order in which the model asked. Waits only where a tool must be asked itself. */
-export function decideCalls(
-  turn: RunningTurn,
-  step: number,
-  asked: readonly AskedCall[],
-): readonly DecidedCall[] | Promise<readonly DecidedCall[]> {
+/** Sends each call through the gate, in the order in which the model asked. */
+export function decideCalls(turn: RunningTurn, step: number, asked: readonly AskedCall[]): Promise<readonly DecidedCall[]> {
   const before = turn.calls;
   const most = before + callsLeft(turn).calls;
   spendCalls(turn, asked.length);
-  let waits = false;
-  const decided = asked.map((call, index) => {
-    const record = recordOf(turn.record.id, step, index, call);
-    const verdict = call.problem ? { result: call.problem, question: null } : decideCall(turn, record, before + index, most);
-    if (!(verdict instanceof Promise)) return { record, ...verdict };
-    waits = true;
-    return verdict.then((settled) => ({ record, ...settled }));
-  });
-  return waits ? Promise.all(decided) : (decided as readonly DecidedCall[]);
+  return Promise.all(
+    asked.map(async (call, index): Promise<DecidedCall> => {
+      const record = recordOf(turn.record.id, step, index, call);
+      if (call.problem) return { record, result: call.problem, question: null };
+      return { record, ...(await decideCall(turn, record, before + index, most)) };
+    }),
+  );
 }
 
 /** The tool that a recorded call is for: by its name, or, where names have changed since it was asked for, by what it is. */
@@ -61,26 +55,16 @@ export function toolOf({ toolsByName }: RunningTurn, { name, extensionId, tool }
 }
 
 /** What the gate says of a call. `mostCalls`: how many this turn may make in all. */
-export function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Verdict | Promise<Verdict> {
-  const tool = toolOf(turn, record);
-  if (tool === undefined) return judge(turn, record, callsBefore, mostCalls, false);
-  const needed = needsApproval(turn.deps, tool, record.input, turn.prepared.info);
-  return needed instanceof Promise
-    ? needed.then((settled) => judge(turn, record, callsBefore, mostCalls, settled))
-    : judge(turn, record, callsBefore, mostCalls, needed);
-}
-
-function judge(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number, needed: Asking): Verdict | Promise<Verdict> {
-  const { policy } = turn.prepared;
-  const { extensionId, tool } = record;
-  const decision = decide({ extensionId, tool, needsApproval: needed !== false, callsBefore, mostCalls, policy });
+export async function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Promise<Verdict> {
+  const { deps, prepared } = turn;
+  const { extensionId, tool, input } = record;
+  const offered = toolOf(turn, record);
+  const needed = offered !== undefined && (await needsApproval(deps, offered, input, prepared.info));
+  const decision = decide({ extensionId, tool, needsApproval: needed !== false, callsBefore, mostCalls, policy: prepared.policy });
   if (typeof decision === 'object') return { result: toolError(decision.code, decision.message), question: null };
-  return needed === false ? RUNS : validVerdict(turn, record, needed);
-}
-
-/** Nobody is asked about a call that its tool will refuse; the kernel refuses it then, whatever the tool would do. */
-async function validVerdict(turn: RunningTurn, record: CallRecord, needed: Ask): Promise<Verdict> {
-  const refused = await turn.deps.extensions.refusal(record.extensionId, record.tool, record.input);
+  if (needed === false) return RUNS;
+  // Nobody is asked about a call that its tool will refuse; the kernel refuses it then, whatever the tool would do.
+  const refused = await deps.extensions.refusal(extensionId, tool, input);
   return refused === null ? verdictOf(turn, record, needed) : { result: toolError('tool_input_invalid', refused), question: null };
 }
 

@@ -46,8 +46,7 @@ export async function answerCalls(
   ]);
   for (const { record } of calls)
     if (!wasTold(turn, record)) turn.emit({ type: 'tool-call', id: record.callId, name: record.name, input: record.input });
-  const ran = runCalls(turn, calls);
-  const { message, retain, stored } = ran instanceof Promise ? await ran : ran;
+  const { message, retain, stored } = await runCalls(turn, calls);
   if (message === null) {
     await Promise.all(stored);
     for (const question of questions) announceQuestion(turn, question);
@@ -76,8 +75,7 @@ async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEn
   const message = assistantMessage(outcome, asked);
   if (outcome.text !== '') turn.text = outcome.text;
   const ending = outcome.cut || asked.length === 0 ? endOf(turn, outcome) : null;
-  const estimating = addUsage(turn, ...usageOf(outcome), outcome.text);
-  if (estimating) await estimating;
+  await addUsage(turn, usageOf(outcome), outcome.text);
   if (message.content.length === 0) return ending;
 
   turn.prompt.push(message);
@@ -93,8 +91,7 @@ async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEn
     turn.emit({ type: 'step-end', step, usage: turn.usage });
     return { ...ending, stored: true };
   }
-  const decided = decideCalls(turn, step, asked);
-  const calls = decided instanceof Promise ? await decided : decided;
+  const calls = await decideCalls(turn, step, asked);
   return answerCalls(turn, step, calls, [
     writer.recordStep(
       turn.record.id,
@@ -137,8 +134,8 @@ function assistantMessage(outcome: StepOutcome, asked: readonly AskedCall[]): As
 }
 
 /** A cut answer has reported nothing; what was not asked for costs nothing. */
-function usageOf({ cut, text, inputTokens, outputTokens }: StepOutcome): [number | undefined, number | undefined] {
-  return cut && text === '' ? [inputTokens ?? 0, outputTokens ?? 0] : [inputTokens, outputTokens];
+function usageOf({ cut, text, inputTokens, outputTokens }: StepOutcome): Pick<StepOutcome, 'inputTokens' | 'outputTokens'> {
+  return cut && text === '' ? { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 } : { inputTokens, outputTokens };
 }
 
 function isTooLong(turn: RunningTurn, { cut }: StepOutcome): boolean {

@@ -20,27 +20,17 @@ export function atMost(turn: RunningTurn): number {
 }
 
 /** Adds one answer's use; what the provider does not report is estimated. Call before the answer joins the prompt. */
-export function addUsage(
+export async function addUsage(
   turn: RunningTurn,
-  inputTokens: number | undefined,
-  outputTokens: number | undefined,
-  text: string,
-): Promise<void> | undefined {
-  if (inputTokens === undefined || outputTokens === undefined) return addEstimate(turn, inputTokens, outputTokens, text);
-  spendTokens(turn, inputTokens, outputTokens);
-  turn.meter.tokens = inputTokens + outputTokens;
-  // The answer that is about to be added is covered by its output tokens.
-  turn.meter.counted = turn.prompt.length + 1;
-  return undefined;
-}
-
-async function addEstimate(
-  turn: RunningTurn,
-  inputTokens: number | undefined,
-  outputTokens: number | undefined,
+  { inputTokens, outputTokens }: { readonly inputTokens: number | undefined; readonly outputTokens: number | undefined },
   text: string,
 ): Promise<void> {
-  await addUsage(turn, inputTokens ?? (await measure(turn)), outputTokens ?? (await countTokens([text]))[0] ?? 0, text);
+  const input = inputTokens ?? (await measure(turn));
+  const output = outputTokens ?? (await countTokens([text]))[0] ?? 0;
+  spendTokens(turn, input, output);
+  turn.meter.tokens = input + output;
+  // The answer that is about to be added is covered by its output tokens.
+  turn.meter.counted = turn.prompt.length + 1;
 }
 
 const MESSAGE_TOKENS = 4;

@@ -17,32 +17,22 @@ export interface RanCalls {
   readonly stored: Promise<void>[];
 }
 
-/** Runs what the gate let through, side by side. Never fails for a tool's sake; waits only where a tool does. */
-export function runCalls(turn: RunningTurn, calls: readonly DecidedCall[]): RanCalls | Promise<RanCalls> {
+/** Runs what the gate let through, side by side. Never fails for a tool's sake. */
+export async function runCalls(turn: RunningTurn, calls: readonly DecidedCall[]): Promise<RanCalls> {
   const stored: Promise<void>[] = [];
-  let waits = false;
-  const finished = calls.map((call) => {
-    const ran = runOne(turn, call, stored);
-    if (ran instanceof Promise) waits = true;
-    return ran;
-  });
-  return waits ? Promise.all(finished).then((each) => ranCalls(each, stored)) : ranCalls(finished as readonly Finished[], stored);
+  return ranCalls(await Promise.all(calls.map((call) => runOne(turn, call, stored))), stored);
 }
 
 /** null: it waits for a person. */
 type Finished = { readonly record: CallRecord; readonly result: ToolResult } | null;
 
-function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void>[]): Finished | Promise<Finished> {
+async function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void>[]): Promise<Finished> {
   const { record, result: given, question, approved } = call;
   if (question) return null;
-  if (given) return finish(turn, record, given, stored);
-  const result = callTool(turn, record, approved);
-  return result instanceof Promise
-    ? result.then((settled) => finish(turn, record, boundedResult(settled), stored))
-    : finish(turn, record, boundedResult(result), stored);
+  return finish(turn, record, given ?? boundedResult(await callTool(turn, record, approved)), stored);
 }
 
-function finish(turn: RunningTurn, record: CallRecord, result: ToolResult, stored: Promise<void>[]): Finished | Promise<Finished> {
+async function finish(turn: RunningTurn, record: CallRecord, result: ToolResult, stored: Promise<void>[]): Promise<Finished> {
   const { writer } = turn;
   const store = (write: Promise<void>) => {
     write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
@@ -53,18 +43,12 @@ function finish(turn: RunningTurn, record: CallRecord, result: ToolResult, store
     return null;
   }
   if (record.state !== 'finished') store(writer.finishCall(record.turnId, record.step, record.index, result));
-  const finished = { record, result };
-  if (wasTold(turn, record)) return finished;
-  const { extensionId, tool } = record;
-  const line = extensionId === '' ? undefined : turn.deps.extensions.presentTool(extensionId, tool, result);
-  if (line instanceof Promise) {
-    return line.then((settled) => {
-      turn.emit(resultEvent(turn, record, result, settled));
-      return finished;
-    });
+  if (!wasTold(turn, record)) {
+    const { extensionId, tool } = record;
+    const line = extensionId === '' ? undefined : await turn.deps.extensions.presentTool(extensionId, tool, result);
+    turn.emit(resultEvent(turn, record, result, line));
   }
-  turn.emit(resultEvent(turn, record, result, line));
-  return finished;
+  return { record, result };
 }
 
 function ranCalls(finished: readonly Finished[], stored: Promise<void>[]): RanCalls {
@@ -88,7 +72,7 @@ export function keyOf({ turnId, step, index }: Pick<CallRecord, 'turnId' | 'step
   return `${turnId}/${step}/${index}`;
 }
 
-function callTool(turn: RunningTurn, record: CallRecord, approved: string | undefined): ToolResult | Promise<ToolResult> {
+async function callTool(turn: RunningTurn, record: CallRecord, approved: string | undefined): Promise<ToolResult> {
   if (turn.signal.aborted) return toolError('aborted', 'not run: the turn was ended');
   const { clock, extensions } = turn.deps;
   const name = `${record.extensionId}/${record.tool}`;
@@ -104,14 +88,11 @@ function callTool(turn: RunningTurn, record: CallRecord, approved: string | unde
     attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.call.id': record.callId },
     parent: turn.span,
   });
-  const called = (result: ToolResult): ToolResult => {
-    span?.end({ 'error.type': result.ok ? undefined : result.error.code }, result.ok ? undefined : result.error.message);
-    const { turnId, extensionId, tool } = record;
-    turn.deps.events.publish('tool.called', { turnId, extensionId, tool, ok: result.ok, ms: clock.now() - startedAt, correlationId });
-    return result;
-  };
-  const result = span === null ? call() : span.run(call);
-  return result instanceof Promise ? result.then(called) : called(result);
+  const result = await (span === null ? call() : span.run(call));
+  span?.end({ 'error.type': result.ok ? undefined : result.error.code }, result.ok ? undefined : result.error.message);
+  const { turnId, extensionId, tool } = record;
+  turn.deps.events.publish('tool.called', { turnId, extensionId, tool, ok: result.ok, ms: clock.now() - startedAt, correlationId });
+  return result;
 }
 
 function resultEvent(

@@ -1,5 +1,4 @@
 import { PithError } from '../../contract/errors.ts';
-import { isThenable } from '../../contract/thenable.ts';
 import type { Clock } from '../../contract/index.ts';
 
 export interface CallLimit {
@@ -40,22 +39,11 @@ export class Calls {
     return this.#open.size;
   }
 
-  /**
-   * Runs `start` until it ends, its time is over, its caller aborts, or `drain` ends it. What ends at once is answered at once, without
-   * a promise and a timer: a value is returned, an error thrown.
-   */
-  run<T>(limit: CallLimit, start: (signal: CallSignal) => Promise<T>): Promise<T>;
-  run<T>(limit: CallLimit, start: (signal: CallSignal) => T | Promise<T>): T | Promise<T>;
-  run<T>(limit: CallLimit, start: (signal: CallSignal) => T | Promise<T>): T | Promise<T> {
+  /** Runs `start` until it ends, its time is over, its caller aborts, or `drain` ends it. */
+  async run<T>(limit: CallLimit, start: (signal: CallSignal) => Promise<T>): Promise<T> {
     if (limit.signal?.aborted) throw aborted(limit.signal);
     const call = new OpenCall(limit);
     const result = start(call);
-    if (isThenable(result)) return this.#until(call, limit, result);
-    if (limit.signal?.aborted) throw aborted(limit.signal);
-    return result;
-  }
-
-  #until<T>(call: OpenCall, limit: CallLimit, result: PromiseLike<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#open.add(call);
       const cancel = limit.timeoutMs === null ? undefined : this.#clock.after(limit.timeoutMs, () => call.cut(limit.timedOut()));

@@ -20,7 +20,7 @@ export async function importCommandEntry(lifecycle: Lifecycle, slot: Slot, entry
   try {
     const make = await makerOf(lifecycle, slot, entry);
     return async (context) => {
-      const commands = (await cleanly(parts, () => make(context))).map((command) => owned(parts, id, command));
+      const commands = (await cleanly(parts, async () => make(context))).map((command) => owned(parts, id, command));
       return commandNames(lifecycle.slots, parts.options).under(id, commands);
     };
   } catch (error) {

@@ -1,5 +1,4 @@
 import { PithError } from '../../contract/errors.ts';
-import { isThenable } from '../../contract/thenable.ts';
 import type { Phase } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 import type { HostParts } from '../host-parts.ts';
@@ -19,14 +18,14 @@ export interface Invocation {
 }
 
 /**
- * Calls one operation of a running version: copied where the wire copies, cut at its time, laid at the extension's door. Throws or rejects
- * with what it threw; the answer of what does not wait is no promise.
+ * Calls one operation of a running version: copied where the wire copies, cut at its time, laid at the extension's door. Rejects with
+ * what it threw.
  */
-export function invoke(
+export async function invoke(
   parts: HostParts,
   generation: Generation,
   { operation, values, timeoutMs, signal, phase, byReference }: Invocation,
-): unknown {
+): Promise<unknown> {
   const { id } = generation.declaration;
   const act = generation.surface.operations.get(operation);
   if (!act) throw new PithError('not_declared', `'${id}' has no ${operation}`);
@@ -38,12 +37,10 @@ export function invoke(
       `${operation} of '${id}' took longer than ${timeoutMs} ms and was cut`,
       { retryable: true },
     );
-  const result = generation.calls.run({ timeoutMs, timedOut, signal }, (callSignal) =>
+  const result = await generation.calls.run({ timeoutMs, timedOut, signal }, async (callSignal) =>
     generation.run(phase, () => act(sent, callSignal), correlationOf(values)),
   );
-  if (byReference || wire === DIRECT) return result;
-  const copied = (value: unknown): unknown => wire.pass(value, `the result of ${operation}`);
-  return isThenable(result) ? result.then(copied) : copied(result);
+  return byReference || wire === DIRECT ? result : wire.pass(result, `the result of ${operation}`);
 }
 
 /** Keeps a failed call unless its caller or a reload ended it, or its answer is an error that the caller sees (one with a code of its own). */

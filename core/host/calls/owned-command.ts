@@ -16,7 +16,7 @@ export function owned(parts: Pick<HostParts, 'options' | 'owner' | 'secrets' | '
         named(
           id,
           `the command '${command.path}'`,
-          () => {
+          async () => {
             requireTrust(command, parts.options.trust);
             return runAs(owner, () => command.run(parts.wire.pass(input, `the input of ${command.path}`), io, signal));
           },
@@ -27,7 +27,7 @@ export function owned(parts: Pick<HostParts, 'options' | 'owner' | 'secrets' | '
 }
 
 /** What nobody meant to be read names nothing: this gives it the extension's name and the line. */
-export async function named<T>(id: string, what: string, run: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
+export async function named<T>(id: string, what: string, run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await run();
   } catch (error) {
@@ -56,7 +56,7 @@ function ofTheDisk(error: unknown): string | null {
 }
 
 /** What is thrown goes to the terminal as it is: it must not tell secrets. */
-export async function cleanly<T>({ secrets }: Pick<HostParts, 'secrets'>, run: () => T | Promise<T>): Promise<T> {
+export async function cleanly<T>({ secrets }: Pick<HostParts, 'secrets'>, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

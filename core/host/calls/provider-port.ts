@@ -52,8 +52,7 @@ export async function modelProvider(lifecycle: Lifecycle, extensionId: string): 
 
       async function doStream(options: ModelCallOptions) {
         const generation = slot?.current ?? (await running(lifecycle, extensionId));
-        const now = found(generation);
-        const { model: each } = now instanceof Promise ? await now : now;
+        const { model: each } = await found(generation);
         return streamOf(generation, options, (call) => generation.run('call', () => each.doStream(call)));
       }
     },

@@ -19,7 +19,7 @@ export interface SurfaceDescriptor {
 }
 
 /** `values` are the arguments without the signal, which the host carries apart. */
-export type Operation = (values: readonly unknown[], signal: CallSignal) => unknown;
+export type Operation = (values: readonly unknown[], signal: CallSignal) => Promise<unknown>;
 
 /** An activated extension as plain data and operations by name: `tool.execute`, `context.getContext`, `skill.listSkills`, … */
 export interface Surface {
@@ -51,12 +51,12 @@ export async function surfaceOf(
   }
   const uses = members[SECRET_USES.slice('extension.'.length)];
   if (typeof uses === 'function') operations.set(SECRET_USES, methodOf(instance, uses as Method, undefined));
-  const make = () => (members['getTools'] as () => readonly Tool[] | Promise<readonly Tool[]>).call(instance);
+  const make = async () => (members['getTools'] as () => readonly Tool[] | Promise<readonly Tool[]>).call(instance);
   if (!provides.includes('tool')) return { descriptor: redact({ provides, tools: [], constants, warnings: [] }), operations };
-  let tools: Tools | Promise<Tools> | undefined;
+  let tools: Promise<Tools> | undefined;
   const describe = async () => {
     const { tools: now, descriptors, warnings } = await describeTools(await make());
-    tools = now;
+    tools = Promise.resolve(now);
     return { tools: descriptors, warnings };
   };
   const late = async () => new Map((await make()).map((tool) => [tool.name, tool]));
@@ -77,30 +77,25 @@ type Method = (...values: unknown[]) => unknown;
 
 /** The signal stands in its place, whatever was left out before it; it is only made for methods that name it. */
 function methodOf(instance: object, method: Method, signalAt: number | undefined): Operation {
-  if (signalAt === undefined || method.length <= signalAt) return (values) => method.call(instance, ...values);
-  return (values, signal) => method.call(instance, ...Array.from({ length: signalAt }, (_, at) => values[at]), signal.get());
+  if (signalAt === undefined || method.length <= signalAt) return async (values) => method.call(instance, ...values);
+  return async (values, signal) => method.call(instance, ...Array.from({ length: signalAt }, (_, at) => values[at]), signal.get());
 }
 
 type Tools = ReadonlyMap<string, Tool>;
 
-function toolOperations(tools: () => Tools | Promise<Tools>): readonly (readonly [string, Operation])[] {
-  const find = (known: Tools, name: unknown): Tool => {
-    const tool = known.get(String(name));
+function toolOperations(tools: () => Promise<Tools>): readonly (readonly [string, Operation])[] {
+  const find = async (name: unknown): Promise<Tool> => {
+    const tool = (await tools()).get(String(name));
     if (!tool) throw new PithError('tool_gone', `the tool '${String(name)}' is not there any more`);
     return tool;
-  };
-  const withTool = (name: unknown, act: (tool: Tool) => unknown): unknown => {
-    const known = tools();
-    return known instanceof Promise ? known.then((made) => act(find(made, name))) : act(find(known, name));
   };
   return [
     [
       'tool.execute',
-      ([name, input, call], signal) =>
-        withTool(name, (tool) => executeTool(tool, input as JsonValue, call as Omit<ToolCall, 'signal'>, signal)),
+      async ([name, input, call], signal) => executeTool(await find(name), input as JsonValue, call as Omit<ToolCall, 'signal'>, signal),
     ],
-    ['tool.needsApproval', ([name, input, turn]) => withTool(name, (tool) => asksApproval(tool, input as JsonValue, turn as TurnInfo))],
-    ['tool.refusal', ([name, input]) => withTool(name, (tool) => refusalOf(tool, input as JsonValue))],
-    ['tool.present', ([name, result]) => withTool(name, (tool) => tool.present?.(result as ToolResult))],
+    ['tool.needsApproval', async ([name, input, turn]) => asksApproval(await find(name), input as JsonValue, turn as TurnInfo)],
+    ['tool.refusal', async ([name, input]) => refusalOf(await find(name), input as JsonValue)],
+    ['tool.present', async ([name, result]) => (await find(name)).present?.(result as ToolResult)],
   ];
 }

@@ -1,33 +1,18 @@
 import type { z } from 'zod';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { ApprovalQuestion, JsonValue, Tool, ToolCall, ToolResult, TurnInfo } from '../../contract/index.ts';
-import { isThenable } from '../../contract/thenable.ts';
 import { isToolResult, toolError } from '../../contract/tool.ts';
 import type { CallSignal } from './calls.ts';
 import { toJsonValue } from './json-value.ts';
 
-/**
- * The part of a tool call that runs where the tool lives: parse, execute, normalise. Fails only with what `execute` threw. A tool that
- * does not wait is answered at once.
- */
-export function executeTool(
+/** The part of a tool call that runs where the tool lives: parse, execute, normalise. Rejects only with what `execute` threw. */
+export async function executeTool(
   tool: Tool,
   input: JsonValue,
-  call: Omit<ToolCall, 'signal'>,
-  signal: CallSignal,
-): ToolResult | Promise<ToolResult> {
-  const parsed = parseInput(tool.input, input);
-  return parsed instanceof Promise
-    ? parsed.then((settled) => executeParsed(tool, settled, call, signal))
-    : executeParsed(tool, parsed, call, signal);
-}
-
-function executeParsed(
-  tool: Tool,
-  parsed: Parsed,
   { turn, idempotencyKey, approved }: Omit<ToolCall, 'signal'>,
   signal: CallSignal,
-): ToolResult | Promise<ToolResult> {
+): Promise<ToolResult> {
+  const parsed = await parseInput(tool.input, input);
   if (!parsed.success) return toolError('tool_input_invalid', describeInput(tool.name, parsed.error.issues));
   const call = {
     turn,
@@ -36,8 +21,7 @@ function executeParsed(
       return signal.get();
     },
   };
-  const value: unknown = tool.execute(parsed.data, approved === undefined ? call : withApproved(call, approved));
-  return isThenable(value) ? Promise.resolve(value).then(normalise) : normalise(value);
+  return normalise(await tool.execute(parsed.data, approved === undefined ? call : withApproved(call, approved)));
 }
 
 function withApproved(call: ToolCall, approved: string): ToolCall {
@@ -83,9 +67,7 @@ function normalise(value: unknown): ToolResult {
   return { ok: true, output: toJsonValue(value.output, 'the result'), ...extra, ...retain };
 }
 
-type Parsed = z.ZodSafeParseResult<unknown>;
-
-function parseInput(schema: z.ZodType, input: JsonValue): Parsed | Promise<Parsed> {
+async function parseInput(schema: z.ZodType, input: JsonValue): Promise<z.ZodSafeParseResult<unknown>> {
   try {
     return schema.safeParse(input);
   } catch (error) {

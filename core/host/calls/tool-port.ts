@@ -1,7 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
 import type { ApprovalQuestion, JsonValue, ToolCall, ToolDescriptor, ToolResult, TurnInfo } from '../../contract/index.ts';
-import { isThenable } from '../../contract/thenable.ts';
-import type { Generation } from '../lifecycle/generation.ts';
 import { descriptorOf } from './handle.ts';
 import { invoke, recordCall } from './invoke.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -25,35 +23,34 @@ export async function toolsOf(lifecycle: Lifecycle, extensionId: string): Promis
   return (descriptorOf(lifecycle, slot) ?? (await lifecycle.ready(slot)).surface.descriptor).tools;
 }
 
-/** Never fails. The answer of a tool that runs already and does not wait is no promise. */
-export function callTool(
+/** Never rejects. */
+export async function callTool(
   lifecycle: Lifecycle,
   extensionId: string,
   tool: string,
   input: JsonValue,
   call: Omit<ToolCall, 'signal'>,
   signal: AbortSignal,
-): ToolResult | Promise<ToolResult> {
+): Promise<ToolResult> {
   const { parts } = lifecycle;
   const slot = lifecycle.slots.get(extensionId);
-  const failed = (error: unknown): ToolResult => {
-    if (!(error instanceof PithError && error.code === 'tool_gone'))
-      recordCall(parts, extensionId, 'tool call', error, call.turn.correlationId);
-    return resultOfError(error, parts.secrets.redact);
-  };
-  const clean = (result: unknown): ToolResult => parts.secrets.redactJson(result as ToolResult & JsonValue) as ToolResult;
-  const ask = (generation: Generation | undefined): unknown => {
+  try {
+    const generation = slot && (slot.current ?? (await lifecycle.ready(slot).catch(gone)));
     const descriptor = generation?.surface.descriptor.tools.find(({ name }) => name === tool);
     if (!generation || !descriptor) throw new PithError('tool_gone', `'${extensionId}' has no tool '${tool}' any more`);
     const { timeoutMs } = descriptor;
-    return invoke(parts, generation, { operation: 'tool.execute', values: [tool, input, call], timeoutMs, signal, phase: 'tool call' });
-  };
-  try {
-    if (slot && !slot.current) return lifecycle.ready(slot).catch(gone).then(ask).then(clean).catch(failed);
-    const result = ask(slot?.current ?? undefined);
-    return isThenable(result) ? Promise.resolve(result).then(clean, failed) : clean(result);
+    const result = await invoke(parts, generation, {
+      operation: 'tool.execute',
+      values: [tool, input, call],
+      timeoutMs,
+      signal,
+      phase: 'tool call',
+    });
+    return parts.secrets.redactJson(result as ToolResult & JsonValue) as ToolResult;
   } catch (error) {
-    return failed(error);
+    if (!(error instanceof PithError && error.code === 'tool_gone'))
+      recordCall(parts, extensionId, 'tool call', error, call.turn.correlationId);
+    return resultOfError(error, parts.secrets.redact);
   }
 }
 
@@ -106,27 +103,27 @@ export async function refusal(lifecycle: Lifecycle, extensionId: string, tool: s
   }
 }
 
-export function presentTool(
+/** Never rejects: a tool that cannot say its line has none. */
+export async function presentTool(
   lifecycle: Lifecycle,
   extensionId: string,
   tool: string,
   result: ToolResult,
-): string | undefined | Promise<string | undefined> {
+): Promise<string | undefined> {
   const generation = lifecycle.slots.get(extensionId)?.current;
   if (!generation) return undefined;
-  const failed = (error: unknown): undefined => recordCall(lifecycle.parts, extensionId, 'tool call', error) as undefined;
-  const clean = (line: unknown): string | undefined => (typeof line === 'string' ? lifecycle.parts.secrets.redact(line) : undefined);
   try {
-    const line = invoke(lifecycle.parts, generation, {
+    const line = await invoke(lifecycle.parts, generation, {
       operation: 'tool.present',
       values: [tool, result],
       timeoutMs: ASK_MS,
       signal: undefined,
       phase: 'tool call',
     });
-    return isThenable(line) ? Promise.resolve(line).then(clean, failed) : clean(line);
+    return typeof line === 'string' ? lifecycle.parts.secrets.redact(line) : undefined;
   } catch (error) {
-    return failed(error);
+    recordCall(lifecycle.parts, extensionId, 'tool call', error);
+    return undefined;
   }
 }
 

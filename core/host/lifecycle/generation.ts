@@ -42,10 +42,10 @@ export interface Generation extends Omit<Candidate, 'initialize'> {
   /** The same code, constructed anew. Rejects with a `Problem`. */
   again(number: number): Promise<Candidate>;
   /** Checks a value under `agent:`; `path` begins with `agent.<key>`. */
-  checkAgentKey(key: string, value: unknown): readonly AgentKeyFinding[] | Promise<readonly AgentKeyFinding[]>;
+  checkAgentKey(key: string, value: unknown): Promise<readonly AgentKeyFinding[]>;
   /** The text of a prompt that it brought. Rejects `prompt_invalid`, and what keeps its process from answering. */
   renderPrompt(prompt: BroughtPrompt, signal: CallSignal): Promise<string>;
-  getModel(name: string, prefix: string): ModelParts | Promise<ModelParts>;
+  getModel(name: string, prefix: string): Promise<ModelParts>;
 }
 
 /** Stops the service, gives open calls `graceMs`, stops the rest. Never rejects. */

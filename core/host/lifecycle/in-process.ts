@@ -88,9 +88,9 @@ async function initialize(host: HostParts, parts: Parts): Promise<Generation> {
       run: (during, work, correlationId) => runAs(host.owner(id, during), work, correlationId),
       ...lifeOf(host, parts),
       again: (next) => constructClass(host, declaration, next, Class, shipped),
-      checkAgentKey: (key, value) => checkAgentKeyWith(Class.agentKeys, key, value),
+      checkAgentKey: async (key, value) => checkAgentKeyWith(Class.agentKeys, key, value),
       renderPrompt: ({ text, file, variables }) => renderPrompt(text, file, variables),
-      getModel: (name, prefix) => runAs(host.owner(id, 'call'), () => (instance as unknown as ModelProvider).getModel(name, prefix)),
+      getModel: async (name, prefix) => runAs(host.owner(id, 'call'), () => (instance as unknown as ModelProvider).getModel(name, prefix)),
     };
   } catch (error) {
     await stopInstance(host, parts);

@@ -46,8 +46,14 @@ describe('the gate', () => {
     const asks = (askAlways: readonly string[], says: 'never' | 'always' = 'never') =>
       needsApproval({ extensions, askAlways }, tool(says), {}, TURN);
     const whole = { text: null, subject: null, always: expect.stringMatching(/^tool:[0-9a-f]{64}$/) };
-    expect(['ext', 'ext/t', '*', 'other', 'ext/u'].map((entry) => asks([entry]))).toEqual([whole, whole, whole, false, false]);
-    expect(asks([], 'always')).toEqual(whole);
+    expect(await Promise.all(['ext', 'ext/t', '*', 'other', 'ext/u'].map((entry) => asks([entry])))).toEqual([
+      whole,
+      whole,
+      whole,
+      false,
+      false,
+    ]);
+    expect(await asks([], 'always')).toEqual(whole);
     const broken = { needsApproval: () => Promise.reject(new Error('broken')) };
     const maybe = { extensionId: 'ext', descriptor: { name: 't', needsApproval: 'maybe' } as ToolDescriptor };
     const unsaid = { text: null, subject: null, always: null }; // whoever cannot say what it does is not allowed it for always

@@ -37,7 +37,7 @@ function setup({
   listed = ['first', 'second'],
   override,
 }: Given = {}) {
-  const getModel = vi.fn((name: string, prefix: string): { model: LanguageModel; contextWindow: number | null } => ({
+  const getModel = vi.fn(async (name: string, prefix: string): Promise<{ model: LanguageModel; contextWindow: number | null }> => ({
     model: { ...modelOf(), provider: prefix, modelId: name },
     contextWindow: 1_000,
   }));
