@@ -29,7 +29,9 @@ export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolea
   const folder = quoted(path.dirname(trust.opened));
   if (trust.level === 'restricted') {
     const why = `${printableLine(trust.opened)}: ${printableLine(trust.why ?? '')}, so only what ships with Pith is used`;
-    io.error(`pith: restricted ${why}; to see what it brings and to trust it, run: pith trust ${folder}`);
+    const cure =
+      trust.file.problem() === null ? `to see what it brings and to trust it, run: pith trust ${folder}` : 'see: pith trust --list';
+    io.error(`pith: restricted ${why}; ${cure}`);
   } else {
     if (asks && io.interactive && stateOf(named, trust).isOpen) await askAboutState(named, trust, io);
     const found = stateOf(named, trust);

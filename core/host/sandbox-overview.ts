@@ -4,7 +4,7 @@ import path from 'node:path';
 import { codeOf } from '../contract/errors.ts';
 import { stateFolder } from '../contract/state-files.ts';
 import { printableLine } from '../contract/printable.ts';
-import { examinedAsk, HARMLESS_SETTINGS, loosened, reached, type Loosened, type Trust } from '../trust/index.ts';
+import { examinedAsk, HARMLESS_SETTINGS, writableBy, loosened, reached, type Loosened, type Trust } from '../trust/index.ts';
 import { discover } from './discovery/discover.ts';
 import { openIndex } from './discovery/index-file.ts';
 import { enabledBy } from './settings/config-of.ts';
@@ -50,7 +50,10 @@ const PROJECT_FILES = [
 ];
 
 /** Looks at a sandbox without using anything of it: manifests and settings are parsed, no code is loaded, nothing is written. */
-export async function overviewOf({ opened, sandbox: elsewhere }: Trust, home: string | undefined): Promise<SandboxOverview> {
+export async function overviewOf(
+  { opened, sandbox: elsewhere, writable: recorded }: Trust,
+  home: string | undefined,
+): Promise<SandboxOverview> {
   const index = openIndex(stateFolder(elsewhere, 'none')); // never saved
   const options: SettingsOptions = { sandbox: opened, env: {}, index, workingDirectory: opened };
   const { settings, diagnostics: ofSettings } = await loadSettings(options);
@@ -65,7 +68,9 @@ export async function overviewOf({ opened, sandbox: elsewhere }: Trust, home: st
   });
   const all = [...declarations.values()].flatMap(({ id, manifest }) => (manifest === null ? [] : [{ id, manifest }]));
   const project = path.dirname(opened);
-  const places = { sandbox: opened, home: home ?? null, dataDirectory: settings.data_dir };
+  const asked = all.flatMap(({ manifest }) => manifestAsks(manifest));
+  const known = { sandbox: opened, home: home ?? null, dataDirectory: settings.data_dir };
+  const places = { ...known, writable: [...recorded(), ...writableBy(asked, known)] };
   return {
     sandbox: opened,
     project,

@@ -3,11 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { codeOf, PithError } from '../contract/errors.ts';
 
 const MOST_TRIES = 250;
+const UNOWNED_TRIES = 200;
 const TRY_MS = 20;
 
 /** Runs while no other process does, so that no answer is lost. The lock of a process that has died is taken over; a busy one is waited for, five seconds. */
 export function alone(lock: string, run: () => void): void {
   for (let tries = 0; !isTaken(lock); tries += 1) {
+    // Nobody needs so long to write who it is: its process died before it could.
+    if (tries === UNOWNED_TRIES && ownerOf(lock) === null) takeAway(lock, (owner) => owner === null);
     if (tries === MOST_TRIES)
       throw new PithError('trust_failed', 'another Pith holds the lock', {
         where: lock,
@@ -30,7 +33,7 @@ function isTaken(lock: string): boolean {
     return true;
   } catch (error) {
     if (codeOf(error, '') !== 'EEXIST') throw error;
-    if (isDead(ownerOf(lock))) takeAway(lock);
+    if (isDead(ownerOf(lock))) takeAway(lock, isDead);
     return false;
   } finally {
     rmSync(draft, { force: true });
@@ -67,12 +70,12 @@ function isDead(owner: number | null): boolean {
   }
 }
 
-/** Somebody else may have taken it over in between: what is alive is put back. */
-function takeAway(lock: string): void {
+/** Somebody else may have taken it over in between: what is not `abandoned` is put back. */
+function takeAway(lock: string, abandoned: (owner: number | null) => boolean): void {
   const aside = `${lock}.${randomUUID()}`;
   try {
     renameSync(lock, aside);
-    if (isDead(ownerOf(aside))) rmSync(aside, { force: true });
+    if (abandoned(ownerOf(aside))) rmSync(aside, { force: true });
     else renameSync(aside, lock);
   } catch (error) {
     if (codeOf(error, '') !== 'ENOENT') throw error; // another process was faster

@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { runsLater } from '../contract/runs-later.ts';
 import { type Manifest } from '../contract/manifest.ts';
@@ -9,6 +9,10 @@ export interface Places {
   readonly sandbox: string;
   readonly home: string | null;
   readonly dataDirectory: string;
+  /** Folders that some extension may write, without links: what lies in them can be a link to elsewhere by tomorrow. */
+  readonly writable?: readonly string[];
+  /** Other sandboxes that the person trusts, without links. */
+  readonly otherSandboxes?: readonly string[];
 }
 
 /** The manifest with no more than what of its asks is in `agreed`. */
@@ -30,7 +34,9 @@ export function narrowed(manifest: Manifest, agreed: ReadonlySet<string>): Manif
 /** As a person reads it. */
 export function askText(ask: string): string {
   const [kind = '', ...rest] = ask.split(' ');
-  const what = rest.join(' ');
+  // A path with other letters stands in quotes, so that it says nothing of its own.
+  const given = rest.join(' ');
+  const what = /^[\p{L}\p{N}_./~@:+*-]+$/u.test(given) ? given : JSON.stringify(given);
   switch (kind) {
     case 'network':
       return `the network: ${NETWORK_REACH}`;
@@ -47,11 +53,11 @@ export function askText(ask: string): string {
   }
 }
 
-/** A path that a manifest asks for, looked at once: what is checked is what is shown and opened. */
+/** A path that a manifest asks for, as it is at this moment. No extension can change where it leads: that would be one `writable` holds. */
 export interface AskedPath {
   /** As it is written, absolute. */
   readonly named: string;
-  /** Where that really lies; it may not be there yet. */
+  /** Where that really lies; it may not be there yet, also where a link leads there. */
   readonly real: string;
   /** Why no extension may have it; null when a person may agree to it. */
   readonly never: string | null;
@@ -59,8 +65,13 @@ export interface AskedPath {
 
 export function askedPath(how: 'read' | 'write', given: string, places: Places): AskedPath {
   const named = locate(given, places);
-  const real = realOf(named);
-  return { named, real, never: whyNotPath(how, [named, real], places) };
+  const { real, through } = follow(named);
+  const writer = places.writable?.find((folder) => through.some((at) => isInside(at, folder)));
+  const never =
+    writer === undefined
+      ? whyNotPath(how, [named, real], places)
+      : `an extension may write ${shown(writer, places)}, so it could lead elsewhere; ask for that folder`;
+  return { named, real, never };
 }
 
 /** Why nobody can be given that by a manifest; null when a person may agree to it. */
@@ -75,7 +86,18 @@ export function examinedAsk(ask: string, places: Places): { readonly text: strin
   if (found === null) return { text: askText(ask), never: false };
   const { named, real, never } = askedPath(found[1] as 'read' | 'write', found[2]!, places);
   const leads = real === named && !found[2]!.includes('..') ? '' : ` (leads to ${shown(real, places)})`;
-  return { text: `${askText(ask)}${leads}${never === null ? '' : `, which it is never given: ${never}`}`, never: never !== null };
+  const text = `${askText(ask)}${leads}`;
+  return { text: never === null ? text : `(never given: ${never}) ${text}`, never: never !== null };
+}
+
+/** The folders that these asks would let extensions write, without links. What is never given lets nobody write. */
+export function writableBy(asks: readonly string[], places: Omit<Places, 'writable'>): readonly string[] {
+  return asks.flatMap((ask) => {
+    const found = PATH_ASK.exec(ask);
+    if (found?.[1] !== 'write') return [];
+    const { real, never } = askedPath('write', found[2]!, { ...places, writable: [] });
+    return never === null ? [real] : [];
+  });
 }
 
 const PATH_ASK = /^(read|write) (.*)$/s;
@@ -88,7 +110,7 @@ function whyNotPath(how: 'read' | 'write', ways: readonly [string, string], plac
   const kept = names.find((name) => KEPT_ANYWHERE.has(name));
   if (kept !== undefined) return `no extension may open ${kept}`;
   if (ways.includes(path.parse(real).root)) return 'no extension may open the whole disk; name single folders';
-  for (const place of [...protectedPlaces(places), ...(how === 'write' ? systemPlaces(places) : [])]) {
+  for (const place of [...protectedPlaces(places), ...(how === 'write' ? unwritablePlaces(ways, places) : [])]) {
     const at = [place, realOf(place)];
     if (ways.some((way) => at.some((each) => isInside(way, each))))
       return `no extension may ${how === 'read' ? 'open' : 'change'} ${shown(place, places)}`;
@@ -112,7 +134,7 @@ function namesOf(file: string, { sandbox, home }: Places): readonly string[] {
 /** Files and folders that no manifest opens, whether they are there or not. */
 export function protectedPlaces({ sandbox, home, dataDirectory }: Places): readonly string[] {
   return [
-    ...['pith.yaml', 'extensions', 'agents'].map((name) => path.join(sandbox, name)),
+    ...OF_SANDBOX.map((name) => path.join(sandbox, name)),
     dataDirectory,
     '/proc',
     '/sys',
@@ -120,26 +142,36 @@ export function protectedPlaces({ sandbox, home, dataDirectory }: Places): reado
     // Whoever may open the socket of a container service is root.
     '/run',
     '/var/run',
-    '/etc/shadow',
-    '/etc/gshadow',
+    ...PASSWORDS,
     ...credentialPlaces({ sandbox, home }),
   ];
 }
 
-/** What the system, a timer or a shell runs. */
-function systemPlaces({ home }: Places): readonly string[] {
-  return [...SYSTEM, ...(home === null ? [] : [path.join(home, 'bin')])];
+/** What the system, a timer, a shell or the Pith of another sandbox runs or believes. A project in a folder of the system is the person's own. */
+function unwritablePlaces(ways: readonly string[], { sandbox, home, otherSandboxes = [] }: Places): readonly string[] {
+  const project = path.dirname(sandbox);
+  const isOfProject = ways.every((way) => [project, realOf(project)].some((folder) => isInside(way, folder)));
+  return [
+    ...SYSTEM.filter((place) => !isOfProject || !isInside(project, place)),
+    ...(home === null ? [] : [path.join(home, 'bin')]),
+    ...otherSandboxes.flatMap((other) => OF_SANDBOX.map((name) => path.join(other, name))),
+  ];
 }
+
+const OF_SANDBOX = ['pith.yaml', 'extensions', 'agents'];
 
 const SYSTEM = ['/etc', '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/boot', '/var/spool'];
 
 /** Where keys and tokens lie: no process of an extension sees them, also not in a folder that it may read. */
 export function credentialPlaces({ sandbox, home }: Pick<Places, 'sandbox' | 'home'>): readonly string[] {
   return [
+    ...PASSWORDS,
     ...ENVIRONMENT_FILES.map((name) => path.join(path.dirname(sandbox), name)),
     ...(home === null ? [] : CREDENTIALS.map((name) => path.join(home, name))),
   ];
 }
+
+const PASSWORDS = ['/etc/shadow', '/etc/gshadow'];
 
 /** Wherever it lies. */
 const ENVIRONMENT_FILE = /^\.env(?:\..*)?$|^\.envrc$/i;
@@ -202,6 +234,46 @@ const KEPT_ANYWHERE: ReadonlySet<string> = new Set([
 function locate(given: string, { sandbox, home }: Pick<Places, 'sandbox' | 'home'>): string {
   if (home !== null && (given === '~' || given.startsWith('~/'))) return path.resolve(path.join(home, given.slice(1)));
   return path.resolve(path.dirname(sandbox), given);
+}
+
+const MOST_LINKS = 40;
+
+/** Goes the way that the system would go, also past what is not there. `through`: each folder in which a name was looked up, without links. */
+function follow(file: string): { readonly real: string; readonly through: readonly string[] } {
+  const { root } = path.parse(file);
+  const rest = namesIn(file);
+  const through: string[] = [];
+  let at = root;
+  for (let links = 0; rest.length > 0;) {
+    const name = rest.shift()!;
+    if (name === '..') at = path.dirname(at);
+    if (name === '..' || name === '.') continue;
+    through.push(at);
+    const next = path.join(at, name);
+    const target = links < MOST_LINKS ? targetOf(next) : null;
+    if (target === null) at = next;
+    else {
+      links += 1;
+      if (path.isAbsolute(target)) at = root;
+      rest.unshift(...namesIn(target));
+    }
+  }
+  return { real: at, through };
+}
+
+function namesIn(file: string): string[] {
+  return file
+    .slice(path.parse(file).root.length)
+    .split(path.sep)
+    .filter((name) => name !== '');
+}
+
+function targetOf(file: string): string | null {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return null; // no link, or not there
+  }
 }
 
 /** Where it really lies, as far as it is there: a link on the way counts. */

@@ -1,5 +1,5 @@
 /** Trust: whether what a person opened is theirs, and what a manifest may have. The one place that decides; everything else asks here. */
-export { askedPath, askText, credentialPlaces, examinedAsk, whyNever } from './grants.ts';
+export { askedPath, askText, credentialPlaces, examinedAsk, whyNever, writableBy } from './grants.ts';
 export { HARMLESS_SETTINGS, harmlessSettings, loosened, reached, type Loosened } from './safeguards.ts';
 export {
   decideState,

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Manifest } from '../contract/manifest.ts';
 import { once } from '../contract/once.ts';
-import { narrowed, whyNever, type Places } from './grants.ts';
+import { narrowed, whyNever, writableBy, type Places } from './grants.ts';
 import { foreignOwner } from './ownership.ts';
 import { adoptState, stateOwnership } from './state-marker.ts';
 import { pithFolder } from './pith-folder.ts';
@@ -46,6 +46,8 @@ export interface Trust {
   state(dataDirectory: string): StatePlace;
   /** The same; a new folder is marked as this user's. */
   claim(dataDirectory: string): StatePlace;
+  /** Folders that extensions may write, of this sandbox and of others that the person decided about; without links. */
+  writable(): readonly string[];
   /** What a manifest may have, and what it asks for beyond that. */
   grant(id: string, manifest: Manifest, shipped: boolean, dataDirectory: string): Granted;
   /** Agrees to that for an extension, beside what was agreed to before. Throws `trust_failed`. */
@@ -87,6 +89,15 @@ export function trustOf(options: TrustOptions): Trust {
   if (level === 'restricted') mkdirSync(sandbox, { recursive: true, mode: 0o700 });
   const grantsOf = (id: string): readonly string[] => file.read().grants[opened]?.[id] ?? [];
 
+  const accepted = new Map<string, readonly string[]>();
+  const otherSandboxes = () => Object.keys(file.read().sandboxes).filter((other) => other !== opened);
+
+  function writable(): readonly string[] {
+    const all = Object.entries(file.read().grants).map(([of, grants]) => [of, Object.values(grants).flat()] as const);
+    const given = [...all, [opened, [...accepted.values()].flat()] as const];
+    return [...new Set(given.flatMap(([of, asks]) => writableBy(asks, { sandbox: of, home, dataDirectory: path.join(of, 'data') })))];
+  }
+
   function state(wanted: string): StatePlace {
     if (level === 'restricted') return { directory: path.join(sandbox, 'data'), why: null, cure: null, isOpen: false, isNew: false };
     const { owner, wrong } = stateOwnership(wanted, home);
@@ -108,6 +119,7 @@ export function trustOf(options: TrustOptions): Trust {
     isOpen: level === 'restricted' && foreign === null && recorded === undefined && file.problem() === null,
     file,
     state,
+    writable,
     claim(wanted) {
       const found = state(wanted);
       if (!found.isNew || adopted(wanted, home) || accepts) return found;
@@ -122,7 +134,8 @@ export function trustOf(options: TrustOptions): Trust {
     grant(id, manifest, shipped, dataDirectory) {
       const asks = shipped ? [] : manifestAsks(manifest);
       if (asks.length === 0) return { manifest, withheld: [] };
-      const places: Places = { sandbox, home, dataDirectory };
+      if (accepts) accepted.set(id, asks);
+      const places: Places = { sandbox, home, dataDirectory, writable: writable(), otherSandboxes: otherSandboxes() };
       const agreed = new Set(accepts ? asks : grantsOf(id));
       const withheld = asks
         .map((ask) => ({ ask, never: whyNever(ask, places) }))

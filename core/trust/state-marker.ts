@@ -69,6 +69,6 @@ function knownIds(user: StateFolder): readonly string[] {
   const where = path.join(user.path, KNOWN);
   throw new PithError('state_refused', `${where} is damaged, so Pith cannot tell which state is yours`, {
     where,
-    cure: 'move it away, then run: pith trust --state',
+    cure: 'move it away, then run: pith trust --yes --state',
   });
 }

@@ -23,9 +23,9 @@ export async function trust(named: NamedTarget, input: CommandInput, io: Command
   const found = trustOfTarget({ ...target, accepts: false });
   if (found.level === 'own') {
     io.print(`${found.opened} belongs to Pith itself and is always trusted`);
-    await takeState(target, found, input, io);
-    io.json({ ok: true, sandbox: found.opened, trusted: true });
-    return 0;
+    const isTaken = await takeState(target, found, input, io);
+    io.json({ ok: isTaken, sandbox: found.opened, trusted: true });
+    return isTaken ? 0 : 1;
   }
   const { overview, grants, ...shown } = await lookAt(found);
   printOverview({ grants, ...shown }, found, io);
@@ -43,9 +43,9 @@ export async function trust(named: NamedTarget, input: CommandInput, io: Command
   trustSandbox(found.file, found.opened, grants);
   const now = trustOfTarget({ ...target, accepts: false });
   if (!io.quiet) io.print(`Trusted: ${printableLine(found.opened)}. To take it back: pith untrust ${quoted(path.dirname(found.opened))}`);
-  await takeState(target, now, input, io);
-  io.json({ ok: true, sandbox: found.opened, trusted: true, overview: { ...overview } as never });
-  return 0;
+  const isTaken = await takeState(target, now, input, io);
+  io.json({ ok: isTaken, sandbox: found.opened, trusted: true, overview: { ...overview } as never });
+  return isTaken ? 0 : 1;
 }
 
 export async function untrust(named: NamedTarget, input: CommandInput, io: CommandIO): Promise<number> {
@@ -58,19 +58,20 @@ export async function untrust(named: NamedTarget, input: CommandInput, io: Comma
   return 0;
 }
 
-/** State that was not made by this user's Pith is used only when the person says that it is theirs. */
-async function takeState(named: NamedTarget, found: Trust, input: CommandInput, io: CommandIO): Promise<void> {
+/** State that was not made by this user's Pith is used only when the person says that it is theirs. False: they said so, and it cannot be. */
+async function takeState(named: NamedTarget, found: Trust, input: CommandInput, io: CommandIO): Promise<boolean> {
   const { why, cure } = stateOf(named, found);
-  if (why === null) return;
+  if (why === null) return true;
   const wanted = wantedState(named, found);
   if (cure !== null || (input.options['state'] !== true && !io.interactive)) {
     io.error(`pith: fresh state will be used: ${printableLine(why)}; ${cure ?? 'if the old state is yours, add --state'}`);
-    return;
+    return input.options['state'] !== true;
   }
   const isTheirs = input.options['state'] === true || (await io.ask(stateQuestion(wanted), { choices: ['yes', 'no'] })) === 'yes';
   decideState(found.file, userHome(), wanted, isTheirs);
   if (!io.quiet)
     io.print(isTheirs ? `Pith now uses the state in ${printableLine(wanted)}` : 'That state stays as it is; Pith starts with fresh state');
+  return true;
 }
 
 async function agreed(question: string, input: CommandInput, io: CommandIO): Promise<boolean> {

@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { askedPath, credentialPlaces } from '../../trust/index.ts';
 import type { Duplex, Readable } from 'node:stream';
 import type { Manifest } from '../../contract/index.ts';
+import { codeOf } from '../../contract/errors.ts';
 import { stateFolder } from '../../contract/state-files.ts';
 import { systemClock } from '../system-clock.ts';
 import { endingOf, type Ending } from './ending.ts';
@@ -41,6 +42,8 @@ export interface LaunchSpec {
   readonly packageRoot: string;
   /** What its manifest asks for. */
   readonly permissions: Omit<Manifest['permissions'], 'agents'>;
+  /** Folders that some extension may write: no path that leads through one is opened. */
+  readonly writable?: readonly string[];
   /** Of it and all that it starts, in MB of memory in use; half of it is the limit of its heap. Absent: 512. */
   readonly memoryMb?: number;
   /** What `probeSandboxing` found; absent: it runs without a sandbox. */
@@ -138,11 +141,11 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
       ...packagesAbove(spec.directory),
     ];
     const ownData = path.join(spec.packageRoot, 'sandbox', 'data');
-    const kept = { sandbox: spec.sandbox, home, dataDirectory: state };
+    const kept = { sandbox: spec.sandbox, home, dataDirectory: state, writable: spec.writable };
     const hidden = [...(ownData === state ? [] : [ownData]), ...credentialPlaces(kept)].filter((place) => existsSync(place));
     // Looked at again: a link on the way may lead elsewhere than when a person agreed.
     const given = (how: 'read' | 'write') =>
-      spec.permissions[how].map((file) => askedPath(how, file, kept)).filter(({ never }) => never === null);
+      spec.permissions[how].map((file) => askedPath(how, file, kept)).filter(({ real, never }) => never === null && isOpenable(real));
     const [read, write] = [given('read'), given('write')];
     const permissions = { ...spec.permissions, read: read.map(({ real }) => real), write: write.map(({ real }) => real) };
     const links = [...read, ...write].filter(({ named, real }) => named !== real);
@@ -150,6 +153,16 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
     return [spec.sandboxing.program, ...sandboxArguments(places, { ...environmentOf(spec), [HOST_VARIABLE]: marker }, argv)];
   }
   return diesWithUs(argv);
+}
+
+/** What bubblewrap would not start with is left out: below a file, a loop of links, a name that is too long. What is not there yet it leaves out itself. */
+function isOpenable(file: string): boolean {
+  try {
+    statSync(file);
+    return true;
+  } catch (error) {
+    return codeOf(error, '') === 'ENOENT';
+  }
 }
 
 /** What of Pith's package code needs that is tried out. Not all of it: the package may be the project, too. */

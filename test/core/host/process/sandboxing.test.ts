@@ -76,7 +76,20 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
     await writeFile(path.join(home, 'docs/b/notes.txt'), 'notes');
     await symlink(path.join(home, 'docs'), path.join(home, 'link'));
     const notes = (at: string) => read(path.join(home, at, 'b/notes.txt'));
-    const paths = ['~/docs/', '~/link', '~/link/b', '/etc/localtime', '/bin', '/usr/bin/sh'];
+    const paths = [
+      '~/docs/',
+      '~/link',
+      '~/link/b',
+      '/etc/localtime',
+      '/bin',
+      '/usr/bin/sh',
+      '~/docs/b/notes.txt/x',
+      'loop',
+      'loop/y',
+      'x'.repeat(300),
+      'a\0b',
+    ];
+    await symlink('loop', path.join(folder.project, 'loop'));
     const results = await tried({ docs: notes('docs'), link: notes('link') }, { read: paths, write: ['~/link', '~/docs'] }, home);
     expect(results).toEqual({ docs: 'notes', link: 'notes' });
   });
