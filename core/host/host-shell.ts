@@ -72,7 +72,8 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
       log.logger(extensionId).warn(message, { code });
     },
     crashed: (extensionId, problem) => {
-      if (lifecycle.slots.has(extensionId)) lifecycle.post(extensionId, { type: 'crashed', failure: failures.describe(extensionId, problem) });
+      if (lifecycle.slots.has(extensionId))
+        lifecycle.post(extensionId, { type: 'crashed', failure: failures.describe(extensionId, problem) });
       else failures.record(extensionId, problem);
     },
     lost: ({ number, declaration: { id } }, why, needed) =>

@@ -165,7 +165,9 @@ export class Lifecycle {
         try {
           this.#run(own, effect);
         } catch (error) {
-          this.parts.logger('host').error('an effect of an extension failed', { extensionId: id, effect: effect.type, reason: messageOf(error) });
+          this.parts
+            .logger('host')
+            .error('an effect of an extension failed', { extensionId: id, effect: effect.type, reason: messageOf(error) });
         }
       },
       unavailable: (own, refused) => unavailable(id, this.stopped ? STOPPING : (this.reason(own) ?? refused ?? 'it was stopped')),

@@ -14,6 +14,10 @@ export const DRAIN_MS = 5000;
 export function reduce(state: State, event: LifeEvent): readonly [State, readonly Effect[]] {
   const effects: Effect[] = [];
   const next = settle(applied(state, event, effects), effects);
+  const { wanted } = next;
+  const isNew = wanted !== state.wanted || !isStandingIn(state);
+  if (wanted?.declared && isInvalid(wanted) && isNew && isStandingIn(next))
+    effects.push({ type: 'record', failure: stillRunning(wanted.declared) });
   return [next, effects];
 }
 
@@ -89,11 +93,7 @@ function reported(state: State, event: Report, effects: Effect[]): State {
   if (event.type === 'initialized' && job.at === 'initializing') {
     const { generation } = event;
     const topic = job.replaces && job.source === 'wanted' ? 'extension.reloaded' : 'extension.activated';
-    effects.push(
-      { type: 'remember', generation },
-      { type: 'publish', topic, number: generation.number },
-      { type: 'changed' },
-    );
+    effects.push({ type: 'remember', generation }, { type: 'publish', topic, number: generation.number }, { type: 'changed' });
     return {
       ...idle,
       live: generation,
@@ -155,7 +155,6 @@ function declared(state: State, wanted: Wanted, effects: Effect[]): State {
   const { enabled } = wanted.config;
   const good = enabled || state.live ? state.good : null;
   const next: State = { ...forgiven(state), wanted, good, unchecked: wanted.declared !== null && !isInvalid(wanted) };
-  if (wanted.declared && isInvalid(wanted) && isStandingIn(next)) effects.push({ type: 'record', failure: stillRunning(wanted.declared) });
   if (state.wanted && !next.live) effects.push({ type: 'changed' });
   return next;
 }
@@ -178,7 +177,8 @@ function waiting(state: State, source: Source, effects: Effect[]): State {
 }
 
 function waited(state: State, source: Source, refused: string | null, effects: Effect[]): State {
-  if (refused !== null) return { ...state, job: null, asked: false, forced: false, refused, resting: state.live !== null, unchecked: false };
+  if (refused !== null)
+    return { ...state, job: null, asked: false, forced: false, refused, resting: state.live !== null, unchecked: false };
   if (state.live && !isDue(state)) return { ...state, job: null, unchecked: false }; // it was only asked whether it may go on
   const from = source === 'good' ? state.good?.generation : state.wanted;
   const key = source === 'good' ? state.good?.key : state.wanted?.key;
