@@ -17,8 +17,8 @@ export const base = {
   test: { setupFiles: ['reflect-metadata', source('test/own-home.ts')], pool: 'forks' as const, testTimeout: 20_000, hookTimeout: 20_000 },
 };
 
-/** What the processes of extensions run, from the sources as they are now. */
-export const globalSetup = ['scripts/extension-process.mjs'];
+/** The command and the processes of extensions run what was built: of the sources as they are now. */
+export const globalSetup = ['scripts/build.mjs'];
 
 const apart = filesApart(source('test'));
 

@@ -1,22 +1,24 @@
-// Builds dist/: the command as files that load late what is needed late, the contract and its test kit as a code-split bundle, both with their npm packages;
-// the shipped extensions; and the declarations that extension authors' editors read.
+// Builds dist/: a folder for each build, named for what it was made of, and a few files that lead to the newest. A build appears whole,
+// and those before it stay as long as a process may run from them. Where nothing has changed, nothing is written.
 import { build } from 'esbuild';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { makeCodeCache } from './code-cache.mjs';
-import { setup as bundleExtensionProcess } from './extension-process.mjs';
-import { LATE_PACKAGES, lateImports } from './late-imports.mjs';
-import { lateSection } from './late-section.mjs';
-import { buildSplit } from './split-commonjs.mjs';
 
+const require = createRequire(import.meta.url);
+const { digestOf, isAlive, isUsed, stampsOf } = require('./checkout.cjs');
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const dist = path.join(root, 'dist');
-const started = performance.now();
+
+/** What has the same name in each build. */
+const FIXED = ['contract.js', 'testing.js', 'contract.d.ts', 'testing.d.ts', 'build.json'];
+
+/** A process of another user cannot register itself at a build. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /** zod brings its messages in fifty languages, half of its size; start-up pays for each byte. */
 const englishOnly = {
@@ -32,103 +34,146 @@ const englishOnly = {
 /** @type {import('esbuild').BuildOptions} */
 const common = {
   absWorkingDir: root,
-  outdir: dist,
   bundle: true,
+  format: 'esm',
   platform: 'node',
   target: 'node20',
   tsconfig: path.join(root, 'tsconfig.json'),
   conditions: ['module'],
   // Native code and compilers stay packages: they find files beside themselves.
   external: ['@photostructure/sqlite', 'esbuild', 'typescript'],
+  // Packages in the old module format use what such modules have.
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module';import { fileURLToPath as __fileURLToPath } from 'node:url';const require = __createRequire(import.meta.url), __filename = __fileURLToPath(import.meta.url), __dirname = __fileURLToPath(new URL('.', import.meta.url));",
+  },
   minifySyntax: true,
   minifyWhitespace: true,
   sourcemap: 'linked',
   sourcesContent: false,
   legalComments: 'none',
   logLevel: 'warning',
+  plugins: [englishOnly],
 };
 
-const CONTRACT_NOW = "export const contractNow = () => require('../../contract/index.ts');";
+/** For tests: what they run of dist/ is what the sources are. */
+export async function setup() {
+  await updateBuild();
+}
 
-await rm(dist, { recursive: true, force: true });
-const declarations = emitDeclarations();
-await Promise.all([bundleCore(), bundleCommand(), bundlePackages(), bundleExtensionProcess()]);
-await bundleExtensions();
-await makeCodeCache(root);
-await declarations;
-process.stdout.write(`pith: built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s\n`);
+if (process.argv[1] === fileURLToPath(import.meta.url)) await updateBuild();
 
-async function bundleCore() {
+async function updateBuild() {
+  const started = performance.now();
+  const stamps = stampsOf(root);
+  const digest = digestOf(root);
+  const newest = await readNewest();
+  if (newest.build === digest && existsSync(path.join(dist, digest))) {
+    if (newest.stamps !== stamps) await lead(digest, stamps).catch(unlessForeign);
+    return;
+  }
+  if (!existsSync(path.join(dist, digest))) {
+    process.stdout.write('pith: building dist/, which is older than its sources\n');
+    if (!(await makeBuild(digest))) return updateBuild();
+  }
+  if (newest.build !== undefined) await touch(path.join(dist, newest.build));
+  await lead(digest, stamps);
+  await removeOld(digest);
+  process.stdout.write(`pith: built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s\n`);
+}
+
+async function readNewest() {
+  const file = path.join(dist, 'build.json');
+  return existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : {};
+}
+
+/** False: the sources have changed meanwhile, so that what was made is neither of both. */
+async function makeBuild(digest) {
+  const aside = path.join(dist, `.building-${process.pid}`);
+  await rm(aside, { recursive: true, force: true });
+  await mkdir(aside, { recursive: true });
+  await Promise.all([bundleCommand(aside), bundleContract(aside), bundleExtensions(aside), emitDeclarations(aside)]);
+  const isWhole = digestOf(root) === digest;
+  if (isWhole) await rename(aside, path.join(dist, digest)).catch(unlessThere);
+  await rm(aside, { recursive: true, force: true });
+  return isWhole;
+}
+
+/** Another build of the same sources was faster. */
+function unlessThere(error) {
+  if (!['ENOTEMPTY', 'EEXIST'].includes(error.code)) throw error;
+}
+
+/** Nothing has to be written for a user who may not: only times differ. */
+function unlessForeign(error) {
+  if (!['EACCES', 'EPERM', 'EROFS'].includes(error.code)) throw error;
+}
+
+/** The command and the process of an extension: a file each, in which what is imported late is evaluated late. */
+async function bundleCommand(folder) {
+  await build({ ...common, outdir: folder, entryPoints: { main: 'core/main.ts', process: 'core/host/process/child/main.ts' } });
+}
+
+/** What programs and tests import as `pith` and `pith/testing`: one instance of the contract. */
+async function bundleContract(folder) {
   await build({
     ...common,
-    entryPoints: {
-      'core/contract/index': 'core/contract/index.ts',
-      'core/testing/index': 'core/testing/index.ts',
-      'ship-extensions': 'core/host/bundles/ship-extensions.ts',
-    },
-    chunkNames: 'chunks/[name]-[hash]',
+    outdir: path.join(folder, 'library'),
+    entryPoints: { contract: 'core/contract/index.ts', testing: 'core/testing/index.ts' },
     splitting: true,
-    format: 'esm',
-    // Packages in the old module format use what such modules have.
-    banner: {
-      js: "import { createRequire as __createRequire } from 'node:module';import { fileURLToPath as __fileURLToPath } from 'node:url';const require = __createRequire(import.meta.url), __filename = __fileURLToPath(import.meta.url), __dirname = __fileURLToPath(new URL('.', import.meta.url));",
-    },
-    plugins: [englishOnly],
-  });
-}
-
-/** The `pith` command: a file that starts it, and one with the kernel and whatever else is imported late. */
-async function bundleCommand() {
-  const { rewrite, plugin } = await lateSection(path.join(root, 'core'), ['kernel.ts', 'cli/commands/index.ts', 'storage/cache-file.ts']);
-  await buildSplit({
-    ...common,
-    entryPoints: { main: 'core/main.ts' },
-    plugins: [
-      lateImports('./packages'),
-      plugin,
-      {
-        name: 'late-imports-of-core',
-        setup(builder) {
-          builder.onLoad({ filter: /[\\/]core[\\/].*\.ts$/ }, async ({ path: file }) => ({
-            contents: file.endsWith('contract-now.ts') ? CONTRACT_NOW : rewrite(await readFile(file, 'utf8'), file),
-            resolveDir: path.dirname(file),
-            loader: 'ts',
-          }));
-        },
-      },
-    ],
-  });
-}
-
-async function bundlePackages() {
-  await build({
-    ...common,
-    entryPoints: Object.fromEntries(LATE_PACKAGES.map((name) => [`packages/${name}`, name])),
-    format: 'cjs',
-    outExtension: { '.js': '.cjs' },
-    minify: true,
-    sourcemap: false,
-    plugins: [englishOnly],
   });
 }
 
 /** By the same code that bundles other people's extensions, so that digests agree. */
-async function bundleExtensions() {
-  const bundling = async (directory) => {
-    const { rewrite, plugin } = await lateSection(directory);
-    return { build: buildSplit, rewrite, plugins: [lateImports('../../packages'), plugin] };
-  };
-  const { shipExtensions } = await import(pathToFileURL(path.join(dist, 'ship-extensions.js')).href);
-  await shipExtensions({ packageRoot: root, bundling });
+async function bundleExtensions(folder) {
+  const outfile = path.join(folder, 'ship-extensions.js');
+  await build({ ...common, sourcemap: false, packages: 'external', outfile, entryPoints: ['core/host/bundles/ship-extensions.ts'] });
+  const { shipExtensions } = await import(pathToFileURL(outfile).href);
+  await rm(outfile);
+  await shipExtensions(root, path.join(folder, 'ext'));
 }
 
-async function emitDeclarations() {
-  const compiler = path.join(path.dirname(createRequire(import.meta.url).resolve('esbuild/package.json')), '../typescript/bin/tsc');
-  if (!existsSync(compiler)) return; // installed without the packages for development
-  const run = promisify(execFile);
+/** For the editors of extension authors. */
+async function emitDeclarations(folder) {
+  const compiler = require.resolve('typescript/bin/tsc');
+  const argv = [compiler, '-p', path.join(root, 'tsconfig.build.json'), '--outDir', path.join(folder, 'types')];
   try {
-    await run(process.execPath, [compiler, '-p', path.join(root, 'tsconfig.build.json')], { cwd: root });
+    await promisify(execFile)(process.execPath, argv, { cwd: root });
   } catch (error) {
     throw new Error(`declarations: ${error.stdout || error.message}`, { cause: error });
+  }
+}
+
+/** The files with fixed names. Each is replaced at once, `build.json` last: the command goes by that alone. */
+async function lead(digest, stamps) {
+  const file = `./${digest}/library`;
+  const types = `./${digest}/types/core`;
+  const texts = {
+    'contract.js': `export * from '${file}/contract.js';\n`,
+    'testing.js': `export * from '${file}/testing.js';\n`,
+    'contract.d.ts': `export * from '${types}/contract/index.js';\n`,
+    'testing.d.ts': `export * from '${types}/testing/index.js';\n`,
+    '.npmignore': `/*\n${[...FIXED, digest].map((name) => `!/${name}\n`).join('')}/${digest}/users\n/${digest}/compiled\n*.map\n`,
+    'build.json': `${JSON.stringify({ build: digest, stamps })}\n`,
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    const aside = path.join(dist, `.${name}-${process.pid}`);
+    await writeFile(aside, text);
+    await rename(aside, path.join(dist, name));
+  }
+}
+
+/** From now on it is not the newest. */
+async function touch(folder) {
+  const now = new Date();
+  if (existsSync(folder)) await utimes(folder, now, now);
+}
+
+async function removeOld(newest) {
+  for (const name of await readdir(dist)) {
+    const place = path.join(dist, name);
+    const [, maker] = /^\.building-(\d+)$/.exec(name) ?? [];
+    if (name === newest || isUsed(place) || (maker !== undefined && isAlive(Number(maker)))) continue;
+    if (maker !== undefined || ((await stat(place).catch(() => null))?.mtimeMs ?? Infinity) + KEPT_MS < Date.now())
+      await rm(place, { recursive: true, force: true });
   }
 }

@@ -34,7 +34,7 @@ export function currentCorrelation(): string | undefined {
 
 function ownerOf(error: unknown): Owner | undefined {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
-  const [, id = ''] = /[\\/](?:dist[\\/]ext|sandbox[\\/]extensions)[\\/]([a-z0-9_]+)[\\/]/.exec(stack) ?? [];
+  const [, id = ''] = /[\\/](?:dist[\\/][^\\/]+[\\/]ext|sandbox[\\/]extensions)[\\/]([a-z0-9_]+)[\\/]/.exec(stack) ?? [];
   return shipped.get(id);
 }
 

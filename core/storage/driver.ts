@@ -1,7 +1,4 @@
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import path from 'node:path';
-import { pithPackage } from '../contract/shipped-sandbox.ts';
 
 /** What `DatabaseSync` of `node:sqlite` offers and the store uses. */
 export interface DriverDatabase {
@@ -51,23 +48,8 @@ function fromBuiltIn(): Driver | undefined {
 
 function fromPackage(): Driver {
   const require = createRequire(import.meta.url);
-  const { DatabaseSync } = (shippedBinary(require) ?? require('@photostructure/sqlite')) as { DatabaseSync: DatabaseSync };
+  const { DatabaseSync } = require('@photostructure/sqlite') as { DatabaseSync: DatabaseSync };
   return driverOf(DatabaseSync, false);
-}
-
-/**
- * The binary that the package ships for this machine, as it lies beside Pith: the package itself finds it with milliseconds of looking.
- * Undefined where it does not fit (musl), was compiled here, or lies elsewhere: then the package looks.
- */
-function shippedBinary(require: NodeJS.Require): unknown {
-  const folder = path.join(pithPackage().root, 'node_modules', '@photostructure', 'sqlite');
-  const file = path.join(folder, 'prebuilds', `${process.platform}-${process.arch}`, '@photostructure+sqlite.glibc.node');
-  if (!existsSync(file) || existsSync(path.join(folder, 'build'))) return undefined;
-  try {
-    return require(file);
-  } catch {
-    return undefined; // for another C library: the package knows which file is for this one
-  }
 }
 
 function driverOf(DatabaseSync: DatabaseSync, bindsIntegersAsReal: boolean): Driver {

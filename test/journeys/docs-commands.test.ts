@@ -12,7 +12,7 @@ const PAGES = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
-const BUILT = existsSync(path.join(ROOT, 'dist/main.cjs'));
+const BUILT = existsSync(path.join(ROOT, 'dist/build.json'));
 /** No key, no server, no look at the local ports. */
 const OFFLINE = { PITH_MODEL: 'offline/librarian', NO_COLOR: '1' };
 
@@ -33,7 +33,7 @@ const commandsOf = (page: string): readonly string[] =>
     .filter(({ language }) => language === 'sh')
     .flatMap(({ text }) => text.split('\n').filter((line) => line.startsWith('npx pith ')));
 
-describe.skipIf(!BUILT)('commands in the pages (needs dist/main.cjs: npm run build)', () => {
+describe.skipIf(!BUILT)('commands in the pages (needs dist/build.json: npm run build)', () => {
   /** As `pith init` makes it; each page has a copy. */
   let fresh: Folder;
   beforeAll(async () => {

@@ -29,7 +29,7 @@ export interface PithOptions {
 
 /** The `pith` command as a child process on pipes, with nothing of this process's environment but the path. The sandbox is trusted, unless `env` says PITH_TRUST: '0'. */
 export function startPith(argv: readonly string[], { cwd, env = {}, input = '' }: PithOptions): PithProcess {
-  if (!existsSync(path.resolve('dist/main.cjs'))) throw new Error('dist/main.cjs is missing; run `npm run build` first');
+  if (!existsSync(path.resolve('dist/build.json'))) throw new Error('dist/build.json is missing; run `npm run build` first');
   const child = spawn(process.execPath, [PITH, ...argv], {
     cwd,
     stdio: 'pipe',

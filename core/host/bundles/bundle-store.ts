@@ -1,20 +1,18 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { contractKey, contractVersion } from './contract-offer.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Toolset } from '../../contract/index.ts';
 import { stateFolder, type StateFolder } from '../../contract/state-files.ts';
 import { toolsetDeclaration, TOOLSET_ENTRY } from '../toolsets/toolset-declaration.ts';
 import { isUnchanged, readSources, sourcesOf, type ToolsetSources } from '../toolsets/toolset-sources.ts';
+import { buildOf, packageVersion } from '../package-version.ts';
 import { timeNow } from '../toolsets/watched-paths.ts';
 
 export interface Bundle {
   readonly file: string;
   /** Made with Pith from the same sources: Pith's own code. */
   readonly shipped: boolean;
-  /** Under which key it reads the contract, where it did not come with Pith. */
-  readonly contractKey: string;
 }
 
 /** Bundles by source digest: what came with Pith, else what was made before, else a new one. */
@@ -29,7 +27,7 @@ export interface BundleStore {
   forget(bundle: Bundle): Promise<void>;
 }
 
-/** `dist/ext/index.json`, made by the build. Files are relative to it. */
+/** `ext/index.json` in the folder of a build. Files are relative to it. */
 export type ShippedIndex = Readonly<
   Record<string, { readonly digest: string; readonly main: string | null; readonly commands: Readonly<Record<string, string>> }>
 >;
@@ -38,7 +36,7 @@ const KEPT = 5;
 
 export function createBundleStore(options: { readonly dataDirectory: string; readonly packageRoot: string }): BundleStore {
   const folder = stateFolder(options.dataDirectory, '.cache', 'bundles');
-  const shippedFolder = path.join(options.packageRoot, 'dist', 'ext');
+  const shippedFolder = path.join(buildOf(options.packageRoot), 'ext');
   let shipped: ShippedIndex | undefined;
   const making = new Map<string, Promise<Bundle>>();
 
@@ -52,12 +50,12 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
     const known = shippedOf(declaration);
     if (known !== undefined) {
       const file = entry === declaration.manifest?.entrypoint ? known.main : known.commands[entry];
-      if (file) return { file: path.join(shippedFolder, file), shipped: true, contractKey: contractKey() };
+      if (file) return { file: path.join(shippedFolder, file), shipped: true };
     }
     const file = fileOf(declaration, entry);
-    if (isThere(file)) return { file, shipped: false, contractKey: contractKey() };
+    if (isThere(file)) return { file, shipped: false };
     const made = await make(declaration, entry, file);
-    return { file: made, shipped: false, contractKey: contractKey() };
+    return { file: made, shipped: false };
   }
 
   /** A bundle is code: one that is no file of ours is not run. */
@@ -136,7 +134,7 @@ function versionOf({ digest }: Declaration): string {
 }
 
 function keyOf(declaration: Declaration, entry: string, packageRoot: string): string {
-  const parts = [declaration.digest, declaration.directory, entry, packageRoot, process.versions.node.split('.')[0], contractVersion()];
+  const parts = [declaration.digest, declaration.directory, entry, packageRoot, process.versions.node.split('.')[0], packageVersion()];
   return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 32);
 }
 

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import type { BuildFailure, BuildOptions, Message, Metafile, Plugin } from 'esbuild';
-import { CONTRACT_BANNER, contractShim } from './contract-shim.ts';
+import type { BuildFailure, BuildOptions, Message } from 'esbuild';
+import { contractShim } from './contract-shim.ts';
 import { englishOnly } from './english-only.ts';
 import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
 import { openBundler } from './open-bundler.ts';
@@ -39,44 +39,32 @@ export async function bundle(request: BundleRequest): Promise<string> {
   }
 }
 
-/** How the build makes files of an extension that comes with Pith. */
-export interface Bundling {
-  /** esbuild's, or one that makes other files of the same. */
-  readonly build: (options: BuildOptions) => Promise<{ readonly metafile?: Metafile | undefined }>;
-  readonly plugins: readonly Plugin[];
-  /** What is bundled in place of a source file's text. */
-  readonly rewrite?: (source: string, file: string) => string;
-}
-
 export interface ShippedBundleRequest extends Omit<ImportRules, 'bundlePackages'> {
   /** Relative to the directory. */
   readonly entry: string;
   readonly outdir: string;
-  readonly bundling: Bundling;
 }
 
 /** Bundles an entry with its packages, for the build. Returns the name of its file. */
-export async function bundleShipped({ entry, outdir, bundling, ...rules }: ShippedBundleRequest): Promise<string> {
-  const options = await common({ ...rules, bundlePackages: true }, bundling.rewrite);
-  const { metafile } = await bundling.build({
-    ...options,
-    banner: { js: CONTRACT_BANNER },
-    plugins: [...bundling.plugins, ...options.plugins],
+export async function bundleShipped({ entry, outdir, ...rules }: ShippedBundleRequest): Promise<string> {
+  const { build } = await openBundler();
+  const { metafile } = await build({
+    ...(await common({ ...rules, bundlePackages: true })),
+    // Packages in the old module format ask for parts of Node.
+    banner: { js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);" },
     entryPoints: [path.join(rules.directory, entry)],
     outdir,
     entryNames: '[name]-[hash]',
+    outExtension: { '.js': '.mjs' },
     conditions: ['module'],
     minifySyntax: true,
     minifyWhitespace: true,
-    sourcemap: false,
     metafile: true,
   });
-  const made = Object.entries(metafile?.outputs ?? {}).find(([, { entryPoint }]) => entryPoint === path.posix.normalize(entry));
-  return path.basename(made?.[0] ?? '');
+  return path.basename(Object.keys(metafile.outputs)[0] ?? '');
 }
 
-async function common(rules: ImportRules, rewrite?: Bundling['rewrite']) {
-  const read = rules.bundlePackages ? undefined : sourceReader(rules);
+async function common(rules: ImportRules) {
   return {
     absWorkingDir: rules.directory,
     bundle: true,
@@ -86,11 +74,7 @@ async function common(rules: ImportRules, rewrite?: Bundling['rewrite']) {
     logLevel: 'silent',
     legalComments: 'none',
     tsconfigRaw: { compilerOptions: { experimentalDecorators: true, target: 'ES2022', verbatimModuleSyntax: false } },
-    plugins: [
-      await contractShim({ lazy: rules.bundlePackages, rewrite, read }),
-      ...(read === undefined ? [englishOnly] : [ownSources(read)]),
-      importRules(rules),
-    ],
+    plugins: [await contractShim(), ...(rules.bundlePackages ? [englishOnly] : [ownSources(sourceReader(rules))]), importRules(rules)],
   } as const satisfies BuildOptions;
 }
 

@@ -1,7 +1,5 @@
-import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
 import { codeOf, messageOf } from '../../contract/errors.ts';
-import { offerContract } from '../bundles/contract-offer.ts';
+import { importBundle } from '../bundles/contract-shim.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { Problem } from '../problem.ts';
@@ -17,10 +15,8 @@ export async function importEntry(
 ) {
   const made = await bundles.bundle(declaration, entry);
   loaded(declaration.id, made.shipped);
-  const offer = await offerContract(made);
   try {
-    offer();
-    const module = (await runAs(owner, () => load(made.file, generation))) as Readonly<Record<string, unknown>>;
+    const module = await runAs(owner, () => importBundle(made.file, generation));
     return { module, shipped: made.shipped };
   } catch (error) {
     // A package that moved since the bundle was made is found again by making it anew.
@@ -31,16 +27,4 @@ export async function importEntry(
       file: `${declaration.directory}/${entry}`,
     });
   }
-}
-
-/** Shipped bundles are CommonJS, others ES modules. */
-async function load(file: string, generation: number): Promise<unknown> {
-  if (file.endsWith('.cjs')) {
-    const require = createRequire(file);
-    if (generation > 1) delete require.cache[file];
-    return require(file);
-  }
-  const url = pathToFileURL(file).href;
-  const { importModule } = await import('./import-module.ts');
-  return importModule(generation > 1 ? `${url}?generation=${generation}` : url);
 }

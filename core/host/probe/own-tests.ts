@@ -110,7 +110,7 @@ async function bundleTest(directory: string, file: string, packageRoot: string):
 }
 
 function builtContract(packageRoot: string): Plugin {
-  const files = { pith: 'dist/core/contract/index.js', 'pith/testing': 'dist/core/testing/index.js' };
+  const files = { pith: 'dist/contract.js', 'pith/testing': 'dist/testing.js' };
   return {
     name: 'built-contract',
     setup(build) {

@@ -23,8 +23,7 @@ beforeAll(async () => {
     logLevel: 'silent',
   });
   await mkdir(path.join(folder, 'bin'));
-  for (const file of ['bin/pith', 'bin/code-cache.js', 'bin/package.json', 'package.json'])
-    await copyFile(path.resolve(file), path.join(folder, file));
+  for (const file of ['bin/pith', 'bin/package.json', 'package.json']) await copyFile(path.resolve(file), path.join(folder, file));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -82,24 +81,29 @@ describe('the process of a command', () => {
 });
 
 describe('bin/pith', () => {
-  it('K6 answers --version and -V from package.json before it imports anything', async () => {
-    await writeFile(path.join(folder, 'dist', 'main.cjs'), "throw new Error('imported');");
-    const pith = path.join(folder, 'bin', 'pith');
-    for (const argument of ['--version', '-V'])
-      expect(await start(pith, argument).ended).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/u), err: '' });
-    await rm(path.join(folder, 'dist', 'main.cjs'));
-  });
+  const pith = () => path.join(folder, 'bin', 'pith');
+  const builds = async (main: string) => {
+    await mkdir(path.join(folder, 'dist', 'newest'), { recursive: true });
+    await writeFile(path.join(folder, 'dist', 'newest', 'main.js'), main);
+    await writeFile(path.join(folder, 'dist', 'build.json'), '{"build":"newest"}');
+  };
 
   it('says how to build it when dist is missing', async () => {
-    expect(await start(path.join(folder, 'bin', 'pith'), 'doctor').ended).toMatchObject({
+    expect(await start(pith(), 'doctor').ended).toMatchObject({
       code: 1,
       out: '',
-      err: expect.stringMatching(/^pith: the command is not built: .*main\.cjs is missing; run `npm run build` in /u),
+      err: expect.stringMatching(/^pith: the command is not built: .*build\.json is missing; run `npm run build` in /u),
     });
   });
 
-  it('hands over to dist/main.cjs', async () => {
-    await writeFile(path.join(folder, 'dist', 'main.cjs'), "exports.main = () => process.stdout.write(process.argv.slice(2).join(' '));");
-    expect(await start(path.join(folder, 'bin', 'pith'), 'doctor', '--version').ended).toMatchObject({ code: 0, out: 'doctor --version' });
+  it('K6 answers --version and -V from package.json before it imports anything', async () => {
+    await builds("throw new Error('imported');");
+    for (const argument of ['--version', '-V'])
+      expect(await start(pith(), argument).ended).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/u), err: '' });
+  });
+
+  it('hands over to the newest build', async () => {
+    await builds("export const main = () => process.stdout.write(process.argv.slice(2).join(' '));");
+    expect(await start(pith(), 'doctor', '--version').ended).toMatchObject({ code: 0, out: 'doctor --version' });
   });
 });

@@ -1,12 +1,9 @@
-import { build } from 'esbuild';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { PithError, z } from 'pith';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bundle, type Bundling } from '../../../core/host/bundles/bundle.ts';
-import { contractKey, offerContract } from '../../../core/host/bundles/contract-offer.ts';
+import { importBundle } from '../../../core/host/bundles/contract-shim.ts';
 import { createBundleStore } from '../../../core/host/bundles/bundle-store.ts';
 import type { Declaration } from '../../../core/host/discovery/declaration.ts';
 import { packageRoot } from '../../../core/host/package-version.ts';
@@ -33,10 +30,6 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-const bundling = async (): Promise<Bundling> => ({
-  build: (options) => build({ ...options, format: 'cjs', outExtension: { '.js': '.cjs' } }),
-  plugins: [],
-});
 const directory = (): string => path.join(root, 'sandbox/extensions/mine');
 const source = (name: string, text: string) => writeFile(path.join(directory(), name), text);
 const declaration = (): Declaration => ({
@@ -49,25 +42,24 @@ const declaration = (): Declaration => ({
   digest: sourceDigest(directory()),
   manifest: { entrypoint: 'main.ts' } as Declaration['manifest'],
 });
+/** As the build does. */
+async function ship(): Promise<void> {
+  await shipExtensions(root, path.join(root, 'dist', 'newest', 'ext'));
+  await writeFile(path.join(root, 'dist', 'build.json'), '{"build":"newest"}');
+}
 const store = () => createBundleStore({ dataDirectory: path.join(root, 'data'), packageRoot: root });
 
 describe('bundles', () => {
   it('K6 uses what the build shipped while the sources are the same, and bundles them when they are not', async () => {
-    await shipExtensions({ packageRoot: root, bundling });
+    await ship();
     const shipped = await store().bundle(declaration(), 'main.ts');
-    expect(shipped).toMatchObject({ shipped: true, file: expect.stringContaining(path.join('dist', 'ext', 'mine')) });
+    expect(shipped).toMatchObject({ shipped: true, file: expect.stringContaining(path.join('dist', 'newest', 'ext', 'mine')) });
     expect(await readFile(shipped.file, 'utf8')).not.toContain('node_modules');
     expect(await store().bundle(declaration(), 'commands.ts')).toMatchObject({ shipped: true });
     await source('main.ts', 'export default class Changed {}');
     const own = await store().bundle(declaration(), 'main.ts');
     expect(own).toMatchObject({ shipped: false, file: expect.stringContaining(path.join('data', '.cache', 'bundles')) });
     expect(await readFile(own.file, 'utf8')).toContain('Changed');
-  });
-
-  it('K6 leaves zod out of an entry that does not use it', async () => {
-    const request = { directory: directory(), packageRoot: root, file: path.join(root, 'out.mjs') };
-    expect(await bundle({ ...request, entry: 'commands.ts' })).not.toContain('full()');
-    expect(await bundle({ ...request, entry: 'main.ts' })).toContain('full()');
   });
 
   it('K20 does not keep new sources under an old digest', async () => {
@@ -97,27 +89,20 @@ describe('bundles', () => {
     expect(await files()).toEqual(second);
   });
 
-  it('K6 gives each bundle the contract of the copy of Pith that loads it', async () => {
-    const place = globalThis as unknown as Record<symbol, unknown>;
-    const another = () => (place[Symbol.for('pith.contract')] = { light: {}, full: async () => ({}), now: () => ({}) });
-    await shipExtensions({ packageRoot: root, bundling });
-    const offers = {
-      ours: await offerContract({ shipped: true, contractKey: contractKey() }),
-      other: await offerContract({ shipped: false, contractKey: contractKey() }),
-    };
-    type Made = { default: new () => { getTools(): { safeParse?(value: unknown): { success: boolean } }[] } };
-    const load = async (entry: string): Promise<Made> => {
-      const { file, shipped } = await store().bundle(declaration(), entry);
+  it('K6 gives each bundle, shipped or not, the one contract of the copy of Pith that loads it', async () => {
+    const another = () => ((globalThis as unknown as Record<symbol, unknown>)[Symbol.for('pith.contract')] = {});
+    await source('main.ts', "import { z, PithError } from 'pith';\nexport default { z, PithError };");
+    await ship();
+    const load = async () => {
+      const made = await store().bundle(declaration(), 'main.ts');
       another();
-      (shipped ? offers.ours : offers.other)();
-      if (!shipped) return (await import(pathToFileURL(file).href)) as Made;
-      return createRequire(file)(file) as Made;
+      return { shipped: made.shipped, exported: (await importBundle(made.file, 1))['default'] };
     };
-    const made = [await load('main.ts')];
+    const shipped = await load();
     await source('note.ts', '');
-    made.push(await load('main.ts'));
-    another();
-    for (const { default: Mine } of made) expect(new Mine().getTools()[1]!.safeParse!('text')).toMatchObject({ success: true });
+    const own = await load();
+    expect([shipped.shipped, own.shipped]).toEqual([true, false]);
+    for (const { exported } of [shipped, own]) expect(exported).toEqual({ z, PithError });
   });
 
   it('shares one bundling among callers at the same time and leaves no temporary file', async () => {

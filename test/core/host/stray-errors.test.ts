@@ -21,7 +21,7 @@ function errorFrom(file: string): Error {
 it('K5 lays a stray error of a shipped extension at its door, by the file it came from', () => {
   const { told, owner, stray } = guarded(true);
   runAs(owner, () => undefined);
-  const error = errorFrom('/opt/pith/dist/ext/offline/main-AB12.cjs');
+  const error = errorFrom('/opt/pith/dist/0123456789abcdef/ext/offline/main-AB12.mjs');
   stray(error);
   expect(told).toEqual([error]);
 });

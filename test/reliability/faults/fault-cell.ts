@@ -125,7 +125,7 @@ async function startKernel(faulty: Parameters<typeof faultyExtension>[0]): Promi
   });
   await write('extensions/faulty', faultyExtension(faulty));
 
-  const args = [path.resolve('test/reliability/faults/kernel.mjs'), path.resolve('dist/core/testing/index.js'), sandbox];
+  const args = [path.resolve('test/reliability/faults/kernel.mjs'), path.resolve('dist/testing.js'), sandbox];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const waiting = new Map<number, (answer: { readonly value?: unknown; readonly error?: string }) => void>();
   const ready = new Promise<unknown>((resolve) => waiting.set(0, resolve));

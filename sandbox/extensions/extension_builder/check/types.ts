@@ -34,8 +34,10 @@ const root = (): string => dirname(shippedSandbox());
 
 /** As the bundler reads the sources. */
 function projectOf(files: readonly string[]) {
-  const built = join(root(), 'dist/types/core/contract/index.d.ts');
-  const packages = join(root(), 'node_modules');
+  const built = join(root(), 'dist/contract.d.ts');
+  // Beside Pith's own where a project has installed it.
+  const types = createRequire(join(root(), 'package.json')).resolve('@types/node/package.json');
+  const packages = dirname(dirname(dirname(types)));
   return {
     compilerOptions: {
       target: 'ES2022',

@@ -1,0 +1,86 @@
+// What only a checkout of Pith has to know about its builds. An installed package does not hold this file.
+const { createHash } = require('node:crypto');
+const fs = require('node:fs');
+const path = require('node:path');
+
+/** All that a build is made from. */
+const SOURCES = [
+  'core',
+  'sandbox/extensions',
+  'scripts/build.mjs',
+  'scripts/checkout.cjs',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
+
+/** Of the sizes and times of the sources: it is cheap, and changes whenever `digestOf` does. */
+exports.stampsOf = (root) => hash(filesOf(root).map((file) => stampOf(path.join(root, file), file)));
+
+/** Of the text of the sources and of the tools that build them: it names a build. */
+exports.digestOf = (root) =>
+  hash([
+    process.versions.node.split('.')[0],
+    ...['esbuild', 'typescript'].map((name) => require(`${name}/package.json`).version),
+    ...filesOf(root).flatMap((file) => [file, fs.readFileSync(path.join(root, file), 'utf8')]),
+  ]);
+
+/** Tells builds that this process needs the files of a build, and a person when the build is older than its sources. */
+exports.useBuild = (root, folder) => {
+  register(path.join(folder, 'users'));
+  const { build, stamps } = JSON.parse(fs.readFileSync(path.join(root, 'dist', 'build.json'), 'utf8'));
+  if (exports.stampsOf(root) === stamps || exports.digestOf(root) === build) return;
+  process.stderr.write(`pith: dist/ is older than its sources, so changes since are not in what runs; run \`npm run build\` in ${root}\n`);
+};
+
+/** Whether a process that registered is still there. */
+exports.isUsed = (folder) => {
+  const users = path.join(folder, 'users');
+  return fs.existsSync(users) && fs.readdirSync(users).some((pid) => exports.isAlive(Number(pid)));
+};
+
+exports.isAlive = (pid) => {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM'; // another user's
+  }
+};
+
+function register(users) {
+  const file = path.join(users, String(process.pid));
+  try {
+    fs.mkdirSync(users, { recursive: true });
+    fs.writeFileSync(file, '');
+    process.on('exit', () => fs.rmSync(file, { force: true }));
+  } catch (error) {
+    if (!['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'].includes(error.code)) throw error; // builds keep what is younger than a day
+  }
+}
+
+function filesOf(root) {
+  const files = [];
+  const visit = (file) => {
+    const entries = fs.readdirSync(path.join(root, file), { withFileTypes: true });
+    for (const entry of entries) {
+      if (entry.name === 'node_modules') continue;
+      if (entry.isDirectory()) visit(`${file}/${entry.name}`);
+      else files.push(`${file}/${entry.name}`);
+    }
+  };
+  for (const source of SOURCES) {
+    if (path.extname(source) !== '') files.push(source);
+    else visit(source);
+  }
+  return files.sort();
+}
+
+function stampOf(file, name) {
+  const { size, mtimeMs } = fs.statSync(file, { throwIfNoEntry: false }) ?? {};
+  return `${name} ${size} ${mtimeMs}`;
+}
+
+function hash(parts) {
+  return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
+}

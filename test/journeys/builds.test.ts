@@ -1,0 +1,133 @@
+import { execFile, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const COPIED = ['bin', 'core', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+
+let folder: string;
+let copy: string;
+let env: NodeJS.ProcessEnv;
+
+/** Pith's checkout once more, with the packages of this one. Its declarations, which take most of a build, are left out. */
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-builds-')));
+  copy = path.join(folder, 'pith');
+  for (const name of COPIED) await cp(path.resolve(name), path.join(copy, name), { recursive: true });
+  for (const name of ['agents', 'extensions', 'recipes', 'skills'])
+    await cp(path.resolve('sandbox', name), path.join(copy, 'sandbox', name), { recursive: true });
+  await mkdir(path.join(copy, 'node_modules/typescript/bin'), { recursive: true });
+  for (const name of await readdir('node_modules'))
+    if (name !== 'typescript') await symlink(path.resolve('node_modules', name), path.join(copy, 'node_modules', name));
+  await writeFile(path.join(copy, 'node_modules/typescript/package.json'), '{ "name": "typescript", "version": "6.0.3" }');
+  await writeFile(path.join(copy, 'node_modules/typescript/bin/tsc'), '');
+  const project = path.join(folder, 'project/sandbox');
+  await mkdir(path.join(project, 'extensions/hello'), { recursive: true });
+  await writeFile(path.join(project, 'pith.yaml'), '');
+  await writeFile(path.join(project, 'extensions/hello/manifest.yaml'), 'id: hello\nentrypoint: main.ts\nprovides: [tool]\n');
+  await writeFile(
+    path.join(project, 'extensions/hello/main.ts'),
+    `import { defineTool, toolResult, z } from 'pith';
+export default class Hello {
+  getTools() {
+    return [defineTool({ name: 'say_hello', description: 'Says hello', input: z.object({}), effect: 'read', execute: async () => toolResult('hello') })];
+  }
+}`,
+  );
+  env = { PATH: process.env['PATH'], HOME: folder, PITH_TRUST: '1', PITH_MODEL: 'offline/librarian', PITH_SANDBOX: project };
+  await build();
+}, 120_000);
+afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+
+const build = () => run(process.execPath, ['scripts/build.mjs'], { cwd: copy });
+const pith = (...argv: string[]) => run(process.execPath, [path.join(copy, 'bin/pith'), ...argv], { cwd: folder, env });
+const builds = async () => (await readdir(path.join(copy, 'dist'))).filter((name) => /^[0-9a-f]{16}$/.test(name));
+const newest = async () => (JSON.parse(await readFile(path.join(copy, 'dist/build.json'), 'utf8')) as { build: string }).build;
+const edit = () => appendFile(path.join(copy, 'core/main.ts'), `// ${Math.random()}\n`);
+
+/** A chat that is told a line at a time. */
+function openChat(): { child: ChildProcessWithoutNullStreams; says: (line: string, answer: RegExp) => Promise<void>; err: () => string } {
+  const child = spawn(process.execPath, [path.join(copy, 'bin/pith'), 'chat'], { cwd: folder, env, stdio: 'pipe' });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  return {
+    child,
+    err: () => err,
+    async says(line, answer) {
+      out = '';
+      child.stdin.write(`${line}\n`);
+      await expect.poll(() => out, { timeout: 20_000, message: `${line}: ${err}` }).toMatch(answer);
+    },
+  };
+}
+
+describe('use.md 1: builds beside a chat', () => {
+  it('use.md 1: a chat answers every turn and every command while builds replace the one that it runs from, and after', async () => {
+    const chat = openChat();
+    await chat.says('how do I debug?', /offline librarian/);
+    const own = await newest();
+    const state = { building: true };
+    const builder = (async () => {
+      for (let round = 0; round < 2; round += 1) {
+        await edit();
+        await build();
+      }
+    })().finally(() => (state.building = false));
+    while (state.building) {
+      await chat.says('review my extension for best practices', /offline librarian/);
+      await chat.says('/skills list', /code-review/);
+    }
+    await builder;
+    expect(await newest()).not.toBe(own);
+    // What this chat has loaded nothing of so far.
+    await chat.says('/doctor', /hello/);
+    await chat.says('/extensions reload hello\n/tools list', /say_hello/);
+    await chat.says('/tasks list', /task/i);
+    await chat.says('/recipes list', /review/);
+    await chat.says('brainstorm about gardens', /offline librarian/);
+    expect(chat.err()).not.toMatch(/Cannot find|not built|unknown/);
+
+    // However long it runs: builds keep what a process runs from, and only that.
+    const past = new Date(Date.now() - 48 * 60 * 60 * 1000);
+    const age = async () => Promise.all((await builds()).map((name) => utimes(path.join(copy, 'dist', name), past, past)));
+    await age();
+    await edit();
+    await build();
+    expect(await builds()).toHaveLength(3); // the chat's, the one before and the newest
+    expect(await builds()).toContain(own);
+    chat.child.stdin.end();
+    await new Promise((resolve) => chat.child.on('close', resolve));
+    await age();
+    await edit();
+    await build();
+    expect(await builds()).not.toContain(own);
+  }, 180_000);
+
+  it('use.md 1: where nothing has changed a build writes nothing, also where times have', async () => {
+    await build();
+    const before = await newest();
+    const listing = async () => (await run('find', ['dist', '-printf', '%p %T@ %C@\\n'], { cwd: copy })).stdout;
+    const listed = await listing();
+    await build();
+    expect(await listing()).toBe(listed);
+    const now = new Date();
+    await utimes(path.join(copy, 'core/main.ts'), now, now);
+    expect(await pith('tools', 'list')).toMatchObject({ stderr: '' });
+    await build();
+    expect(await newest()).toBe(before);
+  }, 60_000);
+
+  it('use.md 1: a command of a build that is older than its sources says so in one line', async () => {
+    await edit();
+    const { stdout, stderr } = await pith('skills', 'list', '--json');
+    expect(JSON.parse(stdout)).toBeInstanceOf(Array);
+    expect(stderr).toMatch(/^pith: dist\/ is older than its sources[^\n]*run `npm run build` in [^\n]*\n$/);
+    expect((await pith('--version')).stderr).toBe('');
+    await build();
+    expect((await pith('skills', 'list')).stderr).toBe('');
+  }, 60_000);
+});

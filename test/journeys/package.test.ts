@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+/** What the database needs, copied so that it can be read by everybody; all other packages are links to this checkout's. */
+const COPIED = ['@photostructure/sqlite', 'node-gyp-build'];
+const NOBODY = 65_534;
+
+let project: string;
+let installed: string;
+let files: readonly string[];
+
+/** As `npm install pith-<version>.tgz` leaves a project, without a network: what is packed, and the packages that it depends on. */
+beforeAll(async () => {
+  project = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-package-')));
+  await chmod(project, 0o755);
+  const pack = ['pack', '--json', '--offline', '--ignore-scripts', '--pack-destination', project];
+  const { stdout } = await run('npm', pack, { maxBuffer: 1 << 24 });
+  const [packed] = JSON.parse(stdout) as [{ filename: string; files: readonly { path: string }[] }];
+  files = packed.files.map((file) => file.path);
+  installed = path.join(project, 'node_modules/pith');
+  await mkdir(installed, { recursive: true });
+  await run('tar', ['xzf', path.join(project, packed.filename), '-C', installed, '--strip-components=1', '--no-same-owner']);
+  const { dependencies } = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8')) as { dependencies: object };
+  for (const name of new Set([...COPIED, ...Object.keys(dependencies)])) {
+    const place = path.join(project, 'node_modules', name);
+    await mkdir(path.dirname(place), { recursive: true });
+    if (COPIED.includes(name)) await cp(path.resolve('node_modules', name), place, { recursive: true });
+    else await symlink(path.resolve('node_modules', name), place);
+  }
+  await writeFile(path.join(project, 'package.json'), '{ "private": true, "type": "module" }');
+}, 60_000);
+afterAll(() => rm(project, { recursive: true, force: true, maxRetries: 3 }));
+
+/** An own home, in which everything is kept. */
+async function pith(argv: readonly string[], user: { readonly uid?: number; readonly gid?: number } = {}) {
+  const home = await mkdtemp(path.join(project, 'home-'));
+  await mkdir(path.join(home, 'sandbox/extensions/hello'), { recursive: true });
+  await writeFile(path.join(home, 'sandbox/pith.yaml'), '');
+  await writeFile(path.join(home, 'sandbox/extensions/hello/manifest.yaml'), 'id: hello\nentrypoint: main.ts\nprovides: [tool]\n');
+  await writeFile(
+    path.join(home, 'sandbox/extensions/hello/main.ts'),
+    `import { defineTool, toolResult, z } from 'pith';
+export default class Hello {
+  getTools() {
+    return [defineTool({ name: 'say_hello', description: 'Says hello', input: z.object({}), effect: 'read', execute: async () => toolResult('hello') })];
+  }
+}`,
+  );
+  if (user.uid !== undefined) await run('chown', ['-R', `${user.uid}:${user.gid}`, home]);
+  const env = { PATH: process.env['PATH'], HOME: home, PITH_TRUST: '1', PITH_MODEL: 'offline/librarian' };
+  return run(process.execPath, [path.join(installed, 'bin/pith'), ...argv], { cwd: home, env, ...user });
+}
+
+describe('use.md 2: Pith as a package', () => {
+  it('use.md 2: holds one build whole and what ships, and neither sources of Pith nor what a person keeps', async () => {
+    const builds = new Set(files.flatMap((file) => /^dist\/([^/.]+)\//.exec(file)?.[1] ?? []));
+    expect([...builds]).toHaveLength(1);
+    for (const place of ['bin/pith', 'dist/contract.js', 'sandbox/extensions/offline/manifest.yaml', 'sandbox/skills/code-review/SKILL.md'])
+      expect(files).toContain(place);
+    expect(files.filter((file) => /^(?:core|scripts|test|docs)\/|^sandbox\/(?:data|pith\.yaml)|\/(?:users|compiled)\//.test(file))).toEqual(
+      [],
+    );
+  });
+
+  it('use.md 2: answers a message, and its extensions come from the build', async () => {
+    expect(await pith(['chat', '-p', 'hello'])).toMatchObject({ stdout: expect.stringContaining('offline librarian') });
+    const { stdout } = await pith(['doctor', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true });
+    expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'bin', 'dist', 'package.json', 'sandbox']);
+  }, 60_000);
+
+  it('use.md 2: loads an extension of the project, and checks its types', async () => {
+    expect((await pith(['tools', 'call', 'say_hello', '--json'])).stdout).toContain('"hello"');
+    expect((await pith(['extensions', 'validate', 'hello'])).stderr).toBe('');
+  }, 60_000);
+
+  it('use.md 2: is imported as `pith` and `pith/testing`, with one contract', async () => {
+    const text = `import { PithError } from 'pith';
+import { testKernel } from 'pith/testing';
+const test = await testKernel();
+const error = await test.kernel.callTool('nobody', 'nothing', {}).catch((error) => error);
+console.log(error instanceof PithError, error.code);
+await test.stop();`;
+    await writeFile(path.join(project, 'own.mjs'), text);
+    expect((await run(process.execPath, ['own.mjs'], { cwd: project })).stdout).toBe('true agent_unknown\n');
+  }, 60_000);
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'use.md 17: another user than the one who installed it runs it',
+    async () => {
+      const answer = await pith(['chat', '-p', 'hello'], { uid: NOBODY, gid: NOBODY });
+      expect(answer).toMatchObject({ stdout: expect.stringContaining('offline librarian') });
+    },
+    60_000,
+  );
+});
