@@ -1,7 +1,6 @@
 import { commandNames } from './command-names.ts';
 import type { DeclaredCommand, HostOptions } from './host-options.ts';
-import type { Slot } from './lifecycle/slot.ts';
-import { runnable } from './lifecycle/slot-state.ts';
+import { runnable, type Slot } from './lifecycle/slot.ts';
 
 /** Commands of the extensions that can run, as their manifests declare them. */
 export function declaredCommands(slots: ReadonlyMap<string, Slot>, options: Pick<HostOptions, 'kernelPaths'>): readonly DeclaredCommand[] {

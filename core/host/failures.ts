@@ -6,6 +6,10 @@ import type { Problem } from './problem.ts';
 export interface Failures {
   /** Keeps it, publishes `extension.failed` and logs it, with the id of the message that it was called for. Secrets are taken out first. */
   record(extensionId: string, problem: Problem, correlationId?: string): Failure;
+  /** As `record` would keep it. */
+  describe(extensionId: string, problem: Problem): Failure;
+  /** As `record`, of what `describe` made. */
+  keep(failure: Failure, correlationId?: string): void;
   all(): readonly Failure[];
   /** The newest; but a reload that failed, until one succeeds: what runs is not what is written. */
   last(extensionId: string): Failure | undefined;
@@ -17,9 +21,14 @@ const LONGEST_TEXT = 8000;
 
 export function createFailures(options: { clock: Clock; events: Events; logger: Logger; redact(text: string): string }): Failures {
   const kept = new Map<string, Failure[]>();
-  return {
+  const failures: Failures = {
     record(extensionId, problem, correlationId) {
-      const failure: Failure = {
+      const failure = failures.describe(extensionId, problem);
+      failures.keep(failure, correlationId);
+      return failure;
+    },
+    describe(extensionId, problem) {
+      return {
         extensionId,
         phase: problem.phase,
         code: problem.code,
@@ -30,6 +39,9 @@ export function createFailures(options: { clock: Clock; events: Events; logger: 
         ...(problem.line === undefined ? {} : { line: problem.line }),
         ...(problem.cure === undefined ? {} : { cure: cut(options.redact(problem.cure)) }),
       };
+    },
+    keep(failure, correlationId) {
+      const { extensionId } = failure;
       const list = kept.get(extensionId) ?? [];
       kept.set(extensionId, list);
       const repeated = list.findIndex(
@@ -43,12 +55,12 @@ export function createFailures(options: { clock: Clock; events: Events; logger: 
         ...(correlationId === undefined ? {} : { correlationId }),
       });
       options.events.publish('extension.failed', failure);
-      return failure;
     },
     all: () => [...kept.values()].flat().sort((a, b) => a.at - b.at),
     last: (extensionId) => kept.get(extensionId)?.findLast(({ phase }) => phase === 'reload') ?? kept.get(extensionId)?.at(-1),
     clear: (extensionId) => void kept.delete(extensionId),
   };
+  return failures;
 }
 
 function cut(text: string): string {

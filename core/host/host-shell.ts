@@ -11,7 +11,6 @@ import { renewToolsWhenChanged } from './calls/renew-tools.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostParts } from './host-parts.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
-import { keepNote } from './lifecycle/slot.ts';
 import { createLog, type Log } from './logger.ts';
 import { endOrphans } from './process/host-records.ts';
 import { providersFor } from './process/providers.ts';
@@ -38,7 +37,6 @@ export interface HostShell {
 
 export function createHostParts(options: HostOptions, discovery: Discovery): HostShell {
   const { clock, dataDirectory, packageRoot } = options;
-  const slots = new Map<string, Slot>();
   const listeners = new Set<(ids: ReadonlySet<string>) => void>();
   const changed = (ids: ReadonlySet<string>): void => {
     for (const listener of listeners) listener(ids);
@@ -70,27 +68,22 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     logger: (name) => log.logger(name),
     ...createOwners((extensionId, problem) => parts.crashed(extensionId, problem)),
     note: (extensionId, code, message) => {
-      keepNote(slots.get(extensionId)?.notes, secrets.redact(message), code);
+      lifecycle.note(extensionId, secrets.redact(message), code);
       log.logger(extensionId).warn(message, { code });
     },
     crashed: (extensionId, problem) => {
-      const slot = slots.get(extensionId);
-      if (slot) lifecycle.crashed(slot, problem);
+      if (lifecycle.slots.has(extensionId))
+        lifecycle.post(extensionId, { type: 'crashed', failure: failures.describe(extensionId, problem) });
       else failures.record(extensionId, problem);
     },
-    lost: (generation, why, needed) => {
-      const slot = slots.get(generation.declaration.id);
-      if (slot) lifecycle.lost(slot, generation, why, needed);
-    },
-    idle: (generation) => {
-      const slot = slots.get(generation.declaration.id);
-      if (slot?.current === generation) void lifecycle.rest(slot, null);
-    },
+    lost: ({ number, declaration: { id } }, why, needed) =>
+      lifecycle.post(id, { type: 'lost', number, failure: failures.describe(id, why), needed }),
+    idle: ({ number, declaration: { id } }) => lifecycle.post(id, { type: 'idle', number }),
     providersFor: (user) => providersFor(lifecycle, user),
     onProviders: (listener) => listen(listener),
     use: (user, protocol) => {
       if (!mayReach(parts, user, protocol)) throw unreachable(user, protocol);
-      const id = user.manifest?.depends_on.find((each) => provides(slots.get(each), protocol));
+      const id = user.manifest?.depends_on.find((each) => provides(lifecycle.slots.get(each), protocol));
       if (id !== undefined) return remote(lifecycle, id, protocol);
       throw undeclared(user, protocol);
     },
@@ -98,7 +91,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
       mayReach(parts, user, protocol)
         ? [
             ...kernelProvider(options, protocol),
-            ...[...slots.values()]
+            ...[...lifecycle.slots.values()]
               .filter(
                 (slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))),
               )
@@ -106,9 +99,9 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
           ]
         : [],
   };
-  const lifecycle = new Lifecycle(parts, slots, (id) => changed(new Set([id])));
-  const refresh = new Refresh(parts, slots, lifecycle, discovery, changed);
-  const toolsets = new Toolsets(lifecycle, slots);
+  const lifecycle = new Lifecycle(parts, (id) => changed(new Set([id])));
+  const refresh = new Refresh(lifecycle, discovery, changed);
+  const toolsets = new Toolsets(lifecycle);
   listen((ids) => toolsets.changed(ids));
   const renewing = renewToolsWhenChanged(lifecycle);
   const unguard = guardProcess(secrets.redact);

@@ -33,9 +33,7 @@ import { createEventHandlers, type EventHandlers } from './events/event-handlers
 import { notesOnSandbox } from './process/sandbox-notes.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
-import { reloadByHand } from './reload/replace.ts';
 import { isForeign } from './lifecycle/tier-of.ts';
-import { stopAll } from './lifecycle/shutdown.ts';
 import type { Slot } from './lifecycle/slot.ts';
 import { declaredCommands } from './declared-commands.ts';
 import { declaredAgents, declaredModels, statusOf } from './status.ts';
@@ -104,7 +102,7 @@ export class ExtensionHost implements ExtensionsPort {
     return declaration !== undefined && keepsNames(declaration);
   };
 
-  readonly sourceOf = (extensionId: string): string | null => this.#lifecycle.slots.get(extensionId)?.declaration.digest ?? null;
+  readonly sourceOf = (extensionId: string): string | null => this.#lifecycle.slots.get(extensionId)?.declaration.digest ?? null; // of what runs
 
   state(extensionId: string): ExtensionState | undefined {
     const slot = this.#lifecycle.slots.get(extensionId);
@@ -174,7 +172,7 @@ export class ExtensionHost implements ExtensionsPort {
     const { ids, settled } = await this.#refresh.look();
     await settled;
     const slot = this.#slot(extensionId);
-    if (!ids.has(extensionId) || !slot.current) await runOutside(() => reloadByHand(this.#lifecycle, slot));
+    if (!ids.has(extensionId) || !slot.current) await runOutside(() => this.#refresh.reloadByHand(extensionId));
     await this.#watch.ask(extensionId);
     return statusOf(this.#lifecycle, slot);
   }
@@ -253,7 +251,7 @@ export class ExtensionHost implements ExtensionsPort {
   stop(): Promise<void> {
     this.#stopping ??= runOutside(async () => {
       await this.#watch.close();
-      await stopAll(this.#lifecycle, this.discovery);
+      await this.#lifecycle.stopAll();
       await this.#shell.close();
     });
     return this.#stopping;

@@ -9,8 +9,7 @@ import { createFailures } from './failures.ts';
 import type { DeclaredCommand, HostOptions } from './host-options.ts';
 import { createCommandContext } from './lifecycle/command-context.ts';
 import { importCommands } from './lifecycle/import-commands.ts';
-import { createSlot, extensionsOf } from './lifecycle/slot.ts';
-import { declaredOf } from './lifecycle/slot-state.ts';
+import { extensionsOf, wantedOf, type Slot } from './lifecycle/slot.ts';
 import { tierOf } from './lifecycle/tier-of.ts';
 import { createLog } from './logger.ts';
 import { createOwners } from './owners.ts';
@@ -46,8 +45,9 @@ export async function openIndexHost(options: HostOptions): Promise<IndexHost> {
   };
   const slots = new Map(
     extensionsOf(discovery).map((each) => {
-      const { declaration, config, declared } = declaredOf(parts, discovery, each);
-      return [each.id, createSlot(declaration, config, declared)] as const;
+      const wanted = wantedOf(parts, each, discovery.failures);
+      const slot: Slot = { ...wanted, id: each.id, written: wanted, current: null, pending: null, failure: null, notes: new Map() };
+      return [each.id, slot] as const;
     }),
   );
   const unguard = guardProcess(secrets.redact);

@@ -7,14 +7,13 @@ import { keepsNames, type Declaration, type Discovery } from './discovery/declar
 import type { ExtensionStatus } from './host-options.ts';
 import type { DeclaredModel } from '../models/declared-model.ts';
 import type { Lifecycle } from './lifecycle/lifecycle.ts';
-import { isExtension, type Slot } from './lifecycle/slot.ts';
-import { runnable } from './lifecycle/slot-state.ts';
+import { isExtension, runnable, type Slot } from './lifecycle/slot.ts';
 import { tierOf } from './lifecycle/tier-of.ts';
 import { TOOLSET_INVALID } from './toolsets/toolset-id.ts';
 
 /** One extension as `pith doctor` shows it. */
 export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
-  const { declaration, current } = slot;
+  const { declaration, current, written } = slot;
   const state = lifecycle.stateOf(slot);
   const failure = state === 'disabled' ? undefined : failureOf(lifecycle, slot);
   return {
@@ -27,7 +26,7 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
     version: declaration.manifest?.version ?? '',
     generation: current?.number ?? 0,
     manifest: declaration.manifest,
-    asks: asksIn(declaration),
+    asks: asksIn(written.declaration),
     ...(failure ? pick(failure, declaration) : {}),
     notes: notesOf(lifecycle, slot),
   };
@@ -94,7 +93,7 @@ function blockersOf(lifecycle: Lifecycle, discovery: Discovery, declaration: Dec
 }
 
 function failureOf(lifecycle: Lifecycle, slot: Slot): Failure | undefined {
-  const own = slot.current ? undefined : (slot.declared ?? slot.failure);
+  const own = slot.current ? undefined : (slot.failure ?? slot.declared);
   if (own) return own;
   const blocker = slot.current ? undefined : lifecycle.blocker(slot);
   if (!blocker) return lifecycle.parts.failures.last(slot.id) ?? partialToolset(slot);
@@ -117,7 +116,8 @@ function partialToolset({ id, notes, declaration }: Slot): Failure | undefined {
   return { extensionId: id, phase: 'import', code: TOOLSET_INVALID, message, at: 0, file: declaration.file, cure: 'correct the skill' };
 }
 
-function notesOf({ parts }: Lifecycle, { declaration, config, current, notes }: Slot): ExtensionStatus['notes'] {
+function notesOf({ parts }: Lifecycle, { written, config, current, notes }: Slot): ExtensionStatus['notes'] {
+  const { declaration } = written;
   const found = [...notes].map(([message, code]) => ({ code, message }));
   for (const { severity, code, message } of declaration.diagnostics) if (severity !== 'error') found.push({ code, message });
   for (const { ask, never } of declaration.withheld ?? [])

@@ -102,7 +102,12 @@ async function boot(declarations: ReadonlyMap<string, Declaration>, folder: stri
   } as unknown as HostOptions;
   const shell = createHostParts(options, discovery);
   for (const id of discovery.order) {
-    const candidate = await constructClass(shell.parts, declarations.get(id)!, 1, Trivial as never, true);
+    const candidate = await constructClass(
+      shell.parts,
+      { declaration: declarations.get(id)!, config: shell.parts.options.configOf(declarations.get(id)!) },
+      1,
+      { Class: Trivial as never, shipped: true },
+    );
     await candidate.initialize();
   }
   await shell.close();

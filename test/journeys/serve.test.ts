@@ -93,7 +93,7 @@ describe('pith serve', () => {
       ...granted('stuck'),
       ...service(
         'stuck',
-        `const { existsSync, writeFileSync } = await import('node:fs'); const seen = '${path.join('sandbox', 'seen')}'; if (!existsSync(seen)) { writeFileSync(seen, ''); while (true); } ${WAIT}`,
+        `const { existsSync, writeFileSync } = process.getBuiltinModule('node:fs'); const seen = '${path.join('sandbox', 'seen')}'; if (!existsSync(seen)) { writeFileSync(seen, ''); while (true); } ${WAIT}`,
       ),
     });
     const supervisor = serve({ PITH_SERVE_SILENCE_MS: '4000' });

@@ -29,10 +29,11 @@ export async function importCommandEntry(lifecycle: Lifecycle, slot: Slot, entry
   }
 }
 
-async function makerOf(lifecycle: Lifecycle, { declaration }: Slot, entry: string): Promise<CommandEntry> {
+async function makerOf(lifecycle: Lifecycle, slot: Slot, entry: string): Promise<CommandEntry> {
   const { parts } = lifecycle;
+  const { declaration } = slot;
   if (tierOf(parts, declaration) === 'in_process') return importCommands(parts, declaration, entry);
-  const { commands, end } = await openRemoteEntry(parts, declaration, entry);
+  const { commands, end } = await openRemoteEntry(parts, slot, entry);
   lifecycle.endings.push(end);
   return () => commands;
 }

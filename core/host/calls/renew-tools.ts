@@ -55,7 +55,7 @@ async function renew(lifecycle: Lifecycle, slot: Slot, generation: Generation): 
     if (slot.current !== generation) return; // replaced meanwhile: the new version has said its own
     const { tools, warnings } = parts.secrets.redactJson(described) as ToolsAnew;
     generation.surface = { ...generation.surface, descriptor: { ...generation.surface.descriptor, tools, warnings } };
-    lifecycle.remember(slot, generation);
+    lifecycle.remember(generation);
     lifecycle.changed(slot.id);
   } catch (error) {
     parts.failures.record(slot.id, problemOf(error, 'call', 'provider_failed')); // nobody waits for an answer

@@ -28,14 +28,12 @@ export interface Surface {
 }
 
 /**
- * Its descriptor has gone through `redact`: prompts and the index show it. Throws a `Problem` when the tools cannot be offered. `known`: what the same sources under the same configuration offered before; the
- * tools are made when one is called, then.
+ * Its descriptor has gone through `redact`: prompts and the index show it. Throws a `Problem` when the tools cannot be offered.
  */
 export async function surfaceOf(
   instance: object,
   provides: readonly ProtocolId[],
   redact: <T>(value: T) => T,
-  known?: SurfaceDescriptor,
   handlers: readonly string[] = [],
 ): Promise<Surface> {
   const members = instance as Readonly<Record<string, unknown>>;
@@ -53,16 +51,15 @@ export async function surfaceOf(
   if (typeof uses === 'function') operations.set(SECRET_USES, methodOf(instance, uses as Method, undefined));
   const make = async () => (members['getTools'] as () => readonly Tool[] | Promise<readonly Tool[]>).call(instance);
   if (!provides.includes('tool')) return { descriptor: redact({ provides, tools: [], constants, warnings: [] }), operations };
-  let tools: Promise<Tools> | undefined;
+  let tools: Tools = new Map();
   const describe = async () => {
     const { tools: now, descriptors, warnings } = await describeTools(await make());
-    tools = Promise.resolve(now);
+    tools = now;
     return { tools: descriptors, warnings };
   };
-  const late = async () => new Map((await make()).map((tool) => [tool.name, tool]));
-  for (const [name, operation] of toolOperations(() => (tools ??= late()))) operations.set(name, operation);
+  for (const [name, operation] of toolOperations(() => tools)) operations.set(name, operation);
   operations.set('tool.describe', describe);
-  const { tools: descriptors, warnings } = known ?? redact(await describe());
+  const { tools: descriptors, warnings } = redact(await describe());
   const turnTools = operations.has(TURN_TOOLS) ? { turnTools: true as const } : {};
   return { descriptor: { ...redact({ provides, constants }), tools: descriptors, warnings, ...turnTools }, operations };
 }
@@ -83,19 +80,19 @@ function methodOf(instance: object, method: Method, signalAt: number | undefined
 
 type Tools = ReadonlyMap<string, Tool>;
 
-function toolOperations(tools: () => Promise<Tools>): readonly (readonly [string, Operation])[] {
-  const find = async (name: unknown): Promise<Tool> => {
-    const tool = (await tools()).get(String(name));
+function toolOperations(tools: () => Tools): readonly (readonly [string, Operation])[] {
+  const find = (name: unknown): Tool => {
+    const tool = tools().get(String(name));
     if (!tool) throw new PithError('tool_gone', `the tool '${String(name)}' is not there any more`);
     return tool;
   };
   return [
     [
       'tool.execute',
-      async ([name, input, call], signal) => executeTool(await find(name), input as JsonValue, call as Omit<ToolCall, 'signal'>, signal),
+      async ([name, input, call], signal) => executeTool(find(name), input as JsonValue, call as Omit<ToolCall, 'signal'>, signal),
     ],
-    ['tool.needsApproval', async ([name, input, turn]) => asksApproval(await find(name), input as JsonValue, turn as TurnInfo)],
-    ['tool.refusal', async ([name, input]) => refusalOf(await find(name), input as JsonValue)],
-    ['tool.present', async ([name, result]) => (await find(name)).present?.(result as ToolResult)],
+    ['tool.needsApproval', async ([name, input, turn]) => asksApproval(find(name), input as JsonValue, turn as TurnInfo)],
+    ['tool.refusal', async ([name, input]) => refusalOf(find(name), input as JsonValue)],
+    ['tool.present', async ([name, result]) => find(name).present?.(result as ToolResult)],
   ];
 }

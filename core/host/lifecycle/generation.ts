@@ -3,19 +3,27 @@ import type { BroughtPrompt } from '../../agents/ports.ts';
 import type { Calls, CallSignal } from '../calls/calls.ts';
 import type { Surface } from '../calls/surface.ts';
 import type { Declaration } from '../discovery/declaration.ts';
+import type { ExtensionConfig } from '../settings/config-of.ts';
 
 /** Where the code of an extension runs: inside the kernel, or in a process of its own. */
 export type Tier = 'in_process' | 'process';
 
-/** A version of an extension that has been constructed and checked. */
-export interface Candidate {
-  readonly number: number;
+/** What a generation is made of: the sources as they were declared, and the settings as they stood then. */
+export interface Version {
   readonly declaration: Declaration;
+  readonly config: ExtensionConfig;
+}
+
+/** A version of an extension that has been constructed and checked. One of `initialize` and `discard` is called, once. */
+export interface Candidate extends Version {
+  readonly number: number;
   /** Made with Pith from the same sources: Pith's own code. */
   readonly shipped: boolean;
   readonly tier: Tier;
   /** Initialises it and learns what it offers. Rejects with a `Problem`; the candidate is closed then. */
   initialize(): Promise<Generation>;
+  /** Releases what its construction took. Never rejects. */
+  discard(): Promise<void>;
 }
 
 /** What an owner of keys under `agent:` finds wrong with one. */
@@ -27,7 +35,7 @@ export interface ModelParts {
 }
 
 /** A version of an extension that runs. */
-export interface Generation extends Omit<Candidate, 'initialize'> {
+export interface Generation extends Omit<Candidate, 'initialize' | 'discard'> {
   /** Replaced when its tools are described anew. */
   surface: Surface;
   readonly calls: Calls;
@@ -39,7 +47,7 @@ export interface Generation extends Omit<Candidate, 'initialize'> {
   stopService(): Promise<void>;
   /** Calls `stop` and releases what it owns. Never rejects. */
   stop(): Promise<void>;
-  /** The same code, constructed anew. Rejects with a `Problem`. */
+  /** The same code with the same settings, constructed again. Rejects with a `Problem`. */
   again(number: number): Promise<Candidate>;
   /** Checks a value under `agent:`; `path` begins with `agent.<key>`. */
   checkAgentKey(key: string, value: unknown): Promise<readonly AgentKeyFinding[]>;

@@ -10,18 +10,16 @@ import { Problem, problemOf } from '../problem.ts';
 import { runAs } from '../stray-errors.ts';
 import { checkConfig } from './config-check.ts';
 import { createExtensionContext } from './extension-context.ts';
-import type { Candidate, Generation } from './generation.ts';
-import { importClass, type ExtensionClass } from './import-class.ts';
-import { knownConfig, knownSurface } from './known.ts';
+import type { Candidate, Generation, Version } from './generation.ts';
+import { importClass, type ExtensionClass, type ImportedClass } from './import-class.ts';
 import { PHASE_LIMIT_MS, runPhase, STOP_LIMIT_MS } from './phase-limit.ts';
 import { checkProvides } from './provides-check.ts';
 import { createScope, type Scope } from './scope.ts';
 import { superviseService, type ServiceRun } from './services.ts';
 
 /** What a version that runs in this process is made of. */
-interface Parts {
+interface Parts extends Version {
   readonly number: number;
-  readonly declaration: Declaration;
   readonly Class: ExtensionClass;
   readonly shipped: boolean;
   readonly instance: Extension & Record<string, unknown>;
@@ -29,9 +27,8 @@ interface Parts {
 }
 
 /** Bundles, imports, checks the configuration, constructs, checks `provides`. Throws a `Problem`; leaves nothing behind then. */
-export async function constructInProcess(host: HostParts, declaration: Declaration, number: number): Promise<Candidate> {
-  const { Class, shipped } = await importInProcess(host, declaration, number);
-  return constructClass(host, declaration, number, Class, shipped);
+export async function constructInProcess(host: HostParts, version: Version, number: number): Promise<Candidate> {
+  return constructClass(host, version, number, await importInProcess(host, version.declaration, number));
 }
 
 export function importInProcess(host: HostParts, declaration: Declaration, number: number) {
@@ -43,14 +40,14 @@ export function importInProcess(host: HostParts, declaration: Declaration, numbe
 /** For a class that has been imported before. */
 export async function constructClass(
   host: HostParts,
-  declaration: Declaration,
+  version: Version,
   number: number,
-  Class: ExtensionClass,
-  shipped: boolean,
+  { Class, shipped }: ImportedClass,
 ): Promise<Candidate> {
+  const { declaration } = version;
   const { id, manifest, file } = declaration;
   if (!manifest) throw new Problem('validate', 'manifest_invalid', `the manifest of '${id}' is broken`, { file });
-  const config = shipped ? knownConfig(host, declaration, Class) : checkConfig(Class.config, host.options.configOf(declaration), file);
+  const config = checkConfig(Class.config, version.config, file);
   const scope = createScope(host.clock, STOP_LIMIT_MS);
   const context = createExtensionContext(host, declaration, config, scope);
   try {
@@ -60,8 +57,15 @@ export async function constructClass(
     );
     for (const { code, message } of Class.settingsNotes?.(config) ?? []) host.note(id, code, message);
     for (const warning of checkProvides(instance, manifest, file)) host.note(id, 'provides_mismatch', warning);
-    const parts: Parts = { number, declaration, Class, shipped, instance, scope };
-    return { number, declaration, shipped, tier: 'in_process', initialize: () => initialize(host, parts) };
+    const parts: Parts = { ...version, number, Class, shipped, instance, scope };
+    return {
+      ...version,
+      number,
+      shipped,
+      tier: 'in_process',
+      initialize: () => initialize(host, parts),
+      discard: async () => void (await scope.close()),
+    };
   } catch (error) {
     await scope.close();
     throw error;
@@ -69,25 +73,25 @@ export async function constructClass(
 }
 
 async function initialize(host: HostParts, parts: Parts): Promise<Generation> {
-  const { declaration, instance, Class, shipped, number } = parts;
+  const { declaration, config, instance, Class, shipped, number } = parts;
   const { id, manifest } = declaration;
   try {
     const surface = await phase(host, id, 'initialize', 'initialize_failed', PHASE_LIMIT_MS, async () => {
       await instance.initialize?.();
-      const known = shipped ? knownSurface(host, declaration) : undefined;
-      return surfaceOf(instance, manifest?.provides ?? [], host.secrets.redactJson, known, handlerNames(manifest));
+      return surfaceOf(instance, manifest?.provides ?? [], host.secrets.redactJson, handlerNames(manifest));
     });
     for (const warning of surface.descriptor.warnings) host.note(id, 'tool_input_invalid', warning);
     return {
       number,
       declaration,
+      config,
       shipped,
       tier: 'in_process',
       surface,
       calls: new Calls(host.clock),
       run: (during, work, correlationId) => runAs(host.owner(id, during), work, correlationId),
       ...lifeOf(host, parts),
-      again: (next) => constructClass(host, declaration, next, Class, shipped),
+      again: (next) => constructClass(host, { declaration, config }, next, { Class, shipped }),
       checkAgentKey: async (key, value) => checkAgentKeyWith(Class.agentKeys, key, value),
       renderPrompt: ({ text, file, variables }) => renderPrompt(text, file, variables),
       getModel: async (name, prefix) => runAs(host.owner(id, 'call'), () => (instance as unknown as ModelProvider).getModel(name, prefix)),

@@ -1,42 +1,40 @@
 import { canRun, type ExtensionState } from '../../agents/ports.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
-import type { Failure } from '../../contract/index.ts';
-import { isBreakerOpen, LONGEST_RESTART_DELAY_MS, restartDelay, withCrash } from './breaker.ts';
-import { close, type Generation } from './generation.ts';
+import type { Failure, Phase } from '../../contract/index.ts';
 import type { HostParts } from '../host-parts.ts';
+import { problemOf } from '../problem.ts';
 import { lacksRoom } from '../process/start-process.ts';
-import { Problem, problemOf } from '../problem.ts';
-import { slotKey, type Slot } from './slot.ts';
-import { blockerOf, stateOf } from './slot-state.ts';
-import { construct } from './tier.ts';
 import { runOutside } from '../stray-errors.ts';
 import { TOOLSET_INVALID } from '../toolsets/toolset-id.ts';
+import { ExtensionActor } from './actor.ts';
+import { LONGEST_RESTART_DELAY_MS } from './breaker.ts';
+import { close, type Generation, type Version } from './generation.ts';
+import { blockerOf, slotKey, stateOf, type Slot } from './slot.ts';
+import type { Effect, LifeEvent, Starts, Wanted } from './state.ts';
+import { construct } from './tier.ts';
 
-/** Brings extensions to life when they are needed, and to rest. */
+/** Brings extensions to life when they are needed, and to rest: runs the effects of their actors. */
 export class Lifecycle {
   readonly parts: HostParts;
+  /** Every extension that is declared now. */
   readonly slots: ReadonlyMap<string, Slot>;
   /** Told of every extension whose state changed. */
   readonly changed: (extensionId: string) => void;
-  /** `used`: what is activated is started, and no service runs. */
-  starts: 'nothing' | 'used' | 'all' = 'nothing';
-  /** Ends what was begun beside the slots: processes of command entries. */
+  /** Ends what was begun beside the extensions: processes of command entries. */
   readonly endings: (() => Promise<void>)[] = [];
+  readonly #declared = new Map<string, ExtensionActor>();
+  readonly #actors = new Map<string, ExtensionActor>();
   readonly #end = new AbortController();
+  #starts: Starts = 'nothing';
 
-  constructor(parts: HostParts, slots: ReadonlyMap<string, Slot>, changed: (extensionId: string) => void) {
+  constructor(parts: HostParts, changed: (extensionId: string) => void) {
     this.parts = parts;
-    this.slots = slots;
+    this.slots = this.#declared;
     this.changed = changed;
   }
 
   get stopped(): boolean {
     return this.#end.signal.aborted;
-  }
-
-  /** From now on nothing is started, and nothing waits to be started again. */
-  end(): void {
-    this.#end.abort();
   }
 
   stateOf(slot: Slot): ExtensionState {
@@ -53,156 +51,232 @@ export class Lifecycle {
     const state = this.stateOf(slot);
     if (canRun(state)) return undefined;
     if (state === 'disabled') return 'it is switched off';
-    const failure = slot.declared ?? slot.failure;
+    const failure = slot.failure ?? slot.declared;
     if (failure) return failure.message;
     const blocker = this.blocker(slot);
     return blocker ? `it needs '${blocker.id}', which cannot run: ${this.reason(blocker) ?? 'it failed'}` : 'it failed';
   }
 
-  /** The version that runs, loading it when needed. Rejects `provider_unavailable` with the reason. */
-  async ready(slot: Slot): Promise<Generation> {
-    if (slot.current) return slot.current;
-    slot.pending ??= runOutside(() => this.#activate(slot)).finally(() => (slot.pending = null));
-    return slot.pending;
+  /** An extension was found or has changed. What runs of it is replaced where that is needed; see `settled`. */
+  declare(wanted: Wanted): Slot {
+    const { id } = wanted.declaration;
+    const actor = this.#actors.get(id) ?? this.#create(id, wanted);
+    this.#declared.set(id, actor);
+    actor.post({ type: 'declared', wanted });
+    return actor;
   }
 
+  /** Its folder is gone: what runs of it is stopped. */
+  withdraw(extensionId: string): void {
+    this.#declared.delete(extensionId);
+    this.post(extensionId, { type: 'gone' });
+  }
+
+  /** Loads an extension anew although nothing changed; what failed gets another chance. */
+  async reloadByHand(wanted: Wanted): Promise<void> {
+    const { id } = wanted.declaration;
+    this.post(id, { type: 'reload by hand', wanted });
+    await this.settled(id);
+    await this.wakeServices(); // of what needs it
+  }
+
+  post(extensionId: string, event: LifeEvent): void {
+    this.#actors.get(extensionId)?.post(event);
+  }
+
+  /** When nothing is under way for that id. */
+  async settled(extensionId: string): Promise<void> {
+    await this.#actors.get(extensionId)?.settled();
+  }
+
+  note(extensionId: string, message: string, code: string): void {
+    this.#actors.get(extensionId)?.note(message, code);
+  }
+
+  /** The version that runs, loading it when needed. Rejects `provider_unavailable` with the reason. */
+  async ready({ id }: Pick<Slot, 'id'>): Promise<Generation> {
+    const actor = this.#declared.get(id);
+    if (!actor) throw unavailable(id, 'nothing declares it');
+    if (actor.current) return actor.current;
+    if (actor.pending) return actor.pending;
+    const why = this.stopped ? STOPPING : this.reason(actor);
+    if (why !== undefined) throw unavailable(id, why);
+    const coming = actor.coming();
+    actor.post({ type: 'asked' });
+    return coming;
+  }
+
+  /** `used`: what is activated is started, and no service runs. */
   async startServices(which: 'used' | 'all'): Promise<void> {
-    this.starts = which;
-    const running = [...this.slots.values()].map((slot) => slot.current && this.startOrFail(slot, slot.current));
-    await Promise.all([...running, this.wakeServices()]);
+    this.#starts = which;
+    const running = [...this.#actors.values()].filter(({ current }) => current !== null);
+    for (const actor of this.#actors.values()) actor.post({ type: 'start', starts: which });
+    await Promise.all([...running.map((actor) => actor.settled()), this.wakeServices()]);
   }
 
   /** Brings services to life that can run now and do not: new ones, mended ones, and those whose dependencies are back. Never rejects. */
   async wakeServices(): Promise<void> {
-    if (this.starts !== 'all' || this.stopped) return;
+    if (this.#starts !== 'all' || this.stopped) return;
     const asleep = [...this.slots.values()].filter(
       (slot) => !slot.current && slot.declaration.manifest?.provides.includes('service') && canRun(this.stateOf(slot)),
     );
     await Promise.all(asleep.map((slot) => this.ready(slot).catch(recorded)));
   }
 
-  /** Starts it when that is wanted; a version that cannot start is closed. Rejects with the `Problem`. */
-  async startOrFail(slot: Slot, generation: Generation): Promise<void> {
-    if (this.starts === 'nothing') return;
-    try {
-      await generation.start(this.starts === 'all');
-    } catch (error) {
-      if (slot.current === generation) await this.rest(slot, problemOf(error, 'start', 'start_failed'));
-      else throw error;
-    }
-  }
-
-  /** Records why it could not be loaded. It stays failed until it changes; where the system only had no room for it, it is tried again, later each time. */
-  failed(slot: Slot, problem: Problem): Failure {
-    const failure = this.parts.failures.record(slot.id, problem);
-    slot.failure = failure;
-    if (lacksRoom(problem)) {
-      this.parts.clock.after(restartDelay(slot.withoutRoom++), () => {
-        if (slot.failure !== failure || this.stopped) return;
-        slot.failure = null;
-        this.changed(slot.id);
-        void this.wakeServices();
-      });
-    }
-    return failure;
-  }
-
-  /** Records a crash; the third in five minutes stops the extension. */
-  crashed(slot: Slot, problem: Problem): void {
-    this.parts.failures.record(slot.id, problem);
-    slot.crashes = withCrash(slot.crashes, this.parts.clock.now());
-    if (!isBreakerOpen(slot.crashes) || !slot.current) return;
-    void this.rest(slot, breakerProblem(slot, problem));
-  }
-
-  /** A version is gone by itself. The next call starts another, later each time; the third crash in five minutes stops the extension. */
-  lost(slot: Slot, generation: Generation, why: Problem, needed: boolean): void {
-    const { clock } = this.parts;
-    if (slot.current !== generation) return void this.parts.failures.record(slot.id, why);
-    slot.current = null;
-    slot.notBefore = clock.now() + (slot.crashes.length === 0 ? 0 : restartDelay(slot.crashes.length - 1));
-    this.crashed(slot, why);
-    if (isBreakerOpen(slot.crashes)) slot.failure = this.parts.failures.record(slot.id, breakerProblem(slot, why));
-    else if (needed && !this.stopped) void this.ready(slot).catch(recorded);
-    this.parts.options.events.publish('extension.stopped', { extensionId: slot.id });
-    this.changed(slot.id);
-  }
-
-  /** Takes a version out of service, for the reason given or for none, and closes it. Never rejects. */
-  async rest(slot: Slot, why: Problem | null, graceMs = 0): Promise<void> {
-    const generation = slot.current;
-    slot.current = null;
-    if (why) slot.failure = this.parts.failures.record(slot.id, why);
-    if (generation) {
-      await runOutside(() => close(generation, graceMs));
-      this.parts.options.events.publish('extension.stopped', { extensionId: slot.id });
-    }
-    this.changed(slot.id);
-  }
-
-  /** Takes the settings as they stand in the files now. */
-  async renewConfig(slot: Slot): Promise<void> {
-    const { options, secrets } = this.parts;
-    await options.renewSettings?.();
-    slot.config = options.configOf(slot.declaration);
-    secrets.declare(slot.config.secrets);
-  }
-
   /** Keeps what the extension offers, so that the next start need not load it. */
-  remember(slot: Slot, generation: Generation): void {
+  remember({ declaration, config, surface }: Generation): void {
     const { index } = this.parts.options;
-    // What is wrong with one is told each time that it is loaded, and only then.
-    if ([...slot.notes.values()].includes(TOOLSET_INVALID)) return;
-    const key = slotKey({ declaration: generation.declaration, config: slot.config });
-    const known = index.surface(slot.id, key);
-    if (JSON.stringify(known) !== JSON.stringify(generation.surface.descriptor))
-      index.putSurface(slot.id, key, generation.surface.descriptor);
+    const { id } = declaration;
+    // Each load reports what is wrong with a toolset, so that one with findings is loaded each time.
+    if ([...(this.#actors.get(id)?.notes.values() ?? [])].includes(TOOLSET_INVALID)) return;
+    const key = slotKey({ declaration, config });
+    if (JSON.stringify(index.surface(id, key)) !== JSON.stringify(surface.descriptor)) index.putSurface(id, key, surface.descriptor);
   }
 
-  async #activate(slot: Slot): Promise<Generation> {
-    const why = this.stopped ? 'Pith is stopping' : this.reason(slot);
-    if (why !== undefined) throw unavailable(slot.id, why);
-    await this.#activateDependencies(slot);
-    const wait = Math.min(slot.notBefore - this.parts.clock.now(), LONGEST_RESTART_DELAY_MS); // the clock may have been set back
-    if (wait > 0) await this.parts.clock.sleep(wait, this.#end.signal).catch(recorded); // only the end of Pith ends the wait
-    if (this.stopped) throw unavailable(slot.id, 'Pith is stopping');
-    let generation: Generation;
-    try {
-      generation = await (await construct(this.parts, slot.declaration, ++slot.generations)).initialize();
-      await this.startOrFail(slot, generation).catch(async (error: unknown) => {
-        await close(generation, 0);
-        throw error;
+  /** Stops every extension after its dependents, side by side where they do not depend on each other. Never rejects. */
+  async stopAll(): Promise<void> {
+    this.#end.abort();
+    for (const actor of this.#actors.values()) actor.post({ type: 'ending' });
+    const stopping = new Map<ExtensionActor, Promise<void>>();
+    const stop = (actor: ExtensionActor): Promise<void> => {
+      const known = stopping.get(actor);
+      if (known) return known;
+      const dependents = [...this.#actors.values()].filter((other) => other.declaration.manifest?.depends_on.includes(actor.id));
+      stopping.set(actor, Promise.resolve()); // of a cycle nothing runs
+      const done = Promise.all(dependents.map(stop)).then(() => {
+        actor.post({ type: 'stop', graceMs: GRACE_MS });
+        return actor.settled();
       });
-    } catch (error) {
-      const { message } = this.failed(slot, problemOf(error, 'initialize', 'initialize_failed'));
-      this.changed(slot.id);
-      throw unavailable(slot.id, message, error);
-    }
-    if (this.stopped) {
-      await close(generation, 0);
-      throw unavailable(slot.id, 'Pith is stopping');
-    }
-    slot.current = generation;
-    slot.withoutRoom = 0;
-    this.remember(slot, generation);
-    this.parts.options.events.publish('extension.activated', { extensionId: slot.id, generation: generation.number });
-    this.changed(slot.id);
-    return generation;
+      stopping.set(actor, done);
+      return done;
+    };
+    let cancel: (() => void) | undefined;
+    const late = new Promise<void>((resolve) => (cancel = this.parts.clock.after(LIMIT_MS, resolve)));
+    const all = Promise.all([...[...this.#actors.values()].map(stop), ...this.endings.map((end) => end())]);
+    await Promise.race([all, late]).finally(() => cancel?.());
   }
 
-  async #activateDependencies(slot: Slot): Promise<void> {
-    const wanted = (slot.declaration.manifest?.depends_on ?? []).flatMap((id) => this.slots.get(id) ?? []);
-    const results = await Promise.allSettled(wanted.map((dependency) => this.ready(dependency)));
+  #create(id: string, wanted: Wanted): ExtensionActor {
+    const actor = new ExtensionActor({
+      id,
+      wanted,
+      starts: this.#starts,
+      run: (own, effect) => {
+        try {
+          this.#run(own, effect);
+        } catch (error) {
+          this.parts
+            .logger('host')
+            .error('an effect of an extension failed', { extensionId: id, effect: effect.type, reason: messageOf(error) });
+        }
+      },
+      unavailable: (own, refused) => unavailable(id, this.stopped ? STOPPING : (this.reason(own) ?? refused ?? 'it was stopped')),
+    });
+    this.#actors.set(id, actor);
+    return actor;
+  }
+
+  #run(actor: ExtensionActor, effect: Effect): void {
+    const { parts } = this;
+    const { id } = actor;
+    const { events } = parts.options;
+    switch (effect.type) {
+      case 'wait':
+        void runOutside(() => this.#wait(actor, effect.version, effect.until)).then((refused) =>
+          actor.post({ type: 'waited', token: effect.token, refused }),
+        );
+        return;
+      case 'construct':
+        this.#try(actor, effect.number, 'initialize', async () => {
+          const { from, number } = effect;
+          const candidate = await ('again' in from ? from.again(number) : construct(parts, from, number));
+          return { type: 'constructed', number, candidate };
+        });
+        return;
+      case 'initialize':
+        this.#try(actor, effect.number, 'initialize', async () => {
+          const { candidate, number, starts } = effect;
+          const generation = await candidate.initialize();
+          await start(generation, starts).catch(async (error: unknown) => {
+            await close(generation, 0);
+            throw error;
+          });
+          return { type: 'initialized', number, generation };
+        });
+        return;
+      case 'start':
+        this.#try(actor, effect.number, 'start', async () => {
+          await start(effect.generation, effect.starts);
+          return { type: 'started', number: effect.number };
+        });
+        return;
+      case 'close':
+        void runOutside(() => close(effect.generation, effect.graceMs)).then(() => actor.post({ type: 'closed', number: effect.number }));
+        return;
+      case 'discard':
+        void runOutside(() => effect.candidate.discard()).then(() => actor.post({ type: 'discarded', number: effect.number }));
+        return;
+      case 'try later':
+        parts.clock.after(effect.afterMs, () => actor.post({ type: 'room', attempt: effect.attempt }));
+        return;
+      case 'record':
+        parts.failures.keep(effect.failure);
+        return;
+      case 'forget failures':
+        parts.failures.clear(id);
+        return;
+      case 'publish':
+        if (effect.topic === 'extension.stopped') events.publish(effect.topic, { extensionId: id });
+        else events.publish(effect.topic, { extensionId: id, generation: effect.number });
+        return;
+      case 'remember':
+        this.remember(effect.generation);
+        return;
+      case 'wake services':
+        void this.wakeServices();
+        return;
+      case 'changed':
+        this.changed(id);
+    }
+  }
+
+  /** Runs what may fail in the extension's name, and posts what comes of it. */
+  #try(actor: ExtensionActor, number: number, phase: Phase, work: () => Promise<LifeEvent>): void {
+    void runOutside(work)
+      .catch((error: unknown): LifeEvent => {
+        const failure = this.#failureOf(actor.id, error, phase);
+        return { type: 'failed', number, failure, lacksRoom: lacksRoom(error) };
+      })
+      .then((event) => actor.post(event));
+  }
+
+  #failureOf(extensionId: string, error: unknown, phase: Phase): Failure {
+    return this.parts.failures.describe(extensionId, problemOf(error, phase, phase === 'start' ? 'start_failed' : 'initialize_failed'));
+  }
+
+  /** Until its dependencies run and its time has come. Why it may not begin, as the end of a sentence; null: it may. Never rejects. */
+  async #wait(actor: ExtensionActor, { declaration }: Version, until: number): Promise<string | null> {
+    await Promise.resolve(); // what changed with it is declared by then
+    const { clock } = this.parts;
+    const wanted = declaration.manifest?.depends_on ?? [];
+    const missing = wanted.some((id) => !this.slots.has(id)) ? actor.declared?.message : undefined;
+    if (missing !== undefined) return missing;
+    const results = await Promise.allSettled(wanted.flatMap((id) => this.#declared.get(id) ?? []).map((slot) => this.ready(slot)));
     const failed = results.find((result) => result.status === 'rejected');
-    if (failed) throw unavailable(slot.id, messageOf(failed.reason), failed.reason);
+    if (failed) return messageOf(failed.reason);
+    const ms = Math.min(until - clock.now(), LONGEST_RESTART_DELAY_MS); // the clock may have been set back
+    if (ms > 0) await clock.sleep(ms, this.#end.signal).catch(recorded); // only the end of Pith ends the wait
+    return this.stopped ? STOPPING : null;
   }
 }
 
-function breakerProblem({ id, crashes }: Slot, last: Problem): Problem {
-  return new Problem('background', 'breaker_open', `stopped after ${crashes.length} crashes in five minutes, the last: ${last.message}`, {
-    cause: last.cause,
-    cure: `correct it, or run: pith extensions reload ${id}`,
-  });
+const GRACE_MS = 1000;
+/** The whole process has ten seconds to end. */
+const LIMIT_MS = 8000;
+const STOPPING = 'Pith is stopping';
+
+async function start(generation: Generation, starts: Starts): Promise<void> {
+  if (starts !== 'nothing') await generation.start(starts === 'all');
 }
 
 export function unavailable(extensionId: string, why: string, cause?: unknown): PithError {

@@ -1,71 +1,84 @@
 import { createHash } from 'node:crypto';
+import { canRun, type ExtensionState } from '../../agents/ports.ts';
 import type { Failure } from '../../contract/index.ts';
-import type { Crashes } from './breaker.ts';
 import { canonicalJson } from '../../contract/plain-data.ts';
-import type { ExtensionConfig } from '../settings/config-of.ts';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
-import type { Generation } from './generation.ts';
+import { isBlocked } from '../discovery/order.ts';
+import type { HostParts } from '../host-parts.ts';
+import type { Generation, Version } from './generation.ts';
+import type { Wanted } from './state.ts';
 
-/** The place of one extension: what is declared now, and which version runs. */
-export interface Slot {
+/** One extension as others see it: what it declares, and which version runs. */
+export interface Slot extends Version {
   readonly id: string;
-  declaration: Declaration;
-  config: ExtensionConfig;
-  /** Why the declaration alone cannot run. */
-  declared: Failure | null;
+  /** As the folder and the settings have it now. Differs from what it declares while the last good version stands in for it. */
+  readonly written: Version;
+  /** Why what is declared cannot run as it is written. */
+  readonly declared: Failure | null;
   /** The version that answers calls. */
-  current: Generation | null;
-  /** An activation or replacement under way; resolves to the version that runs then. */
-  pending: Promise<Generation> | null;
-  /** Why loading this declaration failed, until it changes or is reloaded by hand. */
-  failure: Failure | null;
-  crashes: Crashes;
-  /** After a crash: when the next version may be begun. */
-  notBefore: number;
-  /** How often in a row the system had no room for it. */
-  withoutRoom: number;
-  /** How many versions were begun. */
-  generations: number;
-  readonly notes: Map<string, string>;
-  /** Updates run one after the other. */
-  updating: Promise<unknown>;
+  readonly current: Generation | null;
+  /** A version that runs is on its way; rejects `provider_unavailable`. */
+  readonly pending: Promise<Generation> | null;
+  /** Why loading it failed, until it changes or is reloaded by hand. */
+  readonly failure: Failure | null;
+  /** Findings that do not stop it, with their codes. */
+  readonly notes: ReadonlyMap<string, string>;
 }
 
-export function createSlot(declaration: Declaration, config: ExtensionConfig, declared: Failure | null): Slot {
-  return {
-    id: declaration.id,
-    declaration,
-    config,
-    declared,
-    current: null,
-    pending: null,
-    failure: null,
-    crashes: [],
-    notBefore: 0,
-    withoutRoom: 0,
-    generations: 0,
-    notes: new Map(),
-    updating: Promise.resolve(),
-  };
+type Slots = ReadonlyMap<string, Slot>;
+
+export function stateOf(slots: Slots, slot: Slot): ExtensionState {
+  if (!slot.written.config.enabled) return 'disabled';
+  // A version that runs stays, also when its manifest has been broken since.
+  if (slot.current) return 'active';
+  if (slot.failure) return 'failed';
+  if (slot.declared && isLasting(slots, slot, slot.declared)) return isBlocked(slot.declared) ? 'blocked' : 'failed';
+  return blockerOf(slots, slot) === undefined ? 'idle' : 'blocked';
 }
 
-const MOST_NOTES = 50;
-const LONGEST_NOTE = 2000;
+/** What was found when the folders were read may have been overtaken: what it depends on may run, as its last good version. */
+function isLasting(slots: Slots, slot: Slot, failure: Failure): boolean {
+  if (failure.code !== 'dependency_failed') return true;
+  return blockerOf(slots, slot) !== undefined || !(slot.declaration.manifest?.depends_on ?? []).every((id) => slots.has(id));
+}
 
-/** Keeps a finding among the last few, cut to what anybody reads. */
-export function keepNote(notes: Map<string, string> | undefined, message: string, code: string): void {
-  if (!notes) return;
-  const text = message.length > LONGEST_NOTE ? `${message.slice(0, LONGEST_NOTE)}…` : message;
-  notes.delete(text); // said again: it is the newest
-  notes.set(text, code);
-  for (const oldest of notes.keys()) {
-    if (notes.size <= MOST_NOTES) break;
-    notes.delete(oldest);
+/** The hard dependency that keeps an extension from running. */
+export function blockerOf(slots: Slots, slot: Slot): Slot | undefined {
+  for (const id of slot.declaration.manifest?.depends_on ?? []) {
+    const dependency = slots.get(id);
+    if (dependency && !dependency.pending && !canRun(stateOf(slots, dependency))) return dependency;
   }
+  return undefined;
+}
+
+/** Those that run or can run. */
+export function runnable(slots: Slots): readonly Slot[] {
+  return [...slots.values()].filter((slot) => slot.pending || canRun(stateOf(slots, slot)));
+}
+
+/** What folder and settings want of an extension. The secrets that it may have are hidden from here on. */
+export function wantedOf(
+  { options, secrets }: Pick<HostParts, 'options' | 'secrets'>,
+  declaration: Declaration,
+  failures: Discovery['failures'],
+): Wanted {
+  const config = options.configOf(declaration);
+  secrets.declare(config.secrets);
+  const declared = failures.get(declaration.id) ?? quarantined(options, declaration);
+  const { digest, directory, withheld = [], replacesShipped = false } = declaration;
+  return { declaration, config, declared, key: canonicalJson([digest, directory, withheld, replacesShipped, JSON.stringify(config)]) };
+}
+
+function quarantined({ quarantine }: HostParts['options'], { id, digest, file }: Declaration): Failure | null {
+  const found = quarantine?.of(id, digest);
+  if (!found) return null;
+  const { reason, at } = found;
+  const cure = `edit it, or run: pith extensions reload ${id}`;
+  return { extensionId: id, phase: 'start', code: 'quarantined', message: reason, at, file, cure };
 }
 
 /** Changes whenever sources or configuration do. */
-export function slotKey({ declaration, config }: Pick<Slot, 'declaration' | 'config'>): string {
+export function slotKey({ declaration, config }: Version): string {
   return createHash('sha256').update(declaration.digest).update('\0').update(canonicalJson(config.config)).digest('hex').slice(0, 32);
 }
 

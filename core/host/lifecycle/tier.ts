@@ -1,16 +1,24 @@
-import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
-import { constructRemote } from '../process/remote-candidate.ts';
-import type { Candidate, Tier } from './generation.ts';
-import { constructInProcess } from './in-process.ts';
+import { checkRemote, constructRemote } from '../process/remote-candidate.ts';
+import type { Candidate, Tier, Version } from './generation.ts';
+import { checkConfig } from './config-check.ts';
+import { constructInProcess, importInProcess } from './in-process.ts';
 import { tierOf } from './tier-of.ts';
 
 /** Bundles, imports, checks the configuration, constructs, checks `provides`. Rejects with a `Problem`; leaves nothing behind then. */
-export function construct(parts: HostParts, declaration: Declaration, number: number): Promise<Candidate> {
-  return MAKERS[tierOf(parts, declaration)](parts, declaration, number);
+export function construct(parts: HostParts, version: Version, number: number): Promise<Candidate> {
+  return MAKERS[tierOf(parts, version.declaration)](parts, version, number);
 }
 
-const MAKERS: Readonly<Record<Tier, (parts: HostParts, declaration: Declaration, number: number) => Promise<Candidate>>> = {
+/** Holds the settings against the schema of the class; constructs nothing. Rejects with a `Problem`. */
+export async function checkSettings(parts: HostParts, version: Version, number: number): Promise<void> {
+  const { declaration, config } = version;
+  if (tierOf(parts, declaration) === 'process') return checkRemote(parts, version, number);
+  const { Class } = await importInProcess(parts, declaration, number);
+  checkConfig(Class.config, config, declaration.file);
+}
+
+const MAKERS: Readonly<Record<Tier, (parts: HostParts, version: Version, number: number) => Promise<Candidate>>> = {
   in_process: constructInProcess,
   process: constructRemote,
 };

@@ -4,52 +4,64 @@ import type { Bundle } from '../bundles/bundle-store.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { concerns } from '../recipients.ts';
 import type { HostParts } from '../host-parts.ts';
-import type { Candidate } from '../lifecycle/generation.ts';
-import { knownSurface } from '../lifecycle/known.ts';
+import type { Candidate, Version } from '../lifecycle/generation.ts';
 import { PHASE_LIMIT_MS, runPhase } from '../lifecycle/phase-limit.ts';
 import { buildOf } from '../package-version.ts';
 import { Problem } from '../problem.ts';
-import { openRemoteHost } from './remote-host.ts';
+import { openRemoteHost, type RemoteHost } from './remote-host.ts';
 import { initializeRemote } from './remote-generation.ts';
 import { placesOf, type Setup } from './setup.ts';
 
 /** Bundles, and starts a process that imports, checks and constructs. Rejects with a `Problem`; no process is left then. */
-export async function constructRemote(host: HostParts, declaration: Declaration, number: number): Promise<Candidate> {
+export async function constructRemote(host: HostParts, version: Version, number: number): Promise<Candidate> {
+  return constructBundle(host, version, number, await mainOf(host, version.declaration));
+}
+
+/** In a process that imports the class and constructs nothing. Rejects with what its schema says of the settings. */
+export async function checkRemote(host: HostParts, version: Version, number: number): Promise<void> {
+  const remote = await importRemote(host, version, number, await mainOf(host, version.declaration));
+  await remote.phase('validate', 'config_invalid', PHASE_LIMIT_MS, 'host.checkConfig');
+  await remote.end('its settings were checked');
+}
+
+async function mainOf(host: HostParts, declaration: Declaration): Promise<Bundle> {
   const { id, manifest, file } = declaration;
   if (!manifest) throw new Problem('validate', 'manifest_invalid', `the manifest of '${id}' is broken`, { file });
   const { entrypoint } = manifest;
   if (entrypoint === undefined) throw new Problem('import', 'entrypoint_missing', `'${id}' has no entrypoint`, { file });
-  const slow = (message: string): void => host.note(id, 'phase_slow', message);
-  const bundle = await runPhase({ phase: 'import', clock: host.clock, limitMs: PHASE_LIMIT_MS, failed: 'import_failed', slow }, () =>
-    host.bundles.bundle(declaration, entrypoint),
-  );
-  return constructBundle(host, declaration, number, bundle);
+  return bundleOf(host, declaration, entrypoint);
 }
 
 /** For what has been bundled before. */
-export async function constructBundle(host: HostParts, declaration: Declaration, number: number, bundle: Bundle): Promise<Candidate> {
-  const remote = await openRemoteHost(host, declaration, processEntry(host.options.packageRoot));
+async function constructBundle(host: HostParts, version: Version, number: number, bundle: Bundle): Promise<Candidate> {
+  const remote = await importRemote(host, version, number, bundle);
+  await remote.phase('construct', 'construct_failed', PHASE_LIMIT_MS, 'host.construct');
+  const { declaration, config } = version;
+  const made = { number, declaration, config, shipped: bundle.shipped };
+  return {
+    ...made,
+    tier: 'process',
+    initialize: () => initializeRemote(host, remote, { ...made, again: (next) => constructBundle(host, version, next, bundle) }),
+    discard: () => remote.end('another version is wanted'),
+  };
+}
+
+async function importRemote(host: HostParts, version: Version, number: number, bundle: Bundle): Promise<RemoteHost> {
+  const remote = await openRemoteHost(host, version.declaration, processEntry(host.options.packageRoot));
   try {
-    await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.import', [setupOf(host, declaration, number, bundle)]);
+    await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.import', [setupOf(host, version, number, bundle)]);
+    return remote;
   } catch (error) {
     // A package that moved since the bundle was made is found again by making it anew.
     if (error instanceof Problem && codeOf(error.cause, '') === 'ERR_MODULE_NOT_FOUND') await host.bundles.forget(bundle);
     throw error;
   }
-  await remote.phase('construct', 'construct_failed', PHASE_LIMIT_MS, 'host.construct');
-  return {
-    number,
-    declaration,
-    shipped: bundle.shipped,
-    tier: 'process',
-    initialize: () =>
-      initializeRemote(host, remote, {
-        number,
-        declaration,
-        shipped: bundle.shipped,
-        again: (next) => constructBundle(host, declaration, next, bundle),
-      }),
-  };
+}
+
+export function bundleOf(host: HostParts, declaration: Declaration, entry: string): Promise<Bundle> {
+  const slow = (message: string): void => host.note(declaration.id, 'phase_slow', message);
+  const limit = { phase: 'import', clock: host.clock, limitMs: PHASE_LIMIT_MS, failed: 'import_failed', slow } as const;
+  return runPhase(limit, () => host.bundles.bundle(declaration, entry));
 }
 
 /** What the process runs: made by the build. */
@@ -57,9 +69,11 @@ export function processEntry(packageRoot: string): string {
   return path.join(buildOf(packageRoot), 'process.js');
 }
 
-export function setupOf(host: HostParts, declaration: Declaration, number: number, bundle: Bundle): Setup {
+/** The values are those of its version; its rights are as they stand now. */
+export function setupOf(host: HostParts, version: Version, number: number, bundle: Bundle): Setup {
+  const { declaration } = version;
   const { sandbox, home, dataDirectory, packageRoot, configOf } = host.options;
-  const effective = configOf(declaration);
+  const effective = { ...configOf(declaration), config: version.config.config, where: version.config.where };
   const { where: _, ...config } = effective;
   return {
     declaration,
@@ -74,7 +88,6 @@ export function setupOf(host: HostParts, declaration: Declaration, number: numbe
         return shared === null ? [] : [[name, shared]];
       }),
     ),
-    ...(bundle.shipped ? { known: knownSurface(host, declaration) } : {}),
     providers: host.providersFor(declaration),
   };
 }

@@ -1,8 +1,8 @@
 import type { Command } from '../../contract/index.ts';
-import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
-import { PHASE_LIMIT_MS, runPhase } from '../lifecycle/phase-limit.ts';
-import { processEntry, setupOf } from './remote-candidate.ts';
+import type { Version } from '../lifecycle/generation.ts';
+import { PHASE_LIMIT_MS } from '../lifecycle/phase-limit.ts';
+import { bundleOf, processEntry, setupOf } from './remote-candidate.ts';
 import { openRemoteHost } from './remote-host.ts';
 
 export interface RemoteEntry {
@@ -12,14 +12,11 @@ export interface RemoteEntry {
 }
 
 /** The commands of a command entry, in a process of their own: the extension is not activated. Rejects with a `Problem`; no process is left then. */
-export async function openRemoteEntry(host: HostParts, declaration: Declaration, entry: string): Promise<RemoteEntry> {
-  const slow = (message: string): void => host.note(declaration.id, 'phase_slow', message);
-  const bundle = await runPhase({ phase: 'import', clock: host.clock, limitMs: PHASE_LIMIT_MS, failed: 'import_failed', slow }, () =>
-    host.bundles.bundle(declaration, entry),
-  );
-  const remote = await openRemoteHost(host, declaration, processEntry(host.options.packageRoot));
+export async function openRemoteEntry(host: HostParts, version: Version, entry: string): Promise<RemoteEntry> {
+  const bundle = await bundleOf(host, version.declaration, entry);
+  const remote = await openRemoteHost(host, version.declaration, processEntry(host.options.packageRoot));
   // A command entry is given no secrets: its context has no door to them.
-  const setup = { ...setupOf(host, declaration, 1, bundle), secrets: {} };
+  const setup = { ...setupOf(host, version, 1, bundle), secrets: {} };
   await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.entry', [setup, entry]);
   const list = await remote.phase('call', 'provider_failed', PHASE_LIMIT_MS, 'command.list');
   const commands = remote.commands.commandsOf(remote.peer, [], list).map((command): Command => ({

@@ -13,7 +13,7 @@ import { endWhenIdle } from './idle.ts';
 import { checkedOffer, checkedPrompt, checkedResult, checkedTools } from './offer.ts';
 import type { RemoteHost } from './remote-host.ts';
 
-type Made = Pick<Generation, 'number' | 'declaration' | 'shipped' | 'again'>;
+type Made = Pick<Generation, 'number' | 'declaration' | 'config' | 'shipped' | 'again'>;
 
 /** Initialises what a process has constructed. Rejects with a `Problem`; the process is ended then. */
 export async function initializeRemote(host: HostParts, remote: RemoteHost, made: Made): Promise<Generation> {

@@ -17,8 +17,6 @@ export interface Setup {
   readonly places: { readonly [dotted: string]: string };
   /** Of the declared names that are set. */
   readonly secrets: { readonly [name: string]: SharedSecret };
-  /** What the same sources offered before, where they came with Pith. */
-  readonly known?: SurfaceDescriptor;
   readonly providers: readonly ProviderFacts[];
 }
 

@@ -1,10 +1,8 @@
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import { retire, update } from './replace.ts';
 import { canonicalJson } from '../../contract/plain-data.ts';
-import { createSlot, extensionsOf, type Slot } from '../lifecycle/slot.ts';
-import { declaredOf } from '../lifecycle/slot-state.ts';
+import { extensionsOf, wantedOf } from '../lifecycle/slot.ts';
 import { runOutside } from '../stray-errors.ts';
 
 /** How long a turn waits for a reload that does not end. */
@@ -13,27 +11,19 @@ const RELOAD_WAIT_MS = 1000;
 /** What is declared now, and how what runs is brought in line with it. */
 export class Refresh {
   readonly #parts: HostParts;
-  readonly #slots: Map<string, Slot>;
   readonly #lifecycle: Lifecycle;
   readonly #changed: (ids: ReadonlySet<string>) => void;
   discovery: Discovery;
   #lookedAt: number;
   #looking: Promise<{ readonly ids: ReadonlySet<string>; readonly settled: Promise<void> }> | null = null;
 
-  constructor(
-    parts: HostParts,
-    slots: Map<string, Slot>,
-    lifecycle: Lifecycle,
-    discovery: Discovery,
-    changed: (ids: ReadonlySet<string>) => void,
-  ) {
-    this.#parts = parts;
-    this.#slots = slots;
+  constructor(lifecycle: Lifecycle, discovery: Discovery, changed: (ids: ReadonlySet<string>) => void) {
+    this.#parts = lifecycle.parts;
     this.#lifecycle = lifecycle;
     this.#changed = changed;
     this.discovery = discovery;
-    this.#lookedAt = parts.clock.now();
-    for (const declaration of extensionsOf(discovery)) this.#add(declaration);
+    this.#lookedAt = lifecycle.parts.clock.now();
+    for (const declaration of extensionsOf(discovery)) this.#declare(declaration);
   }
 
   /** Looks when the last look began `ms` ago or earlier, and waits a moment for what it changed. */
@@ -68,35 +58,39 @@ export class Refresh {
   /** Those that the settings give other values than they have. */
   #configuredAnew(): readonly string[] {
     const { configOf } = this.#parts.options;
-    return [...this.#slots.values()]
-      .filter(({ declaration, config }) => JSON.stringify(configOf(declaration)) !== JSON.stringify(config))
+    return [...this.#lifecycle.slots.values()]
+      .filter(({ written: { declaration, config } }) => JSON.stringify(configOf(declaration)) !== JSON.stringify(config))
       .map(({ id }) => id);
   }
 
   #apply(next: Discovery, changed: ReadonlySet<string>): readonly Promise<void>[] {
-    const work: Promise<void>[] = [];
+    const { slots } = this.#lifecycle;
+    const touched: string[] = [];
     const wanted = new Map(extensionsOf(next).map((declaration) => [declaration.id, declaration]));
-    for (const [id, slot] of this.#slots) {
-      if (wanted.has(id) || slot.declaration.toolset) continue;
-      this.#slots.delete(id);
-      this.#parts.failures.clear(id);
-      work.push(retire(this.#lifecycle, slot));
+    for (const [id, { written }] of slots) {
+      if (wanted.has(id) || written.declaration.toolset) continue;
+      this.#lifecycle.withdraw(id);
+      touched.push(id);
     }
     for (const [id, declaration] of wanted) {
-      const slot = this.#slots.get(id);
-      if (!slot) this.#add(declaration);
-      else if (changed.has(id)) work.push(update(this.#lifecycle, slot, this.#declared(declaration)));
+      if (slots.has(id) && !changed.has(id)) continue;
+      this.#declare(declaration);
+      touched.push(id);
     }
-    return work;
+    return touched.map((id) => this.#lifecycle.settled(id));
   }
 
-  #add(declaration: Declaration): void {
-    const { config, declared } = this.#declared(declaration);
-    this.#slots.set(declaration.id, createSlot(declaration, config, declared));
+  #declare(declaration: Declaration): void {
+    this.#lifecycle.declare(wantedOf(this.#parts, declaration, this.discovery.failures));
   }
 
-  #declared(declaration: Declaration) {
-    return declaredOf(this.#parts, this.discovery, declaration);
+  /** As folder and settings have it now, also the settings that were written a moment ago. Lifts a quarantine. */
+  async reloadByHand(extensionId: string): Promise<void> {
+    const { options } = this.#parts;
+    await options.renewSettings?.();
+    options.quarantine?.lift(extensionId);
+    const slot = this.#lifecycle.slots.get(extensionId);
+    if (slot) await this.#lifecycle.reloadByHand(wantedOf(this.#parts, slot.written.declaration, this.discovery.failures));
   }
 }
 

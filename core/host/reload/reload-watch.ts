@@ -3,7 +3,6 @@ import type { Logger } from '../../contract/index.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Refresh } from './refresh.ts';
 import { openReloadRequests, type ReloadRequests } from './reload-request.ts';
-import { reloadByHand } from './replace.ts';
 import { watchFolders } from './watch.ts';
 
 /** Keeps a running kernel in line with its folders and with reloads that are asked for in other processes. */
@@ -26,10 +25,11 @@ export function createReloadWatch(lifecycle: Lifecycle, refresh: Refresh, logger
       await (
         await refresh.look()
       ).settled;
-      const asked = open()
-        .take()
-        .flatMap((id) => lifecycle.slots.get(id) ?? []);
-      await Promise.all(asked.map((slot) => reloadByHand(lifecycle, slot)));
+      await Promise.all(
+        open()
+          .take()
+          .map((id) => refresh.reloadByHand(id)),
+      );
     } catch (error) {
       logger.error('the folders could not be read again', { reason: messageOf(error) });
     }

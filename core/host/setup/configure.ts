@@ -2,8 +2,7 @@ import path from 'node:path';
 import { PithError } from '../../contract/errors.ts';
 import type { SettingsChange } from '../../contract/index.ts';
 import type { ExtensionStatus } from '../host-options.ts';
-import { close } from '../lifecycle/generation.ts';
-import { construct } from '../lifecycle/tier.ts';
+import { checkSettings } from '../lifecycle/tier.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 import { runOutside } from '../stray-errors.ts';
@@ -18,8 +17,9 @@ const RIGHTS_BESIDE = ['memory_mb', 'permissions'];
 const RIGHTS_OF_MODELS = ['providers', 'base_url', 'api_key_env'];
 
 /**
- * Changes settings of one extension: checks the paths and, by making a version of it with them, the values; writes `pith.yaml`; reloads.
- * Rejects `not_allowed` for settings of others and `config_invalid` with the path for what the extension refuses; nothing is written then.
+ * Changes settings of one extension: checks the paths and, by the schema of its class, the values; writes `pith.yaml`; reloads.
+ * Rejects `not_allowed` for settings of others and `config_invalid` with the path for what the schema refuses; nothing is written then. What
+ * fails with settings that the schema takes goes on with the former ones, as with any reload.
  */
 export async function configure(
   lifecycle: Lifecycle,
@@ -29,9 +29,12 @@ export async function configure(
   reload: () => Promise<ExtensionStatus>,
 ): Promise<ExtensionStatus> {
   for (const dotted of Object.keys(changes)) checkPath(slot, dotted, wish);
-  await runOutside(() => tryOut(lifecycle, slot, changes));
+  const { parts } = lifecycle;
+  const { declaration } = slot.written;
+  const config = parts.options.configOf(declaration, changes);
+  await runOutside(() => checkSettings(parts, { declaration, config }, slot.current?.number ?? 1));
   const { editSettingsFile } = await import('./settings-edit.ts');
-  editSettingsFile(path.join(lifecycle.parts.options.sandbox, 'pith.yaml'), changes);
+  editSettingsFile(path.join(parts.options.sandbox, 'pith.yaml'), changes);
   return reload();
 }
 
@@ -63,11 +66,4 @@ function checkPath({ id, declaration }: Slot, dotted: string, wish: SettingsWish
       cure: isGranted ? `a person can: pith setup ${id}` : 'write it into pith.yaml by hand',
     },
   );
-}
-
-async function tryOut({ parts }: Lifecycle, slot: Slot, changes: SettingsChange): Promise<void> {
-  const { options } = parts;
-  const configOf = (declaration: Slot['declaration']) => options.configOf(declaration, declaration.id === slot.id ? changes : undefined);
-  const candidate = await construct({ ...parts, options: { ...options, configOf } }, slot.declaration, ++slot.generations);
-  await close(await candidate.initialize(), 0);
 }

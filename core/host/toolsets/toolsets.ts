@@ -2,17 +2,15 @@ import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { canRun, type ExtensionState } from '../../agents/ports.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
-import type { Diagnostic, Off, ToolDescriptor, Toolset } from '../../contract/index.ts';
+import type { Diagnostic, Failure, Off, ToolDescriptor, Toolset } from '../../contract/index.ts';
 import { SkillProvider } from '../../contract/protocols/skill-provider.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { remoteOf } from '../calls/handle.ts';
 import { toolsOf } from '../calls/tool-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { recorded, type Lifecycle } from '../lifecycle/lifecycle.ts';
-import { createSlot, type Slot } from '../lifecycle/slot.ts';
+import { wantedOf, type Slot } from '../lifecycle/slot.ts';
 import { tierOf } from '../lifecycle/tier-of.ts';
-import { retire, update } from '../reload/replace.ts';
-import { runOutside } from '../stray-errors.ts';
 import { isToolsetId, TOOLSET_INVALID } from './toolset-id.ts';
 import { notesOf } from './toolset-notes.ts';
 import { isUnchanged, type ToolsetSources } from './toolset-sources.ts';
@@ -47,15 +45,15 @@ export interface Unconfined {
 /** The toolsets that are known now: each has a slot among those of extensions, and lives as they do. */
 export class Toolsets {
   readonly #lifecycle: Lifecycle;
-  readonly #slots: Map<string, Slot>;
+  readonly #slots: ReadonlyMap<string, Slot>;
   readonly #entries = new Map<string, Entry>();
   readonly #opening = new Map<string, Promise<unknown>>();
   readonly #unconfined = new Map<string, Unconfined>();
   readonly #off: Off;
 
-  constructor(lifecycle: Lifecycle, slots: Map<string, Slot>) {
+  constructor(lifecycle: Lifecycle) {
     this.#lifecycle = lifecycle;
-    this.#slots = slots;
+    this.#slots = lifecycle.slots;
     this.#off = lifecycle.parts.options.events.handle('skills.changed', () => this.compare());
   }
 
@@ -107,7 +105,7 @@ export class Toolsets {
         const [providerId, toolset] = next;
         const slot = await this.open(providerId, toolset).then(({ extensionId }) => this.#slots.get(extensionId), recorded);
         if (slot) await this.#lifecycle.ready(slot).catch(recorded);
-        if (slot && isMany) await this.#lifecycle.rest(slot, null);
+        if (slot?.current && isMany) this.#lifecycle.post(slot.id, { type: 'idle', number: slot.current.number });
       }
     };
     await Promise.all(Array.from({ length: LANES }, lane));
@@ -149,18 +147,19 @@ export class Toolsets {
     if (before && before.asked === asked && isUnchanged(before.sources)) return before;
     const { declaration, sources } = await this.#lifecycle.parts.bundles.toolset(toolset, directory);
     await this.#mayRun(toolset, declaration);
-    const config = this.#lifecycle.parts.options.configOf(declaration);
+    const wanted = wantedOf(this.#lifecycle.parts, declaration, NO_FAILURES);
     const known = this.#ownEntry(providerId, toolset); // it may have gone meanwhile
     if (!known) {
-      const slot = createSlot(declaration, config, null);
-      this.#slots.set(slot.id, slot);
+      const slot = this.#lifecycle.declare(wanted);
       const entry: Entry = { providerId, slot, asked, sources, askedAt: 0, told: '' };
       this.#entries.set(toolset.id, entry);
       return entry;
     }
     Object.assign(known, { asked, sources });
-    if (!isSame(known.slot.declaration, declaration))
-      await runOutside(() => update(this.#lifecycle, known.slot, { declaration, config, declared: null }));
+    if (!isSame(known.slot.written.declaration, declaration)) {
+      this.#lifecycle.declare(wanted);
+      await this.#lifecycle.settled(declaration.id);
+    }
     return known;
   }
 
@@ -225,9 +224,7 @@ export class Toolsets {
 
   #forget(id: string, { slot }: Entry): void {
     this.#entries.delete(id);
-    this.#slots.delete(slot.id);
-    this.#lifecycle.parts.failures.clear(slot.id);
-    void runOutside(() => retire(this.#lifecycle, slot));
+    this.#lifecycle.withdraw(slot.id);
   }
 
   #stateOf(extensionId: string): ExtensionState | undefined {
@@ -256,6 +253,7 @@ export class Toolsets {
   }
 }
 
+const NO_FAILURES: ReadonlyMap<string, Failure> = new Map();
 const LANES = 4;
 /** Of more, each process ends when it has been looked at. */
 const MOST_OPEN = 16;

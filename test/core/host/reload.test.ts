@@ -42,7 +42,7 @@ describe('reload', () => {
     expect(host.show('it')).toMatchObject({
       state: 'active',
       phase: 'reload',
-      message: expect.stringContaining('the last good version is in use'),
+      message: expect.stringContaining('still running the previous one'),
     });
     await sandbox.extension('it', 'tool', toolClass('return 3;'));
     await host.refresh();
@@ -206,5 +206,74 @@ describe('reload', () => {
     expect(await host.reload('it')).toMatchObject({ state: 'active' });
     expect(await work(host)).toEqual({ ok: true, output: 1 });
     await expect(host.reload('itt')).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining("'it'") });
+  });
+
+  it('use 6: the last good version goes on with its tools and contexts as it declared them, until the new one is valid', async () => {
+    const manifest = 'id: it\nentrypoint: main.ts\nprovides: [tool, context]\n';
+    const both = (n: number) => toolClass(`return ${n};`, 'contextPriority = 1; getContext() { return "context"; }');
+    await sandbox.extension('it', 'tool, context', both(1));
+    await sandbox.extension('user', 'tool', toolClass('return "used";'), 'depends_on: [it]');
+    const host = await sandbox.host();
+    await work(host);
+    await sandbox.write('extensions/it/manifest.yaml', manifest.replace('provides', 'provids'));
+    await host.refresh();
+    expect((await host.tools('it')).map(({ name }) => name)).toEqual(['work']);
+    expect((await host.contexts()).map(({ extensionId }) => extensionId)).toEqual(['it']);
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    expect(await work(host, 'user')).toEqual({ ok: true, output: 'used' }); // it was at rest, and what it needs runs
+    expect(host.show('it')).toMatchObject({
+      state: 'active',
+      provides: ['tool', 'context'],
+      phase: 'reload',
+      message: expect.stringContaining('New version is invalid; still running the previous one'),
+    });
+    await sandbox.extension('it', 'tool, context', both(2));
+    await host.refresh();
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+    expect(host.show('it')?.phase).toBeUndefined();
+  });
+
+  it('B4: an approval is bound to the code that runs, not to the one that failed to load', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host();
+    await work(host);
+    const running = host.sourceOf('it');
+    await sandbox.extension('it', 'tool', 'export default class {{');
+    await host.refresh();
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    expect(host.sourceOf('it')).toBe(running);
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    await host.refresh();
+    expect(host.sourceOf('it')).not.toBe(running);
+  });
+
+  it('B11: a folder that is removed and back within the drain, as a checkout does it, leaves one version alive', async () => {
+    const clock = fakeClock();
+    log().length = 0;
+    const own = (n: number) =>
+      toolClass(
+        `if (input.n) return new Promise(() => {}); return ${n};`,
+        `initialize() { globalThis.reloadLog.push('begins ${n}'); } stop() { globalThis.reloadLog.push('ends ${n}'); }`,
+      );
+    await sandbox.extension('it', 'tool', own(1));
+    const host = await sandbox.host({ clock });
+    await host.activate('it');
+    const open = host.callTool('it', 'work', { n: 1 }, CALL, NEVER);
+    await sandbox.remove('extensions/it');
+    const removed = host.refresh();
+    while (host.state('it') !== undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    await sandbox.extension('it', 'tool', own(2));
+    await Promise.race([removed, new Promise((resolve) => setTimeout(resolve, 50))]);
+    const back = host.refresh();
+    while (host.state('it') === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    const later = work(host);
+    for (let second = 0; second < 12; second += 1) {
+      await clock.advance(500);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(await open).toMatchObject({ error: { code: 'interrupted' } });
+    expect(await later).toEqual({ ok: true, output: 2 });
+    await Promise.all([removed, back]);
+    expect(log()).toEqual(['begins 1', 'ends 1', 'begins 2']);
   });
 });

@@ -3,6 +3,7 @@ import { NEVER_CUT } from '../../calls/calls.ts';
 import { PithError } from '../../../contract/errors.ts';
 import type { Command, ModelCallOptions, ModelPart, Phase, Topic, TopicMap } from '../../../contract/index.ts';
 import type { Candidate, Generation } from '../../lifecycle/generation.ts';
+import { checkConfig } from '../../lifecycle/config-check.ts';
 import { constructClass, importInProcess } from '../../lifecycle/in-process.ts';
 import type { ImportedClass } from '../../lifecycle/import-class.ts';
 import type { HostParts } from '../../host-parts.ts';
@@ -61,10 +62,14 @@ export class ChildExtension {
       this.doing = 'call';
       this.#entry = await make(createCommandContext(this.#parts, this.#setup.declaration, this.#setup.config.config));
     },
+    'host.checkConfig': () => {
+      const { declaration } = this.#setup;
+      checkConfig(this.#imported?.Class.config, this.#parts.options.configOf(declaration), declaration.file);
+    },
     'host.construct': async () => {
-      const { Class, shipped } = this.#imported as ImportedClass;
       const { declaration, number } = this.#setup;
-      this.#candidate = await constructClass(this.#parts, declaration, number, Class, shipped);
+      const version = { declaration, config: this.#parts.options.configOf(declaration) };
+      this.#candidate = await constructClass(this.#parts, version, number, this.#imported as ImportedClass);
     },
     'host.initialize': async (): Promise<Offer> => {
       this.#generation = await (this.#candidate as Candidate).initialize();

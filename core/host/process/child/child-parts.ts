@@ -19,7 +19,7 @@ import type { Providers } from './remote-providers.ts';
 
 /** What the parts of a host are in the process of one extension: the same words, answered by the kernel. */
 export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, providers: Providers): HostParts {
-  const { declaration, bundle, config, places, known } = setup;
+  const { declaration, bundle, config, places } = setup;
   const { id } = declaration;
   const env = Object.fromEntries(
     Object.entries(setup.secrets).flatMap(([name, given]) => (given.for === null ? [[name, given.value ?? '']] : [])),
@@ -32,7 +32,7 @@ export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, 
     discover: absent,
     configOf: () => ({ ...config, where }),
     watched: [],
-    index: { surface: (name) => (name === id ? known : undefined), putSurface: () => undefined },
+    index: { surface: () => undefined, putSurface: () => undefined },
     clock: systemClock(),
     events,
     env,
@@ -83,12 +83,20 @@ function storedOf(given: SharedSecret | undefined): StoredSecret | null {
 }
 
 function failuresOf(report: (operation: string, error: unknown) => void): Failures {
+  const describe: Failures['describe'] = (extensionId, { phase, code, message }) => ({
+    extensionId,
+    phase,
+    code,
+    message,
+    at: systemClock().now(),
+  });
   return {
     record(extensionId, problem) {
       report('failure', problem);
-      const { phase, code, message } = problem;
-      return { extensionId, phase, code, message, at: systemClock().now() };
+      return describe(extensionId, problem);
     },
+    describe,
+    keep: () => undefined,
     all: () => [],
     last: () => undefined,
     clear: () => undefined,

@@ -142,7 +142,7 @@ describe('the toolset of a skill', () => {
     await write('none/index.ts', `export const list = [;`);
     const broken = await open(of, 'none', 'index:list');
     expect(broken.tools.map(({ name }) => name)).toEqual(['now']); // what ran goes on
-    expect(broken.notes?.[0]?.message).toContain('the last good version is in use');
+    expect(broken.notes?.[0]?.message).toContain('still running the previous one');
     await expect(open(of, 'away')).rejects.toThrow("the folder of the toolset 'away' cannot be read");
     for (const id of ['', '..', 'a/b', 'a\0', 'x'.repeat(300)])
       await expect(of.openToolset('skills', { id, directory: directoryOf('none'), modules: [] })).rejects.toThrow(
