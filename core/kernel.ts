@@ -13,9 +13,8 @@ import { createTurns, runWhenReady, type TurnDependencies, type Turns } from './
 import type { OriginalRequest } from './agents/turn/foreign-turn.ts';
 import { examine } from './doctor.ts';
 import { createEventServices, type EventServices } from './event-services.ts';
-import { createEvents } from './events/bus.ts';
+import { createEvents, createListenerFailures } from './events/bus.ts';
 import { createJournal, type Journal } from './events/journal.ts';
-import { createListenerFailures } from './events/listener-failures.ts';
 import { ExtensionHost } from './host/host.ts';
 import { hostOptionsOf, readSandbox, type SandboxReading } from './host/sandbox-reading.ts';
 import { unknownNames } from './host/settings/unknown-names.ts';

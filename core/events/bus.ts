@@ -1,7 +1,8 @@
 import { EventEmitter } from 'eventemitter3';
 import { DURABLE_TOPICS } from '../contract/events.ts';
 import { isThenable } from '../contract/thenable.ts';
-import type { DurableTopic, DurableTopicMap, Events, PublishOptions } from '../contract/index.ts';
+import { messageOf } from '../contract/errors.ts';
+import type { Diagnostic, DurableTopic, DurableTopicMap, Events, PublishOptions } from '../contract/index.ts';
 import type { Journal, WrittenEvent } from './journal.ts';
 
 export interface EventsOptions {
@@ -46,5 +47,24 @@ export function createEvents({ onListenerError, journal }: EventsOptions): Bus {
     close() {
       emitter.removeAllListeners();
     },
+  };
+}
+
+/** What listeners of the kernel's own threw: each message once, and not without end. */
+export interface ListenerFailures {
+  onListenerError(topic: string, error: unknown): void;
+  diagnostics(): readonly Diagnostic[];
+}
+
+/** Messages beyond these say nothing new. */
+const MOST_KEPT = 20;
+
+export function createListenerFailures(): ListenerFailures {
+  const messages = new Set<string>();
+  return {
+    onListenerError(topic, error) {
+      if (messages.size < MOST_KEPT) messages.add(`a listener of '${topic}' failed: ${messageOf(error)}`);
+    },
+    diagnostics: () => [...messages].map((message) => ({ severity: 'warning', code: 'internal', message })),
   };
 }

@@ -82,7 +82,9 @@ function prepare(database: SqliteDatabase, { version, schema }: CacheLayout, boo
     });
   }
   if (numberOf(database, 'application_id') !== APPLICATION) return 'it is not a cache of Pith';
-  return numberOf(database, 'user_version') === wanted && isMadeBy(database, schema) ? null : 'it has another format, or the machine was started since';
+  return numberOf(database, 'user_version') === wanted && isMadeBy(database, schema)
+    ? null
+    : 'it has another format, or the machine was started since';
 }
 
 /**

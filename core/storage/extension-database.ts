@@ -1,6 +1,72 @@
+import { PithError } from '../contract/errors.ts';
 import type { Database } from '../contract/index.ts';
+import type { Access } from './open-database.ts';
 import type { Store } from './store.ts';
-import { tableAccess } from './table-access.ts';
+
+// action codes of SQLite's authorizer, https://sqlite.org/c3ref/c_alter_table.html
+const ACTION = {
+  createIndex: 1,
+  createTable: 2,
+  createTrigger: 7,
+  createView: 8,
+  delete: 9,
+  dropIndex: 10,
+  dropTable: 11,
+  dropTrigger: 16,
+  dropView: 17,
+  insert: 18,
+  pragma: 19,
+  read: 20,
+  select: 21,
+  update: 23,
+  alterTable: 26,
+  reindex: 27,
+  analyze: 28,
+  createVirtual: 29,
+  dropVirtual: 30,
+  function: 31,
+  recursive: 33,
+} as const;
+
+const ON_FIRST = new Set<number>([
+  ACTION.createTable,
+  ACTION.createView,
+  ACTION.delete,
+  ACTION.dropTable,
+  ACTION.dropView,
+  ACTION.insert,
+  ACTION.read,
+  ACTION.update,
+  ACTION.analyze,
+  ACTION.createVirtual,
+  ACTION.dropVirtual,
+]);
+const ON_SECOND = new Set<number>([ACTION.createIndex, ACTION.createTrigger, ACTION.dropIndex, ACTION.dropTrigger, ACTION.alterTable]);
+/** SQLite's own tables, which it reads and writes for every change of schema; writing them directly it refuses itself. */
+const SCHEMA_TABLE = /^sqlite_(?:master|schema|sequence|stat\d)$/;
+const TABLE_FUNCTIONS = new Set(['json_each', 'json_tree']);
+/** Those that only tell about tables; `data_version` is what full-text tables ask. */
+const PRAGMAS = new Set(['table_info', 'table_xinfo', 'index_list', 'index_info', 'index_xinfo', 'foreign_key_list', 'data_version']);
+/** A table renamed would leave its prefix. */
+const FUNCTIONS_DENIED = new Set(['load_extension', 'sqlite_rename_table']);
+
+/** Limits statements to tables that begin with `<extension id>__`, by SQLite's authorizer: also within triggers, views and subqueries. */
+export function tableAccess(extensionId: string): Access {
+  const prefix = `${extensionId}__`; // an id has no double underscore, so that no prefix begins another
+  let last = '';
+  return {
+    authorize(action, first, second, database) {
+      if (isAllowed(prefix, action, first, second, database)) return 0;
+      last = first === null || first === '' ? (second ?? 'this statement') : ON_SECOND.has(action) ? (second ?? first) : first;
+      return 1;
+    },
+    denied: () =>
+      new PithError('not_allowed', `extension '${extensionId}': a statement that touches '${last}' was refused`, {
+        where: extensionId,
+        cure: `use only tables that begin with '${prefix}', and no pragmas, transactions, temporary or attached tables`,
+      }),
+  };
+}
 
 /** The tables of one extension: names begin with `<id>__`; anything else is `not_allowed`. */
 export function createDatabase(store: Store, extensionId: string): Database {
@@ -10,4 +76,27 @@ export function createDatabase(store: Store, extensionId: string): Database {
     get: (sql, ...parameters) => store.within(access, () => store.get(sql, ...parameters)),
     write: (run) => store.write((statement) => run((sql, ...parameters) => store.within(access, () => statement(sql, ...parameters)))),
   };
+}
+
+function isAllowed(prefix: string, action: number, first: string | null, second: string | null, database: string | null): boolean {
+  if (action === ACTION.select || action === ACTION.recursive) return true;
+  if (action === ACTION.function) return !FUNCTIONS_DENIED.has((second ?? '').toLowerCase());
+  if (action === ACTION.pragma) return PRAGMAS.has((first ?? '').toLowerCase());
+  if (action === ACTION.reindex) return isOwn(prefix, first);
+  if (action === ACTION.alterTable) return first === 'main' && isOwn(prefix, second);
+  if (database !== null && database !== 'main') return false;
+  if (ON_SECOND.has(action)) return isOwn(prefix, second) && (isOwn(prefix, first) || (first ?? '').startsWith('sqlite_autoindex_'));
+  if (!ON_FIRST.has(action)) return false;
+  // Named without any of its columns: SQLite tells the same of `WITH` names and tables here. At most a number of rows is learnt.
+  if (action === ACTION.read && second === '' && database === null) return true;
+  if (action === ACTION.read && TABLE_FUNCTIONS.has((first ?? '').toLowerCase())) return true;
+  return isOwn(prefix, first) || isSchemaTable(action, first);
+}
+
+function isOwn(prefix: string, name: string | null): boolean {
+  return name !== null && name.toLowerCase().startsWith(prefix);
+}
+
+function isSchemaTable(action: number, name: string | null): boolean {
+  return name !== null && SCHEMA_TABLE.test(name) && action !== ACTION.dropTable && action !== ACTION.analyze;
 }

@@ -2,6 +2,7 @@ import { readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { runsLater } from '../contract/runs-later.ts';
 import { type Manifest } from '../contract/manifest.ts';
+import { isInside } from '../contract/paths.ts';
 import { NETWORK_REACH } from '../contract/manifest-asks.ts';
 
 /** Where what nobody may be given by a manifest lies. Absolute paths. */
@@ -288,9 +289,4 @@ function realOf(file: string): string {
 
 function shown(place: string, { home }: Places): string {
   return home !== null && isInside(place, home) ? path.join('~', path.relative(home, place)) : place;
-}
-
-function isInside(file: string, folder: string): boolean {
-  const way = path.relative(folder, file);
-  return way === '' || (way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way));
 }

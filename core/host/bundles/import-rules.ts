@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isBelow, isInside } from '../../contract/paths.ts';
 import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild';
 
 export interface ImportRules {
@@ -69,8 +70,8 @@ async function resolveImport(
     rules.seen?.(path.resolve(args.resolveDir, wanted));
     const found = await resolveFrom(build, args, args.resolveDir);
     // Also what does not exist: whether there is something outside is not for an extension to learn.
-    if (found.errors?.length) return isBelow(home, path.resolve(args.resolveDir, wanted)) ? found : forbidden(leaves, owner);
-    if (!isInside(home, found.path ?? '')) return forbidden(leaves, owner);
+    if (found.errors?.length) return isBelow(path.resolve(args.resolveDir, wanted), home) ? found : forbidden(leaves, owner);
+    if (!isBelow(realpathSync(found.path ?? ''), home)) return forbidden(leaves, owner);
     return statSync(found.path as string).isFile() ? found : forbidden(`'${wanted}' is no file`, owner); // whoever read it would wait for ever
   }
   return resolvePackage(build, args, rules, home);
@@ -79,7 +80,7 @@ async function resolveImport(
 /** To find a file, a bundler reads what describes the folders on its way. */
 async function oddBeforeLooking({ resolveDir }: OnResolveArgs, wanted: string, home: string): Promise<string | null> {
   if (wanted.startsWith('.')) return oddDescription(home, path.resolve(resolveDir, wanted));
-  for (let at = resolveDir; at === home || isBelow(home, at); at = path.dirname(at)) {
+  for (let at = resolveDir; isInside(at, home); at = path.dirname(at)) {
     const odd = await oddDescription(home, path.join(at, 'node_modules', wanted));
     if (odd !== null) return odd;
   }
@@ -89,7 +90,7 @@ async function oddBeforeLooking({ resolveDir }: OnResolveArgs, wanted: string, h
 async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: ImportRules, home: string): Promise<OnResolveResult> {
   const own = await resolveFrom(build, args, args.resolveDir);
   // Who trusts a skill looks at its folder: what lies around that is not part of it.
-  const isUsable = !own.errors?.length && (rules.owner !== 'skill' || isInside(home, own.path ?? ''));
+  const isUsable = !own.errors?.length && (rules.owner !== 'skill' || isBelow(realpathSync(own.path ?? ''), home));
   if (isUsable) rules.seen?.(own.path ?? '');
   const found = !isUsable ? await resolveFrom(build, args, rules.packageRoot) : own;
   if (found.errors?.length || found.path === undefined) {
@@ -114,24 +115,15 @@ async function resolveFrom(build: PluginBuild, args: OnResolveArgs, resolveDir: 
   return errors.length > 0 ? { errors: [{ text: errors[0]!.text }] } : { path: found, sideEffects, namespace };
 }
 
-function isInside(home: string, file: string): boolean {
-  return isBelow(home, realpathSync(file));
-}
-
 /** Why a bundler must not look into a folder: it reads these files by itself, whatever they are. null: it may. */
 export async function oddDescription(home: string, folder: string): Promise<string | null> {
-  for (let at = folder; at === home || isBelow(home, at); at = path.dirname(at)) {
+  for (let at = folder; isInside(at, home); at = path.dirname(at)) {
     for (const name of DESCRIPTIONS) {
       const found = await stat(path.join(at, name)).catch(() => null);
       if (found !== null && !(found.isFile() && found.size <= LARGEST_SOURCE)) return path.relative(home, path.join(at, name));
     }
   }
   return null;
-}
-
-export function isBelow(home: string, file: string): boolean {
-  const relative = path.relative(home, file);
-  return relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative);
 }
 
 /** Who must not import, as the begin of that. */

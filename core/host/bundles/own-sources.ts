@@ -3,7 +3,8 @@ import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Loader, OnLoadResult, Plugin } from 'esbuild';
 import { notTextAt } from '../../contract/not-text-at.ts';
-import { FORBIDDEN, isBelow, LARGEST_SOURCE, mustNot, oddDescription, WHAT_MAY, type ImportRules } from './import-rules.ts';
+import { isBelow, isInside, realOf } from '../../contract/paths.ts';
+import { FORBIDDEN, LARGEST_SOURCE, mustNot, oddDescription, WHAT_MAY, type ImportRules } from './import-rules.ts';
 
 /** Reads an own file for a bundle: its text, or why it is not read. */
 export type SourceReader = (file: string) => Promise<string | OnLoadResult>;
@@ -16,7 +17,7 @@ export function sourceReader({ directory, owner = 'extension' }: Pick<ImportRule
   const home = realpathSync(directory);
   return async (file) => {
     try {
-      if (!isBelow(home, realpathSync(file)))
+      if (!isBelow(realpathSync(file), home))
         return refusal(`a computed import leaves the ${owner}'s folder: ${mustNot(owner)} what is outside`);
       const bytes = await bytesOf(file);
       const at = notTextAt(bytes);
@@ -88,19 +89,10 @@ async function problemOfPatterns(text: string, file: string, home: string): Prom
     const prefix = literals.find((literal) => literal !== undefined) ?? '';
     if (!/^\.\.?\//.test(prefix)) continue;
     const folder = path.resolve(path.dirname(file), prefix.slice(0, prefix.lastIndexOf('/') + 1));
-    if (prefix.includes('\\') || !isWithin(home, folder)) return 'a computed import leaves';
+    if (prefix.includes('\\') || !isInside(realOf(folder), home)) return 'a computed import leaves';
     if (!(await isPlainTree(home, folder))) return 'a computed import finds more than own files and folders in';
   }
   return null;
-}
-
-function isWithin(home: string, folder: string): boolean {
-  try {
-    const real = realpathSync(folder);
-    return real === home || isBelow(home, real);
-  } catch {
-    return folder === home || isBelow(home, folder); // nothing there
-  }
 }
 
 /** Without links to other folders, which lead anywhere, and not endless. */

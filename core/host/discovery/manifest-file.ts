@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { manifestSchema, type Manifest } from '../../contract/manifest.ts';
+import { isBelow } from '../../contract/paths.ts';
 import { eventChecks, hears } from './event-checks.ts';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import { MANIFEST_FILE } from './file-names.ts';
@@ -45,12 +46,6 @@ export function readOr(file: string): string | Diagnostic {
   }
 }
 
-/** True when `file` (relative) is a file inside `directory`, also after links are resolved. */
-function isInside(directory: string, file: string): boolean {
-  const relative = path.relative(fs.realpathSync(directory), fs.realpathSync(path.resolve(directory, file)));
-  return relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative);
-}
-
 function checksOf(directory: string, file: string, manifest: Manifest, positions: Positions): Diagnostic[] {
   const found: Diagnostic[] = [];
   const add = (key: string, code: string, message: string, cure: string) => {
@@ -91,7 +86,7 @@ function entryProblem(directory: string, entry: string): string | null {
   if (path.isAbsolute(entry) || path.relative(directory, resolved).startsWith('..')) return 'lies outside the folder';
   try {
     if (!fs.statSync(resolved).isFile()) return 'is not a file';
-    return isInside(directory, entry) ? null : 'leads outside the folder';
+    return isBelow(fs.realpathSync(path.resolve(directory, entry)), fs.realpathSync(directory)) ? null : 'leads outside the folder';
   } catch {
     return 'does not exist'; // or cannot be reached, which is the same to whoever wrote the manifest
   }

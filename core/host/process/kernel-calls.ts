@@ -7,7 +7,7 @@ import { problemOf } from '../problem.ts';
 import type { CommandCalls } from './command-bridge.ts';
 import { errorFromData } from './error-data.ts';
 import { cutText, givenObject, givenText } from './given.ts';
-import { logAllowance } from './log-allowance.ts';
+import { logAllowance } from './rate-limits.ts';
 import type { OwnTurns } from './own-turns.ts';
 import type { Incoming, Peer } from './peer.ts';
 

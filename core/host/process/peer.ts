@@ -1,12 +1,11 @@
 import type { Duplex } from 'node:stream';
 import { isThenable } from '../../contract/thenable.ts';
 import { NEVER_CUT, type CallSignal } from '../calls/calls.ts';
-import { cutBefore, whenCut, type Cutting } from './cutting.ts';
 import { errorFromData, errorToData } from './error-data.ts';
 import { openFrames } from './frames.ts';
 import { answerMessage, askMessage, KIND, readMessage, type Message } from './message.ts';
+import { cutBefore, whenCut, whenEnded, type Cutting, type PendingCall } from './pending-call.ts';
 import { pumpStream, ReceivedStream } from './streams.ts';
-import { whenEnded, type Waiting } from './waiting.ts';
 
 /** What came with a call that the other side makes. */
 export interface Incoming {
@@ -57,7 +56,7 @@ interface Serving {
 }
 
 export function createPeer(options: PeerOptions): Peer {
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, PendingCall>();
   const serving = new Map<number, Serving>();
   const pings: (() => void)[] = [];
   let lastId = 0;
@@ -121,7 +120,7 @@ export function createPeer(options: PeerOptions): Peer {
     return (message.kind === KIND.result || message.kind === KIND.error || message.kind === KIND.part) && waiting.has(message.id);
   }
 
-  function settle(id: number, end: (call: Waiting) => void): void {
+  function settle(id: number, end: (call: PendingCall) => void): void {
     const call = waiting.get(id);
     waiting.delete(id);
     if (call) end(call);
@@ -179,7 +178,7 @@ export function createPeer(options: PeerOptions): Peer {
     }
   }
 
-  function begin(kind: number, operation: string, args: readonly unknown[], call: Waiting, by?: Cutting, given?: string): number {
+  function begin(kind: number, operation: string, args: readonly unknown[], call: PendingCall, by?: Cutting, given?: string): number {
     const id = ++lastId;
     const why = over ?? cutBefore(by);
     if (why) call.reject(why);
@@ -196,7 +195,7 @@ export function createPeer(options: PeerOptions): Peer {
   }
 
   /** The call, told to the other side as soon as it is cut. */
-  function watched(id: number, call: Waiting, by: Cutting | undefined): Waiting {
+  function watched(id: number, call: PendingCall, by: Cutting | undefined): PendingCall {
     const done = whenCut(by, (reason, error) => {
       if (!waiting.delete(id)) return;
       cancel(id, reason);

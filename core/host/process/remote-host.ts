@@ -12,7 +12,7 @@ import { Problem, problemOf } from '../problem.ts';
 import { DEFAULT_SETTINGS } from '../settings/settings.ts';
 import { systemClock } from '../system-clock.ts';
 import { CommandCalls } from './command-bridge.ts';
-import { floodLimit } from './flood-limit.ts';
+import { floodLimit } from './rate-limits.ts';
 import { MAX_QUEUED_BYTES } from './frames.ts';
 import { KernelCalls } from './kernel-calls.ts';
 import { launchHost, type Ending } from './launch.ts';

@@ -1,8 +1,9 @@
-import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync, statSync, type Dirent } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readlinkSync, statSync, type Dirent } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { PithError } from '../../contract/errors.ts';
 import type { Manifest } from '../../contract/index.ts';
+import { isBelow, isInside, realOf } from '../../contract/paths.ts';
 import { systemClock } from '../system-clock.ts';
 import { findProgram, installCommand } from './programs.ts';
 import { startProcess } from './start-process.ts';
@@ -94,20 +95,22 @@ const MOST_SAID = 4096;
 export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Record<string, string>>, argv: readonly string[]): string[] {
   const { dataDirectory, stateDirectory = path.dirname(dataDirectory), hidden, home, links = [], permissions, project, visible } = places;
   const open = [...(project === null ? [] : withoutHome(project, home)), ...visible];
-  const opened = [...open, ...permissions.read, ...permissions.write].flatMap(ways);
-  const isSeen = (place: string): boolean => opened.some((folder) => place === folder || isBelow(place, folder));
+  const opened = [...open, ...permissions.read, ...permissions.write].flatMap(pathsOf);
+  const isSeen = (place: string): boolean => opened.some((folder) => isInside(place, folder));
   // Whatever opens it, the folder itself is an empty one, into which its entries are put.
-  const projects = project === null || !isSeen(project) ? [] : ways(project);
+  const projects = project === null || !isSeen(project) ? [] : pathsOf(project);
   const isEnvironment = (at: string): boolean => projects.includes(path.dirname(at)) && ENVIRONMENT_FILE.test(path.basename(at));
   // What is not seen needs no cover, which would name it.
-  const covered = [...new Set([stateDirectory, ...hidden.flatMap(ways).filter((at) => isSeen(at) && !isEnvironment(at))].flatMap(ways))];
+  const covered = [
+    ...new Set([stateDirectory, ...hidden.flatMap(pathsOf).filter((at) => isSeen(at) && !isEnvironment(at))].flatMap(pathsOf)),
+  ];
   const files = covered.filter(isFile);
   const shown = projects.filter((at) => !covered.includes(at)); // state may be kept in the project folder itself
   const folders = [...shown, ...covered.filter((at) => !files.includes(at))];
   // A link inside of what is open stays a link there; it needs only what it leads to.
   const bind = (how: '--ro-bind-try' | '--bind-try', file: string): readonly Mount[] =>
-    ways(file).flatMap((at) =>
-      at !== real(file) && open.some((folder) => isBelow(at, folder)) ? [] : [{ at, args: [how, real(file), at] }],
+    pathsOf(file).flatMap((at) =>
+      at !== realOf(file) && open.some((folder) => isBelow(at, folder)) ? [] : [{ at, args: [how, realOf(file), at] }],
     );
   const mounts: Mount[] = [
     ...shown.flatMap(entriesOf),
@@ -119,7 +122,7 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     ...newLinks(links.filter(({ named }) => !isSeen(named))).map(([named, to]): Mount => ({ at: named, args: ['--symlink', to, named] })),
     ...folders.map((at): Mount => ({ at, args: ['--size', `${STATE_BYTES}`, '--tmpfs', at] })),
     ...files.map((at): Mount => ({ at, args: ['--ro-bind', '/dev/null', at] })),
-    ...ways(dataDirectory).map((at): Mount => ({ at, args: ['--bind', dataDirectory, at] })),
+    ...pathsOf(dataDirectory).map((at): Mount => ({ at, args: ['--bind', dataDirectory, at] })),
   ];
   // A folder before what lies in it; of two for the same place the later one holds.
   mounts.sort((a, b) => depthOf(a.at) - depthOf(b.at));
@@ -177,7 +180,7 @@ function entriesOf(project: string): readonly Mount[] {
     .slice(0, MOST_ENTRIES)
     .flatMap((entry) => {
       const at = path.join(project, entry.name);
-      if (!entry.isSymbolicLink()) return [{ at, args: ['--ro-bind-try', path.join(real(project), entry.name), at] }];
+      if (!entry.isSymbolicLink()) return [{ at, args: ['--ro-bind-try', path.join(realOf(project), entry.name), at] }];
       const target = linkTarget(at);
       return target === null ? [] : [{ at, args: ['--symlink', target, at] }];
     });
@@ -214,25 +217,12 @@ const STATE_BYTES = 1024 * 1024;
 const TEMPORARY_BYTES = 64 * 1024 * 1024;
 
 /** The paths by which a place is known: as it was given, and without links. */
-function ways(file: string): readonly string[] {
-  return [...new Set([file, real(file)])];
-}
-
-function real(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file; // not there: it is left out, or made later
-  }
+function pathsOf(file: string): readonly string[] {
+  return [...new Set([file, realOf(file)])];
 }
 
 function depthOf(place: string): number {
   return place.split(path.sep).filter((name) => name !== '').length;
-}
-
-function isBelow(file: string, folder: string): boolean {
-  const way = path.relative(folder, file); // also of the root, which ends with a separator itself
-  return way !== '' && way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
 }
 
 /** What a process in the sandbox does not share with the others. */

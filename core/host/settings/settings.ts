@@ -1,7 +1,7 @@
-import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { IndexFile } from '../discovery/index-file.ts';
+import { realOf } from '../../contract/paths.ts';
 import { deepFreeze } from '../../contract/plain-data.ts';
 import { isPlainMap, overlay, type PlainMap } from '../discovery/plain-data.ts';
 import { settingsFromEnvironment } from './settings-environment.ts';
@@ -102,14 +102,6 @@ function sourcesIn(dataDirectory: string, sandbox: string, where: string): Diagn
   if (realOf(dataDirectory) !== realOf(sandbox)) return null;
   const message = `data_dir is the sandbox itself (${where}), where the sources of extensions lie; its folder data is used`;
   return { severity: 'error', code: 'settings_invalid', message, cure: 'name a folder of its own' };
-}
-
-function realOf(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder; // it is made later
-  }
 }
 
 /** Where settings are read from, lowest precedence first, and how messages name these files. */

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { isBelow } from '../../contract/paths.ts';
 
 /** Where one `path:Export` of a toolset is found, or why it is not, as the end of a sentence. */
 export type ModulePlace =
@@ -16,7 +17,8 @@ export function placeOfModule(directory: string, spec: string): ModulePlace {
   const [wanted, exported] = [spec.slice(0, colon), spec.slice(colon + 1)];
   if (colon <= 0 || exported === '') return no('it names no module and export', WRITE);
   const found = findFile(directory, wanted);
-  if (found !== null) return isInside(directory, found) ? { spec, file: found, exported } : no(LEAVES, STAY);
+  if (found !== null)
+    return isBelow(fs.realpathSync(path.join(directory, found)), directory) ? { spec, file: found, exported } : no(LEAVES, STAY);
   if (/^(?:data|node|file|https?|blob)$|^[a-z][a-z0-9+.-]+:/i.test(wanted)) return no('it is code from elsewhere', STAY);
   if (leaves(directory, wanted)) return no(LEAVES, STAY);
   if (!/^[\p{L}\p{Nl}$_][\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}$\u200c\u200d]*$/u.test(exported))
@@ -39,7 +41,7 @@ function findFile(directory: string, wanted: string): string | null {
 
 function leaves(directory: string, wanted: string): boolean {
   const isOdd = wanted.includes('\\') || wanted.includes('\0') || path.isAbsolute(wanted);
-  return isOdd || wanted.split('/').includes('..') || !isBelow(directory, path.resolve(directory, wanted));
+  return isOdd || wanted.split('/').includes('..') || !isBelow(path.resolve(directory, wanted), directory);
 }
 
 function isFile(file: string): boolean {
@@ -48,13 +50,4 @@ function isFile(file: string): boolean {
   } catch {
     return false; // nothing there, or a link to itself
   }
-}
-
-function isInside(directory: string, file: string): boolean {
-  return isBelow(directory, fs.realpathSync(path.join(directory, file)));
-}
-
-function isBelow(directory: string, file: string): boolean {
-  const relative = path.relative(directory, file);
-  return relative !== '' && relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative);
 }

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { isBelow } from '../../contract/paths.ts';
 import { systemClock } from '../system-clock.ts';
 
 /** Coarsest step in which file times advance, with room to spare. */
@@ -9,7 +10,7 @@ const TICK_NS = 20_000_000n;
 export function placesToWatch(home: string, seen: Iterable<string>): readonly string[] {
   const places = new Set<string>();
   for (const file of seen) {
-    if (!isBelow(home, file)) continue; // what is outside is not for it to know
+    if (!isBelow(file, home)) continue; // what is outside is not for it to know
     places.add(file);
     let folder = path.dirname(file);
     while (folder !== home && !fs.existsSync(folder)) folder = path.dirname(folder);
@@ -42,8 +43,4 @@ function statOf(place: string): fs.BigIntStats | undefined {
 
 function textOf(stat: fs.BigIntStats | undefined): string {
   return stat === undefined ? '' : `${stat.mode} ${stat.mtimeNs} ${stat.ctimeNs} ${stat.size} ${stat.ino}`;
-}
-
-function isBelow(home: string, file: string): boolean {
-  return file.startsWith(`${home}${path.sep}`);
 }

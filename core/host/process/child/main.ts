@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Socket, type ConnectOpts, type SocketConstructorOpts } from 'node:net';
 import { PithError } from '../../../contract/errors.ts';
 import { problemOf } from '../../problem.ts';
@@ -7,7 +8,8 @@ import { errorToData } from '../error-data.ts';
 import { createPeer, type Incoming } from '../peer.ts';
 import type { Setup } from '../setup.ts';
 import { ChildExtension } from './child-extension.ts';
-import { currentCorrelation, underCorrelation } from './correlation.ts';
+
+const correlations = new AsyncLocalStorage<string | undefined>();
 
 /** The process of one extension: frames on descriptor 3, and nothing of Pith but what that extension needs. */
 const terminals = new CommandCalls();
@@ -49,4 +51,13 @@ function serve(operation: string, args: readonly unknown[], incoming: Incoming):
   if (operation === 'host.import' || operation === 'host.entry') extension = new ChildExtension(peer, terminals, args[0] as Setup);
   if (extension) return extension.serve(operation, args, incoming);
   throw new PithError('internal', `${operation} was asked for before anything was loaded`);
+}
+
+/** Runs what serves a call, so that all that it logs, publishes and asks for carries the id of the message that caused it. */
+function underCorrelation<T>(correlationId: string | undefined, run: () => T): T {
+  return correlationId === undefined ? run() : correlations.run(correlationId, run);
+}
+
+function currentCorrelation(): string | undefined {
+  return correlations.getStore();
 }

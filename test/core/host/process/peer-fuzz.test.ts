@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../../core/contract/errors.ts';
 import { errorFromData } from '../../../../core/host/process/error-data.ts';
-import { floodLimit } from '../../../../core/host/process/flood-limit.ts';
-import { logAllowance } from '../../../../core/host/process/log-allowance.ts';
+import { floodLimit, logAllowance } from '../../../../core/host/process/rate-limits.ts';
 import { checkedOffer, checkedResult } from '../../../../core/host/process/offer.ts';
 import { frame, kernelSide, OPERATIONS } from './kernel-side.ts';
 

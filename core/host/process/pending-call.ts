@@ -1,6 +1,28 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { CallSignal } from '../calls/calls.ts';
 
+/** A call that has been made and not been answered. */
+export interface PendingCall {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+  part?(value: unknown): void;
+}
+
+/** The call, with `done` before its end. */
+export function whenEnded(call: PendingCall, done: () => void): PendingCall {
+  return {
+    ...call,
+    resolve(value) {
+      done();
+      call.resolve(value);
+    },
+    reject(error) {
+      done();
+      call.reject(error);
+    },
+  };
+}
+
 /** By which a call may be cut: a signal, or what makes one when it must. */
 export type Cutting = AbortSignal | CallSignal;
 
