@@ -9,8 +9,7 @@ import { preview } from './agents/prompt/preview.ts';
 import { checkAgent } from './agents/registry/check-agent.ts';
 import { createAgentRegistry, type AgentRegistry } from './agents/registry/registry.ts';
 import { createToolCaller, type ToolCaller } from './agents/tools/tool-caller.ts';
-import { createTurns, runWhenReady, type TurnDependencies, type Turns } from './agents/turn/turn.ts';
-import type { OriginalRequest } from './agents/turn/foreign-turn.ts';
+import { createTurns, type TurnDependencies } from './agents/turn/turn.ts';
 import { examine } from './doctor.ts';
 import { createEventServices, type EventServices } from './event-services.ts';
 import { createEvents, createListenerFailures } from './events/bus.ts';
@@ -41,7 +40,6 @@ const EVENT_SERVICES: InjectionToken<EventServices> = Symbol('event services');
 const STORES: InjectionToken<ThreadStores> = Symbol('threads and approvals');
 const ROUTER: InjectionToken<ModelRouter> = Symbol('router');
 const AGENTS: InjectionToken<AgentRegistry> = Symbol('agents');
-const TURNS: InjectionToken<Turns> = Symbol('turns');
 const TURN_DEPENDENCIES: InjectionToken<TurnDependencies> = Symbol('turn dependencies');
 const TOOL_CALLER: InjectionToken<ToolCaller> = Symbol('tool caller');
 
@@ -147,18 +145,19 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
     unreleased: (threadId, error) => host.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
     sandboxDir: sandbox,
   }));
-  lazily(TURNS, () => createTurns(get(TURN_DEPENDENCIES), host.withoutSecrets));
   lazily(TOOL_CALLER, () => createToolCaller(get(TURN_DEPENDENCIES)));
   host.onChange(() => {
     get(AGENTS).invalidate();
     get(ROUTER).invalidate();
   });
 
-  const turns = async () => {
-    await host.refreshIfOlderThan(TURN_REFRESH_MS);
-    return get(TURNS);
-  };
-  const runTurn = (request: OriginalRequest, signal?: AbortSignal) => runWhenReady(turns, host.withoutSecrets, request, signal);
+  const { run: runTurn } = createTurns({
+    async dependencies() {
+      await host.refreshIfOlderThan(TURN_REFRESH_MS);
+      return get(TURN_DEPENDENCIES);
+    },
+    cleaned: host.withoutSecrets,
+  });
 
   const findings = () =>
     host.withoutSecrets([

@@ -1,6 +1,7 @@
 import type { Clock, LanguageModel, ModelCallOptions, ModelPart } from '../contract/index.ts';
 import { isConnectionLoss } from './connection.ts';
 import { readFault, type ModelFault } from './fault.ts';
+import { untilAborted } from './until-aborted.ts';
 
 export interface RetryOptions {
   readonly clock: Clock;
@@ -9,121 +10,85 @@ export interface RetryOptions {
   readonly maxRetries?: number;
   /** 0 ≤ x < 1, for the jitter; default Math.random. */
   random?(): number;
-  /** Before each wait. */
-  onRetry?(retry: { readonly attempt: number; readonly delayMs: number; readonly error: unknown }): void;
 }
 
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 60_000;
 
-/** Takes each part in turn; a promise: no more until it resolves. */
-export type TakePart = (part: ModelPart) => Promise<void> | undefined;
+/** Said before each wait. */
+export interface Retry {
+  readonly type: 'retry';
+  readonly attempt: number;
+  readonly delayMs: number;
+  readonly error: unknown;
+}
 
 /**
- * Gives `take` the model's parts. A rate limit, a server error or a lost connection is tried again, but only before the first part of
- * content has been given out. Rejects with what failed at last, also when the provider reports it as an error part; with the signal's
- * reason at once when it aborts, whatever the model does.
+ * The model's parts. A rate limit, a server error or a lost connection is tried again, but only before the first part of content has been
+ * given out. Throws what failed at last, also when the provider reports it as an error part; the signal's reason as soon as it aborts,
+ * whatever the model does.
  */
-export function readWithRetry(model: LanguageModel, options: ModelCallOptions, retry: RetryOptions, take: TakePart): Promise<void> {
-  const { signal } = retry;
-  if (signal === undefined) return new Reading(model, options, retry, take).run();
-  const reading = new Reading(model, { ...options, abortSignal: signal }, retry, take);
-  // One promise and one listener for all parts: a race for each would cost every one of them two more promises.
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      reading.leave();
-      reject(signal.reason as Error);
-    };
-    const end = (): void => signal.removeEventListener('abort', abort);
-    signal.addEventListener('abort', abort);
-    reading.run().then(
-      () => {
-        end();
-        resolve();
-      },
-      (error: Error) => {
-        end();
-        reject(error);
-      },
-    );
-  });
-}
-
-class Reading {
-  readonly #model: LanguageModel;
-  readonly #options: ModelCallOptions;
-  readonly #retry: RetryOptions;
-  readonly #take: TakePart;
-  #iterator: AsyncIterator<ModelPart> | undefined;
-  #isLeft = false;
-  #delivered = false;
-
-  constructor(model: LanguageModel, options: ModelCallOptions, retry: RetryOptions, take: TakePart) {
-    this.#model = model;
-    this.#options = options;
-    this.#retry = retry;
-    this.#take = take;
-  }
-
-  /** The model may go on for as long as it likes: nobody listens. */
-  leave(): void {
-    this.#isLeft = true;
-    this.#drop();
-  }
-
-  async run(): Promise<void> {
-    const { clock, signal, maxRetries = 3, random = Math.random, onRetry } = this.#retry;
-    for (let attempt = 1; ; attempt += 1) {
-      signal?.throwIfAborted();
-      try {
-        return await this.#read();
-      } catch (error) {
-        this.#drop();
-        if (this.#isLeft) throw error;
-        signal?.throwIfAborted();
-        const delayMs = this.#delivered || attempt > maxRetries ? null : delayOf(readFault(error), attempt, random, clock.now());
-        if (delayMs === null) throw error;
-        onRetry?.({ attempt, delayMs, error });
-        await clock.sleep(delayMs, signal);
+export async function* readWithRetry(
+  model: Pick<LanguageModel, 'doStream'>,
+  options: ModelCallOptions,
+  { clock, signal, maxRetries = 3, random = Math.random }: RetryOptions,
+): AsyncGenerator<ModelPart | Retry, void, undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    let delivered = false;
+    try {
+      for await (const part of partsOf(model, options, signal)) {
+        delivered = true;
+        yield part;
       }
+      return;
+    } catch (error) {
+      signal?.throwIfAborted();
+      const delayMs = delivered || attempt > maxRetries ? null : delayOf(readFault(error), attempt, random, clock.now());
+      if (delayMs === null) throw error;
+      yield { type: 'retry', attempt, delayMs, error };
+      await clock.sleep(delayMs, signal);
     }
   }
+}
 
-  async #read(): Promise<void> {
-    const { stream } = await this.#model.doStream(this.#options);
-    const iterator = (this.#iterator = stream[Symbol.asyncIterator]());
-    if (this.#isLeft) return this.#drop();
-    // What comes before content is held back, so that a failure at once leaves no trace.
-    let held: ModelPart[] | null = [];
-    for (;;) {
-      const next = await iterator.next();
-      if (this.#isLeft) return;
+/** The parts of one attempt. What comes before content is held back, so that a failure at once leaves no trace. */
+async function* partsOf(
+  model: Pick<LanguageModel, 'doStream'>,
+  options: ModelCallOptions,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ModelPart, void, undefined> {
+  signal?.throwIfAborted();
+  const answer = Promise.resolve(model.doStream(signal === undefined ? options : { ...options, abortSignal: signal }));
+  let iterator: AsyncIterator<ModelPart> | undefined;
+  try {
+    const { stream } = await untilAborted(answer, signal);
+    iterator = stream[Symbol.asyncIterator]();
+    const held: ModelPart[] = [];
+    for (let isHeldBack = true; ;) {
+      signal?.throwIfAborted();
+      const next = await untilAborted(iterator.next(), signal);
       if (next.done) break;
       const part = next.value;
-      if (held !== null) {
-        if (isPreamble(part)) {
-          held.push(part);
-          continue;
-        }
-        if (part.type === 'error') throw part.error;
-        this.#delivered = true;
-        for (const early of held) this.#take(early);
-        held = null;
-      } else if (part.type === 'error') throw part.error;
-      const full = this.#take(part);
-      if (full) await full;
+      if (part.type === 'error') throw part.error;
+      if (isHeldBack && isPreamble(part)) {
+        held.push(part);
+        continue;
+      }
+      if (isHeldBack) yield* held.splice(0);
+      isHeldBack = false;
+      yield part;
     }
-    this.#iterator = undefined;
-    for (const early of held ?? []) this.#take(early);
-  }
-
-  /** Not awaited: a provider that ignores the abort may never answer. */
-  #drop(): void {
-    const iterator = this.#iterator;
-    this.#iterator = undefined;
+    iterator = undefined;
+    yield* held;
+  } finally {
+    // Not awaited: a provider that ignores the abort may never answer.
     if (iterator) void leaveStream(iterator);
+    else if (signal?.aborted) void answer.then(({ stream }) => leaveStream(stream[Symbol.asyncIterator]()), ignore);
   }
 }
+
+/** It failed after nobody waited for it any more. */
+function ignore(): void {}
 
 async function leaveStream(iterator: AsyncIterator<ModelPart>): Promise<void> {
   try {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { createBoundSkills } from '../../core/agents/prompt/bound-skills.ts';
-import { createTurns, type Turns } from '../../core/agents/turn/turn.ts';
+import { createTurns, type TurnDependencies, type Turns } from '../../core/agents/turn/turn.ts';
 import type { LanguageModel, ModelPart, TurnEvent } from '../../core/contract/index.ts';
 import { createKernel, type Kernel } from '../../core/kernel.ts';
 import { openDatabase } from '../../core/storage/open-database.ts';
@@ -68,7 +68,8 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
 
 function turnsInMemory(kernel: Kernel, sandboxDir: string): Turns {
   const kept = new AbortController().signal;
-  return createTurns({
+  const hold = { lost: kept, fence: () => undefined, release: () => done };
+  const deps: TurnDependencies = {
     registry: kernel.agents,
     skills: createBoundSkills(kernel.extensions),
     extensions: kernel.extensions,
@@ -78,9 +79,10 @@ function turnsInMemory(kernel: Kernel, sandboxDir: string): Turns {
     models: kernel.router,
     events: kernel.events,
     clock: kernel.clock,
-    queue: { run: (_thread, task) => task({ lost: kept, fence: () => undefined, release: () => done }) },
+    queue: { acquire: async () => hold, run: (_thread, task) => task(hold) },
     sandboxDir,
-  });
+  };
+  return createTurns({ dependencies: async () => deps });
 }
 
 const done = Promise.resolve();

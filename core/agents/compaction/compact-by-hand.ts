@@ -1,5 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
-import { prepare } from '../turn/begin.ts';
+import { planTurn } from '../turn/plan.ts';
 import { sentHistory } from '../turn/history.ts';
 import { compactThread } from './compact-turn.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
@@ -21,34 +21,27 @@ export async function compactByHand(
     async ({ lost, fence }) => {
       const stop = AbortSignal.any([signal, lost]);
       const { thread, messages: stored } = deps.threads.load(threadId) ?? loaded;
-      const messages = sentHistory(stored);
-      const prepared = await prepare(
-        deps,
-        {
-          turnId: 'compact',
-          threadId,
-          spec,
-          notes: [],
-          policy: {},
-          channelId: UNKNOWN_CHANNEL,
-          userId: LOCAL_USER,
-          date: thread.date,
-          text: null,
-          history: messages,
-          compactions: thread.compactions,
-          correlationId: 'compact',
-          depth: 0,
-          key: null,
-        },
-        stop,
-      );
-      const done = await compactThread(deps, prepared, { threadId, writer: deps.threads.writer(fence) }, { force: true }, stop);
+      const history = sentHistory(stored);
+      const turn = { ...BY_HAND, threadId, agent: spec };
+      const plan = await planTurn(deps, { turn, notes: [], thread: { ...thread, history }, text: null }, stop);
+      const done = await compactThread(deps, plan, { threadId, writer: deps.threads.writer(fence), force: true }, stop);
       if (done) return { tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter };
       stop.throwIfAborted();
-      const counts = await countTokens(messages.map(({ message }) => textOf(message)));
+      const counts = await countTokens(history.map(({ message }) => textOf(message)));
       const tokens = counts.reduce((total, count) => total + count, 0);
       return { tokensBefore: tokens, tokensAfter: tokens };
     },
     signal,
   );
 }
+
+/** The turn that it would be. */
+const BY_HAND = {
+  id: 'compact',
+  channelId: UNKNOWN_CHANNEL,
+  userId: LOCAL_USER,
+  policy: {},
+  correlationId: 'compact',
+  depth: 0,
+  key: null,
+};

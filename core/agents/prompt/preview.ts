@@ -1,5 +1,5 @@
 import type { Message } from '../../contract/index.ts';
-import { prepare } from '../turn/begin.ts';
+import { planTurn } from '../turn/plan.ts';
 import { withOwnModel } from '../turn/foreign-turn.ts';
 import { sentHistory } from '../turn/history.ts';
 import { assemble, userMessage } from '../turn/messages.ts';
@@ -33,44 +33,28 @@ export async function preview(
   const { spec, notes } = await deps.registry.resolve(request.agent);
   const loaded = request.threadId === undefined ? null : deps.threads.load(threadId);
   const history = sentHistory(loaded?.messages ?? []);
-  const prepared = await prepare(
-    deps,
-    {
-      turnId: 'preview',
-      threadId,
-      spec,
-      notes,
-      policy: withOwnModel(deps, spec, {}, null),
-      channelId,
-      userId,
-      date: loaded?.thread.date ?? dayOf(deps.clock.now()),
-      text: input,
-      history,
-      compactions: loaded?.thread.compactions ?? 0,
-      correlationId: 'preview',
-      depth: 0,
-      key: null,
-    },
-    signal,
-  );
+  const policy = withOwnModel(deps, spec, {}, null);
+  const turn = { id: 'preview', threadId, agent: spec, channelId, userId, policy, correlationId: 'preview', depth: 0, key: null };
+  const thread = { date: loaded?.thread.date ?? dayOf(deps.clock.now()), compactions: loaded?.thread.compactions ?? 0, history };
+  const plan = await planTurn(deps, { turn, notes, thread, text: input }, signal);
   const past = history.map(({ message }) => message);
   const message = userMessage(
-    prepared.turnParts.map(({ text }) => text),
+    plan.turnParts.map(({ text }) => text),
     input,
-    prepared.documents,
+    plan.documents,
   );
-  const tools = prepared.functionTools.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
+  const tools = plan.functionTools.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
   const parts: readonly NamedText[] = [
-    ...prepared.systemParts,
+    ...plan.systemParts,
     ...(past.length === 0 ? [] : [{ name: 'history', text: past.map(textOf).join('\n') }]),
-    ...prepared.documents.map(({ extensionId, key, text }) => ({ name: `${extensionId} ${key} (this message)`, text })),
-    ...prepared.turnParts.map(({ name, text }) => ({ name: `${name} (this message)`, text })),
+    ...plan.documents.map(({ extensionId, key, text }) => ({ name: `${extensionId} ${key} (this message)`, text })),
+    ...plan.turnParts.map(({ name, text }) => ({ name: `${name} (this message)`, text })),
     { name: 'message', text: input },
     ...(tools.length === 0 ? [] : [{ name: 'tools', text: JSON.stringify(tools) }]),
   ];
   const counts = await countTokens(parts.map(({ text }) => text));
   return {
-    system: prepared.system,
+    system: plan.system,
     messages: assemble('', [...past, message]),
     tools,
     tokens: {

@@ -4,7 +4,7 @@ import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { AgentDeclaration, ExtensionsPort } from '../ports.ts';
 import { checkPrompt } from '../prompt/prompt.ts';
-import { resolveTools } from '../tools/tools.ts';
+import { resolveAgent } from './resolve-agent.ts';
 
 /** An agent and whether it can run now. `spec` is null only when its file is broken. */
 export interface AgentStatus {
@@ -24,15 +24,16 @@ export interface AdmissionOptions {
 /** In `delegates_to`: every declared agent but itself. */
 export const EVERY_AGENT = '*';
 
-/** Every check that an agent passes before it runs, side by side. Never rejects. */
+/** Every check that an agent passes before it runs, side by side: a plan of its turns without a turn. Never rejects. */
 export async function admit(spec: AgentSpec, options: AdmissionOptions): Promise<AgentStatus> {
   const declarations = options.declarations();
   const at = placesOf(spec, declarations);
   const checks = await Promise.all([
-    guarded('uses_tools', async () => (await resolveTools(spec, options.extensions)).notes.map(at('uses_tools', spec.usesTools))),
-    guarded('uses_skills', async () =>
-      (await options.skills.read(spec.usesSkills)).flatMap(({ note }) => (note ? [note] : [])).map(at('uses_skills', spec.usesSkills)),
-    ),
+    guarded('uses_tools and uses_skills', async () => {
+      const { tools, skills } = await resolveAgent(spec, options);
+      const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
+      return [...tools.notes.map(at('uses_tools', spec.usesTools)), ...skillNotes.map(at('uses_skills', spec.usesSkills))];
+    }),
     guarded('prompt', async () => (spec.prompt === null ? [] : checkPrompt(spec.prompt, spec.promptFile, spec.usesSkills))),
     guarded('agent keys', () => options.extensions.checkAgentKeys(spec)),
   ]);

@@ -7,14 +7,14 @@ import type { AgentDeclaration, ExtensionsPort } from '../ports.ts';
 
 export type { AgentStatus } from './admission.ts';
 
-export type ResolvedAgent = AgentStatus & { readonly spec: AgentSpec };
+export type RunnableAgent = AgentStatus & { readonly spec: AgentSpec };
 
 /** Which agents there are and whether each can run. Checked when asked for, and again after anything changed. */
 export interface AgentRegistry {
   /** Sorted by id. */
   list(): Promise<readonly AgentStatus[]>;
   /** Rejects `agent_unknown` with the nearest names, `agent_failed` with the reason and the cure. */
-  resolve(agent: string | AgentSpec): Promise<ResolvedAgent>;
+  resolve(agent: string | AgentSpec): Promise<RunnableAgent>;
   /** Whether this agent could run, without rejecting. */
   examine(spec: AgentSpec): Promise<AgentStatus>;
   /** The declared agents that `spec` may call (`delegates_to`), sorted by id. */
@@ -111,7 +111,7 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     async resolve(agent) {
       const status = await statusFor(agent);
       if (status.state === 'failed' || status.spec === null) throw failedAgent(status);
-      return status as ResolvedAgent;
+      return status as RunnableAgent;
     },
     examine: (spec) => statusFor(spec),
     callees({ id, delegatesTo }) {

@@ -42,8 +42,8 @@ export function verdictOf(turn: RunningTurn, record: CallRecord, asking: Ask): V
   return subject === null ? RUNS : { ...RUNS, approved: subject };
 }
 
-/** Tells the channel, also that of the turns which called this one: the person talks with the outermost. */
-export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion): void {
+/** What the channel is told, also that of the turns which called this one: the person talks with the outermost. */
+export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion): TurnEvent {
   const { id, tool, input, digest, path, rootThreadId: thread, details, always } = question;
   const startedBy = startersOfPath(path);
   const event: TurnEvent = {
@@ -58,12 +58,13 @@ export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion)
     ...(details === null ? {} : { details }),
     ...(always === null ? { once: true } : {}),
   };
-  for (const each of callers(turn)) each.emit(event);
+  for (const caller of callers(turn.parent)) caller.events.push(event);
+  return event;
 }
 
 /** A tool says that the agent which it runs waits for a person, and one does. */
 export function isSuspended(turn: RunningTurn, result: ToolResult): boolean {
-  return !result.ok && result.error.code === 'awaiting_approval' && turn.suspended;
+  return !result.ok && result.error.code === 'awaiting_approval' && turn.progress.suspended;
 }
 
 export function denied({ reason, by }: Pick<Approval, 'reason' | 'by'>): ToolResult {

@@ -24,9 +24,9 @@ export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonl
   const taken = new Set<string>();
   return calls.map(({ callId: given, name, input: text }, index) => {
     // Some servers give parallel calls the same id, or none: results could not be told apart.
-    const callId = given === '' || taken.has(given) ? `${given || 'call'}-${turn.steps}-${index}` : given;
+    const callId = given === '' || taken.has(given) ? `${given || 'call'}-${turn.progress.steps}-${index}` : given;
     taken.add(callId);
-    const tool = turn.toolsByName.get(name) ?? null;
+    const tool = turn.offer.toolsByName.get(name) ?? null;
     const read = parseInput(text);
     const problem = tool === null ? unknownTool(name, turn) : 'why' in read ? invalidInput(name, read.why) : null;
     return { callId, name, tool, input: 'why' in read ? {} : read.input, problem };
@@ -35,7 +35,7 @@ export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonl
 
 /** Sends each call through the gate, in the order in which the model asked. */
 export function decideCalls(turn: RunningTurn, step: number, asked: readonly AskedCall[]): Promise<readonly DecidedCall[]> {
-  const before = turn.calls;
+  const before = turn.progress.calls;
   const most = before + callsLeft(turn).calls;
   spendCalls(turn, asked.length);
   return Promise.all(
@@ -48,19 +48,19 @@ export function decideCalls(turn: RunningTurn, step: number, asked: readonly Ask
 }
 
 /** The tool that a recorded call is for: by its name, or, where names have changed since it was asked for, by what it is. */
-export function toolOf({ toolsByName }: RunningTurn, { name, extensionId, tool }: CallRecord): OfferedTool | undefined {
+export function toolOf({ offer }: RunningTurn, { name, extensionId, tool }: CallRecord): OfferedTool | undefined {
   const isIt = (each: OfferedTool) => each.extensionId === extensionId && each.descriptor.name === tool;
-  const found = toolsByName.get(name);
-  return found && isIt(found) ? found : [...toolsByName.values()].find(isIt);
+  const found = offer.toolsByName.get(name);
+  return found && isIt(found) ? found : [...offer.toolsByName.values()].find(isIt);
 }
 
 /** What the gate says of a call. `mostCalls`: how many this turn may make in all. */
 export async function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Promise<Verdict> {
-  const { deps, prepared } = turn;
+  const { deps, plan } = turn;
   const { extensionId, tool, input } = record;
   const offered = toolOf(turn, record);
-  const needed = offered !== undefined && (await needsApproval(deps, offered, input, prepared.info));
-  const decision = decide({ extensionId, tool, needsApproval: needed !== false, callsBefore, mostCalls, policy: prepared.policy });
+  const needed = offered !== undefined && (await needsApproval(deps, offered, input, plan.info));
+  const decision = decide({ extensionId, tool, needsApproval: needed !== false, callsBefore, mostCalls, policy: plan.policy });
   if (typeof decision === 'object') return { result: toolError(decision.code, decision.message), question: null };
   if (needed === false) return RUNS;
   // Nobody is asked about a call that its tool will refuse; the kernel refuses it then, whatever the tool would do.
@@ -106,7 +106,7 @@ function invalidInput(name: string, why: string): ToolResult {
 }
 
 function unknownTool(name: string, turn: RunningTurn): ToolResult {
-  const names = [...turn.toolsByName.keys()];
+  const names = [...turn.offer.toolsByName.keys()];
   const close = nearest(name, names);
   const hint =
     close.length > 0
@@ -114,5 +114,5 @@ function unknownTool(name: string, turn: RunningTurn): ToolResult {
       : names.length > 0
         ? `; there are ${names.slice(0, 20).join(', ')}`
         : '; this agent has no tools';
-  return toolError('tool_unknown', `there is no tool '${name}'${hint}${missingTools(turn.prepared.spec, turn.deps.extensions)}`);
+  return toolError('tool_unknown', `there is no tool '${name}'${hint}${missingTools(turn.plan.spec, turn.deps.extensions)}`);
 }

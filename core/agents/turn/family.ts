@@ -49,29 +49,31 @@ export function* callers(turn: RunningTurn | null): Generator<RunningTurn, void,
 /** Counts a turn that begins; one that goes on was counted when it began. Throws `limit_reached`. */
 export function countCalled({ parent }: Place): void {
   if (parent === null) return;
-  if (parent.delegated.turns >= MOST_CHILDREN) throw limit(`one turn calls ${MOST_CHILDREN} agents at most`);
-  parent.delegated.turns += 1;
+  if (parent.progress.delegated.turns >= MOST_CHILDREN) throw limit(`one turn calls ${MOST_CHILDREN} agents at most`);
+  parent.progress.delegated.turns += 1;
 }
 
 /** Writes what all that called have used through the turn that they wait for: a restart must not give it back to them. */
 export function chargeCallers(parent: RunningTurn | null): readonly Promise<void>[] {
-  return [...callers(parent)].map(({ writer, record, delegated, usage }) => writer.charge(record.id, delegated, usage));
+  return [...callers(parent)].map(({ writer, record, progress }) => writer.charge(record.id, progress.delegated, progress.usage));
 }
 
 /** What a turn uses, its callers have used. */
 export function spendTokens(turn: RunningTurn, inputTokens: number, outputTokens: number): void {
-  for (const each of callers(turn))
-    each.usage = { inputTokens: each.usage.inputTokens + inputTokens, outputTokens: each.usage.outputTokens + outputTokens };
+  for (const { progress } of callers(turn)) {
+    const { usage } = progress;
+    progress.usage = { inputTokens: usage.inputTokens + inputTokens, outputTokens: usage.outputTokens + outputTokens };
+  }
 }
 
 export function spendStep(turn: RunningTurn): void {
-  turn.steps += 1;
-  for (const caller of callers(turn.parent)) caller.delegated.steps += 1;
+  turn.progress.steps += 1;
+  for (const caller of callers(turn.parent)) caller.progress.delegated.steps += 1;
 }
 
 export function spendCalls(turn: RunningTurn, calls: number): void {
-  turn.calls += calls;
-  for (const caller of callers(turn.parent)) caller.delegated.calls += calls;
+  turn.progress.calls += calls;
+  for (const caller of callers(turn.parent)) caller.progress.delegated.calls += calls;
 }
 
 function limit(why: string): PithError {

@@ -22,7 +22,7 @@ export function withStarters(
   calling: RunningTurn | null,
 ): TurnPolicy {
   const { startedBy: said = [], ...rest } = policy;
-  const above = (calling?.prepared.policy ?? parent?.policy)?.startedBy ?? [];
+  const above = (calling?.plan.policy ?? parent?.policy)?.startedBy ?? [];
   const own = origin === undefined ? said : [starterOf(origin, agent)];
   return comingFrom(rest, [...above, ...own]);
 }

@@ -18,15 +18,15 @@ export function inheritedPolicy(
   const policy = withStarters(request, parent);
   const { parent: calling } = request;
   if (calling === undefined) return policy;
-  const denied = [...new Set([...(policy.denyTools ?? []), ...((parent?.prepared.policy ?? calling.policy)?.denyTools ?? [])])];
+  const denied = [...new Set([...(policy.denyTools ?? []), ...((parent?.plan.policy ?? calling.policy)?.denyTools ?? [])])];
   const own: TurnPolicy = denied.length === 0 ? policy : { ...policy, denyTools: denied };
   if (origin !== null) return own;
-  const { tools, agent } = parent?.info ?? calling;
-  const callerPolicy = parent?.prepared.policy ?? calling.policy ?? {};
+  const { tools, agent } = parent?.offer.info ?? calling;
+  const callerPolicy = parent?.plan.policy ?? calling.policy ?? {};
   const carried = (policy.allowTools ?? []).filter((entry) => {
     const [toolset = '', tool = ''] = entry.split('/', 2);
     return usesSkills.some((id) => toolset === TOOLSET_PREFIX + id) && permits(callerPolicy, toolset, tool);
   });
   const allowTools = tools.filter((tool) => permits(policy, tool.split('/', 1)[0] as string, tool.slice(tool.indexOf('/') + 1)));
-  return { ...own, allowTools: [...allowTools, ...carried], limits: narrowed(parent?.prepared.limits ?? agent.limits, policy.limits) };
+  return { ...own, allowTools: [...allowTools, ...carried], limits: narrowed(parent?.plan.limits ?? agent.limits, policy.limits) };
 }

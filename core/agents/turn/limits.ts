@@ -22,9 +22,10 @@ export interface ReachedLimit {
 /** The limit that forbids another model step, or null. */
 export function limitReached(turn: RunningTurn): ReachedLimit | null {
   for (const of of callers(turn)) {
-    const { limits } = of.prepared;
-    if (of.steps + of.delegated.steps >= limits.max_turns) return { limit: 'max_turns', of };
-    if (of.usage.inputTokens + of.usage.outputTokens >= limits.max_tokens) return { limit: 'max_tokens', of };
+    const { limits } = of.plan;
+    const { steps, delegated, usage } = of.progress;
+    if (steps + delegated.steps >= limits.max_turns) return { limit: 'max_turns', of };
+    if (usage.inputTokens + usage.outputTokens >= limits.max_tokens) return { limit: 'max_tokens', of };
   }
   return timeSpent(turn.signal);
 }
@@ -38,7 +39,7 @@ export function timeSpent({ aborted, reason }: AbortSignal): ReachedLimit | null
 export function callsLeft(turn: RunningTurn): ReachedLimit & { readonly calls: number } {
   let least = { limit: 'max_tool_calls' as const, of: turn, calls: Infinity };
   for (const of of callers(turn)) {
-    const calls = Math.max(0, of.prepared.limits.max_tool_calls - of.calls - of.delegated.calls);
+    const calls = Math.max(0, of.plan.limits.max_tool_calls - of.progress.calls - of.progress.delegated.calls);
     if (calls < least.calls) least = { ...least, of, calls };
   }
   return least;
@@ -46,20 +47,21 @@ export function callsLeft(turn: RunningTurn): ReachedLimit & { readonly calls: n
 
 /** Says which limit ended the turn and what was done so far. */
 export function limitEnd(turn: RunningTurn, { limit, of }: ReachedLimit): TurnEnd {
-  const used = turn.usage.inputTokens + turn.usage.outputTokens;
-  const { id } = of.prepared.spec;
+  const used = turn.progress.usage.inputTokens + turn.progress.usage.outputTokens;
+  const { id } = of.plan.spec;
   const whose = of === turn ? '' : ` of '${id}', which called this agent`;
-  const done = [count(turn.steps, 'model step'), calls(turn), ...delegated(turn), count(used, 'token')].join(', ');
-  const message = `stopped at ${limit} (${of.prepared.limits[limit]})${whose}; so far: ${done}; send another message to go on, or raise limits.${limit} of '${id}'`;
+  const done = [count(turn.progress.steps, 'model step'), calls(turn), ...delegated(turn), count(used, 'token')].join(', ');
+  const message = `stopped at ${limit} (${of.plan.limits[limit]})${whose}; so far: ${done}; send another message to go on, or raise limits.${limit} of '${id}'`;
   return { reason: 'limit', error: { code: 'limit_reached', message } };
 }
 
 function calls(turn: RunningTurn): string {
-  const each = [...turn.called].map(([name, times]) => (times === 1 ? name : `${name} × ${times}`));
-  return each.length === 0 ? count(turn.calls, 'tool call') : `${count(turn.calls, 'tool call')} (${each.join(', ')})`;
+  const each = [...turn.progress.called].map(([name, times]) => (times === 1 ? name : `${name} × ${times}`));
+  return each.length === 0 ? count(turn.progress.calls, 'tool call') : `${count(turn.progress.calls, 'tool call')} (${each.join(', ')})`;
 }
 
-function delegated({ delegated: { turns, steps, calls: made } }: RunningTurn): readonly string[] {
+function delegated({ progress }: RunningTurn): readonly string[] {
+  const { turns, steps, calls: made } = progress.delegated;
   return turns === 0 ? [] : [`${count(turns, 'delegated turn')} (${count(steps, 'model step')}, ${count(made, 'tool call')})`];
 }
 

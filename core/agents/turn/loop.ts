@@ -1,4 +1,4 @@
-import type { JsonValue, Message } from '../../contract/index.ts';
+import type { JsonValue, Message, TurnEvent } from '../../contract/index.ts';
 import { appendTools, providersToAsk } from './append-tools.ts';
 import { announceQuestion } from './asking.ts';
 import { decideCalls, readCalls, type DecidedCall } from './calls.ts';
@@ -12,30 +12,35 @@ import { runCalls, wasTold } from './run-calls.ts';
 import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './turn-types.ts';
 
-/** Model steps and tool calls until the turn ends; each step is on disk before the next. Rejects only when the store does. */
-export async function runLoop(turn: RunningTurn): Promise<TurnEnd> {
+/** Model steps and tool calls until the turn ends; each step is on disk before the next. Throws only what the store does. */
+export async function* runLoop(turn: RunningTurn): AsyncGenerator<TurnEvent, TurnEnd, undefined> {
   let shortened = false;
   for (;;) {
     const end = stopBefore(turn);
     if (end) return end;
-    if (mayBeTooLong(turn)) await compactIfNeeded(turn);
-    const outcome = await streamStep(turn);
+    const compacted = mayBeTooLong(turn) ? await compactIfNeeded(turn) : null;
+    if (compacted) yield compacted;
+    const outcome = yield* streamStep(turn);
     if (!shortened && outcome.spoken.length === 0 && isTooLong(turn, outcome)) {
       shortened = true;
-      if (await compactIfNeeded(turn, { force: true })) continue;
+      const shorter = await compactIfNeeded(turn, { force: true });
+      if (shorter) {
+        yield shorter;
+        continue;
+      }
     }
-    const ended = await takeStep(turn, outcome);
+    const ended = yield* takeStep(turn, outcome);
     if (ended) return ended;
   }
 }
 
 /** Runs the calls of a step that is being recorded, and adds their results. Returns the turn's end when it must not go on. */
-export async function answerCalls(
+export async function* answerCalls(
   turn: RunningTurn,
   step: number,
   calls: readonly DecidedCall[],
   writes: readonly Promise<void>[] = [],
-): Promise<TurnEnd | null> {
+): AsyncGenerator<TurnEvent, TurnEnd | null, undefined> {
   // Only what must not be repeated has to be known as started. In the same tick as the step itself it costs no commit of its own.
   const starts = calls.filter(({ record, result, question }) => result === null && question === null && record.effect === 'write');
   const questions = calls.flatMap(({ question }) => question ?? []);
@@ -45,21 +50,21 @@ export async function answerCalls(
     ...questions.flatMap(({ question, isNew }) => (isNew ? turn.deps.approvals.ask(question, turn.fence) : [])),
   ]);
   for (const { record } of calls)
-    if (!wasTold(turn, record)) turn.emit({ type: 'tool-call', id: record.callId, name: record.name, input: record.input });
-  const { message, retain, stored } = await runCalls(turn, calls);
+    if (!wasTold(turn, record)) yield { type: 'tool-call', id: record.callId, name: record.name, input: record.input };
+  const { message, retain, stored } = yield* runCalls(turn, calls);
   if (message === null) {
     await Promise.all(stored);
-    for (const question of questions) announceQuestion(turn, question);
+    for (const question of questions) yield announceQuestion(turn, question);
     return { reason: 'awaiting_approval' };
   }
   await Promise.all([...stored, turn.writer.recordResults(turn.record.id, step, message, retain)]);
-  turn.prompt.push(message);
-  turn.emit({ type: 'step-end', step, usage: turn.usage });
+  turn.conversation.prompt.push(message);
+  yield { type: 'step-end', step, usage: turn.progress.usage };
   if (calls.some(({ result }) => result?.ok === false && result.error.code === 'limit_reached')) return limitEnd(turn, callsLeft(turn));
   const end = stopBefore(turn);
   if (end) return end;
   const providers = providersToAsk(turn, calls);
-  if (providers.length > 0) await appendTools(turn, providers);
+  if (providers.length > 0) yield* await appendTools(turn, providers);
   return null;
 }
 
@@ -69,56 +74,56 @@ function stopBefore(turn: RunningTurn): TurnEnd | null {
   return turn.signal.aborted ? { reason: 'aborted' } : null;
 }
 
-async function takeStep(turn: RunningTurn, outcome: StepOutcome): Promise<TurnEnd | null> {
+async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerator<TurnEvent, TurnEnd | null, undefined> {
   const { writer } = turn;
   const asked = outcome.cut ? [] : readCalls(turn, outcome.calls);
   const message = assistantMessage(outcome, asked);
-  if (outcome.text !== '') turn.text = outcome.text;
-  const ending = outcome.cut || asked.length === 0 ? endOf(turn, outcome) : null;
+  if (outcome.text !== '') turn.progress.text = outcome.text;
+  const ending = outcome.cut || asked.length === 0 ? yield* endOf(turn, outcome) : null;
   await addUsage(turn, usageOf(outcome), outcome.text);
   if (message.content.length === 0) return ending;
 
-  turn.prompt.push(message);
-  const step = turn.steps;
+  turn.conversation.prompt.push(message);
+  const step = turn.progress.steps;
   spendStep(turn);
   if (ending) {
     // One commit for the answer and the end of its turn.
     await Promise.all([
-      writer.recordStep(turn.record.id, step, message, [], turn.usage),
-      writer.setState(turn.record.id, ending.reason, turn.usage),
+      writer.recordStep(turn.record.id, step, message, [], turn.progress.usage),
+      writer.setState(turn.record.id, ending.reason, turn.progress.usage),
       ...chargeCallers(turn.parent),
     ]);
-    turn.emit({ type: 'step-end', step, usage: turn.usage });
+    yield { type: 'step-end', step, usage: turn.progress.usage };
     return { ...ending, stored: true };
   }
   const calls = await decideCalls(turn, step, asked);
-  return answerCalls(turn, step, calls, [
+  return yield* answerCalls(turn, step, calls, [
     writer.recordStep(
       turn.record.id,
       step,
       message,
       calls.map(({ record }) => record),
-      turn.usage,
+      turn.progress.usage,
     ),
     ...chargeCallers(turn.parent),
   ]);
 }
 
-function endOf(turn: RunningTurn, { cut, finish, text, spoken, calls }: StepOutcome): TurnEnd {
-  const { ref } = turn.prepared.model;
+function* endOf(turn: RunningTurn, { cut, finish, text, spoken, calls }: StepOutcome): Generator<TurnEvent, TurnEnd, undefined> {
+  const { ref } = turn.plan.model;
   if (cut?.kind === 'aborted') return stopBefore(turn) ?? { reason: 'aborted' };
   if (cut) return { reason: 'error', error: plainModelFailure(cut.error, ref, spoken.length + calls.length > 0) };
   if (finish === 'error')
     return { reason: 'error', error: plainModelFailure(new Error('the model ended with an error and gave no reason'), ref) };
   if (finish === 'length')
-    turn.emit({ type: 'notice', code: 'answer_cut', message: `the answer was cut: ${ref} reached its output limit; ask it to go on` });
+    yield { type: 'notice', code: 'answer_cut', message: `the answer was cut: ${ref} reached its output limit; ask it to go on` };
   if (finish === 'content-filter')
-    turn.emit({ type: 'notice', code: 'answer_filtered', message: `the answer was withheld by the content filter of ${ref}` });
+    yield { type: 'notice', code: 'answer_filtered', message: `the answer was withheld by the content filter of ${ref}` };
   if (text !== '' || finish === 'content-filter') return { reason: 'done' };
   const message = `${ref} gave an empty answer`;
-  if (turn.text === '')
+  if (turn.progress.text === '')
     return { reason: 'error', error: { code: 'model_failed', message: `${message}; ask again, or choose another model` } };
-  turn.emit({ type: 'notice', code: 'answer_empty', message: `${message} after its last tool call` });
+  yield { type: 'notice', code: 'answer_empty', message: `${message} after its last tool call` };
   return { reason: 'done' };
 }
 
@@ -139,5 +144,5 @@ function usageOf({ cut, text, inputTokens, outputTokens }: StepOutcome): Pick<St
 }
 
 function isTooLong(turn: RunningTurn, { cut }: StepOutcome): boolean {
-  return cut?.kind === 'failed' && plainModelFailure(cut.error, turn.prepared.model.ref).code === 'model_context_too_long';
+  return cut?.kind === 'failed' && plainModelFailure(cut.error, turn.plan.model.ref).code === 'model_context_too_long';
 }

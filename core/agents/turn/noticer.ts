@@ -6,14 +6,15 @@ export interface Noticer {
   first(threadId: string, key: string): boolean;
 }
 
-/** Says notices in a turn's thread, each once. */
-export function tell(
-  { noticer, record, emit }: { readonly noticer: Noticer; readonly record: { readonly threadId: string }; emit(event: TurnEvent): void },
+/** Those of `notices` that have not been said in this thread yet. */
+export function noticesOf(
+  noticer: Noticer,
+  threadId: string,
   notices: readonly { readonly code: string; readonly message: string }[],
-): void {
-  for (const { code, message } of notices) {
-    if (noticer.first(record.threadId, `${code} ${message}`)) emit({ type: 'notice', code, message });
-  }
+): readonly TurnEvent[] {
+  return notices
+    .filter(({ code, message }) => noticer.first(threadId, `${code} ${message}`))
+    .map(({ code, message }) => ({ type: 'notice', code, message }));
 }
 
 const REMEMBERED_THREADS = 1000;

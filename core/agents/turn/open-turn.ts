@@ -1,8 +1,8 @@
 import { PithError } from '../../contract/errors.ts';
-import type { TurnEvent } from '../../contract/index.ts';
+import type { Message, TurnEvent } from '../../contract/index.ts';
 import type { Fence } from '../../threads/queue.ts';
 import type { CallRecord, Delegated, StoredMessage, TurnRecord } from '../../threads/thread.ts';
-import { prepare, type Beginning } from './begin.ts';
+import { planTurn } from './plan.ts';
 import { assemble, callIdsOf, documentsIn, textOfAnswer, userMessage } from './messages.ts';
 import { sentHistory } from './history.ts';
 import { isPersons, refuseNamedModel, refuseOthersThread, refuseOthersTurn, withOwnModel, type OriginalRequest } from './foreign-turn.ts';
@@ -11,11 +11,11 @@ import { keyedTurn, withoutBrokenAnswer, type EndedTurn } from './keyed-turn.ts'
 import { newId } from './new-id.ts';
 import { chargeCallers, countCalled, type Place } from './family.ts';
 import type { Noticer } from './noticer.ts';
-import type { Pipe } from './pipe.ts';
+import { StepEvents } from './step-events.ts';
 import { closeUnfinished, openCalls, type Unfinished } from './resume.ts';
-import type { Prepared, RunningTurn, TurnDependencies } from './turn-types.ts';
+import type { RunningTurn, TurnDependencies } from './turn-types.ts';
 import { closeSuspended } from './withdraw.ts';
-import { untilAborted } from './until-aborted.ts';
+import { untilAborted } from '../../models/until-aborted.ts';
 
 /** A turn whose row and first message are on disk. */
 export interface OpenedTurn {
@@ -31,7 +31,6 @@ export interface Opening {
   readonly noticer: Noticer;
   readonly request: OriginalRequest;
   readonly place: Place;
-  readonly pipe: Pipe<TurnEvent>;
   readonly signal: AbortSignal;
   readonly fence: Fence;
 }
@@ -40,26 +39,30 @@ export const UNKNOWN_CHANNEL = 'none';
 export const LOCAL_USER = 'local';
 
 /** Begins a turn, or continues the thread's unfinished one or the one of the request's key. null: there was nothing to continue. */
-export async function openTurn(opening: Opening): Promise<OpenedTurn | EndedTurn | null> {
-  const { deps, request, pipe } = opening;
+export async function* openTurn(opening: Opening): AsyncGenerator<TurnEvent, OpenedTurn | EndedTurn | null, undefined> {
+  const { deps, request } = opening;
   refuseNamedModel(request, deps.models);
   refuseOthersThread(request, deps.threads);
   const keyed = request.key === undefined ? null : keyedTurn(deps.threads, request.threadId, request.key);
   if (keyed && 'end' in keyed) refuseOthersTurn(request, keyed.record);
-  if (keyed) return 'end' in keyed ? keyed : continueTurn(opening, keyed);
+  if (keyed) return 'end' in keyed ? keyed : yield* continueTurn(opening, keyed);
   const unfinished = deps.threads.unfinished(request.threadId);
-  if (request.resume && unfinished) return continueTurn(opening, unfinished);
+  if (request.resume && unfinished) return yield* continueTurn(opening, unfinished);
   if (request.input !== undefined && request.input.trim() !== '')
-    return beginTurn(opening, deps.extensions.cleaning.redact(request.input), unfinished); // a person may paste one
+    return yield* beginTurn(opening, deps.extensions.cleaning.redact(request.input), unfinished); // a person may paste one
   if (!request.resume) throw new PithError('usage', 'the message is empty', { cure: 'write something' });
   if (deps.threads.load(request.threadId) === null) {
     throw new PithError('thread_unknown', `there is no thread '${request.threadId}'`, { cure: 'name another thread, or begin a new one' });
   }
-  pipe.push({ type: 'notice', code: 'nothing_to_resume', message: `thread '${request.threadId}' has no unfinished turn` });
+  yield { type: 'notice', code: 'nothing_to_resume', message: `thread '${request.threadId}' has no unfinished turn` };
   return null;
 }
 
-async function beginTurn(opening: Opening, input: string, unfinished: Unfinished | null): Promise<OpenedTurn> {
+async function* beginTurn(
+  opening: Opening,
+  input: string,
+  unfinished: Unfinished | null,
+): AsyncGenerator<TurnEvent, OpenedTurn, undefined> {
   const { deps, request, place, signal, fence } = opening;
   const writer = deps.threads.writer(fence);
   const { parent } = request;
@@ -69,11 +72,11 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
   const inherited = inheritedPolicy(request, spec, place.parent);
   const policy = withOwnModel(deps, spec, inherited, place.parent);
   if (policy !== inherited)
-    opening.pipe.push({
+    yield {
       type: 'notice',
       code: 'model_not_chosen',
       message: `no person chose the model '${spec.model}' of the agent '${spec.id}': it has only the tools of the extension that offers it; name it under 'models' in the settings, or in an agent of your own`,
-    });
+    };
   const loaded = deps.threads.load(threadId);
   const history = sentHistory(loaded?.messages ?? []);
   const record: TurnRecord = {
@@ -92,86 +95,69 @@ async function beginTurn(opening: Opening, input: string, unfinished: Unfinished
     key: request.key ?? null,
   };
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());
-  const prepared = await untilAborted(
-    prepare(deps, { ...shared(record), spec, notes, date, text: input, history, compactions: loaded?.thread.compactions ?? 0 }, signal),
-    signal,
-  );
+  const compactions = loaded?.thread.compactions ?? 0;
+  const plan = await planTurn(deps, { turn: record, notes, thread: { date, compactions, history }, text: input }, signal);
   // Nothing stored has changed until here: a message that cannot be answered leaves the thread and its open questions as they were.
   if (unfinished?.turn.state === 'awaiting_approval') await closeSuspended({ ...deps, fence }, unfinished, { text: input, by: userId });
   else if (unfinished) await closeUnfinished(writer, unfinished, loaded?.messages ?? []);
   const before = unfinished ? sentHistory(deps.threads.load(threadId)?.messages ?? []) : history;
   const message = userMessage(
-    prepared.turnParts.map(({ text }) => text),
+    plan.turnParts.map(({ text }) => text),
     input,
-    prepared.documents,
+    plan.documents,
   );
   const said = record.depth === 0 && isPersons(request) ? input : undefined; // a callee's task is no person's message
   await Promise.all([
     writer.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message], said),
     ...chargeCallers(place.parent),
   ]);
-  const none = { turns: 0, steps: 0, calls: 0 };
-  const turn = running(opening, prepared, record, documentsIn([message]), none, [...before.map((stored) => stored.message), message]);
+  const delegated = { turns: 0, steps: 0, calls: 0 };
+  const messages = [...before.map((stored) => stored.message), message];
+  const turn = running(opening, { plan, record, documents: documentsIn([message]), delegated, messages });
   return { turn, open: [], answered: false };
 }
 
-async function continueTurn(opening: Opening, unfinished: Unfinished): Promise<OpenedTurn> {
-  const { deps, request, pipe, signal } = opening;
+async function* continueTurn(opening: Opening, unfinished: Unfinished): AsyncGenerator<TurnEvent, OpenedTurn, undefined> {
+  const { deps, request, signal } = opening;
   if (request.input && request.key === undefined)
-    pipe.push({
+    yield {
       type: 'notice',
       code: 'input_not_sent',
       message: 'the unfinished turn is continued first; send the message again afterwards',
-    });
+    };
   const loaded = deps.threads.load(request.threadId);
   const { turn: record, calls } = unfinished;
   refuseOthersTurn(request, record);
   const history = withoutBrokenAnswer(record, sentHistory(loaded?.messages ?? [], record.id));
-  const { agent: spec } = record;
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());
   // Of the new request only the model counts: what the turn may do was settled when it began.
   const policy = request.policy?.model === undefined ? record.policy : { ...record.policy, model: request.policy.model };
-  const prepared = await untilAborted(
-    prepare(
-      deps,
-      { ...shared(record), policy, spec, notes: [], date, text: null, history, compactions: loaded?.thread.compactions ?? 0 },
-      signal,
-    ),
-    signal,
-  );
+  const thread = { date, compactions: loaded?.thread.compactions ?? 0, history };
+  const plan = await planTurn(deps, { turn: { ...record, policy }, notes: [], thread, text: null }, signal);
   if (record.state !== 'running') await deps.threads.writer(opening.fence).setState(record.id, 'running', record.usage);
-  const turn = running(
-    opening,
-    prepared,
+  const turn = running(opening, {
+    plan,
     record,
-    documentsIn(history.flatMap(({ turnId, message }) => (turnId === record.id ? message : []))),
-    deps.threads.delegated(record.id),
-    history.map(({ message }) => message),
-  );
-  turn.calls = calls.length;
+    documents: documentsIn(history.flatMap(({ turnId, message }) => (turnId === record.id ? message : []))),
+    delegated: deps.threads.delegated(record.id),
+    messages: history.map(({ message }) => message),
+  });
+  turn.progress.calls = calls.length;
   const own = history.filter(({ turnId, message }) => turnId === record.id && message.role === 'assistant');
-  turn.text = own.map(({ message }) => textOfAnswer(message)).findLast((text) => text !== '') ?? '';
+  turn.progress.text = own.map(({ message }) => textOfAnswer(message)).findLast((text) => text !== '') ?? '';
   return { turn, open: openCalls(unfinished, history), answered: isAnswered(history.at(-1), record) };
 }
 
-function shared(
-  record: TurnRecord,
-): Pick<Beginning, 'turnId' | 'threadId' | 'policy' | 'channelId' | 'userId' | 'correlationId' | 'depth' | 'key'> {
-  const { id: turnId, threadId, policy, channelId, userId, correlationId, depth, key } = record;
-  return { turnId, threadId, policy, channelId, userId, correlationId, depth, key };
+interface Begun extends Pick<RunningTurn, 'plan' | 'record' | 'documents'> {
+  readonly delegated: Delegated;
+  /** Of the thread, with that of this turn. */
+  readonly messages: readonly Message[];
 }
 
-function running(
-  { deps, noticer, place, pipe, signal, fence }: Opening,
-  prepared: Prepared,
-  record: TurnRecord,
-  documents: RunningTurn['documents'],
-  delegated: Delegated,
-  messages: Parameters<typeof assemble>[1],
-): RunningTurn {
+function running({ deps, noticer, place, signal, fence }: Opening, { plan, record, documents, delegated, messages }: Begun): RunningTurn {
   return {
     deps,
-    prepared,
+    plan,
     record,
     writer: deps.threads.writer(fence),
     fence,
@@ -179,22 +165,16 @@ function running(
     span: null,
     noticer,
     parent: place.parent,
-    delegated,
-    suspended: false,
     signal,
-    emit: pipe.push,
-    ready: pipe.ready,
-    toolsByName: new Map(prepared.tools.map((tool) => [tool.modelName, tool])),
-    functionTools: prepared.functionTools,
-    lateProviders: prepared.lateProviders,
-    info: prepared.info,
-    prompt: assemble(prepared.system, messages),
-    usage: record.usage,
-    steps: record.steps,
-    calls: 0,
-    called: new Map(),
-    text: '',
-    meter: { tokens: 0, counted: 0, incompressible: 0 },
+    events: new StepEvents(),
+    offer: {
+      toolsByName: new Map(plan.tools.map((tool) => [tool.modelName, tool])),
+      functionTools: plan.functionTools,
+      late: plan.lateProviders,
+      info: plan.info,
+    },
+    conversation: { prompt: assemble(plan.system, messages), meter: { tokens: 0, counted: 0, incompressible: 0 } },
+    progress: { usage: record.usage, steps: record.steps, calls: 0, called: new Map(), delegated, suspended: false, text: '' },
   };
 }
 

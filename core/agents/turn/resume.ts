@@ -24,7 +24,7 @@ export function openCalls({ turn, calls }: Unfinished, messages: readonly Stored
 
 /** Finished calls are reused, requested ones run, started ones only if that repeats nothing. */
 export async function resumeCalls(turn: RunningTurn, open: readonly CallRecord[]): Promise<readonly DecidedCall[]> {
-  const before = turn.calls - open.length;
+  const before = turn.progress.calls - open.length;
   return Promise.all(
     open.map(async (record, index): Promise<DecidedCall> => {
       if (record.state === 'finished') return { record, result: record.result ?? interrupted(record), question: null };
@@ -32,7 +32,7 @@ export async function resumeCalls(turn: RunningTurn, open: readonly CallRecord[]
       const offered = toolOf(turn, record);
       if (offered === undefined)
         return { record, result: toolError('tool_gone', `not run: '${record.name}' is no longer there`), question: null };
-      return { record, ...(await decideCall(turn, record, before + index, turn.prepared.limits.max_tool_calls)) };
+      return { record, ...(await decideCall(turn, record, before + index, turn.plan.limits.max_tool_calls)) };
     }),
   );
 }

@@ -18,9 +18,11 @@ export interface RanCalls {
 }
 
 /** Runs what the gate let through, side by side. Never fails for a tool's sake. */
-export async function runCalls(turn: RunningTurn, calls: readonly DecidedCall[]): Promise<RanCalls> {
+export async function* runCalls(turn: RunningTurn, calls: readonly DecidedCall[]): AsyncGenerator<TurnEvent, RanCalls, undefined> {
   const stored: Promise<void>[] = [];
-  return ranCalls(await Promise.all(calls.map((call) => runOne(turn, call, stored))), stored);
+  const running = Promise.all(calls.map((call) => runOne(turn, call, stored)));
+  yield* turn.events.until(running);
+  return ranCalls(await running, stored);
 }
 
 /** null: it waits for a person. */
@@ -46,7 +48,7 @@ async function finish(turn: RunningTurn, record: CallRecord, result: ToolResult,
   if (!wasTold(turn, record)) {
     const { extensionId, tool } = record;
     const line = extensionId === '' ? undefined : await turn.deps.extensions.presentTool(extensionId, tool, result);
-    turn.emit(resultEvent(turn, record, result, line));
+    turn.events.push(resultEvent(turn, record, result, line));
   }
   return { record, result };
 }
@@ -76,11 +78,11 @@ async function callTool(turn: RunningTurn, record: CallRecord, approved: string 
   if (turn.signal.aborted) return toolError('aborted', 'not run: the turn was ended');
   const { clock, extensions } = turn.deps;
   const name = `${record.extensionId}/${record.tool}`;
-  turn.called.set(name, (turn.called.get(name) ?? 0) + 1);
+  turn.progress.called.set(name, (turn.progress.called.get(name) ?? 0) + 1);
   const startedAt = clock.now();
-  const { correlationId } = turn.info;
+  const { correlationId } = turn.offer.info;
   const idempotencyKey = keyOf(record);
-  const about = approved === undefined ? { turn: turn.info, idempotencyKey } : { turn: turn.info, idempotencyKey, approved };
+  const about = approved === undefined ? { turn: turn.offer.info, idempotencyKey } : { turn: turn.offer.info, idempotencyKey, approved };
   const call = () => extensions.callTool(record.extensionId, record.tool, record.input, about, turn.signal);
   const span = startSpan({
     name: `execute_tool ${record.name}`,

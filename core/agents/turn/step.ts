@@ -1,8 +1,8 @@
 import { messageOf } from '../../contract/errors.ts';
-import type { ModelPart } from '../../contract/index.ts';
+import type { LanguageModel, ModelPart, TurnEvent } from '../../contract/index.ts';
 import { startSpan, type Span } from '../../events/spans.ts';
 import { modelFailure } from '../../models/failure.ts';
-import { readWithRetry } from '../../models/retry.ts';
+import { readWithRetry, type Retry } from '../../models/retry.ts';
 import type { Cleaning, CleanStream } from '../ports.ts';
 import type { AssistantMessage } from './messages.ts';
 import type { RunningTurn } from './turn-types.ts';
@@ -33,40 +33,48 @@ type AssistantPart = AssistantMessage['content'][number];
 type CallPart = Extract<AssistantPart, { type: 'tool-call' }>;
 type SpokenPart = Extract<AssistantPart, { type: 'text' | 'reasoning' }>;
 
-/** Asks the model once and turns its stream into text and calls. Never rejects. */
-export function streamStep(turn: RunningTurn): Promise<StepOutcome> {
+/** Asks the model once and turns its stream into text and calls. Never throws; ends at once when the turn is aborted, whatever the model does. */
+export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, StepOutcome, undefined> {
+  const { deps, plan, conversation, offer, signal } = turn;
+  const { prompt } = conversation;
+  const tools = offer.functionTools;
   const span = spanOf(turn);
-  return span === null ? gather(turn) : gatherWithin(turn, span);
-}
-
-async function gatherWithin(turn: RunningTurn, span: Span): Promise<StepOutcome> {
-  const outcome = await span.run(() => gather(turn));
-  const { inputTokens, outputTokens, finish, cut } = outcome;
-  span.end(
+  const { model } = plan.model;
+  const asked: Pick<LanguageModel, 'doStream'> = span === null ? model : { doStream: (options) => span.run(() => model.doStream(options)) };
+  const gathered = new Gathering(deps.extensions.cleaning);
+  let cut: StepOutcome['cut'] = null;
+  try {
+    const options = { prompt, tools: tools.length === 0 ? undefined : tools };
+    for await (const part of readWithRetry(asked, options, { clock: deps.clock, signal })) {
+      const event = part.type === 'retry' ? retryNotice(part, plan.model.ref) : gathered.take(part);
+      if (event) yield event;
+    }
+  } catch (error) {
+    cut = signal.aborted ? { kind: 'aborted' } : { kind: 'failed', error };
+  }
+  yield* gathered.end();
+  const outcome = gathered.outcome(cut);
+  const { inputTokens, outputTokens, finish } = outcome;
+  span?.end(
     { 'gen_ai.usage.input_tokens': inputTokens, 'gen_ai.usage.output_tokens': outputTokens, 'gen_ai.response.finish_reasons': finish },
-    cut === null ? undefined : cut.kind === 'aborted' ? cut.kind : turn.deps.extensions.cleaning.redact(messageOf(cut.error)),
+    cut === null ? undefined : cut.kind === 'aborted' ? cut.kind : deps.extensions.cleaning.redact(messageOf(cut.error)),
   );
   return outcome;
 }
 
-function spanOf({ prepared, record, span: parent }: RunningTurn): Span | null {
-  return startSpan({
-    name: `chat ${prepared.model.ref}`,
-    kind: 'client',
-    correlationId: record.correlationId,
-    attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': prepared.model.ref },
-    parent,
-  });
+function retryNotice({ delayMs, error }: Retry, ref: string): TurnEvent {
+  const message = `${messageOf(modelFailure(error, ref))}; trying again in ${Math.ceil(delayMs / 1000)} s`;
+  return { type: 'notice', code: 'model_retry', message };
 }
 
-async function gather(turn: RunningTurn): Promise<StepOutcome> {
-  const gathered = new Gathering(turn);
-  try {
-    await gathered.readAll(); // ends at once when the turn is aborted, whatever the model does
-    return gathered.outcome(gathered.failed);
-  } catch (error) {
-    return gathered.outcome(turn.signal.aborted ? { kind: 'aborted' } : { kind: 'failed', error });
-  }
+function spanOf({ plan, record, span: parent }: RunningTurn): Span | null {
+  return startSpan({
+    name: `chat ${plan.model.ref}`,
+    kind: 'client',
+    correlationId: record.correlationId,
+    attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': plan.model.ref },
+    parent,
+  });
 }
 
 interface Spoken {
@@ -78,7 +86,6 @@ interface Spoken {
 }
 
 class Gathering {
-  private readonly turn: RunningTurn;
   private readonly cleaning: Cleaning;
   private readonly spoken: Spoken[] = [];
   private readonly open = new Map<string, Spoken>();
@@ -86,35 +93,12 @@ class Gathering {
   private inputTokens: number | undefined;
   private outputTokens: number | undefined;
   private reason = 'other';
-  failed: StepOutcome['cut'] = null;
 
-  constructor(turn: RunningTurn) {
-    this.turn = turn;
-    this.cleaning = turn.deps.extensions.cleaning;
-  }
-
-  readAll(): Promise<void> {
-    const { deps, prepared, prompt, signal, emit } = this.turn;
-    const tools = this.turn.functionTools;
-    const { ref, model } = prepared.model;
-    const retry = {
-      clock: deps.clock,
-      signal,
-      onRetry: ({ delayMs, error }: { readonly delayMs: number; readonly error: unknown }) =>
-        emit({
-          type: 'notice',
-          code: 'model_retry',
-          message: `${messageOf(modelFailure(error, ref))}; trying again in ${Math.ceil(delayMs / 1000)} s`,
-        }),
-    };
-    return readWithRetry(model, { prompt, tools: tools.length === 0 ? undefined : tools, abortSignal: signal }, retry, (part) => {
-      this.take(part);
-      return this.turn.ready();
-    });
+  constructor(cleaning: Cleaning) {
+    this.cleaning = cleaning;
   }
 
   outcome(cut: StepOutcome['cut']): StepOutcome {
-    for (const part of this.spoken) this.finish(part);
     const spoken = this.spoken.flatMap(({ type, pieces, providerOptions }): SpokenPart[] => {
       const text = pieces.join('');
       if (text === '' && (type === 'text' || providerOptions === undefined)) return [];
@@ -125,23 +109,29 @@ class Gathering {
     return { spoken, text, calls, inputTokens, outputTokens, finish, cut };
   }
 
-  private take(part: ModelPart): void {
+  /** What was held back when the last part came. */
+  end(): readonly TurnEvent[] {
+    return this.spoken.flatMap((part) => this.finish(part) ?? []);
+  }
+
+  /** What is to be said of it now. */
+  take(part: ModelPart): TurnEvent | null {
     switch (part.type) {
       case 'text-delta':
-        if (part.delta === '') return;
-        return this.say(this.part('text', part.id, part.providerMetadata), part.delta);
+        return part.delta === '' ? null : this.say(this.part('text', part.id, part.providerMetadata), part.delta);
+      case 'reasoning-delta':
+        return this.say(this.part('reasoning', part.id, part.providerMetadata), part.delta);
       case 'reasoning-start':
       case 'text-start':
         this.open.delete(`${part.type.slice(0, -6)} ${part.id}`);
         this.part(part.type === 'text-start' ? 'text' : 'reasoning', part.id, part.providerMetadata);
-        return;
+        return null;
       case 'reasoning-end':
-      case 'text-end':
-        this.finish(this.part(part.type === 'text-end' ? 'text' : 'reasoning', part.id, part.providerMetadata));
+      case 'text-end': {
+        const ended = this.part(part.type === 'text-end' ? 'text' : 'reasoning', part.id, part.providerMetadata);
         this.open.delete(`${part.type.slice(0, -4)} ${part.id}`);
-        return;
-      case 'reasoning-delta':
-        return this.say(this.part('reasoning', part.id, part.providerMetadata), part.delta);
+        return this.finish(ended);
+      }
       case 'tool-call':
         // What a provider ran itself needs no answer from here.
         if (!part.providerExecuted)
@@ -151,30 +141,30 @@ class Gathering {
             input: this.cleaning.redact(part.input),
             providerOptions: part.providerMetadata,
           });
-        return;
+        return null;
       case 'finish':
         this.inputTokens = part.usage?.inputTokens?.total;
         this.outputTokens = part.usage?.outputTokens?.total;
         this.reason = part.finishReason?.unified ?? 'other';
-        return;
-      case 'error':
-        this.failed ??= { kind: 'failed', error: part.error };
+        return null;
+      default:
+        return null;
     }
   }
 
-  private say(part: Spoken, delta: string): void {
-    this.add(part, part.clean === null ? delta : part.clean.feed(delta));
+  private say(part: Spoken, delta: string): TurnEvent | null {
+    return this.add(part, part.clean === null ? delta : part.clean.feed(delta));
   }
 
   /** Says what was held back. */
-  private finish(part: Spoken): void {
-    if (part.clean !== null) this.add(part, part.clean.end());
+  private finish(part: Spoken): TurnEvent | null {
+    return part.clean === null ? null : this.add(part, part.clean.end());
   }
 
-  private add(part: Spoken, text: string): void {
-    if (text === '') return;
+  private add(part: Spoken, text: string): TurnEvent | null {
+    if (text === '') return null;
     part.pieces.push(text);
-    if (part.type === 'text') this.turn.emit({ type: 'text-delta', text });
+    return part.type === 'text' ? { type: 'text-delta', text } : null;
   }
 
   private part(type: Spoken['type'], id: string, metadata: SpokenPart['providerOptions']): Spoken {

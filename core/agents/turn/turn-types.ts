@@ -9,7 +9,6 @@ import type {
   Retain,
   ToolResult,
   TurnEndReason,
-  TurnEvent,
   TurnInfo,
   TurnPolicy,
   Usage,
@@ -22,6 +21,7 @@ import type { Delegated, Threads, ThreadWriter, TurnRecord } from '../../threads
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { OfferedDocument } from '../prompt/documents.ts';
 import type { Noticer } from './noticer.ts';
+import type { StepEvents } from './step-events.ts';
 import type { ExtensionsPort } from '../ports.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
 import type { OfferedTool } from '../tools/tools.ts';
@@ -38,7 +38,7 @@ export interface TurnDependencies {
   readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf'>;
   readonly events: Events;
   readonly clock: Clock;
-  readonly queue: Pick<ThreadQueue, 'run'>;
+  readonly queue: ThreadQueue;
   /** Told when a thread could not be given back after its turn had ended. */
   unreleased?(threadId: string, error: unknown): void;
   /** Absolute; prompts print it. */
@@ -47,8 +47,8 @@ export interface TurnDependencies {
 
 export type FunctionTool = Extract<NonNullable<ModelCallOptions['tools']>[number], { type: 'function' }>;
 
-/** All that is fixed for one turn before the model is first asked. Data, no code of extensions. */
-export interface Prepared {
+/** All that is fixed for one turn before anything stored changes: agent, model, tools, instructions, contexts. Data, no code of extensions. */
+export interface TurnPlan {
   readonly spec: AgentSpec;
   readonly info: TurnInfo;
   readonly limits: AgentLimits;
@@ -84,10 +84,10 @@ export interface Notice {
   readonly message: string;
 }
 
-/** A turn under way: what `Prepared` fixed, and what has happened so far. */
+/** A turn under way: what was fixed before it began, and what has happened so far. */
 export interface RunningTurn {
   readonly deps: TurnDependencies;
-  readonly prepared: Prepared;
+  readonly plan: TurnPlan;
   readonly record: TurnRecord;
   /** What it stores, it stores as long as it holds its thread. */
   readonly writer: ThreadWriter;
@@ -96,35 +96,48 @@ export interface RunningTurn {
   readonly documents: readonly Retain[];
   /** null while nobody collects spans. */
   span: Span | null;
-  /** Replaced when extensions bring more during the turn, as is `functionTools`. */
-  toolsByName: ReadonlyMap<string, OfferedTool>;
-  functionTools: FunctionTool[];
-  /** Extensions with toolsets that are still being opened: asked again after each step. */
-  lateProviders: readonly string[];
   readonly noticer: Noticer;
   /** The turn that called this one; null for a person's own. */
   readonly parent: RunningTurn | null;
-  /** What turns that this one called have done, and those that they called. Their tokens stand in `usage`. */
-  readonly delegated: Delegated;
-  /** One of those waits for a person. */
-  suspended: boolean;
   readonly signal: AbortSignal;
-  readonly emit: (event: TurnEvent) => void;
-  /** Resolves when the channel has room for more events. */
-  readonly ready: () => Promise<void> | undefined;
+  readonly events: StepEvents;
+  readonly offer: Offer;
+  readonly conversation: Conversation;
+  readonly progress: Progress;
+}
+
+/** What the model and the tools are told. Begins as the plan says; extensions may bring more during the turn. */
+export interface Offer {
+  toolsByName: ReadonlyMap<string, OfferedTool>;
+  functionTools: FunctionTool[];
+  /** Extensions with toolsets that are still being opened: asked again after each step. */
+  late: readonly string[];
   /** Replaced when the thread is compacted, and with the tools. */
   info: TurnInfo;
+}
+
+/** What the model is sent. */
+export interface Conversation {
   /** Grows by each step; the model gets this very array. */
   prompt: Message[];
+  readonly meter: Meter;
+}
+
+/** What a turn has done. */
+export interface Progress {
+  /** With that of the turns that it called. */
   usage: Usage;
   /** Model steps that have been persisted. */
   steps: number;
   calls: number;
   /** Calls by tool, for saying what was done. */
   readonly called: Map<string, number>;
+  /** What turns that this one called have done, and those that they called. Their tokens stand in `usage`. */
+  readonly delegated: Delegated;
+  /** One of those waits for a person. */
+  suspended: boolean;
   /** The last text that the model said in this turn. */
   text: string;
-  readonly meter: Meter;
 }
 
 /** Tokens of the prompt as far as they are known. */

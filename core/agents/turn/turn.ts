@@ -1,62 +1,148 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import { PithError } from '../../contract/errors.ts';
-import type { TurnEvent } from '../../contract/index.ts';
-import { createFamilies } from './family.ts';
-import { createNoticer } from './noticer.ts';
+import type { TurnEndReason, TurnEvent } from '../../contract/index.ts';
+import { startSpan, type Span } from '../../events/spans.ts';
+import { createFamilies, type Families } from './family.ts';
 import type { OriginalRequest } from './foreign-turn.ts';
-import type { Pipe } from './pipe.ts';
+import { sayAgain, type EndedTurn } from './keyed-turn.ts';
+import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
+import { answerCalls, runLoop } from './loop.ts';
+import { createNoticer, noticesOf, type Noticer } from './noticer.ts';
+import { openTurn, type Opening } from './open-turn.ts';
 import { plainFailure } from './plain-failure.ts';
-import { runTurn } from './run-turn.ts';
-import { LateTurn, TurnReader, type BegunTurn, type TurnEvents } from './turn-reader.ts';
-import type { TurnDependencies } from './turn-types.ts';
+import { resumeCalls } from './resume.ts';
+import type { RunningTurn, TurnDependencies, TurnEnd } from './turn-types.ts';
+import { withdraw } from './withdraw.ts';
 
 export type { TurnDependencies } from './turn-types.ts';
+
+export type TurnEvents = AsyncGenerator<TurnEvent, void, undefined>;
 
 export interface Turns {
   /** Begins with the first event that is asked for. Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
   run(request: OriginalRequest, signal?: AbortSignal): TurnEvents;
 }
 
-/** The one way to run an agent. `cleaned` takes secrets out of what is said of a failure: providers repeat keys there. */
-export function createTurns(deps: TurnDependencies, cleaned: (event: TurnEvent) => TurnEvent = (event) => event): Turns {
-  const shared = { noticer: createNoticer(), families: createFamilies() };
+export interface TurnOptions {
+  /** Made, or looked at again, before each turn. What it rejects with ends the turn: the store may be damaged, or the disk full. */
+  dependencies(): Promise<TurnDependencies>;
+  /** Takes secrets out of what is said of a failure: providers repeat keys there. */
+  cleaned?(event: TurnEvent): TurnEvent;
+}
 
-  function begin(request: OriginalRequest, signal: AbortSignal | undefined, pipe: Pipe<TurnEvent>): BegunTurn {
-    const stop = new AbortController();
-    setMaxListeners(0, stop.signal); // calls side by side listen to it, and the turns that they call
-    let ended = false;
-    const push = (event: TurnEvent) => {
-      ended ||= event.type === 'turn-end';
-      pipe.push(event.type === 'notice' || event.type === 'turn-end' ? cleaned(event) : event);
-    };
-    const unlisten = follow(signal, stop);
-    let leave = (): void => undefined;
-    const nobodyReads = () => {
-      unlisten();
-      stop.abort(new PithError('aborted', 'nobody reads this turn any more'));
-    };
-    const work = async () => {
-      const place = shared.families.place(request);
-      leave = follow(place.parent?.signal, stop);
-      await deps.queue.run(request.threadId, (hold) => runTurn(deps, shared, request, place, { ...pipe, push }, stop, hold), stop.signal);
-    };
-    const done = work()
-      // After the end only the lease can fail to be given back: nothing is lost, it runs out by itself.
-      .catch((error: unknown) => (ended ? deps.unreleased?.(request.threadId, error) : push(neverBegan(error, stop.signal))))
-      .finally(() => {
-        nobodyReads();
-        leave();
-        pipe.end();
-      });
-    return {
-      stop() {
-        nobodyReads();
-        return done;
-      },
-    };
+/** What all turns of a kernel have in common. */
+interface Shared {
+  readonly noticer: Noticer;
+  readonly families: Families;
+}
+
+type TurnEndEvent = Extract<TurnEvent, { type: 'turn-end' }>;
+
+/** The one way to run an agent. */
+export function createTurns({ dependencies, cleaned = (event) => event }: TurnOptions): Turns {
+  const shared: Shared = { noticer: createNoticer(), families: createFamilies() };
+
+  /** From the request to the end, which comes when the thread has been given back. */
+  async function* events(request: OriginalRequest, stop: AbortController): TurnEvents {
+    let end: TurnEndEvent;
+    let thread: HeldThread | null = null;
+    try {
+      thread = await holdThread(await dependencies(), shared, request, stop);
+      end = yield* turn(thread, shared.families, stop);
+    } catch (error) {
+      end = neverBegan(error, stop.signal);
+    }
+    await thread?.leave();
+    yield end;
   }
 
-  return { run: (request, signal) => new TurnReader((pipe) => begin(request, signal, pipe)) };
+  /** Whoever reads, the turn is the kernel's work: it runs in the context in which it was asked for, and stores how it ended. */
+  async function* read(request: OriginalRequest, signal: AbortSignal | undefined, inside: <T>(work: () => T) => T): TurnEvents {
+    const stop = new AbortController();
+    setMaxListeners(0, stop.signal); // calls side by side listen to it, and the turns that they call
+    const unlisten = follow(signal, stop);
+    const turn = inside(() => events(request, stop));
+    try {
+      for (;;) {
+        const { done, value } = await inside(() => turn.next());
+        if (done) return;
+        yield value.type === 'notice' || value.type === 'turn-end' ? cleaned(value) : value;
+      }
+    } finally {
+      unlisten();
+      stop.abort(new PithError('aborted', 'nobody reads this turn any more'));
+      while (!(await inside(() => turn.next())).done); // to its end
+    }
+  }
+
+  return { run: (request, signal) => read(request, signal, AsyncLocalStorage.snapshot()) };
+}
+
+/** A thread on which one turn may work, until `lost` aborts. */
+interface HeldThread extends Opening {
+  readonly lost: AbortSignal;
+  leave(): Promise<void>;
+}
+
+/** Waits for the thread. From then on the turn ends when the one that called it does, or when the thread is lost. */
+async function holdThread(
+  deps: TurnDependencies,
+  { noticer, families }: Shared,
+  request: OriginalRequest,
+  stop: AbortController,
+): Promise<HeldThread> {
+  const place = families.place(request);
+  const { signal } = stop;
+  const offs = [follow(place.parent?.signal, stop)];
+  try {
+    const { fence, lost, release } = await deps.queue.acquire(request.threadId, signal);
+    offs.push(follow(lost, stop));
+    const leave = async (): Promise<void> => {
+      for (const off of offs) off();
+      // Nothing is lost: the lease runs out by itself.
+      await release().catch((error: unknown) => deps.unreleased?.(request.threadId, error));
+    };
+    return { deps, noticer, request, place, fence, signal, lost, leave };
+  } catch (error) {
+    for (const off of offs) off();
+    throw error;
+  }
+}
+
+/** One turn on a thread that is held. */
+async function* turn(opening: HeldThread, families: Families, stop: AbortController): AsyncGenerator<TurnEvent, TurnEndEvent, undefined> {
+  const { deps, signal, lost } = opening;
+  let running: RunningTurn | null = null;
+  let before: EndedTurn | null = null;
+  let cancelBudget: (() => void) | undefined;
+  let end: TurnEnd = { reason: 'done' };
+  try {
+    const opened = yield* openTurn(opening);
+    if (opened && 'end' in opened) {
+      before = opened;
+      end = opened.end;
+      yield* sayAgain(opened);
+    } else if (opened) {
+      const begun = (running = opened.turn);
+      families.began(begun);
+      begun.span = spanOf(begun);
+      cancelBudget = deps.clock.after(begun.plan.limits.time_budget_ms, () => stop.abort(new TimeBudgetSpent(begun)));
+      yield* begun.span ? begun.span.run(() => announce(begun)) : announce(begun);
+      const [first] = opened.open;
+      const resumed = first === undefined ? null : yield* answerCalls(begun, first.step, await resumeCalls(begun, opened.open));
+      end = resumed ?? (opened.answered ? { reason: 'done' } : yield* runLoop(begun));
+    }
+  } catch (error) {
+    end = endOfError(error, running, signal);
+  }
+  cancelBudget?.();
+  if (running) families.ended(running);
+  if (lost.aborted) end = { reason: 'error', error: plainFailure(lost.reason, 'thread_busy'), stored: true };
+  const event = await close(deps, running, before, end);
+  if (running) await settleQuestions(running, event.reason);
+  endSpan(running, event);
+  return event;
 }
 
 /** `stop` aborts when `signal` does. Returns its off. */
@@ -67,22 +153,89 @@ function follow(signal: AbortSignal | undefined, stop: AbortController): () => v
   return () => signal?.removeEventListener('abort', onAbort);
 }
 
-/** A turn of what `ready` makes, which ends also when that fails: the store may be damaged, or the disk full. `cleaned` takes secrets out. */
-export function runWhenReady(
-  ready: () => Promise<Turns>,
-  cleaned: (event: TurnEvent) => TurnEvent,
-  request: OriginalRequest,
-  signal?: AbortSignal,
-): TurnEvents {
-  return new LateTurn(
-    async () => (await ready()).run(request, signal),
-    (error) => cleaned(neverBegan(error, signal)),
-  );
+/** The turn could not even begin, for instance because it was aborted while it waited for its place. */
+function neverBegan(error: unknown, signal: AbortSignal): TurnEndEvent {
+  if (signal.aborted) return { type: 'turn-end', reason: 'aborted', ...NOTHING };
+  return { type: 'turn-end', reason: 'error', ...NOTHING, error: plainFailure(error) };
+}
+function spanOf({ plan, record, parent }: RunningTurn): Span | null {
+  return startSpan({
+    name: `invoke_agent ${plan.spec.id}`,
+    correlationId: record.correlationId,
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': plan.spec.id,
+      'gen_ai.conversation.id': record.threadId,
+      'gen_ai.request.model': plan.model.ref,
+    },
+    parent: parent?.span,
+  });
 }
 
-/** The turn could not even begin, for instance because it was aborted while it waited for its place. */
-function neverBegan(error: unknown, signal?: AbortSignal): TurnEvent {
-  const usage = { inputTokens: 0, outputTokens: 0 };
-  if (signal?.aborted) return { type: 'turn-end', reason: 'aborted', text: '', usage };
-  return { type: 'turn-end', reason: 'error', text: '', usage, error: plainFailure(error) };
+function endSpan(turn: RunningTurn | null, { reason, usage, error }: TurnEndEvent): void {
+  const attributes = {
+    'pith.turn.reason': reason,
+    'gen_ai.usage.input_tokens': usage.inputTokens,
+    'gen_ai.usage.output_tokens': usage.outputTokens,
+    'error.type': error?.code,
+  };
+  turn?.span?.end(attributes, error?.message);
 }
+
+/** A suspended turn suspends its caller; one that ended otherwise leaves no question of those that it called behind. */
+async function settleQuestions({ deps, record, progress, parent, fence }: RunningTurn, reason: TurnEndReason): Promise<void> {
+  if (reason === 'awaiting_approval') {
+    if (parent) parent.progress.suspended = true;
+  } else if (progress.suspended) {
+    try {
+      await withdraw({ ...deps, fence }, record.id, { reason: 'the turn that asked has ended', by: null });
+    } catch {
+      // The store failed, which the turn's end says; an answer to such a question finds nothing to continue.
+    }
+  }
+}
+
+function announce({ plan, record, documents, deps, noticer }: RunningTurn): readonly TurnEvent[] {
+  const { id: turnId, threadId, correlationId } = record;
+  deps.events.publish('turn.started', { turnId, threadId, agentId: plan.spec.id, documents, correlationId });
+  const given = plan.documents.filter(({ key, digest }) => documents.some((each) => each.key === key && each.digest === digest));
+  return [
+    { type: 'turn-start', agent: plan.spec.id, thread: threadId, turn: turnId, model: plan.model.ref },
+    ...given.flatMap(({ extensionId: extension, key, line }): TurnEvent[] =>
+      line === undefined ? [] : [{ type: 'document', extension, key, line }],
+    ),
+    ...noticesOf(noticer, threadId, plan.notices),
+  ];
+}
+
+function endOfError(error: unknown, turn: RunningTurn | null, signal: AbortSignal): TurnEnd {
+  if (!signal.aborted) return { reason: 'error', error: plainFailure(error) };
+  const spent = timeSpent(signal);
+  return turn && spent ? limitEnd(turn, spent) : { reason: 'aborted' };
+}
+
+/** Writes the turn's end, unless it is written already. An end that cannot be written is an error, whatever it was before. */
+async function close(deps: TurnDependencies, turn: RunningTurn | null, before: EndedTurn | null, asked: TurnEnd): Promise<TurnEndEvent> {
+  let end = asked;
+  if (turn && !end.stored) {
+    try {
+      await turn.writer.setState(turn.record.id, end.reason, turn.progress.usage);
+    } catch (error) {
+      end = end.reason === 'error' ? end : { reason: 'error', error: plainFailure(error, 'database_failed') };
+    }
+  }
+  const { reason, error } = end;
+  const { usage, text } = turn?.progress ?? before ?? NOTHING;
+  if (turn)
+    deps.events.publish('turn.ended', {
+      turnId: turn.record.id,
+      threadId: turn.record.threadId,
+      reason,
+      usage,
+      correlationId: turn.record.correlationId,
+    });
+  const event: TurnEndEvent = { type: 'turn-end', reason, text, usage };
+  return error === undefined ? event : { ...event, error };
+}
+
+const NOTHING = { text: '', usage: { inputTokens: 0, outputTokens: 0 } };

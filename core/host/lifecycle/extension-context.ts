@@ -174,13 +174,7 @@ function agentsOf(parts: HostParts, declaration: Declaration): AgentsApi {
         ...(correlationId === undefined ? {} : { correlationId }),
         ...(isForeign(parts, declaration) ? { origin } : {}),
       };
-      const turn = runOutside(() => agents.run(asked, signal)[Symbol.asyncIterator]());
-      const iterator = {
-        next: () => runOutside(() => turn.next()),
-        return: () => runOutside(() => turn.return?.() ?? Promise.resolve({ done: true as const, value: undefined })),
-        [Symbol.asyncIterator]: () => iterator,
-      };
-      return iterator;
+      return runOutside(() => agents.run(asked, signal));
     },
   };
 }

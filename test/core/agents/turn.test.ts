@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from 'vitest';
 import { createTurns } from '../../../core/agents/turn/turn.ts';
-import { toolError, toolResult } from '../../../core/contract/index.ts';
+import { toolError, toolResult, type JsonValue, type ModelPart, type ToolCall } from '../../../core/contract/index.ts';
+import type { ThreadQueue } from '../../../core/threads/queue.ts';
 import type { ThreadWriter } from '../../../core/threads/thread.ts';
 import { agent, createWorld, noticesOf, type World } from './world.ts';
 
@@ -325,6 +327,58 @@ describe('ending a turn early', () => {
     expect((await world.run('on')).text).toBe('next');
   });
 
+  it('DESIGN 3.4 who leaves gets back when how the turn ended is stored, and its tools have heard of it', async () => {
+    const heard: unknown[] = [];
+    const run = (_input: JsonValue, { signal }: ToolCall) =>
+      new Promise((resolve) => signal.addEventListener('abort', () => (heard.push(signal.aborted), resolve('late'))));
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ quick: {}, slow: { run } }),
+      script: [{ calls: ['quick', 'slow'].map((name) => ({ name, input: {} })) }],
+    });
+    const turn = world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' });
+    for await (const event of turn) if (event.type === 'tool-result') break;
+    expect(heard).toEqual([true]);
+    expect(world.store.all('SELECT state FROM turns')).toEqual([{ state: 'aborted' }]);
+    expect(world.store.all('SELECT state FROM calls')).toEqual([{ state: 'finished' }, { state: 'finished' }]);
+    expect(world.store.all('SELECT * FROM leases')).toEqual([]);
+  });
+
+  it('DESIGN 3.4 waits for a slow reader', async () => {
+    let given = 0;
+    const world = await createWorld();
+    const doStream = async () => ({
+      stream: (async function* (): AsyncGenerator<ModelPart> {
+        for (; given < 1_000; given += 1) yield { type: 'text-delta', id: '1', delta: 'a' };
+      })(),
+    });
+    const model = { ref: 'a/b', why: '', contextWindow: null, model: { ...world.model.model, doStream } };
+    Object.assign(world.deps.models, { resolve: async () => model });
+    const turn = world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' });
+    for (let read = 0; read < 10; read += 1) await turn.next();
+    for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(given).toBeLessThan(20);
+    await turn.return();
+  });
+
+  it('DESIGN 3.4 runs in the context in which it was asked for, whoever reads it', async () => {
+    const context = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ t: { run: () => void seen.push(context.getStore()) } }),
+      script: [
+        () => (seen.push(context.getStore()), { text: 'a', calls: [{ name: 't', input: {} }] }),
+        () => (seen.push(context.getStore()), { text: 'b' }),
+      ],
+    });
+    const turn = context.run('asker', () => world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' }));
+    await context.run('reader', async () => {
+      for await (const _ of turn) expect(context.getStore()).toBe('reader');
+    });
+    expect(seen).toEqual(['asker', 'asker', 'asker']);
+  });
+
   it('K45 one turn at a time in a thread; other threads run side by side', async () => {
     let running = 0;
     let most = 0;
@@ -352,16 +406,16 @@ describe('ending a turn early', () => {
   it('K45 a thread that cannot be given back does not end its turn twice', async () => {
     const world = await createWorld({ script: [{ text: 'done' }] });
     const told: unknown[] = [];
-    const turns = createTurns({
-      ...world.deps,
-      queue: {
-        async run(threadId, task, signal) {
-          await world.deps.queue.run(threadId, task, signal);
-          throw new Error('the lease stays');
-        },
+    const { deps } = world;
+    const queue: ThreadQueue = {
+      ...deps.queue,
+      async acquire(threadId, signal) {
+        const hold = await deps.queue.acquire(threadId, signal);
+        return { ...hold, release: () => hold.release().then(() => Promise.reject(new Error('the lease stays'))) };
       },
-      unreleased: (threadId, error) => void told.push(threadId, error),
-    });
+    };
+    const unreleased = (threadId: string, error: unknown) => void told.push(threadId, error);
+    const turns = createTurns({ dependencies: async () => ({ ...deps, queue, unreleased }) });
     const events = [];
     for await (const event of turns.run({ agent: 'main', threadId: 'thread', input: 'hi' })) events.push(event);
     expect(events.filter(({ type }) => type === 'turn-end')).toMatchObject([{ reason: 'done', text: 'done' }]);

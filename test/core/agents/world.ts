@@ -98,7 +98,7 @@ export async function createWorld(options: WorldOptions = {}) {
     queue: createThreadQueue(createLeases(store, clock, 'test'), clock),
     sandboxDir: '/sandbox',
   };
-  const turns = createTurns(deps);
+  const turns = createTurns({ dependencies: async () => deps });
   const tools = createToolCaller(deps);
 
   async function collect(

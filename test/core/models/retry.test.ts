@@ -1,16 +1,23 @@
 import type { LanguageModel, ModelCallOptions, ModelPart } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
-import { readWithRetry, type RetryOptions } from '../../../core/models/retry.ts';
+import { readWithRetry, type Retry, type RetryOptions } from '../../../core/models/retry.ts';
 import { manualClock } from '../storage/manual-clock.ts';
 import { failed, modelOf, start, text } from './scripted-stream.ts';
 
 const options: ModelCallOptions = { prompt: [] };
 
-async function collect(model: LanguageModel, retry: Partial<RetryOptions> = {}, clock = manualClock({ jump: true })) {
+async function collect(
+  model: LanguageModel,
+  { onRetry, ...retry }: Partial<RetryOptions> & { onRetry?(retry: Retry): void } = {},
+  clock = manualClock({ jump: true }),
+) {
   const parts: ModelPart[] = [];
   let error: unknown;
   try {
-    await readWithRetry(model, options, { clock, random: () => 1, ...retry }, (part) => void parts.push(part));
+    for await (const part of readWithRetry(model, options, { clock, random: () => 1, ...retry })) {
+      if (part.type === 'retry') onRetry?.(part);
+      else parts.push(part);
+    }
   } catch (caught) {
     error = caught;
   }
@@ -35,8 +42,8 @@ describe('readWithRetry', () => {
     expect(parts).toEqual([start, text('ok')]);
     expect(slept).toEqual([500, 1_000]);
     expect(onRetry.mock.calls.map(([retry]) => retry)).toEqual([
-      { attempt: 1, delayMs: 500, error },
-      { attempt: 2, delayMs: 1_000, error },
+      { type: 'retry', attempt: 1, delayMs: 500, error },
+      { type: 'retry', attempt: 2, delayMs: 1_000, error },
     ]);
   });
 
@@ -114,36 +121,31 @@ describe('readWithRetry', () => {
 
     const streaming = new AbortController();
     const model = modelOf([text('one'), 'hang']);
-    const parts: ModelPart[] = [];
-    const read = readWithRetry(model, options, { clock: manualClock(), signal: streaming.signal }, (part) => void parts.push(part));
-    await vi.waitFor(() => expect(parts).toEqual([text('one')]));
+    const read = readWithRetry(model, options, { clock: manualClock(), signal: streaming.signal });
+    expect((await read.next()).value).toEqual(text('one'));
+    const hanging = read.next();
     streaming.abort(reason);
-    await expect(read).rejects.toBe(reason);
+    await expect(hanging).rejects.toBe(reason);
     expect(model.calls[0]?.abortSignal).toBe(streaming.signal);
   });
 
-  it('reads no further while what was given out has no room, and cancels the stream of one that is aborted meanwhile', async () => {
+  it('reads no further than it is asked to, and cancels the stream of one that is aborted meanwhile, or left', async () => {
     const cancel = vi.fn();
-    const parts: ModelPart[] = [];
-    const stream = new ReadableStream<ModelPart>({
-      start(controller) {
-        controller.enqueue(text('one'));
-        controller.enqueue(text('two'));
-      },
-      cancel,
-    });
-    const model: LanguageModel = { specificationVersion: 'v3', provider: 'test', modelId: 'm', doStream: async () => ({ stream }) };
+    const pull = vi.fn((controller: ReadableStreamDefaultController<ModelPart>) => controller.enqueue(text('more')));
+    const doStream = async () => ({ stream: new ReadableStream<ModelPart>({ pull, cancel }, { highWaterMark: 0 }) });
+    const model: LanguageModel = { specificationVersion: 'v3', provider: 'test', modelId: 'm', doStream };
     const reason = new Error('left');
     const leaving = new AbortController();
-    const read = readWithRetry(model, options, { clock: manualClock(), signal: leaving.signal }, (part) => {
-      parts.push(part);
-      return new Promise<void>(() => undefined);
-    });
-    await vi.waitFor(() => expect(parts).toEqual([text('one')]));
+    const read = readWithRetry(model, options, { clock: manualClock(), signal: leaving.signal });
+    await read.next();
     leaving.abort(reason);
-    await expect(read).rejects.toBe(reason);
+    await expect(read.next()).rejects.toBe(reason);
     await vi.waitFor(() => expect(cancel).toHaveBeenCalledTimes(1));
-    expect(parts).toHaveLength(1);
+    const left = readWithRetry(model, options, { clock: manualClock() });
+    await left.next();
+    await left.return();
+    await vi.waitFor(() => expect(cancel).toHaveBeenCalledTimes(2));
+    expect(pull).toHaveBeenCalledTimes(2);
   });
 
   it('cancels the stream of an answer that comes after the abort', async () => {
@@ -156,9 +158,9 @@ describe('readWithRetry', () => {
       doStream: () => new Promise((resolve) => (answer = resolve)),
     };
     const leaving = new AbortController();
-    const read = readWithRetry(model, options, { clock: manualClock(), signal: leaving.signal }, () => undefined);
+    const asked = readWithRetry(model, options, { clock: manualClock(), signal: leaving.signal }).next();
     leaving.abort(new Error('left'));
-    await expect(read).rejects.toThrow('left');
+    await expect(asked).rejects.toThrow('left');
     answer({ stream: new ReadableStream<ModelPart>({ cancel }) });
     await vi.waitFor(() => expect(cancel).toHaveBeenCalledTimes(1));
   });

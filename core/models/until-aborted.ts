@@ -1,5 +1,6 @@
 /** Settles as `work` does, or rejects with the signal's reason as soon as it aborts, even if `work` never settles. */
-export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+export async function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const onAbort = () => reject(signal.reason);

@@ -1,6 +1,8 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { AgentSpec, Diagnostic, TurnInfo, TurnPolicy } from '../../contract/index.ts';
-import type { StoredMessage } from '../../threads/thread.ts';
+import type { ResolvedModel } from '../../models/router.ts';
+import { untilAborted } from '../../models/until-aborted.ts';
+import type { StoredMessage, TurnRecord } from '../../threads/thread.ts';
 import type { BoundSkill } from '../prompt/bound-skills.ts';
 import { fittingDocuments } from '../prompt/documents.ts';
 import { gatherContext } from '../prompt/context-pipeline.ts';
@@ -8,60 +10,42 @@ import { mayServe, narrowed } from '../tools/gate.ts';
 import { instructionsOf } from '../prompt/instructions.ts';
 import { userTexts } from './messages.ts';
 import type { ContextSource } from '../ports.ts';
-import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
+import { resolveAgent } from '../registry/resolve-agent.ts';
+import { toolIds, type OfferedTool } from '../tools/tools.ts';
 import { missingToolsets, withTurnTools } from '../tools/turn-tools.ts';
-import type { FunctionTool, Notice, Prepared, TurnDependencies } from './turn-types.ts';
+import type { FunctionTool, Notice, TurnPlan, TurnDependencies } from './turn-types.ts';
 
-export interface Beginning {
-  readonly turnId: string;
-  readonly threadId: string;
-  readonly spec: AgentSpec;
+/** What a plan is made for. */
+export interface PlanRequest {
+  /** The turn as it is stored, or as it would be. */
+  readonly turn: PlannedTurn;
   /** What admission found; each is said once per thread. */
   readonly notes: readonly Diagnostic[];
-  readonly policy: TurnPolicy;
-  readonly channelId: string;
-  readonly userId: string;
-  readonly date: string;
+  readonly thread: { readonly date: string; readonly compactions: number; readonly history: readonly StoredMessage[] };
   /** The user's text; null when a turn is continued, whose message is in the history already. */
   readonly text: string | null;
-  readonly history: readonly StoredMessage[];
-  readonly compactions: number;
-  readonly correlationId: string;
-  readonly depth: number;
-  /** The request's; null: it had none. */
-  readonly key: string | null;
 }
 
+export type PlannedTurn = Omit<TurnRecord, 'state' | 'steps' | 'usage' | 'startedAt'>;
+
 /** Everything that a turn sends beside the history. The same path serves real turns and previews; nothing is written. */
-export async function prepare(deps: TurnDependencies, beginning: Beginning, signal: AbortSignal): Promise<Prepared> {
-  const { spec, policy, channelId, userId, date } = beginning;
+export function planTurn(deps: TurnDependencies, request: PlanRequest, signal: AbortSignal): Promise<TurnPlan> {
+  return untilAborted(planned(deps, request, signal), signal);
+}
+
+async function planned(deps: TurnDependencies, request: PlanRequest, signal: AbortSignal): Promise<TurnPlan> {
+  const { turn, thread, text } = request;
+  const { agent: spec, policy, channelId, userId } = turn;
   const { extensions } = deps;
-  const [model, resolved, skills, gathered, providers] = await Promise.all([
+  const [model, { tools: resolved, skills }, gathered, providers] = await Promise.all([
     deps.models.resolve(policy.model ?? spec.model),
-    resolveTools(spec, extensions, policy, deps.registry.callees(spec)),
-    deps.skills.read(spec.usesSkills, signal),
+    resolveAgent(spec, deps, { policy, callees: deps.registry.callees(spec) }, signal),
     contextSources(deps, policy),
     turnToolProviders(deps, spec, policy),
   ]);
-  const texts = userTexts(beginning.history, MOST_TEXTS);
-  const ownTools = toolIds(resolved.tools);
+  if (text !== null) refuseUnusable(spec, skills);
   const { reserved } = resolved;
-  const asked: TurnInfo = {
-    id: beginning.turnId,
-    threadId: beginning.threadId,
-    agent: spec,
-    channelId,
-    userId,
-    tools: ownTools,
-    model: { ref: model.ref, contextWindow: model.contextWindow },
-    userTexts: beginning.text === null ? texts : [...texts, beginning.text].slice(-MOST_TEXTS),
-    compactions: beginning.compactions,
-    correlationId: beginning.correlationId,
-    depth: beginning.depth,
-    ...(beginning.key === null ? {} : { key: beginning.key }),
-    ...(Object.keys(policy).length === 0 ? {} : { policy }),
-  };
-  if (beginning.text !== null) refuseUnusable(spec, skills);
+  const asked = infoOf(request, model, toolIds(resolved.tools));
   const question = {
     extensions,
     clock: deps.clock,
@@ -72,7 +56,7 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     offered: resolved.tools,
     mayRedescribe: true,
   };
-  const variables = { sandbox_dir: deps.sandboxDir, date, channel: channelId, user: userId };
+  const variables = { sandbox_dir: deps.sandboxDir, date: thread.date, channel: channelId, user: userId };
   const instructing = instructionsOf(spec, skills, variables, (id, prompt) => extensions.renderPrompt(id, prompt, signal));
   instructing.catch(() => undefined); // awaited below
   const { tools, notices, late } =
@@ -81,7 +65,7 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
   const context = await gatherContext(gathered.sources, info.userTexts.at(-1) ?? '', info, signal);
   const instructions = await instructing;
   const fitting = await fittingDocuments(context.documents, model.contextWindow);
-  const systemParts = [...instructions, ...context.system.map(({ extensionId, text }) => ({ name: extensionId, text }))];
+  const systemParts = [...instructions, ...context.system.map(({ extensionId, text: part }) => ({ name: extensionId, text: part }))];
   const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
   const skipped = context.skipped.map(({ extensionId, code, message }): Notice => ({
     code,
@@ -95,22 +79,42 @@ export async function prepare(deps: TurnDependencies, beginning: Beginning, sign
     model,
     tools,
     functionTools: tools.map(functionTool),
-    ownTools,
+    ownTools: asked.tools,
     reserved,
     turnToolProviders: providers,
     lateProviders: late,
-    system: systemParts.map(({ text }) => text).join('\n\n'),
+    system: systemParts.map((part) => part.text).join('\n\n'),
     systemParts,
     documents: fitting.documents,
-    turnParts: [...fitting.lines, ...context.turn].map(({ extensionId, text }) => ({ name: extensionId, text })),
+    turnParts: [...fitting.lines, ...context.turn].map(({ extensionId, text: part }) => ({ name: extensionId, text: part })),
     notices: distinct([
-      ...[...beginning.notes, ...resolved.notes, ...skillNotes].flatMap(noticeOf),
+      ...[...request.notes, ...resolved.notes, ...skillNotes].flatMap(noticeOf),
       ...notices,
       ...missingToolsets(spec.usesTools, tools),
       ...skipped,
       ...gathered.notices,
-      ...(beginning.text === null ? [] : fitting.notices),
+      ...(text === null ? [] : fitting.notices),
     ]),
+  };
+}
+
+function infoOf({ turn, thread, text }: PlanRequest, model: ResolvedModel, tools: readonly string[]): TurnInfo {
+  const { id, threadId, agent, channelId, userId, policy, correlationId, depth, key } = turn;
+  const said = userTexts(thread.history, MOST_TEXTS);
+  return {
+    id,
+    threadId,
+    agent,
+    channelId,
+    userId,
+    tools,
+    model: { ref: model.ref, contextWindow: model.contextWindow },
+    userTexts: text === null ? said : [...said, text].slice(-MOST_TEXTS),
+    compactions: thread.compactions,
+    correlationId,
+    depth,
+    ...(key === null ? {} : { key }),
+    ...(Object.keys(policy).length === 0 ? {} : { policy }),
   };
 }
 
