@@ -6,6 +6,7 @@ import type { AgentRegistry, AgentStatus } from './agents/registry/registry.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
 import type { ExtensionHost } from './host/host.ts';
 import type { ModelRouter } from './models/router.ts';
+import { isIgnored } from './problems.ts';
 import type { Trust } from './trust/index.ts';
 
 /** The shape of `pith doctor --json`; `ok` is false when an extension, an agent or the settings failed. */
@@ -62,8 +63,8 @@ export async function examine({
   const ofHost = [...ofCommands, ...(await host.sandboxNotes())];
   const notes = [...findings(), ...kept, ...undelivered(deliveries, kept), ...skills.notes, ...ofHost];
   const failed =
-    extensions.some(({ state, phase }) => state === 'failed' || state === 'blocked' || phase === 'reload') || // an edit failed, the version before it runs
-    checked.some(({ state, notes: found }) => state === 'failed' || found.some(({ severity }) => severity === 'error')) ||
+    extensions.some(({ state, phase, notes: kept }) => state === 'failed' || state === 'blocked' || phase === 'reload' || kept.some(isIgnored)) || // an edit failed, the version before it runs
+    checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
     notes.some(({ severity }) => severity === 'error') ||
     model.ref === 'none';
   return host.withoutSecrets({ ok: !failed, model, extensions, agents: checked, skills: skills.counts, notes });

@@ -72,6 +72,8 @@ export interface Kernel {
   unconfined(): Promise<string | null>;
   /** What is wrong in the settings and with what was found. Loads nothing. */
   findings(): readonly Diagnostic[];
+  /** What a person should know before a conversation: wrong settings, extensions and agents that cannot run or of which something was ignored. */
+  problems(): Promise<readonly Diagnostic[]>;
   readonly restarts: Restarts;
   /** Starts services, deliveries and schedules, and watches the sandbox. */
   start(): Promise<void>;

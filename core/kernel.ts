@@ -15,7 +15,7 @@ import { createEventServices, type EventServices } from './event-services.ts';
 import { createEvents, createListenerFailures } from './events/bus.ts';
 import { createJournal, type Journal } from './events/journal.ts';
 import { ExtensionHost } from './host/host.ts';
-import { hostOptionsOf, readSandbox, type SandboxReading } from './host/sandbox-reading.ts';
+import { hostOptionsOf, readSandbox } from './host/sandbox-reading.ts';
 import { unknownNames } from './host/settings/unknown-names.ts';
 import { createScope } from './host/lifecycle/scope.ts';
 import { systemClock } from './host/system-clock.ts';
@@ -23,6 +23,7 @@ import { probePort } from './models/port.ts';
 import { createRouter, type ModelRouter } from './models/router.ts';
 import { createDatabase } from './storage/extension-database.ts';
 import { createKeyValue } from './storage/key-value.ts';
+import { problemsIn } from './problems.ts';
 import { renewedSettings } from './renewed-settings.ts';
 import { createRestarts } from './restarts.ts';
 import type { Kernel, KernelOptions } from './kernel-surface.ts';
@@ -43,17 +44,24 @@ const AGENTS: InjectionToken<AgentRegistry> = Symbol('agents');
 const TURN_DEPENDENCIES: InjectionToken<TurnDependencies> = Symbol('turn dependencies');
 const TOOL_CALLER: InjectionToken<ToolCaller> = Symbol('tool caller');
 
-/** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. `known`: the same sandbox, read a moment ago with the same options. */
-export async function createKernel(options: KernelOptions, known?: SandboxReading): Promise<Kernel> {
+/** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. */
+export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const { env = process.env, clock = systemClock(), model } = options;
   const container = root.createChildContainer();
   const listenerFailures = createListenerFailures();
   const events = createEvents({ ...listenerFailures, journal: () => get(JOURNAL) });
 
   const { home = userHome(), flags, shipped, workingDirectory, trust, accepts } = options;
-  const reading =
-    known ??
-    (await readSandbox({ sandbox: options.sandbox, trust, accepts, env, home: home ?? undefined, flags, shipped, workingDirectory }));
+  const reading = await readSandbox({
+    sandbox: options.sandbox,
+    trust,
+    accepts,
+    env,
+    home: home ?? undefined,
+    flags,
+    shipped,
+    workingDirectory,
+  });
   const { settings, index } = reading;
   const { sandbox } = reading.options;
   const scope = createScope(clock);
@@ -224,6 +232,10 @@ export async function createKernel(options: KernelOptions, known?: SandboxReadin
       (await import('./host/probe/probe.ts')).probeExtension({ ...hostOptionsOf(reading), discovery: host.discovery }, directory, signal),
     unconfined: async () => (await import('./host/process/sandboxing.ts')).whyUnconfined(await hostOptionsOf(reading).sandboxing?.()),
     findings,
+    async problems() {
+      const sources = { extensions: host.list(), agents: await get(AGENTS).list(), defaultAgent: reading.settings.default_agent };
+      return host.withoutSecrets(problemsIn({ ...sources, findings: findings() }));
+    },
     restarts: createRestarts(),
     async start() {
       await host.startServices();

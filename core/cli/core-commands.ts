@@ -1,12 +1,11 @@
 import type { Command, CommandInput, CommandIO, CommandOption } from '../contract/protocols/command-provider.ts';
-import type { Boot, Target } from './boot.ts';
-import type { KernelPort } from './kernel-port.ts';
+import type { Kernel } from '../kernel-surface.ts';
 import type { NamedTarget } from './opened-target.ts';
 import { TRUST_COMMANDS } from './trust-commands.ts';
 import { UPKEEP_COMMANDS } from './upkeep-commands.ts';
 
 /** Runs with a kernel that has loaded no code yet. */
-export type KernelRun = (kernel: KernelPort, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
+export type KernelRun = (kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
 /** Runs without a kernel. */
 export type BareRun = (cwd: string, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
 
@@ -18,12 +17,17 @@ interface Definition extends Omit<Command, 'run'> {
 /** Works on the sandbox that was named without opening it. */
 export type TargetRun = (named: NamedTarget, input: CommandInput, io: CommandIO) => Promise<number>;
 
-/** Chooses itself what to boot. */
-export type BootRun = (boot: Boot, target: Target, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number>;
+/** Decides itself whether this process opens the kernel. */
+export type OpenerRun = (
+  kernel: () => Promise<Kernel>,
+  env: Readonly<Record<string, string | undefined>>,
+  io: CommandIO,
+  signal: AbortSignal,
+) => Promise<number>;
 
 export type CoreCommand =
   | (Definition & { readonly needs: 'kernel'; load(): Promise<KernelRun> })
-  | (Definition & { readonly needs: 'boot'; load(): Promise<BootRun> })
+  | (Definition & { readonly needs: 'opener'; load(): Promise<OpenerRun> })
   | (Definition & { readonly needs: 'target'; load(): Promise<TargetRun> })
   | (Definition & { readonly needs: 'nothing'; load(): Promise<BareRun> });
 

@@ -2,10 +2,10 @@ import path from 'node:path';
 import { printableLine } from '../contract/printable.ts';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';
-import { likelyDataDirectory } from '../host/settings/likely-data-directory.ts';
+import { findDataDirectory } from '../host/settings/settings.ts';
 import { decideState, distrustSandbox, trustOf, trustSandbox, type StatePlace, type Trust, userHome } from '../trust/index.ts';
 import type { SandboxOverview, ShownOverview } from '../host/sandbox-overview.ts';
-import type { Target } from './boot.ts';
+import type { Target } from './open-kernel.ts';
 
 /** The target of a command line, as far as it is known before anybody is asked. */
 export interface NamedTarget extends Omit<Target, 'trust' | 'sandbox'> {
@@ -33,22 +33,22 @@ export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolea
       trust.file.problem() === null ? `to see what it brings and to trust it, run: pith trust ${folder}` : 'see: pith trust --list';
     io.error(`pith: restricted ${why}; ${cure}`);
   } else {
-    if (asks && io.interactive && stateOf(named, trust).isOpen) await askAboutState(named, trust, io);
-    const found = stateOf(named, trust);
+    if (asks && io.interactive && (await stateOf(named, trust)).isOpen) await askAboutState(named, trust, io);
+    const found = await stateOf(named, trust);
     const { why } = found;
     if (why !== null) io.error(`pith: started with fresh state: ${printableLine(why)}; ${stateCure(found, folder)}`);
   }
   return { ...named, sandbox: trust.opened, trust };
 }
 
-/** Where the settings want the state of a target, as far as a look at their text tells. */
-export function wantedState({ env, flags, workingDirectory = process.cwd() }: NamedTarget, trust: Trust): string {
-  return likelyDataDirectory({ sandbox: trust.opened, home: userHome(), env, flags, workingDirectory });
+/** Where the settings want the state of a target. */
+export function wantedState({ env, flags, workingDirectory = process.cwd() }: NamedTarget, trust: Trust): Promise<string> {
+  return findDataDirectory({ sandbox: trust.opened, home: userHome(), env, flags, workingDirectory });
 }
 
 /** Where it is kept. */
-export function stateOf(named: NamedTarget, trust: Trust): StatePlace {
-  return trust.state(wantedState(named, trust));
+export async function stateOf(named: NamedTarget, trust: Trust): Promise<StatePlace> {
+  return trust.state(await wantedState(named, trust));
 }
 
 /** Looks at what a sandbox brings, for a person. */
@@ -88,7 +88,7 @@ async function askAboutSandbox(trust: Trust, io: CommandIO): Promise<void> {
 }
 
 async function askAboutState(named: NamedTarget, trust: Trust, io: CommandIO): Promise<void> {
-  const wanted = wantedState(named, trust);
+  const wanted = await wantedState(named, trust);
   const answer = await io.ask(stateQuestion(wanted), { choices: ['yes', 'no'] });
   if (answer !== null) decideState(trust.file, userHome(), wanted, answer === 'yes');
 }

@@ -1,25 +1,26 @@
 import { runCli } from './run.ts';
-import type { Boot } from './boot.ts';
+import type { OpenKernel } from './open-kernel.ts';
 import { describeError, EXIT } from './report.ts';
 import { writeError } from './terminal-io.ts';
+
+/** The exit code of a process that something ended. A reader that has seen enough is no failure. */
+const ENDED = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp, EPIPE: EXIT.done } as const;
 
 /** Longest time that a process asked to end takes for it. */
 const END_MS = 10_000;
 
 /** Runs the command line of this process and ends it. */
-export async function runProcess(boot: Boot): Promise<void> {
+export async function runProcess(openKernel: OpenKernel): Promise<void> {
   keepOutputClean();
   const abort = new AbortController();
-  let ended: 'SIGINT' | 'SIGTERM' | 'EPIPE' | undefined;
-  const end = (why: NonNullable<typeof ended>) => {
+  let ended: keyof typeof ENDED | undefined;
+  const end = (why: keyof typeof ENDED) => {
     if (ended === 'SIGINT' && why === 'SIGINT') process.exit(EXIT.interrupted); // asked twice
     ended ??= why;
     abort.abort(new DOMException(`ended by ${why}`, 'AbortError'));
-    setTimeout(() => process.exit(why === 'SIGINT' ? EXIT.interrupted : EXIT.failed), END_MS).unref();
+    setTimeout(() => process.exit(ENDED[why]), END_MS).unref();
   };
-  process.on('SIGINT', () => end('SIGINT'));
-  process.on('SIGTERM', () => end('SIGTERM'));
-  process.on('SIGHUP', () => end('SIGTERM'));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => end(signal));
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') end('EPIPE'); // the reader has seen enough
@@ -38,13 +39,13 @@ export async function runProcess(boot: Boot): Promise<void> {
         output: process.stdout,
         error: process.stderr,
       },
-      boot,
+      openKernel,
     },
     abort.signal,
   );
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
   // What an extension left running must not keep a finished command alive.
-  process.exit(ended === undefined ? code : ended === 'SIGINT' ? EXIT.interrupted : EXIT.done);
+  process.exit(ended === undefined ? code : ENDED[ended]);
 }
 
 /** Standard output is what the command says, one JSON value perhaps; what extensions print on the side is for people. */

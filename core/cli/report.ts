@@ -1,6 +1,7 @@
 import { messageOf, type PithError } from '../contract/errors.ts';
 
-export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
+/** Those of a process that a signal ended are 128 and the number of the signal, as a shell has them. */
+export const EXIT = { done: 0, failed: 1, usage: 2, hungUp: 129, interrupted: 130, terminated: 143 } as const;
 
 /** `pith: <what> <where>: <why>; <cure>`, for anything thrown. */
 export function describeError(error: unknown): string {

@@ -2,7 +2,7 @@ import { matchCommand } from '../contract/command-line.ts';
 import { PithError } from '../contract/errors.ts';
 import type { Command } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
-import type { WithheldCommand } from './boot.ts';
+import type { ExtensionHost } from '../host/host.ts';
 import { COMMON_OPTIONS } from './common-options.ts';
 import { CORE_COMMANDS, type CoreCommand } from './core-commands.ts';
 
@@ -13,20 +13,26 @@ export type Resolved =
 
 export const LINE_COMMANDS = CORE_COMMANDS.filter(({ only }) => only !== 'chat');
 
-/** Where commands of extensions are looked for; asked only when no command of the kernel matches. */
-export interface CommandSources {
-  declared(): Promise<readonly DeclaredCommand[]>;
-  withheld(): Promise<readonly WithheldCommand[]>;
+/** Where commands of extensions are found. */
+export type CommandSource = Pick<ExtensionHost, 'commands' | 'list' | 'importCommandEntry' | 'commandContext' | 'commandsOf'>;
+
+/** A command of an extension that cannot run. */
+interface WithheldCommand {
+  readonly path: string;
+  readonly extensionId: string;
+  /** null: it is switched off. */
+  readonly reason: string | null;
 }
 
-/** Throws `command_unknown` or, for a group alone, `usage`. */
-export async function resolveCommand(words: readonly string[], { declared, withheld }: CommandSources): Promise<Resolved> {
+/** Extensions are asked only when no command of the kernel matches. Throws `command_unknown` or, for a group alone, `usage`. */
+export async function resolveCommand(words: readonly string[], extensions: () => Promise<CommandSource>): Promise<Resolved> {
   const core = matchCommand(LINE_COMMANDS, words);
   if (core) return { kind: 'core', ...core };
-  const others = await declared();
+  const source = await extensions();
+  const others = source.commands();
   const found = matchCommand(others, words);
   if (found) return { kind: 'declared', command: found.command, words };
-  const missing = matchCommand(await withheld(), words);
+  const missing = matchCommand(withheldBy(source), words);
   if (missing) throw unavailable(missing.command);
   return unknownCommand(words, [...LINE_COMMANDS, ...others]);
 }
@@ -35,15 +41,34 @@ export async function resolveCommand(words: readonly string[], { declared, withh
 export async function resolveLoaded(
   words: readonly string[],
   commands: readonly Command[],
-  others: () => Promise<readonly DeclaredCommand[]>,
+  source: CommandSource,
 ): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
-  return matchCommand(commands, words) ?? unknownCommand(words, [...commands, ...(await others())]); // what was meant may be declared by itself
+  return matchCommand(commands, words) ?? unknownCommand(words, [...commands, ...source.commands()]); // what was meant may be declared by itself
+}
+
+/** The commands behind a declared one. One that needs only the index activates nothing. */
+export async function loadCommands(source: CommandSource, { needs, entry, extensionId, path }: DeclaredCommand): Promise<readonly Command[]> {
+  if (needs !== 'index') return source.commandsOf(extensionId);
+  if (entry === undefined)
+    throw new PithError('manifest_invalid', `the command '${path}' of ${extensionId} cannot be run: it needs only the index but names no entry`, {
+      cure: 'add `entry:` to it in the manifest',
+    });
+  return (await source.importCommandEntry(extensionId, entry))(source.commandContext(extensionId));
 }
 
 /** Commands below `words`, where these are a group and no command themselves. */
 export function commandsBelow<T extends { readonly path: string }>(words: readonly string[], commands: readonly T[]): readonly T[] {
   const prefix = `${words.join(' ')} `;
   return commands.filter(({ path }) => path.startsWith(prefix));
+}
+
+function withheldBy(source: CommandSource): readonly WithheldCommand[] {
+  return source
+    .list()
+    .filter(({ state }) => state === 'disabled' || state === 'failed' || state === 'blocked')
+    .flatMap(({ id, state, message = 'it failed', manifest }) =>
+      (manifest?.commands ?? []).map(({ path }) => ({ path, extensionId: id, reason: state === 'disabled' ? null : message })),
+    );
 }
 
 function unavailable({ path, extensionId, reason }: WithheldCommand): PithError {
@@ -66,7 +91,7 @@ async function unknownCommand(words: readonly string[], commands: readonly { rea
       COMMON_OPTIONS.map(({ name }) => name),
       1,
     );
-    throw new PithError('usage', `unknown option '${option}': it stands before any command`, {
+    throw new PithError('usage', `unknown option '${option}': not a global option`, {
       cure: close === undefined ? 'see: pith --help' : `did you mean '--${close}'?`,
     });
   }
@@ -75,7 +100,7 @@ async function unknownCommand(words: readonly string[], commands: readonly { rea
   if (group.length === typed.length && below.length > 0) {
     throw new PithError(
       'usage',
-      `'${group.join(' ')}' needs another word: ${below.map((path) => path.slice(group.join(' ').length + 1)).join(', ')}`,
+      `choose a subcommand of '${group.join(' ')}': ${below.map((path) => path.slice(group.join(' ').length + 1)).join(', ')}`,
       { cure: `see: pith ${group.join(' ')} --help` },
     );
   }
@@ -84,7 +109,7 @@ async function unknownCommand(words: readonly string[], commands: readonly { rea
     (group.length > 0 ? below : commands.map(({ path }) => path)).map((path) => path.split(' ')[group.length] ?? path),
   );
   const guess = didYouMean(word, siblings).replaceAll(/'(\S+)'/gu, `'${[...group, '$1'].join(' ')}'`);
-  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}': no extension or part of Pith has it`, {
+  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}'`, {
     cure: guess === '' ? 'see: pith --help' : guess.replace(/^; /u, ''),
   });
 }

@@ -5,17 +5,17 @@ import { PithError } from '../contract/errors.ts';
 import { once } from '../contract/once.ts';
 import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
-import { loadCommands, type Boot, type Target } from './boot.ts';
 import { takeCommonOptions } from './common-options.ts';
 import type { CoreCommand } from './core-commands.ts';
-import type { KernelPort } from './kernel-port.ts';
+import type { Kernel } from '../kernel-surface.ts';
+import type { OpenKernel, Target } from './open-kernel.ts';
 import { packageRoot } from '../host/package-version.ts';
 import { isElsewhere, locateSandbox } from './locate.ts';
 import { requireTrust } from '../trust/index.ts';
 import { openTarget, type NamedTarget } from './opened-target.ts';
 import { describeError, EXIT, exitCodeOf } from './report.ts';
-import { resolveCommand, resolveLoaded } from './resolve-command.ts';
-import { tellingSettingsErrors } from './settings-errors.ts';
+import { loadCommands, resolveCommand, resolveLoaded } from './resolve-command.ts';
+import { Problems, sayWrongSettings } from './problems.ts';
 import { terminalIO, writeError, type Stdio } from './terminal-io.ts';
 
 export interface CliOptions {
@@ -23,23 +23,25 @@ export interface CliOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdio: Stdio;
-  readonly boot: Boot;
+  readonly openKernel: OpenKernel;
 }
 
 /** One command line as it runs. */
 interface Line {
-  readonly boot: Boot;
   readonly cwd: string;
   readonly io: CommandIO;
   readonly signal: AbortSignal;
   readonly named: () => NamedTarget;
   /** Opens the sandbox when something of it is first needed: a person may be asked about it. */
   readonly target: () => Promise<Target>;
+  /** The one kernel of this command line. */
+  readonly kernel: () => Promise<Kernel>;
 }
 
 /** Runs one command line. Never rejects; what went wrong is on the error stream and in the exit code. */
 export async function runCli(options: CliOptions, signal: AbortSignal): Promise<number> {
   const { stdio, env, cwd } = options;
+  let opened: Promise<Kernel> | undefined;
   try {
     const common = takeCommonOptions(options.argv);
     const { json, quiet, flags, words } = common;
@@ -54,52 +56,69 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     }));
     const helps = common.help || words.length === 0;
     const target = once(() => openTarget(named(), io, !helps));
+    const kernel = (): Promise<Kernel> => (opened ??= target().then(options.openKernel));
     if (helps) {
       const { showHelp } = await import('./show-help.ts');
-      return await showHelp(words, options.boot, target, io, stdio);
+      return await showHelp(words, kernel, io, stdio);
     }
-    return await runWords(words, { boot: tellingSettingsErrors(options.boot, stdio, words), cwd, io, signal, named, target });
+    return await runWords(words, { cwd, io, signal, named, target, kernel });
   } catch (error) {
     writeError(stdio, describeError(error));
     return exitCodeOf(error);
   } finally {
-    await options.boot.close();
+    await opened?.then(
+      (kernel) => kernel.stop(),
+      () => undefined,
+    ); // one that could not be made has been reported already
   }
 }
 
+/** These show by themselves what is wrong. */
+const SHOWING: readonly string[] = ['doctor', 'settings'];
+
 async function runWords(words: readonly string[], line: Line): Promise<number> {
-  const { boot, target } = line;
-  const found = await resolveCommand(words, {
-    declared: async () => boot.declared(await target()),
-    withheld: async () => boot.withheld(await target()),
-  });
+  const found = await resolveCommand(words, async () => (await line.kernel()).extensions);
   return found.kind === 'core' ? runCore(found.command, found.rest, line) : runDeclared(found.command, words, line);
 }
 
-async function runCore(command: CoreCommand, rest: readonly string[], { boot, cwd, io, signal, named, target }: Line): Promise<number> {
-  const input = parseCommandInput(command, rest); // before anything is booted: wrong use is told at once
+async function runCore(command: CoreCommand, rest: readonly string[], line: Line): Promise<number> {
+  const { cwd, io, signal, named, target } = line;
+  const input = parseCommandInput(command, rest); // before anything is opened: wrong use is said at once
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
   if (command.needs === 'target') return (await command.load())(named(), input, io);
-  if (command.needs === 'boot') return (await command.load())(boot, await target(), input, io, signal);
-  const opened = await target();
-  requireTrust(command, opened.trust);
-  const [run, kernel] = await Promise.all([command.load(), boot.kernel(opened)]);
+  if (command.needs === 'opener') return (await command.load())(line.kernel, (await target()).env, io, signal);
+  requireTrust(command, (await target()).trust);
+  const [run, kernel] = await Promise.all([command.load(), line.kernel()]);
+  if (!SHOWING.includes(command.path)) sayWrongSettings(kernel, io);
   return (await run(kernel, input, io, signal)) ?? EXIT.done;
 }
 
 async function runDeclared(declared: DeclaredCommand, words: readonly string[], line: Line): Promise<number> {
-  const { boot, cwd, io, signal } = line;
-  const target = await line.target();
-  const { command, rest } = await resolveLoaded(words, await loadCommands(boot, target, declared), () => boot.declared(target));
+  const { cwd, io, signal } = line;
+  const kernel = await line.kernel();
+  const { extensions } = kernel;
+  const { command, rest } = await resolveLoaded(words, await loadCommands(extensions, declared), extensions);
   const input = parseCommandInput(command, rest);
-  if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(target.sandbox, cwd))
-    io.error(`sandbox: ${target.sandbox} (there is none here)`);
-  if (declared.needs === 'started') await start(await boot.kernel(target), command, input); // last: wrong use starts no service
+  const { sandbox } = await line.target();
+  if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(sandbox, cwd))
+    io.error(`sandbox: ${sandbox} (there is none here)`);
+  if (declared.needs === 'started') return converse(kernel, command, input, io, signal); // last: wrong use starts no service
+  sayWrongSettings(kernel, io);
   return (await command.run(input, io, signal)) ?? EXIT.done;
 }
 
-function start(kernel: KernelPort, { unservedWith = [] }: Command, { options }: CommandInput): Promise<void> {
-  return unservedWith.some((name) => options[name] !== undefined) ? kernel.startUsed() : kernel.start();
+/** Runs a command on a kernel that works, with what is wrong said before it, and what turned out to be wrong after it. */
+async function converse(kernel: Kernel, command: Command, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const isShort = (command.unservedWith ?? []).some((name) => input.options[name] !== undefined);
+  await (isShort ? kernel.startUsed() : kernel.start());
+  const problems = new Problems(kernel, io);
+  const isRead = io.interactive && !isShort;
+  await (isRead ? problems.summarise() : problems.say());
+  try {
+    return (await command.run(input, io, signal)) ?? EXIT.done;
+  } finally {
+    if (!isRead) await problems.say();
+  }
 }
 
 function printVersion(stdio: Stdio): number {

@@ -62,7 +62,7 @@ export const UPKEEP_COMMANDS: readonly CoreCommand[] = [
     path: 'serve',
     description: 'Run the kernel and its services until Ctrl-C, and start it again when it crashes',
     only: 'command line',
-    needs: 'boot',
+    needs: 'opener',
     load: async () => (await import('./serve/serve.ts')).serve,
   },
 ];

@@ -5,7 +5,8 @@ import { PROTOCOL_IDS } from './protocol.ts';
 
 /**
  * The strict shape of `manifest.yaml`. Made on first use: a start from a valid index never needs it.
- * `agent` lets unknown keys through, because extensions own them (`agent_keys`); the host checks that each has an owner.
+ * `agent` lets unknown keys through, because extensions own them (`agent_keys`); the host checks that each has an owner. A key that is wrong
+ * is left out; not so a `safeguard`, whose default allows more.
  */
 export const manifestSchema = once(() => {
   const id = z
@@ -34,7 +35,7 @@ export const manifestSchema = once(() => {
     uses_tools: names,
     uses_skills: names,
     delegates_to: names,
-    limits: limits.prefault({}),
+    limits: limits.prefault({}).meta({ safeguard: true }),
   });
 
   return z
@@ -52,7 +53,7 @@ export const manifestSchema = once(() => {
       optional_depends_on: z.array(id).default([]),
       isolation: z.enum(['in_process', 'process']).default('process'),
       permissions: z.strictObject({ network: z.boolean().default(false), read: names, write: names, agents: names }).prefault({}),
-      enabled: z.boolean().default(true),
+      enabled: z.boolean().default(true).meta({ safeguard: true }),
       config: z.record(z.string(), z.unknown()).default({}),
       secrets: z.array(envName).default([]),
       commands: z

@@ -46,6 +46,21 @@ export function stateFolder(root: string, ...names: readonly string[]): StateFol
   return new CheckedFolder([path.resolve(root)]).folder(...names); // a slash at its end would follow a link
 }
 
+/** Makes a folder with those above it. Node's `recursive` never ends where a folder is there and refuses, as /proc does. */
+export function makeFolders(folder: string, mode = 0o777): void {
+  const above = path.dirname(folder);
+  if (above !== folder && !fs.existsSync(above)) makeFolders(above, mode);
+  makeFolder(folder, mode);
+}
+
+function makeFolder(folder: string, mode: number): void {
+  try {
+    fs.mkdirSync(folder, { mode });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // else it was there, or another process was faster
+  }
+}
+
 /** Replaces a file in a folder that exists, on disk when it returns. Never follows a link in the place of the file. */
 export function replaceFile(file: string, bytes: string | Uint8Array, mode: number = FILE): void {
   const draft = draftOf(file);
@@ -90,7 +105,8 @@ class CheckedFolder implements StateFolder {
   make(): string {
     for (const [index, level] of this.levels.entries()) {
       if (!isFolder(level)) {
-        makeFolder(level, index === 0);
+        if (index === 0) makeFolders(level, FOLDER);
+        else makeFolder(level, FOLDER);
         isFolder(level); // another process may have put something there meanwhile
       }
     }
@@ -231,19 +247,6 @@ function isFolder(folder: string): boolean {
   if (!found.isDirectory()) throw refused(folder, `${kindOf(found)} stands in the place of a folder`, CURE);
   requireOwner(folder, found);
   return true;
-}
-
-function makeFolder(folder: string, isRoot: boolean): void {
-  try {
-    fs.mkdirSync(folder, { mode: FOLDER }); // `recursive` never ends where a folder is there and refuses, as /proc does
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return; // another process was faster
-    const above = path.dirname(folder);
-    if (code !== 'ENOENT' || !isRoot || above === folder || fs.existsSync(above)) throw error;
-    makeFolder(above, true);
-    makeFolder(folder, false);
-  }
 }
 
 /** null when there is none and none is to be made. */

@@ -4,6 +4,7 @@ import type {
   Command,
   ConfinedPrograms,
   Database,
+  Diagnostic,
   Events,
   KeyValue,
   Manifest,
@@ -116,7 +117,7 @@ export interface ExtensionStatus {
   readonly line?: number;
   readonly cure?: string;
   /** Findings that do not stop it: `isolation_in_process`, slow phases, … */
-  readonly notes: readonly { readonly code: string; readonly message: string }[];
+  readonly notes: readonly Pick<Diagnostic, 'code' | 'message' | 'file' | 'line' | 'cure'>[];
 }
 
 export interface DeclaredCommand {

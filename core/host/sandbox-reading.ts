@@ -3,7 +3,6 @@ import type { Diagnostic } from '../contract/diagnostic.ts';
 import type { JsonValue } from '../contract/json.ts';
 import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
 import { stateFolder, type StateFolder } from '../contract/state-files.ts';
-import type { Discovery } from './discovery/declaration.ts';
 import { discover } from './discovery/discover.ts';
 import { openIndex, type IndexFile } from './discovery/index-file.ts';
 import { isPlainMap, type PlainMap } from './discovery/plain-data.ts';
@@ -14,10 +13,9 @@ import { packageRoot } from './package-version.ts';
 import { quarantineIn } from './quarantine.ts';
 import { openSecretsFile } from './secrets-file.ts';
 import { configOf, enabledBy } from './settings/config-of.ts';
-import { likelyDataDirectory } from './settings/likely-data-directory.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';
 import { trustOf, type StatePlace, type Trust } from '../trust/index.ts';
-import { loadSettings, type LoadedSettings, type Settings, type SettingsOptions } from './settings/settings.ts';
+import { findDataDirectory, loadSettings, type LoadedSettings, type Settings, type SettingsOptions } from './settings/settings.ts';
 
 export interface SandboxOptions extends Omit<SettingsOptions, 'index' | 'workingDirectory' | 'untrusted'> {
   /** Whose sandbox it is; absent: as it is recorded. */
@@ -43,8 +41,6 @@ export interface SandboxReading {
   diagnostics: readonly Diagnostic[];
   /** Reads the files of the settings again, and says whether they changed. The data directory stays; so do settings that are whole when the files have errors now. Never rejects. */
   renew(): Promise<boolean>;
-  /** What the folders declared a moment ago, where somebody has looked: the first look takes it. */
-  readonly discovery?: Discovery;
 }
 
 /** Reads the settings of a sandbox. Never rejects. */
@@ -53,7 +49,7 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
   const trust = options.trust ?? trustOf({ sandbox: options.sandbox, shipped: shippedSandbox(), home, accepts: options.accepts });
   const { sandbox, untrusted } = trust;
   const settingsOptions = { ...options, sandbox, untrusted, workingDirectory: options.workingDirectory ?? process.cwd() };
-  let index = openIndex(indexIn(trust.state(likelyDataDirectory(settingsOptions)).directory));
+  let index = openIndex(indexIn(trust.state(await findDataDirectory(settingsOptions)).directory));
   const load = async () => {
     const { settings, diagnostics: found, loosened } = await loadSettings({ ...settingsOptions, index });
     const place = trust.claim(settings.data_dir);
@@ -149,13 +145,12 @@ type OfTheSandbox =
 
 /** What a host over this sandbox is made of, whoever makes it. */
 export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheSandbox> {
-  const { options, index, settings, discovery } = reading;
+  const { options, index, settings } = reading;
   const { trust } = options;
   const installation = packageRoot();
   const roots = sandboxRoots(options.sandbox, installation, options.shipped ?? true).filter(
     ({ shipped }) => shipped || trust.level !== 'restricted',
   );
-  let known = discovery;
   return {
     sandbox: options.sandbox,
     trust,
@@ -164,20 +159,15 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
     dataDirectory: settings.data_dir,
     quotas: settings.quotas,
     packageRoot: installation,
-    discover: async (at) => {
-      const found =
-        known ??
-        (await discover({
-          roots,
-          agentPaths: reading.settings.agents.paths,
-          index,
-          isEnabled: enabledBy(reading.settings),
-          grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, settings.data_dir),
-          at,
-        }));
-      known = undefined; // the next look is a new one
-      return found;
-    },
+    discover: (at) =>
+      discover({
+        roots,
+        agentPaths: reading.settings.agents.paths,
+        index,
+        isEnabled: enabledBy(reading.settings),
+        grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, settings.data_dir),
+        at,
+      }),
     configOf: (declaration, changes) => configOf(declaration, changes ? withChanges(reading.settings, changes) : reading.settings),
     renewSettings: () => reading.renew(),
     storedSecrets: options.home === undefined ? undefined : openSecretsFile(options.home),

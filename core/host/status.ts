@@ -118,8 +118,8 @@ function partialToolset({ id, notes, declaration }: Slot): Failure | undefined {
 
 function notesOf({ parts }: Lifecycle, { written, config, current, notes }: Slot): ExtensionStatus['notes'] {
   const { declaration } = written;
-  const found = [...notes].map(([message, code]) => ({ code, message }));
-  for (const { severity, code, message } of declaration.diagnostics) if (severity !== 'error') found.push({ code, message });
+  const found: ExtensionStatus['notes'][number][] = [...notes].map(([message, code]) => ({ code, message }));
+  for (const { severity, ...note } of declaration.diagnostics) if (severity !== 'error') found.push(note);
   for (const { ask, never } of declaration.withheld ?? [])
     found.push(
       never === null

@@ -1,11 +1,12 @@
 import { manifestAsks } from '../contract/manifest-asks.ts';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { accessSync, constants, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Manifest } from '../contract/manifest.ts';
 import { once } from '../contract/once.ts';
+import { makeFolders } from '../contract/state-files.ts';
 import { narrowed, whyNever, writableBy, type Places } from './grants.ts';
 import { foreignOwner } from './ownership.ts';
 import { adoptState, stateOwnership } from './state-marker.ts';
@@ -86,7 +87,7 @@ export function trustOf(options: TrustOptions): Trust {
   const level: TrustLevel = isOwn ? 'own' : recorded === true || (accepts && foreign === null) ? 'trusted' : 'restricted';
   const elsewhere = once(() => placeOutside(home, opened));
   const sandbox = level === 'restricted' ? path.join(elsewhere(), 'sandbox') : opened;
-  if (level === 'restricted') mkdirSync(sandbox, { recursive: true, mode: 0o700 });
+  if (level === 'restricted') makeFolders(sandbox, 0o700);
   const grantsOf = (id: string): readonly string[] => file.read().grants[opened]?.[id] ?? [];
 
   const accepted = new Map<string, readonly string[]>();

@@ -48,7 +48,7 @@ export async function commandsPage(root: string): Promise<string> {
 
 Inside the project \`npx pith\` is the local command; \`npm start\` is \`npx pith chat\`. Words of a command stand first, options anywhere.
 
-Exit codes: 0 done, 1 failed, 2 wrong use, 130 interrupted. Results go to the standard output, errors to the error stream as \`pith: <what> <where>: <why>; <cure>\`. With \`--json\` the output is one JSON value, or one a line for \`chat\`.
+Exit codes: 0 done, 1 failed, 2 wrong use, 129 hang-up, 130 interrupted, 143 ended by SIGTERM. Results go to the standard output, errors to the error stream as \`pith: <what> <where>: <why>; <cure>\`. With \`--json\` the output is one JSON value, or one a line for \`chat\`.
 
 ## Options of every command
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { realBoot } from '../../core/cli/real-boot.ts';
+import { openKernel } from '../../core/cli/open-kernel.ts';
 import { kernelCommands } from '../../core/cli/commands/index.ts';
 import { testKernel, type TestKernel } from '../../core/testing/index.ts';
 import { cli } from './cli/fakes.ts';
@@ -36,7 +36,7 @@ describe('commands', () => {
     }
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
-  const run = (...argv: string[]) => cli(argv, { cwd: folder, boot: realBoot() });
+  const run = (...argv: string[]) => cli(argv, { cwd: folder, openKernel });
 
   it('T15 F17: the words of shipped commands stay theirs; those of a stranger have its id in front, in help too', async () => {
     expect((await run('skills', 'list')).out).toContain('hello');

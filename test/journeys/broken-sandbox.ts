@@ -213,9 +213,12 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     'agents/odd_prompt/manifest.yaml': agentFile('odd_prompt'),
     'agents/odd_prompt/prompt.jinja2': 'One line.\n{% if agent %}never closed\n',
   }),
-  agent('odd_file', 'unknown_key', /modle.*did you mean 'model'/su, 'AGENT.md:3', {
-    'agents/odd_file/AGENT.md': '---\nname: odd_file\nmodle: fast\n---\nBe odd.\n',
-  }),
+  {
+    ...agent('odd_file', 'unknown_key', /modle.*did you mean 'model'/su, 'AGENT.md:3', {
+      'agents/odd_file/AGENT.md': '---\nname: odd_file\nmodle: fast\n---\nBe odd.\n',
+    }),
+    state: 'degraded',
+  },
   // skills
   skill('no-frontmatter', 'frontmatter_missing', /frontmatter/u, 1, '# Only a heading\n'),
   skill('no-description', 'description_missing', /description/u, 1, '---\nname: no-description\n---\nBody.\n'),

@@ -47,6 +47,26 @@ describe('pith chat on a pipe', () => {
     expect(server.requests.at(-1)!.body.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
   });
 
+  it('use.md 3: a typo takes no more than its key, and is said where a person looks', async () => {
+    const typos = await projectFolder({
+      'pith.yaml': 'default_agnt: x\nskills:\n  max_skill: 4\n',
+      'extensions/broken/manifest.yaml': 'id: broken\nentrypoint: main.ts\nprovids: [tool]\n',
+      'extensions/broken/main.ts': 'export default class {}\n',
+    });
+    try {
+      const { code, out, err } = await runPith(['chat', '-p', 'hello'], { cwd: typos.path });
+      expect(code).toBe(0);
+      expect(out).toContain('code-review'); // the skills are there
+      expect(err).toContain("pith: sandbox/pith.yaml:1: unknown key 'default_agnt'; did you mean 'default_agent'?\n");
+      expect(err).toContain("pith: sandbox/pith.yaml:3: 'max_skill' is not known; did you mean 'max_skills'?\n");
+      expect(err).toContain("pith: the extension 'broken' cannot run sandbox/extensions/broken/manifest.yaml:3: unknown key 'provids'; did you mean 'provides'?");
+      expect(err.match(/max_skill'/gu)).toHaveLength(1);
+      expect((await runPith(['skills', 'list', '--json'], { cwd: typos.path })).out).toContain('code-review');
+    } finally {
+      await typos.remove();
+    }
+  });
+
   it('-p says one message and leaves; steps stand on the error stream', async () => {
     server.script({ calls: [{ name: 'dawn', input: {} }] }, { text: 'It is grey.' });
     const { code, out, err } = await chat('', '-a', 'writer', '-p', 'what is the light like?');

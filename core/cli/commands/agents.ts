@@ -2,10 +2,10 @@ import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { AgentStatus } from '../../agents/registry/registry.ts';
-import type { KernelPort } from '../kernel-port.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 
-export async function listAgents(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<void> {
+export async function listAgents(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const agents = await kernel.agents.list();
   const chosen = kernel.settings.default_agent;
   io.json(agents.map((agent) => jsonOf(agent, chosen)));
@@ -27,7 +27,7 @@ export async function listAgents(kernel: KernelPort, _input: CommandInput, io: C
   if (agents.some(({ id }) => id === chosen) && !io.quiet) io.print('\n* answers when no agent is named');
 }
 
-export async function showAgent(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
+export async function showAgent(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const agent = await findAgent(kernel, String(input.arguments['id']));
   io.json(jsonOf(agent, kernel.settings.default_agent));
   const { spec } = agent;
@@ -56,7 +56,7 @@ export async function showAgent(kernel: KernelPort, input: CommandInput, io: Com
 }
 
 /** Throws `agent_unknown` with the nearest names. */
-export async function findAgent(kernel: KernelPort, id: string): Promise<AgentStatus> {
+export async function findAgent(kernel: Kernel, id: string): Promise<AgentStatus> {
   const agents = await kernel.agents.list();
   const found = agents.find((agent) => agent.id === id);
   if (found) return found;

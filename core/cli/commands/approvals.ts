@@ -3,12 +3,12 @@ import { printableLine } from '../../contract/printable.ts';
 import { PithError } from '../../contract/errors.ts';
 import { LOCAL_USER } from '../../agents/turn/open-turn.ts';
 import type { Approval, ApprovalReply } from '../../threads/approval.ts';
-import type { KernelPort } from '../kernel-port.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 import { approvalJson, questionLines, startedText, timeOf } from './approval-text.ts';
 import { goOn } from './go-on.ts';
 import { colours, printTable } from './text.ts';
 
-export async function listApprovals(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<void> {
+export async function listApprovals(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const open = kernel.approvals.list();
   io.json(open.map(approvalJson));
   printTable(
@@ -27,7 +27,7 @@ export async function listApprovals(kernel: KernelPort, _input: CommandInput, io
     io.print(colours(io).dim('See one: pith approvals show <question>; answer: pith approvals approve|reject <question>'));
 }
 
-export async function showApproval(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+export async function showApproval(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const approval = kernel.approvals.get(idOf(input)) ?? unknown(kernel, idOf(input));
   const { answer, reason, by } = approval;
   io.json({ ...(approvalJson(approval) as object), answer, reason, by });
@@ -38,18 +38,18 @@ export async function showApproval(kernel: KernelPort, input: CommandInput, io: 
   if (answer !== null) io.print(`  ${saidLine(approval)}`);
 }
 
-export async function approve(kernel: KernelPort, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+export async function approve(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
   return answer(kernel, input, io, { answer: input.options['always'] === true ? 'always' : 'once', by: LOCAL_USER }, signal);
 }
 
-export async function reject(kernel: KernelPort, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+export async function reject(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
   const { reason } = input.options;
   const said = typeof reason === 'string' && reason.trim() !== '' ? { reason } : {};
   return answer(kernel, input, io, { answer: 'no', by: LOCAL_USER, ...said }, signal);
 }
 
 /** Waits for an answer, whoever gives it. */
-export async function waitForAnswer(kernel: KernelPort, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
+export async function waitForAnswer(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
   const approval = kernel.approvals.get(idOf(input)) ?? unknown(kernel, idOf(input));
   const answered = await kernel.approvals.answered(approval, signal);
   const { id, tool, answer, reason, by } = answered;
@@ -57,7 +57,7 @@ export async function waitForAnswer(kernel: KernelPort, input: CommandInput, io:
   io.print(saidLine(answered));
 }
 
-async function answer(kernel: KernelPort, input: CommandInput, io: CommandIO, reply: ApprovalReply, signal: AbortSignal): Promise<number> {
+async function answer(kernel: Kernel, input: CommandInput, io: CommandIO, reply: ApprovalReply, signal: AbortSignal): Promise<number> {
   const { approvals } = kernel;
   const asked = approvals.get(idOf(input));
   const isAttended = asked !== null && approvals.isAttended(asked.rootThreadId);
@@ -79,7 +79,7 @@ function idOf(input: CommandInput): string {
   return String(input.arguments['id']);
 }
 
-function unknown(kernel: KernelPort, id: string): never {
+function unknown(kernel: Kernel, id: string): never {
   const open = kernel.approvals.list().map((each) => each.id);
   throw new PithError('approval_unknown', `there is no question '${id}'`, {
     where: id,

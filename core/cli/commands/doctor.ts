@@ -2,12 +2,14 @@ import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { printable } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { JsonValue } from '../../contract/json.ts';
-import type { Doctor, KernelPort } from '../kernel-port.ts';
+import type { DoctorReport } from '../../doctor.ts';
+import { isIgnored } from '../../problems.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 import { wrapLines } from '../wrap.ts';
 import { colours, findingLine, paintState, printTable } from './text.ts';
 
 /** Exit code 1 when anything failed. */
-export async function runDoctor(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<number> {
+export async function runDoctor(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<number> {
   const report = await kernel.doctor();
   io.json(JSON.parse(JSON.stringify(report)) as JsonValue);
   const print = (text: string) => io.print(io.colour || io.interactive ? wrapLines(text, io.columns) : text);
@@ -15,7 +17,7 @@ export async function runDoctor(kernel: KernelPort, _input: CommandInput, io: Co
   return report.ok ? 0 : 1;
 }
 
-function printReport(io: CommandIO, { opened, level }: KernelPort['trust'], report: Doctor): void {
+function printReport(io: CommandIO, { opened, level }: Kernel['trust'], report: DoctorReport): void {
   const colour = colours(io);
   const { model } = report;
   io.print(`${colour.bold('Sandbox')}  ${printable(opened)}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`);
@@ -53,21 +55,23 @@ function printFinding(io: CommandIO, finding: Diagnostic): void {
 }
 
 /** What several extensions have in common is said once. */
-function notesOf(extensions: Doctor['extensions']): ReadonlyMap<string, { readonly ids: readonly string[]; readonly isAlarm: boolean }> {
+function notesOf(extensions: DoctorReport['extensions']): ReadonlyMap<string, { readonly ids: readonly string[]; readonly isAlarm: boolean }> {
   const found = new Map<string, { readonly ids: readonly string[]; readonly isAlarm: boolean }>();
   for (const { id, notes = [] } of extensions)
-    for (const { code, message } of notes)
+    for (const { code, ...note } of notes) {
+      const message = findingLine(note);
       found.set(message, { ids: [...(found.get(message)?.ids ?? []), id], isAlarm: isAlarm(code) || found.get(message)?.isAlarm === true });
+    }
   return found;
 }
 
-/** Something runs that nothing holds, because a person chose so. */
+/** Something runs that nothing holds, because a person chose so; or something that was written does not hold. */
 function isAlarm(code: string): boolean {
-  return code === 'unconfined';
+  return code === 'unconfined' || isIgnored({ code });
 }
 
-function verdict(report: Doctor, colour: ReturnType<typeof colours>): string {
-  if (!report.ok) return colour.red('Something failed: the lines above say what and how to mend it');
+function verdict(report: DoctorReport, colour: ReturnType<typeof colours>): string {
+  if (!report.ok) return colour.red('Problems found; fixes are listed above');
   const count =
     report.extensions.filter(({ code, notes = [] }) => code !== undefined || notes.some((note) => isAlarm(note.code))).length +
     report.agents.reduce((sum, { code, notes = [] }) => sum + Math.max(code === undefined ? 0 : 1, notes.filter(counts).length), 0) +
@@ -79,10 +83,10 @@ function counts({ severity }: Diagnostic): boolean {
   return severity !== 'info';
 }
 
-function printStates(io: CommandIO, title: string, rows: Doctor['extensions'] | Doctor['agents']): void {
+function printStates(io: CommandIO, title: string, rows: DoctorReport['extensions'] | DoctorReport['agents']): void {
   printTable(
     { ...io, columns: 0, colour: io.colour, interactive: false },
-    [...rows] as Doctor['extensions'][number][],
+    [...rows] as DoctorReport['extensions'][number][],
     [
       { title, value: ({ id }) => id },
       { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },

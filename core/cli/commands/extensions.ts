@@ -8,10 +8,10 @@ import { askText } from '../../trust/index.ts';
 import type { JsonValue } from '../../contract/json.ts';
 import { type Manifest } from '../../contract/manifest.ts';
 import { NETWORK_REACH } from '../../contract/manifest-asks.ts';
-import type { KernelPort } from '../kernel-port.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 
-export async function listExtensions(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<void> {
+export async function listExtensions(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const extensions = kernel.extensions.list();
   io.json(extensions.map(jsonOf));
   printTable(
@@ -30,7 +30,7 @@ export async function listExtensions(kernel: KernelPort, _input: CommandInput, i
   );
 }
 
-export async function showExtension(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
+export async function showExtension(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const extension = findExtension(kernel, String(input.arguments['id']));
   io.json({ ...jsonOf(extension), manifest: extension.manifest as JsonValue });
   printFields(io, [
@@ -86,7 +86,7 @@ function asksOf(manifest: Manifest | null): readonly (readonly [string, string |
 }
 
 /** Exit code 1 when the new version did not load; the old one then still runs. */
-export async function reloadExtension(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
+export async function reloadExtension(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const id = String(input.arguments['id']);
   const status = await kernel.extensions.reload(id); // it looks at the disk first: what was added a moment ago is found
   const ok = (status.state === 'active' || status.state === 'idle') && status.phase !== 'reload';
@@ -96,7 +96,7 @@ export async function reloadExtension(kernel: KernelPort, input: CommandInput, i
   return ok ? 0 : 1;
 }
 
-function findExtension(kernel: KernelPort, id: string): ExtensionStatus {
+function findExtension(kernel: Kernel, id: string): ExtensionStatus {
   const found = kernel.extensions.show(id);
   if (found) return found;
   const extensions = kernel.extensions.list();
@@ -119,7 +119,7 @@ function jsonOf(extension: ExtensionStatus) {
 }
 
 /** Records that a person agrees to what a manifest asks for now. Exit code 1 when they do not. */
-export async function allowExtension(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
+export async function allowExtension(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const named = input.options['ask'];
   if (Array.isArray(named)) return allowNamed(kernel, String(input.arguments['id']), named.map(String), io);
   const wanted = String(input.arguments['id']);
@@ -149,7 +149,7 @@ export async function allowExtension(kernel: KernelPort, input: CommandInput, io
 }
 
 /** What a person has just agreed to in another question, which showed it: the manifest need not be there yet. */
-function allowNamed({ trust }: KernelPort, id: string, asks: readonly string[], io: CommandIO): number {
+function allowNamed({ trust }: Kernel, id: string, asks: readonly string[], io: CommandIO): number {
   if (io.session !== undefined) throw new PithError('usage', '--ask is for programs', { cure: `say: /extensions allow ${id}` });
   if (trust.level === 'restricted')
     throw new PithError('restricted', `'${id}' is given nothing: nobody has trusted the sandbox`, {
@@ -162,7 +162,7 @@ function allowNamed({ trust }: KernelPort, id: string, asks: readonly string[], 
 }
 
 /** Code that a skill brings, where nothing holds it: these very bytes may run. */
-async function allowToolset(kernel: KernelPort, skillId: string, input: CommandInput, io: CommandIO): Promise<number> {
+async function allowToolset(kernel: Kernel, skillId: string, input: CommandInput, io: CommandIO): Promise<number> {
   const id = TOOLSET_PREFIX + skillId;
   const waiting = await kernel.extensions.waitingToolset(skillId);
   if (waiting === null) {

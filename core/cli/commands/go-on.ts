@@ -3,7 +3,7 @@ import { printable, printableLine } from '../../contract/printable.ts';
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { TurnEvent } from '../../contract/turn.ts';
 import type { Approval } from '../../threads/approval.ts';
-import type { KernelPort } from '../kernel-port.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 import { approvalJson } from './approval-text.ts';
 
 /** How long an open conversation, or a service that works on it, has to go on by itself. */
@@ -19,7 +19,7 @@ type End = Extract<TurnEvent, { type: 'turn-end' }>;
  * A conversation with further open questions waits for those. Exit code 1 when the turn fails.
  */
 export async function goOn(
-  kernel: KernelPort,
+  kernel: Kernel,
   approval: Approval,
   isAttended: boolean,
   io: CommandIO,
@@ -47,7 +47,7 @@ export async function goOn(
   return end === null || end.reason === 'error' || end.reason === 'awaiting_approval' ? 1 : 0;
 }
 
-async function goOnHere(kernel: KernelPort, threadId: string, agent: string, io: CommandIO, signal: AbortSignal): Promise<End | null> {
+async function goOnHere(kernel: Kernel, threadId: string, agent: string, io: CommandIO, signal: AbortSignal): Promise<End | null> {
   let end: End | null = null;
   for await (const event of kernel.runTurn({ agent, threadId, resume: true }, signal)) {
     if (event.type === 'tool-result' && !io.quiet)

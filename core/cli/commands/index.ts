@@ -1,10 +1,10 @@
 import type { Command } from '../../contract/protocols/command-provider.ts';
 import { requireTrust } from '../../trust/index.ts';
 import { CORE_COMMANDS } from '../core-commands.ts';
-import type { KernelPort } from '../kernel-port.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 
 /** The kernel's own commands as chat finds them, through a provider of its own. */
-export function kernelCommands(kernel: KernelPort): readonly Command[] {
+export function kernelCommands(kernel: Kernel): readonly Command[] {
   const commands: Command[] = [];
   for (const definition of CORE_COMMANDS) {
     if (definition.needs !== 'kernel' || definition.only === 'command line') continue;

@@ -1,8 +1,9 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import { makeFolders } from '../../contract/state-files.ts';
 import { openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
 import { packageRoot } from '../../host/package-version.ts';
 import { newProject } from './new-project.ts';
@@ -16,10 +17,15 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
   refuseFile(asked, sandbox);
   refuseOthers(sandbox);
   const files = new Map([...NEW_SANDBOX, ...(await sampleSettings())]);
-  for (const [path, text] of files) await write(join(sandbox, path), text);
   const folder = dirname(sandbox);
   const project = newProject(folder);
-  for (const [path, text] of project.files) await write(join(folder, path), text);
+  try {
+    for (const [path, text] of files) await write(join(sandbox, path), text);
+    for (const [path, text] of project.files) await write(join(folder, path), text);
+  } catch (error) {
+    const message = `no sandbox was made in ${asked}: ${messageOf(error)}`;
+    throw new PithError('not_allowed', message, { cause: error, cure: 'name a folder that you may write: pith init <dir>' });
+  }
 
   const problem = recordTrust(sandbox);
 
@@ -90,6 +96,6 @@ async function sampleSettings(): Promise<readonly (readonly [string, string])[]>
 }
 
 async function write(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
+  makeFolders(dirname(file));
   await writeFile(file, text, { flag: 'wx' });
 }

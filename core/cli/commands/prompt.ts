@@ -1,7 +1,8 @@
 import { PithError } from '../../contract/errors.ts';
 import { printable } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { KernelPort, Preview } from '../kernel-port.ts';
+import type { PromptPreview } from '../../agents/prompt/preview.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 import { findAgent } from './agents.ts';
 import { colours, printTable } from './text.ts';
 
@@ -9,7 +10,7 @@ import { colours, printTable } from './text.ts';
 const CHANNEL = 'cli';
 
 /** The exact text: what is printed is what the model would get, with what nobody sees shown; under --json byte for byte. */
-export async function showPrompt(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+export async function showPrompt(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const agent = (await findAgent(kernel, String(input.arguments['id']))).id;
   const preview = await kernel.preview({ agent, input: String(input.options['text'] ?? ''), channelId: CHANNEL });
   io.json(jsonOf(preview));
@@ -18,7 +19,7 @@ export async function showPrompt(kernel: KernelPort, input: CommandInput, io: Co
 }
 
 /** The same for the conversation that goes on. */
-export async function showContext(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+export async function showContext(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   if (!io.session)
     throw new PithError('usage', 'context needs a conversation: it shows what the next message would be sent with', {
       cure: 'use it in pith chat',
@@ -30,7 +31,7 @@ export async function showContext(kernel: KernelPort, input: CommandInput, io: C
   printTokens(io, preview);
 }
 
-function printParts(io: CommandIO, preview: Preview): void {
+function printParts(io: CommandIO, preview: PromptPreview): void {
   const colour = colours(io);
   io.print(colour.dim('── system ──'));
   io.print(printable(preview.system));
@@ -44,7 +45,7 @@ function printParts(io: CommandIO, preview: Preview): void {
   io.print(printable(tools) || '(none)');
 }
 
-function printTokens(io: CommandIO, preview: Preview): void {
+function printTokens(io: CommandIO, preview: PromptPreview): void {
   io.print('');
   const rows = [...preview.tokens.parts, { name: 'total', tokens: preview.tokens.total }];
   printTable(
@@ -67,6 +68,6 @@ function textOf(content: unknown): string {
     .join('\n');
 }
 
-function jsonOf(preview: Preview) {
+function jsonOf(preview: PromptPreview) {
   return JSON.parse(JSON.stringify(preview)) as never; // plain data; drops what is undefined
 }

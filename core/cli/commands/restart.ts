@@ -1,8 +1,8 @@
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { KernelPort } from '../kernel-port.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 
 /** Exit code 1 where nothing could start the kernel again; then it says how a person does. */
-export async function restartKernel(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
+export async function restartKernel(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const given = input.arguments['reason'];
   const reason = (typeof given === 'string' ? given : (given ?? []).join(' ')) || 'somebody asked for it';
   if (kernel.restarts.ask(reason)) {

@@ -1,11 +1,11 @@
 import { PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import { recipientOf, USUAL } from '../../host/recipients.ts';
-import type { KernelPort } from '../kernel-port.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 import { printTable } from './text.ts';
 
 /** Names and recipients only. */
-export async function listSecrets(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<void> {
+export async function listSecrets(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const secrets = kernel.extensions.setup.secrets();
   io.json(secrets.map((secret) => ({ ...secret, extensions: [...secret.extensions], for: secret.for && [...secret.for] })));
   printTable(
@@ -22,7 +22,7 @@ export async function listSecrets(kernel: KernelPort, _input: CommandInput, io: 
 }
 
 /** Asks without showing what is typed; takes the first line of what is piped in. The value is never an argument. */
-export async function setSecret(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
+export async function setSecret(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const name = String(input.arguments['name']);
   const { setup } = kernel.extensions;
   if (!setup.secrets().some((secret) => secret.name === name)) await setup.setSecret(name, null); // says why not, before anybody types
@@ -41,7 +41,7 @@ export async function setSecret(kernel: KernelPort, input: CommandInput, io: Com
 }
 
 /** Gives a kept secret to more. */
-export async function allowSecret(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+export async function allowSecret(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const name = String(input.arguments['name']);
   const recipients = await recipientsOf(kernel, input, name);
   const { for: given } = await kernel.extensions.setup.allowSecret(name, recipients);
@@ -49,7 +49,7 @@ export async function allowSecret(kernel: KernelPort, input: CommandInput, io: C
   if (!io.quiet) io.print(`${name} is given for ${(given ?? []).map(inWords).join(', ')}`);
 }
 
-export async function removeSecret(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+export async function removeSecret(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const name = String(input.arguments['name']);
   const { from } = await kernel.extensions.setup.setSecret(name, null);
   io.json({ ok: true, name, from });
@@ -57,7 +57,7 @@ export async function removeSecret(kernel: KernelPort, input: CommandInput, io: 
 }
 
 /** Those that a person names, else those that ask for it as the settings are. */
-async function recipientsOf(kernel: KernelPort, { options }: CommandInput, name: string): Promise<readonly string[]> {
+async function recipientsOf(kernel: Kernel, { options }: CommandInput, name: string): Promise<readonly string[]> {
   const named = ((options['for'] ?? []) as readonly string[]).map(recipientOf);
   if (named.length > 0) return named;
   const users = await kernel.extensions.setup.secretUsers(name);

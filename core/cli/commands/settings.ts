@@ -1,9 +1,9 @@
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { KernelPort } from '../kernel-port.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 import { colours, findingLine, printTable } from './text.ts';
 
 /** Names and places only: what a setting says is nobody's business who looks over a shoulder. */
-export async function showSettings(kernel: KernelPort, _input: CommandInput, io: CommandIO): Promise<void> {
+export async function showSettings(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const { default_agent, origins } = kernel.settings;
   const findings = kernel.findings().filter(({ severity }) => severity !== 'info');
   const keys = Object.keys(origins).sort();

@@ -2,11 +2,11 @@ import { messageOf, PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { JsonValue, SettingsChange, SetupField, SetupSchema } from '../../contract/index.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { KernelPort } from '../kernel-port.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 import { findingLine, paintState, printTable } from './text.ts';
 
 /** Without an id it lists what can be set up; with one it asks, or takes `--set name=value`. */
-export async function setUp(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<number> {
+export async function setUp(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const id = input.arguments['id'];
   if (typeof id !== 'string') return list(kernel, io);
   const { setup } = kernel.extensions;
@@ -65,7 +65,7 @@ async function complete(provider: {
   }
 }
 
-function list(kernel: KernelPort, io: CommandIO): number {
+function list(kernel: Kernel, io: CommandIO): number {
   const found = kernel.extensions.list().filter(({ provides }) => provides.includes('setup'));
   io.json(found.map(({ id, state, manifest }) => ({ id, state, name: manifest?.name ?? id, description: manifest?.description ?? '' })));
   printTable(

@@ -3,10 +3,10 @@ import { didYouMean } from '../../contract/nearest.ts';
 import { printable } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { Message } from '../../contract/turn.ts';
-import type { KernelPort } from '../kernel-port.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 import { colours, printTable } from './text.ts';
 
-export async function listThreads(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+export async function listThreads(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const limit = countOf(input, 'limit');
   const threads = input.options['all'] === true ? kernel.threads.list(limit) : conversations(kernel, limit);
   io.json(threads.map((thread) => ({ ...thread })));
@@ -23,7 +23,7 @@ export async function listThreads(kernel: KernelPort, input: CommandInput, io: C
   );
 }
 
-export async function showThread(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+export async function showThread(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const id = String(input.arguments['id']);
   const { thread, messages } = loadThread(kernel, id);
   const last = countOf(input, 'last');
@@ -36,7 +36,7 @@ export async function showThread(kernel: KernelPort, input: CommandInput, io: Co
   for (const { role, text } of shown) io.print(`${colour.dim(`${role}:`)} ${printable(text)}`);
 }
 
-export async function compactThread(kernel: KernelPort, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
+export async function compactThread(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
   const id = input.arguments['id'] ?? io.session?.threadId;
   if (typeof id !== 'string') throw new PithError('usage', 'compact needs a thread', { cure: 'write: pith threads compact <id>' });
   loadThread(kernel, id);
@@ -50,7 +50,7 @@ export async function compactThread(kernel: KernelPort, input: CommandInput, io:
 }
 
 /** Threads of people. Those of calls, tasks and schedules have a slash in their ids. */
-function conversations(kernel: KernelPort, limit: number) {
+function conversations(kernel: Kernel, limit: number) {
   for (let asked = limit * 4; ; asked *= 4) {
     const found = kernel.threads.list(asked);
     const own = found.filter(({ id }) => !id.includes('/'));
@@ -64,7 +64,7 @@ function countOf(input: CommandInput, option: string): number {
   throw new PithError('usage', `--${option} must be a whole number from 1, not ${count}`, { cure: `write: --${option} 20` });
 }
 
-function loadThread(kernel: KernelPort, id: string) {
+function loadThread(kernel: Kernel, id: string) {
   const found = kernel.threads.load(id);
   if (found) return found;
   const known = kernel.threads.list(100).map((thread) => thread.id);

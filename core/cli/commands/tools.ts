@@ -3,13 +3,13 @@ import type { CommandInput, CommandIO } from '../../contract/protocols/command-p
 import { printable, printableLine } from '../../contract/printable.ts';
 import type { JsonValue } from '../../contract/json.ts';
 import type { ToolResult } from '../../contract/tool.ts';
-import type { KernelPort } from '../kernel-port.ts';
+import type { Kernel } from '../../kernel-surface.ts';
 import type { ToolQuestion } from '../../agents/tools/tool-caller.ts';
 import { argumentLines, detailLines } from './approval-text.ts';
 import { findAgent } from './agents.ts';
 import { printTable } from './text.ts';
 
-export async function listTools(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<void> {
+export async function listTools(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const agent = await agentOf(kernel, input, io);
   const tools = await kernel.toolsOf(agent);
   io.json(
@@ -36,7 +36,7 @@ export async function listTools(kernel: KernelPort, input: CommandInput, io: Com
 }
 
 /** Through the same gate as a turn. Exit code 1 when the tool answers with an error. */
-export async function callTool(kernel: KernelPort, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+export async function callTool(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
   const agent = await agentOf(kernel, input, io);
   const given = parseJson(String(input.options['input'] ?? '{}'));
   const approve = (question: ToolQuestion) => approveCall(question, input.options['approve'] === true, io);
@@ -70,7 +70,7 @@ function refusal(error: unknown): ToolResult {
   return { ok: false, error: { code: error.code, message: `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}` } };
 }
 
-async function agentOf(kernel: KernelPort, input: CommandInput, io: CommandIO): Promise<string> {
+async function agentOf(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<string> {
   const named = input.options['agent'];
   return (await findAgent(kernel, typeof named === 'string' ? named : (io.session?.agentId ?? kernel.settings.default_agent))).id;
 }

@@ -60,9 +60,9 @@ export async function untrust(named: NamedTarget, input: CommandInput, io: Comma
 
 /** State that was not made by this user's Pith is used only when the person says that it is theirs. False: they said so, and it cannot be. */
 async function takeState(named: NamedTarget, found: Trust, input: CommandInput, io: CommandIO): Promise<boolean> {
-  const { why, cure } = stateOf(named, found);
+  const { why, cure } = await stateOf(named, found);
   if (why === null) return true;
-  const wanted = wantedState(named, found);
+  const wanted = await wantedState(named, found);
   if (cure !== null || (input.options['state'] !== true && !io.interactive)) {
     io.error(`pith: fresh state will be used: ${printableLine(why)}; ${cure ?? 'if the old state is yours, add --state'}`);
     return input.options['state'] !== true;

@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { messageOf } from '../../contract/errors.ts';
+import { EXIT } from '../report.ts';
 import { findProgram } from '../../host/process/programs.ts';
 import { numberIn, RESTART_EXIT, SUPERVISED, type Message } from './messages.ts';
 import type { Suspect } from './crash-policy.ts';
@@ -17,6 +18,9 @@ export interface KernelRun {
   /** null when it did not come so far. */
   readonly declared: { readonly dataDirectory: string; readonly suspects: readonly Suspect[] } | null;
 }
+
+/** Exit codes of a kernel that ended because somebody asked it to, whoever that was. */
+export const ASKED_TO_END: readonly number[] = [EXIT.done, EXIT.hungUp, EXIT.interrupted, EXIT.terminated];
 
 /** A kernel that says nothing for so long hangs. */
 const SILENCE_MS = 15_000;
@@ -75,7 +79,7 @@ export function runKernel(env: Readonly<Record<string, string | undefined>>, sig
     child.on('exit', (code, killed) => {
       if (code === RESTART_EXIT) end({ how: 'restart', reason });
       else if (hung) end({ how: 'crash', why: 'it answered no more' });
-      else if (code === 0 || (code !== null && declared === null)) end({ how: 'exit', code });
+      else if (code !== null && (ASKED_TO_END.includes(code) || declared === null)) end({ how: 'exit', code });
       else end({ how: 'crash', why: killed === null ? `exit code ${code}` : `it was ended by ${killed}` });
     });
     if (signal.aborted) stop();

@@ -1,6 +1,6 @@
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { Boot, Target } from '../boot.ts';
-import type { KernelPort } from '../kernel-port.ts';
+import type { Kernel } from '../../kernel-surface.ts';
+import { Problems } from '../problems.ts';
 import { lastGoodIn } from '../../host/last-good.ts';
 import { ALIVE_MS, numberIn, RESTART_EXIT, type Message } from './messages.ts';
 
@@ -10,12 +10,17 @@ const HEALTHY_MS = 60_000;
 const TURNS_MS = 10_000;
 
 /** The kernel with its services, until `signal` ends it, its supervisor is gone, or somebody asks for a restart. */
-export async function serveKernel(boot: Boot, target: Target, io: CommandIO, signal: AbortSignal): Promise<number> {
+export async function serveKernel(
+  open: () => Promise<Kernel>,
+  env: Readonly<Record<string, string | undefined>>,
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<number> {
   const orphaned = (): void => void process.kill(process.pid, 'SIGTERM');
   process.once('disconnect', orphaned);
   await tell({ type: 'alive' });
   const alive = setInterval(() => void tell({ type: 'alive' }), ALIVE_MS);
-  const kernel = await boot.kernel(target);
+  const kernel = await open();
   const dataDirectory = kernel.settings.data_dir;
   const running = () => [...kernel.extensions.discovery.declarations.values()].filter(({ id }) => mayRun(kernel, id));
   const good = lastGoodIn(dataDirectory, running, Date.now);
@@ -23,12 +28,12 @@ export async function serveKernel(boot: Boot, target: Target, io: CommandIO, sig
     .changed()
     .map((changed) => ({ ...changed, inProcess: kernel.settings.extensions[changed.id]?.isolation === 'in_process' }));
   await tell({ type: 'declared', dataDirectory, suspects });
-  const healthy = setInterval(() => good.recordIfSteady(), numberIn(target.env, 'PITH_SERVE_HEALTHY_MS', HEALTHY_MS));
+  const healthy = setInterval(() => good.recordIfSteady(), numberIn(env, 'PITH_SERVE_HEALTHY_MS', HEALTHY_MS));
   const turns = openTurns(kernel);
   try {
     const asked = restartAsked(kernel, signal);
     await kernel.start();
-    announce(kernel, io);
+    await announce(kernel, io);
     const reason = await asked;
     if (reason === null) return 0;
     await turns.ended(TURNS_MS, signal);
@@ -41,23 +46,23 @@ export async function serveKernel(boot: Boot, target: Target, io: CommandIO, sig
   }
 }
 
-function mayRun(kernel: KernelPort, id: string): boolean {
+function mayRun(kernel: Kernel, id: string): boolean {
   const state = kernel.extensions.show(id)?.state;
   return state === 'active' || state === 'idle';
 }
 
-function announce(kernel: KernelPort, io: CommandIO): void {
+async function announce(kernel: Kernel, io: CommandIO): Promise<void> {
   const quarantined = kernel.extensions.list().filter(({ code }) => code === 'quarantined');
   for (const { id, message = '', cure = '' } of quarantined) {
     kernel.extensions.logger('serve').warn(`${id} was not started`, { message, cure });
-    io.error(`pith: ${id} was not started: ${message}; ${cure}`);
   }
+  await new Problems(kernel, io).say();
   io.json({ type: 'started', sandbox: kernel.sandbox, pid: process.pid, quarantined: quarantined.map(({ id }) => id) });
   if (!io.quiet) io.print(`Serving ${kernel.sandbox}; Ctrl-C ends it`);
 }
 
 /** The reason that was given; null when `signal` ends the kernel. */
-function restartAsked(kernel: KernelPort, signal: AbortSignal): Promise<string | null> {
+function restartAsked(kernel: Kernel, signal: AbortSignal): Promise<string | null> {
   return new Promise((resolve) => {
     const off = kernel.restarts.handle((reason) => resolve(reason));
     const stopped = (): void => {
@@ -69,7 +74,7 @@ function restartAsked(kernel: KernelPort, signal: AbortSignal): Promise<string |
   });
 }
 
-function openTurns(kernel: KernelPort): { ended(limitMs: number, signal: AbortSignal): Promise<void> } {
+function openTurns(kernel: Kernel): { ended(limitMs: number, signal: AbortSignal): Promise<void> } {
   const open = new Set<string>();
   let noticed: (() => void) | undefined;
   kernel.events.handle('turn.started', ({ turnId }) => void open.add(turnId));

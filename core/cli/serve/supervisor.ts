@@ -1,7 +1,7 @@
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
 import { quarantineIn } from '../../host/quarantine.ts';
 import { afterCrash, CRASH_WINDOW_MS, MOST_CRASHES, NO_CRASHES, type Suspect } from './crash-policy.ts';
-import { runKernel } from './kernel-process.ts';
+import { ASKED_TO_END, runKernel } from './kernel-process.ts';
 
 /** Keeps a kernel running until `signal` ends it. Returns the exit code. */
 export async function supervise(
@@ -17,7 +17,7 @@ export async function supervise(
     known = declared ?? known;
     if (end.how === 'stopped') return 0;
     // What cannot start at all is told at once; what did start once is kept running, whatever is in its way now.
-    if (end.how === 'exit' && (end.code === 0 || !ranBefore)) return end.code;
+    if (end.how === 'exit' && (ASKED_TO_END.includes(end.code) || !ranBefore)) return end.code;
     if (end.how === 'restart') {
       io.error(`The kernel starts again: ${end.reason}`);
       continue;

@@ -5,7 +5,8 @@ import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { manifestSchema, type Manifest } from '../../contract/manifest.ts';
 import { AGENT_FILE } from './file-names.ts';
 import { keptPositions, type FolderReading } from './folder-record.ts';
-import { isError, readOr } from './manifest-file.ts';
+import { parseLeniently } from './lenient-parse.ts';
+import { asIgnored, isError, readOr } from './manifest-file.ts';
 import { issuesToDiagnostics } from './schema-issues.ts';
 import type { Positions } from './positions.ts';
 import { parseYaml } from './yaml-document.ts';
@@ -19,7 +20,7 @@ export const agentFileSchema = z.strictObject({
   provider: z.string().min(1).optional(),
   model: z.string().min(1).optional(),
   allow_skills: z.boolean().default(false),
-  uses_tools: z.array(z.string().min(1)).optional(),
+  uses_tools: z.array(z.string().min(1)).optional().meta({ safeguard: true }),
   uses_skills: z.array(z.string().min(1)).default([]),
   limits: z
     .strictObject({
@@ -28,7 +29,8 @@ export const agentFileSchema = z.strictObject({
       max_tokens: z.int().min(1).optional(),
       time_budget_ms: z.int().min(1).optional(),
     })
-    .default({}),
+    .default({})
+    .meta({ safeguard: true }),
 });
 
 /** Keys that such files have elsewhere and that say how a model is called: read over with a warning, so that the agent works. */
@@ -59,23 +61,24 @@ export function readAgentFile(directory: string): FolderReading {
 
   const foreign = foreignKeys(document.value, file, document.positions);
   const diagnostics = [...document.diagnostics, ...foreign.warnings];
-  const parsed = agentFileSchema.safeParse(foreign.rest);
+  const { data, issues } = parseLeniently(agentFileSchema, foreign.rest);
   const source = { file, positions: document.positions, line: 2, code: 'manifest_invalid', value: foreign.rest };
-  if (!parsed.success)
-    return broken(file, [...diagnostics, ...issuesToDiagnostics(parsed.error.issues, agentFileSchema, source)], document.positions);
+  const found = issuesToDiagnostics(issues, agentFileSchema, source);
+  if (data === null) return broken(file, [...diagnostics, ...found], document.positions);
+  diagnostics.push(...found.map(asIgnored));
 
-  const problems = problemsOf(directory, file, parsed.data, document.positions);
+  const problems = problemsOf(directory, file, data, document.positions);
   if (problems.length > 0) return broken(file, [...diagnostics, ...problems], document.positions);
   return {
     declaration: {
       file,
-      manifest: manifestOf(path.basename(directory), parsed.data, parts.body),
+      manifest: manifestOf(path.basename(directory), data, parts.body),
       diagnostics,
       positions: keptPositions(underAgent(document.positions)),
     },
     extraAgentKeys: [],
     ownedAgentKeys: [],
-    agentFile: { allowSkills: parsed.data.allow_skills, usesDefaultTools: parsed.data.uses_tools === undefined },
+    agentFile: { allowSkills: data.allow_skills, usesDefaultTools: data.uses_tools === undefined },
   };
 }
 

@@ -1,8 +1,10 @@
 import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean, nearest } from '../../contract/nearest.ts';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import type { Declaration } from './declaration.ts';
 import type { FolderRecord } from './folder-record.ts';
+import { asIgnored } from './manifest-file.ts';
+import { unknownKey } from './schema-issues.ts';
 
 /** What an AGENT.md that names no tools gets, as its format says; left out where nothing declares it. */
 export const AGENT_FILE_TOOLS: readonly string[] = ['core_tools'];
@@ -35,15 +37,12 @@ function checked({ declaration, record }: Entry, owned: ReadonlySet<string>, unr
   return { ...declaration, manifest: isBroken ? null : declaration.manifest, diagnostics: [...declaration.diagnostics, ...found] };
 }
 
+/** It is ignored, unless it was to be limits, or a key of an extension: these may forbid something. */
 function unknown(declaration: Declaration, key: string, owned: ReadonlySet<string>): Diagnostic {
   const known = knownKeys(owned);
-  return {
-    severity: 'error',
-    code: 'unknown_key',
-    message: `unknown key '${key}' in 'agent'${didYouMean(key, known)}`,
-    ...placeOf(declaration, key),
-    cure: `Use one of: ${known.join(', ')}`,
-  };
+  const [meant = ''] = nearest(key, known, 1);
+  const finding = unknownKey(['agent', key], known, { file: declaration.file, positions: declaration.positions ?? {} });
+  return meant === 'limits' || owned.has(meant) ? finding : asIgnored(finding);
 }
 
 function knownKeys(owned: ReadonlySet<string>): readonly string[] {

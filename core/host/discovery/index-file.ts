@@ -9,7 +9,7 @@ import { isPlainMap } from './plain-data.ts';
 import type { SettingsRecord } from '../settings/settings-file.ts';
 
 /** Raise it when a record's shape or the meaning of a manifest changes: older indexes are then rebuilt. A test pins the manifest's schema to it. */
-export const INDEX_FORMAT = 10;
+export const INDEX_FORMAT = 11;
 
 /** What was read from disk before, under stamps that tell whether it still holds. A cache: it may be deleted at any time. */
 export interface IndexFile {

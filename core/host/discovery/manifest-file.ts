@@ -8,6 +8,7 @@ import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import { MANIFEST_FILE } from './file-names.ts';
 import { keptPositions, type FolderReading } from './folder-record.ts';
 import { isPlainMap } from './plain-data.ts';
+import { parseLeniently } from './lenient-parse.ts';
 import { issuesToDiagnostics } from './schema-issues.ts';
 import { readTextFile } from './text-file.ts';
 import { positionOf, type Positions } from './positions.ts';
@@ -23,13 +24,20 @@ export function readManifestFile(directory: string): FolderReading {
   if (document.diagnostics.some(isError)) return reading(file, null, document.diagnostics, document.positions, owned);
 
   const schema = manifestSchema();
-  const parsed = schema.safeParse(document.value ?? {});
+  const { data, issues } = parseLeniently(schema, document.value ?? {});
   const source = { file, positions: document.positions, code: 'manifest_invalid', value: document.value };
-  const diagnostics = parsed.success
-    ? [...document.diagnostics, ...checksOf(directory, file, parsed.data, document.positions)]
-    : [...document.diagnostics, ...issuesToDiagnostics(parsed.error.issues, schema, source)];
-  const manifest = parsed.success && !diagnostics.some(isError) ? parsed.data : null;
+  const found = issuesToDiagnostics(issues, schema, source);
+  const checks = data === null ? [] : checksOf(directory, file, data, document.positions);
+  // Where what was left out is all that the folder is for, nothing remains that could do without it.
+  const isEmpty = data?.entrypoint === undefined && data?.agent === undefined && issues.length > 0;
+  const manifest = isEmpty || checks.some(isError) ? null : data;
+  const diagnostics = [...document.diagnostics, ...(manifest === null ? found : found.map(asIgnored)), ...checks];
   return reading(file, manifest, diagnostics, document.positions, owned);
+}
+
+/** The finding on a key that was left out, of a file that holds without it. */
+export function asIgnored(finding: Diagnostic): Diagnostic {
+  return { ...finding, severity: 'warning', message: `ignored: ${finding.message}` };
 }
 
 export function isError(diagnostic: Diagnostic): boolean {

@@ -30,23 +30,28 @@ export function unknownKey(
 ): Diagnostic {
   const key = String(path.at(-1));
   const parent = path.slice(0, -1).map(String).join('.');
-  const message = `unknown key '${key}'${parent === '' ? '' : ` in '${parent}'`}${didYouMean(key, known)}`;
-  return {
-    ...diagnostic(path, 'unknown_key', message, source),
-    cure: known.length === 0 ? 'Remove it' : `Use one of: ${known.join(', ')}`,
-  };
+  const hint = didYouMean(key, known);
+  const message = `unknown key '${key}'${parent === '' ? '' : ` in '${parent}'`}${hint}`;
+  const cure = hint !== '' ? undefined : known.length === 0 ? 'Remove it' : `Use one of: ${known.join(', ')}`;
+  return { ...diagnostic(path, 'unknown_key', message, source), ...(cure === undefined ? {} : { cure }) };
 }
 
 /** Keys of the strict object at `path`; empty where anything goes. */
 export function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
-  let current: Definition | undefined = definitionOf(schema);
+  const found = schemaAt(schema, path);
+  const { type, shape } = found === null ? { type: '', shape: undefined } : unwrapped(found);
+  return type === 'object' ? Object.keys(shape ?? {}) : [];
+}
+
+/** The schema of what stands at `path`, as it was written; null where the schema says nothing about it. */
+export function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | null {
+  let current: z.ZodType | undefined = schema;
   for (const part of path) {
-    if (current?.type === 'object') current = current.shape?.[String(part)] && definitionOf(current.shape[String(part)]!);
-    else if (current?.type === 'array') current = current.element && definitionOf(current.element);
-    else if (current?.type === 'record') current = current.valueType && definitionOf(current.valueType);
-    else return [];
+    const { type, shape, element, valueType } = unwrapped(current);
+    current = type === 'object' ? shape?.[String(part)] : type === 'array' ? element : type === 'record' ? valueType : undefined;
+    if (current === undefined) return null;
   }
-  return current?.type === 'object' ? Object.keys(current.shape ?? {}) : [];
+  return current;
 }
 
 interface Definition {
@@ -58,10 +63,11 @@ interface Definition {
   readonly in?: z.ZodType;
 }
 
-function definitionOf(schema: z.ZodType): Definition {
+/** What a schema is below its defaults and the like. */
+export function unwrapped(schema: z.ZodType): Definition {
   const definition = schema.def as unknown as Definition;
   const inner = definition.innerType ?? definition.in; // optional, default, prefault · a pipe's first half
-  return inner === undefined ? definition : definitionOf(inner);
+  return inner === undefined ? definition : unwrapped(inner);
 }
 
 function describe(issue: z.core.$ZodIssue, value: unknown): string {

@@ -1,22 +1,44 @@
 import type { z } from 'zod';
 import type { ExtensionConfig } from '../settings/config-of.ts';
+import { parseLeniently } from '../discovery/lenient-parse.ts';
 import { Problem } from '../problem.ts';
 import { knownKeys } from '../discovery/schema-issues.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 
-/** The configuration as the class's schema parses it. Throws `config_invalid` with the settings path of each finding. */
-export function checkConfig(schema: unknown, effective: ExtensionConfig, file: string): Readonly<Record<string, unknown>> {
-  if (!isSchema(schema)) return effective.config;
-  const result = schema.safeParse(effective.config);
-  if (result.success) return result.data as Readonly<Record<string, unknown>>;
-  const findings = describeIssues(result.error.issues, schema, '').map(({ path, message }) => ({
-    ...placeOf(effective.where(path)),
-    message,
-  }));
+export interface CheckedConfig {
+  readonly config: Readonly<Record<string, unknown>>;
+  /** What was left out: a sentence each, with its place in the settings. */
+  readonly ignored: readonly string[];
+}
+
+/** Throws `config_invalid` with the settings path of each finding. */
+export function checkConfig(schema: unknown, effective: ExtensionConfig, file: string): void {
+  if (!isSchema(schema)) return;
+  const { success, error } = schema.safeParse(effective.config);
+  if (!success) throw invalid(findingsOf(error.issues, schema, effective), file);
+}
+
+/** The configuration as the class's schema parses it, without what the schema refuses. Throws `config_invalid` where that cannot be left out. */
+export function usableConfig(schema: unknown, effective: ExtensionConfig, file: string): CheckedConfig {
+  if (!isSchema(schema)) return { config: effective.config, ignored: [] };
+  const { data, issues } = parseLeniently(schema, effective.config);
+  const findings = findingsOf(issues, schema, effective);
+  if (data === null) throw invalid(findings, file);
+  const ignored = findings.map(({ place, message }) => (place === '' ? message : `${place.trim()}: ${message}`));
+  return { config: data as CheckedConfig['config'], ignored };
+}
+
+type Located = Place & { readonly message: string };
+
+function findingsOf(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, effective: ExtensionConfig): readonly Located[] {
+  return describeIssues(issues, schema, '').map(({ path, message }) => ({ ...placeOf(effective.where(path)), message }));
+}
+
+function invalid(findings: readonly Located[], file: string): Problem {
   const [first] = findings;
   // The failure itself names the first place; the others are told in the message.
   const texts = findings.map(({ place, name, message }) => `${place === first?.place ? '' : place}${name}: ${message}`);
-  throw new Problem('validate', 'config_invalid', texts.join('; '), {
+  return new Problem('validate', 'config_invalid', texts.join('; '), {
     file: first?.file ?? file,
     line: first?.line,
     cure: "correct it in the settings, or 'config' in the manifest",

@@ -8,7 +8,7 @@ import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { Problem, problemOf } from '../problem.ts';
 import { runAs } from '../stray-errors.ts';
-import { checkConfig } from './config-check.ts';
+import { usableConfig } from './config-check.ts';
 import { createExtensionContext } from './extension-context.ts';
 import type { Candidate, Generation, Version } from './generation.ts';
 import { importClass, type ExtensionClass, type ImportedClass } from './import-class.ts';
@@ -47,7 +47,8 @@ export async function constructClass(
   const { declaration } = version;
   const { id, manifest, file } = declaration;
   if (!manifest) throw new Problem('validate', 'manifest_invalid', `the manifest of '${id}' is broken`, { file });
-  const config = checkConfig(Class.config, version.config, file);
+  const { config, ignored } = usableConfig(Class.config, version.config, file);
+  for (const message of ignored) host.note(id, 'config_invalid', message);
   const scope = createScope(host.clock, STOP_LIMIT_MS);
   const context = createExtensionContext(host, declaration, config, scope);
   try {

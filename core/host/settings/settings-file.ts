@@ -1,9 +1,10 @@
 import fs from 'node:fs';
+import type { z } from 'zod';
 import { codeOf } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { nearest } from '../../contract/nearest.ts';
 import type { IndexFile } from '../discovery/index-file.ts';
-import { isPlainMap, type PlainMap } from '../discovery/plain-data.ts';
+import { isPlainMap, overlay, type PlainMap } from '../discovery/plain-data.ts';
 import { stampFile } from '../discovery/source-stamp.ts';
 import { readTextFile } from '../discovery/text-file.ts';
 import type { Positions } from '../discovery/positions.ts';
@@ -62,31 +63,24 @@ async function parse(text: string, file: string): Promise<Omit<SettingsRecord, '
   if (document.value === undefined || document.value === null)
     return isBroken ? closed({}, {}, document.diagnostics) : { values: {}, positions: {}, diagnostics: document.diagnostics };
   const { issuesToDiagnostics } = await import('../discovery/schema-issues.ts');
+  const { parseLeniently } = await import('../discovery/lenient-parse.ts');
   const { settingsSchema } = await import('./settings-schema.ts');
   const schema = settingsSchema();
+  const value = withoutEmpty(document.value);
+  const { rest, issues } = parseLeniently(schema, value);
+  const { positions } = document;
+  const found = issuesToDiagnostics(issues, schema, { file, positions, code: 'settings_invalid', value });
+  const diagnostics = [...document.diagnostics, ...found];
+  const values = isPlainMap(rest) ? withSwitchedOff(rest, issues) : {};
+  const asks = isBroken || !isPlainMap(rest) || issues.some(isAboutApprovals);
+  return asks ? closed(values, positions, diagnostics) : { values, positions, diagnostics };
+}
 
-  const diagnostics = [...document.diagnostics];
-  let rest: unknown = withoutEmpty(document.value);
-  let asks = isBroken || !isPlainMap(rest);
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const parsed = schema.safeParse(rest);
-    if (parsed.success) {
-      const values = isPlainMap(rest) ? rest : {};
-      return asks ? closed(values, document.positions, diagnostics) : { values, positions: document.positions, diagnostics };
-    }
-    const { issues } = parsed.error;
-    diagnostics.push(
-      ...issuesToDiagnostics(issues, schema, { file, positions: document.positions, code: 'settings_invalid', value: rest }),
-    );
-    for (const issue of issues) {
-      const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-      for (const path of paths) {
-        asks ||= isApprovals(path);
-        rest = without(rest, path);
-      }
-    }
-  }
-  return closed({}, document.positions, diagnostics);
+/** Nobody knows whether an extension was to run whose `enabled` cannot be read: it does not. */
+function withSwitchedOff(values: PlainMap, issues: readonly z.core.$ZodIssue[]): PlainMap {
+  const ids = issues.flatMap(({ path: [section, id, key] }) => (section === 'extensions' && key === 'enabled' ? [String(id)] : []));
+  const off = Object.fromEntries(ids.map((id) => [id, { enabled: false }]));
+  return ids.length === 0 ? values : overlay(values, { extensions: off });
 }
 
 /** A record of settings whose `approvals` are not known. */
@@ -100,9 +94,11 @@ function closed(
   return { values: { ...values, ...ASK_ALWAYS }, positions, diagnostics: [...diagnostics, ...others] };
 }
 
-/** Whether what is wrong at `path` may be what was to be approved: `approvals` itself, what is below it, a slip in its name. */
-function isApprovals([key]: readonly PropertyKey[]): boolean {
-  return key === undefined || nearest(String(key), ['approvals']).length > 0;
+/** Whether an issue may be about what was to be approved: `approvals` itself, what is below it, a slip in its name. */
+function isAboutApprovals(issue: z.core.$ZodIssue): boolean {
+  const [key] = issue.path;
+  const keys = key !== undefined ? [key] : issue.code === 'unrecognized_keys' ? issue.keys : null;
+  return keys === null || keys.some((each) => nearest(String(each), ['approvals']).length > 0);
 }
 
 /** A key with nothing behind it, as a sample whose values are comments has, says nothing. */
@@ -113,16 +109,4 @@ function withoutEmpty(value: unknown): unknown {
       .filter(([, part]) => part !== null)
       .map(([key, part]) => [key, withoutEmpty(part)]),
   );
-}
-
-/** Each round takes out all that zod names; a further one is needed only where that uncovers more. */
-const MAX_ROUNDS = 10;
-
-/** `value` without what stands at `path`; a list that would lose an item goes as a whole. */
-function without(value: unknown, path: readonly PropertyKey[]): unknown {
-  if (!isPlainMap(value) || path.length === 0) return undefined;
-  const [key, ...below] = path as readonly [string, ...PropertyKey[]];
-  const { [key]: inner, ...rest } = value;
-  const kept = below.length === 0 ? undefined : without(inner, below);
-  return kept === undefined ? rest : { ...rest, [key]: kept };
 }

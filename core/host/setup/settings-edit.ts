@@ -1,16 +1,16 @@
-import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { Document, isMap, isScalar, parseDocument, YAMLMap } from 'yaml';
 import { PithError } from '../../contract/errors.ts';
 import type { SettingsChange } from '../../contract/index.ts';
-import { replaceFile } from '../../contract/state-files.ts';
+import { makeFolders, replaceFile } from '../../contract/state-files.ts';
 
 /** Writes these settings into the file and leaves the others, their order and the comments. Throws `settings_invalid` when the file cannot be read as settings. */
 export function editSettingsFile(file: string, changes: SettingsChange): void {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const next = editSettings(text, changes, file);
   if (next === text) return;
-  mkdirSync(path.dirname(file), { recursive: true });
+  makeFolders(path.dirname(file));
   replaceFile(existsSync(file) ? realpathSync(file) : file, next, 0o644);
 }
 

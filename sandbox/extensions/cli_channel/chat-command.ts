@@ -18,12 +18,12 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     arguments: [{ name: 'value', description: 'With -r: arguments of the recipe as name=value, then its free text', variadic: true }],
     options: [
       { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' },
-      { name: 'prompt', short: 'p', type: 'string', description: 'Say this and leave after the answer' },
+      { name: 'prompt', short: 'p', type: 'string', description: 'Send one message, print the answer, exit' },
       {
         name: 'recipe',
         short: 'r',
         type: 'string',
-        description: 'Say what this recipe says, and leave after the answer (see: pith recipes list)',
+        description: 'Send what this recipe says, print the answer, exit (see: pith recipes list)',
       },
       { name: 'thread', short: 't', type: 'string', description: 'Go on in this conversation' },
       { name: 'resume', type: 'boolean', description: 'Continue what was interrupted, in the named or the last conversation' },

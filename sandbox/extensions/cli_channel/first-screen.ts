@@ -1,14 +1,12 @@
 import type pc from 'picocolors';
 import { messageOf, printable, printableLine, type Command, type Failure } from 'pith';
 import type { Conversation } from './conversation.ts';
-import { findingsOf } from './findings.ts';
-import type { Opening, PastMessage } from './opening.ts';
+import type { PastMessage } from './opening.ts';
 import { fields, query, text } from './query.ts';
 
 type Colours = ReturnType<typeof pc.createColors>;
 
 const LONGEST = 600;
-const MOST_FINDINGS = 5;
 
 /** Who answers, by which model, how to leave; and how to connect a model where none is. */
 export async function firstScreen(
@@ -27,19 +25,6 @@ const CONNECT = [
   'To connect one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or for another',
   'server OPENAI_BASE_URL and PITH_MODEL=openai/<model>, and start again.',
 ].join('\n');
-
-/** Which conversation this is, where that was decided for the person, and what is wrong in the settings: a line each. */
-export async function openingLines(
-  { notes }: Pick<Opening, 'notes'>,
-  commands: readonly Command[],
-  columns: number,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const findings = await findingsOf(commands, signal).catch(() => []); // /settings says why
-  const lines = findings.slice(0, MOST_FINDINGS).map(({ line }) => printableLine(line, columns));
-  const more = findings.length > lines.length ? `${findings.length - lines.length} more; ` : '';
-  return [...notes, ...lines, ...(lines.length === 0 ? [] : [`${more}see /settings`]), ...(notes.length + lines.length > 0 ? [''] : [])];
-}
 
 /** An edit that could not be taken while the conversation goes on. */
 export function reloadLine({ extensionId, message, file, line, cure }: Failure): string {

@@ -2,7 +2,7 @@ import pc from 'picocolors';
 import { messageOf, printable, printablePainted, stateFolder, type CommandIO } from 'pith';
 import { completeLine } from './completion.ts';
 import type { ChatContext } from './conversation.ts';
-import { firstScreen, openingLines, pastLines, reloadLine } from './first-screen.ts';
+import { firstScreen, pastLines, reloadLine } from './first-screen.ts';
 import { HistoryFile } from './history-file.ts';
 import { LineEditor } from './line-editor.ts';
 import type { Opening } from './opening.ts';
@@ -148,7 +148,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     const commands = await slash.all();
     paths = commands.map(({ path }) => path);
     write(await firstScreen(conversation, commands, colour, signal));
-    if (!io.quiet) for (const line of await openingLines(opening, commands, widthOf(terminal), signal)) write(colour.dim(line));
+    if (!io.quiet && opening.notes.length > 0) write(colour.dim(`${opening.notes.join('\n')}\n`));
     for (const line of pastLines(opening.past, colour)) write(line);
     context.events.publish('channel.opened', { extensionId: context.id });
     if (chat.resume) await run((abort) => say(null, abort));

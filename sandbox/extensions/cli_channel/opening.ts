@@ -1,6 +1,5 @@
 import { codeOf, PithError, type Command, type CommandInput } from 'pith';
 import { Conversation, type ChatContext } from './conversation.ts';
-import { findingsOf } from './findings.ts';
 import { fields, list, query, text } from './query.ts';
 
 export interface PastMessage {
@@ -84,8 +83,9 @@ async function defaultAgent(context: ChatContext, commands: readonly Command[], 
   const agents = list(await query(commands, ['agents', 'list'], signal)).map(fields);
   const chosen = agents.find((agent) => agent['default'] === true);
   if (chosen === undefined) {
-    const wrong = (await findingsOf(commands, signal)).find(({ code }) => code === 'agent_unknown');
-    if (wrong !== undefined) throw new PithError('agent_unknown', wrong.line);
+    const findings = list(fields(await query(commands, ['settings'], signal))['findings']).map(fields);
+    const wrong = findings.find(({ code }) => code === 'agent_unknown');
+    if (wrong !== undefined) throw new PithError('agent_unknown', text(wrong['message']) ?? '', { cure: text(wrong['cure']) });
   }
   const id = text((chosen ?? agents[0])?.['id']) ?? (await context.agents.list())[0]?.id;
   if (id === undefined)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/commands/index.ts';
-import type { Doctor } from '../../../core/cli/kernel-port.ts';
-import { cli, fakeBoot, fakeKernel } from './fakes.ts';
+import type { DoctorReport } from '../../../core/doctor.ts';
+import { cli, fakeOpen, fakeKernel } from './fakes.ts';
 
 const json = async (...argv: string[]): Promise<unknown> => JSON.parse((await cli([...argv, '--json'])).out);
 
@@ -96,7 +96,7 @@ describe("JSON of the kernel's commands", () => {
       skills: { offered: 3, invalid: 1 },
     });
     expect(
-      (await cli(['doctor'], { boot: fakeBoot({ kernel: { doctor: async () => ({ ...(await fakeKernel().doctor()), ok: true }) } }) }))
+      (await cli(['doctor'], { openKernel: fakeOpen({ kernel: { doctor: async () => ({ ...(await fakeKernel().doctor()), ok: true }) } }) }))
         .code,
     ).toBe(0);
   });
@@ -104,7 +104,7 @@ describe("JSON of the kernel's commands", () => {
   it('extensions reload: exit code 1 when the version before the edit goes on', async () => {
     const old = { ...fakeKernel().extensions.show('kv')!, state: 'active' as const, phase: 'reload' as const, message: 'bundle failed' };
     const kernel = { extensions: { ...fakeKernel().extensions, reload: async () => old } };
-    expect(await cli(['extensions', 'reload', 'kv'], { boot: fakeBoot({ kernel }) })).toEqual({
+    expect(await cli(['extensions', 'reload', 'kv'], { openKernel: fakeOpen({ kernel }) })).toEqual({
       code: 1,
       out: '',
       err: 'pith: kv was not reloaded: bundle failed\n',
@@ -117,7 +117,7 @@ describe("JSON of the kernel's commands", () => {
     const all = ids.map((id) => ({ ...one!, id }));
     const threads = { ...fakeKernel().threads, list: (limit: number) => all.slice(0, limit) };
     const listed = async (...more: string[]) => {
-      const { out } = await cli(['threads', 'list', '--json', ...more], { boot: fakeBoot({ kernel: { threads } }) });
+      const { out } = await cli(['threads', 'list', '--json', ...more], { openKernel: fakeOpen({ kernel: { threads } }) });
       return (JSON.parse(out) as { id: string }[]).map(({ id }) => id);
     };
     expect(await listed()).toEqual(['t1', 't2', 't3']);
@@ -146,9 +146,9 @@ it.each([
 });
 
 describe('what doctor prints', () => {
-  const doctor = async (report: Partial<Doctor>): Promise<string> => {
+  const doctor = async (report: { readonly [Member in keyof DoctorReport]?: unknown }): Promise<string> => {
     const sound = { ...(await fakeKernel().doctor()), ok: true, extensions: [{ id: 'kv', state: 'active' as const }] };
-    return (await cli(['doctor'], { boot: fakeBoot({ kernel: { doctor: async () => ({ ...sound, ...report }) } }) })).out;
+    return (await cli(['doctor'], { openKernel: fakeOpen({ kernel: { doctor: async () => ({ ...sound, ...report }) } }) })).out;
   };
 
   it('says that all is well only when there is no finding', async () => {
@@ -182,11 +182,11 @@ describe('what doctor prints', () => {
   it('breaks lines between words in a terminal, and in a pipe not at all', async () => {
     const message = 'extraordinary '.repeat(20).trim();
     const report = { ...(await fakeKernel().doctor()), notes: [{ severity: 'error' as const, code: 'x', message }] };
-    const wordy = fakeBoot({ kernel: { doctor: async () => report } });
-    const { out } = await cli(['doctor'], { boot: wordy, terminal: true, env: { NO_COLOR: '1' } });
+    const wordy = fakeOpen({ kernel: { doctor: async () => report } });
+    const { out } = await cli(['doctor'], { openKernel: wordy, terminal: true, env: { NO_COLOR: '1' } });
     expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
     expect(out.split('\n').filter((line) => line.includes('extra') && !/^(?:error: )?(?:extraordinary ?)+$/u.test(line))).toEqual([]);
-    expect((await cli(['doctor'], { boot: wordy })).out).toContain(message);
+    expect((await cli(['doctor'], { openKernel: wordy })).out).toContain(message);
     const lost = await cli(['agents', 'show', 'extraordinary '.repeat(8)], { terminal: true });
     expect(lost.err.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
@@ -214,7 +214,7 @@ describe('what a person reads', () => {
   });
 
   it('is cut to the terminal, and in a pipe to nothing', async () => {
-    const wide = fakeBoot({
+    const wide = fakeOpen({
       kernel: {
         toolsOf: async () =>
           (await fakeKernel().toolsOf('main')).map((tool) => ({
@@ -223,10 +223,10 @@ describe('what a person reads', () => {
           })),
       },
     });
-    const [, row = ''] = (await cli(['tools', 'list'], { boot: wide, terminal: true, env: { NO_COLOR: '1' } })).out.split('\n');
+    const [, row = ''] = (await cli(['tools', 'list'], { openKernel: wide, terminal: true, env: { NO_COLOR: '1' } })).out.split('\n');
     expect(row).toHaveLength(80);
     expect(row).toMatch(/…$/u);
-    expect((await cli(['tools', 'list'], { boot: wide })).out.split('\n')[1]?.length).toBeGreaterThan(200);
+    expect((await cli(['tools', 'list'], { openKernel: wide })).out.split('\n')[1]?.length).toBeGreaterThan(200);
   });
 
   it('is the exact prompt for agents prompt', async () => {

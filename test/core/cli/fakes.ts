@@ -1,7 +1,8 @@
 import { PassThrough, Writable } from 'node:stream';
 import type { Command, JsonValue, ToolResult } from '../../../core/contract/index.ts';
-import type { Boot, Target, WithheldCommand } from '../../../core/cli/boot.ts';
-import type { KernelPort } from '../../../core/cli/kernel-port.ts';
+import type { OpenKernel, Target } from '../../../core/cli/open-kernel.ts';
+import type { Kernel } from '../../../core/kernel-surface.ts';
+import type { PreviewRequest } from '../../../core/agents/prompt/preview.ts';
 import { createRestarts } from '../../../core/restarts.ts';
 import { runCli } from '../../../core/cli/run.ts';
 import type { DeclaredCommand } from '../../../core/host/host-options.ts';
@@ -13,7 +14,7 @@ export interface Ran {
 }
 
 export interface RunOptions {
-  readonly boot?: Boot;
+  readonly openKernel?: OpenKernel;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
@@ -34,7 +35,7 @@ export async function cli(argv: readonly string[], options: RunOptions = {}): Pr
       cwd: options.cwd ?? '/',
       env: { PITH_TRUST: '1', ...options.env },
       stdio: { input, output: out.stream, error: err.stream },
-      boot: options.boot ?? fakeBoot(),
+      openKernel: options.openKernel ?? fakeOpen(),
     },
     options.signal ?? new AbortController().signal,
   );
@@ -50,32 +51,37 @@ export function sink(isTTY = false): { readonly stream: Writable; text(): string
   return { stream, text: () => text };
 }
 
-export type BootLog = string[];
-
-export interface FakeBoot {
+export interface FakeKernel {
   readonly declared?: readonly DeclaredCommand[];
-  readonly withheld?: readonly WithheldCommand[];
   readonly commands?: readonly Command[];
-  readonly kernel?: Partial<KernelPort>;
+  readonly kernel?: { readonly [Member in keyof Kernel]?: unknown };
   /** What was done, in order. */
-  readonly log?: BootLog;
+  readonly log?: string[];
   readonly targets?: Target[];
 }
 
-export function fakeBoot({ declared = [], withheld = [], commands = [], kernel = {}, log = [], targets = [] }: FakeBoot = {}): Boot {
-  const full = {
-    ...fakeKernel(),
-    ...kernel,
-    start: async () => void log.push('start'),
-    startUsed: async () => void log.push('start used'),
+export function fakeOpen({ declared = [], commands = [], kernel = {}, log = [], targets = [] }: FakeKernel = {}): OpenKernel {
+  const made = { ...fakeKernel(), ...kernel } as Kernel;
+  const extensions = {
+    ...made.extensions,
+    list: () => made.extensions.list(),
+    show: (id: string) => made.extensions.show(id),
+    reload: (id: string) => made.extensions.reload(id),
+    commands: () => (log.push('declared'), declared),
+    commandContext: () => ({}),
+    importCommandEntry: async () => (log.push('entry'), async () => commands),
+    commandsOf: async (id: string) => (log.push(`activate ${id}`), commands),
   };
-  return {
-    declared: async (target) => (targets.push(target), log.push('declared'), declared),
-    withheld: async () => withheld,
-    entry: async () => (log.push('entry'), commands),
-    kernel: async (target) => (targets.push(target), log.push('kernel'), full),
-    commandsOf: async (_target, id) => (log.push(`activate ${id}`), commands),
-    close: async () => void log.push('close'),
+  return async (target) => {
+    targets.push(target);
+    log.push('kernel');
+    return {
+      ...made,
+      extensions: extensions as unknown as Kernel['extensions'],
+      start: async () => void log.push('start'),
+      startUsed: async () => void log.push('start used'),
+      stop: async () => void log.push('stop'),
+    };
   };
 }
 
@@ -85,7 +91,7 @@ export function declare(path: string, needs: DeclaredCommand['needs'], extension
 
 const LIMITS = { max_turns: 20, max_tool_calls: 60, max_tokens: 200_000, time_budget_ms: 300_000 };
 
-export function fakeKernel(): KernelPort {
+export function fakeKernel(): Kernel {
   const spec = (id: string, description: string) => ({
     id,
     name: id,
@@ -104,12 +110,13 @@ export function fakeKernel(): KernelPort {
   });
   const call = async (_agent: string, name: string, input: JsonValue): Promise<ToolResult> =>
     name === 'echo' ? { ok: true, output: input } : { ok: false, error: { code: 'tool_unknown', message: `no tool '${name}'` } };
-  return {
+  const fake = {
     sandbox: '/s',
     trust: { level: 'trusted', opened: '/s', why: null, allow: () => undefined, agree: () => undefined },
     settings: { default_agent: 'main', data_dir: '/s/data', extensions: {}, origins: {} },
     restarts: createRestarts(),
     findings: () => [],
+    problems: async () => [],
     unconfined: async () => null,
     probe: async () => ({ id: 'mine', ok: true, findings: [], tools: [], tried: [] }),
     events: { handle: () => () => undefined },
@@ -117,7 +124,7 @@ export function fakeKernel(): KernelPort {
       list: () => [],
       get: () => null,
       answer: async () => Promise.reject(new Error('no question')),
-      answered: async (approval) => approval,
+      answered: async (approval: unknown) => approval,
       isAttended: () => false,
       goesOn: async () => false,
     },
@@ -134,7 +141,7 @@ export function fakeKernel(): KernelPort {
           compactions: 0,
         },
       ],
-      load: (id) =>
+      load: (id: string) =>
         id !== 't1'
           ? null
           : {
@@ -191,10 +198,10 @@ export function fakeKernel(): KernelPort {
           notes: [],
         },
       ],
-      show(id) {
+      show(id: string) {
         return this.list().find((status) => status.id === id) ?? null;
       },
-      async reload(id) {
+      async reload(id: string) {
         return this.show(id)!;
       },
     },
@@ -211,10 +218,10 @@ export function fakeKernel(): KernelPort {
     },
     router: {
       choose: async () => ({ ref: 'offline/librarian', why: 'no model is set up' }),
-      resolve: async (ref) => ({ ref, why: 'asked for' }),
+      resolve: async (ref: string) => ({ ref, why: 'asked for' }),
     },
     async *runTurn() {},
-    preview: async ({ agent, input, channelId }) => ({
+    preview: async ({ agent, input, channelId }: PreviewRequest) => ({
       system: `You are ${agent} on ${channelId}.`,
       messages: [{ role: 'user', content: [{ type: 'text', text: input }] }],
       tools: [{ name: 'kv_get', description: 'Gets', inputSchema: { type: 'object' } }],
@@ -267,4 +274,5 @@ export function fakeKernel(): KernelPort {
     startUsed: async () => undefined,
     stop: async () => undefined,
   };
+  return fake as unknown as Kernel;
 }

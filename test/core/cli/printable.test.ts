@@ -3,8 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { renderTable } from '../../../core/cli/table.ts';
-import { realBoot } from '../../../core/cli/real-boot.ts';
-import { cli, fakeBoot } from './fakes.ts';
+import { openKernel } from '../../../core/cli/open-kernel.ts';
+import { cli, fakeOpen } from './fakes.ts';
 
 /** Each would do something to a terminal, or be read as something else. */
 const HOSTILE = {
@@ -68,7 +68,7 @@ export default class {
 
 describe('T19 F26: what comes from elsewhere steers no terminal', () => {
   let folder: string;
-  const run = (argv: readonly string[], terminal = false) => cli(argv, { cwd: folder, boot: realBoot(), terminal });
+  const run = (argv: readonly string[], terminal = false) => cli(argv, { cwd: folder, openKernel, terminal });
   /** What of it a terminal would obey, beside colours on the output. */
   const obeyedIn = ({ out, err }: { readonly out: string; readonly err: string }) =>
     // oxlint-disable-next-line no-control-regex
@@ -175,8 +175,8 @@ describe('T19 F26: what comes from elsewhere steers no terminal', () => {
 
 describe('T19: the doors themselves', () => {
   it.each(Object.entries(HOSTILE))('T19: an error with %s', async (_name, text) => {
-    const boot = { ...fakeBoot(), declared: () => Promise.reject(new Error(`it fails: ${text}`)) };
-    const { code, err } = await cli(['nothing'], { boot, terminal: true });
+    const openKernel = () => Promise.reject(new Error(`it fails: ${text}`));
+    const { code, err } = await cli(['nothing'], { openKernel, terminal: true });
     expect(code).not.toBe(0);
     expect(err).not.toMatch(OBEYED);
   });

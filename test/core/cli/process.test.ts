@@ -48,18 +48,21 @@ function start(file: string, ...argv: string[]) {
 }
 
 describe('the process of a command', () => {
-  it('SIGINT aborts the command, stops what was booted and exits 130', async () => {
+  it('SIGINT aborts the command, stops the kernel and exits 130', async () => {
     const { child, ended, prints } = start(program, 'wait');
     await prints('waiting');
     child.kill('SIGINT');
     expect(await ended).toEqual({ code: 130, killedBy: null, out: 'waiting\n', err: 'stopped\n' });
   });
 
-  it('SIGTERM aborts the command, stops what was booted and exits cleanly', async () => {
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('B9: %s aborts the command, stops the kernel and exits %i', async (signal, code) => {
     const { child, ended, prints } = start(program, 'wait');
     await prints('waiting');
-    child.kill('SIGTERM');
-    expect(await ended).toEqual({ code: 0, killedBy: null, out: 'waiting\n', err: 'stopped\n' });
+    child.kill(signal);
+    expect(await ended).toEqual({ code, killedBy: null, out: 'waiting\n', err: 'stopped\n' });
   });
 
   it('ends quietly when nobody reads on', async () => {

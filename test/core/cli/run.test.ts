@@ -3,8 +3,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PithError, type Command, type CommandInput, type CommandIO } from '../../../core/contract/index.ts';
-import type { Target } from '../../../core/cli/boot.ts';
-import { cli, declare, fakeBoot, type BootLog } from './fakes.ts';
+import type { Kernel } from '../../../core/kernel-surface.ts';
+import type { Target } from '../../../core/cli/open-kernel.ts';
+import { cli, declare, fakeKernel, fakeOpen } from './fakes.ts';
 
 const ran: { input?: CommandInput; io?: CommandIO } = {};
 const COMMANDS: readonly Command[] = [
@@ -40,8 +41,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const boot = (log: BootLog = [], targets: Target[] = []) =>
-  fakeBoot({
+const openKernel = (log: string[] = [], targets: Target[] = []) =>
+  fakeOpen({
     declared: [declare('things', 'index'), declare('talk', 'started'), declare('fail', 'initialized')],
     commands: COMMANDS,
     log,
@@ -49,23 +50,23 @@ const boot = (log: BootLog = [], targets: Target[] = []) =>
   });
 
 describe('running a command line', () => {
-  it('boots for a command that needs the index its entry only, and no kernel', async () => {
-    const log: BootLog = [];
-    expect(await cli(['things', 'list', '--all'], { boot: boot(log) })).toEqual({ code: 0, out: 'a thing\n', err: '' });
-    expect(log).toEqual(['declared', 'entry', 'close']);
+  it('imports for a command that needs the index its entry only, and activates nothing', async () => {
+    const log: string[] = [];
+    expect(await cli(['things', 'list', '--all'], { openKernel: openKernel(log) })).toEqual({ code: 0, out: 'a thing\n', err: '' });
+    expect(log).toEqual(['kernel', 'declared', 'entry', 'stop']);
     expect(ran.input).toEqual({ arguments: {}, options: { all: true } });
   });
 
   it('activates and starts for one that needs it, and passes its exit code on', async () => {
-    const log: BootLog = [];
-    expect((await cli(['talk'], { boot: boot(log) })).code).toBe(130);
-    expect(log).toEqual(['declared', 'activate sample', 'kernel', 'start', 'close']);
+    const log: string[] = [];
+    expect((await cli(['talk'], { openKernel: openKernel(log) })).code).toBe(130);
+    expect(log).toEqual(['kernel', 'declared', 'activate sample', 'start', 'stop']);
   });
 
   it('starts only what is used, and no services, with an option that makes it short', async () => {
-    const log: BootLog = [];
-    expect((await cli(['talk', '--prompt', 'hi'], { boot: boot(log) })).code).toBe(130);
-    expect(log).toEqual(['declared', 'activate sample', 'kernel', 'start used', 'close']);
+    const log: string[] = [];
+    expect((await cli(['talk', '--prompt', 'hi'], { openKernel: openKernel(log) })).code).toBe(130);
+    expect(log).toEqual(['kernel', 'declared', 'activate sample', 'start used', 'stop']);
   });
 
   it('K50 says on the error stream what in the settings does not hold, in every mode, once', async () => {
@@ -74,31 +75,56 @@ describe('running a command line', () => {
         severity: 'error',
         code: 'settings_invalid',
         message: "'approvals.tool' is not known",
-        file: 'pith.yaml',
+        file: path.join(folder, 'pith.yaml'),
         line: 2,
         cure: 'Mend it',
       },
       { severity: 'warning', code: 'unknown_key', message: 'other' },
     ] as const;
-    const broken = fakeBoot({ declared: [declare('talk', 'started')], commands: COMMANDS, kernel: { findings: () => findings } });
-    for (const words of [['talk'], ['talk', '--json'], ['talk', '--quiet']])
-      expect((await cli(words, { boot: broken })).err).toBe("pith: settings: pith.yaml:2: 'approvals.tool' is not known; Mend it\n");
+    const broken = fakeOpen({ declared: [declare('things', 'index')], commands: COMMANDS, kernel: { findings: () => findings } });
+    for (const words of [['things', 'list'], ['things', 'list', '--json'], ['things', 'list', '--quiet']])
+      expect((await cli(words, { openKernel: broken, cwd: folder })).err).toBe("pith: pith.yaml:2: 'approvals.tool' is not known; Mend it\n");
+  });
+
+  const problem = (number: number) => ({ severity: 'error', code: 'unknown_key', message: `problem ${number}`, file: path.join(folder, 'pith.yaml'), line: number }) as const;
+
+  it('use.md 3: a conversation in a terminal begins with one line on its problems', async () => {
+    const talk = (count: number, terminal = true, ...words: string[]) => {
+      const problems = async () => Array.from({ length: count }, (_, at) => problem(at + 1));
+      const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands: COMMANDS, kernel: { problems } });
+      return cli(['talk', ...words], { openKernel, cwd: path.resolve('core'), terminal });
+    };
+    expect(await talk(0)).toMatchObject({ out: '', err: '' });
+    expect((await talk(1)).out).toMatch(/^1 problem: .*pith\.yaml:1: problem 1 · \/doctor\n$/u);
+    expect((await talk(2)).out).toMatch(/^2 problems: .*\n$/u);
+  });
+
+  it('use.md 3: one message and a pipe say at most three problems on the error stream, each once, and keep the exit code', async () => {
+    for (const words of [['talk'], ['talk', '--prompt', 'hi'], ['talk', '--json']]) {
+      const problems = async () => [1, 2, 3, 4, 5].map(problem);
+      const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands: COMMANDS, kernel: { problems } });
+      const { code, out, err } = await cli(words, { openKernel, cwd: folder });
+      expect({ code, out }).toEqual({ code: 130, out: '' });
+      expect(err).toBe(
+        'pith: pith.yaml:1: problem 1\npith: pith.yaml:2: problem 2\npith: pith.yaml:3: problem 3\nand 2 more: pith doctor\n',
+      );
+    }
   });
 
   it('does not start services for wrong use', async () => {
-    const log: BootLog = [];
-    expect(await cli(['talk', '--loud'], { boot: boot(log) })).toMatchObject({ code: 2, out: '' });
+    const log: string[] = [];
+    expect(await cli(['talk', '--loud'], { openKernel: openKernel(log) })).toMatchObject({ code: 2, out: '' });
     expect(log).not.toContain('start');
   });
 
   it('reads the declared commands only when the kernel has none of that name', async () => {
-    const log: BootLog = [];
-    await cli(['agents', 'list'], { boot: boot(log) });
-    expect(log).toEqual(['kernel', 'close']);
+    const log: string[] = [];
+    await cli(['agents', 'list'], { openKernel: openKernel(log) });
+    expect(log).toEqual(['kernel', 'stop']);
   });
 
   it('prints what, where, why and cure of an error, and exits 1', async () => {
-    expect(await cli(['fail'], { boot: boot() })).toEqual({
+    expect(await cli(['fail'], { openKernel: openKernel() })).toEqual({
       code: 1,
       out: '',
       err: 'pith: thing x things.yaml:3: it is gone; make it anew\n',
@@ -106,17 +132,17 @@ describe('running a command line', () => {
   });
 
   it.each([
-    [['agnts'], "pith: unknown command 'agnts': no extension or part of Pith has it; did you mean 'agents'?\n"],
-    [['agents', 'lst'], "pith: unknown command 'agents lst': no extension or part of Pith has it; did you mean 'agents list'?\n"],
-    [['things', 'lsit'], "pith: unknown command 'things lsit': no extension or part of Pith has it; did you mean 'things list'?\n"],
-    [['agents'], "pith: 'agents' needs another word: list, show, prompt; see: pith agents --help\n"],
+    [['agnts'], "pith: unknown command 'agnts'; did you mean 'agents'?\n"],
+    [['agents', 'lst'], "pith: unknown command 'agents lst'; did you mean 'agents list'?\n"],
+    [['things', 'lsit'], "pith: unknown command 'things lsit'; did you mean 'things list'?\n"],
+    [['agents'], "pith: choose a subcommand of 'agents': list, show, prompt; see: pith agents --help\n"],
     [['agents', 'list', '--jsn'], "pith: wrong use of 'agents list': unknown option '--jsn'; write: agents list\n"],
-    [['--versoin'], "pith: unknown option '--versoin': it stands before any command; did you mean '--version'?\n"],
+    [['--versoin'], "pith: unknown option '--versoin': not a global option; did you mean '--version'?\n"],
     [['agents', 'show'], "pith: wrong use of 'agents show': <id> is missing; write: agents show <id>\n"],
     [['agents', 'list', '--sandbox'], 'pith: wrong use of --sandbox: it needs a folder; write: --sandbox <folder>\n'],
     [['agents', 'list', '--sandbox', 'nowhere'], "pith: the sandbox 'nowhere' is not a folder; make one with: pith init nowhere\n"],
   ])('tells wrong use and exits 2: %j', async (argv, err) => {
-    expect(await cli(argv, { boot: boot(), cwd: folder })).toEqual({ code: 2, out: '', err });
+    expect(await cli(argv, { openKernel: openKernel(), cwd: folder })).toEqual({ code: 2, out: '', err });
   });
 
   it('K44 names the nearest agent, tool and extension for an unknown one', async () => {
@@ -130,23 +156,26 @@ describe('running a command line', () => {
   });
 
   it('says why a command that is declared is not there', async () => {
+    const [, failed] = fakeKernel().extensions.list();
     const withheld = [
-      { path: 'sing', extensionId: 'singer', reason: null },
-      { path: 'dance', extensionId: 'dancer', reason: 'it has no feet' },
+      { ...failed!, id: 'singer', state: 'disabled', manifest: { commands: [{ path: 'sing' }] } },
+      { ...failed!, id: 'dancer', message: 'it has no feet', manifest: { commands: [{ path: 'dance' }] } },
     ];
-    expect(await cli(['sing', 'loudly'], { boot: fakeBoot({ withheld }) })).toMatchObject({
+    const extensions = { ...fakeKernel().extensions, list: () => withheld } as unknown as Kernel['extensions'];
+    const openKernel = fakeOpen({ kernel: { extensions } });
+    expect(await cli(['sing', 'loudly'], { openKernel })).toMatchObject({
       code: 2,
       err: "pith: no command 'sing': its extension 'singer' is switched off; switch it on in pith.yaml: extensions.singer.enabled\n",
     });
-    expect((await cli(['dance'], { boot: fakeBoot({ withheld }) })).err).toContain('it has no feet; see: pith doctor');
+    expect((await cli(['dance'], { openKernel })).err).toContain('it has no feet; see: pith doctor');
   });
 
   it('says in a terminal that the sandbox is not one of this folder', async () => {
-    expect((await cli(['talk'], { boot: boot(), cwd: folder, terminal: true })).err).toBe(
+    expect((await cli(['talk'], { openKernel: openKernel(), cwd: folder, terminal: true })).err).toBe(
       `sandbox: ${path.resolve('sandbox')} (there is none here)\n`,
     );
-    expect((await cli(['talk'], { boot: boot(), cwd: path.resolve('core'), terminal: true })).err).toBe('');
-    expect((await cli(['talk'], { boot: boot(), cwd: folder })).err).toBe('');
+    expect((await cli(['talk'], { openKernel: openKernel(), cwd: path.resolve('core'), terminal: true })).err).toBe('');
+    expect((await cli(['talk'], { openKernel: openKernel(), cwd: folder })).err).toBe('');
   });
 
   it('finds the nearest sandbox upwards, or takes the named one', async () => {
@@ -155,17 +184,17 @@ describe('running a command line', () => {
     await mkdir(path.join(folder, 'empty'));
     const targets: Target[] = [];
     for (const cwd of ['project', 'project/src', 'project/sandbox', 'project/sandbox/agents'])
-      await cli(['doctor'], { boot: boot([], targets), cwd: path.join(folder, cwd) });
+      await cli(['doctor'], { openKernel: openKernel([], targets), cwd: path.join(folder, cwd) });
     expect(new Set(targets.map(({ sandbox }) => sandbox))).toEqual(new Set([path.join(folder, 'project/sandbox')]));
 
     targets.length = 0;
-    await cli(['--sandbox', '../empty', 'doctor'], { boot: boot([], targets), cwd: path.join(folder, 'project') });
+    await cli(['--sandbox', '../empty', 'doctor'], { openKernel: openKernel([], targets), cwd: path.join(folder, 'project') });
     await cli(['doctor'], {
-      boot: boot([], targets),
+      openKernel: openKernel([], targets),
       cwd: path.join(folder, 'project'),
       env: { PITH_SANDBOX: path.join(folder, 'empty') },
     });
-    await cli(['doctor'], { boot: boot([], targets), cwd: folder });
+    await cli(['doctor'], { openKernel: openKernel([], targets), cwd: folder });
     expect(targets.map(({ sandbox }) => sandbox)).toEqual([
       path.join(folder, 'empty'),
       path.join(folder, 'empty'),
@@ -175,7 +204,7 @@ describe('running a command line', () => {
 
   it('S15 turns --no-skills into a setting before the kernel is made', async () => {
     const targets: Target[] = [];
-    await cli(['talk', '--no-skills'], { boot: boot([], targets) });
+    await cli(['talk', '--no-skills'], { openKernel: openKernel([], targets) });
     expect(targets[0]?.flags).toEqual({ skills: { enabled: false } });
   });
 
@@ -184,7 +213,7 @@ describe('running a command line', () => {
       ['things', 'list', '--json'],
       ['--json', 'things', 'list'],
     ]) {
-      expect(await cli(argv, { boot: boot() })).toEqual({ code: 0, out: '["a thing"]\n', err: '' });
+      expect(await cli(argv, { openKernel: openKernel() })).toEqual({ code: 0, out: '["a thing"]\n', err: '' });
     }
   });
 
@@ -203,7 +232,7 @@ describe('running a command line', () => {
 
 describe('help', () => {
   it('comes from the definitions: all, a group, a command of the kernel, one of an extension', async () => {
-    const all = await cli([], { boot: boot() });
+    const all = await cli([], { openKernel: openKernel() });
     expect(all.code).toBe(0);
     for (const line of [
       /^ {2}agents list +List the agents$/mu,
@@ -212,22 +241,21 @@ describe('help', () => {
       /--sandbox <sandbox>/u,
     ])
       expect(all.out).toMatch(line);
-    expect((await cli(['--help'], { boot: boot() })).out).toBe(all.out);
+    expect((await cli(['--help'], { openKernel: openKernel() })).out).toBe(all.out);
 
-    expect((await cli(['agents', '--help'], { boot: boot() })).out).toMatch(/^ {2}agents prompt <id>/mu);
-    const prompt = await cli(['agents', 'prompt', '-h'], { boot: boot() });
+    expect((await cli(['agents', '--help'], { openKernel: openKernel() })).out).toMatch(/^ {2}agents prompt <id>/mu);
+    const prompt = await cli(['agents', 'prompt', '-h'], { openKernel: openKernel() });
     expect(prompt.out).toContain('Usage: pith agents prompt <id> [--text <text>]');
-    expect((await cli(['things', '--help'], { boot: boot() })).out).toMatch(/^ {2}things show <id> +Show a thing$/mu);
-    const split = fakeBoot({ declared: [declare('things', 'index'), declare('things count', 'initialized')], commands: COMMANDS });
-    expect((await cli(['things', '--help'], { boot: split })).out).toMatch(/^ {2}things count +Does things count$[^]*^ {2}things show/mu);
-    const log: BootLog = [];
-    expect((await cli(['things', 'list', '--help'], { boot: boot(log) })).out).toContain('Usage: pith things list [--all]');
-    expect(log).not.toContain('kernel');
+    expect((await cli(['things', '--help'], { openKernel: openKernel() })).out).toMatch(/^ {2}things show <id> +Show a thing$/mu);
+    const split = fakeOpen({ declared: [declare('things', 'index'), declare('things count', 'initialized')], commands: COMMANDS });
+    expect((await cli(['things', '--help'], { openKernel: split })).out).toMatch(/^ {2}things count +Does things count$[^]*^ {2}things show/mu);
+    const log: string[] = [];
+    expect((await cli(['things', 'list', '--help'], { openKernel: openKernel(log) })).out).toContain('Usage: pith things list [--all]');
+    expect(log).not.toContain('activate sample');
   });
 
   it('helps also where the sandbox is broken', async () => {
-    const broken = { ...boot(), declared: async () => Promise.reject(new Error('the index is torn')) };
-    const help = await cli([], { boot: broken });
+    const help = await cli([], { openKernel: () => Promise.reject(new Error('the index is torn')) });
     expect(help).toMatchObject({ code: 0, err: 'pith: the index is torn\n' });
     expect(help.out).toContain('agents list');
   });

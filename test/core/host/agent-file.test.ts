@@ -75,13 +75,22 @@ You review. --- is not an end.
     expect((await specOf('---\nname: R\nprovider: router\nmodel: openai/gpt-x\n---\n')).model).toBe('router/openai/gpt-x');
   });
 
+  it.each([
+    ['an unknown key', 'allow_skill: true', /ignored: .*'allow_skill'; did you mean 'allow_skills'/],
+    ['a bad value', 'allow_skills: sometimes', /ignored: 'allow_skills' must be a boolean, not a string/],
+  ])('use.md 3: %s is ignored with its default kept, and reported with file and line', async (_, slip, message) => {
+    const sandbox = folderWith({ ...AROUND, 'agents/reviewer/AGENT.md': `---\nname: R\n${slip}\n---\n` });
+    const { failures, declarations } = await discoverIn(sandbox);
+    expect(failures.size).toBe(0);
+    const { diagnostics, file } = declarations.get('reviewer')!;
+    expect(diagnostics).toMatchObject([{ severity: 'warning', file, line: 3, message: expect.stringMatching(message) }]);
+  });
+
   for (const [name, text, line, code, message] of [
-    ['unknown key', '---\nname: R\nallow_skill: true\n---\n', 3, 'unknown_key', /'allow_skill'; did you mean 'allow_skills'/],
     ['unknown limit', '---\nname: R\nlimits:\n  max_turn: 3\n---\n', 4, 'unknown_key', /did you mean 'max_turns'/],
     ['no name', '---\ndescription: x\n---\n', 2, 'manifest_invalid', /'name' is missing/],
     ['no frontmatter', 'You are an agent.\n', 1, 'manifest_invalid', /no frontmatter/],
     ['no end', '---\nname: R\n', 1, 'manifest_invalid', /no frontmatter/],
-    ['bad value', '---\nname: R\nallow_skills: sometimes\n---\n', 3, 'manifest_invalid', /'allow_skills' must be a boolean, not a string/],
     ['provider alone', '---\nname: R\nprovider: openai\n---\n', 3, 'manifest_invalid', /'provider' needs a model/],
     ['duplicate key', '---\nname: R\nname: S\n---\n', 3, 'manifest_invalid', /twice/],
     ['long frontmatter', `---\nname: R\ndescription: ${'x'.repeat(17_000)}\n---\n`, 2, 'manifest_invalid', /bytes/],

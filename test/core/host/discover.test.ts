@@ -11,7 +11,6 @@ const DEFECTS: Record<string, { manifest: string; code: string; line: number; me
     code: 'unknown_key',
     line: 2,
     message: /'descripton'; did you mean 'description'\?/,
-    cure: /description/,
   },
   'unknown inner key': {
     manifest: 'id: bad\npermissions:\n  netwrok: true\n',
@@ -127,14 +126,32 @@ const DEFECTS: Record<string, { manifest: string; code: string; line: number; me
     line: 3,
     message: /not allowed/,
   },
-  'unowned agent key': {
-    manifest: 'id: bad\nagent:\n  use_tools: [good]\n',
-    code: 'unknown_key',
-    line: 3,
-    message: /'use_tools' in 'agent'; did you mean 'uses_tools'/,
-    cure: /memory/,
-  },
 };
+
+describe('a slip in one key', () => {
+  it.each([
+    ['an unknown key', 'id: slip\nentrypoint: main.ts\nprovides: [tool]\ndescripton: x\n', 4, /ignored: .*'description'/],
+    ['a bad value', 'id: slip\nentrypoint: main.ts\nprovides: [tool]\nversion: one\n', 4, /ignored: 'version' must be/],
+    ['an unknown key of an agent', 'id: slip\nagent:\n  use_tools: [good]\n', 3, /ignored: .*did you mean 'uses_tools'/],
+    ['a permission that is no boolean', 'id: slip\nagent: {}\npermissions: { network: yess }\n', 3, /ignored: 'permissions.network'/],
+  ])('use.md 3: %s is ignored with its default kept, and reported with file and line', async (_, manifest, line, message) => {
+    const sandbox = folderWith({ 'extensions/slip/manifest.yaml': manifest, 'extensions/slip/main.ts': '' });
+    const { declarations, failures } = await discoverIn(sandbox);
+    expect(failures.size).toBe(0);
+    const { manifest: read, diagnostics, file } = declarations.get('slip')!;
+    expect(read).toMatchObject({ id: 'slip', description: '', version: '0.0.0', permissions: { network: false } });
+    expect(diagnostics).toMatchObject([{ severity: 'warning', file, line, message: expect.stringMatching(message) }]);
+  });
+
+  it.each(['enabled: flase', 'enbled: false', 'agent: { limits: { max_turns: many } }', 'agent: { limit: { max_turns: 1 } }'])(
+    'use.md 3: %s is a safeguard, and what cannot be read stops the extension',
+    async (slip) => {
+      const text = `id: slip\nentrypoint: main.ts\nprovides: [tool]\n${slip}\n`;
+      const { failures } = await discoverIn(folderWith({ 'extensions/slip/manifest.yaml': text, 'extensions/slip/main.ts': '' }));
+      expect(failures.get('slip')).toMatchObject({ phase: 'validate', line: 4 });
+    },
+  );
+});
 
 describe('a defect in one manifest', () => {
   for (const [name, { manifest, code, line, message, cure }] of Object.entries(DEFECTS)) {

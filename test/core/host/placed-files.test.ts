@@ -4,8 +4,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { stateFolder } from '../../../core/contract/state-files.ts';
 import { openIndex } from '../../../core/host/discovery/index-file.ts';
-import { likelyDataDirectory } from '../../../core/host/settings/likely-data-directory.ts';
-import { loadSettings } from '../../../core/host/settings/settings.ts';
+import { findDataDirectory, loadSettings } from '../../../core/host/settings/settings.ts';
 import { discoverIn, extension, folderWith, indexIn } from './sandbox-folder.ts';
 
 const AGENT = { 'agents/one/manifest.yaml': 'id: one\nagent: {}\n' };
@@ -76,7 +75,7 @@ it.each([
   const file = path.join(sandbox, 'pith.yaml');
   place(file);
   const options = { sandbox, env: {}, workingDirectory: sandbox, home: undefined, flags: undefined };
-  expect(likelyDataDirectory(options)).toBe(path.join(sandbox, 'data'));
+  expect(await findDataDirectory(options)).toBe(path.join(sandbox, 'data'));
   const { diagnostics } = await loadSettings({ ...options, index: indexIn(sandbox) });
   expect(diagnostics).toMatchObject([{ code: 'settings_invalid', file, message: `cannot be read: is ${what}, not a file` }]);
 });

@@ -3,7 +3,6 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { trustOf } from '../../../core/trust/index.ts';
 import { shippedSandbox } from '../../../core/contract/shipped-sandbox.ts';
-import { openLightHost } from '../../../core/cli/light-host.ts';
 import { readSandbox } from '../../../core/host/sandbox-reading.ts';
 import type * as yamlDocument from '../../../core/host/discovery/yaml-document.ts';
 import { createKernel } from '../../../core/kernel.ts';
@@ -57,8 +56,8 @@ describe('the data directory', () => {
     expect(path.relative(options.root, index.file)).toBe(`${expected}/.cache/index.json`);
   });
 
-  it('K7 costs no parsing when nothing has changed, wherever it is', async () => {
-    const options = given({ yaml: "data_dir: 'state'\n" });
+  it('K7 costs no parsing when nothing has changed and no file says where it is', async () => {
+    const options = given({ yaml: 'default_agent: one\n' });
     await (await readSandbox({ ...options, accepts: true })).index.save();
     await new Promise((resolve) => setTimeout(resolve, 30)); // file times move in steps: younger files are read again
     await (await readSandbox({ ...options, accepts: true })).index.save();
@@ -72,30 +71,16 @@ describe('the data directory', () => {
     const kernel = await createKernel({ accepts: true, sandbox, env, home, shipped: false });
     await kernel.extensions.activateAll();
     await kernel.stop();
-    vi.stubEnv('HOME', home);
-    onTestFinished(() => void vi.unstubAllEnvs());
-    const light = await openLightHost({ sandbox, trust: trusted(sandbox), env, flags: {} });
-    light.commandContext('one').logger.info('here');
-    await light.stop();
+    const quiet = await createKernel({ accepts: true, sandbox, env, home, shipped: false });
+    quiet.extensions.commandContext('one').logger.info('here');
+    await quiet.stop();
     expect(fs.readdirSync(path.join(root, 'sandbox')).sort()).toEqual(['extensions', 'pith.yaml', 'state']);
     expect(fs.readFileSync(path.join(sandbox, 'state/.cache/index.json'), 'utf8')).toContain('extensions/one');
   });
 });
 
-describe('what a command without a kernel has read', () => {
-  it('K2 a kernel takes over, and what it learns about extensions is kept', async () => {
-    const { sandbox, env } = given();
-    fs.writeFileSync(path.join(sandbox, 'extensions/one/main.ts'), GREETING);
-    const light = await openLightHost({ sandbox, trust: trusted(sandbox), env, flags: {} });
-    const kernel = await createKernel({ accepts: true, sandbox, env }, light.reading);
-    expect(kernel.extensions.discovery).toBe(light.reading.discovery);
-    await kernel.extensions.activate('one');
-    await kernel.stop();
-    await light.stop();
-    expect(fs.readFileSync(path.join(sandbox, 'data/.cache/index.json'), 'utf8')).toContain('Greets from one.');
-  });
-
-  it('K2 the index alone names the same commands as a kernel: none of what is switched off, broken or blocked', async () => {
+describe('a kernel that nothing was asked of', () => {
+  it('K2 names the commands of manifests: none of what is switched off, broken or blocked', async () => {
     const { sandbox, env } = given({ yaml: 'extensions: { off: { enabled: false } }\n' });
     const declare = (id: string, more: string) => {
       const directory = path.join(sandbox, 'extensions', id);
@@ -106,34 +91,27 @@ describe('what a command without a kernel has read', () => {
     };
     declare('well', '');
     declare('off', '');
-    declare('broken', 'unknown: true\n');
+    declare('broken', 'enabled: perhaps\n');
     declare('blocked', 'depends_on: [off]\n');
     declare('further', 'depends_on: [blocked]\n');
-    const light = await openLightHost({ sandbox, trust: trusted(sandbox), env, flags: {} });
-    const kernel = await createKernel({ accepts: true, sandbox, env }, light.reading);
-    expect(light.commands()).toEqual(kernel.extensions.commands());
-    expect(light.commands().map(({ path: words }) => words)).toEqual(expect.arrayContaining(['well', 'skills', 'chat']));
+    const kernel = await createKernel({ accepts: true, sandbox, env });
+    const commands = kernel.extensions.commands();
+    expect(commands.map(({ path: words }) => words)).toEqual(expect.arrayContaining(['well', 'skills', 'chat']));
     for (const id of ['off', 'broken', 'blocked', 'further'])
-      expect(light.commands().map(({ extensionId }) => extensionId)).not.toContain(id);
-    expect((await light.list()).find(({ id }) => id === 'further')).toMatchObject({ state: 'blocked' });
+      expect(commands.map(({ extensionId }) => extensionId)).not.toContain(id);
+    expect(kernel.extensions.show('further')).toMatchObject({ state: 'blocked' });
     await kernel.stop();
-    await light.stop();
   });
 
   it('K62 logs as much as PITH_LOG says', async () => {
     const { sandbox } = given();
-    const light = await openLightHost({ sandbox, trust: trusted(sandbox), env: { PITH_LOG: 'debug' }, flags: {} });
-    light.commandContext('one').logger.debug('a detail');
-    await light.stop();
+    const kernel = await createKernel({ accepts: true, sandbox, env: { PITH_LOG: 'debug' } });
+    kernel.extensions.commandContext('one').logger.debug('a detail');
+    await kernel.stop();
     expect(fs.readFileSync(path.join(sandbox, 'data/logs/pith.log'), 'utf8')).toContain('a detail');
   });
 });
 
-const GREETING = `import { defineTool, z } from 'pith';
-export default class {
-  getTools() { return [defineTool({ name: 'greet', description: 'Greets from one.', input: z.object({}), effect: 'read', execute: () => 'hi' })]; }
-}
-`;
 
 function sandboxed(files: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(files).map(([file, text]) => [`sandbox/${file}`, text]));

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { realBoot } from '../../../core/cli/real-boot.ts';
+import { openKernel } from '../../../core/cli/open-kernel.ts';
 import { openTrustFile } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
 
@@ -29,7 +29,7 @@ interface More {
   readonly input?: string;
 }
 const run = (argv: readonly string[], { env = {}, ...more }: More = {}) =>
-  cli(argv, { cwd: project, boot: realBoot(), input: '', ...more, env: { PITH_TRUST: '0', ...env } });
+  cli(argv, { cwd: project, openKernel, input: '', ...more, env: { PITH_TRUST: '0', ...env } });
 const recorded = () => openTrustFile(home).read();
 
 /** An extension whose tool tells whether it is given a key. */

@@ -2,7 +2,7 @@ import { chownSync, readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { realBoot } from '../../../core/cli/real-boot.ts';
+import { openKernel } from '../../../core/cli/open-kernel.ts';
 import { hostileClone, type HostileClone } from '../../fixtures/hostile-clone.ts';
 import { cli } from '../cli/fakes.ts';
 
@@ -32,7 +32,7 @@ afterEach(() => {
 const run = (cwd: string, argv: readonly string[], more: Readonly<Record<string, string>> = {}) =>
   cli(argv, {
     cwd,
-    boot: realBoot(),
+    openKernel,
     input: 'hello\n',
     env: { PITH_TRUST: '0', STORED_KEY: 'ghp_canary_stored', HOME: clone.home, ...more },
   });
@@ -151,7 +151,7 @@ describe('a hostile clone that nobody has trusted', () => {
 
   it('T1 a person at a terminal is asked once; no is kept, and pith untrust takes yes back', async () => {
     const ask = (answer: string) =>
-      cli(['agents', 'list'], { cwd: clone.project, boot: realBoot(), terminal: true, input: `${answer}\n`, env: { PITH_TRUST: '0' } });
+      cli(['agents', 'list'], { cwd: clone.project, openKernel, terminal: true, input: `${answer}\n`, env: { PITH_TRUST: '0' } });
     const asked = await ask('no');
     expect(asked.out).toContain('Do you trust this folder?');
     expect(asked.err).toContain('restricted');

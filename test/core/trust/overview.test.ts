@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { realBoot } from '../../../core/cli/real-boot.ts';
+import { openKernel } from '../../../core/cli/open-kernel.ts';
 import { printableLine } from '../../../core/contract/printable.ts';
 import { shownOverview, type SandboxOverview } from '../../../core/host/sandbox-overview.ts';
 import { askText, openTrustFile } from '../../../core/trust/index.ts';
@@ -34,7 +34,7 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true });
 });
 const put = (file: string, text: string) => writeFileSync(path.join(root, 'clone', file), text);
-const trust = () => cli(['trust', '--yes'], { cwd: path.join(root, 'clone'), boot: realBoot(), env: { PITH_TRUST: '0' } });
+const trust = () => cli(['trust', '--yes'], { cwd: path.join(root, 'clone'), openKernel, env: { PITH_TRUST: '0' } });
 
 describe('the question about a sandbox', () => {
   it('T1 T10: shows each ask on a line of its own, however many stand before it, and gives no more than was shown', async () => {
@@ -113,7 +113,7 @@ describe('the question about a sandbox', () => {
   it('T1: a folder that brings too much to be shown stays restricted on a terminal, without a question; pith trust says what to do', async () => {
     put('sandbox/pith.yaml', JSON.stringify({ skills: { sources: [{ path: 'x'.repeat(5000) }] } }));
     const cwd = path.join(root, 'clone');
-    const listed = await cli(['skills', 'list'], { cwd, boot: realBoot(), env: { PITH_TRUST: '0' }, terminal: true });
+    const listed = await cli(['skills', 'list'], { cwd, openKernel, env: { PITH_TRUST: '0' }, terminal: true });
     expect(listed).toMatchObject({ code: 0, err: expect.stringContaining('pith: restricted') });
     expect(listed.out + listed.err).toContain('more than Pith can show');
     expect(await trust()).toMatchObject({ code: 1, err: expect.stringContaining('pith untrust') });

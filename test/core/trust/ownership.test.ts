@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync 
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { realBoot } from '../../../core/cli/real-boot.ts';
+import { openKernel } from '../../../core/cli/open-kernel.ts';
 import { trustOf } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
 
@@ -29,7 +29,7 @@ afterEach(() => {
 });
 
 const list = (...argv: string[]) =>
-  cli(['skills', 'list', '--all', '--json', ...argv], { cwd: project, boot: realBoot(), env: { PITH_TRUST: '0' } });
+  cli(['skills', 'list', '--all', '--json', ...argv], { cwd: project, openKernel, env: { PITH_TRUST: '0' } });
 const idsOf = (out: string) => (JSON.parse(out) as readonly { readonly id: string }[]).map(({ id }) => id);
 
 describe('a folder that others can write', () => {
@@ -45,7 +45,7 @@ describe('a folder that others can write', () => {
       }
       // A terminal is not asked either: somebody else could have put the question's answer there.
       expect(trustOf({ sandbox, shipped: '/nowhere', home })).toMatchObject({ level: 'restricted', isOpen: false, untrusted: null });
-      expect((await cli(['trust', '--yes'], { cwd: project, boot: realBoot(), env: { PITH_TRUST: '0' } })).out).toContain('Look twice');
+      expect((await cli(['trust', '--yes'], { cwd: project, openKernel, env: { PITH_TRUST: '0' } })).out).toContain('Look twice');
       expect((await list()).err).not.toContain('restricted');
     },
     60_000,

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { testKernel, type TestKernel } from 'pith/testing';
-import { realBoot } from '../../../core/cli/real-boot.ts';
+import { openKernel } from '../../../core/cli/open-kernel.ts';
 import { loosened, openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
 
@@ -94,7 +94,7 @@ describe('a person with settings of their own', () => {
   });
   const own = (settings: object) => writeFileSync(path.join(home, '.pith/config.yaml'), JSON.stringify(settings), { mode: 0o600 });
   const theirs = (settings: object) => writeFileSync(path.join(sandbox, 'pith.yaml'), JSON.stringify(settings));
-  const run = (...argv: string[]) => cli(argv, { cwd: path.dirname(sandbox), boot: realBoot(), env: { PITH_TRUST: '0' } });
+  const run = (...argv: string[]) => cli(argv, { cwd: path.dirname(sandbox), openKernel, env: { PITH_TRUST: '0' } });
 
   it('T4: doctor says of a trusted sandbox which safeguards it loosens, each with its file', async () => {
     own({ approvals: { tools: ['kv_set'] } });

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { realBoot } from '../../../core/cli/real-boot.ts';
+import { openKernel } from '../../../core/cli/open-kernel.ts';
 import { cli } from '../cli/fakes.ts';
 
 let root: string;
@@ -26,7 +26,7 @@ afterEach(() => {
 });
 
 const run = (argv: readonly string[], more: { readonly terminal?: boolean; readonly input?: string } = {}) =>
-  cli(argv, { cwd: project, boot: realBoot(), env: { PITH_TRUST: '0' }, input: '', ...more });
+  cli(argv, { cwd: project, openKernel, env: { PITH_TRUST: '0' }, input: '', ...more });
 async function mustRun(argv: readonly string[]): Promise<void> {
   const { code, out, err } = await run(argv);
   if (code !== 0) throw new Error(out + err);

@@ -136,25 +136,6 @@ describe('a conversation on a terminal', () => {
     expect(ada.listeners()).toEqual([]);
   });
 
-  it('shows at its start what is wrong in the settings, a line each, five at most', async () => {
-    const findings = [1, 2, 3, 4, 5, 6, 7].map((line) => ({
-      code: 'unknown_key',
-      message: `wrong ${line}`,
-      file: 'pith.yaml',
-      line,
-      cure: 'mend it',
-    }));
-    chat = await fakeChat([says('ok')], [...kernelCommands(), answering('settings', { findings })]);
-    const ada = person(chat);
-    await ada.sees('› ');
-    expect(ada.screen()).toContain('pith.yaml:1: wrong 1; mend it\n');
-    expect(ada.screen()).toContain('wrong 5');
-    expect(ada.screen()).not.toContain('wrong 6');
-    expect(ada.screen()).toContain('2 more; see /settings\n');
-    ada.end();
-    await ada.done;
-  });
-
   it('tells of an edit that could not be loaded: at the prompt at once, during an answer after it', async () => {
     chat = await fakeChat([hangs]);
     const ada = person(chat);

@@ -161,9 +161,11 @@ describe('MCP servers', () => {
     ]);
   }, 30_000);
 
-  it('refuses settings that say something else, with their path', async () => {
-    await start({ fix: { command: 'x', argz: [] } });
-    const status = await test.kernel.extensions.activate('mcp');
-    expect(status).toMatchObject({ state: 'failed', code: 'config_invalid', message: expect.stringContaining('argz') });
+  it('use.md 3: leaves out a server whose settings say something else, as a whole, and says so', async () => {
+    await start({ fix: { command: 'x', argz: [] }, strict: { command: 'x', approvals: 'alwys' } });
+    const { state, notes } = await test.kernel.extensions.activate('mcp');
+    expect(state).toBe('active');
+    expect(notes).toContainEqual({ code: 'config_invalid', message: expect.stringContaining('argz') });
+    expect(notes).toContainEqual({ code: 'config_invalid', message: expect.stringContaining('approvals') });
   });
 });

@@ -1,6 +1,6 @@
 import type { AgentSpec, Command, ExtensionContext } from 'pith';
 import { initializedCommands } from '../../../sandbox/extensions/skill_registry/commands/initialized.ts';
-import { checkSettings } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
+import { usableSettings } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
 import { registryOptions } from '../../../sandbox/extensions/skill_registry/commands/open-registry.ts';
 import type { SkillsConfig } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { createRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
@@ -15,7 +15,7 @@ export async function withCommands<T>(
   run: (commands: readonly Command[]) => Promise<T>,
 ): Promise<T> {
   const context = commandContext(box, config, agents) as ExtensionContext<SkillsConfig>;
-  checkSettings(context.config);
+  usableSettings(context.config);
   const registry = createRegistry(registryOptions(context));
   const search = new SkillSearch(openIndex(context, registry));
   try {

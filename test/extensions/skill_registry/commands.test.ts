@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type * as pith from 'pith';
-import { PithError, type AgentSpec, type Command, type CommandInput, type JsonValue } from 'pith';
+import { type AgentSpec, type Command, type CommandInput, type JsonValue } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
-import { checkSettings } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
+import { settingProblems } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { withCommands } from './all-commands.ts';
 import { recordingIO, skillSandbox, skillText, type SkillSandbox } from './skill-sandbox.ts';
@@ -131,6 +131,12 @@ describe('the commands', () => {
     });
   });
 
+  it('use.md 3: leaves out what it does not know, and goes on', async () => {
+    const box = await skillSandbox(files);
+    const { json } = await run(box, 'skills list', { config: { max_skill: 4, poll_seconds: 'often' }, json: true });
+    expect((json as { id: string }[]).map(({ id }) => id)).toContain('writing');
+  });
+
   it('S80 judges settings as the schema of the extension does', () => {
     const values = [true, null, 0, -1, 1.5, 3, '', 'text', [], ['a'], [''], [1], {}, { replace: ['a'] }, { replace: 1 }];
     const more = [
@@ -142,15 +148,7 @@ describe('the commands', () => {
       { timeout_s: 0 },
     ];
     const keys = [...Object.keys(configSchema().shape), 'alowed', 'constructor'];
-    const refuses = (settings: Readonly<Record<string, unknown>>) => {
-      try {
-        checkSettings(settings);
-        return false;
-      } catch (error) {
-        if (!(error instanceof PithError)) throw error;
-        return true;
-      }
-    };
+    const refuses = (settings: Readonly<Record<string, unknown>>) => settingProblems(settings).size > 0;
     for (const key of keys) {
       for (const value of [...values, ...more, undefined]) {
         expect(refuses({ [key]: value }), `${key}: ${JSON.stringify(value)}`).toBe(!configSchema().safeParse({ [key]: value }).success);
@@ -182,7 +180,7 @@ describe('the commands', () => {
       [...readFileSync(file, 'utf8').matchAll(/^import (?!type)\{([^}]*)\} from 'pith'/gm)].flatMap(([, list = '']) => list.split(',')),
     );
     expect(new Set(names.map((name) => name.trim()).filter((name) => name !== '' && !name.startsWith('type ')))).toEqual(
-      new Set(['codeOf', 'didYouMean', 'printable', 'printableLine', 'PithError', 'shippedSandbox', 'stateFolder']),
+      new Set(['codeOf', 'didYouMean', 'nearest', 'printable', 'printableLine', 'PithError', 'shippedSandbox', 'stateFolder']),
     );
   });
 

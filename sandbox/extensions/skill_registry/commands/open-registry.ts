@@ -4,7 +4,7 @@ import { shippedSandbox, type CommandContext } from 'pith';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../registry.ts';
 import type { Snapshot } from '../skill.ts';
 import type { RegistryConfig } from '../scan/sources.ts';
-import { checkSettings } from './settings-check.ts';
+import { usableSettings } from './settings-check.ts';
 
 /** What every registry of this extension is made of, whichever way it was started. */
 export function registryOptions(context: CommandContext): RegistryOptions {
@@ -41,8 +41,8 @@ export async function withRegistry<T>(
   context: CommandContext,
   run: (registry: SkillRegistry, snapshot: Snapshot) => Promise<T> | T,
 ): Promise<T> {
-  checkSettings(context.config);
-  const registry = createRegistry({ ...registryOptions(context), keepsBodies: false });
+  const config = usableSettings(context.config) as RegistryConfig;
+  const registry = createRegistry({ ...registryOptions(context), config, keepsBodies: false });
   try {
     return await run(registry, await registry.refresh());
   } finally {

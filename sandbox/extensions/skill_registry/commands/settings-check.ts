@@ -1,4 +1,4 @@
-import { didYouMean, PithError } from 'pith';
+import { didYouMean, nearest, PithError } from 'pith';
 import type { SkillsConfig } from '../config.ts';
 
 interface Kind {
@@ -47,14 +47,27 @@ const LIMITS: Readonly<Record<string, Kind>> = {
   env: { what: 'a list of names', fits: (value) => TEXTS.fits(value) && (value as string[]).every((name) => NAME.test(name)) },
 };
 
-/** Throws `config_invalid` where the extension itself would not start with these settings. */
-export function checkSettings(config: Readonly<Record<string, unknown>>): void {
-  const problems = Object.entries(config).flatMap(([key, value]) => {
-    const kind: Kind | undefined = Object.hasOwn(KINDS, key) ? KINDS[key as keyof SkillsConfig] : undefined;
-    if (kind === undefined) return [`'skills.${key}' is not known${didYouMean(key, Object.keys(KINDS))}`];
-    return value === undefined || kind.fits(value) ? [] : [`'skills.${key}' must be ${kind.what}`];
-  });
-  if (problems.length > 0) throw new PithError('config_invalid', problems.join('; '), { cure: "correct it under 'skills' in pith.yaml" });
+/** Their defaults allow more than may have been written: with one that cannot be read the extension does not start either. */
+const SAFEGUARDS: readonly string[] = ['enabled', 'allowed', 'disabled'];
+
+/** What is wrong with these settings, by key. */
+export function settingProblems(config: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(config).flatMap(([key, value]): [string, string][] => {
+      const kind: Kind | undefined = Object.hasOwn(KINDS, key) ? KINDS[key as keyof SkillsConfig] : undefined;
+      if (kind === undefined) return [[key, `'skills.${key}' is not known${didYouMean(key, Object.keys(KINDS))}`]];
+      return value === undefined || kind.fits(value) ? [] : [[key, `'skills.${key}' must be ${kind.what}`]];
+    }),
+  );
+}
+
+/** The settings without what the extension ignores. Throws `config_invalid` where it would not start with them. */
+export function usableSettings<T extends Readonly<Record<string, unknown>>>(config: T): T {
+  const problems = settingProblems(config);
+  const keys = [...problems.keys()];
+  if (keys.some((key) => SAFEGUARDS.includes(key) || SAFEGUARDS.includes(nearest(key, Object.keys(KINDS), 1)[0] ?? '')))
+    throw new PithError('config_invalid', [...problems.values()].join('; '), { cure: "correct it under 'skills' in pith.yaml" });
+  return keys.length === 0 ? config : (Object.fromEntries(Object.entries(config).filter(([key]) => !problems.has(key))) as T);
 }
 
 function isSources(value: unknown): boolean {

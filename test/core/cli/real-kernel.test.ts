@@ -3,17 +3,17 @@ import os from 'node:os';
 import path from 'node:path';
 import { shippedSandbox } from 'pith';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { realBoot } from '../../../core/cli/real-boot.ts';
+import { openKernel } from '../../../core/cli/open-kernel.ts';
 import { cli } from './fakes.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-boot-')));
+  folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-kernel-')));
   await cli(['init'], { cwd: folder });
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const run = (...argv: string[]) => cli(argv, { cwd: folder, boot: realBoot() });
+const run = (...argv: string[]) => cli(argv, { cwd: folder, openKernel });
 
 describe('a new sandbox with the real kernel', () => {
   it('has its own agent as the default, and the commands of the extensions that ship', async () => {
@@ -32,9 +32,9 @@ describe('a new sandbox with the real kernel', () => {
     expect(await run('tools', 'call', 'helo', '--json')).toMatchObject({ code: 1, out: expect.stringContaining('"code":"tool_unknown"') });
   });
 
-  it('K7 reads relative paths of the environment from where it was called, with and without a kernel', async () => {
+  it('K7 reads relative paths of the environment from where it was called', async () => {
     const at = (file: string) => path.join(folder, 'state', file);
-    const called = (...argv: string[]) => cli(argv, { cwd: folder, boot: realBoot(), env: { PITH_DATA_DIR: 'state' } });
+    const called = (...argv: string[]) => cli(argv, { cwd: folder, openKernel, env: { PITH_DATA_DIR: 'state' } });
     await called('skills', 'list');
     await expect(stat(at('.cache/index.json'))).resolves.toBeTruthy();
     await rm(at(''), { recursive: true });
@@ -68,10 +68,10 @@ describe('a new sandbox with the real kernel', () => {
     expect((await run('tell')).err).toMatch(/^pith: the commands of the extension 'teller' failed.*: boom; /u);
   });
 
-  it('lists its skill without a kernel', async () => {
+  it('lists its skill', async () => {
     const ran = await cli(['skills', 'list', '--json'], {
       cwd: folder,
-      boot: { ...realBoot(), kernel: () => Promise.reject(new Error('a kernel was made')) },
+      openKernel,
     });
     expect(ran).toMatchObject({ code: 0, err: '' });
     expect(JSON.parse(ran.out)).toContainEqual(expect.objectContaining({ id: 'hello', state: 'offered', source: 'sandbox/skills' }));
@@ -87,7 +87,7 @@ describe('a new sandbox with the real kernel', () => {
     expect(ids).toEqual(expect.arrayContaining(['extension-development', 'hello']));
   });
 
-  it('S82 explains a skill for an agent wherever the settings let it be found, without a kernel', async () => {
+  it('S82 explains a skill for an agent wherever the settings let it be found', async () => {
     await mkdir(path.join(folder, 'team/scout'), { recursive: true });
     await writeFile(path.join(folder, 'team/scout/AGENT.md'), '---\nname: scout\nallow_skills: false\n---\nYou scout.\n');
     await mkdir(path.join(folder, 'sandbox/agents/broken'));
@@ -96,7 +96,7 @@ describe('a new sandbox with the real kernel', () => {
       cli(['skills', 'explain', 'hello', '--agent', agent, '--json'], {
         cwd: folder,
         env: { PITH_AGENTS_PATHS: path.join(folder, 'team') },
-        boot: { ...realBoot(), kernel: () => Promise.reject(new Error('a kernel was made')) },
+        openKernel,
       });
     const scout = await explain('scout');
     expect(scout).toMatchObject({ code: 0, err: '' });
@@ -108,7 +108,7 @@ describe('a new sandbox with the real kernel', () => {
   });
 
   it('chats offline', async () => {
-    const ran = await cli(['chat', '-p', 'greet Ada', '--json'], { cwd: folder, boot: realBoot(), env: {} });
+    const ran = await cli(['chat', '-p', 'greet Ada', '--json'], { cwd: folder, openKernel, env: {} });
     expect(ran.code).toBe(0);
     const events = ran.out
       .trim()

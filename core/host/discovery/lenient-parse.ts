@@ -1,0 +1,88 @@
+import type { z } from 'zod';
+import { nearest } from '../../contract/nearest.ts';
+import { knownKeys, schemaAt, unwrapped } from './schema-issues.ts';
+import { isPlainMap } from './plain-data.ts';
+
+export interface LenientParse<T> {
+  /** null: something is missing without which there is no value, or a safeguard cannot be read. */
+  readonly data: T | null;
+  readonly issues: readonly z.core.$ZodIssue[];
+  /** The value without what the schema refused. */
+  readonly rest: unknown;
+}
+
+/** Each round takes out all that zod names; a further one is needed only where that uncovers more. */
+const MAX_ROUNDS = 10;
+
+/**
+ * Parses `value` and leaves out what the schema refuses, so that a slip takes no more than its own key. What a schema marks with
+ * `.meta({ safeguard: true })` cannot be left out, because its default may allow more than was written: with it goes the entry of the map
+ * that holds it, such as one server of many, else everything. So it is with a key whose name is close to that of a safeguard.
+ */
+export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): LenientParse<z.output<S>> {
+  const issues: z.core.$ZodIssue[] = [];
+  let rest = value;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const parsed = schema.safeParse(rest);
+    if (parsed.success) return { data: parsed.data, issues, rest };
+    issues.push(...parsed.error.issues);
+    const paths = parsed.error.issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
+    );
+    for (const path of paths) {
+      const away = leftOut(schema, rest, path);
+      if (away.length === 0) return { data: null, issues, rest: undefined };
+      rest = without(rest, away);
+    }
+  }
+  return { data: null, issues, rest: undefined };
+}
+
+/** What goes because of an issue at `path`: of a missing key the map that lacks it. Nothing: all does. */
+function leftOut(schema: z.ZodType, value: unknown, path: readonly PropertyKey[]): readonly PropertyKey[] {
+  const found = existing(value, path);
+  const entry = entryOf(schema, found);
+  return isSafeguard(schema, path) ? entry : found;
+}
+
+function existing(value: unknown, path: readonly PropertyKey[]): readonly PropertyKey[] {
+  let current = value;
+  for (const [depth, key] of path.entries()) {
+    const held = typeof current === 'object' && current !== null ? (current as Record<PropertyKey, unknown>)[key] : undefined;
+    if (held === undefined) return path.slice(0, depth);
+    current = held;
+  }
+  return path;
+}
+
+/** The innermost entry of a map with free keys on the way to `path`. */
+function entryOf(schema: z.ZodType, path: readonly PropertyKey[]): readonly PropertyKey[] {
+  for (let length = path.length; length > 0; length -= 1) {
+    const above = schemaAt(schema, path.slice(0, length - 1));
+    if (above !== null && unwrapped(above).type === 'record') return path.slice(0, length);
+  }
+  return [];
+}
+
+function isSafeguard(schema: z.ZodType, path: readonly PropertyKey[]): boolean {
+  const isMarked = path.some((_, depth) => isMarkedAt(schema, path.slice(0, depth + 1)));
+  if (isMarked || path.length === 0) return isMarked;
+  const above = path.slice(0, -1);
+  const known = knownKeys(schema, above);
+  const key = String(path.at(-1));
+  if (known.length === 0 || known.includes(key)) return false;
+  return nearest(key, known, 1).some((name) => isMarkedAt(schema, [...above, name]));
+}
+
+function isMarkedAt(schema: z.ZodType, path: readonly PropertyKey[]): boolean {
+  return schemaAt(schema, path)?.meta()?.['safeguard'] === true;
+}
+
+/** `value` without what stands at `path`; a list that would lose an item goes as a whole. */
+function without(value: unknown, path: readonly PropertyKey[]): unknown {
+  if (!isPlainMap(value) || path.length === 0) return undefined;
+  const [key, ...below] = path as readonly [string, ...PropertyKey[]];
+  const { [key]: inner, ...rest } = value;
+  const kept = below.length === 0 ? undefined : without(inner, below);
+  return kept === undefined ? rest : { ...rest, [key]: kept };
+}

@@ -1,0 +1,54 @@
+import type { AgentStatus } from './agents/registry/registry.ts';
+import type { Diagnostic } from './contract/index.ts';
+import type { ExtensionStatus } from './host/host-options.ts';
+
+/** Findings on something that was written and does not hold. */
+const IGNORED: readonly string[] = ['unknown_key', 'manifest_invalid', 'config_invalid'];
+
+/** What whoever opens the sandbox is told before anything is opened. */
+const SAID_BEFORE: readonly string[] = ['restricted', 'state_unknown'];
+
+export function isIgnored({ code }: { readonly code: string }): boolean {
+  return IGNORED.includes(code);
+}
+
+export interface ProblemSources {
+  readonly findings: readonly Diagnostic[];
+  readonly extensions: readonly ExtensionStatus[];
+  readonly agents: readonly AgentStatus[];
+  readonly defaultAgent: string;
+}
+
+/**
+ * What a person would want to know before they begin: wrong settings, and extensions and agents that cannot run or of which a key was
+ * ignored. What only waits for something else is left out: its cause is there.
+ */
+export function problemsIn({ findings, extensions, agents, defaultAgent }: ProblemSources): readonly Diagnostic[] {
+  const found = [
+    ...findings.filter(({ severity, code }) => severity !== 'info' && !SAID_BEFORE.includes(code)),
+    ...extensions.flatMap(ofExtension),
+    ...agents.flatMap((agent) => ofAgent(agent, agent.id === defaultAgent)),
+  ];
+  return [...new Map(found.map((each) => [`${each.file}:${each.line}:${each.message}`, each])).values()];
+}
+
+function ofExtension({ id, state, phase, code, message, file, line, cure, notes }: ExtensionStatus): readonly Diagnostic[] {
+  const fails = (state === 'failed' || state === 'blocked' || phase === 'reload') && code !== 'dependency_failed';
+  const failure: Diagnostic = {
+    severity: 'error',
+    code: code ?? 'internal',
+    message: `the extension '${id}' ${phase === 'reload' ? 'was not reloaded' : 'cannot run'}: ${message ?? 'it failed'}`,
+    ...(file === undefined ? {} : { file }),
+    ...(line === undefined ? {} : { line }),
+    ...(cure === undefined ? {} : { cure }),
+  };
+  return [...(fails ? [failure] : []), ...notes.filter(isIgnored).map((note): Diagnostic => ({ severity: 'warning', ...note }))];
+}
+
+function ofAgent({ id, state, notes }: AgentStatus, isDefault: boolean): readonly Diagnostic[] {
+  if (state !== 'failed') return notes.filter((note) => note.severity !== 'info' && isIgnored(note));
+  return notes
+    .filter(({ severity, code }) => severity === 'error' && (isDefault || code !== 'dependency_failed'))
+    .slice(0, 1)
+    .map((note) => ({ ...note, message: `the agent '${id}' cannot run: ${note.message}` }));
+}
