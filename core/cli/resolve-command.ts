@@ -47,12 +47,19 @@ export async function resolveLoaded(
 }
 
 /** The commands behind a declared one. One that needs only the index activates nothing. */
-export async function loadCommands(source: CommandSource, { needs, entry, extensionId, path }: DeclaredCommand): Promise<readonly Command[]> {
+export async function loadCommands(
+  source: CommandSource,
+  { needs, entry, extensionId, path }: DeclaredCommand,
+): Promise<readonly Command[]> {
   if (needs !== 'index') return source.commandsOf(extensionId);
   if (entry === undefined)
-    throw new PithError('manifest_invalid', `the command '${path}' of ${extensionId} cannot be run: it needs only the index but names no entry`, {
-      cure: 'add `entry:` to it in the manifest',
-    });
+    throw new PithError(
+      'manifest_invalid',
+      `the command '${path}' of ${extensionId} cannot be run: it needs only the index but names no entry`,
+      {
+        cure: 'add `entry:` to it in the manifest',
+      },
+    );
   return (await source.importCommandEntry(extensionId, entry))(source.commandContext(extensionId));
 }
 

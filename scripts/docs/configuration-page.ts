@@ -29,7 +29,7 @@ export async function configurationPage(root: string): Promise<string> {
   return `<!-- made from the schemas by npm run docs -->
 # Configuration
 
-Nothing has to be configured. Where settings exist they are strict: an unknown key is an error that names file, line and the nearest known key.
+Nothing has to be configured. What is written there and not known, or not valid, is ignored and reported with file, line and the nearest known key.
 
 ## Where settings come from
 

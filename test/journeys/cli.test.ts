@@ -59,7 +59,9 @@ describe('pith chat on a pipe', () => {
       expect(out).toContain('code-review'); // the skills are there
       expect(err).toContain("pith: sandbox/pith.yaml:1: unknown key 'default_agnt'; did you mean 'default_agent'?\n");
       expect(err).toContain("pith: sandbox/pith.yaml:3: 'max_skill' is not known; did you mean 'max_skills'?\n");
-      expect(err).toContain("pith: the extension 'broken' cannot run sandbox/extensions/broken/manifest.yaml:3: unknown key 'provids'; did you mean 'provides'?");
+      expect(err).toContain(
+        "pith: the extension 'broken' cannot run sandbox/extensions/broken/manifest.yaml:3: unknown key 'provids'; did you mean 'provides'?",
+      );
       expect(err.match(/max_skill'/gu)).toHaveLength(1);
       expect((await runPith(['skills', 'list', '--json'], { cwd: typos.path })).out).toContain('code-review');
     } finally {

@@ -55,7 +55,9 @@ function printFinding(io: CommandIO, finding: Diagnostic): void {
 }
 
 /** What several extensions have in common is said once. */
-function notesOf(extensions: DoctorReport['extensions']): ReadonlyMap<string, { readonly ids: readonly string[]; readonly isAlarm: boolean }> {
+function notesOf(
+  extensions: DoctorReport['extensions'],
+): ReadonlyMap<string, { readonly ids: readonly string[]; readonly isAlarm: boolean }> {
   const found = new Map<string, { readonly ids: readonly string[]; readonly isAlarm: boolean }>();
   for (const { id, notes = [] } of extensions)
     for (const { code, ...note } of notes) {

@@ -18,13 +18,7 @@ type End = Extract<TurnEvent, { type: 'turn-end' }>;
  * Goes on with the conversation that waited for this answer: in the process that shows it where one does, else here, printing what is said.
  * A conversation with further open questions waits for those. Exit code 1 when the turn fails.
  */
-export async function goOn(
-  kernel: Kernel,
-  approval: Approval,
-  isAttended: boolean,
-  io: CommandIO,
-  signal: AbortSignal,
-): Promise<number> {
+export async function goOn(kernel: Kernel, approval: Approval, isAttended: boolean, io: CommandIO, signal: AbortSignal): Promise<number> {
   const { rootThreadId: threadId, channelId } = approval;
   const tell = (continued: Continued, end: End | null = null) =>
     io.json({ ...(approvalJson(approval) as object), answer: approval.answer, reason: approval.reason, continued, end: endJson(end) });

@@ -25,12 +25,15 @@ const remote = z.strictObject({
 });
 
 /** One that cannot be read is left out as a whole: what is wrong with it may be what it was not to do. */
-const server = z.unknown().transform((given, context): z.infer<typeof local> | z.infer<typeof remote> => {
-  const parsed = (typeof given === 'object' && given !== null && 'url' in given ? remote : local).safeParse(given);
-  if (parsed.success) return parsed.data;
-  for (const issue of parsed.error.issues) context.addIssue({ code: 'custom', path: issue.path, message: issue.message });
-  return z.NEVER;
-}).meta({ safeguard: true });
+const server = z
+  .unknown()
+  .transform((given, context): z.infer<typeof local> | z.infer<typeof remote> => {
+    const parsed = (typeof given === 'object' && given !== null && 'url' in given ? remote : local).safeParse(given);
+    if (parsed.success) return parsed.data;
+    for (const issue of parsed.error.issues) context.addIssue({ code: 'custom', path: issue.path, message: issue.message });
+    return z.NEVER;
+  })
+  .meta({ safeguard: true });
 
 export const config = z.strictObject({
   servers: z

@@ -96,8 +96,11 @@ describe("JSON of the kernel's commands", () => {
       skills: { offered: 3, invalid: 1 },
     });
     expect(
-      (await cli(['doctor'], { openKernel: fakeOpen({ kernel: { doctor: async () => ({ ...(await fakeKernel().doctor()), ok: true }) } }) }))
-        .code,
+      (
+        await cli(['doctor'], {
+          openKernel: fakeOpen({ kernel: { doctor: async () => ({ ...(await fakeKernel().doctor()), ok: true }) } }),
+        })
+      ).code,
     ).toBe(0);
   });
 

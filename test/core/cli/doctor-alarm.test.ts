@@ -17,7 +17,9 @@ async function printed(colour: boolean): Promise<string> {
     interactive: false,
     columns: 200,
   };
-  expect(await runDoctor({ ...kernel, doctor: async () => report as never }, { arguments: {}, options: {} }, io as unknown as CommandIO)).toBe(0);
+  expect(
+    await runDoctor({ ...kernel, doctor: async () => report as never }, { arguments: {}, options: {} }, io as unknown as CommandIO),
+  ).toBe(0);
   return lines.join('\n');
 }
 

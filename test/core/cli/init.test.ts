@@ -42,13 +42,21 @@ describe('pith init', () => {
     expect(manifestSchema().safeParse(extension)).toMatchObject({ success: true, data: { id: 'hello_tool', provides: ['tool'] } });
   });
 
-  it.runIf(process.platform === 'linux')('use.md: ends with a clear error where nothing can be written, also where a folder is there and refuses', async () => {
-    const { code, out, err } = await cli(['init', '/proc/pith-init'], { cwd: folder });
-    expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toMatch(/^pith: no sandbox was made in \/proc\/pith-init: E\w+: .*; name a folder that you may write: pith init <dir>\n$/u);
-    await writeFile(path.join(folder, 'file'), '');
-    expect(await cli(['init', 'file/below'], { cwd: folder })).toMatchObject({ code: 2, err: expect.stringContaining('is a file; name a folder') });
-  });
+  it.runIf(process.platform === 'linux')(
+    'use.md: ends with a clear error where nothing can be written, also where a folder is there and refuses',
+    async () => {
+      const { code, out, err } = await cli(['init', '/proc/pith-init'], { cwd: folder });
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect(err).toMatch(
+        /^pith: no sandbox was made in \/proc\/pith-init: E\w+: .*; name a folder that you may write: pith init <dir>\n$/u,
+      );
+      await writeFile(path.join(folder, 'file'), '');
+      expect(await cli(['init', 'file/below'], { cwd: folder })).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('is a file; name a folder'),
+      });
+    },
+  );
 
   it('overwrites nothing, and then writes nothing', async () => {
     await cli(['init', 'sandbox'], { cwd: folder });

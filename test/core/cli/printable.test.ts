@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { renderTable } from '../../../core/cli/table.ts';
 import { openKernel } from '../../../core/cli/open-kernel.ts';
-import { cli, fakeOpen } from './fakes.ts';
+import { cli } from './fakes.ts';
 
 /** Each would do something to a terminal, or be read as something else. */
 const HOSTILE = {

@@ -82,11 +82,18 @@ describe('running a command line', () => {
       { severity: 'warning', code: 'unknown_key', message: 'other' },
     ] as const;
     const broken = fakeOpen({ declared: [declare('things', 'index')], commands: COMMANDS, kernel: { findings: () => findings } });
-    for (const words of [['things', 'list'], ['things', 'list', '--json'], ['things', 'list', '--quiet']])
-      expect((await cli(words, { openKernel: broken, cwd: folder })).err).toBe("pith: pith.yaml:2: 'approvals.tool' is not known; Mend it\n");
+    for (const words of [
+      ['things', 'list'],
+      ['things', 'list', '--json'],
+      ['things', 'list', '--quiet'],
+    ])
+      expect((await cli(words, { openKernel: broken, cwd: folder })).err).toBe(
+        "pith: pith.yaml:2: 'approvals.tool' is not known; Mend it\n",
+      );
   });
 
-  const problem = (number: number) => ({ severity: 'error', code: 'unknown_key', message: `problem ${number}`, file: path.join(folder, 'pith.yaml'), line: number }) as const;
+  const problem = (number: number) =>
+    ({ severity: 'error', code: 'unknown_key', message: `problem ${number}`, file: path.join(folder, 'pith.yaml'), line: number }) as const;
 
   it('use.md 3: a conversation in a terminal begins with one line on its problems', async () => {
     const talk = (count: number, terminal = true, ...words: string[]) => {
@@ -248,7 +255,9 @@ describe('help', () => {
     expect(prompt.out).toContain('Usage: pith agents prompt <id> [--text <text>]');
     expect((await cli(['things', '--help'], { openKernel: openKernel() })).out).toMatch(/^ {2}things show <id> +Show a thing$/mu);
     const split = fakeOpen({ declared: [declare('things', 'index'), declare('things count', 'initialized')], commands: COMMANDS });
-    expect((await cli(['things', '--help'], { openKernel: split })).out).toMatch(/^ {2}things count +Does things count$[^]*^ {2}things show/mu);
+    expect((await cli(['things', '--help'], { openKernel: split })).out).toMatch(
+      /^ {2}things count +Does things count$[^]*^ {2}things show/mu,
+    );
     const log: string[] = [];
     expect((await cli(['things', 'list', '--help'], { openKernel: openKernel(log) })).out).toContain('Usage: pith things list [--all]');
     expect(log).not.toContain('activate sample');

@@ -1,8 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { trustOf } from '../../../core/trust/index.ts';
-import { shippedSandbox } from '../../../core/contract/shipped-sandbox.ts';
+import { describe, expect, it, vi } from 'vitest';
 import { readSandbox } from '../../../core/host/sandbox-reading.ts';
 import type * as yamlDocument from '../../../core/host/discovery/yaml-document.ts';
 import { createKernel } from '../../../core/kernel.ts';
@@ -33,8 +31,6 @@ function given({ yaml = '', home = '', env = {}, flags }: Given = {}) {
     workingDirectory: path.join(root, 'here'),
   };
 }
-
-const trusted = (sandbox: string) => trustOf({ sandbox, shipped: shippedSandbox(), home: null, accepts: true });
 
 describe('the data directory', () => {
   it.each<[string, Given, string]>([
@@ -97,8 +93,7 @@ describe('a kernel that nothing was asked of', () => {
     const kernel = await createKernel({ accepts: true, sandbox, env });
     const commands = kernel.extensions.commands();
     expect(commands.map(({ path: words }) => words)).toEqual(expect.arrayContaining(['well', 'skills', 'chat']));
-    for (const id of ['off', 'broken', 'blocked', 'further'])
-      expect(commands.map(({ extensionId }) => extensionId)).not.toContain(id);
+    for (const id of ['off', 'broken', 'blocked', 'further']) expect(commands.map(({ extensionId }) => extensionId)).not.toContain(id);
     expect(kernel.extensions.show('further')).toMatchObject({ state: 'blocked' });
     await kernel.stop();
   });
@@ -111,7 +106,6 @@ describe('a kernel that nothing was asked of', () => {
     expect(fs.readFileSync(path.join(sandbox, 'data/logs/pith.log'), 'utf8')).toContain('a detail');
   });
 });
-
 
 function sandboxed(files: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(files).map(([file, text]) => [`sandbox/${file}`, text]));
