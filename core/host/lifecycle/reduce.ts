@@ -1,4 +1,5 @@
 import type { Failure } from '../../contract/index.ts';
+import { manifestAsks } from '../../contract/manifest-asks.ts';
 import { isBlocked } from '../discovery/order.ts';
 import { isBreakerOpen, restartDelay, withCrash } from './breaker.ts';
 import type { Version } from './generation.ts';
@@ -28,8 +29,18 @@ export function versionIn(state: State): Version | null {
 }
 
 /** The wanted version cannot run or failed, and the last one that ran is there in its place. */
-export function isStandingIn({ wanted, good, tried }: State): boolean {
-  return wanted !== null && good !== null && wanted.config.enabled && (isInvalid(wanted) || tried === wanted.key);
+export function isStandingIn(state: State): boolean {
+  const { wanted, tried } = state;
+  return wanted !== null && wanted.config.enabled && mayStandIn(state) && (isInvalid(wanted) || tried === wanted.key);
+}
+
+/** It ran, and nobody has taken from it since what it would have again: a right of its manifest, or its place in the kernel. */
+function mayStandIn({ wanted, good }: State): boolean {
+  if (wanted === null || good === null) return false;
+  const { declaration, tier } = good.generation;
+  const asks = declaration.manifest ? manifestAsks(declaration.manifest) : [];
+  const isTaken = (wanted.declaration.withheld ?? []).some(({ ask }) => asks.includes(ask));
+  return !isTaken && !(tier === 'in_process' && wanted.config.isolation === 'process');
 }
 
 /** A version that can be called will come of what is under way. */
@@ -232,7 +243,7 @@ function failed(
   const attempt = event.lacksRoom ? state.withoutRoom + 1 : state.withoutRoom;
   const next: State = { ...state, withoutRoom: attempt };
   if (event.lacksRoom) effects.push({ type: 'try later', afterMs: restartDelay(attempt - 1), attempt });
-  const isKept = job.source === 'wanted' && state.good !== null;
+  const isKept = job.source === 'wanted' && mayStandIn(state);
   const failure = isKept ? stillRunning(event.failure) : event.failure;
   effects.push({ type: 'record', failure }, { type: 'changed' });
   if (!isKept) return { ...next, failure, asked: false };
