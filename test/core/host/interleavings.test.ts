@@ -10,6 +10,7 @@ const STEPS = [
   'failing',
   'misspelt',
   'removed',
+  'checked out',
   'look',
   'look',
   'call',
@@ -26,14 +27,26 @@ const source = (name: string): string =>
   toolClass(
     `if (input.n) void Promise.reject(new Error('astray')); return '${name}';`,
     `async initialize() { await null; ${name === 'failing' ? 'throw new Error("no");' : ''} globalThis.begunAndEnded.push('begun'); this.begun = true; }
-     async stop() { await null; if (this.begun) globalThis.begunAndEnded.push('ended'); }`,
+     async stop() { await new Promise((resolve) => setTimeout(resolve, 15)); if (this.begun) globalThis.begunAndEnded.push('ended'); }`,
   );
+
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function take(sandbox: TestSandbox, host: ExtensionHost, step: Step): Promise<{ readonly work?: Promise<unknown> }> {
   switch (step) {
-    case 'removed':
+    case 'removed': {
       await sandbox.remove('extensions/it');
-      return {};
+      const work = host.refresh();
+      while (host.state('it') !== undefined) await tick();
+      return { work };
+    }
+    case 'checked out': {
+      const { work: removed } = await take(sandbox, host, 'removed');
+      await sandbox.extension('it', 'tool', source('sound 1'));
+      const found = host.refresh();
+      while (host.state('it') === undefined) await tick();
+      return { work: Promise.all([removed, found, host.callTool('it', 'work', {}, CALL, NEVER)]) };
+    }
     case 'look':
       return { work: host.refresh() };
     case 'call':
@@ -43,7 +56,7 @@ async function take(sandbox: TestSandbox, host: ExtensionHost, step: Step): Prom
     case 'reload':
       return { work: host.reload('it').catch(() => undefined) }; // nothing may declare it then
     case 'tick':
-      await new Promise((resolve) => setImmediate(resolve));
+      await tick();
       return {};
     case 'misspelt':
       await sandbox.write('extensions/it/manifest.yaml', 'id: it\nentrypoint: main.ts\nprovids: [tool]\n');
