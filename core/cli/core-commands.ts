@@ -1,8 +1,6 @@
 import type { Command, CommandInput, CommandIO, CommandOption } from '../contract/protocols/command-provider.ts';
 import type { Kernel } from '../kernel-surface.ts';
 import type { NamedTarget } from './opened-target.ts';
-import { TRUST_COMMANDS } from './trust-commands.ts';
-import { UPKEEP_COMMANDS } from './upkeep-commands.ts';
 
 /** Runs with a kernel that has loaded no code yet. */
 export type KernelRun = (kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
@@ -34,6 +32,14 @@ export type CoreCommand =
 const AGENT: CommandOption = { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' };
 const QUESTION = { name: 'id', description: 'The question, as approvals list names it', required: true };
 const ID = (description: string) => ({ name: 'id', description, required: true });
+const DIR = { name: 'dir', description: 'The project or its sandbox (default: the one that would be used here)' };
+const YES: CommandOption = { name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' };
+const RECIPIENTS = {
+  name: 'for',
+  type: 'string',
+  multiple: true,
+  description: "Who gets it: extension:ID, or 'provider:openai https://api.openai.com' (default: who asks for it as the settings are)",
+} as const;
 
 /** The kernel's own commands as data; an implementation is imported when it runs. */
 export const CORE_COMMANDS: readonly CoreCommand[] = [
@@ -119,7 +125,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'extensions probe',
     needsTrust: true,
-    description: 'Load the extension in a folder for trial, apart from everything that runs, and say what is wrong with it',
+    description: 'Test-load an extension in isolation',
     arguments: [{ name: 'dir', description: 'Its folder, in the sandbox or elsewhere', required: true }],
     options: [{ name: 'how', type: 'boolean', description: 'Load nothing: only say whether a sandbox would hold its code' }],
     needs: 'kernel',
@@ -213,12 +219,87 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'doctor',
-    description: 'Say what loaded, what failed and why, and what to do',
+    description: 'Check your setup and suggest fixes',
     needs: 'kernel',
     load: async () => (await import('./commands/doctor.ts')).runDoctor,
   },
-  ...TRUST_COMMANDS,
-  ...UPKEEP_COMMANDS,
+  {
+    path: 'trust',
+    description: 'Show what a sandbox brings, and trust it; or list what is trusted',
+    arguments: [DIR],
+    options: [
+      YES,
+      { name: 'state', type: 'boolean', description: 'Also use the state in its data folder: it is mine' },
+      { name: 'list', type: 'boolean', description: 'List the sandboxes that you have trusted or refused' },
+    ],
+    only: 'command line',
+    needs: 'target',
+    load: async () => (await import('./commands/trust.ts')).trust,
+  },
+  {
+    path: 'untrust',
+    description: 'Stop trusting a sandbox; Pith then uses nothing from it',
+    arguments: [DIR],
+    only: 'command line',
+    needs: 'target',
+    load: async () => (await import('./commands/trust.ts')).untrust,
+  },
+  {
+    path: 'setup',
+    needsTrust: true,
+    description: 'Set up a model, a server or another extension; without a name, list what can be set up',
+    arguments: [{ name: 'id', description: 'The extension' }],
+    options: [
+      { name: 'set', type: 'string', multiple: true, description: 'name=value, instead of being asked' },
+      { name: 'for-agent', type: 'boolean', description: 'Only what an agent may set: no keys, addresses or rights' },
+    ],
+    needs: 'kernel',
+    load: async () => (await import('./commands/setup.ts')).setUp,
+  },
+  {
+    path: 'secrets list',
+    description: 'List the secrets that extensions ask for and whom they were given for, without their values',
+    needs: 'kernel',
+    load: async () => (await import('./commands/secrets.ts')).listSecrets,
+  },
+  {
+    path: 'secrets set',
+    description: 'Store a secret (hidden prompt or stdin)',
+    arguments: [{ name: 'name', description: 'The name that extensions declare', required: true }],
+    options: [RECIPIENTS],
+    needs: 'kernel',
+    load: async () => (await import('./commands/secrets.ts')).setSecret,
+  },
+  {
+    path: 'secrets allow',
+    description: 'Give a stored secret to one more extension, or to another address',
+    arguments: [{ name: 'name', description: 'The name', required: true }],
+    options: [RECIPIENTS],
+    needs: 'kernel',
+    load: async () => (await import('./commands/secrets.ts')).allowSecret,
+  },
+  {
+    path: 'secrets remove',
+    description: 'Delete a stored secret',
+    arguments: [{ name: 'name', description: 'The name', required: true }],
+    needs: 'kernel',
+    load: async () => (await import('./commands/secrets.ts')).removeSecret,
+  },
+  {
+    path: 'restart',
+    description: 'Restart the kernel under `pith serve`; conversations continue',
+    arguments: [{ name: 'reason', description: 'Why', variadic: true }],
+    only: 'chat',
+    needs: 'kernel',
+    load: async () => (await import('./commands/restart.ts')).restartKernel,
+  },
+  {
+    path: 'serve',
+    description: 'Run the kernel and its services until Ctrl-C; restart it when it crashes',
+    only: 'command line',
+    needs: 'opener',
+    load: async () => (await import('./serve/serve.ts')).serve,
+  },
   {
     path: 'init',
     description: 'Make a new sandbox: settings, one agent, one skill, one extension',

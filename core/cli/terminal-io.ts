@@ -1,8 +1,9 @@
+import { createInterface as createLines } from 'node:readline';
+import { createInterface } from 'node:readline/promises';
+import { Writable, type Readable } from 'node:stream';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
-import { askOn } from './ask.ts';
-import { inputLines } from './input-lines.ts';
 import { printable, printableJson, printablePainted } from '../contract/printable.ts';
-import { wrapLines } from './wrap.ts';
+import { wrapLines } from './table.ts';
 
 /** The streams of a process, or their stand-ins in tests. */
 export interface Stdio {
@@ -57,4 +58,54 @@ export function isTerminal(stream: object): boolean {
 
 function asLine(text: string): string {
   return text.endsWith('\n') ? text : `${text}\n`;
+}
+
+/** The lines of `input`; nothing is read, and the process not kept alive, before the first is asked for. */
+function inputLines(input: () => Readable): AsyncIterable<string> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      const lines = createLines({ input: input(), crlfDelay: Infinity });
+      try {
+        yield* lines;
+      } finally {
+        lines.close();
+      }
+    },
+  };
+}
+
+/** Asks a person on a terminal; null when they end the input. With choices it asks until one of them is given. */
+async function askOn(
+  stdio: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream },
+  question: string,
+  options: { readonly choices?: readonly string[]; readonly secret?: boolean } = {},
+): Promise<string | null> {
+  const { choices, secret } = options;
+  const prompt = choices ? `${question} [${choices.join('/')}] ` : `${question} `;
+  const output = secret ? silent() : stdio.output;
+  if (secret) stdio.output.write(prompt);
+  const lines = createInterface({ input: stdio.input, output, terminal: true, historySize: 0 });
+  const ended = new Promise<null>((resolve) => lines.once('close', () => resolve(null)));
+  try {
+    for (;;) {
+      const answer = await Promise.race([lines.question(secret ? '' : prompt), ended]);
+      if (answer === null || !choices) return answer;
+      const choice = chosen(answer, choices);
+      if (choice !== undefined) return choice;
+    }
+  } finally {
+    lines.close();
+    if (secret) stdio.output.write('\n');
+  }
+}
+
+/** The choice that `answer` is, or is the only one to begin with. */
+function chosen(answer: string, choices: readonly string[]): string | undefined {
+  const wanted = answer.trim().toLowerCase();
+  const matching = choices.filter((choice) => choice.toLowerCase().startsWith(wanted));
+  return choices.find((choice) => choice.toLowerCase() === wanted) ?? (wanted !== '' && matching.length === 1 ? matching[0] : undefined);
+}
+
+function silent(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
 }

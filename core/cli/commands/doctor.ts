@@ -5,7 +5,7 @@ import type { JsonValue } from '../../contract/json.ts';
 import type { DoctorReport } from '../../doctor.ts';
 import { isIgnored } from '../../problems.ts';
 import type { Kernel } from '../../kernel-surface.ts';
-import { wrapLines } from '../wrap.ts';
+import { wrapLines } from '../table.ts';
 import { colours, findingLine, paintState, printTable } from './text.ts';
 
 /** Exit code 1 when anything failed. */

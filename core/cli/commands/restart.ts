@@ -7,12 +7,12 @@ export async function restartKernel(kernel: Kernel, input: CommandInput, io: Com
   const reason = (typeof given === 'string' ? given : (given ?? []).join(' ')) || 'somebody asked for it';
   if (kernel.restarts.ask(reason)) {
     io.json({ ok: true, restarting: true });
-    io.print('The kernel starts again when the turns that run have ended');
+    io.print('The kernel restarts when the running turns have ended');
     return 0;
   }
   const thread = io.session?.threadId;
   const how = `leave this conversation, then continue it with: pith chat${thread === undefined ? '' : ` --thread ${thread}`} --resume`;
   io.json({ ok: false, restarting: false, how });
-  io.print(`Nothing supervises this kernel (only \`pith serve\` does): ${how}`);
+  io.print(`/restart needs \`pith serve\`; here: ${how}`);
   return 1;
 }
