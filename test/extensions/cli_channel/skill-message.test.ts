@@ -36,7 +36,7 @@ describe('a skill typed with a slash', () => {
     expect(requests).toHaveLength(2);
     expect(await pipe(chat, [], { lines: ['/lettres'] })).toMatchObject({
       code: 1,
-      err: expect.stringContaining("unknown command '/lettres'"),
+      err: expect.stringContaining('unknown command /lettres'),
     });
   });
 });
