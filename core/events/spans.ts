@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as OpenTelemetry from '@opentelemetry/api';
 import { messageOf } from '../contract/errors.ts';
+import { once } from '../contract/once.ts';
 
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -24,13 +25,12 @@ export interface SpanStart {
 /** Where the API of OpenTelemetry keeps what a program registered: looked at first, so that nothing is loaded for nobody. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
-let api: typeof OpenTelemetry | undefined;
+const loadApi = once(() => createRequire(import.meta.url)('@opentelemetry/api') as typeof OpenTelemetry);
 
 /** null while no tracer provider is registered. */
 export function startSpan(start: SpanStart): Span | null {
   if ((globalThis as { [REGISTERED]?: { trace?: unknown } })[REGISTERED]?.trace === undefined) return null;
-  api ??= createRequire(import.meta.url)('@opentelemetry/api') as typeof OpenTelemetry;
-  return new ApiSpan(api, start);
+  return new ApiSpan(loadApi(), start);
 }
 
 /** Ends the span with what became of `work`. */

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { Diagnostic } from '../contract/diagnostic.ts';
 import type { JsonValue } from '../contract/json.ts';
+import { oncePromised } from '../contract/once.ts';
 import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
 import { stateFolder, type StateFolder } from '../contract/state-files.ts';
 import { discover } from './discovery/discover.ts';
@@ -10,6 +11,7 @@ import { sandboxRoots } from './discovery/roots.ts';
 import type { HostOptions } from './host-options.ts';
 import { logLevelOf } from './logger.ts';
 import { packageRoot } from './package-version.ts';
+import type { Sandboxing } from './process/sandboxing.ts';
 import { quarantineIn } from './quarantine.ts';
 import { openSecretsFile } from './secrets-file.ts';
 import { configOf, enabledBy } from './settings/config-of.ts';
@@ -41,6 +43,8 @@ export interface SandboxReading {
   diagnostics: readonly Diagnostic[];
   /** Reads the files of the settings again, and says whether they changed. The data directory stays; so do settings that are whole when the files have errors now. Never rejects. */
   renew(): Promise<boolean>;
+  /** What bubblewrap does on this machine, tried once. */
+  bubblewrap(): Promise<Sandboxing>;
 }
 
 /** Reads the settings of a sandbox. Never rejects. */
@@ -67,6 +71,7 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
     options: { ...options, sandbox, trust },
     index,
     ...loaded,
+    bubblewrap: oncePromised(async () => (await import('./process/sandboxing.ts')).probeSandboxing()),
     async renew() {
       const { data_dir } = reading.settings;
       const { loosened, ...found } = await loadSettings({ ...settingsOptions, index });
@@ -175,9 +180,12 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
     index,
     env: options.env,
     logLevel: logLevelOf(options.env['PITH_LOG']),
-    sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : (await import('./process/sandboxing.ts')).probeSandboxing()),
+    sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : reading.bubblewrap()),
     confined: async () =>
-      (await import('./confined/confined-programs.ts')).createConfinedPrograms({ dataDirectory: settings.data_dir, env: options.env }),
+      (await import('./confined/confined-programs.ts')).createConfinedPrograms(
+        { dataDirectory: settings.data_dir, env: options.env },
+        reading.bubblewrap,
+      ),
     quarantine: quarantineIn(settings.data_dir),
   };
 }

@@ -24,7 +24,7 @@ export interface SqliteDatabase {
   /** Runs `act` with each access of its statements decided by `access`, also when SQLite compiles them anew. */
   within<T>(access: Access, act: () => T): T;
   /** Runs `act` with a long wait for locks, which holds the event loop; without it a locked database fails within milliseconds. */
-  patiently<T>(act: () => T): T;
+  withLongWait<T>(act: () => T): T;
   close(): void;
 }
 
@@ -43,7 +43,7 @@ interface Prepared {
 type Statements = Map<string, Prepared>;
 
 const MAX_STATEMENTS = 500;
-const PATIENT_MS = 5_000;
+const LONG_WAIT_MS = 5_000;
 /** Waiting in here holds the event loop: the writer waits outside instead. */
 const BUSY_MS = 5;
 
@@ -80,7 +80,7 @@ class Connection implements SqliteDatabase {
     private readonly kind: Driver,
     private readonly mode: DatabaseMode,
   ) {
-    this.driver = this.attempt(() => kind.open(file, mode.waits ? PATIENT_MS : BUSY_MS));
+    this.driver = this.attempt(() => kind.open(file, mode.waits ? LONG_WAIT_MS : BUSY_MS));
     try {
       this.configure();
     } catch (error) {
@@ -138,9 +138,9 @@ class Connection implements SqliteDatabase {
     }
   }
 
-  patiently<T>(act: () => T): T {
+  withLongWait<T>(act: () => T): T {
     const outer = this.waitMs;
-    this.waitUpTo(PATIENT_MS);
+    this.waitUpTo(LONG_WAIT_MS);
     try {
       return act();
     } finally {
@@ -181,7 +181,7 @@ class Connection implements SqliteDatabase {
       return act(statement, values);
     } catch (error) {
       // A reader meets a lock only while another process recovers or closes the file.
-      if (isBusy(error) && this.mode.waits) return this.patiently(() => this.attempt(() => act(statement, values)));
+      if (isBusy(error) && this.mode.waits) return this.withLongWait(() => this.attempt(() => act(statement, values)));
       if (!isBeyondNumber(error)) throw this.failure(error);
       return this.attempt(() => withBigInts(statement, () => act(statement, values)));
     }

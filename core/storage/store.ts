@@ -35,7 +35,7 @@ export function openStore(file: string, clock: Clock): Store {
     all: (sql, ...parameters) => database.all(sql, ...parameters),
     get: (sql, ...parameters) => database.get(sql, ...parameters),
     write: (run) => writer.write(run),
-    migrate: (name, statements) => database.patiently(() => migrate(database, name, statements)),
+    migrate: (name, statements) => database.withLongWait(() => migrate(database, name, statements)),
     within: (access, act) => database.within(access, act),
     close() {
       return (closing ??= writer.close().then(() => finish(database)));

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { ConfinedOutcome, ConfinedProgram } from '../../contract/confined.ts';
 import { PithError } from '../../contract/errors.ts';
-import { keepGuardian, KERNEL_MARK } from '../process/guardian.ts';
+import { keepGuardian, newMark } from '../process/guardian.ts';
 import { recordHost } from '../process/host-records.ts';
 import { watchMemory } from '../process/memory-watch.ts';
 import { HOST_VARIABLE, killHost, sweepRemains } from '../process/process-end.ts';
@@ -27,7 +27,6 @@ const MEMORY_MB = 512;
 const ARGUMENTS = 3;
 const STATUS = 4;
 const STDIO = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] as const;
-let started = 0;
 
 /** Runs it and waits until nothing is left of it. `bubblewrap`: what holds it; null: nothing does. */
 export async function runConfined(
@@ -52,7 +51,7 @@ async function untilGone(
   env: Readonly<Record<string, string>>,
   signal: AbortSignal | undefined,
 ): Promise<ConfinedOutcome> {
-  const marker = `${KERNEL_MARK}-run-${++started}`;
+  const marker = newMark();
   if (bubblewrap === null) await keepGuardian();
   const argv = bubblewrap === null ? diesWithUs(limited(program)) : heldBy(bubblewrap, program);
   const covered = coverInherited(STDIO);

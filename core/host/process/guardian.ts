@@ -4,8 +4,13 @@ import { findProgram, SYSTEM_PATH } from './programs.ts';
 import { HOST_VARIABLE } from './process-end.ts';
 import { startProcess } from './start-process.ts';
 
-/** The beginning of every marker that this process gives to its hosts. */
-export const KERNEL_MARK = randomBytes(12).toString('hex');
+/** The beginning of every mark that this process gives to what it starts. */
+const KERNEL_MARK = randomBytes(12).toString('hex');
+
+/** The mark of one process, by which it and all that it starts are found. */
+export function newMark(): string {
+  return `${KERNEL_MARK}-${randomBytes(6).toString('hex')}`;
+}
 
 /** Waits for its input to end, which it does however the kernel ends, and kills all that carry the mark until none is left. */
 const SCRIPT = `

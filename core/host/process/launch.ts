@@ -8,7 +8,7 @@ import { codeOf } from '../../contract/errors.ts';
 import { stateFolder } from '../../contract/state-files.ts';
 import { systemClock } from '../system-clock.ts';
 import { endingOf, type Ending } from './ending.ts';
-import { keepGuardian, KERNEL_MARK } from './guardian.ts';
+import { keepGuardian, newMark } from './guardian.ts';
 import { recordHost } from './host-records.ts';
 import { watchMemory } from './memory-watch.ts';
 import { capOutput } from './output-cap.ts';
@@ -69,7 +69,6 @@ export interface HostProcess {
 
 export const DEFAULT_MEMORY_MB = 512;
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
-let launched = 0;
 
 /**
  * Starts a process in a group of its own, with a cleared environment and, where there is one, in a sandbox. Its memory and output
@@ -77,7 +76,7 @@ let launched = 0;
  */
 export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
   const memoryMb = spec.memoryMb ?? DEFAULT_MEMORY_MB;
-  const marker = `${KERNEL_MARK}-${++launched}`;
+  const marker = newMark();
   stateFolder(stateOf(spec), ...path.relative(stateOf(spec), spec.dataDirectory).split(path.sep)).make();
   const isSandboxed = spec.sandboxing?.available === true;
   if (!isSandboxed) await keepGuardian();

@@ -45,20 +45,12 @@ export interface SandboxPlaces {
 }
 
 const PROBE_LIMIT_MS = 5000;
-let probed: Promise<Sandboxing> | undefined;
 
 /**
- * Whether bubblewrap can hold an extension's process here: tried once, by starting Node in it. Rejects `process_not_started` when that cannot
- * be tried now; it is tried again when it is asked next, for "not now" must not become "nothing holds them".
+ * Whether bubblewrap can hold an extension's process here, tried by starting Node in it. Rejects `process_not_started` when that cannot be
+ * tried now: "not now" must not become "nothing holds them".
  */
-export function probeSandboxing(): Promise<Sandboxing> {
-  return (probed ??= probe().catch((error: unknown) => {
-    probed = undefined;
-    throw error;
-  }));
-}
-
-async function probe(): Promise<Sandboxing> {
+export async function probeSandboxing(): Promise<Sandboxing> {
   if (process.platform !== 'linux')
     return { available: false, why: 'bubblewrap exists for Linux only', cure: 'run Pith on Linux or in a container' };
   const program = findProgram('bwrap');

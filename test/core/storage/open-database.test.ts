@@ -26,13 +26,13 @@ describe('openDatabase', () => {
     expect(database.get('PRAGMA foreign_keys')).toMatchObject({ foreign_keys: 1 });
   });
 
-  it('B12: patience within patience lasts until the outer one ends', () => {
+  it('B12: a long wait within a long wait lasts until the outer one ends', () => {
     const database = open();
     const waits = () => Number(database.get('PRAGMA busy_timeout')?.timeout);
     const usual = waits();
-    const [before, after] = database.patiently(() => {
+    const [before, after] = database.withLongWait(() => {
       const outer = waits();
-      database.patiently(() => undefined);
+      database.withLongWait(() => undefined);
       return [outer, waits()];
     });
     expect(after).toBe(before);
