@@ -33,10 +33,8 @@ async function errorsOf(provides: string, main: string) {
 }
 
 async function isTold(provides: string, main: string, check: string) {
-  const began = performance.now();
   const errors = await errorsOf(provides, main);
   expect(errors).toContainEqual(expect.objectContaining({ check, message: expect.stringMatching(/./) }));
-  expect(performance.now() - began).toBeLessThan(20_000);
   expect((await test.kernel.doctor()).extensions).toEqual([]);
 }
 
