@@ -1,7 +1,7 @@
 import type { Clock, LanguageModel, ModelCallOptions, ModelPart } from '../contract/index.ts';
 import { isConnectionLoss } from './connection.ts';
 import { readFault, type ModelFault } from './fault.ts';
-import { untilAborted } from './until-aborted.ts';
+import { AbortableWait } from './until-aborted.ts';
 
 export interface RetryOptions {
   readonly clock: Clock;
@@ -59,14 +59,15 @@ async function* partsOf(
 ): AsyncGenerator<ModelPart, void, undefined> {
   signal?.throwIfAborted();
   const answer = Promise.resolve(model.doStream(signal === undefined ? options : { ...options, abortSignal: signal }));
+  const wait = new AbortableWait(signal);
   let iterator: AsyncIterator<ModelPart> | undefined;
   try {
-    const { stream } = await untilAborted(answer, signal);
+    const { stream } = await wait.for(answer);
     iterator = stream[Symbol.asyncIterator]();
     const held: ModelPart[] = [];
     for (let isHeldBack = true; ;) {
       signal?.throwIfAborted();
-      const next = await untilAborted(iterator.next(), signal);
+      const next = await wait.for(iterator.next());
       if (next.done) break;
       const part = next.value;
       if (part.type === 'error') throw part.error;
@@ -81,6 +82,7 @@ async function* partsOf(
     iterator = undefined;
     yield* held;
   } finally {
+    wait.end();
     // Not awaited: a provider that ignores the abort may never answer.
     if (iterator) void leaveStream(iterator);
     else if (signal?.aborted) void answer.then(({ stream }) => leaveStream(stream[Symbol.asyncIterator]()), ignore);

@@ -8,7 +8,7 @@ import { atMost, measure } from '../turn/meter.ts';
 import { headAndTail } from './shorten.ts';
 import { countTokens } from './tokens.ts';
 import { extract } from './transcript.ts';
-import type { TurnPlan, RunningTurn, TurnDependencies } from '../turn/turn-types.ts';
+import type { PlannedTools, RunningTurn, TurnDependencies, TurnPlan } from '../turn/turn-types.ts';
 import type { ThreadWriter } from '../../threads/thread.ts';
 
 /** How far a prompt must have grown before compaction is tried again that gained nothing. */
@@ -33,7 +33,7 @@ export async function compactIfNeeded(turn: RunningTurn, { force = false } = {})
   const measured = turn.conversation.meter.tokens;
   const done = await compactThread(
     turn.deps,
-    { ...turn.plan, functionTools: turn.offer.functionTools },
+    { ...turn.plan, tools: { functions: turn.offer.functionTools } },
     { threadId: turn.record.threadId, writer: turn.writer, force, measured, turnId: turn.record.id },
     turn.signal,
   );
@@ -69,7 +69,7 @@ export interface ThreadCompaction {
 /** Compacts a stored thread. null when there was nothing to gain. The caller holds the thread's queue. */
 export async function compactThread(
   deps: TurnDependencies,
-  plan: Pick<TurnPlan, 'model' | 'system' | 'functionTools'>,
+  plan: Pick<TurnPlan, 'model' | 'system'> & { readonly tools: Pick<PlannedTools, 'functions'> },
   { threadId, writer, force, measured, turnId }: ThreadCompaction,
   signal: AbortSignal,
 ): Promise<Compacted | null> {
@@ -79,7 +79,7 @@ export async function compactThread(
   const compaction = await compact({
     messages: sentHistory(loaded.messages, turnId),
     contextWindow: plan.model.contextWindow,
-    fixedTokens: (await countTokens([plan.system, JSON.stringify(plan.functionTools)])).reduce((a, b) => a + b, 0),
+    fixedTokens: (await countTokens([plan.system, JSON.stringify(plan.tools.functions)])).reduce((a, b) => a + b, 0),
     force,
     measured,
     async summarise(transcript) {

@@ -43,7 +43,7 @@ export async function preview(
     input,
     plan.documents,
   );
-  const tools = plan.functionTools.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
+  const tools = plan.tools.functions.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
   const parts: readonly NamedText[] = [
     ...plan.systemParts,
     ...(past.length === 0 ? [] : [{ name: 'history', text: past.map(textOf).join('\n') }]),

@@ -10,7 +10,7 @@ import { untilAborted } from '../../models/until-aborted.ts';
 
 /** Those among the extensions with tools of one turn that a step called, or that were late with some. */
 export function providersToAsk({ plan, offer }: RunningTurn, calls: readonly DecidedCall[]): readonly string[] {
-  const { turnToolProviders: providers } = plan;
+  const { providers } = plan.tools;
   return providers.length === 0
     ? providers
     : providers.filter((id) => offer.late.includes(id) || calls.some(({ record }) => record.extensionId === id));
@@ -20,9 +20,10 @@ export function providersToAsk({ plan, offer }: RunningTurn, calls: readonly Dec
 export async function appendTools(turn: RunningTurn, providers: readonly string[]): Promise<readonly TurnEvent[]> {
   const { deps, plan, signal, offer } = turn;
   const offered = [...offer.toolsByName.values()];
-  const info: TurnInfo = { ...offer.info, tools: plan.ownTools };
+  const info: TurnInfo = { ...offer.info, tools: plan.tools.own };
   const { extensions } = deps;
-  const { policy, reserved } = plan;
+  const { policy } = plan;
+  const { reserved } = plan.tools;
   const question = { extensions, clock: deps.clock, providers, turn: info, policy, reserved, offered, mayRedescribe: false };
   const found = await untilAborted(withTurnTools(question, signal), signal).catch(() => null); // aborted: the loop says so
   if (found === null) return [];

@@ -168,9 +168,9 @@ function running({ deps, noticer, place, signal, fence }: Opening, { plan, recor
     signal,
     events: new StepEvents(),
     offer: {
-      toolsByName: new Map(plan.tools.map((tool) => [tool.modelName, tool])),
-      functionTools: plan.functionTools,
-      late: plan.lateProviders,
+      toolsByName: new Map(plan.tools.offered.map((tool) => [tool.modelName, tool])),
+      functionTools: plan.tools.functions,
+      late: plan.tools.late,
       info: plan.info,
     },
     conversation: { prompt: assemble(plan.system, messages), meter: { tokens: 0, counted: 0, incompressible: 0 } },

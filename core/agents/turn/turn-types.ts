@@ -54,16 +54,7 @@ export interface TurnPlan {
   readonly limits: AgentLimits;
   readonly policy: TurnPolicy;
   readonly model: Pick<ResolvedModel, 'ref' | 'model' | 'contextWindow'>;
-  readonly tools: readonly OfferedTool[];
-  readonly functionTools: FunctionTool[];
-  /** `extension/tool` of those that `uses_tools` gives. */
-  readonly ownTools: readonly string[];
-  /** Names of tools that ship and may come during the turn. */
-  readonly reserved: ReadonlySet<string>;
-  /** Extensions that were asked what they bring to this turn. */
-  readonly turnToolProviders: readonly string[];
-  /** Those of them whose toolsets were not open in time. */
-  readonly lateProviders: readonly string[];
+  readonly tools: PlannedTools;
   readonly system: string;
   /** What `system` is made of, in order. */
   readonly systemParts: readonly NamedText[];
@@ -72,6 +63,20 @@ export interface TurnPlan {
   /** Texts that stand before the user's own in the same message. */
   readonly turnParts: readonly NamedText[];
   readonly notices: readonly Notice[];
+}
+
+/** The tools that a turn begins with, and whence more may come. */
+export interface PlannedTools {
+  readonly offered: readonly OfferedTool[];
+  readonly functions: FunctionTool[];
+  /** `extension/tool` of those that `uses_tools` gives. */
+  readonly own: readonly string[];
+  /** Names of tools that ship and may come during the turn. */
+  readonly reserved: ReadonlySet<string>;
+  /** Extensions that were asked what they bring to this turn. */
+  readonly providers: readonly string[];
+  /** Those of them whose toolsets were not open in time. */
+  readonly late: readonly string[];
 }
 
 export interface NamedText {
