@@ -1,10 +1,10 @@
 import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
 import { messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
-import { canonicalJson } from '../../contract/plain-data.ts';
+import { KERNEL_AGENT_KEYS } from '../discovery/agent-spec.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import { slotKey, type Slot } from '../lifecycle/slot.ts';
+import type { Slot } from '../lifecycle/slot.ts';
 import { positionOf } from '../discovery/positions.ts';
 
 /** Checks what stands under `agent:` with the extensions that own the keys. `declaration` gives the places, for a declared agent. */
@@ -19,12 +19,12 @@ export async function checkAgentKeys(
   const at = placeIn(spec, declaration);
   const checks = Object.entries(spec.keys).map(([key, value]) => {
     const owner = owners.get(key);
-    if (owner) return checkKey(lifecycle, owner, `${spec.id}.${key}`, key, value, at);
+    if (owner) return checkKey(lifecycle, owner, key, value, at);
     if (declaration?.diagnostics.some(({ code }) => code === 'agent_key_unowned')) return []; // doubtful, and said so
     const unowned: Diagnostic = {
       severity: 'error',
       code: 'agent_key_unowned',
-      message: `no extension owns 'agent.${key}'${didYouMean(key, owners.keys())}`,
+      message: `no extension owns 'agent.${key}'${didYouMean(key, [...owners.keys(), ...KERNEL_AGENT_KEYS])}`,
       cure: 'Correct or remove the key',
       ...at(`agent.${key}`),
     };
@@ -35,22 +35,10 @@ export async function checkAgentKeys(
 
 type PlaceOf = (path: string) => Pick<Diagnostic, 'file' | 'line' | 'column'>;
 
-async function checkKey(
-  lifecycle: Lifecycle,
-  owner: Slot,
-  place: string,
-  key: string,
-  value: unknown,
-  at: PlaceOf,
-): Promise<readonly Diagnostic[]> {
+async function checkKey(lifecycle: Lifecycle, owner: Slot, key: string, value: unknown, at: PlaceOf): Promise<readonly Diagnostic[]> {
   try {
     const generation = await lifecycle.ready(owner);
-    const { index } = lifecycle.parts.options;
-    const name = `agent key ${place}`;
-    const version = `${slotKey(owner)} ${canonicalJson(value)}`;
-    if (generation.shipped && index.surface(name, version) === true) return []; // found right before: no schema, and no zod
     const findings = await generation.checkAgentKey(key, value);
-    if (findings.length === 0 && generation.shipped) index.putSurface(name, version, true);
     return findings.map(({ path, severity, code, message, cure }) => ({
       severity,
       code,
