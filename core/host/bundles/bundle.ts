@@ -50,8 +50,10 @@ export async function bundleShipped({ entry, outdir, ...rules }: ShippedBundleRe
   const { build } = await openBundler();
   const { metafile } = await build({
     ...(await common({ ...rules, bundlePackages: true })),
-    // Packages in the old module format ask for parts of Node.
-    banner: { js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);" },
+    // Packages in the old module format use what such modules have.
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module';import { fileURLToPath as __fileURLToPath } from 'node:url';const require = __createRequire(import.meta.url), __filename = __fileURLToPath(import.meta.url), __dirname = __fileURLToPath(new URL('.', import.meta.url));",
+    },
     entryPoints: [path.join(rules.directory, entry)],
     outdir,
     entryNames: '[name]-[hash]',
