@@ -180,7 +180,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   let services: EventServices | null = null;
   let stopping: Promise<void> | undefined;
   const stop = async () => {
-    const unwritten = await index.save();
+    const unwritten = await index.save(); // never rejects
     if (unwritten) host.logger('index').warn(unwritten.message, { ...unwritten }); // while there is a log
     await services?.stop();
     await host.stop();
@@ -240,6 +240,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     async start() {
       await host.startServices();
       await host.watch();
+      if (stopping) return; // it was stopped meanwhile
       services = get(EVENT_SERVICES);
       services.start();
     },

@@ -117,7 +117,7 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, i
   try {
     return (await command.run(input, io, signal)) ?? EXIT.done;
   } finally {
-    if (!isRead) await problems.say();
+    if (!isRead && !signal.aborted) await problems.say();
   }
 }
 

@@ -44,7 +44,8 @@ export class Worker {
   readonly #sideBySide: number;
   #session: Session | null = null;
   #more = true;
-  #pumping = false;
+  /** Looking for work, until there is none. */
+  #pumping: Promise<void> | null = null;
   #again = false;
   #woken = false;
   #stopped = false;
@@ -84,6 +85,7 @@ export class Worker {
       await Promise.race([Promise.allSettled(this.#running), late]);
       cancel?.();
     }
+    await this.#pumping; // it may be about to get the lease
     const session = this.#session;
     if (session === null) return;
     if (this.#running.size === 0) return this.#release();
@@ -103,7 +105,7 @@ export class Worker {
       logger.warn(`deliveries to ${handler} could not be read`, { error: messageOf(error) });
       this.#wakeIn(PAUSE_MS);
     } finally {
-      this.#pumping = false;
+      this.#pumping = null;
     }
   }
 
@@ -174,8 +176,7 @@ export class Worker {
   #continue(): void {
     this.#again = true;
     if (this.#pumping || this.#stopped) return;
-    this.#pumping = true;
-    void this.#pump();
+    this.#pumping = this.#pump();
   }
 
   async #deliver(row: DeliveryRow, session: Session): Promise<void> {

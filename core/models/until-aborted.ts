@@ -1,7 +1,10 @@
 /** Settles as `work` does, or rejects with the signal's reason as soon as it aborts, even if `work` never settles. */
 export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
+    if (signal.aborted) {
+      Promise.resolve(work).catch(() => undefined); // nobody waits for it any more
+      return reject(signal.reason);
+    }
     const onAbort = () => reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     const off = () => signal.removeEventListener('abort', onAbort);

@@ -29,7 +29,8 @@ export interface PlanRequest {
 export type PlannedTurn = Omit<TurnRecord, 'state' | 'steps' | 'usage' | 'startedAt'>;
 
 /** Everything that a turn sends beside the history. The same path serves real turns and previews; nothing is written. */
-export function planTurn(deps: TurnDependencies, request: PlanRequest, signal: AbortSignal): Promise<TurnPlan> {
+export async function planTurn(deps: TurnDependencies, request: PlanRequest, signal: AbortSignal): Promise<TurnPlan> {
+  signal.throwIfAborted();
   return untilAborted(planned(deps, request, signal), signal);
 }
 

@@ -17,7 +17,9 @@ import { withdraw } from './withdraw.ts';
 
 export type { TurnDependencies } from './turn-types.ts';
 
-export type TurnEvents = AsyncGenerator<TurnEvent, void, undefined>;
+export interface TurnEvents extends AsyncIterableIterator<TurnEvent, undefined> {
+  return(): Promise<IteratorResult<TurnEvent, undefined>>;
+}
 
 export interface Turns {
   /** Begins with the first event that is asked for. Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
@@ -44,7 +46,7 @@ export function createTurns({ dependencies, cleaned = (event) => event }: TurnOp
   const shared: Shared = { noticer: createNoticer(), families: createFamilies() };
 
   /** From the request to the end, which comes when the thread has been given back. */
-  async function* events(request: OriginalRequest, stop: AbortController): TurnEvents {
+  async function* events(request: OriginalRequest, stop: AbortController): AsyncGenerator<TurnEvent, void, undefined> {
     let end: TurnEndEvent;
     let thread: HeldThread | null = null;
     try {
@@ -57,26 +59,75 @@ export function createTurns({ dependencies, cleaned = (event) => event }: TurnOp
     yield end;
   }
 
-  /** Whoever reads, the turn is the kernel's work: it runs in the context in which it was asked for, and stores how it ended. */
-  async function* read(request: OriginalRequest, signal: AbortSignal | undefined, inside: <T>(work: () => T) => T): TurnEvents {
-    const stop = new AbortController();
-    setMaxListeners(0, stop.signal); // calls side by side listen to it, and the turns that they call
-    const unlisten = follow(signal, stop);
-    const turn = inside(() => events(request, stop));
-    try {
-      for (;;) {
-        const { done, value } = await inside(() => turn.next());
-        if (done) return;
-        yield value.type === 'notice' || value.type === 'turn-end' ? cleaned(value) : value;
-      }
-    } finally {
-      unlisten();
-      stop.abort(new PithError('aborted', 'nobody reads this turn any more'));
-      while (!(await inside(() => turn.next())).done); // to its end
-    }
-  }
+  return {
+    run: (request, signal) =>
+      readTurn(
+        (stop) => events(request, stop),
+        (event) => (event.type === 'notice' || event.type === 'turn-end' ? cleaned(event) : event),
+        signal,
+      ),
+  };
+}
 
-  return { run: (request, signal) => read(request, signal, AsyncLocalStorage.snapshot()) };
+/**
+ * The events of a turn for whoever reads it. The turn is the kernel's work: it runs in the context in which it was asked for, and one that
+ * is stopped comes to its end and gives its thread back although nobody reads on.
+ */
+function readTurn(
+  begin: (stop: AbortController) => AsyncGenerator<TurnEvent, void, undefined>,
+  cleaned: (event: TurnEvent) => TurnEvent,
+  signal: AbortSignal | undefined,
+): TurnEvents {
+  const inside = AsyncLocalStorage.snapshot();
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal); // calls side by side listen to it, and the turns that they call
+  const unlisten = follow(signal, stop);
+  const unread: TurnEvent[] = [];
+  let turn: AsyncGenerator<TurnEvent, void, undefined> | null = null;
+  let ending: Promise<void> | null = null;
+  let isLeft = false;
+
+  const endAlone = async (from: AsyncGenerator<TurnEvent, void, undefined>): Promise<void> => {
+    for (;;) {
+      const { done, value } = await inside(() => from.next());
+      if (done) return;
+      if (!isLeft) unread.push(value);
+    }
+  };
+  const stopped = () => {
+    if (turn === null || ending !== null) return;
+    ending = endAlone(turn);
+    ending.catch(() => undefined); // told to who reads on
+  };
+  stop.signal.addEventListener('abort', stopped, { once: true });
+  const leave = () => {
+    unlisten();
+    stop.abort(new PithError('aborted', 'nobody reads this turn any more'));
+  };
+
+  const reader: TurnEvents = {
+    [Symbol.asyncIterator]: () => reader,
+    async next() {
+      if (isLeft) return { done: true, value: undefined };
+      const from = (turn ??= inside(() => begin(stop)));
+      if (ending === null) {
+        const { done, value } = await inside(() => from.next());
+        if (!done) return { done: false, value: cleaned(value) };
+        leave();
+      }
+      await ending;
+      const value = unread.shift();
+      return value === undefined ? { done: true, value } : { done: false, value: cleaned(value) };
+    },
+    async return() {
+      isLeft = true;
+      unread.length = 0;
+      leave();
+      await ending;
+      return { done: true, value: undefined };
+    },
+  };
+  return reader;
 }
 
 /** A thread on which one turn may work, until `lost` aborts. */

@@ -26,6 +26,9 @@ export class Lifecycle {
   readonly #actors = new Map<string, ExtensionActor>();
   readonly #end = new AbortController();
   #starts: Starts = 'nothing';
+  #constructing = 0;
+  /** Those that wait until fewer are constructed. */
+  readonly #queue: (() => void)[] = [];
 
   constructor(parts: HostParts, changed: (extensionId: string) => void) {
     this.parts = parts;
@@ -182,15 +185,17 @@ export class Lifecycle {
     const { events } = parts.options;
     switch (effect.type) {
       case 'wait':
-        void runOutside(() => this.#wait(actor, effect.version, effect.until)).then((refused) =>
-          actor.post({ type: 'waited', token: effect.token, refused }),
+        this.#report(
+          actor,
+          async () => ({ type: 'waited', token: effect.token, refused: await this.#wait(actor, effect.version, effect.until) }),
+          (error) => ({ type: 'waited', token: effect.token, refused: messageOf(error) }),
         );
         return;
       case 'construct':
         this.#try(actor, effect.number, 'initialize', async () => {
           const { from, number } = effect;
-          const candidate = await ('again' in from ? from.again(number) : construct(parts, from, number));
-          return { type: 'constructed', number, candidate };
+          const make = () => ('again' in from ? from.again(number) : construct(parts, from, number));
+          return { type: 'constructed', number, candidate: await this.#inTurn(make) };
         });
         return;
       case 'initialize':
@@ -211,10 +216,10 @@ export class Lifecycle {
         });
         return;
       case 'close':
-        void runOutside(() => close(effect.generation, effect.graceMs)).then(() => actor.post({ type: 'closed', number: effect.number }));
+        this.#ended(actor, { type: 'closed', number: effect.number }, () => close(effect.generation, effect.graceMs));
         return;
       case 'discard':
-        void runOutside(() => effect.candidate.discard()).then(() => actor.post({ type: 'discarded', number: effect.number }));
+        this.#ended(actor, { type: 'discarded', number: effect.number }, () => effect.candidate.discard());
         return;
       case 'try later':
         parts.clock.after(effect.afterMs, () => actor.post({ type: 'room', attempt: effect.attempt }));
@@ -242,12 +247,39 @@ export class Lifecycle {
 
   /** Runs what may fail in the extension's name, and posts what comes of it. */
   #try(actor: ExtensionActor, number: number, phase: Phase, work: () => Promise<LifeEvent>): void {
+    this.#report(actor, work, (error) => {
+      const failure = this.#failureOf(actor.id, error, phase);
+      return { type: 'failed', number, failure, lacksRoom: lacksRoom(error) };
+    });
+  }
+
+  /** Ends a version. However that goes, it has ended. */
+  #ended(actor: ExtensionActor, event: LifeEvent, work: () => Promise<void>): void {
+    const done = async () => (await work(), event);
+    this.#report(actor, done, (error) => {
+      this.parts.logger('host').error('an extension did not end well', { extensionId: actor.id, reason: messageOf(error) });
+      return event;
+    });
+  }
+
+  /** Does something for an actor, and posts how it ended: an actor that is told nothing would wait for ever. */
+  #report(actor: ExtensionActor, work: () => Promise<LifeEvent>, otherwise: (error: unknown) => LifeEvent): void {
     void runOutside(work)
-      .catch((error: unknown): LifeEvent => {
-        const failure = this.#failureOf(actor.id, error, phase);
-        return { type: 'failed', number, failure, lacksRoom: lacksRoom(error) };
-      })
+      .catch(otherwise)
       .then((event) => actor.post(event));
+  }
+
+  /** A few at once: the limit of each counts from when it begins, and two hundred side by side would all be late. */
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#constructing >= MOST_CONSTRUCTING) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    else this.#constructing += 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.#queue.shift();
+      if (next) next();
+      else this.#constructing -= 1;
+    }
   }
 
   #failureOf(extensionId: string, error: unknown, phase: Phase): Failure {
@@ -270,6 +302,7 @@ export class Lifecycle {
   }
 }
 
+const MOST_CONSTRUCTING = 16;
 const GRACE_MS = 1000;
 /** The whole process has ten seconds to end. */
 const LIMIT_MS = 8000;

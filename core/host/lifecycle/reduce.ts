@@ -114,7 +114,7 @@ function reported(state: State, event: Report, effects: Effect[]): State {
       resting: false,
       failure: null,
       startDue: job.starts !== state.starts,
-      withoutRoom: 0,
+      withoutRoom: job.source === 'wanted' ? 0 : state.withoutRoom, // the wanted version still waits for room
     };
   }
   if (event.type === 'failed' && job.at === 'starting') {

@@ -17,6 +17,9 @@ export class Refresh {
   #lookedAt: number;
   #looking: Promise<{ readonly ids: ReadonlySet<string>; readonly settled: Promise<void> }> | null = null;
 
+  /** What the looks so far have changed, until all of it has been replaced. */
+  #settling: Promise<void> | null = null;
+
   constructor(lifecycle: Lifecycle, discovery: Discovery, changed: (ids: ReadonlySet<string>) => void) {
     this.#parts = lifecycle.parts;
     this.#lifecycle = lifecycle;
@@ -26,11 +29,13 @@ export class Refresh {
     for (const declaration of extensionsOf(discovery)) this.#declare(declaration);
   }
 
-  /** Looks when the last look began `ms` ago or earlier, and waits a moment for what it changed. */
+  /** Looks when the last look began `ms` ago or earlier, and waits a moment for what a look changed, also the one before. */
   async lookIfOlderThan(ms: number): Promise<void> {
     const { clock } = this.#parts;
-    if (Math.abs(clock.now() - this.#lookedAt) < ms) return; // the clock may have been set back
-    const { settled } = await this.look();
+    const isRecent = Math.abs(clock.now() - this.#lookedAt) < ms; // the clock may have been set back
+    if (!isRecent || this.#looking !== null) await this.look();
+    const settled = this.#settling;
+    if (settled === null) return;
     let cancel: (() => void) | undefined;
     const enough = new Promise<void>((resolve) => (cancel = clock.after(RELOAD_WAIT_MS, resolve)));
     await Promise.race([settled, enough]).finally(() => cancel?.());
@@ -52,7 +57,14 @@ export class Refresh {
     const ids = new Set([...changedIds(former, next), ...(isRenewed ? this.#configuredAnew() : [])]);
     const work = this.#apply(next, ids);
     if (ids.size > 0 || isRenewed) this.#changed(ids);
-    return { ids, settled: Promise.all(work).then(() => this.#lifecycle.wakeServices()) };
+    const settled = Promise.all(work).then(() => this.#lifecycle.wakeServices());
+    if (work.length > 0) {
+      const settling: Promise<void> = Promise.all([this.#settling, settled]).then(() => {
+        if (this.#settling === settling) this.#settling = null;
+      });
+      this.#settling = settling;
+    }
+    return { ids, settled };
   }
 
   /** Those that the settings give other values than they have. */

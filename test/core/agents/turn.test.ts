@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createTurns } from '../../../core/agents/turn/turn.ts';
 import { toolError, toolResult, type JsonValue, type ModelPart, type ToolCall } from '../../../core/contract/index.ts';
 import type { ThreadQueue } from '../../../core/threads/queue.ts';
@@ -325,6 +325,30 @@ describe('ending a turn early', () => {
     for await (const event of world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' })) if (event.type === 'text-delta') break;
     expect(world.threads.unfinished('thread')).toBeNull();
     expect((await world.run('on')).text).toBe('next');
+  });
+
+  it('DESIGN 3.4 who leaves while a model hangs ends the turn at once', async () => {
+    const world = await createWorld({ script: [{ text: 'Half', hang: true }, { text: 'next' }] });
+    const turn = world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' });
+    for (let event = await turn.next(); event.value?.type !== 'text-delta';) event = await turn.next();
+    const pending = turn.next();
+    await turn.return();
+    expect(await pending).toMatchObject({ done: expect.any(Boolean) });
+    expect(await turn.next()).toEqual({ done: true, value: undefined });
+    expect(world.store.all('SELECT state FROM turns')).toEqual([{ state: 'aborted' }]);
+    expect(world.store.all('SELECT * FROM leases')).toEqual([]);
+  });
+
+  it('DESIGN 3.4 a turn that nobody reads on ends when it is stopped, and whoever reads later hears how', async () => {
+    const stop = new AbortController();
+    const world = await createWorld({ script: [{ text: 'Half', hang: true }] });
+    const turn = world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal);
+    await turn.next();
+    stop.abort();
+    await vi.waitFor(() => expect(world.store.all('SELECT * FROM leases')).toEqual([]));
+    const rest = [];
+    for await (const event of turn) rest.push(event);
+    expect(rest.at(-1)).toMatchObject({ type: 'turn-end', reason: 'aborted' });
   });
 
   it('DESIGN 3.4 who leaves gets back when how the turn ended is stored, and its tools have heard of it', async () => {

@@ -186,6 +186,26 @@ const STEP = fc.oneof(
 ) as unknown as fc.Arbitrary<Step>;
 
 describe('the life of an extension', () => {
+  it('K21 an edit for which there was no room is loaded when there is room, although the former version stands in meanwhile', () => {
+    const world = new World();
+    const steps: readonly Step[] = [{ do: 'write', digest: 1, as: 'sound', byHand: false }, { do: 'call' }];
+    for (const step of steps) world.step(step);
+    world.settle('well');
+    world.step({ do: 'idle' });
+    world.settle('well');
+    world.step({ do: 'write', digest: 2, as: 'sound', byHand: false });
+    world.step({ do: 'call' });
+    world.step({ do: 'finish', oldest: true, how: 'well' });
+    world.step({ do: 'finish', oldest: true, how: 'without room' });
+    const attempt = world.state.withoutRoom;
+    world.settle('well');
+    expect(isStandingIn(world.state)).toBe(true);
+    world.post({ type: 'room', attempt });
+    world.settle('well');
+    expect(isStandingIn(world.state)).toBe(false);
+    expect(world.state.live?.number).toBe(Math.max(...world.made));
+  });
+
   it('B1 B11: in 20,000 random interleavings at most one generation lives, each that was made ends, and what was declared last runs or its failure is recorded', () => {
     fc.assert(
       fc.property(

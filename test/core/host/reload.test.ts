@@ -164,6 +164,17 @@ describe('reload', () => {
     expect(await work(host)).toEqual({ ok: true, output: 2 });
   });
 
+  it('K20 a message that follows a save waits a moment for the reload, whoever looked first', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host({ clock: fakeClock() });
+    await work(host);
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    const looking = host.refresh();
+    await host.refreshIfOlderThan(1000);
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+    await looking;
+  });
+
   it('K20 reloads when another process asks, by the poll alone', async () => {
     const clock = fakeClock();
     await sandbox.extension(
