@@ -1,19 +1,17 @@
 /**
  * `npm run bench [-- --quick] [--save] [group…]`: every figure beside its floor, measured in the same run. `--save` puts the tables of these
- * groups into docs/benchmarks.md and draws docs/growth.svg from all that stand there.
+ * groups into docs/benchmarks.md.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { repository } from './child.ts';
 import { durableEvents } from './events.ts';
-import { growthPlot } from './growth-plot.ts';
-import { figuresIn, seriesOf, tooFast } from './growth.ts';
 import { codeIndexing } from './kernel-boot.ts';
 import { loop } from './loop.ts';
 import type { Bench } from './measure.ts';
 import { processTier } from './process-tier.ts';
-import { tablesOf, withTable } from './saved-tables.ts';
+import { withTable } from './saved-tables.ts';
 import { skillsInProcess } from './skills.ts';
 import { start } from './start.ts';
 import { streaming } from './streaming.ts';
@@ -47,19 +45,14 @@ async function runAll(chosen: readonly string[]): Promise<void> {
   const effort = { runs: quick ? 2 : 7, quick: quick === true };
   const about = `Node ${process.versions.node}, ${os.cpus().length} cores, medians of ${quick ? 2 : 5} or more interleaved runs`;
   process.stdout.write(`${about}\n\n${heading()}`);
-  const lines: string[] = [];
   for (const name of chosen) {
     const found = linesOf(await BENCHES[name]!(effort));
-    lines.push(found);
     process.stdout.write(found);
     if (save) {
       const taken = `${new Date().toISOString().slice(0, 10)}, ${about}.`;
       writeFileSync(PAGE, withTable(readFileSync(PAGE, 'utf8'), name, `${taken}\n\n${heading()}${found}`));
     }
   }
-  const series = seriesOf(figuresIn(save ? tablesOf(readFileSync(PAGE, 'utf8')) : lines.join('')));
-  if (save) writeFileSync(path.join(path.dirname(PAGE), 'growth.svg'), growthPlot(series));
-  for (const finding of tooFast(series)) process.stdout.write(`\nfaster than its work: ${finding}`);
   process.stdout.write('\n');
   process.exit(0);
 }

@@ -7,8 +7,3 @@ export function withTable(page: string, group: string, table: string): string {
   if (to === -1) throw new Error(`docs/benchmarks.md does not close '${open}'`);
   return `${page.slice(0, from)}${open}\n\n${table.trim()}\n\n${page.slice(to)}`;
 }
-
-/** All tables of a page, one after the other. */
-export function tablesOf(page: string): string {
-  return [...page.matchAll(/<!-- bench [\w-]+ -->\n([\s\S]*?)<!-- \/bench -->/gu)].map(([, table = '']) => table).join('\n');
-}
