@@ -1,3 +1,4 @@
+import { distance } from 'fastest-levenshtein';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { Manifest } from '../../contract/manifest.ts';
 import { didYouMean } from '../../contract/nearest.ts';
@@ -26,20 +27,14 @@ export interface ExtensionConfig {
 /** What manifest and settings together say about an extension. Of a broken manifest only the settings count. */
 export function configOf(declaration: Declaration, settings: Settings): ExtensionConfig {
   const { id, manifest } = declaration;
-  const {
-    enabled = manifest?.enabled ?? true,
-    isolation = null,
-    memory_mb: memoryMb = null,
-    secrets: granted = [],
-    ...own
-  } = settings.extensions[id] ?? {};
+  const { enabled: _, isolation = null, memory_mb: memoryMb = null, secrets: granted = [], ...own } = settings.extensions[id] ?? {};
   const claimsSkills = manifest?.provides.includes('skill') ?? false;
   const offered = providersOf(manifest, settings);
   const claimed = { ...(claimsSkills ? settings.skills : {}), ...(offered.length === 0 ? {} : { providers: Object.fromEntries(offered) }) };
   const merged = overlay(overlay(manifest?.config ?? {}, own), claimed);
   return {
     config: deepFreeze(structuredClone(merged)),
-    enabled,
+    enabled: enabledBy(settings)(id, manifest),
     isolation,
     memoryMb,
     secrets: [...new Set([...(manifest?.secrets ?? []), ...granted, ...offered.flatMap(([, { api_key_env: name }]) => name ?? [])])],
@@ -56,7 +51,40 @@ export function configOf(declaration: Declaration, settings: Settings): Extensio
 
 /** The settings' word on whether something runs, else its manifest's. For `discover`. */
 export function enabledBy(settings: Settings): (id: string, manifest: Manifest | null) => boolean {
-  return (id, manifest) => settings.extensions[id]?.enabled ?? manifest?.enabled ?? true;
+  return (id, manifest) => {
+    const block = settings.extensions[id] ?? {};
+    const isMeant = misspelt(block, manifest).some(([key, name]) => name === 'enabled' && block[key] === false);
+    return block.enabled ?? (isMeant ? false : (manifest?.enabled ?? true));
+  };
+}
+
+/** What every block `extensions.<id>` may hold beside the extension's own config. */
+const COMMON_KEYS = ['enabled', 'isolation', 'memory_mb', 'secrets'];
+const MOST_MISSPELT = 2;
+
+/** Keys that are no config of the extension's manifest and stand close to one that every block may hold. */
+function misspelt(block: Readonly<Record<string, unknown>>, manifest: Manifest | null): readonly (readonly [key: string, name: string])[] {
+  const own = Object.keys(manifest?.config ?? {});
+  return Object.keys(block).flatMap((key) => {
+    if (COMMON_KEYS.includes(key) || own.includes(key)) return [];
+    const name = COMMON_KEYS.find((known) => distance(key, known) <= MOST_MISSPELT);
+    return name === undefined ? [] : [[key, name] as const];
+  });
+}
+
+/** Findings for misspelt keys of `extensions.<id>`. A misspelt `enabled: false` counts: nothing runs that a person switched off. */
+export function misspeltExtensionSettings(
+  settings: Settings,
+  declarations: ReadonlyMap<string, Pick<Declaration, 'manifest'>>,
+): readonly Diagnostic[] {
+  return Object.entries(settings.extensions).flatMap(([id, block]) =>
+    misspelt(block, declarations.get(id)?.manifest ?? null).map(([key, name]): Diagnostic => ({
+      severity: 'warning',
+      code: 'unknown_key',
+      cure: 'Correct the name',
+      message: `${settingName(settings, `extensions.${id}.${key}`)}: unknown key '${key}'; did you mean '${name}'?`,
+    })),
+  );
 }
 
 /** Findings for `extensions.<id>` blocks that belong to nothing declared. */

@@ -2,7 +2,7 @@ import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import { unknownExtensionSettings } from './config-of.ts';
+import { misspeltExtensionSettings, unknownExtensionSettings } from './config-of.ts';
 import { settingName, type Settings } from './settings.ts';
 
 export interface KnownNames {
@@ -17,6 +17,7 @@ export interface KnownNames {
 export function unknownNames(settings: Settings, { declarations, agents, router }: KnownNames): readonly Diagnostic[] {
   return [
     ...unknownExtensionSettings(settings, declarations.keys()),
+    ...misspeltExtensionSettings(settings, declarations),
     ...unknownProviders(settings, declarations),
     ...unknownAgent(
       settings,

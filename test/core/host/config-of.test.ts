@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configOf, enabledBy, unknownExtensionSettings } from '../../../core/host/settings/config-of.ts';
+import { configOf, enabledBy, misspeltExtensionSettings, unknownExtensionSettings } from '../../../core/host/settings/config-of.ts';
 import { loadSettings, type SettingsInput } from '../../../core/host/settings/settings.ts';
 import { discoverIn, folderWith, indexIn } from './sandbox-folder.ts';
 
@@ -42,6 +42,20 @@ describe('config', () => {
     );
     expect(configOf(plain, settings).secrets).toEqual(['DECLARED', 'MY_KEY']);
     expect(configOf(registry, settings).secrets).toEqual([]);
+  });
+
+  it('use.md 3 a misspelt key that every block may hold is named, and a misspelt enabled: false counts', async () => {
+    const { settings, plain, registry } = await setUp(
+      'extensions:\n  plain:\n    enabld: false\n  registry:\n    memory_mbb: 64\n    a: 2\n',
+    );
+    const found = misspeltExtensionSettings(settings, new Map([plain, registry].map((each) => [each.id, each])));
+    expect(found.map(({ message }) => message)).toEqual([
+      "sandbox/pith.yaml:3 extensions.plain.enabld: unknown key 'enabld'; did you mean 'enabled'?",
+      "sandbox/pith.yaml:5 extensions.registry.memory_mbb: unknown key 'memory_mbb'; did you mean 'memory_mb'?",
+    ]);
+    expect(enabledBy(settings)('plain', plain.manifest)).toBe(false);
+    expect(configOf(plain, settings).enabled).toBe(false);
+    expect(enabledBy(settings)('registry', registry.manifest)).toBe(true);
   });
 
   it('K7 settings switch on and off, also what is broken; flags win', async () => {

@@ -92,7 +92,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
   it('S6 keeps the last good version of a skill that breaks while running, and says so', async () => {
     await start(skill('alpha'));
     await turn('hello');
-    await pause(600); // bodies are read ahead once the process has lived a moment
+    await pause(2500); // bodies are read ahead once the process has lived a moment
     await pith!.write('skills/alpha/SKILL.md', '---\nname: alpha\n---\nBROKEN\n');
     await pause(260);
     const { requests } = await turn('again', call('read_skill', { skill_id: 'alpha' }));
