@@ -1,8 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
-import type { Command, JsonValue, ToolResult } from '../../../core/contract/index.ts';
+import type { Command } from '../../../core/contract/index.ts';
 import type { OpenKernel, Target } from '../../../core/cli/open-kernel.ts';
 import type { Kernel } from '../../../core/kernel-surface.ts';
-import type { PreviewRequest } from '../../../core/agents/prompt/preview.ts';
 import { createRestarts } from '../../../core/restarts.ts';
 import { runCli } from '../../../core/cli/run.ts';
 import type { DeclaredCommand } from '../../../core/host/host-options.ts';
@@ -89,27 +88,7 @@ export function declare(path: string, needs: DeclaredCommand['needs'], extension
   return { extensionId, path, declared: path, needs, entry: needs === 'index' ? 'commands.ts' : undefined, description: `Does ${path}` };
 }
 
-const LIMITS = { max_turns: 20, max_tool_calls: 60, max_tokens: 200_000, time_budget_ms: 300_000 };
-
 export function fakeKernel(): Kernel {
-  const spec = (id: string, description: string) => ({
-    id,
-    name: id,
-    description,
-    model: 'default',
-    integrationMode: 'none' as const,
-    instructions: '',
-    prompt: null,
-    promptFile: null,
-    usesTools: ['kv'],
-    usesSkills: [],
-    delegatesTo: [],
-    limits: LIMITS,
-    keys: {},
-    origin: `/s/agents/${id}/manifest.yaml`,
-  });
-  const call = async (_agent: string, name: string, input: JsonValue): Promise<ToolResult> =>
-    name === 'echo' ? { ok: true, output: input } : { ok: false, error: { code: 'tool_unknown', message: `no tool '${name}'` } };
   const fake = {
     sandbox: '/s',
     trust: { level: 'trusted', opened: '/s', why: null, allow: () => undefined, agree: () => undefined },
@@ -141,16 +120,7 @@ export function fakeKernel(): Kernel {
           compactions: 0,
         },
       ],
-      load: (id: string) =>
-        id !== 't1'
-          ? null
-          : {
-              thread: { id: 't1', agentId: 'main', date: '2026-01-02', title: 'Hello there', createdAt: 0, updatedAt: 1, compactions: 0 },
-              messages: [
-                { seq: 1, turnId: 'x', retain: {}, message: { role: 'user', content: [{ type: 'text', text: 'Hello there' }] } },
-                { seq: 2, turnId: 'x', retain: {}, message: { role: 'assistant', content: [{ type: 'text', text: 'Hi' }] } },
-              ],
-            },
+      load: (id: string) => (id === 't1' ? { thread: { id }, messages: [] } : null),
     },
     extensions: {
       discovery: { declarations: new Map() },
@@ -205,68 +175,11 @@ export function fakeKernel(): Kernel {
         return this.show(id)!;
       },
     },
-    agents: {
-      list: async () => [
-        { id: 'main', state: 'active', spec: spec('main', 'Answers'), notes: [] },
-        {
-          id: 'odd',
-          state: 'failed',
-          spec: null,
-          notes: [{ severity: 'error', code: 'unknown_key', message: "unknown key 'tols'", file: '/s/agents/odd/manifest.yaml', line: 4 }],
-        },
-      ],
-    },
-    router: {
-      choose: async () => ({ ref: 'offline/librarian', why: 'no model is set up' }),
-      resolve: async (ref: string) => ({ ref, why: 'asked for' }),
-    },
-    async *runTurn() {},
-    preview: async ({ agent, input, channelId }: PreviewRequest) => ({
-      system: `You are ${agent} on ${channelId}.`,
-      messages: [{ role: 'user', content: [{ type: 'text', text: input }] }],
-      tools: [{ name: 'kv_get', description: 'Gets', inputSchema: { type: 'object' } }],
-      tokens: {
-        total: 12,
-        parts: [
-          { name: 'instructions', tokens: 7 },
-          { name: 'tools', tokens: 5 },
-        ],
-      },
-    }),
-    toolsOf: async () => [
-      {
-        modelName: 'kv_get',
-        extensionId: 'kv',
-        descriptor: {
-          name: 'kv_get',
-          description: 'Gets a value',
-          inputSchema: { type: 'object' },
-          effect: 'read',
-          needsApproval: 'never',
-          timeoutMs: 1,
-          optIn: false,
-          permission: {},
-        },
-      },
-    ],
-    callTool: call,
-    compact: async () => ({ tokensBefore: 100, tokensAfter: 40 }),
+    agents: { list: async () => [{ id: 'main', state: 'active', spec: { id: 'main', name: 'main', model: 'default' }, notes: [] }] },
     doctor: async () => ({
       ok: false,
       model: { ref: 'offline/librarian', why: 'no model is set up' },
-      extensions: [
-        { id: 'kv', state: 'active' },
-        {
-          id: 'broken',
-          state: 'failed',
-          phase: 'import',
-          code: 'import_failed',
-          message: 'no default export',
-          file: '/s/broken/main.ts',
-          line: 3,
-          cure: 'Export the class',
-        },
-      ],
+      extensions: [{ id: 'kv', state: 'active' }],
       agents: [{ id: 'main', state: 'active' }],
       skills: { offered: 3, invalid: 1 },
     }),

@@ -118,3 +118,127 @@ describe('a new sandbox with the real kernel', () => {
     expect(events.at(-1)).toMatchObject({ type: 'turn-end', reason: 'done' });
   });
 });
+
+describe("the kernel's own commands with the real kernel", () => {
+  const write = async (file: string, text: string) => {
+    const full = path.join(folder, 'sandbox', file);
+    await mkdir(path.dirname(full), { recursive: true });
+    await writeFile(full, text);
+    return full;
+  };
+  const json = async (...argv: string[]): Promise<unknown> => JSON.parse((await run(...argv, '--json')).out);
+
+  it('agents list', async () => {
+    const file = await write('agents/odd/manifest.yaml', 'id: odd\nname: Odd\ntols: [x]\n');
+    const agents = await json('agents', 'list');
+    expect(agents).toContainEqual({
+      id: 'assistant',
+      name: 'Assistant',
+      description: expect.any(String),
+      state: 'active',
+      default: true,
+      model: 'default',
+      uses_tools: ['*'],
+      uses_skills: [],
+      delegates_to: [],
+      limits: { max_turns: 20, max_tool_calls: 60, max_tokens: 200_000, time_budget_ms: 300_000 },
+      file: path.join(folder, 'sandbox/agents/assistant/manifest.yaml'),
+      diagnostics: [],
+    });
+    const finding = expect.objectContaining({ severity: 'error', code: 'unknown_key', file, line: 3 });
+    expect(agents).toContainEqual(expect.objectContaining({ id: 'odd', state: 'failed', default: false, diagnostics: [finding] }));
+    const { out } = await run('agents', 'list');
+    expect(out).toMatch(/^AGENT {2,}STATE {2,}MODEL {2,}DESCRIPTION\nassistant \* {2,}active {2,}default {2,}Answers /u);
+    expect(out).toMatch(/\nodd {2,}failed {2,}unknown key 'tols'\n/u);
+    expect(out).toContain('\n\n* answers when no agent is named\n');
+  });
+
+  it('agents prompt: {system, messages, tools, tokens}, and the exact prompt as text', async () => {
+    type Prompt = { system: string; tools: { name: string; description: string; inputSchema: unknown }[] };
+    const prompt = (await json('agents', 'prompt', 'assistant', '--text', 'Hi')) as Prompt;
+    const part = { name: expect.any(String), tokens: expect.any(Number) };
+    expect(prompt).toEqual({
+      system: expect.stringMatching(/^You are Assistant/u),
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+      tools: expect.arrayContaining([{ name: 'hello', description: 'Makes a greeting for a person.', inputSchema: expect.any(Object) }]),
+      tokens: { total: expect.any(Number), parts: expect.arrayContaining([part]) },
+    });
+    const tools = prompt.tools.map((tool) => `${tool.name}: ${tool.description}\n${JSON.stringify(tool.inputSchema)}\n`);
+    const { out } = await run('agents', 'prompt', 'assistant', '--text', 'Hi', '--quiet');
+    expect(out).toBe(`── system ──\n${prompt.system}\n── user ──\nHi\n── tools ──\n${tools.join('')}`);
+  });
+
+  it('tools list, cut to the terminal and in a pipe to nothing; tools call', async () => {
+    expect(await json('tools', 'list')).toContainEqual({
+      name: 'hello',
+      extension: 'hello_tool',
+      description: 'Makes a greeting for a person.',
+      effect: 'read',
+      needsApproval: 'never',
+      inputSchema: expect.objectContaining({ type: 'object' }),
+    });
+    const shown = await cli(['tools', 'list'], { cwd: folder, openKernel, terminal: true, env: { NO_COLOR: '1' } });
+    const [, row] = shown.out.split('\n');
+    expect(row).toHaveLength(80);
+    expect(row).toMatch(/…$/u);
+    expect((await run('tools', 'list')).out.split('\n')[1]?.length).toBeGreaterThan(200);
+    expect(await run('tools', 'call', 'helo')).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/^pith: helo: .* has no tool 'helo'.*\(tool_unknown\)\n$/u),
+    });
+    expect(await run('tools', 'call', 'hello', '--input', '{a}')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^pith: --input is not JSON: .*; write it as: --input/u),
+    });
+  });
+
+  it('extensions list, show and reload; doctor names what failed', async () => {
+    const manifest = 'name: B\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [tool]\n';
+    await write('extensions/crooked/manifest.yaml', `id: crooked\n${manifest}`);
+    const file = await write('extensions/crooked/main.ts', '\n\nexport default clas {\n');
+    await write('extensions/broken/manifest.yaml', `id: broken\n${manifest}isolation: nowhere\n`);
+    const broken = { id: 'broken', state: 'failed', phase: expect.any(String), code: expect.any(String), line: 6 };
+    const extensions = await json('extensions', 'list');
+    expect(extensions).toContainEqual(expect.objectContaining({ id: 'hello_tool', state: 'idle', provides: ['tool'] }));
+    expect(extensions).toContainEqual(expect.objectContaining(broken));
+    expect((await run('extensions', 'show', 'broken')).code).toBe(1);
+    expect(await run('extensions', 'reload', 'hello_tool')).toMatchObject({ code: 0, out: 'Reloaded hello_tool\n' });
+    expect(await json('extensions', 'reload', 'crooked')).toMatchObject({
+      ok: false,
+      state: 'failed',
+      code: 'bundle_failed',
+      file,
+      line: 3,
+    });
+    expect(await run('extensions', 'reload', 'crooked')).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining(`pith: crooked was not reloaded: ${file}:3: `),
+    });
+    const failed = { id: 'crooked', state: 'failed', phase: 'bundle', code: 'bundle_failed', file, line: 3, cure: expect.any(String) };
+    expect(await json('doctor')).toMatchObject({ ok: false, extensions: expect.arrayContaining([expect.objectContaining(failed)]) });
+  });
+
+  it('threads list, show and compact; approvals list', async () => {
+    await run('chat', '-p', 'greet Ada');
+    const [thread] = (await json('threads', 'list')) as { id: string }[];
+    const id = thread!.id;
+    const listed = {
+      id,
+      agentId: 'assistant',
+      date: expect.any(String),
+      title: 'greet Ada',
+      updatedAt: expect.any(Number),
+      compactions: 0,
+    };
+    expect(thread).toEqual({ ...listed, createdAt: expect.any(Number) });
+    expect(await json('threads', 'show', id, '--last', '1')).toMatchObject({
+      ...listed,
+      messages: [{ role: 'assistant', text: expect.stringContaining('skill `hello`') }],
+    });
+    const tokens = { tokensBefore: expect.any(Number), tokensAfter: expect.any(Number) };
+    expect(await json('threads', 'compact', id)).toEqual({ thread: id, ...tokens });
+    expect(await json('approvals', 'list')).toEqual([]);
+  });
+});
