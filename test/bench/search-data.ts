@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { SearchDocument } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
-import { shuffled } from './search-statistics.ts';
+import { padding, type Padding, type PooledSkill } from './search-padding.ts';
+import { generator, shuffled } from './search-statistics.ts';
 
 /** What somebody wants, in a person's words and as a model would type it. */
 export interface Need {
@@ -13,13 +14,9 @@ export interface Need {
   readonly also_right: readonly string[];
 }
 
-/** A skill as it was collected. */
-export interface PooledSkill {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly body: string;
+export interface ToolQuery {
+  readonly query: string;
+  readonly tool: string;
 }
 
 /** Skills to be searched, under the ids that they have as folders. */
@@ -40,6 +37,8 @@ export function missingData(): string | null {
 
 export const realSkills = () => shuffled(read<PooledSkill>('pool-1000.jsonl'), 7);
 export const givenNeeds = () => read<Need>('needs.jsonl');
+export const toolQueries = () => shuffled(read<ToolQuery>('metatool-queries.jsonl'), 11);
+export const tools = () => read<{ readonly id: string; readonly description: string }>('metatool-tools.jsonl');
 
 /** Needs for other skills of the pool, written by us. They were used for tuning. */
 export function ownNeeds(skills: readonly PooledSkill[]): readonly Need[] {
@@ -52,15 +51,17 @@ export function ownNeeds(skills: readonly PooledSkill[]): readonly Need[] {
   });
 }
 
-/** The needs' skills and others up to `size`, in no order. */
-export function poolOf(skills: readonly PooledSkill[], needs: readonly Need[], size: number): Pool {
+/** The needs' skills and others up to `size`, in no order; beyond the real ones, made-up ones that take nothing from what a need asks for. */
+export function poolOf(skills: readonly PooledSkill[], needs: readonly Need[], size: number, kind: Padding = 'transplanted'): Pool {
   const wanted = new Set(needs.flatMap(({ gold, also_right }) => [gold, ...(size > 100 ? also_right : [])]));
-  const [first, others] = [true, false].map((isWanted) => skills.filter(({ id }) => wanted.has(id) === isWanted));
-  return named(String(size), shuffled([...first!, ...others!].slice(0, size), 5));
+  const others = skills.filter(({ id }) => !wanted.has(id));
+  const kept = [...skills.filter(({ id }) => wanted.has(id)), ...others].slice(0, size);
+  const all = shuffled([...kept, ...padding(others, size - kept.length, kind, generator(3))], 5);
+  return named(size > skills.length ? `${size} ${kind}` : String(size), all);
 }
 
 /** The pool's ids are paths; a skill's id is its folder's name, with a number where several have the same. */
-function named(label: string, skills: readonly PooledSkill[]): Pool {
+export function named(label: string, skills: readonly PooledSkill[]): Pool {
   const used = new Map<string, number>();
   const ids = new Map<string, string>();
   for (const { id, name } of skills) {
@@ -71,7 +72,7 @@ function named(label: string, skills: readonly PooledSkill[]): Pool {
   return { label, ids, documents: skills.map((skill) => documentOf(skill, ids.get(skill.id)!)) };
 }
 
-function documentOf({ name, description, tags, body }: Omit<PooledSkill, 'id'>, id: string): SearchDocument {
+export function documentOf({ name, description, tags, body }: Omit<PooledSkill, 'id'>, id: string): SearchDocument {
   return { id, version: '1', name, description, tags, examples: [], body };
 }
 

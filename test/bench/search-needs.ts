@@ -24,19 +24,19 @@ const SHOWN = 12;
 const LISTED = 10;
 const REPEATS = 20;
 
-export function askNeeds(searcher: Searcher, pool: Pool, needs: readonly Need[]): Found {
+export async function askNeeds(searcher: Searcher, pool: Pool, needs: readonly Need[]): Promise<Found> {
   const ranks = { user: [] as number[], keywords: [] as number[] };
   const times = { user: [] as number[], keywords: [] as number[] };
   const repeats = searcher.name === 'Pith' ? REPEATS : 3;
   for (const need of needs) {
     for (const wording of WORDINGS) {
       const also = new Set(need.also_right.map((id) => pool.ids.get(id)));
-      const answer = searcher.find(need[wording], { k: 60, weak: wording === 'user' });
+      const answer = await searcher.find(need[wording], { k: 60, weak: wording === 'user' });
       ranks[wording].push(answer.filter((id) => !also.has(id)).indexOf(pool.ids.get(need.gold)!) + 1);
       const taken: number[] = [];
       for (let again = 0; again < repeats; again++) {
         const from = performance.now();
-        searcher.find(need[wording], { k: SHOWN, weak: wording === 'user' });
+        await searcher.find(need[wording], { k: SHOWN, weak: wording === 'user' });
         taken.push(performance.now() - from);
       }
       times[wording].push(quantile(taken, 0.5));

@@ -2,7 +2,7 @@ import { openDatabase } from '../../core/storage/open-database.ts';
 import { createRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import type { SearchDocument, StoredRanker } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
 
-interface Question {
+export interface Question {
   readonly k: number;
   /** For the turn part, which has room for what fits badly. */
   readonly weak?: boolean;
@@ -12,7 +12,7 @@ interface Question {
 export interface Searcher {
   readonly name: string;
   /** Ids, the best first. */
-  find(text: string, question: Question): readonly string[];
+  find(text: string, question: Question): readonly string[] | Promise<readonly string[]>;
   close?(): void;
 }
 
@@ -28,9 +28,9 @@ export function pith(ranker: StoredRanker): Searcher {
 
 /** Skills whose name, tags or description contain what was typed, as many lists of tools search. */
 export function substring(documents: readonly SearchDocument[]): Searcher {
-  const texts = documents.map(({ id, name, tags, description }) => ({
+  const texts = documents.map(({ id, name, tags, description, examples }) => ({
     id,
-    text: [id, name, ...tags, description].join('\n').toLowerCase(),
+    text: [id, name, ...tags, description, ...examples].join('\n').toLowerCase(),
   }));
   return {
     name: 'substring',
@@ -44,12 +44,13 @@ export function substring(documents: readonly SearchDocument[]): Searcher {
   };
 }
 
-/** SQLite's full-text search over name and description, any word, its own order. */
+/** SQLite's full-text search over name, description and examples, any word, its own order. */
 export function fullText(documents: readonly SearchDocument[]): Searcher {
   const database = openDatabase(':memory:');
-  database.exec("create virtual table skills using fts5(id unindexed, name, description, tokenize = 'porter unicode61')");
+  database.exec("create virtual table skills using fts5(id unindexed, name, description, examples, tokenize = 'porter unicode61')");
   database.exec('begin');
-  for (const { id, name, description } of documents) database.run('insert into skills values (?, ?, ?)', id, name, description);
+  for (const { id, name, description, examples } of documents)
+    database.run('insert into skills values (?, ?, ?, ?)', id, name, description, examples.join('\n'));
   database.exec('commit');
   return {
     name: 'FTS5',

@@ -15,6 +15,11 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
+export function deviation(values: readonly number[]): number {
+  const middle = mean(values);
+  return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
+}
+
 export function quantile(values: readonly number[], at: number): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length * at)] ?? 0;
 }
@@ -28,7 +33,7 @@ export function shuffled<T>(items: readonly T[], seed: number): T[] {
 }
 
 /** Mulberry32: the same numbers on every run. */
-function generator(seed: number): () => number {
+export function generator(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

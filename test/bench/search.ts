@@ -1,63 +1,90 @@
 /**
- * `npm run bench:search [-- --save]`: how well and how fast skills are found. Reads ../shared/retrieval; skips visibly where it
- * is missing. `--save` replaces the section in docs/benchmarks.md.
+ * `npm run bench:search [-- --save | --tune | --embeddings URL MODEL]`: how well and how fast skills are found. Reads
+ * ../shared/retrieval; skips visibly where it is missing. Figures stand beside those of search-previous.json, which `--save`
+ * replaces, together with the section in docs/benchmarks.md.
  */
 import { catalogTokens, type CatalogTokens } from './search-catalog.ts';
-import { givenNeeds, missingData, ownNeeds, poolOf, realSkills, type Pool } from './search-data.ts';
+import { givenNeeds, missingData, poolOf, realSkills, type Pool } from './search-data.ts';
+import { embedded } from './search-embeddings.ts';
+import { askTools, toolQuestions } from './search-metatool.ts';
 import { askNeeds, percent, RATINGS_HEADING, ratingsOf, withInterval, type Found } from './search-needs.ts';
-import { fullText, pith, rankerOf, substring, type Searcher } from './search-rankers.ts';
+import { comparison, COMPARISON_HEADING, keep, type Measured } from './search-previous.ts';
+import { fullText, pith, substring, type Searcher } from './search-rankers.ts';
 import { figuresTable, machine, markdownOf, writePage, type Figure } from './search-report.ts';
+import { built, SCALE_HEADING } from './search-scale.ts';
 import { mean, quantile } from './search-statistics.ts';
+import { tune } from './search-tuning.ts';
 
 /** Bounds of the figures that have some. */
-const EXPOSURE: Readonly<Record<string, readonly [must: number, aim: number]>> = { '100': [99, 100], '1000': [95, 97] };
+const EXPOSURE: Readonly<Record<string, readonly [must: number, aim: number]>> = {
+  '100': [99, 100],
+  '1000': [95, 97],
+  '10000 transplanted': [86, 90],
+  '10000 invented': [86, 90],
+};
 const GAIN = { user: [61, 65], keywords: [79, 82] } as const;
+const TOOLS: Readonly<Record<number, readonly [must: number, aim: number]>> = { 0: [63, 66], 5: [77, 80], 20: [86, 90] };
+const TIME: Readonly<Record<string, readonly [must: number, aim: number]>> = { '1000': [2, 0.5], '10000 transplanted': [6, 2] };
 
 const words = process.argv.slice(2);
 const missing = missingData();
-if (words.some((word) => word !== '--save')) console.log('npm run bench:search [-- --save]');
-else if (missing !== null) console.log(`bench:search: skipped, ${missing} is missing`);
-else run();
+if (missing !== null) console.log(`bench:search: skipped, ${missing} is missing`);
+else if (words.includes('--tune')) tune();
+else await run();
 
 interface Measurements {
   readonly found: readonly Found[];
+  readonly scale: readonly (readonly string[])[];
+  readonly tools: ReadonlyMap<number, ReadonlyMap<string, readonly number[]>>;
   readonly catalog: CatalogTokens;
 }
 
-function run(): void {
-  const measurements = measure();
+async function run(): Promise<void> {
+  const measurements = await measure();
   const figures = figuresTable(figuresOf(measurements));
   const ratings = { heading: RATINGS_HEADING, rows: measurements.found.flatMap(ratingsOf) };
-  const page = [machine(), ...[figures, ratings].map(markdownOf)].join('\n\n');
+  const scale = { heading: SCALE_HEADING, rows: measurements.scale };
+  const measured = measuredOf(measurements);
+  const before = comparison(measured);
+  const page = [machine(), ...[figures, ratings, scale].map(markdownOf)].join('\n\n');
   console.log(page);
-  if (words.includes('--save')) writePage(page);
+  if (before.length > 0) console.log(`\n${markdownOf({ heading: COMPARISON_HEADING, rows: before })}`);
+  if (!words.includes('--save')) return;
+  keep(measured);
+  writePage(page);
 }
 
-function measure(): Measurements {
+async function measure(): Promise<Measurements> {
   const skills = realSkills();
   const needs = givenNeeds();
-  const [few, all] = [poolOf(skills, needs, 100), poolOf(skills, needs, 1000)];
-  const asked = [
-    { pool: few, needs },
-    { pool: all, needs },
-    { pool: { ...all, label: '1000, our needs' }, needs: ownNeeds(skills) },
-  ];
-  const found = asked.flatMap(({ pool, needs: wanted }) =>
-    searchers(pool).map((searcher) => {
-      const one = askNeeds(searcher, pool, wanted);
+  const found: Found[] = [];
+  const scale: (readonly string[])[] = [];
+  let catalog: CatalogTokens | null = null;
+  const pools = [100, 1000, 10_000].map((size) => () => poolOf(skills, needs, size));
+  for (const make of [...pools, () => poolOf(skills, needs, 10_000, 'invented')]) {
+    const pool = make();
+    const { ranker, line } = await built(pool);
+    scale.push(line);
+    for (const searcher of await searchers(pool, pith(ranker))) {
+      found.push(await askNeeds(searcher, pool, needs));
       searcher.close?.();
-      return one;
-    }),
-  );
-  const texts = needs.map(({ user }) => user);
-  return { found, catalog: catalogTokens(all.documents, rankerOf(all.documents), texts) };
+    }
+    const texts = needs.map(({ user }) => user);
+    if (pool.documents.length === 10_000) catalog ??= catalogTokens(pool.documents, ranker, texts);
+  }
+  const tools = new Map<number, ReadonlyMap<string, readonly number[]>>();
+  for (const examples of [0, 5, 20]) tools.set(examples, await askTools(toolQuestions(examples)));
+  return { found, scale, tools, catalog: catalog! };
 }
 
-function searchers({ documents }: Pool): readonly Searcher[] {
-  return [pith(rankerOf(documents)), substring(documents), fullText(documents)];
+async function searchers(pool: Pool, own: Searcher): Promise<readonly Searcher[]> {
+  const at = words.indexOf('--embeddings');
+  const [url, model] = at < 0 ? [] : words.slice(at + 1);
+  const fused = url === undefined || model === undefined ? [] : [await embedded(pool.documents, { url, model })];
+  return [own, substring(pool.documents), fullText(pool.documents), ...fused];
 }
 
-function figuresOf({ found, catalog }: Measurements): readonly Figure[] {
+function figuresOf({ found, tools, catalog }: Measurements): readonly Figure[] {
   const of = (pool: string, searcher: string) => found.find((one) => one.pool === pool && one.searcher === searcher)!;
   const rating = (figure: string, values: readonly number[], [must, aim]: readonly [number, number], beside: (string | undefined)[]) =>
     ({ figure, value: mean(values) * 100, shown: withInterval(values), better: 'more', must, aim, beside }) as const;
@@ -70,28 +97,47 @@ function figuresOf({ found, catalog }: Measurements): readonly Figure[] {
     const [own, other, text] = ['Pith', 'substring', 'FTS5'].map((searcher) => of('1000', searcher).gains[wording]);
     return rating(`nDCG@10, 1000 skills, ${wording}`, own!, GAIN[wording], [percent(other!), percent(text!)]);
   });
-  const [own, other, text] = ['Pith', 'substring', 'FTS5'].map((searcher) => slow(of('1000', searcher)));
-  const time = {
-    figure: 'p95 of a query, 1000 skills',
-    value: own!,
-    shown: `${own!.toFixed(2)} ms`,
-    better: 'less',
-    must: 2,
-    aim: 0.5,
-    beside: [`${other!.toFixed(2)} ms`, `${text!.toFixed(2)} ms`],
-  } as const;
+  const hits = [...tools].map(([examples, by]) => {
+    const beside = [percent(by.get('substring')!), percent(by.get('FTS5')!)];
+    return rating(`MetaTool R@5, ${examples} examples a tool`, by.get('Pith')!, TOOLS[examples]!, beside);
+  });
+  const times = Object.entries(TIME).map(([pool, [must, aim]]) => {
+    const [own, other, text] = ['Pith', 'substring', 'FTS5'].map((searcher) => slow(of(pool, searcher)));
+    const beside = [`${other!.toFixed(2)} ms`, `${text!.toFixed(2)} ms`];
+    return {
+      figure: `p95 of a query, ${pool} skills`,
+      value: own!,
+      shown: `${own!.toFixed(2)} ms`,
+      better: 'less',
+      must,
+      aim,
+      beside,
+    } as const;
+  });
   const shown = `${catalog.system}, and ${catalog.turn} beside a message (${catalog.all.toLocaleString('en')} for a line each)`;
-  const tokens = {
-    figure: 'catalog tokens, 1000 skills',
+  const told = {
+    figure: 'catalog tokens, 10000 skills',
     value: catalog.system,
     shown,
     better: 'less',
     must: 2000,
     aim: 1500,
   } as const;
-  return [...exposures, ...gains, time, tokens];
+  return [...exposures, ...gains, ...hits, ...times, told];
 }
 
 function slow({ times }: Found): number {
   return quantile([...times.user, ...times.keywords], 0.95);
+}
+
+function measuredOf({ found, tools }: Measurements): Measured {
+  const own = found.filter(({ searcher }) => searcher === 'Pith');
+  return Object.fromEntries([
+    ...own.flatMap(({ pool, gains, exposed }) => [
+      [`nDCG user ${pool}`, gains.user],
+      [`nDCG keywords ${pool}`, gains.keywords],
+      [`exposure ${pool}`, exposed],
+    ]),
+    ...[...tools].map(([examples, by]) => [`MetaTool R@5, ${examples} examples`, by.get('Pith')!]),
+  ]) as Measured;
 }

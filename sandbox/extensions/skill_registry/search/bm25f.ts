@@ -1,5 +1,5 @@
 import { PACKING, hasCountOutsideBody, type Posting } from './postings.ts';
-import { PARAMETERS } from './parameters.ts';
+import { PARAMETERS, type RankerParameters } from './parameters.ts';
 import { loadPostings } from './load-postings.ts';
 import type { CatalogDbRows, Collection, CountedDocument, Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
 import { countDocument, FIELD_COUNT, TermIndex } from './term-index.ts';
@@ -15,8 +15,8 @@ const STRONG = 0x80;
 const LOOKED_AT = 60;
 
 /** The default ranker: BM25F, exact after every change. */
-export function createRanker(collection: Collection | null = null): StoredRanker {
-  return new Bm25fRanker(collection);
+export function createRanker(parameters: RankerParameters = PARAMETERS, collection: Collection | null = null): StoredRanker {
+  return new Bm25fRanker(parameters, collection);
 }
 
 /** A query word and the postings of what counts as it. */
@@ -35,6 +35,7 @@ interface Entry {
 }
 
 class Bm25fRanker implements StoredRanker {
+  readonly #parameters: RankerParameters;
   /** null: its own documents are all there are. */
   readonly #collection: Collection | null;
   readonly #index = new TermIndex();
@@ -47,7 +48,8 @@ class Bm25fRanker implements StoredRanker {
   /** The revision of the index that the norms belong to. */
   #prepared = -1;
 
-  constructor(collection: Collection | null) {
+  constructor(parameters: RankerParameters, collection: Collection | null) {
+    this.#parameters = parameters;
     this.#collection = collection;
   }
 
@@ -127,7 +129,7 @@ class Bm25fRanker implements StoredRanker {
   #score({ parts }: Match, place: number, touched: number[]): void {
     const norms = this.#norms;
     const { ids } = this.#index;
-    const { k1 } = PARAMETERS;
+    const { k1 } = this.#parameters;
     for (const { posting, weight } of parts) {
       const { entries, length } = posting;
       for (let at = 0; at < length; at++) {
@@ -156,7 +158,7 @@ class Bm25fRanker implements StoredRanker {
     const nearby = new NearbyTerms(
       matches.map(({ term }) => markOf(term)),
       weights,
-      PARAMETERS.pair,
+      this.#parameters.pair,
     );
     const head: Entry[] = [];
     for (const entry of best.slice(0, looked)) {
@@ -177,7 +179,7 @@ class Bm25fRanker implements StoredRanker {
     };
     if (prefix) for (const posting of index.postingsWithPrefix(term)) add(posting, 1);
     else {
-      const { misspelt, synonym } = PARAMETERS;
+      const { misspelt, synonym } = this.#parameters;
       add(index.posting(term), 1);
       const own = parts[0]?.weight;
       if (synonym > 0) for (const other of synonymsOf(term)) add(index.posting(other), synonym, own, other);
@@ -215,7 +217,7 @@ class Bm25fRanker implements StoredRanker {
       this.#counted = new Uint8Array(size * 2);
     }
     if (this.#norms.length < size * FIELD_COUNT) this.#norms = new Float64Array(size * 2 * FIELD_COUNT);
-    PARAMETERS.fields.forEach(({ weight, b }, field) => {
+    this.#parameters.fields.forEach(({ weight, b }, field) => {
       const average = Math.max(1, totals[field]! / Math.max(1, documents));
       for (let number = 0; number < size; number++) {
         const at = number * FIELD_COUNT + field;

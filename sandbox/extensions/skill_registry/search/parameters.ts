@@ -1,5 +1,5 @@
-/** What the default ranker goes by. Chosen by cross-validation: docs/adr/0038-tuning-the-ranker.md. */
-interface RankerParameters {
+/** What the default ranker goes by. Chosen by `npm run bench:search -- --tune`. */
+export interface RankerParameters {
   /** A field's weight, and how strongly a long one is discounted, in the order of the index's fields. */
   readonly fields: readonly { readonly name: string; readonly weight: number; readonly b: number }[];
   /** How soon a word's repetition stops to count. */

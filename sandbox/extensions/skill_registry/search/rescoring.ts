@@ -1,6 +1,7 @@
 import { createRanker } from './bm25f.ts';
 import type { CatalogDb } from './catalog-db.ts';
 import { holdingIn, matchesOf } from './full-text.ts';
+import { PARAMETERS } from './parameters.ts';
 import type { Collection, CountedDocument, Ranked, RankOptions, StoredRanker } from './ranker.ts';
 import { decodeRecord, Decoded } from './record.ts';
 import { synonymsOf } from './synonyms.ts';
@@ -73,7 +74,7 @@ function namedBy(catalog: CatalogDb, query: string): readonly string[] {
 }
 
 function scored(documents: readonly CountedDocument[], collection: Collection): StoredRanker {
-  const ranker = createRanker(collection);
+  const ranker = createRanker(PARAMETERS, collection);
   for (const document of documents) ranker.add(document);
   return ranker;
 }
