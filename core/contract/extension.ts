@@ -80,7 +80,7 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly events: Events;
   readonly kv: KeyValue;
   readonly database: Database;
-  /** `<name>.db` in the data folder: a file of its own for what can be made again. One that is of no use is made anew, with a line. Rejects `database_failed` where there can be none. */
+  /** `<name>.db` in the data folder: its own file for what can be made again. One that is of no use is rebuilt, with a line. Rejects `database_failed` where there can be none. */
   openCache(name: string, layout: CacheLayout): Promise<Cache>;
   /** Other programs, run apart. In process only. */
   readonly confined: ConfinedPrograms;

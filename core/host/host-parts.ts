@@ -31,7 +31,7 @@ export interface HostParts {
   lost(generation: Generation, why: Problem, needed: boolean): void;
   /** Nothing has been asked of it for long: it is stopped until it is needed again. */
   idle(generation: Generation): void;
-  /** The other extensions, as one in a process of its own must know them. */
+  /** The other extensions, as one in a separate process must know them. */
   providersFor(user: Declaration): readonly ProviderFacts[];
   /** Told whenever `providersFor` may answer differently. */
   onProviders(listener: () => void): Off;

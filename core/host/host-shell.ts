@@ -148,7 +148,7 @@ function provides(slot: Slot | undefined, protocol: Protocol): boolean {
 }
 
 function unreachable({ id, file }: Declaration, protocol: Protocol): PithError {
-  return new PithError('not_allowed', `'${id}' runs in a process of its own and cannot use providers of '${protocol.id}'`, {
+  return new PithError('not_allowed', `'${id}' runs in a separate process and cannot use providers of '${protocol.id}'`, {
     where: file,
     cure: `if you trust it, let it run in the kernel: extensions.${id}.isolation: in_process in pith.yaml`,
   });

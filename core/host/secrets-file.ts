@@ -51,7 +51,7 @@ export function openSecretsFile(home: string): SecretsFile {
       } catch (error) {
         throw new PithError('settings_invalid', `the secrets cannot be kept: ${messageOf(error)}`, {
           where: file,
-          cure: existsSync(file) ? 'mend the file, or move it away' : 'make the folder writable',
+          cure: existsSync(file) ? 'repair the file, or move it away' : 'make the folder writable',
         });
       }
     },

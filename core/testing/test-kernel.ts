@@ -22,8 +22,8 @@ export interface TestKernelOptions {
   /** Serialise every argument and result; default: when the environment has `PITH_TEST_WIRE=1`, which runs a whole suite that way. */
   readonly wire?: boolean;
   /**
-   * `process`: as outside of tests, where everything that did not come with Pith runs in a process of its own. Default `in_process`, for speed;
-   * the environment's `PITH_TEST_TIER=process` runs every extension of a suite in a process of its own. Processes are made by the build.
+   * `process`: as outside of tests, where everything that did not come with Pith runs in a separate process. Default `in_process`, for speed;
+   * the environment's `PITH_TEST_TIER=process` runs every extension of a suite in a separate process. Processes are made by the build.
    */
   readonly isolation?: Tier;
   readonly env?: Readonly<Record<string, string>>;

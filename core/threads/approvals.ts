@@ -202,7 +202,7 @@ function covers(said: Pick<Question, 'tool' | 'source' | 'always'>, { tool, sour
 }
 
 function onceOnly({ id, tool }: Approval): PithError {
-  return new PithError('not_allowed', `'${tool}' cannot be approved always: each such call is a question of its own`, {
+  return new PithError('not_allowed', `'${tool}' cannot be approved always: each such call needs its own approval`, {
     where: id,
     cure: `approve this one with: pith approvals approve ${id}`,
   });

@@ -4,7 +4,7 @@ import { filesBelow, read, withoutComments } from './repository.ts';
 
 /** Keys that are checked and shown, and that nothing acts on yet. A key leaves this list with its first reader. */
 const WAITING: ReadonlyMap<string, string> = new Map([
-  ['isolation', 'asked for here and granted in the settings; acted on with processes of their own'],
+  ['isolation', 'asked for here and granted in the settings; acted on with separate processes'],
   ['setup_instructions', 'printed by the set-up command when that comes'],
 ]);
 

@@ -9,7 +9,7 @@ import { inFolder, put } from './places.ts';
 const CALLS = 2000;
 const KB_A_MB = 1024;
 
-/** What it costs that an extension runs in a process of its own. */
+/** What it costs that an extension runs in a separate process. */
 export const processTier: Bench = async ({ runs }) =>
   inFolder(async (folder) => {
     const sandbox = path.join(folder, 'sandbox');

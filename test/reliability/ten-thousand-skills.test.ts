@@ -239,7 +239,7 @@ function matching(pith: TestKernel, query: string): Promise<string> {
   return called(pith, { query, limit: 5 });
 }
 
-/** Each call is a turn of its own. Where a model would answer, others may work. */
+/** Each call is a separate turn. Where a model would answer, others may work. */
 async function called(pith: TestKernel, input: { query?: string; limit: number; offset?: number }): Promise<string> {
   await sleep(0);
   const result = await pith.kernel.callTool('orchestrator', 'list_skills', input);

@@ -39,7 +39,7 @@ export async function renderPrompt(text: string, file: string | null, variables:
     throw new PithError('prompt_invalid', `the prompt cannot be rendered: ${messageOf(error)}`, {
       cause: error,
       where,
-      cure: 'mend the template',
+      cure: 'correct the template',
     });
   }
 }

@@ -108,7 +108,7 @@ export function checkTemplate(root: TemplateNode, skills: readonly string[]): re
   function part(node: TemplateNode, field: string, scope: Names): void {
     const value = node[field];
     if (isNode(value)) visit(value, scope);
-    else refuse(node, `something is missing in this ${node.typename}`, 'mend the template');
+    else refuse(node, `something is missing in this ${node.typename}`, 'correct the template');
   }
 
   function visit(node: TemplateNode, scope: Names): void {

@@ -21,7 +21,9 @@ export function readTemplate(text: string, skills: readonly string[]): ReadTempl
     const { message, line = 1, column = 1 } = error instanceof TemplateProblem ? error : new TemplateProblem(String(error));
     return {
       root: null,
-      findings: [{ code: 'prompt_invalid', message: `the prompt cannot be parsed: ${message}`, cure: 'mend the template', line, column }],
+      findings: [
+        { code: 'prompt_invalid', message: `the prompt cannot be parsed: ${message}`, cure: 'correct the template', line, column },
+      ],
     };
   }
 }

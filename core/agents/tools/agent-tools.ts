@@ -6,7 +6,7 @@ import type { OfferedTool } from './tools.ts';
 /** The input by which a tool with `agentTools` names the agent that it runs. */
 const AGENT = 'agent_id';
 
-/** For each callee with `integration_mode: tool` a tool of its own name, which is the one with `agentTools` among `tools`. */
+/** For each callee with `integration_mode: tool` a tool named after it, which is the one with `agentTools` among `tools`. */
 export function toolsOfAgents(
   tools: readonly UnnamedTool[],
   callees: readonly AgentSpec[],

@@ -103,7 +103,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
   };
 }
 
-/** A call outside a conversation stands in a thread of its own. */
+/** A call outside a conversation stands in a separate thread. */
 function turnOf(agent: AgentSpec, id: string, tools: readonly string[]): TurnInfo {
   return {
     id,

@@ -31,7 +31,7 @@ export function createFamilies(): Families {
       for (const turn of callers(parent)) {
         if (turn.record.threadId !== threadId) continue;
         throw new PithError('thread_busy', `thread '${threadId}' is in use by a turn that waits for this one`, {
-          cure: 'give the called agent a thread of its own',
+          cure: 'give the called agent a separate thread',
         });
       }
       return { parent, depth };

@@ -63,7 +63,7 @@ export function refuseNamedModel({ origin, policy, agent }: OriginalRequest, mod
 export function refuseOthersTurn({ origin }: OriginalRequest, { threadId, policy }: TurnRecord): void {
   if (origin === undefined || policy.startedBy?.some(({ extensionId }) => extensionId === origin.extensionId)) return;
   throw new PithError('not_allowed', `the turn of thread '${threadId}' was not begun by the extension '${origin.extensionId}'`, {
-    cure: 'use a thread of its own',
+    cure: 'use a separate thread',
   });
 }
 

@@ -24,7 +24,7 @@ function printReport(io: CommandIO, { opened, level }: Kernel['trust'], report: 
   io.print(`${colour.bold('Model')}    ${model.ref === 'none' ? colour.red('none') : model.ref} ${colour.dim(`(${model.why})`)}\n`);
   printStates(io, 'EXTENSION', report.extensions);
   const apart = report.extensions.filter(({ tier }) => tier === 'process').map(({ id }) => id);
-  if (apart.length > 0) io.print(colour.dim(`In processes of their own: ${apart.join(', ')}`));
+  if (apart.length > 0) io.print(colour.dim(`In separate processes: ${apart.join(', ')}`));
   io.print('');
   printStates(io, 'AGENT', report.agents);
   const skills = Object.entries(report.skills).filter(([, count]) => typeof count === 'number');

@@ -52,7 +52,7 @@ export async function showExtension(kernel: Kernel, input: CommandInput, io: Com
 
 const PLACES = {
   in_process: { short: 'kernel', long: 'in the process of the kernel' },
-  process: { short: 'process', long: 'in a process of its own' },
+  process: { short: 'process', long: 'in a separate process' },
 } as const satisfies Record<ExtensionStatus['tier'], object>;
 
 /** What its manifest asks for and it does not have. */

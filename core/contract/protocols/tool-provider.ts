@@ -2,7 +2,7 @@ import { defineProtocol } from '../protocol.ts';
 import type { Tool } from '../tool.ts';
 import type { TurnInfo } from '../turn.ts';
 
-/** Modules that bring tools. They run in a process of their own, never with the extension that names them. */
+/** Modules that bring tools. They run in a separate process, never with the extension that names them. */
 export interface Toolset {
   /** Tools of it are `toolset:<id>/<tool>`. */
   readonly id: string;

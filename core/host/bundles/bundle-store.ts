@@ -23,7 +23,7 @@ export interface BundleStore {
   isShipped(declaration: Declaration): boolean;
   /** As a toolset's code is now: known from an earlier look where nothing that it is made of has changed, else bundled. `directory` is a real path. */
   toolset(toolset: Toolset, directory: string): Promise<{ readonly declaration: Declaration; readonly sources: ToolsetSources }>;
-  /** After a bundle could not be imported: the next one is made anew. */
+  /** After a bundle could not be imported: the next one is rebuilt. */
   forget(bundle: Bundle): Promise<void>;
 }
 

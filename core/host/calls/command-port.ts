@@ -11,7 +11,7 @@ import { Problem } from '../problem.ts';
 import { openRemoteEntry } from '../process/remote-entry.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 
-/** Its commands run where the extension runs, also in a process of their own. Rejects with a `Problem` when the entry cannot be bundled or imported. */
+/** Its commands run where the extension runs, also in a separate process. Rejects with a `Problem` when the entry cannot be bundled or imported. */
 export async function importCommandEntry(lifecycle: Lifecycle, slot: Slot, entry: string): Promise<CommandEntry> {
   const { parts } = lifecycle;
   const { declaration, id } = slot;

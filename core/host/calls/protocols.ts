@@ -26,5 +26,5 @@ export const PROTOCOLS: ReadonlyMap<ProtocolId, Protocol> = new Map<ProtocolId, 
   ].map((protocol) => [protocol.id, protocol]),
 );
 
-/** What an extension in a process of its own reaches of others. All else acts as a person or as the kernel: commands, set-up, services, tools. */
+/** What an extension in a separate process reaches of others. All else acts as a person or as the kernel: commands, set-up, services, tools. */
 export const REACHABLE_FROM_PROCESS: ReadonlySet<ProtocolId> = new Set<ProtocolId>(['skill', 'model', 'channel', 'embedding', 'ranker']);

@@ -20,7 +20,7 @@ export interface Declaration {
   readonly diagnostics: readonly Diagnostic[];
   /** `[line, column]` in `file` by dotted path, for the parts that later checks speak of: `agent.*`, `config.*`, `provides`, `depends_on`, … */
   readonly positions?: Readonly<Record<string, readonly [number, number]>>;
-  /** No folder declares it: the modules of a skill, `path:Export` each, run as an extension in a process of its own. */
+  /** No folder declares it: the modules of a skill, `path:Export` each, run as an extension in a separate process. */
   readonly toolset?: readonly string[];
   /** What its folder asks for and does not have: `manifest` is without it. Absent: nothing. */
   readonly withheld?: readonly { readonly ask: string; readonly never: string | null }[];

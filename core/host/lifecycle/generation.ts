@@ -5,7 +5,7 @@ import type { Surface } from '../calls/surface.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 
-/** Where the code of an extension runs: inside the kernel, or in a process of its own. */
+/** Where the code of an extension runs: inside the kernel, or in a separate process. */
 export type Tier = 'in_process' | 'process';
 
 /** What a generation is made of: the sources as they were declared, and the settings as they stood then. */

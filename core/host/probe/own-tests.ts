@@ -24,7 +24,7 @@ export interface OwnTests {
   readonly dataDirectory: string;
 }
 
-/** Runs the `*.test.ts` files beside an extension, written for node:test: each in a process of its own, held like an extension's. */
+/** Runs the `*.test.ts` files beside an extension, written for node:test: each in a separate process, held like an extension's. */
 export async function runOwnTests(
   options: ProbeOptions,
   { id, directory, dataDirectory }: OwnTests,
@@ -41,7 +41,7 @@ export async function runOwnTests(
         severity: 'error',
         code: 'tests_failed',
         file: path.join(directory, file),
-        cure: 'mend the source or the test',
+        cure: 'fix the source or the test',
         message: why,
       });
   }

@@ -20,7 +20,7 @@ export type ProbeOptions = Pick<
 };
 
 /**
- * Loads the extension in `directory`, which need not be one of the sandbox, for trial: in a process of its own, with a data folder that is
+ * Loads the extension in `directory`, which need not be one of the sandbox, for trial: in a separate process, with a data folder that is
  * removed afterwards, without secrets, network and events of others. Its services are not started. Rejects `not_found` when there is no folder.
  */
 export async function probeExtension(options: ProbeOptions, directory: string, signal: AbortSignal): Promise<ProbeReport> {

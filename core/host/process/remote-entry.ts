@@ -11,7 +11,7 @@ export interface RemoteEntry {
   end(): Promise<void>;
 }
 
-/** The commands of a command entry, in a process of their own: the extension is not activated. Rejects with a `Problem`; no process is left then. */
+/** The commands of a command entry, in a separate process: the extension is not activated. Rejects with a `Problem`; no process is left then. */
 export async function openRemoteEntry(host: HostParts, version: Version, entry: string): Promise<RemoteEntry> {
   const bundle = await bundleOf(host, version.declaration, entry);
   const remote = await openRemoteHost(host, version.declaration, processEntry(host.options.packageRoot));

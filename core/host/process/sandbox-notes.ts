@@ -27,6 +27,6 @@ export function sandboxNotes(
 ): readonly Diagnostic[] {
   const open = extensions.filter(({ tier, state }) => tier === 'process' && state !== 'disabled').map(({ id }) => `'${id}'`);
   if (sandboxing === null || sandboxing.available || open.length === 0) return [];
-  const message = `extensions in processes of their own (${open.join(', ')}) can read files and use the network as you can, whatever their manifests ask for: ${sandboxing.why}`;
+  const message = `extensions in separate processes (${open.join(', ')}) can read files and use the network as you can, whatever their manifests ask for: ${sandboxing.why}`;
   return [{ severity: 'info', code: 'sandbox_unavailable', message, cure: sandboxing.cure }];
 }

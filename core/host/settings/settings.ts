@@ -134,7 +134,7 @@ function dataDirectoryIn(sandbox: string, given: string | undefined): string {
 
 function sourcesIn(where: string): Diagnostic {
   const message = `data_dir is the sandbox itself (${where}), where the sources of extensions lie; its folder data is used`;
-  return { severity: 'error', code: 'settings_invalid', message, cure: 'name a folder of its own' };
+  return { severity: 'error', code: 'settings_invalid', message, cure: 'name a separate folder' };
 }
 
 /** Where settings are read from, lowest precedence first, and how messages name these files. */

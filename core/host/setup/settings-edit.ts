@@ -23,7 +23,7 @@ export function editSettings(text: string, changes: SettingsChange, file: string
       `the settings cannot be changed: ${error ? 'the file is not valid YAML' : 'the file holds no settings'}`,
       {
         where: file,
-        cure: 'mend the file first; see: pith doctor',
+        cure: 'correct the file first; see: pith doctor',
       },
     );
   if (!isMap(document.contents)) document.contents = new YAMLMap() as never;

@@ -186,7 +186,7 @@ export class Toolsets {
     return known;
   }
 
-  /** The real folder. An extension in a process of its own has none shown to others that it may not read itself. */
+  /** The real folder. An extension in a separate process has none shown to others that it may not read itself. */
   #directoryOf(providerId: string, { id, directory }: Toolset): string {
     if (!isToolsetId(id)) throw refused(`'${id.slice(0, 100)}' cannot be the id of a toolset`);
     const provider = this.#slots.get(providerId)?.declaration;
@@ -197,7 +197,7 @@ export class Toolsets {
       throw new PithError(TOOLSET_INVALID, `the folder of the toolset '${id}' cannot be read: ${messageOf(error)}`, { cause: error });
     }
     if (!provider || !this.#mayShow(provider, found))
-      throw refused(`'${providerId}' runs in a process of its own and may not read ${directory}`);
+      throw refused(`'${providerId}' runs in a separate process and may not read ${directory}`);
     return found;
   }
 

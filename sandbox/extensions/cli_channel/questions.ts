@@ -105,7 +105,7 @@ export class Questions {
         return reason === null ? null : { choice, reason: reason.trim() };
       }
       if (choice === 'always' && once) {
-        io().print(dim('Always is not offered here: each such call is a question of its own. Write once for this call, or no'));
+        io().print(dim('Always is not offered here: each such call needs its own approval. Write once for this call, or no'));
         continue;
       }
       if (choice !== undefined) return { choice, reason: '' };

@@ -29,7 +29,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
     defineTool({
       name: 'extensions_doctor',
       description:
-        'What extensions, agents, skills and the model are like now: what failed, why, and how to mend it. Loads every extension.',
+        'What extensions, agents, skills and the model are like now: what failed, why, and how to fix it. Loads every extension.',
       input: z.object({ extension_id: id.optional().describe('Only what concerns this one') }),
       effect: 'read',
       timeoutMs: 60_000,
@@ -41,7 +41,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
     defineTool({
       name: 'request_reload',
       description:
-        'Load an extension anew although its files did not change, such as after its breaker opened. Edits are loaded without this.',
+        'Reload an extension although its files did not change, such as after its breaker opened. Edits are loaded without this.',
       input: z.object({ extension_id: id }),
       effect: 'idempotent',
       timeoutMs: 60_000,
@@ -73,7 +73,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
     defineTool({
       name: 'configure_extension',
       description:
-        'Change settings of an extension: names that its set-up asks for (see: pith setup), or keys of its own config; not keys and addresses of model providers, which a person sets. They are checked, written to pith.yaml and used at once. Never for secrets: use request_secret.',
+        'Change settings of an extension: names that its set-up asks for (see: pith setup), or keys of its config; not keys and addresses of model providers, which a person sets. They are checked, written to pith.yaml and used at once. Never for secrets: use request_secret.',
       input: z.object({
         extension_id: id,
         values: z.record(z.string().min(1), z.json()).describe('Values by name or dotted key; null takes one out'),

@@ -50,7 +50,7 @@ export class Staging {
       return { sources, why: `the staged files are not those with this digest; run ${check} and take its digest` };
     const record = readJson(this.#checks(), recordOf(kind, id), recordSchema);
     if (record?.digest !== digest) return { sources, why: `the staged files have not been checked; run ${check}` };
-    return { sources, why: record.ok ? null : `the staged files did not pass; mend what ${check} found` };
+    return { sources, why: record.ok ? null : `the staged files did not pass; fix what ${check} found` };
   }
 
   async end(kind: Kind, id: string): Promise<void> {

@@ -42,7 +42,7 @@ export function parseSchedule(text: string): Schedule {
 
 const THREADS = 'schedules/';
 
-/** Each run has a thread of its own. */
+/** Each run has a separate thread. */
 export function threadOf({ id }: Pick<Schedule, 'id'>, at: number): string {
   return `${THREADS}${id}/${at}`;
 }

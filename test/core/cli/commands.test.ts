@@ -58,7 +58,7 @@ describe('what doctor prints', () => {
       message,
       file: '/s/a.yaml',
       line: 3,
-      cure: 'mend it',
+      cure: 'fix it',
     });
     const out = await doctor({
       ok: false,
@@ -66,8 +66,8 @@ describe('what doctor prints', () => {
       notes: [{ severity: 'error', code: 'skill_invalid', message: "skill 'x': bad" }],
     });
     expect(out).toContain('Sandbox  /s\n');
-    expect(out).toContain('/s/a.yaml:3: one; mend it');
-    expect(out).toContain('error: main: /s/a.yaml:3: two; mend it');
+    expect(out).toContain('/s/a.yaml:3: one; fix it');
+    expect(out).toContain('error: main: /s/a.yaml:3: two; fix it');
     expect(out).toContain("error: skill 'x': bad");
     expect(out).not.toContain('note:');
   });

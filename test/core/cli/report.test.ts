@@ -8,7 +8,7 @@ it.each(['EMFILE', 'ENFILE'])('K7 says how to mend that no more files can be ope
 });
 
 it('K7 keeps the cure that a failure brings', () => {
-  const error = new PithError('internal', 'the thing failed', { where: '/a', cure: 'mend it' });
-  expect(describeError(error)).toBe('pith: /a: the thing failed; mend it');
+  const error = new PithError('internal', 'the thing failed', { where: '/a', cure: 'fix it' });
+  expect(describeError(error)).toBe('pith: /a: the thing failed; fix it');
   expect(describeError(new Error('plain.'))).toBe('pith: plain');
 });

@@ -184,7 +184,7 @@ describe('handlers of manifests', () => {
     await until(async () => expect((await kept(pith)).map(({ key }) => key)).toEqual(['3 fresh 1']));
   });
 
-  it('K31 a handler in a process of its own is delivered to, also after its process has died, which counts as an attempt', async () => {
+  it('K31 a handler in a separate process is delivered to, also after its process has died, which counts as an attempt', async () => {
     const body = `async tick(payload, delivery) {
       if (delivery.attempt === 1) (await import('node:child_process')).execSync('kill -9 ' + process.pid);
       await this.context.kv.set(String(delivery.attempt), { taskId: payload.taskId });

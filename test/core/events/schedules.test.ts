@@ -116,7 +116,7 @@ it('K31 a clock that jumps a day ahead or back neither repeats nor loses a run',
   await until(() => expect(runs).toEqual([Date.parse('2026-01-01T03:00:00Z'), Date.parse('2026-01-02T03:00:00Z')]));
 });
 
-it('K31 a schedule that was changed begins anew, one that was removed is forgotten', async () => {
+it('K31 a schedule that was changed starts over, one that was removed is forgotten', async () => {
   const clock = fakeClock(Date.parse('2026-01-01T00:30:00Z'));
   const runs: number[] = [];
   let declared = [tick('0 * * * *')];

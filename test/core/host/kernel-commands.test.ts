@@ -46,7 +46,7 @@ async function look(flags: object): Promise<unknown> {
 }
 
 describe('what acts as a person', () => {
-  it('K50 K62 commands, set-up and tools of others are out of reach of an extension in a process of its own', async () => {
+  it('K50 K62 commands, set-up and tools of others are out of reach of an extension in a separate process', async () => {
     expect(await look({})).toEqual({
       commands: [],
       setup: [],

@@ -80,7 +80,7 @@ it.each([
   expect(diagnostics).toMatchObject([{ code: 'settings_invalid', file, message: `cannot be read: is ${what}, not a file` }]);
 });
 
-it('K3 an index that is a pipe is made anew', async () => {
+it('K3 an index that is a pipe is rebuilt', async () => {
   const file = path.join(folderWith({}), 'index.json');
   pipe(file);
   const index = openIndex(stateFolder(path.dirname(file)));

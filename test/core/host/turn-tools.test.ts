@@ -42,7 +42,7 @@ describe('DESIGN 3.3 getTurnTools of an extension', () => {
   it.each([
     { tier: 'inside the kernel', options: {} },
     { tier: 'over the wire', options: { wire: true } },
-    { tier: 'in a process of its own', options: { isolation: 'process' as const, flags: { extensions_sandbox: 'off' as const } } },
+    { tier: 'in a separate process', options: { isolation: 'process' as const, flags: { extensions_sandbox: 'off' as const } } },
   ])('brings tools to a turn, $tier', async ({ options }) => {
     const { test: kernel, model, names } = await open(HIDDEN, '  uses_tools: [mine/open]\n', [callHidden, { text: 'ok' }], options);
     const { results } = await kernel.run('hi');

@@ -80,7 +80,7 @@ describe('a cache file', () => {
     ['of text', (file: string) => writeFileSync(file, '{"not":"ours"}'.repeat(100)), /not a database/],
     ['of another program', foreign, /not a cache of Pith/],
   ] as const) {
-    it(`R3 one that is ${title} is made anew, with a line`, async () => {
+    it(`R3 one that is ${title} is rebuilt, with a line`, async () => {
       const { file, warnings, open } = place();
       const before = await open();
       await put(before, 'a');
@@ -89,11 +89,11 @@ describe('a cache file', () => {
       const cache = await open();
       expect(words(cache)).toEqual([]);
       expect(await put(cache, 'b')).toBe(true);
-      expect(warnings).toEqual([expect.stringMatching(new RegExp(`words\\.db is of no use and is made anew: .*${why.source}`))]);
+      expect(warnings).toEqual([expect.stringMatching(new RegExp(`words\\.db is of no use and is rebuilt: .*${why.source}`))]);
     });
   }
 
-  it('R3 one of another layout is made anew, with a line', async () => {
+  it('R3 one of another layout is rebuilt, with a line', async () => {
     const { warnings, open } = place();
     const before = await open();
     await put(before, 'a');
@@ -109,7 +109,7 @@ describe('a cache file', () => {
     ['a trigger beside its tables', `CREATE TRIGGER more AFTER INSERT ON words BEGIN ${ENDLESS}; END`],
     ['a table that lacks', 'DROP TABLE words'],
     ['other columns', 'DROP TABLE words', 'CREATE TABLE words (word TEXT, count INTEGER)'],
-  ])('R3 one with the right numbers and %s is made anew, with a line', async (_, ...statements) => {
+  ])('R3 one with the right numbers and %s is rebuilt, with a line', async (_, ...statements) => {
     const { file, warnings, open } = place();
     await (await open()).close();
     const other = openDatabase(file, { settings: '', waits: false });

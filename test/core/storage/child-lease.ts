@@ -1,4 +1,4 @@
-// Run in a process of its own: takes one lease again and again, and checks that it never shares it.
+// Run in a separate process: takes one lease again and again, and checks that it never shares it.
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { systemClock } from '../../../core/host/system-clock.ts';
 import { createLeases, createOwner } from '../../../core/storage/leases.ts';

@@ -1,4 +1,4 @@
-// Run in a process of its own: writes rows as fast as it can and tells each that was acknowledged.
+// Run in a separate process: writes rows as fast as it can and tells each that was acknowledged.
 import { writeSync } from 'node:fs';
 import { systemClock } from '../../../core/host/system-clock.ts';
 import { openStore } from '../../../core/storage/store.ts';

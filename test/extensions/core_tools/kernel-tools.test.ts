@@ -57,7 +57,7 @@ const core = (tool: string, input: JsonValue) => call('core_tools', tool, input)
 const settings = () => readFile(path.join(folder.sandbox, 'pith.yaml'), 'utf8');
 
 describe('extensions_doctor', () => {
-  it('K62 says what failed, why and how to mend it, and leaves out what is well', async () => {
+  it('K62 says what failed, why and how to fix it, and leaves out what is well', async () => {
     const result = await core('extensions_doctor', {});
     expect(result).toMatchObject({ ok: true, output: { ok: false, extensions: { failed: ['broken'] } } });
     expect(JSON.stringify(result)).toContain('no tools today');

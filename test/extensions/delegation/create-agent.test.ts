@@ -98,7 +98,7 @@ describe('create_agent', () => {
     expect(readResults(model.requests[3])).toMatchObject([{ error: { code: 'skill_not_found' } }]);
   });
 
-  // In a process of its own it has the machine's clock.
+  // In a separate process it has the machine's clock.
   it.skipIf(inProcesses)(
     'K40 K43 is forgotten after 30 minutes unless kept; a kept one is there after a restart, in every thread of this person',
     async () => {

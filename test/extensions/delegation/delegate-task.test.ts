@@ -63,7 +63,7 @@ describe('delegate_task', () => {
     expect(refused).toMatchObject({ error: { code: 'agent_failed' } });
   });
 
-  it('K43 an agent with integration_mode tool is a tool of its own name for its callers', async () => {
+  it('K43 an agent with integration_mode tool is a tool named after it for its callers', async () => {
     const agents = { boss: { delegates_to: ['cook'] }, cook: { ...cook, integration_mode: 'tool' } };
     const { pith, model } = await world(agents, [call('cook', { task: 'Cook.', agent_id: 'boss' }), { text: 'Soup.' }, { text: 'ok' }]);
     await pith.run('go');
@@ -76,7 +76,7 @@ describe('delegate_task', () => {
     expect(toolNames(model.requests[1])).not.toContain('cook');
   });
 
-  it('K43 K32 what it calls belongs to the same message, person and channel, in a thread of its own', async () => {
+  it('K43 K32 what it calls belongs to the same message, person and channel, in a separate thread', async () => {
     const { pith } = await world({ boss: { delegates_to: ['cook'] }, cook }, [
       calls(['whoami', {}], ['delegate_task', order]),
       call('whoami', {}),

@@ -58,7 +58,7 @@ async function until(clock: World['clock'], done: () => boolean): Promise<void> 
 }
 
 describe('schedules', () => {
-  it('K95 schedule_once runs its agent at that time, in a thread of its own, and says what came of it', async () => {
+  it('K95 schedule_once runs its agent at that time, in a separate thread, and says what came of it', async () => {
     const { pith, model, clock, notices } = await world([
       { calls: [{ name: 'schedule_once', input: { message: 'Remind me of the soup.', in: '10m' } }] },
       { text: 'I will.' },

@@ -33,7 +33,7 @@ async function run(line: string) {
   return { code: code ?? 0, text: io.text() };
 }
 
-describe('the registry in a process of its own', () => {
+describe('the registry in a separate process', () => {
   it('S81 S83 its commands take paths from where the person is', async () => {
     expect(await run('skills validate mine')).toEqual({ code: 0, text: 'mine/brought: valid' });
     expect(await run('skills validate ./mine/brought')).toEqual({ code: 0, text: './mine/brought: valid' });

@@ -138,7 +138,7 @@ describe('the scan', () => {
     expect(await registry.readBody(own)).toMatchObject({ stale: expect.stringContaining('several hard links') }); // the last good one
   });
 
-  it('S21 indexes that are pipes are made anew, without waiting', async () => {
+  it('S21 indexes that are pipes are rebuilt, without waiting', async () => {
     const box = await skillSandbox({ 'sandbox/skills/own/SKILL.md': skillText({ name: 'own' }) });
     await mkdir(`${box.sandbox}/data/extensions/skill_registry`, { recursive: true });
     for (const name of ['index', 'catalog.db']) execFileSync('mkfifo', [`${box.sandbox}/data/extensions/skill_registry/${name}`]);

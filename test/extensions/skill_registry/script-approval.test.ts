@@ -129,7 +129,7 @@ describe('S73 without bubblewrap', () => {
       ok: false,
       code: 'sandbox_unavailable',
       output:
-        'Scripts are not run, because bubblewrap is not installed. A person can mend it: install the package bubblewrap: sudo apt install bubblewrap.',
+        'Scripts are not run, because bubblewrap is not installed. A person can fix it: install the package bubblewrap: sudo apt install bubblewrap.',
     });
   });
 

@@ -99,7 +99,7 @@ describe('the stored search index', () => {
     ['wrong in one bit', wrongRecord, /it is damaged/],
     ['of text', () => Buffer.from('{"not":"ours"}'.repeat(20)), /not a database/],
   ] as const) {
-    it(`S21 R3 an index that is ${title} is made anew, with a line`, async () => {
+    it(`S21 R3 an index that is ${title} is rebuilt, with a line`, async () => {
       const box = await skillSandbox(skill('alpha', 'Grows porcupines.\n'));
       await (await open(box)).close();
       await writeFile(file(box), damage(await readFile(file(box))));
@@ -107,7 +107,7 @@ describe('the stored search index', () => {
       expect(second.read).toEqual(['alpha']);
       expect(await second.find('porcupines')).toEqual(['alpha']);
       expect(warnings(box)).toEqual([
-        expect.stringMatching(new RegExp(`cache .*catalog\\.db is of no use and is made anew: .*${why.source}`)),
+        expect.stringMatching(new RegExp(`cache .*catalog\\.db is of no use and is rebuilt: .*${why.source}`)),
       ]);
       await second.close();
       const third = await open(box);

@@ -70,7 +70,7 @@ describe('the persisted index', () => {
     ['of another shape', (text: string) => text.replace(/\n[^]*/, '\n7\n')],
     ['with a broken stamp', (text: string) => text.replace(/"\d{10,}"/, '"soon"')],
   ] as const) {
-    it(`S21 an index that is ${title} is made anew, with a line`, async () => {
+    it(`S21 an index that is ${title} is rebuilt, with a line`, async () => {
       const box = await skillSandbox({ 'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }) });
       const first = box.registry({ clock: settled });
       await first.refresh();
@@ -80,13 +80,13 @@ describe('the persisted index', () => {
       await writeFile(file, damage(text));
       const second = box.registry({ clock: settled });
       expect([...(await second.refresh()).skills.keys()]).toEqual(['a']);
-      expect(box.log.filter((line) => line.startsWith('warn'))).toEqual([expect.stringContaining('is damaged and is made anew')]);
+      expect(box.log.filter((line) => line.startsWith('warn'))).toEqual([expect.stringContaining('is damaged and is rebuilt')]);
       await second.close();
       expect(await readFile(file, 'utf8')).toBe(text);
     });
   }
 
-  it('S21 an index of another format is made anew without a word', async () => {
+  it('S21 an index of another format is rebuilt without a word', async () => {
     const box = await skillSandbox({
       'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }),
       'sandbox/data/extensions/skill_registry/index': '[0,[]]',

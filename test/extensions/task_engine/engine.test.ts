@@ -5,7 +5,7 @@ const text = (value: string) => ({ text: value });
 const call = (name: string, input: Record<string, unknown>) => ({ calls: [{ name, input: input as never }] });
 
 describe('the task engine', () => {
-  it('K90: an agent that is named works on the goal in a thread of its own, and its prompt has the task’s id', async () => {
+  it('K90: an agent that is named works on the goal in a separate thread, and its prompt has the task’s id', async () => {
     await using kernel = await taskKernel((request) =>
       stepOf(request) === 0 ? call('kv_set', { key: 'a', value: 1 }) : text('all counted'),
     );

@@ -123,7 +123,7 @@ function loggerOf(peer: Peer): Logger {
 function onlyInside(member: string, instead: string): never {
   throw new PithError(
     'not_supported_yet',
-    `context.${member} is for extensions that run inside the kernel, and this one runs in a process of its own`,
+    `context.${member} is for extensions that run inside the kernel, and this one runs in a separate process`,
     {
       cure: `${instead}, or let it in by extensions.<id>.isolation: in_process in the settings`,
     },
@@ -132,7 +132,7 @@ function onlyInside(member: string, instead: string): never {
 
 /** What is held by a sandbox hands out no other; an extension that can do without asks first. */
 function noneConfined(id: string): ConfinedPrograms {
-  const why = `the extension ${id} runs in a process of its own, and only the kernel makes sandboxes for programs`;
+  const why = `the extension ${id} runs in a separate process, and only the kernel makes sandboxes for programs`;
   const cure = `let it in by extensions.${id}.isolation: in_process in the settings`;
   return {
     unavailable: async () => ({ why, cure }),

@@ -11,7 +11,7 @@ const TIMEOUT_MS = 120_000;
 const MAX_OUTPUT = 4 * 1024 * 1024;
 const MAX_FINDINGS = 50;
 
-/** Holds the sources of an extension to the types of the contract, by the compiler in a process of its own. `cache`: where the compiler's project is put. */
+/** Holds the sources of an extension to the types of the contract, by the compiler in a separate process. `cache`: where the compiler's project is put. */
 export async function typeFindings(
   folder: string,
   sources: readonly string[],

@@ -22,7 +22,7 @@ export function newExtension(sandbox: string): Command {
         ...(kind === 'tool'
           ? ([[`pith tools call greet_person --input '{"name":"Ada"}'`, 'call its tool as an agent would']] as const)
           : []),
-        ['pith chat', 'a chat that runs has it within seconds; saving a file loads it anew'],
+        ['pith chat', 'a chat that runs has it within seconds; saving a file reloads it'],
       ]);
     },
   };

@@ -30,7 +30,7 @@ function stage(builder: Builder): Tool {
         .enum(KINDS)
         .optional()
         .describe('The template for a new one. Without it: a copy of the active extension, or an empty folder.'),
-      restart: z.boolean().default(false).describe('Throw away what is staged under this id and begin anew.'),
+      restart: z.boolean().default(false).describe('Throw away what is staged under this id and start over.'),
     }),
     effect: 'idempotent',
     execute: (input, { signal }) =>
@@ -43,7 +43,7 @@ function stage(builder: Builder): Tool {
         return toolResult(
           {
             path,
-            from: made?.from ?? 'what was staged before; restart begins anew',
+            from: made?.from ?? 'what was staged before; restart starts over',
             files: sources.map((source) => `${path}/${source.path}`),
           },
           { title: `Staged ${input.id}` },
@@ -75,7 +75,7 @@ function check(builder: Builder): Tool {
   return defineTool({
     name: 'check_extension',
     description:
-      'Check a staged extension: manifest, imports, types, loading in a process of its own, contract, its own tests (*.test.ts), ' +
+      'Check a staged extension: manifest, imports, types, loading in a separate process, contract, its own tests (*.test.ts), ' +
       'and one call of each tool that changes nothing. Returns findings with file, line and cure, and the digest that activate_extension wants.',
     input: z.object({ id }),
     effect: 'idempotent',
@@ -101,7 +101,7 @@ function check(builder: Builder): Tool {
             checks: found.checks.map((each) => checkJson(each, sandbox)),
             tools: found.tools.map((each) => ({ ...each })),
             tried: [...found.tried],
-            next: found.ok ? 'activate_extension with this digest; a person is asked' : 'mend the errors, then check again',
+            next: found.ok ? 'activate_extension with this digest; a person is asked' : 'fix the errors, then check again',
           },
           { title: found.ok ? `${input.id} passes` : `${input.id} does not pass` },
         );

@@ -18,7 +18,7 @@ function stage({ staging }: Builder): Tool {
     name: 'stage_skill',
     description:
       'Begin to write a new skill from the template, where nothing offers it yet. Write its files with the file tool, then call check_skill.',
-    input: z.object({ id, restart: z.boolean().default(false).describe('Throw away what is staged under this id and begin anew.') }),
+    input: z.object({ id, restart: z.boolean().default(false).describe('Throw away what is staged under this id and start over.') }),
     effect: 'idempotent',
     execute: (input) =>
       guarded(async () => {
@@ -47,7 +47,7 @@ function check(builder: Builder): Tool {
             ok: found.ok,
             digest,
             checks: [checkJson(found, builder.sandbox)],
-            next: found.ok ? 'activate_skill with this digest; a person is asked' : 'mend the errors, then check again',
+            next: found.ok ? 'activate_skill with this digest; a person is asked' : 'fix the errors, then check again',
           },
           { title: found.ok ? `${input.id} passes` : `${input.id} does not pass` },
         );

@@ -22,7 +22,7 @@ export async function usesOf(
   return { json: uses.map(turnJson), lines: lines.length === 0 ? [`not used in the last ${DAYS} days`] : lines };
 }
 
-/** null in a process of its own, where the database is refused. */
+/** null in a separate process, where the database is refused. */
 function recorded<T>(read: () => T): T | null {
   try {
     return read();

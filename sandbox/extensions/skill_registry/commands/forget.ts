@@ -49,7 +49,7 @@ async function forgetVectors(context: CommandContext, ids: ReadonlySet<string> |
   await forgetVectorsIn(context, ids);
 }
 
-/** What the stored index holds of the texts goes now. All of it is made anew: SQLite keeps what was removed until its place is needed. */
+/** What the stored index holds of the texts goes now. All of it is rebuilt: SQLite keeps what was removed until its place is needed. */
 async function indexAnew(context: CommandContext): Promise<void> {
   const [{ openIndex }, { removeCatalogDb }] = await Promise.all([
     import('../search/open-index.ts'),

@@ -40,7 +40,7 @@ export function trustTarget({ sources }: SkillRegistry, snapshot: Snapshot, refe
   if (skill.state === 'invalid')
     throw new PithError('not_allowed', `skill '${skill.id}' is invalid: ${skill.reason ?? ''}`, {
       where: skill.file,
-      cure: 'mend it first',
+      cure: 'fix it first',
     });
   return { source: its, skill, skills: [skill], left: 0 };
 }

@@ -4,7 +4,7 @@ export function update(context: CommandContext): Command {
   return {
     path: 'skills update',
     needsTrust: true,
-    description: 'Fetch installed skills anew, and show and take what has changed',
+    description: 'Fetch installed skills again, show what has changed and apply it',
     arguments: [{ name: 'id', description: 'these only; without, all that were installed', variadic: true }],
     options: [
       { name: 'source', type: 'string', description: 'only those of project or user' },

@@ -124,7 +124,7 @@ export function refuseInvalid(staged: readonly StagedSkill[]): void {
   const error = broken.diagnostics.find(({ severity }) => severity === 'error');
   throw new PithError('skill_invalid', `its skill '${broken.id}' could not be used: it ${error?.message ?? 'is broken'}`, {
     where: `${error?.file ?? broken.id}:${error?.line ?? 1}`,
-    cure: error?.cure ?? 'ask its author to mend it',
+    cure: error?.cure ?? 'ask its author to fix it',
   });
 }
 

@@ -77,6 +77,6 @@ function damaged(file: string, why: string, cause: unknown): PithError {
   return new PithError('lock_damaged', `the lock file cannot be read: ${why}`, {
     cause,
     where: file,
-    cure: 'mend it, restore it from version control, or move it away; skills without an entry count as made by hand',
+    cure: 'repair it, restore it from version control, or move it away; skills without an entry count as made by hand',
   });
 }

@@ -55,11 +55,11 @@ export class VectorFile {
       for (const id of found.keys()) this.#known.add(id);
       this.#records = records;
       if (whole) this.#inode = inode;
-      if (!whole) this.#warn(`the file of vectors ${this.file} is damaged: ${found.size} are of use, the rest is made anew`);
+      if (!whole) this.#warn(`the file of vectors ${this.file} is damaged: ${found.size} are of use, the rest is rebuilt`);
       if (!whole) await this.append([], found);
       return found;
     } catch (error) {
-      this.#warn(`the vectors in ${this.file} cannot be read and are made anew: ${messageOf(error)}`);
+      this.#warn(`the vectors in ${this.file} cannot be read and are rebuilt: ${messageOf(error)}`);
       return new Map();
     }
   }

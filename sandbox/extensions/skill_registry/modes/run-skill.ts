@@ -29,7 +29,7 @@ export interface RunSkillPorts extends SkillToolPorts {
 /** What ends a task is the time budget of the turns that work on it, not this. */
 const LONGEST_MS = 24 * 3_600_000;
 
-/** Runs a skill apart: in a turn of its own that has no more tools than the skill asks for, of those that the agent has and its own toolset brings. */
+/** Runs a skill apart: in a separate turn that has no more tools than the skill asks for, of those that the agent has and its own toolset brings. */
 export function runSkillTool(ports: RunSkillPorts): Tool {
   return defineTool({
     name: 'run_skill',

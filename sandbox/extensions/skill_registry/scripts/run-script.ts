@@ -87,7 +87,7 @@ async function unavailable({ settings, confined }: ScriptPorts): Promise<ToolRes
   const missing = settings.sandbox === 'none' ? null : await confined.unavailable();
   if (missing === null) return null;
   const { why, cure } = missing;
-  return skillError('sandbox_unavailable', `Scripts are not run, because ${why}. A person can mend it: ${cure}.`);
+  return skillError('sandbox_unavailable', `Scripts are not run, because ${why}. A person can fix it: ${cure}.`);
 }
 
 async function runCopy(ports: ScriptPorts, skill: Skill, call: ScriptCall, copy: string, digests: Digests | null): Promise<ScriptRun> {
@@ -102,7 +102,7 @@ async function runCopy(ports: ScriptPorts, skill: Skill, call: ScriptCall, copy:
   if (settings.approval === 'ask' && call.approved !== subjectOf(skill, script, settings))
     return refuse(
       'script_changed',
-      `${script.path} of '${skill.id}' is not what a person approved: it, another file of the skill or the settings changed since. Call again to ask anew.`,
+      `${script.path} of '${skill.id}' is not what a person approved: it, another file of the skill or the settings changed since. Call again to be asked again.`,
     );
   const isConfined = settings.sandbox === 'bubblewrap';
   const program = await programOf(ports, skill, script, { copy, at: isConfined ? skill.realDirectory : copy, isConfined }, call.signal);

@@ -41,7 +41,7 @@ function terminal() {
 }
 
 describe('command entries of the process tier', () => {
-  it('K10: an entry runs in a process of its own, without the environment, and the extension is not activated', async () => {
+  it('K10: an entry runs in a separate process, without the environment, and the extension is not activated', async () => {
     process.env['PITH_TEST_KEY'] = 'from the environment';
     const test = await open(
       `export default (context) => [{ path: 'mine look', description: 'd', run: async (input, io) => {

@@ -21,7 +21,7 @@ function call(test: TestKernel, name: string, input: Record<string, string> = {}
 const TOOL = (body: string, name = 'act') =>
   `defineTool({ name: '${name}', description: 'd', input: z.object({ a: z.string().optional() }), execute: async ({ a }, call) => { ${body} } })`;
 
-describe('the context of an extension in a process of its own', () => {
+describe('the context of an extension in a separate process', () => {
   it('K5: kv, config, own folders and clock work from there', async () => {
     const body = TOOL(
       `await context.kv.set('k', { n: 1 }); return { v: await context.kv.get('k'), keys: await context.kv.keys(), gone: await context.kv.delete('k'),

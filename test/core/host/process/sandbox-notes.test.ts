@@ -21,7 +21,7 @@ describe('what doctor says of the sandbox', () => {
         severity: 'info',
         code: 'sandbox_unavailable',
         message:
-          "extensions in processes of their own ('mine') can read files and use the network as you can, whatever their manifests ask for: bubblewrap is not installed",
+          "extensions in separate processes ('mine') can read files and use the network as you can, whatever their manifests ask for: bubblewrap is not installed",
         cure: 'install the package bubblewrap',
       },
     ]);

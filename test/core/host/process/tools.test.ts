@@ -9,7 +9,7 @@ async function open(options: TestKernelOptions): Promise<TestKernel> {
   return (kernel = await testKernel({ isolation: 'process', shipped: false, ...options }));
 }
 
-describe('tools of an extension in a process of its own', () => {
+describe('tools of an extension in a separate process', () => {
   it('K5: a tool answers from another process, with its input parsed there', async () => {
     const model = scriptedModel([{ calls: [{ name: 'pid', input: { add: 1 } }] }, { text: 'done' }]);
     const { run } = await open({

@@ -37,7 +37,7 @@ async function host(setup: HostSetup = {}): Promise<ExtensionHost> {
 const call = (of: ExtensionHost, id: string, tool: string, input = {}) => of.callTool(`toolset:${id}`, tool, input, CALL, NEVER);
 
 describe('the toolset of a skill', () => {
-  it('S70: brings the tools of an array, of a class with getTools() and of Tool.define, from a process of its own', async () => {
+  it('S70: brings the tools of an array, of a class with getTools() and of Tool.define, from a separate process', async () => {
     await write(
       'hello/toolsets/index.ts',
       `${HEAD}\nimport { word } from '../lib/word';\nexport const list = [tool('greet', () => ({ word, pid: process.pid, cwd: process.cwd() }))];`,
@@ -286,14 +286,14 @@ describe('the toolset of a skill', () => {
     await expect(open(of, 'json', 'index:list')).rejects.toThrow(/sub\/package.json' is no file/);
   });
 
-  it('S70: an extension in a process of its own has no folder shown that it may not read', async () => {
+  it('S70: an extension in a separate process has no folder shown that it may not read', async () => {
     await write('hello/index.ts', `${HEAD}\nexport const list = [tool('greet', () => 1)];`);
     const of = await host({ isolation: 'process' });
     expect((await open(of, 'hello', 'index:list')).tools).toHaveLength(1);
     await mkdir(path.join(sandbox.directory, 'data'), { recursive: true });
     for (const directory of [tmpdir(), path.join(sandbox.directory, 'data')]) {
       const asked = of.openToolset('skills', { id: 'other', directory, modules: ['index:list'] });
-      await expect(asked).rejects.toThrow("'skills' runs in a process of its own and may not read");
+      await expect(asked).rejects.toThrow("'skills' runs in a separate process and may not read");
     }
   });
 

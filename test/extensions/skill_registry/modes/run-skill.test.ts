@@ -38,7 +38,7 @@ describe('S71 which tools a skill is allowed', () => {
 });
 
 describe.each([{ wire: false }, { wire: true }])('S71 run_skill (%o)', ({ wire }) => {
-  it('S71 runs the skill in a turn of its own: its body for instructions, allowed-tools ∩ the agent’s for tools, and no other can be called', async () => {
+  it('S71 runs the skill in a separate turn: its body for instructions, allowed-tools ∩ the agent’s for tools, and no other can be called', async () => {
     const worker = skill('worker', { more: 'allowed-tools: take, risk_not_there, Bash(git:*)\n', body: 'WORK {{ by }} $& THIS\n' });
     const { turn } = await modeKernel({ ...hands, ...worker, ...MAIN }, { wire });
     const outcome = await turn('main', 'please', run('worker', 'Move it.'), call('give', {}), call('take', {}), { text: 'It was moved.' });
