@@ -23,8 +23,7 @@ import { probePort } from './models/port.ts';
 import { createRouter, type ModelRouter } from './models/router.ts';
 import { createDatabase } from './storage/extension-database.ts';
 import { createKeyValue } from './storage/key-value.ts';
-import { problemsIn } from './problems.ts';
-import { renewedSettings } from './renewed-settings.ts';
+import { ignoredNow, NewProblems, problemsIn } from './problems.ts';
 import { createRestarts } from './restarts.ts';
 import type { Kernel, KernelOptions } from './kernel-surface.ts';
 import { openStore, type Store } from './storage/store.ts';
@@ -101,7 +100,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   const host = await ExtensionHost.create({
     ...hostOptionsOf(reading),
-    renewSettings: () => renewedSettings(reading, events, clock),
+    renewed: () => problems.publish(host.withoutSecrets(ignoredNow(findings(), host.list(), host.agents()))),
     clock,
     events,
     wire: options.wire,
@@ -175,6 +174,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       ...listenerFailures.diagnostics(),
     ]);
 
+  const problems = new NewProblems(events, clock);
+
   const deliveries = () => (existsSync(databaseFile) ? get(EVENT_SERVICES).notes() : []);
 
   let services: EventServices | null = null;
@@ -234,7 +235,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     findings,
     async problems() {
       const sources = { extensions: host.list(), agents: await get(AGENTS).list(), defaultAgent: reading.settings.default_agent };
-      return host.withoutSecrets(problemsIn({ ...sources, findings: findings() }));
+      const found = host.withoutSecrets(problemsIn({ ...sources, findings: findings() }));
+      problems.know(found);
+      return found;
     },
     restarts: createRestarts(),
     async start() {

@@ -1,5 +1,6 @@
+import type { AgentDeclaration } from './agents/ports.ts';
 import type { AgentStatus } from './agents/registry/registry.ts';
-import type { Diagnostic } from './contract/index.ts';
+import type { Clock, Diagnostic, Events } from './contract/index.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
 
 /** Findings on something that was written and does not hold. */
@@ -25,11 +26,30 @@ export interface ProblemSources {
  */
 export function problemsIn({ findings, extensions, agents, defaultAgent }: ProblemSources): readonly Diagnostic[] {
   const found = [
-    ...findings.filter(({ severity, code }) => severity !== 'info' && !SAID_BEFORE.includes(code)),
+    ...findings.filter(isWorthSaying),
     ...extensions.flatMap(ofExtension),
     ...agents.flatMap((agent) => ofAgent(agent, agent.id === defaultAgent)),
   ];
   return [...new Map(found.map((each) => [`${each.file}:${each.line}:${each.message}`, each])).values()];
+}
+
+/** Of these, what was written and does not hold. What fails says so itself. */
+export function ignoredNow(
+  findings: readonly Diagnostic[],
+  extensions: readonly ExtensionStatus[],
+  agents: readonly AgentDeclaration[],
+): readonly (Diagnostic & { readonly extensionId?: string })[] {
+  const ofIds = [...extensions.map(({ id, notes }) => ({ id, notes })), ...agents.map(({ id, diagnostics: notes }) => ({ id, notes }))];
+  return [
+    ...findings.filter(isWorthSaying),
+    ...ofIds.flatMap(({ id, notes }) =>
+      notes.filter(isIgnored).map((note) => ({ severity: 'warning' as const, ...note, extensionId: id })),
+    ),
+  ];
+}
+
+function isWorthSaying({ severity, code }: Diagnostic): boolean {
+  return severity !== 'info' && !SAID_BEFORE.includes(code);
 }
 
 function ofExtension({ id, state, phase, code, message, file, line, cure, notes }: ExtensionStatus): readonly Diagnostic[] {
@@ -51,4 +71,33 @@ function ofAgent({ id, state, notes }: AgentStatus, isDefault: boolean): readonl
     .filter(({ severity, code }) => severity === 'error' && (isDefault || code !== 'dependency_failed'))
     .slice(0, 1)
     .map((note) => ({ ...note, message: `the agent '${id}' cannot run: ${note.message}` }));
+}
+
+/** Problems that came while Pith runs are published once each, as of a reload that failed. */
+export class NewProblems {
+  #known: ReadonlySet<string> = new Set();
+
+  constructor(
+    private readonly events: Pick<Events, 'publish'>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** These are known: they have been shown. */
+  know(problems: readonly Diagnostic[]): void {
+    this.#known = new Set([...this.#known, ...problems.map(unplaced)]);
+  }
+
+  /** All that there are now. */
+  publish(problems: readonly (Diagnostic & { readonly extensionId?: string })[]): void {
+    const known = this.#known;
+    this.#known = new Set(problems.map(unplaced));
+    for (const { severity: _, column: __, ...problem } of problems)
+      if (!known.has(unplaced(problem)))
+        this.events.publish('extension.failed', { extensionId: 'settings', phase: 'reload', at: this.clock.now(), ...problem });
+  }
+}
+
+/** An edit above it moves the line that a message names. */
+function unplaced({ message }: { readonly message: string }): string {
+  return message.replace(/:\d+(?=[ :])/gu, '');
 }

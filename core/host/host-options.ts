@@ -63,6 +63,8 @@ export interface HostOptions {
   configOf(declaration: Declaration, changes?: SettingsChange): ExtensionConfig;
   /** Reads the settings files again; true when something changed. */
   renewSettings?(): Promise<boolean>;
+  /** What a look at the disk changed has been replaced. */
+  renewed?(): void;
   /** Folders whose changes are worth a look: `extensions` and `agents` of every sandbox. */
   readonly watched: readonly string[];
   readonly index: SurfaceIndex;

@@ -41,7 +41,7 @@ export interface SandboxReading {
   settings: Settings;
   /** Of the settings. */
   diagnostics: readonly Diagnostic[];
-  /** Reads the files of the settings again, and says whether they changed. The data directory stays; so do settings that are whole when the files have errors now. Never rejects. */
+  /** Reads the files of the settings again, and says whether they changed. The data directory stays; so do all settings while a file cannot be read at all. Never rejects. */
   renew(): Promise<boolean>;
   /** What bubblewrap does on this machine, tried once. */
   bubblewrap(): Promise<Sandboxing>;
@@ -55,10 +55,10 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
   const settingsOptions = { ...options, sandbox, untrusted, workingDirectory: options.workingDirectory ?? process.cwd() };
   let index = openIndex(indexIn(trust.state(await findDataDirectory(settingsOptions)).directory));
   const load = async () => {
-    const { settings, diagnostics: found, loosened } = await loadSettings({ ...settingsOptions, index });
+    const { settings, diagnostics: found, loosened, unread } = await loadSettings({ ...settingsOptions, index });
     const place = trust.claim(settings.data_dir);
     const diagnostics = [...found, ...trustFindings(trust, place, loosened)];
-    return { settings: Object.freeze({ ...settings, data_dir: place.directory }), diagnostics, state: place };
+    return { settings: Object.freeze({ ...settings, data_dir: place.directory }), diagnostics, state: place, unread };
   };
   let loaded = await load();
   const folder = indexIn(loaded.settings.data_dir);
@@ -66,7 +66,7 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
     index = openIndex(folder);
     loaded = await load();
   }
-  let whole = loaded.diagnostics; // of the settings that hold
+  let { unread } = loaded; // of the settings that hold
   const reading: SandboxReading = {
     options: { ...options, sandbox, trust },
     index,
@@ -74,13 +74,14 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
     bubblewrap: oncePromised(async () => (await import('./process/sandboxing.ts')).probeSandboxing()),
     async renew() {
       const { data_dir } = reading.settings;
-      const { loosened, ...found } = await loadSettings({ ...settingsOptions, index });
-      const next = { ...found, diagnostics: [...found.diagnostics, ...trustFindings(trust, reading.state, loosened)] };
-      const keeps = hasErrors(next.diagnostics) && !hasErrors(whole);
-      if (!keeps) whole = next.diagnostics;
-      const settings = keeps ? reading.settings : Object.freeze({ ...next.settings, data_dir });
-      const changed = textOf(settings, next.diagnostics) !== textOf(reading.settings, reading.diagnostics);
-      Object.assign(reading, { settings, diagnostics: next.diagnostics });
+      const found = await loadSettings({ ...settingsOptions, index });
+      const keeps = found.unread && !unread;
+      if (!keeps) unread = found.unread;
+      const settings = keeps ? reading.settings : Object.freeze({ ...found.settings, data_dir });
+      const findings = keeps ? found.diagnostics.map(kept) : found.diagnostics;
+      const diagnostics = [...findings, ...trustFindings(trust, reading.state, found.loosened)];
+      const changed = textOf(settings, diagnostics) !== textOf(reading.settings, reading.diagnostics);
+      Object.assign(reading, { settings, diagnostics });
       return changed;
     },
   };
@@ -120,8 +121,9 @@ function trustFindings({ level, opened, why }: Trust, state: StatePlace, loosene
   ];
 }
 
-function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
-  return diagnostics.some(({ severity }) => severity === 'error');
+/** The finding on a file while the settings that it had before still hold. */
+function kept(finding: Diagnostic): Diagnostic {
+  return { ...finding, message: `${finding.message}; keeping the previous settings`, cure: 'Correct the file' };
 }
 
 function textOf(settings: Settings, diagnostics: readonly Diagnostic[]): string {

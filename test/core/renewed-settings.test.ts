@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Failure } from '../../core/contract/index.ts';
 import { fakeClock, scriptedModel, testKernel } from '../../core/testing/index.ts';
 
 const TOOL = `
@@ -52,8 +53,38 @@ describe('settings that change while Pith runs', () => {
     await world.write('pith.yaml', 'default_agent: you\nmodels:\n\tdefault: x\n');
     await kernel.extensions.refresh();
     await kernel.extensions.refresh();
-    expect(told).toMatchObject([{ extensionId: 'settings', phase: 'reload', message: expect.stringContaining('read before hold') }]);
+    expect(told).toMatchObject([
+      { extensionId: 'settings', phase: 'reload', message: expect.stringContaining('keeping the previous settings') },
+    ]);
     expect(kernel.settings.default_agent).toBe('me');
+    expect((await world.run('go')).reason).toBe('awaiting_approval');
+    await world.stop();
+  });
+
+  it.each([
+    ['a misspelt key', 'default_agnt: x\n', /^unknown key 'default_agnt' is ignored; did you mean 'default_agent'/u],
+    ['a wrong value', 'quotas: { keys: many }\n', /'quotas.keys' must be a number/u],
+    ['a misspelt key of an extension', 'extensions: { it: { isolaton: process } }\n', /'isolaton'.*'isolation'/u],
+    ['a setting for nothing', 'extensions: { its: { a: 1 } }\n', /nothing declares 'its'/u],
+  ])('K7 %s is said once, and everything else of the edit counts, also a safeguard', async (_name, line, message) => {
+    const { world, clock } = await kernelWith('default_agent: me\n', [...CALL, CALL[0], ...CALL]);
+    const told: Failure[] = [];
+    world.kernel.events.handle('extension.failed', (failure) => void told.push(failure));
+    expect((await world.run('one')).reason).toBe('done');
+    await world.write('pith.yaml', `${line}default_agent: me\napprovals: { tools: [it] }\n`);
+    await clock.advance(1500);
+    expect((await world.run('two')).reason).toBe('awaiting_approval');
+    await world.write('pith.yaml', `# later\n${line}default_agent: me\n`);
+    await clock.advance(1500);
+    expect((await world.run('three', { threadId: 'other' })).reason).toBe('done');
+    expect(told).toMatchObject([{ phase: 'reload', message: expect.stringMatching(message) }]);
+    await world.stop();
+  });
+
+  it('K7 approvals that cannot be read mean that every tool asks, also while Pith runs', async () => {
+    const { world } = await kernelWith('default_agent: me\n', [CALL[0]]);
+    await world.write('pith.yaml', 'default_agent: me\napprovals: { tool: [it] }\n');
+    await world.kernel.extensions.refresh();
     expect((await world.run('go')).reason).toBe('awaiting_approval');
     await world.stop();
   });

@@ -57,7 +57,7 @@ describe('pith chat on a pipe', () => {
       const { code, out, err } = await runPith(['chat', '-p', 'hello'], { cwd: typos.path });
       expect(code).toBe(0);
       expect(out).toContain('code-review'); // the skills are there
-      expect(err).toContain("pith: sandbox/pith.yaml:1: unknown key 'default_agnt'; did you mean 'default_agent'?\n");
+      expect(err).toContain("pith: sandbox/pith.yaml:1: unknown key 'default_agnt' is ignored; did you mean 'default_agent'?\n");
       expect(err).toContain("pith: sandbox/pith.yaml:3: 'max_skill' is not known; did you mean 'max_skills'?\n");
       expect(err).toContain(
         "pith: the extension 'broken' cannot run sandbox/extensions/broken/manifest.yaml:3: unknown key 'provids'; did you mean 'provides'?",

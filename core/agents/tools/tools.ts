@@ -101,12 +101,12 @@ async function resolveEntry(entry: string, extensions: ExtensionsPort): Promise<
   const descriptor = offered.find(({ name }) => name === toolName);
   if (descriptor) return { tools: [unnamed(extensions, extensionId, descriptor)], notes: [] };
   if (offered.length === 0) return degraded(`the tool '${entry}' is missing: '${extensionId}' offers no tools at present`, extensionId);
-  const names = offered.map(({ name }) => name);
-  return failed(
-    'tool_unknown',
-    `uses_tools '${entry}': '${extensionId}' has no tool '${toolName}'${didYouMean(toolName, names)}`,
-    `use one of ${names.map((name) => `${extensionId}/${name}`).join(', ')}`,
+  const hint = didYouMean(
+    toolName,
+    offered.map(({ name }) => name),
   );
+  const cure = hint === '' ? `use one of ${offered.map(({ name }) => `${extensionId}/${name}`).join(', ')}` : 'correct the name';
+  return failed('tool_unknown', `uses_tools '${entry}': '${extensionId}' has no tool '${toolName}'${hint}`, cure);
 }
 
 function failed(code: string, message: string, cure: string): Entry {

@@ -142,7 +142,5 @@ function isNear(name: string, { fields }: SetupSchema): boolean {
 
 function unknownField(id: string, name: string, { fields }: SetupSchema): PithError {
   const names = fields.map((field) => field.name);
-  return new PithError('usage', `'${id}' does not ask for '${name}'${didYouMean(name, names)}`, {
-    cure: `it asks for: ${names.join(', ')}`,
-  });
+  return new PithError('usage', `'${id}' does not ask for '${name}'${didYouMean(name, names)}`, { cure: 'correct the name' });
 }

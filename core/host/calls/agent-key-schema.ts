@@ -13,7 +13,7 @@ export function checkAgentKeyWith(
   const result = schema.safeParse(value);
   if (result.success) return [];
   return result.error.issues.flatMap((issue) =>
-    describeIssues([issue], schema, `agent.${key}`).map(({ path, code, message }): AgentKeyFinding => ({
+    describeIssues([issue], schema, value, `agent.${key}`).map(({ path, code, message }): AgentKeyFinding => ({
       path,
       severity: 'error',
       code: code === 'unrecognized_keys' ? 'unknown_key' : 'manifest_invalid',

@@ -33,5 +33,6 @@ export function eventChecks(manifest: Manifest, add: Add): void {
 
 function checkTopic(key: string, topic: string, known: readonly string[], what: string, add: Add): void {
   if (known.includes(topic)) return;
-  add(key, 'name_unknown', `there is no ${what} '${topic}'${didYouMean(topic, known)}`, `Use one of: ${known.join(', ')}`);
+  const hint = didYouMean(topic, known);
+  add(key, 'name_unknown', `there is no ${what} '${topic}'${hint}`, hint === '' ? `Use one of: ${known.join(', ')}` : 'Correct the name');
 }

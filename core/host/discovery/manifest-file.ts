@@ -9,7 +9,7 @@ import { MANIFEST_FILE } from './file-names.ts';
 import { keptPositions, type FolderReading } from './folder-record.ts';
 import { isPlainMap } from './plain-data.ts';
 import { parseLeniently } from './lenient-parse.ts';
-import { issuesToDiagnostics } from './schema-issues.ts';
+import { issuesToDiagnostics, saidIgnored } from './schema-issues.ts';
 import { readTextFile } from './text-file.ts';
 import { positionOf, type Positions } from './positions.ts';
 import { MAX_YAML_BYTES, parseYaml } from './yaml-document.ts';
@@ -37,7 +37,7 @@ export function readManifestFile(directory: string): FolderReading {
 
 /** The finding on a key that was left out, of a file that holds without it. */
 export function asIgnored(finding: Diagnostic): Diagnostic {
-  return { ...finding, severity: 'warning', message: `ignored: ${finding.message}` };
+  return { ...saidIgnored(finding), severity: 'warning' };
 }
 
 export function isError(diagnostic: Diagnostic): boolean {

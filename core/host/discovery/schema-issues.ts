@@ -22,6 +22,12 @@ export function issuesToDiagnostics(issues: readonly z.core.$ZodIssue[], schema:
   );
 }
 
+/** The same finding, of a key or value that was left out. */
+export function saidIgnored<T extends Pick<Diagnostic, 'message'>>(finding: T): T {
+  const message = finding.message.replace(/^unknown key '[^']*'(?: in '[^']*')?/u, '$& is ignored');
+  return { ...finding, message: message === finding.message ? `${message} (ignored)` : message };
+}
+
 /** The finding for a key that nothing knows. */
 export function unknownKey(
   path: readonly PropertyKey[],
@@ -70,8 +76,9 @@ export function unwrapped(schema: z.ZodType): Definition {
   return inner === undefined ? definition : unwrapped(inner);
 }
 
-function describe(issue: z.core.$ZodIssue, value: unknown): string {
-  const path = issue.path.map(String).join('.');
+/** `root` stands before the path. */
+export function describe(issue: z.core.$ZodIssue, value: unknown, root = ''): string {
+  const path = [root, ...issue.path.map(String)].filter((part) => part !== '').join('.');
   const found = valueAt(value, issue.path);
   if (issue.code === 'invalid_type' && found === undefined) return `'${path}' is missing`;
   const subject = path === '' ? 'the file' : `'${path}'`;
@@ -79,6 +86,7 @@ function describe(issue: z.core.$ZodIssue, value: unknown): string {
     const allowed = issue.values.map(String);
     return `${subject} must be ${allowed.join(', ').replace(/, ([^,]*)$/, ' or $1')}, not ${shown(found)}${typeof found === 'string' ? didYouMean(found, allowed) : ''}`;
   }
+  if (issue.code === 'invalid_type' && issue.expected === 'boolean') return `${subject} must be true or false, not ${shown(found)}`;
   if (issue.code === 'invalid_type') return `${subject} must be ${withArticle(issue.expected)}, not ${kindOf(found)}`;
   const reason = issue.message.replace(/^Invalid \w+: /, '');
   return reason.startsWith('must ') ? `${subject} ${reason}` : `${subject}: ${reason}`;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 import { parseLeniently } from '../discovery/lenient-parse.ts';
 import { Problem } from '../problem.ts';
-import { knownKeys } from '../discovery/schema-issues.ts';
+import { describe, knownKeys } from '../discovery/schema-issues.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 
 export interface CheckedConfig {
@@ -31,7 +31,7 @@ export function usableConfig(schema: unknown, effective: ExtensionConfig, file: 
 type Located = Place & { readonly message: string };
 
 function findingsOf(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, effective: ExtensionConfig): readonly Located[] {
-  return describeIssues(issues, schema, '').map(({ path, message }) => ({ ...placeOf(effective.where(path)), message }));
+  return describeIssues(issues, schema, effective.config).map(({ path, message }) => ({ ...placeOf(effective.where(path)), message }));
 }
 
 function invalid(findings: readonly Located[], file: string): Problem {
@@ -68,11 +68,10 @@ export interface Finding {
 }
 
 /** One sentence a finding, with the path below `root`; unknown keys name the nearest known ones. */
-export function describeIssues(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, root: string): readonly Finding[] {
+export function describeIssues(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, value: unknown, root = ''): readonly Finding[] {
   return issues.flatMap((issue): Finding[] => {
     const path = [root, ...issue.path.map(String)].filter((part) => part !== '').join('.');
-    if (issue.code !== 'unrecognized_keys')
-      return [{ path, code: issue.code, message: path === '' ? issue.message : `'${path}': ${issue.message}` }];
+    if (issue.code !== 'unrecognized_keys') return [{ path, code: issue.code, message: describe(issue, value, root) }];
     const known = knownKeys(schema, issue.path);
     const below = path === '' ? '' : `${path}.`;
     return issue.keys.map((key) => ({

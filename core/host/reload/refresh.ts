@@ -57,7 +57,10 @@ export class Refresh {
     const ids = new Set([...changedIds(former, next), ...(isRenewed ? this.#configuredAnew() : [])]);
     const work = this.#apply(next, ids);
     if (ids.size > 0 || isRenewed) this.#changed(ids);
-    const settled = Promise.all(work).then(() => this.#lifecycle.wakeServices());
+    const settled = Promise.all(work).then(async () => {
+      await this.#lifecycle.wakeServices();
+      if (ids.size > 0 || isRenewed) this.#parts.options.renewed?.();
+    });
     if (work.length > 0) {
       const settling: Promise<void> = Promise.all([this.#settling, settled]).then(() => {
         if (this.#settling === settling) this.#settling = null;

@@ -16,6 +16,8 @@ export interface SettingsRecord {
   readonly values: PlainMap;
   readonly positions: Positions;
   readonly diagnostics: readonly Diagnostic[];
+  /** Nothing of it could be read. */
+  readonly unread?: true;
 }
 
 export const MAX_SETTINGS_BYTES = 256 * 1024;
@@ -45,7 +47,7 @@ export async function readSettingsFile(file: string, index: IndexFile): Promise<
       column: 1,
       cure: 'Mend the file; until then its settings are left out',
     };
-    return { stamp: '', fresh: true, values: ASK_ALWAYS, positions: {}, diagnostics: [diagnostic] };
+    return { stamp: '', fresh: true, values: ASK_ALWAYS, positions: {}, diagnostics: [diagnostic], unread: true };
   }
 }
 
@@ -61,8 +63,10 @@ async function parse(text: string, file: string): Promise<Omit<SettingsRecord, '
   const document = parseYaml(text, { file, code: 'settings_invalid', maxBytes: MAX_SETTINGS_BYTES });
   const isBroken = document.diagnostics.some(({ severity }) => severity === 'error');
   if (document.value === undefined || document.value === null)
-    return isBroken ? closed({}, {}, document.diagnostics) : { values: {}, positions: {}, diagnostics: document.diagnostics };
-  const { issuesToDiagnostics } = await import('../discovery/schema-issues.ts');
+    return isBroken
+      ? { ...closed({}, {}, document.diagnostics), unread: true }
+      : { values: {}, positions: {}, diagnostics: document.diagnostics };
+  const { issuesToDiagnostics, saidIgnored } = await import('../discovery/schema-issues.ts');
   const { parseLeniently } = await import('../discovery/lenient-parse.ts');
   const { settingsSchema } = await import('./settings-schema.ts');
   const schema = settingsSchema();
@@ -70,7 +74,7 @@ async function parse(text: string, file: string): Promise<Omit<SettingsRecord, '
   const { rest, issues } = parseLeniently(schema, value);
   const { positions } = document;
   const found = issuesToDiagnostics(issues, schema, { file, positions, code: 'settings_invalid', value });
-  const diagnostics = [...document.diagnostics, ...found];
+  const diagnostics = [...document.diagnostics, ...found.map((each) => (each.code === 'unknown_key' ? saidIgnored(each) : each))];
   const values = isPlainMap(rest) ? withSwitchedOff(rest, issues) : {};
   const asks = isBroken || !isPlainMap(rest) || issues.some(isAboutApprovals);
   return asks ? closed(values, positions, diagnostics) : { values, positions, diagnostics };

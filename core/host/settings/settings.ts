@@ -54,6 +54,8 @@ export interface SettingsOptions {
 export interface LoadedSettings {
   readonly settings: Settings;
   readonly diagnostics: readonly Diagnostic[];
+  /** Nothing of one of the files could be read. */
+  readonly unread: boolean;
   /** What the sandbox's file allows that the person's own settings do not. */
   readonly loosened: readonly (Loosened & { readonly where: string })[];
 }
@@ -69,10 +71,12 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     for (const dotted of pathsOf(layer)) origins[dotted] = originOf(dotted);
   };
 
+  let unread = false;
   let loosenedBySandbox: LoadedSettings['loosened'] = [];
   for (const [file, shown] of settingsFiles(options)) {
     const record = await readSettingsFile(file, options.index);
     if (record === null) continue;
+    unread ||= record.unread === true;
     diagnostics.push(...record.diagnostics);
     if (path.dirname(file) === options.sandbox)
       loosenedBySandbox = loosened(record.values, values).map((each) => ({
@@ -95,7 +99,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   const data_dir = dataDirectoryIn(options.sandbox, given);
   if (given !== undefined && data_dir !== given) diagnostics.push(sourcesIn(origins['data_dir'] ?? 'data_dir'));
   const settings = deepFreeze({ ...structuredClone(values), data_dir, origins }) as unknown as Settings;
-  return { settings, diagnostics, loosened: loosenedBySandbox };
+  return { settings, diagnostics, unread, loosened: loosenedBySandbox };
 }
 
 /** Where the settings put the state, for who must know it before anything else of them is read. Never rejects. */

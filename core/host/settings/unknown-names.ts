@@ -33,12 +33,11 @@ function unknownProviders(settings: Settings, declarations: KnownNames['declarat
   const prefixes = [...new Set(declared)].sort();
   return Object.keys(settings.providers)
     .filter((prefix) => !prefixes.includes(prefix))
-    .map((prefix) => ({
-      severity: 'warning',
-      code: 'unknown_key',
-      message: `${settingName(settings, `providers.${prefix}`)}: no extension offers models under '${prefix}'${didYouMean(prefix, prefixes)}`,
-      cure: `Correct the name${prefixes.length === 0 ? '' : ` (one of ${prefixes.join(', ')})`} or remove the block`,
-    }));
+    .map((prefix) => {
+      const hint = didYouMean(prefix, prefixes) || (prefixes.length === 0 ? '' : ` (there are ${prefixes.join(', ')})`);
+      const message = `${settingName(settings, `providers.${prefix}`)}: no extension offers models under '${prefix}'${hint}`;
+      return { severity: 'warning', code: 'unknown_key', message, cure: 'Correct the name or remove the block' };
+    });
 }
 
 function unknownAgent(settings: Settings, agents: readonly string[]): readonly Diagnostic[] {

@@ -130,10 +130,20 @@ const DEFECTS: Record<string, { manifest: string; code: string; line: number; me
 
 describe('a slip in one key', () => {
   it.each([
-    ['an unknown key', 'id: slip\nentrypoint: main.ts\nprovides: [tool]\ndescripton: x\n', 4, /ignored: .*'description'/],
-    ['a bad value', 'id: slip\nentrypoint: main.ts\nprovides: [tool]\nversion: one\n', 4, /ignored: 'version' must be/],
-    ['an unknown key of an agent', 'id: slip\nagent:\n  use_tools: [good]\n', 3, /ignored: .*did you mean 'uses_tools'/],
-    ['a permission that is no boolean', 'id: slip\nagent: {}\npermissions: { network: yess }\n', 3, /ignored: 'permissions.network'/],
+    [
+      'an unknown key',
+      'id: slip\nentrypoint: main.ts\nprovides: [tool]\ndescripton: x\n',
+      4,
+      /'descripton' is ignored; did you mean 'description'/,
+    ],
+    ['a bad value', 'id: slip\nentrypoint: main.ts\nprovides: [tool]\nversion: one\n', 4, /'version' must be .*ignored/],
+    ['an unknown key of an agent', 'id: slip\nagent:\n  use_tools: [good]\n', 3, /is ignored; did you mean 'uses_tools'/],
+    [
+      'a permission that is no boolean',
+      'id: slip\nagent: {}\npermissions: { network: yess }\n',
+      3,
+      /'permissions.network' must be true or false, not 'yess'/,
+    ],
   ])('use.md 3: %s is ignored with its default kept, and reported with file and line', async (_, manifest, line, message) => {
     const sandbox = folderWith({ 'extensions/slip/manifest.yaml': manifest, 'extensions/slip/main.ts': '' });
     const { declarations, failures } = await discoverIn(sandbox);

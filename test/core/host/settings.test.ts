@@ -88,7 +88,7 @@ describe('settings', () => {
     [
       'unknown inner key',
       'default_agent: me\nmodels:\n  defualt: a/b\n',
-      { code: 'unknown_key', line: 3, message: /'defualt' in 'models'; did you mean 'default'/ },
+      { code: 'unknown_key', line: 3, message: /^unknown key 'defualt' in 'models' is ignored; did you mean 'default'/ },
     ],
     [
       'wrong type',
