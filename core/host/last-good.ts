@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { stateFolder, type StateFolder } from '../contract/state-files.ts';
 import type { Declaration } from './discovery/declaration.ts';
-import { isPlainMap } from './discovery/plain-data.ts';
-import { stampFolder } from './discovery/source-stamp.ts';
+import { isPlainMap } from '../contract/plain-data.ts';
+import { stampFolder } from './discovery/source-files.ts';
 
 /** Ids of extensions and the digests of their sources. */
 type Digests = Readonly<Record<string, string>>;

@@ -55,7 +55,7 @@ export async function overviewOf(
   home: string | undefined,
 ): Promise<SandboxOverview> {
   const index = openIndex(stateFolder(elsewhere, 'none')); // never saved
-  const options: SettingsOptions = { sandbox: opened, env: {}, index, workingDirectory: opened };
+  const options: SettingsOptions = { sandbox: opened, env: {}, workingDirectory: opened };
   const { settings, diagnostics: ofSettings } = await loadSettings(options);
   const { settings: own } = await loadSettings({ ...options, sandbox: path.join(elsewhere, 'none'), home });
   const roots = [{ directory: opened, shipped: false }];

@@ -6,8 +6,7 @@ import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
 import { stateFolder, type StateFolder } from '../contract/state-files.ts';
 import { discover } from './discovery/discover.ts';
 import { openIndex, type IndexFile } from './discovery/index-file.ts';
-import { isPlainMap, type PlainMap } from './discovery/plain-data.ts';
-import { sandboxRoots } from './discovery/roots.ts';
+import { isPlainMap, type PlainMap } from '../contract/plain-data.ts';
 import type { HostOptions } from './host-options.ts';
 import { logLevelOf } from './logger.ts';
 import { packageRoot } from './package-version.ts';
@@ -17,9 +16,9 @@ import { openSecretsFile } from './secrets-file.ts';
 import { configOf, enabledBy } from './settings/config-of.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';
 import { trustOf, type StatePlace, type Trust } from '../trust/index.ts';
-import { findDataDirectory, loadSettings, type LoadedSettings, type Settings, type SettingsOptions } from './settings/settings.ts';
+import { loadSettings, type LoadedSettings, type Settings, type SettingsOptions } from './settings/settings.ts';
 
-export interface SandboxOptions extends Omit<SettingsOptions, 'index' | 'workingDirectory' | 'untrusted'> {
+export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory' | 'untrusted'> {
   /** Whose sandbox it is; absent: as it is recorded. */
   readonly trust?: Trust;
   /** The caller vouches for the sandbox, as `--trust` does. */
@@ -53,33 +52,24 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
   const trust = options.trust ?? trustOf({ sandbox: options.sandbox, shipped: shippedSandbox(), home, accepts: options.accepts });
   const { sandbox, untrusted } = trust;
   const settingsOptions = { ...options, sandbox, untrusted, workingDirectory: options.workingDirectory ?? process.cwd() };
-  let index = openIndex(indexIn(trust.state(await findDataDirectory(settingsOptions)).directory));
-  const load = async () => {
-    const { settings, diagnostics: found, loosened, unread } = await loadSettings({ ...settingsOptions, index });
-    const place = trust.claim(settings.data_dir);
-    const diagnostics = [...found, ...trustFindings(trust, place, loosened)];
-    return { settings: Object.freeze({ ...settings, data_dir: place.directory }), diagnostics, state: place, unread };
-  };
-  let loaded = await load();
-  const folder = indexIn(loaded.settings.data_dir);
-  if (path.dirname(index.file) !== folder.path) {
-    index = openIndex(folder);
-    loaded = await load();
-  }
-  let { unread } = loaded; // of the settings that hold
+  const first = await loadSettings(settingsOptions);
+  const state = trust.claim(first.settings.data_dir);
+  let { unread } = first; // of the settings that hold
   const reading: SandboxReading = {
     options: { ...options, sandbox, trust },
-    index,
-    ...loaded,
+    state,
+    index: openIndex(indexIn(state.directory)),
+    settings: Object.freeze({ ...first.settings, data_dir: state.directory }),
+    diagnostics: [...first.diagnostics, ...trustFindings(trust, state, first.loosened)],
     bubblewrap: oncePromised(async () => (await import('./process/sandboxing.ts')).probeSandboxing()),
     async renew() {
       const { data_dir } = reading.settings;
-      const found = await loadSettings({ ...settingsOptions, index });
+      const found = await loadSettings(settingsOptions);
       const keeps = found.unread && !unread;
       if (!keeps) unread = found.unread;
       const settings = keeps ? reading.settings : Object.freeze({ ...found.settings, data_dir });
       const findings = keeps ? found.diagnostics.map(kept) : found.diagnostics;
-      const diagnostics = [...findings, ...trustFindings(trust, reading.state, found.loosened)];
+      const diagnostics = [...findings, ...trustFindings(trust, state, found.loosened)];
       const changed = textOf(settings, diagnostics) !== textOf(reading.settings, reading.diagnostics);
       Object.assign(reading, { settings, diagnostics });
       return changed;
@@ -208,4 +198,16 @@ function withValue(values: PlainMap, [key = '', ...below]: readonly string[], va
 
 function indexIn(dataDirectory: string): StateFolder {
   return stateFolder(dataDirectory, '.cache');
+}
+
+export interface SandboxRoot {
+  readonly directory: string;
+  readonly shipped: boolean;
+}
+
+/** What ships lies below the user's sandbox; when the sandbox is Pith's own there is one layer. */
+export function sandboxRoots(sandbox: string, packageRoot: string, withShipped: boolean): readonly SandboxRoot[] {
+  const own = path.join(packageRoot, 'sandbox');
+  if (path.resolve(sandbox) === own) return [{ directory: own, shipped: true }];
+  return [...(withShipped ? [{ directory: own, shipped: true }] : []), { directory: sandbox, shipped: false }];
 }

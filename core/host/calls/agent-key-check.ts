@@ -2,10 +2,9 @@ import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
 import { messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { KERNEL_AGENT_KEYS } from '../discovery/agent-spec.ts';
-import type { Declaration } from '../discovery/declaration.ts';
+import { positionOf, type Declaration } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
-import { positionOf } from '../discovery/positions.ts';
 
 /** Checks what stands under `agent:` with the extensions that own the keys. `declaration` gives the places, for a declared agent. */
 export async function checkAgentKeys(

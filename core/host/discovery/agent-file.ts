@@ -3,12 +3,10 @@ import { z } from 'zod';
 import { DEFAULT_LIMITS } from '../../contract/agent.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { manifestSchema, type Manifest } from '../../contract/manifest.ts';
-import { AGENT_FILE } from './file-names.ts';
-import { keptPositions, type FolderReading } from './folder-record.ts';
+import { AGENT_FILE, keptPositions, type FolderReading, type Positions } from './declaration.ts';
 import { parseLeniently } from './lenient-parse.ts';
 import { asIgnored, isError, readOr } from './manifest-file.ts';
 import { issuesToDiagnostics } from './schema-issues.ts';
-import type { Positions } from './positions.ts';
 import { parseYaml } from './yaml-document.ts';
 
 const MAX_FRONTMATTER_BYTES = 16 * 1024;

@@ -1,8 +1,7 @@
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { didYouMean, nearest } from '../../contract/nearest.ts';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
-import type { Declaration } from './declaration.ts';
-import type { FolderRecord } from './folder-record.ts';
+import type { Declaration, FolderRecord } from './declaration.ts';
 import { asIgnored } from './manifest-file.ts';
 import { unknownKey } from './schema-issues.ts';
 
@@ -54,7 +53,7 @@ function doubt(declaration: Declaration, key: string, owned: ReadonlySet<string>
     severity: 'warning',
     code: 'agent_key_unowned',
     ...placeOf(declaration, key),
-    cure: 'Mend the broken manifest',
+    cure: 'Correct the broken manifest',
     message: `nothing that could be read owns the key '${key}' in 'agent' (broken: ${unreadable.join(', ')})${didYouMean(key, knownKeys(owned))}`,
   };
 }

@@ -41,3 +41,66 @@ export interface Discovery {
   /** Findings that belong to no declaration. */
   readonly diagnostics: readonly Diagnostic[];
 }
+
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** `[line, column]` of every key and item, by its path joined with dots. Plain data. */
+export type Positions = Readonly<Record<string, readonly [number, number]>>;
+
+/** Where `path` stands, or the nearest thing above it; null for the document itself. */
+export function positionOf(positions: Positions, path: readonly PropertyKey[]): Position | null {
+  for (let length = path.length; length > 0; length -= 1) {
+    const found = positions[path.slice(0, length).map(String).join('.')];
+    if (found !== undefined) return { line: found[0], column: found[1] };
+  }
+  return null;
+}
+
+/** The files that declare things, by the names that people write. */
+export const MANIFEST_FILE = 'manifest.yaml';
+export const AGENT_FILE = 'AGENT.md';
+/** The first that is there counts. */
+export const PROMPT_FILES: readonly string[] = ['prompt.jinja2', 'prompt.j2', 'prompt.njk'];
+
+/** What one folder declares, apart from all others: what the persisted index keeps of it. Plain data. */
+export interface FolderRecord {
+  /** `FolderStamp.stamps` of the state that was read. */
+  readonly stamps: string;
+  /** The stamp alone did not prove the state; the digest decides at the next look. */
+  readonly fresh: boolean;
+  readonly declaration: Omit<Declaration, 'shipped'>;
+  /** Keys under `agent:` that an extension must own. */
+  readonly extraAgentKeys: readonly string[];
+  /** `agent_keys`, also of a manifest with errors elsewhere; null when the file could not be read at all. */
+  readonly ownedAgentKeys: readonly string[] | null;
+  /** What an AGENT.md leaves to be decided when all folders are known; null for a manifest. */
+  readonly agentFile: { readonly allowSkills: boolean; readonly usesDefaultTools: boolean } | null;
+}
+
+/** What a reader of a manifest.yaml or AGENT.md finds out. */
+export type FolderReading = Omit<FolderRecord, 'stamps' | 'fresh' | 'declaration'> & {
+  readonly declaration: Pick<Declaration, 'file' | 'manifest' | 'diagnostics' | 'positions'>;
+};
+
+/** The parts of `positions` that later checks speak of. */
+export function keptPositions(positions: NonNullable<Declaration['positions']>): NonNullable<Declaration['positions']> {
+  return Object.fromEntries(Object.entries(positions).filter(([path]) => KEPT.has(path.split('.', 1)[0]!)));
+}
+
+const KEPT = new Set([
+  'id',
+  'agent',
+  'config',
+  'provides',
+  'depends_on',
+  'entrypoint',
+  'commands',
+  'isolation',
+  'enabled',
+  'secrets',
+  'agent_keys',
+  'models',
+]);

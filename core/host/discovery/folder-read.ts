@@ -2,12 +2,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { messageOf } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
-import type { Declaration } from './declaration.ts';
-import { AGENT_FILE, MANIFEST_FILE, PROMPT_FILES } from './file-names.ts';
-import type { FolderReading, FolderRecord } from './folder-record.ts';
+import { AGENT_FILE, MANIFEST_FILE, PROMPT_FILES, type Declaration, type FolderReading, type FolderRecord } from './declaration.ts';
 import type { IndexFile } from './index-file.ts';
-import { MAX_FILES, stampFolder, type FolderStamp } from './source-stamp.ts';
-import { kindOf, readTextFile } from './text-file.ts';
+import { digestOf, MAX_FILES, stampFolder, kindOf, readTextFile, type FolderStamp } from './source-files.ts';
 
 /** Names that people write for `manifest.yaml`. */
 const SLIPS: readonly string[] = ['manifest.yml', 'manifest.json', 'Manifest.yaml', 'manifest.yaml.txt', 'agent.md'];
@@ -25,7 +22,6 @@ export async function readFolder(directory: string, kind: 'extensions' | 'agents
         : null;
     if (name === null) return nothingDeclared(directory, kind, stamp);
 
-    const { digestOf } = await import('./source-digest.ts');
     const digest = digestOf(directory, stamp.files);
     const record =
       known?.declaration.digest === digest && known.stamps === stamp.stamps

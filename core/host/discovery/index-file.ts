@@ -3,13 +3,12 @@ import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import type { StateFolder } from '../../contract/state-files.ts';
-import type { FolderRecord } from './folder-record.ts';
+import type { FolderRecord } from './declaration.ts';
 import { packageVersion } from '../package-version.ts';
-import { isPlainMap } from './plain-data.ts';
-import type { SettingsRecord } from '../settings/settings-file.ts';
+import { isPlainMap } from '../../contract/plain-data.ts';
 
 /** Raise it when a record's shape or the meaning of a manifest changes: older indexes are then rebuilt. A test pins the manifest's schema to it. */
-export const INDEX_FORMAT = 11;
+export const INDEX_FORMAT = 12;
 
 /** What was read from disk before, under stamps that tell whether it still holds. A cache: it may be deleted at any time. */
 export interface IndexFile {
@@ -18,8 +17,6 @@ export interface IndexFile {
   readonly diagnostics: readonly Diagnostic[];
   folder(directory: string): FolderRecord | undefined;
   putFolder(directory: string, record: FolderRecord): void;
-  settings(file: string): SettingsRecord | undefined;
-  putSettings(file: string, record: SettingsRecord): void;
   /** What `putSurface` kept under the same key; undefined when the key differs. */
   surface(extensionId: string, key: string): unknown;
   /** Keeps plain data of an extension; the former of the same id goes. */
@@ -35,7 +32,6 @@ export function openIndex(folder: StateFolder): IndexFile {
   const file = path.join(folder.path, FILE);
   const { content, diagnostics } = load(folder, file);
   const folders = new Map(Object.entries(content.folders));
-  const settings = new Map(Object.entries(content.settings));
   const surfaces = new Map(Object.entries(content.surfaces));
   let dirty = diagnostics.length > 0;
   let saving: Promise<Diagnostic | null> = Promise.resolve(null);
@@ -50,7 +46,6 @@ export function openIndex(folder: StateFolder): IndexFile {
     try {
       const content = JSON.stringify({
         folders: Object.fromEntries(folders),
-        settings: Object.fromEntries(settings),
         surfaces: Object.fromEntries(surfaces),
       });
       const text = `{"version":${JSON.stringify(versionOf())},"digest":"${digestOf(content)}"${CONTENT}${content}}`;
@@ -74,8 +69,6 @@ export function openIndex(folder: StateFolder): IndexFile {
     diagnostics,
     folder: (directory) => folders.get(directory),
     putFolder: (directory, record) => put(folders, directory, record),
-    settings: (settingsFile) => settings.get(settingsFile),
-    putSettings: (settingsFile, record) => put(settings, settingsFile, record),
     surface(extensionId, key) {
       const kept = surfaces.get(extensionId);
       return kept?.key === key ? kept.data : undefined;
@@ -110,14 +103,13 @@ function ownerOf(surface: string): string {
 
 interface Content {
   readonly folders: Record<string, FolderRecord>;
-  readonly settings: Record<string, SettingsRecord>;
   readonly surfaces: Record<string, { readonly key: string; readonly data: unknown }>;
 }
 
 /** Far above what thousands of folders need. */
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 
-const EMPTY: Content = { folders: {}, settings: {}, surfaces: {} };
+const EMPTY: Content = { folders: {}, surfaces: {} };
 
 function digestOf(content: string): string {
   return createHash('sha256').update(content).digest('hex');

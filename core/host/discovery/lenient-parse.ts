@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { nearest } from '../../contract/nearest.ts';
 import { knownKeys, schemaAt, unwrapped } from './schema-issues.ts';
-import { isPlainMap } from './plain-data.ts';
+import { isPlainMap } from '../../contract/plain-data.ts';
 
 export interface LenientParse<T> {
   /** null: something is missing without which there is no value, or a safeguard cannot be read. */

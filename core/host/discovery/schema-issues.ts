@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Diagnostic } from '../../contract/index.ts';
 import { didYouMean } from '../../contract/nearest.ts';
-import { positionOf, type Positions } from './positions.ts';
+import { positionOf, type Positions } from './declaration.ts';
 
 export interface IssueSource {
   readonly file: string;

@@ -1,6 +1,6 @@
 import { isMap, isSeq, LineCounter, parseDocument, type Alias, type Document, type Node, type Pair, type Scalar } from 'yaml';
 import type { Diagnostic } from '../../contract/index.ts';
-import type { Position, Positions } from './positions.ts';
+import type { Position, Positions } from './declaration.ts';
 
 /** What a YAML text says and where it says it. */
 export interface YamlDocument {

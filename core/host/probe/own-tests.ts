@@ -6,7 +6,7 @@ import { messageOf } from '../../contract/errors.ts';
 import { stateFolder } from '../../contract/state-files.ts';
 import { importRules } from '../bundles/import-rules.ts';
 import { openBundler } from '../bundles/open-bundler.ts';
-import { stampFolder } from '../discovery/source-stamp.ts';
+import { stampFolder } from '../discovery/source-files.ts';
 import { launchHost } from '../process/launch.ts';
 import { systemClock } from '../system-clock.ts';
 import type { ProbeOptions } from './probe.ts';

@@ -3,8 +3,7 @@ import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { Manifest } from '../../contract/manifest.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import { deepFreeze } from '../../contract/plain-data.ts';
-import { overlay, type PlainMap } from '../discovery/plain-data.ts';
+import { deepFreeze, overlay, type PlainMap } from '../../contract/plain-data.ts';
 import { settingName, type Settings } from './settings.ts';
 
 export interface ExtensionConfig {

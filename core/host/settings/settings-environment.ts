@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { didYouMean } from '../../contract/nearest.ts';
-import type { PlainMap } from '../discovery/plain-data.ts';
+import type { PlainMap } from '../../contract/plain-data.ts';
 
 export interface EnvironmentSettings {
   readonly values: PlainMap;

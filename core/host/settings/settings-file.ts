@@ -3,16 +3,12 @@ import type { z } from 'zod';
 import { codeOf } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { nearest } from '../../contract/nearest.ts';
-import type { IndexFile } from '../discovery/index-file.ts';
-import { isPlainMap, overlay, type PlainMap } from '../discovery/plain-data.ts';
-import { stampFile } from '../discovery/source-stamp.ts';
-import { readTextFile } from '../discovery/text-file.ts';
-import type { Positions } from '../discovery/positions.ts';
+import { isPlainMap, overlay, type PlainMap } from '../../contract/plain-data.ts';
+import { readTextFile } from '../discovery/source-files.ts';
+import type { Positions } from '../discovery/declaration.ts';
 
-/** A settings file as it was read: the values that are good, and what is wrong with the others. The persisted index keeps it. */
+/** A settings file as it was read: the values that are good, and what is wrong with the others. */
 export interface SettingsRecord {
-  readonly stamp: string;
-  readonly fresh: boolean;
   readonly values: PlainMap;
   readonly positions: Positions;
   readonly diagnostics: readonly Diagnostic[];
@@ -25,18 +21,12 @@ export const MAX_SETTINGS_BYTES = 256 * 1024;
 /** What holds instead of `approvals` that cannot be read: nobody knows what it was to keep, so everything asks. */
 const ASK_ALWAYS = { approvals: { tools: ['*'] } };
 
-/** Reads a settings file, from the index while it has not changed. null when there is none. Never rejects. */
-export async function readSettingsFile(file: string, index: IndexFile): Promise<SettingsRecord | null> {
+/** Reads a settings file. null when there is none. Never rejects. */
+export async function readSettingsFile(file: string): Promise<SettingsRecord | null> {
   try {
-    const found = stampFile(file);
-    if (found === null) return null;
-    const known = index.settings(file);
-    if (known !== undefined && known.stamp === found.stamp && !known.fresh) return known;
-    const record = { ...found, ...(await parse(readTextFile(file, MAX_SETTINGS_BYTES), file)) };
-    index.putSettings(file, record);
-    return record;
+    return await parse(file);
   } catch (error) {
-    if (codeOf(error, '') === 'ENOTDIR') return null; // a file stands where its folder would be, as with a home that is none
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''))) return null; // a file stands where its folder would be, as with a home that is none
     const message = `cannot be read: ${(error as Error).message}`;
     const diagnostic: Diagnostic = {
       severity: 'error',
@@ -45,20 +35,20 @@ export async function readSettingsFile(file: string, index: IndexFile): Promise<
       file,
       line: 1,
       column: 1,
-      cure: 'Mend the file; until then its settings are left out',
+      cure: 'Correct the file; until then its settings are left out',
     };
-    return { stamp: '', fresh: true, values: ASK_ALWAYS, positions: {}, diagnostics: [diagnostic], unread: true };
+    return { values: ASK_ALWAYS, positions: {}, diagnostics: [diagnostic], unread: true };
   }
 }
 
 /** As `readSettingsFile`, of a sandbox that nobody trusts: a link is not followed, and a file that cannot be read says nothing. */
-export async function readForeignSettings(file: string, index: IndexFile): Promise<SettingsRecord | null> {
+export async function readForeignSettings(file: string): Promise<SettingsRecord | null> {
   if (fs.lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return null;
-  const record = await readSettingsFile(file, index);
-  return record?.stamp === '' ? null : record;
+  return parse(file).catch(() => null);
 }
 
-async function parse(text: string, file: string): Promise<Omit<SettingsRecord, 'stamp' | 'fresh'>> {
+async function parse(file: string): Promise<SettingsRecord> {
+  const text = readTextFile(file, MAX_SETTINGS_BYTES);
   const { parseYaml } = await import('../discovery/yaml-document.ts');
   const document = parseYaml(text, { file, code: 'settings_invalid', maxBytes: MAX_SETTINGS_BYTES });
   const isBroken = document.diagnostics.some(({ severity }) => severity === 'error');
@@ -88,13 +78,9 @@ function withSwitchedOff(values: PlainMap, issues: readonly z.core.$ZodIssue[]):
 }
 
 /** A record of settings whose `approvals` are not known. */
-function closed(
-  values: PlainMap,
-  positions: Positions,
-  [first, ...others]: readonly Diagnostic[],
-): Omit<SettingsRecord, 'stamp' | 'fresh'> {
+function closed(values: PlainMap, positions: Positions, [first, ...others]: readonly Diagnostic[]): SettingsRecord {
   const diagnostics =
-    first === undefined ? [] : [{ ...first, cure: `${first.cure ?? 'Mend it'}; until then every tool asks before it runs` }];
+    first === undefined ? [] : [{ ...first, cure: `${first.cure ?? 'Correct it'}; until then every tool asks before it runs` }];
   return { values: { ...values, ...ASK_ALWAYS }, positions, diagnostics: [...diagnostics, ...others] };
 }
 

@@ -1,13 +1,11 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
-import type { IndexFile } from '../discovery/index-file.ts';
 import { realOf } from '../../contract/paths.ts';
-import { deepFreeze } from '../../contract/plain-data.ts';
-import { isPlainMap, overlay, type PlainMap } from '../discovery/plain-data.ts';
+import { deepFreeze, isPlainMap, overlay, type PlainMap } from '../../contract/plain-data.ts';
 import { settingsFromEnvironment } from './settings-environment.ts';
 import { harmlessSettings, loosened, type Loosened } from '../../trust/index.ts';
-import { readTextFile } from '../discovery/text-file.ts';
+import { readTextFile } from '../discovery/source-files.ts';
 import { MAX_SETTINGS_BYTES, readForeignSettings, readSettingsFile } from './settings-file.ts';
 import type { SettingsInput, SettingsValues } from './settings-schema.ts';
 
@@ -23,7 +21,7 @@ export type Settings = Readonly<Omit<SettingsValues, 'data_dir'>> & {
   readonly origins: Origins;
 };
 
-/** The schema's defaults, so that a start from a valid index needs no schema; a test keeps both equal. */
+/** The schema's defaults, so that a start without settings files needs no schema; a test keeps both equal. */
 export const DEFAULT_SETTINGS = deepFreeze({
   default_agent: 'orchestrator',
   models: {},
@@ -46,7 +44,6 @@ export interface SettingsOptions {
   readonly flags?: SettingsInput | undefined;
   /** A sandbox that nobody trusts: of its settings only those hold that are harmless. Absolute; null or absent: there is none. */
   readonly untrusted?: string | null;
-  readonly index: IndexFile;
   /** What relative paths of flags and environment are relative to. */
   readonly workingDirectory: string;
 }
@@ -74,7 +71,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   let unread = false;
   let loosenedBySandbox: LoadedSettings['loosened'] = [];
   for (const [file, shown] of settingsFiles(options)) {
-    const record = await readSettingsFile(file, options.index);
+    const record = await readSettingsFile(file);
     if (record === null) continue;
     unread ||= record.unread === true;
     diagnostics.push(...record.diagnostics);
@@ -87,7 +84,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   }
   if (options.untrusted) {
     const [file, shown] = sandboxFile(options.untrusted);
-    const record = await readForeignSettings(file, options.index);
+    const record = await readForeignSettings(file);
     lay(harmlessSettings(record?.values ?? {}, values), options.untrusted, () => shown);
   }
   const environment = settingsFromEnvironment(options.env);
@@ -103,7 +100,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
 }
 
 /** Where the settings put the state, for who must know it before anything else of them is read. Never rejects. */
-export async function findDataDirectory(options: Omit<SettingsOptions, 'index'>): Promise<string> {
+export async function findDataDirectory(options: SettingsOptions): Promise<string> {
   const { sandbox, home, env, flags, workingDirectory } = options;
   const above = flags?.data_dir ?? env['PITH_DATA_DIR'];
   if (above) return dataDirectoryIn(sandbox, absolutePath(above, workingDirectory, home));

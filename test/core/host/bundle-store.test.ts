@@ -8,7 +8,7 @@ import { createBundleStore } from '../../../core/host/bundles/bundle-store.ts';
 import type { Declaration } from '../../../core/host/discovery/declaration.ts';
 import { packageRoot } from '../../../core/host/package-version.ts';
 import { shipExtensions } from '../../../core/host/bundles/ship-extensions.ts';
-import { sourceDigest } from '../../../core/host/discovery/source-digest.ts';
+import { sourceDigest } from '../../../core/host/discovery/source-files.ts';
 
 let root: string;
 beforeEach(async () => {

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configOf, enabledBy, misspeltExtensionSettings, unknownExtensionSettings } from '../../../core/host/settings/config-of.ts';
 import { loadSettings, type SettingsInput } from '../../../core/host/settings/settings.ts';
-import { discoverIn, folderWith, indexIn } from './sandbox-folder.ts';
+import { discoverIn, folderWith } from './sandbox-folder.ts';
 
 const SKILLFUL = 'id: registry\nentrypoint: main.ts\nprovides: [skill]\nconfig:\n  a: 1\n  b: 1\n  c: 1\n  deep: { x: 1, y: 1 }\n';
 
@@ -85,7 +85,7 @@ async function setUp(yaml: string, flags: SettingsInput = {}) {
     'sandbox/extensions/plain/main.ts': '',
   });
   const sandbox = path.join(root, 'sandbox');
-  const { settings } = await loadSettings({ sandbox, env: {}, flags, index: indexIn(sandbox), workingDirectory: sandbox });
+  const { settings } = await loadSettings({ sandbox, env: {}, flags, workingDirectory: sandbox });
   const { declarations } = await discoverIn(sandbox);
   return { settings, registry: declarations.get('registry')!, plain: declarations.get('plain')!, ids: declarations.keys() };
 }

@@ -76,7 +76,7 @@ it.each([
   place(file);
   const options = { sandbox, env: {}, workingDirectory: sandbox, home: undefined, flags: undefined };
   expect(await findDataDirectory(options)).toBe(path.join(sandbox, 'data'));
-  const { diagnostics } = await loadSettings({ ...options, index: indexIn(sandbox) });
+  const { diagnostics } = await loadSettings(options);
   expect(diagnostics).toMatchObject([{ code: 'settings_invalid', file, message: `cannot be read: is ${what}, not a file` }]);
 });
 

@@ -66,7 +66,7 @@ export async function testSandbox(): Promise<TestSandbox> {
     async host({ wire = false, isolation = 'in_process', clock = systemClock(), env = {}, sandboxing, agreements } = {}) {
       const dataDirectory = path.join(directory, 'data');
       const index = openIndex(stateFolder(dataDirectory, '.cache'));
-      const { settings } = await loadSettings({ sandbox: directory, env, index, workingDirectory: directory });
+      const { settings } = await loadSettings({ sandbox: directory, env, workingDirectory: directory });
       const events = createEvents({
         onListenerError: () => undefined,
         journal: () => createJournal({ store: open(), clock, handlers: () => [], written: events.announce }),

@@ -1,15 +1,8 @@
 import path from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DEFAULT_SETTINGS, loadSettings, settingName, type SettingsInput } from '../../../core/host/settings/settings.ts';
-import type * as yamlDocument from '../../../core/host/discovery/yaml-document.ts';
 import { settingsSchema } from '../../../core/host/settings/settings-schema.ts';
-import { folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
-
-const parse = vi.fn();
-vi.mock('../../../core/host/discovery/yaml-document.ts', async (original) => {
-  const real = await original<typeof yamlDocument>();
-  return { ...real, parseYaml: (...given: Parameters<typeof real.parseYaml>) => (parse(), real.parseYaml(...given)) };
-});
+import { folderWith } from './sandbox-folder.ts';
 
 describe('settings', () => {
   it.each(['.', '../sandbox'])('T7: data_dir %j is the sandbox itself, where sources lie: its folder data is used', async (data_dir) => {
@@ -189,24 +182,6 @@ describe('settings', () => {
     expect(settingName(settings, 'data_dir')).toBe('data_dir');
   });
 
-  it('K7 an unchanged file is not parsed again, and says the same', async () => {
-    const { root, sandbox, first, index } = await loadTwice({
-      'home/.pith/config.yaml': 'admins: [me]\n',
-      'sandbox/pith.yaml': 'default_agent: me\nadmin: x\n',
-    });
-    expect(await index.save()).toBeNull();
-    parse.mockClear();
-    const again = await from(root, {}, {});
-    expect(parse).not.toHaveBeenCalled();
-    expect(again.settings).toEqual(first.settings);
-    expect(again.diagnostics).toEqual(first.diagnostics);
-    expect(again.diagnostics).toHaveLength(1);
-
-    writeFiles(sandbox, { 'pith.yaml': 'default_agent: you\n' });
-    expect((await from(root, {}, {})).settings.default_agent).toBe('you');
-    expect(parse).toHaveBeenCalledTimes(1);
-  });
-
   it('K7 every key is described, for the pages and the sample that are made from the schema', () => {
     const { shape } = settingsSchema();
     for (const [key, schema] of Object.entries(shape)) expect(`${key}: ${schema.description}`).toMatch(/: .+\.$/);
@@ -224,17 +199,8 @@ function load({ env = {}, flags = {}, ...files }: Given) {
   return from(folderWith({ 'home/.keep': '', 'sandbox/.keep': '', ...(files as Record<string, string>) }), env, flags);
 }
 
-async function from(root: string, env: Record<string, string>, flags: SettingsInput, index = indexIn(path.join(root, 'sandbox'))) {
+async function from(root: string, env: Record<string, string>, flags: SettingsInput) {
   const sandbox = path.join(root, 'sandbox');
   const home = path.join(root, 'home');
-  return { root, sandbox, home, index, ...(await loadSettings({ sandbox, home, env, flags, index, workingDirectory: root })) };
-}
-
-/** Loads after the files have grown old enough for their stamps to prove them. */
-async function loadTwice(files: Record<string, string>) {
-  const root = folderWith(files);
-  const written = Date.now();
-  await vi.waitUntil(() => Date.now() > written + 30, { interval: 5 });
-  const first = await from(root, {}, {});
-  return { ...first, first };
+  return { sandbox, home, ...(await loadSettings({ sandbox, home, env, flags, workingDirectory: root })) };
 }

@@ -1,8 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { digestOf, sourceDigest } from '../../../core/host/discovery/source-digest.ts';
-import { MAX_FILES } from '../../../core/host/discovery/source-stamp.ts';
+import { digestOf, sourceDigest, MAX_FILES } from '../../../core/host/discovery/source-files.ts';
 import { discoverIn, extension, folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
 
 it('K3 finds manifest and prompt beside more files than are looked at, and says what is not seen', async () => {

@@ -1,8 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../system-clock.ts';
-import { AGENT_FILE, MANIFEST_FILE, PROMPT_FILES } from './file-names.ts';
-import { kindOf } from './text-file.ts';
+import { AGENT_FILE, MANIFEST_FILE, PROMPT_FILES } from './declaration.ts';
+import { createHash } from 'node:crypto';
+import { notTextAt } from '../../contract/not-text-at.ts';
 
 /** What tells one state of a folder's files from another without reading them. */
 export interface FolderStamp {
@@ -44,12 +45,6 @@ export function stampFolder(directory: string): FolderStamp {
   visit(walk, directory, '');
   const { lines, files, folders, truncated, strayLinks, odd } = walk;
   return { stamps: lines.join('\n'), files, folders, fresh: isFresh(walk.newest), truncated, strayLinks, odd };
-}
-
-/** The state of one file; null when there is none. Throws other errors of the file system. */
-export function stampFile(file: string): { readonly stamp: string; readonly fresh: boolean } | null {
-  const stat = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? null : { stamp: lineOf('', stat), fresh: isFresh(stat.ctimeNs) };
 }
 
 /** Coarsest step in which a kernel advances file times, with room to spare. */
@@ -128,4 +123,66 @@ const fileClock = systemClock();
 
 function isFresh(newest: bigint): boolean {
   return newest + TICK_NS >= BigInt(fileClock.now()) * 1_000_000n;
+}
+
+/** Hex SHA-256 over relative paths and bytes of a folder's files, as `stampFolder` lists them. The build uses the same function. */
+export function sourceDigest(directory: string): string {
+  return digestOf(directory, stampFolder(directory).files);
+}
+
+/** Sources are small; more is something else that lies beside them. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** As `sourceDigest`, for files that are already known. A file that is gone counts as empty; of one beyond the bytes that are read, size and time count. */
+export function digestOf(directory: string, files: readonly string[], maxBytes = MAX_BYTES): string {
+  const hash = createHash('sha256');
+  let left = maxBytes;
+  for (const file of files) {
+    const full = path.join(directory, file);
+    const stat = fs.statSync(full, { throwIfNoEntry: false });
+    if (stat !== undefined && stat.size > left) {
+      hash.update(`${file}\0${stat.size}\0${stat.mtimeMs}\0`);
+      continue;
+    }
+    const bytes = readOrNothing(full);
+    left -= bytes.length;
+    hash.update(`${file}\0${bytes.length}\0`).update(bytes);
+  }
+  return hash.digest('hex');
+}
+
+function readOrNothing(file: string): Buffer {
+  try {
+    return readRegularFile(file, MAX_BYTES);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0); // removed since it was listed; the next stamp differs
+    throw error;
+  }
+}
+
+/** The text of a UTF-8 file without its byte order mark. Throws as `readRegularFile`, and `RangeError` when it is not text. */
+export function readTextFile(file: string, maxBytes: number): string {
+  const bytes = readRegularFile(file, maxBytes);
+  const at = notTextAt(bytes);
+  if (at !== null) throw new RangeError(`is not UTF-8 text: byte ${at}`);
+  return new TextDecoder().decode(bytes);
+}
+
+/** The bytes of a file, never waiting for a pipe or a device. Throws `ENOENT` and the like, and `RangeError` when it is too long or no regular file. */
+export function readRegularFile(file: string, maxBytes: number): Buffer {
+  const descriptor = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+  try {
+    const stat = fs.fstatSync(descriptor);
+    if (!stat.isFile()) throw new RangeError(`is ${kindOf(stat)}, not a file`);
+    if (stat.size > maxBytes) throw new RangeError(`has ${stat.size} bytes, more than the ${maxBytes} that are read`);
+    return fs.readFileSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+export function kindOf(stat: fs.Stats | fs.BigIntStats): string {
+  if (stat.isDirectory()) return 'a folder';
+  if (stat.isFIFO()) return 'a pipe';
+  return stat.isSocket() ? 'a socket' : 'a device';
 }
