@@ -1,16 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readSandbox } from '../../../core/host/sandbox-reading.ts';
-import type * as yamlDocument from '../../../core/host/discovery/yaml-document.ts';
 import { createKernel } from '../../../core/kernel.ts';
 import { extension, folderWith } from './sandbox-folder.ts';
-
-const parse = vi.fn();
-vi.mock('../../../core/host/discovery/yaml-document.ts', async (original) => {
-  const real = await original<typeof yamlDocument>();
-  return { ...real, parseYaml: (...given: Parameters<typeof real.parseYaml>) => (parse(), real.parseYaml(...given)) };
-});
 
 interface Given {
   readonly yaml?: string;
@@ -50,16 +43,6 @@ describe('the data directory', () => {
     const { settings, index } = await readSandbox({ ...options, accepts: true });
     expect(path.relative(options.root, settings.data_dir)).toBe(expected);
     expect(path.relative(options.root, index.file)).toBe(`${expected}/.cache/index.json`);
-  });
-
-  it('K7 costs no parsing when nothing has changed and no file says where it is', async () => {
-    const options = given({ yaml: 'default_agent: one\n' });
-    await (await readSandbox({ ...options, accepts: true })).index.save();
-    await new Promise((resolve) => setTimeout(resolve, 30)); // file times move in steps: younger files are read again
-    await (await readSandbox({ ...options, accepts: true })).index.save();
-    parse.mockClear();
-    await readSandbox({ ...options, accepts: true });
-    expect(parse).not.toHaveBeenCalled();
   });
 
   it('K7 takes all that a kernel and a command without one write', async () => {
