@@ -119,7 +119,7 @@ export function createEventServices({ store, journal, clock, host, events, appro
   };
 }
 
-function spanOf(handler: string, { id, topic, attempt, correlationId }: Omit<Delivery, 'signal'>): Span | null {
+function spanOf(handler: string, { id, topic, attempt, correlationId }: Omit<Delivery, 'signal'>): Span {
   return startSpan({
     name: `process ${topic}`,
     kind: 'consumer',

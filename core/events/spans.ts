@@ -19,7 +19,7 @@ export interface SpanStart {
   readonly correlationId: string;
   readonly attributes: Attributes;
   /** The span that it is a part of; absent: the one under which the program called. */
-  readonly parent?: Span | null;
+  readonly parent?: Span;
 }
 
 /** Where the API of OpenTelemetry keeps what a program registered: looked at first, so that nothing is loaded for nobody. */
@@ -27,15 +27,16 @@ const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
 const loadApi = once(() => createRequire(import.meta.url)('@opentelemetry/api') as typeof OpenTelemetry);
 
-/** null while no tracer provider is registered. */
-export function startSpan(start: SpanStart): Span | null {
-  if ((globalThis as { [REGISTERED]?: { trace?: unknown } })[REGISTERED]?.trace === undefined) return null;
+/** Does nothing while no tracer provider is registered. */
+export function startSpan(start: SpanStart): Span {
+  if ((globalThis as { [REGISTERED]?: { trace?: unknown } })[REGISTERED]?.trace === undefined) return NO_SPAN;
   return new ApiSpan(loadApi(), start);
 }
 
+export const NO_SPAN: Span = { run: (work) => work(), end: () => undefined };
+
 /** Ends the span with what became of `work`. */
-export async function within<T>(span: Span | null, work: () => Promise<T>): Promise<T> {
-  if (span === null) return work();
+export async function within<T>(span: Span, work: () => Promise<T>): Promise<T> {
   try {
     const result = await span.run(work);
     span.end();

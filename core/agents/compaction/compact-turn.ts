@@ -1,12 +1,14 @@
+import { PithError } from '../../contract/errors.ts';
 import type { Message, TurnEvent } from '../../contract/index.ts';
 import { readWithRetry } from '../../models/retry.ts';
 import { compact, COMPACT_AT, type Compaction } from './compaction.ts';
-import { sentHistory } from '../turn/history.ts';
-import { spendTokens } from '../turn/family.ts';
-import { assemble } from '../turn/messages.ts';
+import { spendTokens } from '../turn/call-tree.ts';
+import { assemble, sentHistory } from '../turn/messages.ts';
 import { atMost, measure } from '../turn/meter.ts';
+import { LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
+import { planTurn } from '../turn/plan.ts';
 import { headAndTail } from './shorten.ts';
-import { countTokens } from './tokens.ts';
+import { countTokens, textOf } from './tokens.ts';
 import { extract } from './transcript.ts';
 import type { PlannedTools, RunningTurn, TurnDependencies, TurnPlan } from '../turn/turn-types.ts';
 import type { ThreadWriter } from '../../threads/thread.ts';
@@ -112,6 +114,46 @@ export async function compactThread(
   });
   return { tokensBefore, tokensAfter, usage };
 }
+
+/** Shortens a thread now, whatever its size, by its agent's model. Equal figures mean that there was nothing to shorten. Rejects `thread_unknown`. */
+export async function compactByHand(
+  deps: TurnDependencies,
+  threadId: string,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }> {
+  const loaded = deps.threads.load(threadId);
+  if (loaded === null)
+    throw new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
+  const { spec } = await deps.registry.resolve(loaded.thread.agentId);
+  return deps.queue.run(
+    threadId,
+    async ({ lost, fence }) => {
+      const stop = AbortSignal.any([signal, lost]);
+      const { thread, messages: stored } = deps.threads.load(threadId) ?? loaded;
+      const history = sentHistory(stored);
+      const turn = { ...BY_HAND, threadId, agent: spec };
+      const plan = await planTurn(deps, { turn, notes: [], thread: { ...thread, history }, text: null }, stop);
+      const done = await compactThread(deps, plan, { threadId, writer: deps.threads.writer(fence), force: true }, stop);
+      if (done) return { tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter };
+      stop.throwIfAborted();
+      const counts = await countTokens(history.map(({ message }) => textOf(message)));
+      const tokens = counts.reduce((total, count) => total + count, 0);
+      return { tokensBefore: tokens, tokensAfter: tokens };
+    },
+    signal,
+  );
+}
+
+/** The turn that it would be. */
+const BY_HAND = {
+  id: 'compact',
+  channelId: UNKNOWN_CHANNEL,
+  userId: LOCAL_USER,
+  policy: {},
+  correlationId: 'compact',
+  depth: 0,
+  key: null,
+};
 
 const SUMMARISER = `You shorten conversations between a user and an assistant that uses tools, so that the assistant can go on with only your text in front of it.
 Write what is needed for that and nothing else: what the user wants and has decided, in the user's own words where they matter; facts, names, paths, numbers and identifiers that were found; what has been done with which outcome; what is still open.

@@ -1,8 +1,7 @@
 import type { Message } from '../../contract/index.ts';
 import { planTurn } from '../turn/plan.ts';
 import { withOwnModel } from '../turn/foreign-turn.ts';
-import { sentHistory } from '../turn/history.ts';
-import { assemble, userMessage } from '../turn/messages.ts';
+import { assemble, sentHistory, userMessage } from '../turn/messages.ts';
 import { dayOf, LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
 import { countTokens, textOf } from '../compaction/tokens.ts';
 import type { FunctionTool, NamedText, TurnDependencies } from '../turn/turn-types.ts';

@@ -4,7 +4,7 @@ import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { AgentDeclaration, ExtensionsPort } from '../ports.ts';
 import { checkPrompt } from '../prompt/prompt.ts';
-import { resolveAgent } from './resolve-agent.ts';
+import { resolveTools } from '../tools/tools.ts';
 
 /** An agent and whether it can run now. `spec` is null only when its file is broken. */
 export interface AgentStatus {
@@ -30,7 +30,7 @@ export async function admit(spec: AgentSpec, options: AdmissionOptions): Promise
   const at = placesOf(spec, declarations);
   const checks = await Promise.all([
     guarded('uses_tools and uses_skills', async () => {
-      const { tools, skills } = await resolveAgent(spec, options);
+      const [tools, skills] = await Promise.all([resolveTools(spec, options.extensions), options.skills.read(spec.usesSkills)]);
       const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
       return [...tools.notes.map(at('uses_tools', spec.usesTools)), ...skillNotes.map(at('uses_skills', spec.usesSkills))];
     }),

@@ -1,5 +1,7 @@
+import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import { deepFreeze } from '../../contract/plain-data.ts';
-import type { AgentSpec, Events, Off } from '../../contract/index.ts';
+import type { ModelRouter } from '../../models/router.ts';
+import type { AgentSpec, Diagnostic, Events, Off } from '../../contract/index.ts';
 import { failedAgent, unknownAgent } from './absent-agent.ts';
 import { admit, EVERY_AGENT, stateOf, type AgentStatus } from './admission.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
@@ -123,4 +125,20 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     invalidate,
     stop: () => offs.splice(0).forEach((off) => off()),
   };
+}
+
+/** What keeps an agent that is about to be made from running: its names, its keys and its model. Never rejects. */
+export async function checkAgent(
+  registry: Pick<AgentRegistry, 'examine'>,
+  models: Pick<ModelRouter, 'check'>,
+  spec: AgentSpec,
+): Promise<readonly Diagnostic[]> {
+  const { notes } = await registry.examine(spec);
+  try {
+    models.check(spec.model);
+    return notes;
+  } catch (error) {
+    const cure = error instanceof PithError ? error.cure : undefined;
+    return [...notes, { severity: 'error', code: codeOf(error, 'model_unknown'), message: messageOf(error), ...(cure && { cure }) }];
+  }
 }

@@ -1,3 +1,4 @@
+import { ulid } from 'ulid';
 import { PithError } from '../../contract/errors.ts';
 import { nearest } from '../../contract/nearest.ts';
 import { inputProblem } from '../../contract/plain-data.ts';
@@ -6,10 +7,8 @@ import type { AgentSpec, JsonValue, ToolResult, TurnInfo } from '../../contract/
 import { withFixed } from './agent-tools.ts';
 import { needsApproval } from './approval.ts';
 import { decide, digestOf } from './gate.ts';
-import { newId } from '../turn/new-id.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
-import { missingTools } from './missing-tools.ts';
-import { resolveTools, toolIds, type OfferedTool } from './tools.ts';
+import { missingTools, resolveTools, toolIds, type OfferedTool } from './tools.ts';
 import { withTurnTools } from './turn-tools.ts';
 import type { TurnDependencies } from '../turn/turn-types.ts';
 
@@ -43,7 +42,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
       resolveTools(spec, extensions, {}, registry.callees(spec)),
       extensions.turnToolProviders(spec),
     ]);
-    const turn = turnOf(spec, newId(clock), toolIds(own));
+    const turn = turnOf(spec, ulid(clock.now()), toolIds(own));
     if (providers.length === 0) return { spec, tools: own, turn };
     const question = { extensions, clock, providers, turn, policy: {}, reserved, offered: own, mayRedescribe: true };
     const { tools } = await withTurnTools(question, signal);

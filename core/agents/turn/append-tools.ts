@@ -4,7 +4,6 @@ import { toolIds, type OfferedTool } from '../tools/tools.ts';
 import { withTurnTools } from '../tools/turn-tools.ts';
 import { functionTool } from './plan.ts';
 import type { DecidedCall } from './calls.ts';
-import { noticesOf } from './noticer.ts';
 import type { RunningTurn } from './turn-types.ts';
 import { untilAborted } from '../../models/until-aborted.ts';
 
@@ -29,7 +28,7 @@ export async function appendTools(turn: RunningTurn, providers: readonly string[
   if (found === null) return [];
   offer.late = [...offer.late.filter((id) => !providers.includes(id)), ...found.late];
   if (found.tools.length > offered.length) await append(turn, found.tools.slice(offered.length));
-  return noticesOf(turn.noticer, turn.record.threadId, found.notices);
+  return turn.notices.fresh(turn.record.threadId, found.notices);
 }
 
 async function append({ offer, conversation }: RunningTurn, added: readonly OfferedTool[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { ulid } from 'ulid';
 import { toolError } from '../../contract/tool.ts';
 import type { ToolResult, TurnEvent } from '../../contract/index.ts';
 import { startersOfPath, type Approval, type AskingTurn, type Question } from '../../threads/approval.ts';
@@ -5,13 +6,12 @@ import { OPEN_MS } from '../../threads/approvals.ts';
 import type { CallRecord } from '../../threads/thread.ts';
 import type { Ask } from '../tools/approval.ts';
 import { digestOf } from '../tools/gate.ts';
-import { callers } from './family.ts';
+import { callers } from './call-tree.ts';
 import { startersOf } from './foreign-turn.ts';
-import { newId } from './new-id.ts';
 import type { RunningTurn } from './turn-types.ts';
 
 /** What the gate says of a call: it runs, it does not with `result`, or a person is asked first. */
-export interface Verdict {
+export interface CallDecision {
   readonly result: ToolResult | null;
   readonly question: AskedQuestion | null;
   /** What a person agreed to beside the input. */
@@ -24,10 +24,10 @@ export interface AskedQuestion {
   readonly isNew: boolean;
 }
 
-export const RUNS: Verdict = { result: null, question: null };
+export const RUNS: CallDecision = { result: null, question: null };
 
 /** The answer that a person gave to this very call or for its tool, or the question that they are to be asked. */
-export function verdictOf(turn: RunningTurn, record: CallRecord, asking: Ask): Verdict {
+export function decisionOf(turn: RunningTurn, record: CallRecord, asking: Ask): CallDecision {
   const question = questionOf(turn, record, asking);
   const { details, subject } = question;
   const { ruling, changed } = turn.deps.approvals.ruling(question);
@@ -74,16 +74,15 @@ export function denied({ reason, by }: Pick<Approval, 'reason' | 'by'>): ToolRes
 }
 
 function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool, input }: CallRecord, asking: Ask): Question {
-  const { clock } = turn.deps;
   const path = [...callers(turn)].reverse().map(({ record }): AskingTurn => {
     const startedBy = startersOf(record.policy);
     const { id: turnId, threadId: thread, agent } = record;
     return { agentId: agent.id, turnId, threadId: thread, ...(startedBy.length === 0 ? {} : { startedBy }) };
   });
   const { threadId, channelId, userId, correlationId } = turn.record;
-  const createdAt = clock.now();
+  const createdAt = turn.deps.clock.now();
   return {
-    id: questionId(newId(clock)),
+    id: questionId(ulid(createdAt)),
     turnId,
     step,
     index,

@@ -5,17 +5,16 @@ import type { JsonValue, ToolResult } from '../../contract/index.ts';
 import type { CallRecord } from '../../threads/thread.ts';
 import { needsApproval } from '../tools/approval.ts';
 import { decide } from '../tools/gate.ts';
-import { RUNS, verdictOf, type Verdict } from './asking.ts';
-import { spendCalls } from './family.ts';
+import { RUNS, decisionOf, type CallDecision } from './asking.ts';
+import { spendCalls } from './call-tree.ts';
 import { callsLeft } from './limits.ts';
-import { missingTools } from '../tools/missing-tools.ts';
 import type { RawCall } from './step.ts';
 import { withFixed } from '../tools/agent-tools.ts';
-import type { OfferedTool } from '../tools/tools.ts';
+import { missingTools, type OfferedTool } from '../tools/tools.ts';
 import type { AskedCall, RunningTurn } from './turn-types.ts';
 
 /** A call and what the gate decided. */
-export interface DecidedCall extends Verdict {
+export interface DecidedCall extends CallDecision {
   readonly record: CallRecord;
 }
 
@@ -55,7 +54,7 @@ export function toolOf({ offer }: RunningTurn, { name, extensionId, tool }: Call
 }
 
 /** What the gate says of a call. `mostCalls`: how many this turn may make in all. */
-export async function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Promise<Verdict> {
+export async function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Promise<CallDecision> {
   const { deps, plan } = turn;
   const { extensionId, tool, input } = record;
   const offered = toolOf(turn, record);
@@ -65,7 +64,7 @@ export async function decideCall(turn: RunningTurn, record: CallRecord, callsBef
   if (needed === false) return RUNS;
   // Nobody is asked about a call that its tool will refuse; the kernel refuses it then, whatever the tool would do.
   const refused = await deps.extensions.refusal(extensionId, tool, input);
-  return refused === null ? verdictOf(turn, record, needed) : { result: toolError('tool_input_invalid', refused), question: null };
+  return refused === null ? decisionOf(turn, record, needed) : { result: toolError('tool_input_invalid', refused), question: null };
 }
 
 function recordOf(turnId: string, step: number, index: number, { callId, name, tool, input }: AskedCall): CallRecord {

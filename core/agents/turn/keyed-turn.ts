@@ -22,7 +22,7 @@ export function keyedTurn(threads: Threads, threadId: string, key: string): Unfi
 }
 
 /** What it said, as if it said it now. */
-export function sayAgain({ record, text }: EndedTurn): readonly TurnEvent[] {
+export function republish({ record, text }: EndedTurn): readonly TurnEvent[] {
   const { agent, threadId, id, policy } = record;
   const start: TurnEvent = { type: 'turn-start', agent: agent.id, thread: threadId, turn: id, model: policy.model ?? agent.model };
   return text === '' ? [start] : [start, { type: 'text-delta', text }];

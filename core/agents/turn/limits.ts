@@ -1,5 +1,5 @@
 import type { AgentLimits } from '../../contract/index.ts';
-import { callers } from './family.ts';
+import { callers } from './call-tree.ts';
 import type { RunningTurn, TurnEnd } from './turn-types.ts';
 
 /** What the time budget of `turn` aborts it and all that it called with. */

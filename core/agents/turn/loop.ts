@@ -1,13 +1,14 @@
+import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { JsonValue, Message, TurnEvent } from '../../contract/index.ts';
 import { appendTools, providersToAsk } from './append-tools.ts';
 import { announceQuestion } from './asking.ts';
 import { decideCalls, readCalls, type DecidedCall } from './calls.ts';
 import { compactIfNeeded, mayBeTooLong } from '../compaction/compact-turn.ts';
-import { chargeCallers, spendStep } from './family.ts';
+import { chargeCallers, spendStep } from './call-tree.ts';
 import { callsLeft, limitEnd, limitReached } from './limits.ts';
 import type { AssistantMessage } from './messages.ts';
 import { addUsage } from './meter.ts';
-import { plainModelFailure } from './plain-failure.ts';
+import { modelFailure } from '../../models/failure.ts';
 import { runCalls, wasTold } from './run-calls.ts';
 import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './turn-types.ts';
@@ -145,4 +146,17 @@ function usageOf({ cut, text, inputTokens, outputTokens }: StepOutcome): Pick<St
 
 function isTooLong(turn: RunningTurn, { cut }: StepOutcome): boolean {
   return cut?.kind === 'failed' && plainModelFailure(cut.error, turn.plan.model.ref).code === 'model_context_too_long';
+}
+
+/** What `turn-end` says of an error: its code, and what, where, why and the cure in one line. */
+export function plainFailure(error: unknown, fallback = 'internal'): NonNullable<TurnEnd['error']> {
+  const message = messageOf(error);
+  const place = error instanceof PithError && error.where !== undefined && !message.includes(error.where) ? ` (${error.where})` : '';
+  const cure = error instanceof PithError && error.cure !== undefined ? `; ${error.cure}` : '';
+  return { code: codeOf(error, fallback), message: `${message}${place}${cure}` };
+}
+
+/** `answering`: a part of the answer had come already. */
+function plainModelFailure(error: unknown, reference: string, answering = false): NonNullable<TurnEnd['error']> {
+  return plainFailure(modelFailure(error, reference, answering), 'model_failed');
 }

@@ -1,5 +1,5 @@
 import { countTokens, textOf, upperBound } from '../compaction/tokens.ts';
-import { spendTokens } from './family.ts';
+import { spendTokens } from './call-tree.ts';
 import type { RunningTurn } from './turn-types.ts';
 
 /** Tokens of the prompt as it is now: what the provider reported, and an estimate of what came since. */

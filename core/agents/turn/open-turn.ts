@@ -1,17 +1,24 @@
+import { ulid } from 'ulid';
 import { PithError } from '../../contract/errors.ts';
 import type { Message, TurnEvent } from '../../contract/index.ts';
+import { NO_SPAN } from '../../events/spans.ts';
 import type { Fence } from '../../threads/queue.ts';
 import type { CallRecord, Delegated, StoredMessage, TurnRecord } from '../../threads/thread.ts';
 import { planTurn } from './plan.ts';
-import { assemble, callIdsOf, documentsIn, textOfAnswer, userMessage } from './messages.ts';
-import { sentHistory } from './history.ts';
-import { isPersons, refuseNamedModel, refuseOthersThread, refuseOthersTurn, withOwnModel, type OriginalRequest } from './foreign-turn.ts';
-import { inheritedPolicy } from './inherited-policy.ts';
+import { assemble, callIdsOf, documentsIn, sentHistory, textOfAnswer, userMessage } from './messages.ts';
+import {
+  inheritedPolicy,
+  isPersons,
+  refuseNamedModel,
+  refuseOthersThread,
+  refuseOthersTurn,
+  withOwnModel,
+  type OriginalRequest,
+} from './foreign-turn.ts';
 import { keyedTurn, withoutBrokenAnswer, type EndedTurn } from './keyed-turn.ts';
-import { newId } from './new-id.ts';
-import { chargeCallers, countCalled, type Place } from './family.ts';
-import type { Noticer } from './noticer.ts';
-import { StepEvents } from './step-events.ts';
+import { chargeCallers, countCalled, type CallNode } from './call-tree.ts';
+import type { NoticeSink } from './notice-sink.ts';
+import { StepEvents } from './run-calls.ts';
 import { closeUnfinished, openCalls, type Unfinished } from './resume.ts';
 import type { RunningTurn, TurnDependencies } from './turn-types.ts';
 import { closeSuspended } from './withdraw.ts';
@@ -28,9 +35,9 @@ export interface OpenedTurn {
 
 export interface Opening {
   readonly deps: TurnDependencies;
-  readonly noticer: Noticer;
+  readonly notices: NoticeSink;
   readonly request: OriginalRequest;
-  readonly place: Place;
+  readonly node: CallNode;
   readonly signal: AbortSignal;
   readonly fence: Fence;
 }
@@ -63,14 +70,14 @@ async function* beginTurn(
   input: string,
   unfinished: Unfinished | null,
 ): AsyncGenerator<TurnEvent, OpenedTurn, undefined> {
-  const { deps, request, place, signal, fence } = opening;
+  const { deps, request, node, signal, fence } = opening;
   const writer = deps.threads.writer(fence);
   const { parent } = request;
-  countCalled(place);
+  countCalled(node);
   const { threadId, channelId = parent?.channelId ?? UNKNOWN_CHANNEL, userId = parent?.userId ?? LOCAL_USER } = request;
   const { spec, notes } = await untilAborted(deps.registry.resolve(request.agent), signal);
-  const inherited = inheritedPolicy(request, spec, place.parent);
-  const policy = withOwnModel(deps, spec, inherited, place.parent);
+  const inherited = inheritedPolicy(request, spec, node.parent);
+  const policy = withOwnModel(deps, spec, inherited, node.parent);
   if (policy !== inherited)
     yield {
       type: 'notice',
@@ -80,14 +87,14 @@ async function* beginTurn(
   const loaded = deps.threads.load(threadId);
   const history = sentHistory(loaded?.messages ?? []);
   const record: TurnRecord = {
-    id: newId(deps.clock),
+    id: ulid(deps.clock.now()),
     threadId,
     agent: spec,
     channelId,
     userId,
     policy,
-    correlationId: parent?.correlationId ?? request.correlationId ?? newId(deps.clock),
-    depth: place.depth,
+    correlationId: parent?.correlationId ?? request.correlationId ?? ulid(deps.clock.now()),
+    depth: node.depth,
     state: 'running',
     steps: 0,
     usage: { inputTokens: 0, outputTokens: 0 },
@@ -109,7 +116,7 @@ async function* beginTurn(
   const said = record.depth === 0 && isPersons(request) ? input : undefined; // a callee's task is no person's message
   await Promise.all([
     writer.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message], said),
-    ...chargeCallers(place.parent),
+    ...chargeCallers(node.parent),
   ]);
   const delegated = { turns: 0, steps: 0, calls: 0 };
   const messages = [...before.map((stored) => stored.message), message];
@@ -154,7 +161,7 @@ interface Begun extends Pick<RunningTurn, 'plan' | 'record' | 'documents'> {
   readonly messages: readonly Message[];
 }
 
-function running({ deps, noticer, place, signal, fence }: Opening, { plan, record, documents, delegated, messages }: Begun): RunningTurn {
+function running({ deps, notices, node, signal, fence }: Opening, { plan, record, documents, delegated, messages }: Begun): RunningTurn {
   return {
     deps,
     plan,
@@ -162,9 +169,9 @@ function running({ deps, noticer, place, signal, fence }: Opening, { plan, recor
     writer: deps.threads.writer(fence),
     fence,
     documents,
-    span: null,
-    noticer,
-    parent: place.parent,
+    span: NO_SPAN,
+    notices,
+    parent: node.parent,
     signal,
     events: new StepEvents(),
     offer: {

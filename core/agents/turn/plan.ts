@@ -10,8 +10,7 @@ import { mayServe, narrowed } from '../tools/gate.ts';
 import { instructionsOf } from '../prompt/instructions.ts';
 import { userTexts } from './messages.ts';
 import type { ContextSource } from '../ports.ts';
-import { resolveAgent } from '../registry/resolve-agent.ts';
-import { toolIds, type OfferedTool } from '../tools/tools.ts';
+import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
 import { missingToolsets, withTurnTools } from '../tools/turn-tools.ts';
 import type { FunctionTool, Notice, TurnPlan, TurnDependencies } from './turn-types.ts';
 
@@ -38,9 +37,10 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
   const { turn, thread, text } = request;
   const { agent: spec, policy, channelId, userId } = turn;
   const { extensions } = deps;
-  const [model, { tools: resolved, skills }, gathered, providers] = await Promise.all([
+  const [model, resolved, skills, gathered, providers] = await Promise.all([
     deps.models.resolve(policy.model ?? spec.model),
-    resolveAgent(spec, deps, { policy, callees: deps.registry.callees(spec) }, signal),
+    resolveTools(spec, extensions, policy, deps.registry.callees(spec)),
+    deps.skills.read(spec.usesSkills, signal),
     contextSources(deps, policy),
     turnToolProviders(deps, spec, policy),
   ]);
@@ -83,14 +83,14 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     systemParts,
     documents: fitting.documents,
     turnParts: [...fitting.lines, ...context.turn].map(({ extensionId, text: part }) => ({ name: extensionId, text: part })),
-    notices: distinct([
+    notices: [
       ...[...request.notes, ...resolved.notes, ...skillNotes].flatMap(noticeOf),
       ...notices,
       ...missingToolsets(spec.usesTools, tools),
       ...skipped,
       ...gathered.notices,
       ...(text === null ? [] : fitting.notices),
-    ]),
+    ],
   };
 }
 
@@ -154,8 +154,4 @@ export function functionTool({ modelName, descriptor }: OfferedTool): FunctionTo
 
 function noticeOf({ severity, code, message, cure }: Diagnostic): readonly Notice[] {
   return severity === 'info' ? [] : [{ code, message: cure ? `${message}; ${cure}` : message }];
-}
-
-function distinct(notices: readonly Notice[]): readonly Notice[] {
-  return [...new Map(notices.map((notice) => [`${notice.code} ${notice.message}`, notice])).values()];
 }

@@ -1,9 +1,9 @@
 import { toolError } from '../../contract/tool.ts';
 import type { Message, Retain, ToolResult, TurnEvent } from '../../contract/index.ts';
+import { headAndTail } from '../compaction/shorten.ts';
 import { startSpan } from '../../events/spans.ts';
 import type { CallRecord } from '../../threads/thread.ts';
 import { isSuspended } from './asking.ts';
-import { boundedResult } from './bounded-result.ts';
 import type { DecidedCall } from './calls.ts';
 import { resultPart } from './messages.ts';
 import type { RunningTurn } from './turn-types.ts';
@@ -90,8 +90,8 @@ async function callTool(turn: RunningTurn, record: CallRecord, approved: string 
     attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.call.id': record.callId },
     parent: turn.span,
   });
-  const result = await (span === null ? call() : span.run(call));
-  span?.end({ 'error.type': result.ok ? undefined : result.error.code }, result.ok ? undefined : result.error.message);
+  const result = await span.run(call);
+  span.end({ 'error.type': result.ok ? undefined : result.error.code }, result.ok ? undefined : result.error.message);
   const { turnId, extensionId, tool } = record;
   turn.deps.events.publish('tool.called', { turnId, extensionId, tool, ok: result.ok, ms: clock.now() - startedAt, correlationId });
   return result;
@@ -108,4 +108,50 @@ function resultEvent(
   return result.ok
     ? { type: 'tool-result', id, name, ok: true, at, output: result.output, title, metadata, line, retain: result.retain }
     : { type: 'tool-result', id, name, ok: false, at, error: result.error, title, metadata, line, retain: undefined };
+}
+
+/** Characters of one result as JSON. Room for a part of a long skill file (1 MiB) and what stands around it. */
+const MOST = 1_310_720;
+const HEAD = 65_536;
+const TAIL = 16_384;
+const MOST_OF_ERROR = 4_000;
+
+/** A result that a row, a channel and a model can take: what is longer is cut to its head and tail, which say so. */
+export function boundedResult(result: ToolResult): ToolResult {
+  if (!result.ok) {
+    const { code, message } = result.error;
+    return message.length <= MOST_OF_ERROR
+      ? result
+      : { ...result, error: { code, message: headAndTail(message, MOST_OF_ERROR - 500, 400) } };
+  }
+  const { output } = result;
+  const text = typeof output === 'string' ? output : JSON.stringify(output);
+  return text.length <= MOST ? result : { ...result, output: headAndTail(text, HEAD, TAIL) };
+}
+
+/** What the calls of a step say while they run side by side, and the turns that they called. */
+export class StepEvents {
+  #waiting: TurnEvent[] = [];
+  #wake = (): void => undefined;
+
+  push(event: TurnEvent): void {
+    this.#waiting.push(event);
+    this.#wake();
+  }
+
+  /** What is said until `work` has settled. */
+  async *until(work: Promise<unknown>): AsyncGenerator<TurnEvent, void, undefined> {
+    let isSettled = false;
+    const settle = (): void => {
+      isSettled = true;
+      this.#wake();
+    };
+    work.then(settle, settle);
+    for (;;) {
+      for (const event of this.#waiting.splice(0)) yield event;
+      if (this.#waiting.length > 0) continue;
+      if (isSettled) return;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
 }

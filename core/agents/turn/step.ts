@@ -40,7 +40,7 @@ export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, 
   const tools = offer.functionTools;
   const span = spanOf(turn);
   const { model } = plan.model;
-  const asked: Pick<LanguageModel, 'doStream'> = span === null ? model : { doStream: (options) => span.run(() => model.doStream(options)) };
+  const asked: Pick<LanguageModel, 'doStream'> = { doStream: (options) => span.run(() => model.doStream(options)) };
   const gathered = new Gathering(deps.extensions.cleaning);
   let cut: StepOutcome['cut'] = null;
   try {
@@ -55,7 +55,7 @@ export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, 
   yield* gathered.end();
   const outcome = gathered.outcome(cut);
   const { inputTokens, outputTokens, finish } = outcome;
-  span?.end(
+  span.end(
     { 'gen_ai.usage.input_tokens': inputTokens, 'gen_ai.usage.output_tokens': outputTokens, 'gen_ai.response.finish_reasons': finish },
     cut === null ? undefined : cut.kind === 'aborted' ? cut.kind : deps.extensions.cleaning.redact(messageOf(cut.error)),
   );
@@ -67,7 +67,7 @@ function retryNotice({ delayMs, error }: Retry, ref: string): TurnEvent {
   return { type: 'notice', code: 'model_retry', message };
 }
 
-function spanOf({ plan, record, span: parent }: RunningTurn): Span | null {
+function spanOf({ plan, record, span: parent }: RunningTurn): Span {
   return startSpan({
     name: `chat ${plan.model.ref}`,
     kind: 'client',

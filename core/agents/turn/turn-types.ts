@@ -20,8 +20,8 @@ import type { Fence, ThreadQueue } from '../../threads/queue.ts';
 import type { Delegated, Threads, ThreadWriter, TurnRecord } from '../../threads/thread.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { OfferedDocument } from '../prompt/documents.ts';
-import type { Noticer } from './noticer.ts';
-import type { StepEvents } from './step-events.ts';
+import type { NoticeSink } from './notice-sink.ts';
+import type { StepEvents } from './run-calls.ts';
 import type { ExtensionsPort } from '../ports.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
 import type { OfferedTool } from '../tools/tools.ts';
@@ -99,9 +99,8 @@ export interface RunningTurn {
   readonly fence: Fence;
   /** Those that stand in its message. */
   readonly documents: readonly Retain[];
-  /** null while nobody collects spans. */
-  span: Span | null;
-  readonly noticer: Noticer;
+  span: Span;
+  readonly notices: NoticeSink;
   /** The turn that called this one; null for a person's own. */
   readonly parent: RunningTurn | null;
   readonly signal: AbortSignal;

@@ -3,14 +3,13 @@ import { setMaxListeners } from 'node:events';
 import { PithError } from '../../contract/errors.ts';
 import type { TurnEndReason, TurnEvent } from '../../contract/index.ts';
 import { startSpan, type Span } from '../../events/spans.ts';
-import { createFamilies, type Families } from './family.ts';
+import { createCallTree, type CallTree } from './call-tree.ts';
 import type { OriginalRequest } from './foreign-turn.ts';
-import { sayAgain, type EndedTurn } from './keyed-turn.ts';
+import { republish, type EndedTurn } from './keyed-turn.ts';
 import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
-import { answerCalls, runLoop } from './loop.ts';
-import { createNoticer, noticesOf, type Noticer } from './noticer.ts';
+import { answerCalls, plainFailure, runLoop } from './loop.ts';
+import { NoticeSink } from './notice-sink.ts';
 import { openTurn, type Opening } from './open-turn.ts';
-import { plainFailure } from './plain-failure.ts';
 import { resumeCalls } from './resume.ts';
 import type { RunningTurn, TurnDependencies, TurnEnd } from './turn-types.ts';
 import { withdraw } from './withdraw.ts';
@@ -35,15 +34,15 @@ export interface TurnOptions {
 
 /** What all turns of a kernel have in common. */
 interface Shared {
-  readonly noticer: Noticer;
-  readonly families: Families;
+  readonly notices: NoticeSink;
+  readonly tree: CallTree;
 }
 
 type TurnEndEvent = Extract<TurnEvent, { type: 'turn-end' }>;
 
 /** The one way to run an agent. */
 export function createTurns({ dependencies, cleaned = (event) => event }: TurnOptions): Turns {
-  const shared: Shared = { noticer: createNoticer(), families: createFamilies() };
+  const shared: Shared = { notices: new NoticeSink(), tree: createCallTree() };
 
   /** From the request to the end, which comes when the thread has been given back. */
   async function* events(request: OriginalRequest, stop: AbortController): AsyncGenerator<TurnEvent, void, undefined> {
@@ -51,7 +50,7 @@ export function createTurns({ dependencies, cleaned = (event) => event }: TurnOp
     let thread: HeldThread | null = null;
     try {
       thread = await holdThread(await dependencies(), shared, request, stop);
-      end = yield* turn(thread, shared.families, stop);
+      end = yield* turn(thread, shared.tree, stop);
     } catch (error) {
       end = neverBegan(error, stop.signal);
     }
@@ -139,13 +138,13 @@ interface HeldThread extends Opening {
 /** Waits for the thread. From then on the turn ends when the one that called it does, or when the thread is lost. */
 async function holdThread(
   deps: TurnDependencies,
-  { noticer, families }: Shared,
+  { notices, tree }: Shared,
   request: OriginalRequest,
   stop: AbortController,
 ): Promise<HeldThread> {
-  const place = families.place(request);
+  const node = tree.node(request);
   const { signal } = stop;
-  const offs = [follow(place.parent?.signal, stop)];
+  const offs = [follow(node.parent?.signal, stop)];
   try {
     const { fence, lost, release } = await deps.queue.acquire(request.threadId, signal);
     offs.push(follow(lost, stop));
@@ -154,7 +153,7 @@ async function holdThread(
       // Nothing is lost: the lease runs out by itself.
       await release().catch((error: unknown) => deps.unreleased?.(request.threadId, error));
     };
-    return { deps, noticer, request, place, fence, signal, lost, leave };
+    return { deps, notices, request, node, fence, signal, lost, leave };
   } catch (error) {
     for (const off of offs) off();
     throw error;
@@ -162,7 +161,7 @@ async function holdThread(
 }
 
 /** One turn on a thread that is held. */
-async function* turn(opening: HeldThread, families: Families, stop: AbortController): AsyncGenerator<TurnEvent, TurnEndEvent, undefined> {
+async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController): AsyncGenerator<TurnEvent, TurnEndEvent, undefined> {
   const { deps, signal, lost } = opening;
   let running: RunningTurn | null = null;
   let before: EndedTurn | null = null;
@@ -173,13 +172,13 @@ async function* turn(opening: HeldThread, families: Families, stop: AbortControl
     if (opened && 'end' in opened) {
       before = opened;
       end = opened.end;
-      yield* sayAgain(opened);
+      yield* republish(opened);
     } else if (opened) {
       const begun = (running = opened.turn);
-      families.began(begun);
+      tree.began(begun);
       begun.span = spanOf(begun);
       cancelBudget = deps.clock.after(begun.plan.limits.time_budget_ms, () => stop.abort(new TimeBudgetSpent(begun)));
-      yield* begun.span ? begun.span.run(() => announce(begun)) : announce(begun);
+      yield* begun.span.run(() => announce(begun));
       const [first] = opened.open;
       const resumed = first === undefined ? null : yield* answerCalls(begun, first.step, await resumeCalls(begun, opened.open));
       end = resumed ?? (opened.answered ? { reason: 'done' } : yield* runLoop(begun));
@@ -188,7 +187,7 @@ async function* turn(opening: HeldThread, families: Families, stop: AbortControl
     end = endOfError(error, running, signal);
   }
   cancelBudget?.();
-  if (running) families.ended(running);
+  if (running) tree.ended(running);
   if (lost.aborted) end = { reason: 'error', error: plainFailure(lost.reason, 'thread_busy'), stored: true };
   const event = await close(deps, running, before, end);
   if (running) await settleQuestions(running, event.reason);
@@ -209,7 +208,7 @@ function neverBegan(error: unknown, signal: AbortSignal): TurnEndEvent {
   if (signal.aborted) return { type: 'turn-end', reason: 'aborted', ...NOTHING };
   return { type: 'turn-end', reason: 'error', ...NOTHING, error: plainFailure(error) };
 }
-function spanOf({ plan, record, parent }: RunningTurn): Span | null {
+function spanOf({ plan, record, parent }: RunningTurn): Span {
   return startSpan({
     name: `invoke_agent ${plan.spec.id}`,
     correlationId: record.correlationId,
@@ -230,7 +229,7 @@ function endSpan(turn: RunningTurn | null, { reason, usage, error }: TurnEndEven
     'gen_ai.usage.output_tokens': usage.outputTokens,
     'error.type': error?.code,
   };
-  turn?.span?.end(attributes, error?.message);
+  turn?.span.end(attributes, error?.message);
 }
 
 /** A suspended turn suspends its caller; one that ended otherwise leaves no question of those that it called behind. */
@@ -246,7 +245,7 @@ async function settleQuestions({ deps, record, progress, parent, fence }: Runnin
   }
 }
 
-function announce({ plan, record, documents, deps, noticer }: RunningTurn): readonly TurnEvent[] {
+function announce({ plan, record, documents, deps, notices }: RunningTurn): readonly TurnEvent[] {
   const { id: turnId, threadId, correlationId } = record;
   deps.events.publish('turn.started', { turnId, threadId, agentId: plan.spec.id, documents, correlationId });
   const given = plan.documents.filter(({ key, digest }) => documents.some((each) => each.key === key && each.digest === digest));
@@ -255,7 +254,7 @@ function announce({ plan, record, documents, deps, noticer }: RunningTurn): read
     ...given.flatMap(({ extensionId: extension, key, line }): TurnEvent[] =>
       line === undefined ? [] : [{ type: 'document', extension, key, line }],
     ),
-    ...noticesOf(noticer, threadId, plan.notices),
+    ...notices.fresh(threadId, plan.notices),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compactByHand } from '../../../core/agents/compaction/compact-by-hand.ts';
+import { compactByHand } from '../../../core/agents/compaction/compact-turn.ts';
 import { compact } from '../../../core/agents/compaction/compaction.ts';
 import type { Message, Retain } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compactByHand } from '../../../core/agents/compaction/compact-by-hand.ts';
+import { compactByHand } from '../../../core/agents/compaction/compact-turn.ts';
 import { preview } from '../../../core/agents/prompt/preview.ts';
 import type { Message } from '../../../core/contract/index.ts';
 import { assemble, summaryMessage, userMessage } from '../../../core/agents/turn/messages.ts';

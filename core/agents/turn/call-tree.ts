@@ -3,16 +3,16 @@ import type { TurnRequest } from '../../contract/index.ts';
 import type { RunningTurn } from './turn-types.ts';
 
 /** Where a turn stands among those that called it. */
-export interface Place {
+export interface CallNode {
   /** The turn that called it, while that runs. */
   readonly parent: RunningTurn | null;
   readonly depth: number;
 }
 
 /** The turns that run now: who called whom. */
-export interface Families {
-  /** The place of a turn that is to begin or to go on. Throws `limit_reached`, or `thread_busy` where waiting would never end. */
-  place(request: TurnRequest): Place;
+export interface CallTree {
+  /** Where a turn stands that is to begin or to go on. Throws `limit_reached`, or `thread_busy` where waiting would never end. */
+  node(request: TurnRequest): CallNode;
   began(turn: RunningTurn): void;
   ended(turn: RunningTurn): void;
 }
@@ -20,10 +20,10 @@ export interface Families {
 export const MOST_DEPTH = 5;
 export const MOST_CHILDREN = 10;
 
-export function createFamilies(): Families {
+export function createCallTree(): CallTree {
   const running = new Map<string, RunningTurn>();
   return {
-    place({ parent: calling, threadId }) {
+    node({ parent: calling, threadId }) {
       if (calling === undefined) return { parent: null, depth: 0 };
       const parent = running.get(calling.id) ?? null;
       const depth = (parent?.record.depth ?? calling.depth) + 1;
@@ -47,7 +47,7 @@ export function* callers(turn: RunningTurn | null): Generator<RunningTurn, void,
 }
 
 /** Counts a turn that begins; one that goes on was counted when it began. Throws `limit_reached`. */
-export function countCalled({ parent }: Place): void {
+export function countCalled({ parent }: CallNode): void {
   if (parent === null) return;
   if (parent.progress.delegated.turns >= MOST_CHILDREN) throw limit(`one turn calls ${MOST_CHILDREN} agents at most`);
   parent.progress.delegated.turns += 1;
