@@ -1,6 +1,6 @@
 import type { Clock, Diagnostic, Logger } from 'pith';
 import { readSkillBody, type SkillBody } from './body.ts';
-import { realOf } from './scan/folder.ts';
+import { realOf } from './scan/stamp.ts';
 import type { FoundSkill } from './scan/found.ts';
 import type { Skill, Snapshot } from './skill.ts';
 import type { Source } from './scan/sources.ts';

@@ -6,8 +6,7 @@ import { PithError, type Diagnostic } from 'pith';
 import { splitFrontmatter } from './format/frontmatter.ts';
 import { FILE_LIMIT } from './format/rules.ts';
 import { canProveInside, openBelow, openFolder, stillInside, type Inside } from './reading/inside.ts';
-import { severalLinks } from './scan/regular-file.ts';
-import { reasonOf } from './scan/skill-head.ts';
+import { reasonOf, severalLinks } from './scan/skill-reader.ts';
 import type { Skill } from './skill.ts';
 import { isInside } from './scan/sources.ts';
 

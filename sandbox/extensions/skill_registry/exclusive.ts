@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, PithError, type Clock, type StateFolder } from 'pith';
-import { readRegularFile } from './scan/regular-file.ts';
+import { readRegularFile } from './regular-file.ts';
 import { isAlive, LARGEST_OWNER, thisProcess, toOwner } from './owner.ts';
 
 const PATIENCE_MS = 30_000;

@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { Diagnostic } from 'pith';
 import { RULE } from './format/rules.ts';
 import { parseSkillFile } from './format/skill-file.ts';
-import { readRegularFile } from './scan/regular-file.ts';
-import { reasonOf } from './scan/skill-head.ts';
+import { readRegularFile } from './regular-file.ts';
+import { reasonOf } from './scan/skill-reader.ts';
 
 export interface LintResult {
   /** The path that was given. */

@@ -37,9 +37,9 @@ export interface SkillRegistry {
   readonly sources: readonly Source[];
   /** The newest snapshot; empty, generation 0, before the first `refresh`. */
   current(): Snapshot;
-  /** Looks at every file's stamp, or at those of these folders, reads what changed and swaps. One at a time: a call during a scan gets the next one. */
-  refresh(folders?: readonly string[] | null): Promise<Snapshot>;
-  /** `refresh`, unless the last one began at most `ms` ago. Where all that happens in a folder is told, only what was told is looked at. */
+  /** Looks at every file's stamp, reads what changed and swaps. One at a time: a call during a scan gets the next one. */
+  refresh(): Promise<Snapshot>;
+  /** `refresh`, unless the last one began at most `ms` ago and the file system has hinted at no change since. */
   refreshIfOlderThan(ms: number): Promise<Snapshot>;
   /** The last body that was read of a skill that is gone or broken, or null. Accepts ids only. */
   lastGood(id: string): LastGood | null;

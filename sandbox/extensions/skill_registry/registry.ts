@@ -2,16 +2,13 @@ import { PithError, type SkillState } from 'pith';
 import { Bodies } from './bodies.ts';
 import type { SkillBody } from './body.ts';
 import type { LastGood, RegistryOptions, SkillRegistry } from './registry-surface.ts';
-import { inPieces } from './scan/pieces.ts';
-import { offeredIn, someOf } from './scan/scan-log.ts';
-import { editSnapshot } from './scan/edited-snapshot.ts';
-import type { FoundSkill } from './scan/found.ts';
 import { loadSnapshot, SnapshotWriter } from './scan/snapshot-file.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
-import { SourceScans } from './scan/source-scans.ts';
+import { SourceScans, type Look } from './scan/source-scans.ts';
 import { locate, resolveSources, type Source } from './scan/sources.ts';
 import { SourceWatch } from './scan/watch.ts';
 import type { Skill, Snapshot } from './skill.ts';
+import { inPieces } from './tree/breather.ts';
 import { TRUST_CURE, Trust } from './trust/trust.ts';
 
 /** With at most so many skills their bodies are kept at once; with more, as they are read. */
@@ -36,13 +33,12 @@ class Registry implements SkillRegistry {
   private snapshot = EMPTY;
   private loaded = false;
   private running: Promise<Snapshot> | null = null;
-  private following: { folders: readonly string[] | null; readonly done: Promise<Snapshot> } | null = null;
+  private following: Promise<Snapshot> | null = null;
   private watching: SourceWatch | null = null;
   private scannedAt = -Infinity;
-  private readLast: readonly string[] = [];
   private removed = new Map<string, Skill>();
-  /** The skills whose tokens were counted and told by no snapshot yet. */
-  private counted: FoundSkill[] = [];
+  /** Tokens were counted that no snapshot says yet. */
+  private hasCounted = false;
   readonly keepBodies = (): Promise<void> => this.bodies.hurry();
 
   constructor(options: RegistryOptions) {
@@ -61,31 +57,18 @@ class Registry implements SkillRegistry {
     return this.snapshot;
   }
 
-  refresh(folders: readonly string[] | null = null): Promise<Snapshot> {
-    if (this.running === null)
-      return (this.running = this.scan(folders).finally(() => {
-        this.running = null;
-      }));
-    const { following } = this;
-    if (following === null) {
-      const next = { folders, done: this.running.then(noop, noop).then(() => this.refresh(this.takeFollowing())) };
-      this.following = next;
-      return next.done;
-    }
-    following.folders = folders === null || following.folders === null ? null : [...following.folders, ...folders];
-    return following.done;
+  refresh(): Promise<Snapshot> {
+    if (this.running !== null) return (this.following ??= this.running.then(noop, noop).then(() => this.followUp()));
+    return (this.running = this.scan().finally(() => {
+      this.running = null;
+    }));
   }
 
   async refreshIfOlderThan(ms: number): Promise<Snapshot> {
     const age = this.options.clock.now() - this.scannedAt;
-    if (age >= 0 && age <= ms) {
-      const told = this.watching === null ? [] : await this.watching.told();
-      if (told !== null && told.length === 0) return this.running ?? this.snapshot;
-      return this.refresh(told);
-    }
-    const folders = (await this.watching?.untold()) ?? null;
+    if (age >= 0 && age <= ms && (await this.watching?.takeHint()) !== true) return this.running ?? this.snapshot;
     this.scannedAt = this.options.clock.now();
-    return this.refresh(folders);
+    return this.refresh();
   }
 
   lastGood(id: string): LastGood | null {
@@ -112,14 +95,14 @@ class Registry implements SkillRegistry {
     if (found !== undefined) {
       const { estimateTokenCount } = await import('tokenx');
       found.bodyTokens = estimateTokenCount(body.body);
-      this.counted.push(found);
+      this.hasCounted = true;
     }
     return body.body;
   }
 
   async publishTokens(): Promise<void> {
-    if (this.counted.length === 0 || this.running !== null) return; // a scan that runs tells it, or the next one
-    this.running = this.retell().finally(() => {
+    if (!this.hasCounted || this.running !== null) return; // a scan that runs says it, or the next one
+    this.running = this.swap().finally(() => {
       this.running = null;
     });
     await this.running;
@@ -131,11 +114,8 @@ class Registry implements SkillRegistry {
 
   async watch(signal: AbortSignal): Promise<void> {
     const { clock, logger, config } = this.options;
-    const look = async (folders: readonly string[] | null) => {
-      await this.refresh(folders);
-      return this.readLast;
-    };
-    const watching = new SourceWatch({ groups: () => this.scans.groups(), look, pollSeconds: config.poll_seconds ?? 5, clock, logger });
+    const pollSeconds = config.poll_seconds ?? 5;
+    const watching = new SourceWatch({ folders: () => this.scans.folders(), look: () => this.refresh(), pollSeconds, clock, logger });
     this.watching = watching;
     try {
       await watching.run(signal);
@@ -150,41 +130,25 @@ class Registry implements SkillRegistry {
     await this.writer.flush();
   }
 
-  private async retell(): Promise<Snapshot> {
-    const sourced = this.scans.sourced();
-    this.snapshot = await this.snapshotOf(this.takeCounted());
-    this.remember(sourced);
-    return this.snapshot;
-  }
-
-  private takeFollowing(): readonly string[] | null {
-    const { folders = null } = this.following ?? {};
+  private followUp(): Promise<Snapshot> {
     this.following = null;
-    return folders;
+    return this.refresh();
   }
 
-  private remember(sourced = this.scans.sourced()): void {
-    this.writer.write(sourced);
-  }
-
-  private async scan(folders: readonly string[] | null): Promise<Snapshot> {
+  private async scan(): Promise<Snapshot> {
     const { clock, logger } = this.options;
     const began = clock.now();
-    if (folders === null) this.scannedAt = began; // a hint's look says nothing of the other folders
-    const first = this.snapshot.generation === 0;
-    if (!this.loaded) await this.load();
-    const { changed, found, read, edited } = await this.scans.look(first ? null : folders);
-    this.readLast = read.map(({ directory }) => directory);
-    if (!changed && !first && this.counted.length === 0) return this.snapshot;
-    this.bodies.forgetRoots();
+    this.scannedAt = began;
     const before = this.snapshot;
-    const counted = this.takeCounted(); // what is counted from here on is for the next
-    const next = await this.snapshotOf(edited === null ? null : [...edited, ...counted]);
-    if (next.all.length <= KEEP_AT_ONCE) await this.bodies.readAllAhead(next, read);
-    this.snapshot = next;
-    if (found || counted.length > 0) this.remember();
+    const first = before.generation === 0;
+    if (!this.loaded) await this.load();
+    const { changed, found, read } = await this.scans.look();
+    if (!changed && !first && !this.hasCounted) return before;
+    this.bodies.forgetRoots();
+    const next = await this.swap({ found, read });
     const change = await inPieces(changeBetween(before, next));
-    const counts = { skills: next.all.length, offered: offeredIn(next), read: read.length, ms: clock.now() - began };
+    const offered = [...next.skills.values()].filter(({ state }) => state === 'offered').length;
+    const counts = { skills: next.all.length, offered, read: read.length, ms: clock.now() - began };
     if (first) logger.info('skills discovered', { ...counts, ids: someOf([...next.skills.keys()]) });
     else if (read.length > 0) logger.debug('skills scanned', counts);
     if (first) return next;
@@ -196,15 +160,16 @@ class Registry implements SkillRegistry {
     return next;
   }
 
-  private takeCounted(): readonly FoundSkill[] {
-    return this.counted.splice(0);
-  }
-
-  private async snapshotOf(edited: readonly FoundSkill[] | null = null): Promise<Snapshot> {
-    const { config } = this.options;
+  /** A new snapshot of what the last look found. */
+  private async swap({ found, read }: Pick<Look, 'found' | 'read'> = { found: false, read: [] }): Promise<Snapshot> {
     const sourced = this.scans.sourced();
-    const patched = edited === null ? null : editSnapshot(this.snapshot, edited, sourced, config);
-    return patched ?? inPieces(buildSnapshot(sourced, config, this.snapshot, this.scans.findings()));
+    const { hasCounted } = this;
+    this.hasCounted = false; // what is counted from here on is for the next
+    const next = await inPieces(buildSnapshot(sourced, this.options.config, this.snapshot, this.scans.findings()));
+    if (next.all.length <= KEEP_AT_ONCE) await this.bodies.readAllAhead(next, read);
+    this.snapshot = next;
+    if (found || hasCounted) this.writer.write(sourced);
+    return next;
   }
 
   private async load(): Promise<void> {
@@ -235,3 +200,8 @@ class Registry implements SkillRegistry {
 }
 
 function noop(): void {}
+
+/** A line of the log names no more than a person reads. */
+function someOf(ids: readonly string[]): readonly string[] {
+  return ids.length <= 50 ? ids : [...ids.slice(0, 50), `and ${ids.length - 50} more`];
+}

@@ -1,6 +1,6 @@
 import { defineTool, isToolResult, z, type AgentSpec, type Tool, type ToolCall, type ToolResult } from 'pith';
 import type { SkillScope } from './catalog/scope.ts';
-import { hasOnly, lateInput, wholeNumber } from './scan/late-input.ts';
+import { hasOnly, lateInput, wholeNumber } from './late-input.ts';
 import { listResult, MOST_FOUND } from './reading/list.ts';
 import { copySkillFile } from './copying/copy-skill-file.ts';
 import type { WorkingDirectory } from './copying/working-directory.ts';

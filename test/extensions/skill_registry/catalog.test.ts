@@ -10,7 +10,7 @@ import { ScopeCache } from '../../../sandbox/extensions/skill_registry/catalog/s
 import { findReadable, scopeOf } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { catalogBudget, estimateTokens } from '../../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';
 import { renderTurnPart } from '../../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
-import { within } from '../../../sandbox/extensions/skill_registry/scan/patience.ts';
+import { withTimeout } from '../../../sandbox/extensions/skill_registry/with-timeout.ts';
 import { agentOf, skillOf, snapshotOf, turnOf } from './skill-values.ts';
 
 const many = (count: number, values: Parameters<typeof skillOf>[1] = {}) =>
@@ -239,7 +239,7 @@ describe('a search index that is late', () => {
     offered: () => undefined,
     clock,
     search: {
-      prepare: async (_: unknown, patienceMs: number) => void (await within(clock, patienceMs, prepare)),
+      prepare: async (_: unknown, patienceMs: number) => void (await withTimeout(clock, patienceMs, prepare)),
       rank: async () => ({ ranked: [{ id: skills[7]!.id, score: 1, why: [] }], ready: false, by: 'lexical' }),
     },
   });

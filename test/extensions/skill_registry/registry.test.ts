@@ -1,7 +1,7 @@
 import { symlink } from 'node:fs/promises';
 import type { SnapshotChange } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { describe, expect, it } from 'vitest';
-import { inPieces } from '../../../sandbox/extensions/skill_registry/scan/pieces.ts';
+import { inPieces } from '../../../sandbox/extensions/skill_registry/tree/breather.ts';
 import { findSkill } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
 import { skillSandbox, skillText, systemClock, type SkillSandbox } from './skill-sandbox.ts';
 

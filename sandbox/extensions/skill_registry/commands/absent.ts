@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
 import { canonical, idOf } from '../scan/names.ts';
-import { realOf } from '../scan/folder.ts';
+import { realOf } from '../scan/stamp.ts';
 import { DEPTH_LIMIT } from '../scan/scan.ts';
 import type { Source } from '../scan/sources.ts';
 import type { Snapshot } from '../skill.ts';

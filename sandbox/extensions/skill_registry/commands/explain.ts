@@ -1,6 +1,6 @@
 import { PithError, printable, type Command, type CommandContext, type JsonValue } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
-import { realOf } from '../scan/folder.ts';
+import { realOf } from '../scan/stamp.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { toolsetLines, toolsetReport, type ToolsetReport } from '../toolsets/toolset-report.ts';

@@ -4,7 +4,7 @@ import { componentsOf, resourceBytes } from '../reading/resource.ts';
 import { noResource } from '../reading/read-resource.ts';
 import { presentsCopy } from '../reading/result-lines.ts';
 import { skillError, skillResult } from '../reading/results.ts';
-import { lateInput } from '../scan/late-input.ts';
+import { lateInput } from '../late-input.ts';
 import type { Skill } from '../skill.ts';
 import type { WorkingDirectory, Written } from './working-directory.ts';
 

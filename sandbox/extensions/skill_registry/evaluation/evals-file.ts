@@ -3,7 +3,7 @@ import path from 'node:path';
 import { codeOf, didYouMean, messageOf, PithError } from 'pith';
 import { isMap, isScalar, isSeq, parseDocument } from 'yaml';
 import { placesIn } from '../format/places.ts';
-import { readRegularFile } from '../scan/regular-file.ts';
+import { readRegularFile } from '../regular-file.ts';
 import type { EvalCase } from './eval-case.ts';
 
 export interface Evals {

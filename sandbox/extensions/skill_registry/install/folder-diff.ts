@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { createTwoFilesPatch } from 'diff';
-import { readRegularFile } from '../scan/regular-file.ts';
+import { readRegularFile } from '../regular-file.ts';
 import { Breather } from '../tree/breather.ts';
 import { folderTree, placeOf } from '../tree/folder-tree.ts';
 import { fileDigest } from '../tree/tree-digest.ts';

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { codeOf, messageOf, PithError } from 'pith';
-import { readRegularFile } from '../scan/regular-file.ts';
+import { readRegularFile } from '../regular-file.ts';
 import { isInstallableId } from './entry.ts';
 import { checkOrigin, type Origin } from './origin.ts';
 

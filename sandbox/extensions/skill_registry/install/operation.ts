@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, PithError, stateFolder, type Clock, type StateFolder } from 'pith';
-import { readRegularFile } from '../scan/regular-file.ts';
+import { readRegularFile } from '../regular-file.ts';
 import { hasBegun, recover } from './commit.ts';
 import { exclusively } from '../exclusive.ts';
 import { isAlive, LARGEST_OWNER, thisProcess, toOwner } from '../owner.ts';

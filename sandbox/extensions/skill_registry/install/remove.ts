@@ -5,7 +5,7 @@ import { withRegistry } from '../commands/open-registry.ts';
 import { wantedSkill } from '../commands/wanted.ts';
 import { isInside } from '../scan/sources.ts';
 import { findSkill } from '../scan/names.ts';
-import { realOf } from '../scan/folder.ts';
+import { realOf } from '../scan/stamp.ts';
 import { treeDigest } from '../tree/tree-digest.ts';
 import type { Skill } from '../skill.ts';
 import { commit, exists } from './commit.ts';

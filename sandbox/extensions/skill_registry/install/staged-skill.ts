@@ -4,7 +4,7 @@ import type { Diagnostic } from 'pith';
 import { parseSkillFile } from '../format/skill-file.ts';
 import { inspectSkill, type Inspection } from '../safety/inspection.ts';
 import { treeDigest } from '../tree/tree-digest.ts';
-import { readRegularFile } from '../scan/regular-file.ts';
+import { readRegularFile } from '../regular-file.ts';
 import { FILE_LIMIT } from '../format/rules.ts';
 import { checkNames, LIMITS, type Listing, type OriginEntry, refused } from './entry.ts';
 import type { FoundSkill } from './found-skills.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
-import { readRegularFile } from '../scan/regular-file.ts';
+import { readRegularFile } from '../regular-file.ts';
 import { advice } from './advice.ts';
 import type { LintedSkill } from './read-skill-folder.ts';
 

@@ -4,7 +4,7 @@ import { splitFrontmatter } from '../format/frontmatter.ts';
 import { parseSkillFile } from '../format/skill-file.ts';
 import { FILE_LIMIT } from '../format/rules.ts';
 import { folderTree } from '../tree/folder-tree.ts';
-import { readRegularFile } from '../scan/regular-file.ts';
+import { readRegularFile } from '../regular-file.ts';
 
 /** A skill with all that lint looks at. */
 export interface LintedSkill extends SkillFields {

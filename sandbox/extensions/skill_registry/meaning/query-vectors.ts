@@ -1,5 +1,5 @@
 import type { Clock } from 'pith';
-import { within } from '../scan/patience.ts';
+import { withTimeout } from '../with-timeout.ts';
 import type { EmbeddingClient } from './embedding-client.ts';
 
 const KEPT = 256;
@@ -32,7 +32,7 @@ export class QueryVectors {
     if (asked === null || !waits) return null;
     let done = false;
     void asked.then(() => (done = true));
-    const vector = await within(this.#clock, limitMs, asked);
+    const vector = await withTimeout(this.#clock, limitMs, asked);
     if (vector === null && !done) {
       this.#late++;
       void asked.finally(() => this.#late--);

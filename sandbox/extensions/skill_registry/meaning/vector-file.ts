@@ -4,11 +4,12 @@ import path from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { messageOf, stateFolder, type Clock, type Logger, type StateFolder } from 'pith';
 import { exclusively } from '../exclusive.ts';
-import { INDEX_LIMIT } from '../scan/regular-file.ts';
 import { decodeRecord, encodeRecord, type VectorRecord } from './vector-record.ts';
 
 /** Files of other models that are kept, for who changes back. */
 const OTHER_MODELS = 2;
+/** Far above what thousands of skills need. */
+const SIZE_LIMIT = 512 * 1024 * 1024;
 const RECORDS_AT_ONCE = 500;
 /** Records that no longer count, before the file is written anew. */
 const MOST_DEAD = 500;
@@ -97,7 +98,7 @@ export class VectorFile {
   }
 
   async #read(): Promise<Read> {
-    const bytes = this.#options.folder.read(this.#name, INDEX_LIMIT) ?? Buffer.alloc(0);
+    const bytes = this.#options.folder.read(this.#name, SIZE_LIMIT) ?? Buffer.alloc(0);
     const ours = bytes.subarray(0, this.#head.length).equals(this.#head);
     return ours ? recordsIn(bytes, this.#head.length) : { found: new Map(), records: 0, whole: false };
   }
@@ -130,7 +131,7 @@ export async function forgetVectorsIn(
   const folder = vectorsIn(dataDirectory);
   for (const name of namesIn(folder)) {
     await alone(folder, name, clock, async () => {
-      const bytes = folder.read(name, INDEX_LIMIT) ?? Buffer.alloc(0);
+      const bytes = folder.read(name, SIZE_LIMIT) ?? Buffer.alloc(0);
       const [head] = HEAD.exec(bytes.toString('utf8', 0, LONGEST_HEAD)) ?? [];
       if (head === undefined) return folder.remove(name);
       const { found } = await recordsIn(bytes, Buffer.byteLength(head));

@@ -12,7 +12,7 @@ import {
 } from 'pith';
 import { agentSkills } from '../catalog/scope.ts';
 import { presentsRun } from '../reading/result-lines.ts';
-import { hasOnly, lateInput } from '../scan/late-input.ts';
+import { hasOnly, lateInput } from '../late-input.ts';
 import type { Skill } from '../skill.ts';
 import { allowedOwnTools, allowedTools, type AllowedTools } from './allowed-tools.ts';
 import type { SkillToolPorts } from './skill-tool.ts';

@@ -6,7 +6,7 @@ import type { ReadSkillPorts } from '../reading/read-skill.ts';
 import { listResources, type ResourceList } from '../reading/resource-list.ts';
 import { presentsSkill } from '../reading/result-lines.ts';
 import { skillResult } from '../reading/results.ts';
-import { hasOnly, lateInput } from '../scan/late-input.ts';
+import { hasOnly, lateInput } from '../late-input.ts';
 import type { Skill } from '../skill.ts';
 
 export interface SkillToolPorts extends ReadSkillPorts {

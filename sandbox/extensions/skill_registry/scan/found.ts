@@ -48,10 +48,6 @@ export interface SourceScan {
   readonly diagnostics: readonly Diagnostic[];
   /** What this scan had to read. */
   readonly read: readonly FoundSkill[];
-  /** Folders that changed so recently that every look visits them again. */
-  readonly recent: Set<string>;
-  /** It differs from the scan before only in the text of the skills that it read. */
-  readonly revisited: boolean;
 }
 
 export interface ScanOptions {

@@ -1,6 +1,6 @@
+import { readdirSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { Diagnostic } from 'pith';
-import { emptyFolders, holdsTheSame, readFolder, realOf } from './folder.ts';
 import {
   folderUnreadable,
   linkBroken,
@@ -15,52 +15,25 @@ import {
   sourceTooLarge,
 } from './scan-findings.ts';
 import type { FoundDirectory, FoundSkill, ScanOptions, SourceScan } from './found.ts';
-import { hasLinks, isWhereItWas, revisit } from './revisit.ts';
-import { SkillReader } from './skill-reader.ts';
+import { SkillReader, type SkillPlace } from './skill-reader.ts';
 import { isInside, type Source } from './sources.ts';
-import { isSame, isSettled, stampOf, statOf, type Stats } from './stamp.ts';
+import { isSame, isSettled, realOf, stampOf, statOf, type Stats } from './stamp.ts';
 
 export const DEPTH_LIMIT = 5;
 export const DIRECTORY_LIMIT = 20_000;
 /** Work between two yields: a stat counts 1. About 3 ms, and several such pieces of work may run by turns. */
 const SLICE = 800;
 const READ_COST = 8;
+const SKIPPED: ReadonlySet<string> = new Set(['node_modules']);
 
 /** What is found in a default source that does not exist. */
-export const NOTHING: SourceScan = {
-  skills: new Map(),
-  directories: new Map(),
-  diagnostics: [],
-  read: [],
-  recent: new Set(),
-  revisited: false,
-};
+export const NOTHING: SourceScan = { skills: new Map(), directories: new Map(), diagnostics: [], read: [] };
 
-/** Looks for skills below one source. Returns `previous` itself when nothing changed. */
+/** Looks for skills below one source, and reads those whose stamp is another. Returns `previous` itself when nothing changed. */
 export async function scanSource(source: Source, previous: SourceScan | null, options: ScanOptions): Promise<SourceScan> {
   const stats = statOf(source.directory);
   if (stats === undefined && !source.configured) return NOTHING; // most of them: they cost this one look
-  if (previous !== null && stats?.isDirectory() === true && !hasLinks(previous) && isWhereItWas(source, previous)) {
-    const again = await revisit(previous, allIn(previous), new SkillReader(rootsOf(source, options), options));
-    if (again !== null) return again;
-  }
   return new Scan(source, previous, options).run(stats);
-}
-
-/** Looks again at some folders of a source, which is where it was. Looks at all of it when it is not only skill files that changed. */
-export async function scanAgain(source: Source, previous: SourceScan, paths: Iterable<string>, options: ScanOptions): Promise<SourceScan> {
-  const again = await revisit(previous, paths, new SkillReader(rootsOf(source, options), options));
-  return again ?? new Scan(source, previous, options).run(statOf(source.directory));
-}
-
-function* allIn({ directories, skills }: SourceScan): Generator<string> {
-  yield* directories.keys();
-  yield* skills.keys();
-}
-
-/** Where links of the source may lead. */
-function rootsOf({ directory }: Source, { trustedLinks }: ScanOptions): readonly string[] {
-  return [directory, ...trustedLinks].map((path) => realOf(path) ?? path);
 }
 
 interface Visit {
@@ -71,170 +44,157 @@ interface Visit {
 }
 
 class Scan {
-  private readonly source: Source;
-  private readonly previous: SourceScan | null;
-  private readonly options: ScanOptions;
-  private readonly skills = new Map<string, FoundSkill>();
-  private readonly directories = new Map<string, FoundDirectory>();
-  private readonly diagnostics: Diagnostic[] = [];
-  private readonly read: FoundSkill[] = [];
-  private readonly recent = new Set<string>();
-  private readonly seen = new Set<string>();
-  private readonly links: Visit[] = [];
-  private roots: readonly string[] = [];
-  private reader: SkillReader;
-  private spent = 0;
-  private visited = 0;
-  private changed = false;
+  readonly #source: Source;
+  readonly #previous: SourceScan | null;
+  readonly #options: ScanOptions;
+  /** Where links may lead, the source itself first. */
+  readonly #roots: readonly string[];
+  readonly #reader: SkillReader;
+  readonly #skills = new Map<string, FoundSkill>();
+  readonly #directories = new Map<string, FoundDirectory>();
+  readonly #diagnostics: Diagnostic[] = [];
+  readonly #read: FoundSkill[] = [];
+  readonly #seen = new Set<string>();
+  readonly #links: Visit[] = [];
+  #spent = 0;
+  #visited = 0;
+  #changed = false;
 
   constructor(source: Source, previous: SourceScan | null, options: ScanOptions) {
-    this.source = source;
-    this.previous = previous;
-    this.options = options;
-    this.reader = new SkillReader([], options);
+    this.#source = source;
+    this.#previous = previous;
+    this.#options = options;
+    this.#roots = [source.directory, ...options.trustedLinks].map((path) => realOf(path) ?? path);
+    this.#reader = new SkillReader(this.#roots, options);
   }
 
   async run(stats: Stats | undefined): Promise<SourceScan> {
-    const root = this.source.directory;
+    const { directory: root, configured, within, trustedBySettings } = this.#source;
+    const [real = root, ...trusted] = this.#roots;
     if (stats === undefined || !stats.isDirectory()) {
-      if (this.source.configured) this.diagnostics.push(sourceMissing(this.source, stats !== undefined));
+      if (configured) this.#diagnostics.push(sourceMissing(this.#source, stats !== undefined));
+    } else if (within !== undefined && real !== root && ![realOf(within) ?? within, ...trusted].some((place) => isInside(real, place))) {
+      this.#diagnostics.push(sourceLeadsOut(this.#source, real));
     } else {
-      const [real = root, ...trusted] = rootsOf(this.source, this.options);
-      this.roots = [real, ...trusted];
-      this.reader = new SkillReader(this.roots, this.options);
-      const { within } = this.source;
-      if (within !== undefined && real !== root && ![realOf(within) ?? within, ...trusted].some((place) => isInside(real, place))) {
-        this.diagnostics.push(sourceLeadsOut(this.source, real));
-        return this.result();
-      }
-      await this.descend([{ path: root, real, depth: 0 }]);
-      for (let link = this.links.shift(); link !== undefined; link = this.links.shift()) await this.follow(link);
-      this.diagnostics.push(...this.emptyFolderNotes(), ...(this.source.trustedBySettings ? [sourceNotAsked(this.source)] : []));
+      await this.#descend([{ path: root, real, depth: 0 }]);
+      for (let link = this.#links.shift(); link !== undefined; link = this.#links.shift()) await this.#follow(link);
+      this.#diagnostics.push(...this.#emptyFolderNotes(), ...(trustedBySettings ? [sourceNotAsked(this.#source)] : []));
     }
-    return this.result();
+    const previous = this.#previous;
+    if (previous !== null && this.#holdsTheSame(previous) && sameDiagnostics(previous.diagnostics, this.#diagnostics)) return previous;
+    return { skills: this.#skills, directories: this.#directories, diagnostics: this.#diagnostics, read: this.#read };
   }
 
-  private result(): SourceScan {
-    const { previous } = this;
-    if (previous !== null && this.holdsTheSame(previous) && sameDiagnostics(previous.diagnostics, this.diagnostics)) {
-      previous.recent.clear();
-      for (const path of this.recent) previous.recent.add(path);
-      return previous;
-    }
-    const { skills, directories, diagnostics, read, recent } = this;
-    return { skills, directories, diagnostics, read, recent, revisited: false };
+  #holdsTheSame({ skills, directories }: SourceScan): boolean {
+    return !this.#changed && skills.size === this.#skills.size && directories.size === this.#directories.size;
   }
 
-  private holdsTheSame({ skills, directories }: SourceScan): boolean {
-    return !this.changed && skills.size === this.skills.size && directories.size === this.directories.size;
+  #emptyFolderNotes(): readonly Diagnostic[] {
+    const previous = this.#previous;
+    if (previous !== null && this.#holdsTheSame(previous)) return previous.diagnostics.filter(({ code }) => code === NO_SKILL_FILE);
+    const empty = emptyFolders(this.#skills, this.#directories);
+    return empty.filter((path) => path !== this.#source.directory).map(noSkillFile);
   }
 
-  private emptyFolderNotes(): readonly Diagnostic[] {
-    const { previous } = this;
-    if (previous !== null && this.holdsTheSame(previous)) return previous.diagnostics.filter(({ code }) => code === NO_SKILL_FILE);
-    const empty = emptyFolders(this.skills, this.directories);
-    return empty.filter((path) => path !== this.source.directory).map(noSkillFile);
-  }
-
-  private async descend(stack: Visit[]): Promise<void> {
+  async #descend(stack: Visit[]): Promise<void> {
     for (let visit = stack.pop(); visit !== undefined; visit = stack.pop()) {
-      if (this.spent > SLICE) {
-        this.spent = 0;
+      if (this.#spent > SLICE) {
+        this.#spent = 0;
         await setImmediate();
       }
-      if (this.visited >= DIRECTORY_LIMIT) {
-        this.diagnostics.push(sourceTooLarge(this.source, DIRECTORY_LIMIT));
+      if (this.#visited >= DIRECTORY_LIMIT) {
+        this.#diagnostics.push(sourceTooLarge(this.#source, DIRECTORY_LIMIT));
         return;
       }
-      this.visited += 1;
-      if (this.seen.has(visit.real)) continue;
-      this.seen.add(visit.real);
-      if (visit.depth > 0 && ((await this.takeSkill(visit, 'SKILL.md')) || (await this.takeKnown(visit)))) continue;
-      await this.open(visit, stack);
+      this.#visited += 1;
+      if (this.#seen.has(visit.real)) continue;
+      this.#seen.add(visit.real);
+      const place = (visit.depth > 0 && this.#placeIn(visit, 'SKILL.md')) || this.#open(visit, stack);
+      if (place !== null && !this.#keepKnown(place)) await this.#readSkill(place);
     }
   }
 
-  /** A skill file in another case, found by an earlier scan. */
-  private async takeKnown(visit: Visit): Promise<boolean> {
-    const fileName = this.previous?.skills.get(visit.path)?.file.slice(visit.path.length + 1);
-    return fileName !== undefined && fileName !== 'SKILL.md' && this.takeSkill(visit, fileName);
+  /** The skill file of a folder without SKILL.md; null where it has none: its children come next. */
+  #open(visit: Visit, stack: Visit[]): SkillPlace | null {
+    const { path, real, depth } = visit;
+    const known = depth > 0 ? this.#previous?.skills.get(path)?.file.slice(path.length + 1) : undefined; // in another case
+    const place = known === undefined ? null : this.#placeIn(visit, known);
+    const folder = place === null ? this.#listing(path) : null;
+    if (folder === null) return place;
+    if (folder.oddFile !== null && depth > 0) {
+      const odd = this.#placeIn(visit, folder.oddFile);
+      if (odd !== null) return odd;
+    }
+    this.#directories.set(path, folder);
+    if (folder.oddFile !== null) this.#diagnostics.push((depth > 0 ? skillUnreadable : skillAtRoot)(`${path}/${folder.oddFile}`));
+    if (depth >= DEPTH_LIMIT) return null;
+    for (const name of folder.children) {
+      const child = `${path}/${name}`;
+      stack.push({ path: child, real: real === path ? child : `${real}/${name}`, depth: depth + 1 });
+    }
+    for (const name of folder.links) this.#links.push({ path: `${path}/${name}`, real: '', depth: depth + 1 });
+    return null;
   }
 
-  /** A folder without SKILL.md: its children come next. */
-  private async open(visit: Visit, stack: Visit[]): Promise<void> {
-    const folder = this.listing(visit.path);
-    if (folder === null) return;
-    if (folder.oddFile !== null && visit.depth > 0 && (await this.takeSkill(visit, folder.oddFile))) return;
-    this.directories.set(visit.path, folder);
-    if (visit.depth > 0 && folder.oddFile !== null) {
-      this.diagnostics.push(skillUnreadable(`${visit.path}/${folder.oddFile}`));
-    }
-    if (visit.depth === 0 && folder.oddFile !== null) {
-      this.diagnostics.push(skillAtRoot(`${visit.path}/${folder.oddFile}`));
-    }
-    if (visit.depth >= DEPTH_LIMIT) return;
-    for (const name of folder.children)
-      stack.push({ path: `${visit.path}/${name}`, real: `${visit.real}/${name}`, depth: visit.depth + 1 });
-    for (const name of folder.links) this.links.push({ path: `${visit.path}/${name}`, real: '', depth: visit.depth + 1 });
-  }
-
-  private async follow(link: Visit): Promise<void> {
+  async #follow(link: Visit): Promise<void> {
     const stats = statOf(link.path);
     if (stats !== undefined && !stats.isDirectory()) return;
     const real = realOf(link.path);
     if (real === null) {
-      this.diagnostics.push(linkBroken(link.path));
-    } else if (!this.roots.some((root) => isInside(real, root))) {
-      this.diagnostics.push(linkRefused(link.path, this.source, this.options.ownerOf?.(real)));
-    } else if (!this.seen.has(real)) {
-      await this.descend([{ path: link.path, real, depth: link.depth }]);
+      this.#diagnostics.push(linkBroken(link.path));
+    } else if (!this.#roots.some((root) => isInside(real, root))) {
+      this.#diagnostics.push(linkRefused(link.path, this.#source, this.#options.ownerOf?.(real)));
+    } else if (!this.#seen.has(real)) {
+      await this.#descend([{ path: link.path, real, depth: link.depth }]);
     }
   }
 
-  /** True when `fileName` in that folder is a skill file, which is then in the result. */
-  private async takeSkill({ path, real }: Visit, fileName: string): Promise<boolean> {
+  /** null where `fileName` in that folder is no file. */
+  #placeIn({ path, real }: Visit, fileName: string): SkillPlace | null {
     const file = `${path}/${fileName}`;
-    this.spent += 1;
+    this.#spent += 1;
     const stats = statOf(file);
-    if (stats === undefined || stats.isDirectory()) return false;
-    const place = { path, real, file, stats };
-    const before = this.previous?.skills.get(path);
-    if (this.reader.isKnown(place, before)) {
-      this.skills.set(path, before);
-      return true;
-    }
-    this.spent += READ_COST;
-    const found = await this.reader.read(place, before);
-    this.skills.set(path, found);
-    if (!found.settled) this.recent.add(path);
-    if (found === before) return true;
-    this.read.push(found);
-    this.changed = true;
+    return stats === undefined || stats.isDirectory() ? null : { path, real, file, stats };
+  }
+
+  /** False where the skill has to be read. */
+  #keepKnown(place: SkillPlace): boolean {
+    const before = this.#previous?.skills.get(place.path);
+    if (!this.#reader.isKnown(place, before)) return false;
+    this.#skills.set(place.path, before);
     return true;
   }
 
-  private listing(path: string): FoundDirectory | null {
+  async #readSkill(place: SkillPlace): Promise<void> {
+    this.#spent += READ_COST;
+    const before = this.#previous?.skills.get(place.path);
+    const found = await this.#reader.read(place, before);
+    this.#skills.set(place.path, found);
+    if (found === before) return;
+    this.#read.push(found);
+    this.#changed = true;
+  }
+
+  #listing(path: string): FoundDirectory | null {
     const stats = statOf(path);
-    this.spent += 1;
+    this.#spent += 1;
     if (stats === undefined) return null; // gone since its parent was read
-    const before = this.previous?.directories.get(path);
+    const before = this.#previous?.directories.get(path);
     const same = before !== undefined && isSame(before.stamp, stats);
     if (same && before.settled) return before;
-    this.spent += READ_COST;
+    this.#spent += READ_COST;
     try {
       const folder = readFolder(path);
-      const settled = isSettled(stampOf(stats), this.options.now());
-      if (!settled) this.recent.add(path);
+      const settled = isSettled(stampOf(stats), this.#options.now());
       if (same && holdsTheSame(before, folder)) {
         before.settled = settled;
         return before;
       }
-      this.changed = true;
+      this.#changed = true;
       return { stamp: stampOf(stats), settled, ...folder };
     } catch (error) {
-      this.changed ||= !same;
-      this.recent.add(path);
-      this.diagnostics.push(folderUnreadable(path, this.source, String(error)));
+      this.#changed ||= !same;
+      this.#diagnostics.push(folderUnreadable(path, this.#source, String(error)));
       return { stamp: stampOf(stats), settled: false, children: [], links: [], oddFile: null, hasFiles: false };
     }
   }
@@ -242,4 +202,49 @@ class Scan {
 
 function sameDiagnostics(a: readonly Diagnostic[], b: readonly Diagnostic[]): boolean {
   return a.length === b.length && a.every((one, index) => one.code === b[index]?.code && one.file === b[index]?.file);
+}
+
+/** The entries of a folder that a scan looks at. Throws what the file system says. */
+function readFolder(path: string): Omit<FoundDirectory, 'stamp' | 'settled'> {
+  const children: string[] = [];
+  const links: string[] = [];
+  const skillFiles: string[] = [];
+  let hasFiles = false;
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const { name } = entry;
+    if (name.startsWith('.') || SKIPPED.has(name)) continue;
+    if (entry.isDirectory()) children.push(name);
+    else {
+      hasFiles = true;
+      if (entry.isSymbolicLink()) links.push(name);
+      if (name.toLowerCase() === 'skill.md') skillFiles.push(name);
+    }
+  }
+  // The stack takes the last first; sorted, so that every machine finds the same order.
+  children.sort((a, b) => (a < b ? 1 : -1));
+  links.sort();
+  skillFiles.sort();
+  return { children, links: links.filter((name) => !skillFiles.includes(name)), oddFile: skillFiles[0] ?? null, hasFiles };
+}
+
+/** Whether two looks at a folder found the same entries. */
+function holdsTheSame(a: FoundDirectory, b: Omit<FoundDirectory, 'stamp' | 'settled'>): boolean {
+  return a.oddFile === b.oddFile && a.hasFiles === b.hasFiles && isEqual(a.children, b.children) && isEqual(a.links, b.links);
+}
+
+function isEqual(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name, index) => name === b[index]);
+}
+
+/** The folders that hold files and have no skill below them. */
+function emptyFolders(skills: ReadonlyMap<string, FoundSkill>, directories: ReadonlyMap<string, FoundDirectory>): string[] {
+  const occupied = new Set<string>();
+  for (const directory of skills.keys()) {
+    for (let up = directory.lastIndexOf('/'); up > 0; up = directory.lastIndexOf('/', up - 1)) {
+      const parent = directory.slice(0, up);
+      if (occupied.has(parent)) break;
+      occupied.add(parent);
+    }
+  }
+  return [...directories].filter(([path, folder]) => folder.hasFiles && !occupied.has(path)).map(([path]) => path);
 }

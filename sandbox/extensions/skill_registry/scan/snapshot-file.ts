@@ -1,18 +1,22 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { stateFolder, type Clock, type Logger } from 'pith';
-import type { FoundSkill, SourceScan } from './found.ts';
-import { inPieces } from './pieces.ts';
-import { INDEX_LIMIT } from './regular-file.ts';
+import { stateFolder, type Clock, type Diagnostic, type Logger } from 'pith';
+import { inPieces } from '../tree/breather.ts';
+import { emptyFields, type SkillFields } from '../format/fields.ts';
+import type { FoundDirectory, FoundSkill, SourceScan } from './found.ts';
 import { NOTHING } from './scan.ts';
 import type { SourcedScan } from './source-scans.ts';
-import { fromDirectory, fromSkill, toScan, toSkill, type StoredSkill, type StoredSource } from './snapshot-rows.ts';
 import type { Source } from './sources.ts';
+import type { Stamp } from './stamp.ts';
 
 /** Raise it whenever the rows or the rules that made them change. */
-const FORMAT = 6;
+const FORMAT = 7;
+/** Far above what thousands of skills need. */
+const SIZE_LIMIT = 512 * 1024 * 1024;
 const ROWS_AT_ONCE = 250;
 const WRITE_AFTER_MS = 500;
+/** Fields that say nothing, as most do: they are left out. */
+const BLANK = Object.fromEntries(Object.entries(emptyFields('')).map(([key, value]) => [key, JSON.stringify(value)]));
 
 export interface LoadedSnapshot {
   /** By the source's directory. */
@@ -26,7 +30,7 @@ export async function loadSnapshot(dataDirectory: string, sources: readonly Sour
   const file = fileIn(dataDirectory);
   let text: string;
   try {
-    const bytes = stateFolder(dataDirectory).read(FILE, INDEX_LIMIT);
+    const bytes = stateFolder(dataDirectory).read(FILE, SIZE_LIMIT);
     if (bytes === null) return { scans: new Map(), problem: null };
     text = bytes.toString('utf8');
   } catch (error) {
@@ -39,7 +43,18 @@ export async function loadSnapshot(dataDirectory: string, sources: readonly Sour
   }
 }
 
-/** A line says the format and how many sources there are; each has a line of its own, and one for each skill. */
+/** A line of the file for each source, and below it one for each of its skills: so it is read in pieces. The first says the format. */
+interface StoredSource {
+  readonly directory: string;
+  readonly skills: number;
+  readonly directories: readonly (readonly [path: string, Stored<FoundDirectory>])[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+/** As it was found, but for what JSON does not have. What had not settled bears a time that no file has, so that it is read again. */
+type Stored<Found> = Omit<Found, 'stamp' | 'settled'> & {
+  readonly stamp: readonly [mtimeNs: string, ctimeNs: string, size: string, inode: string];
+};
+
 function* parse(text: string, sources: readonly Source[]): Generator<void, Map<string, SourceScan>> {
   const scans = new Map<string, SourceScan>();
   let at = 0;
@@ -48,20 +63,21 @@ function* parse(text: string, sources: readonly Source[]): Generator<void, Map<s
     const line = text.slice(at, end === -1 ? text.length : end);
     at = end === -1 ? text.length : end + 1;
     const row: unknown = JSON.parse(line);
-    if (!Array.isArray(row)) throw new Error('a line holds no row');
+    if (typeof row !== 'object') throw new Error('a line holds no row');
     return row;
   };
   const [format, count] = next() as [number, number];
   if (format !== FORMAT) return scans;
   for (let left = count; left > 0; left--) {
-    const source = next() as StoredSource;
-    const wanted = sources.some(({ directory }) => directory === source[0]);
-    const skills: FoundSkill[] = [];
-    for (let row = 0; row < source[1]; row++) {
-      skills.push(toSkill(source[0], next() as StoredSkill));
+    const { directory, skills: rows, directories, diagnostics } = next() as StoredSource;
+    const skills = new Map<string, FoundSkill>();
+    for (let row = 0; row < rows; row++) {
+      const skill = restoredSkill(next() as Stored<FoundSkill>);
+      skills.set(skill.directory, skill);
       if (row % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
     }
-    if (wanted) scans.set(source[0], toScan(source, skills));
+    if (!sources.some((source) => source.directory === directory)) continue;
+    scans.set(directory, { skills, directories: new Map(directories.map(([path, row]) => [path, restored(row)])), diagnostics, read: [] });
   }
   if (at !== text.length) throw new Error('it has too many lines');
   return scans;
@@ -123,12 +139,33 @@ async function serialise(scans: readonly SourcedScan[]): Promise<string> {
   const there = scans.filter(({ scan }) => scan !== NOTHING);
   const lines = [JSON.stringify([FORMAT, there.length])];
   for (const { source, scan } of there) {
-    const directories = [...scan.directories].map(([path, folder]) => fromDirectory(path.slice(source.directory.length), folder));
-    lines.push(JSON.stringify([source.directory, scan.skills.size, directories, scan.diagnostics] satisfies StoredSource));
-    for (const found of scan.skills.values()) {
-      lines.push(JSON.stringify(fromSkill(source.directory, found)));
+    const directories = [...scan.directories].map(([path, folder]) => [path, stored(folder)] as const);
+    const { diagnostics, skills } = scan;
+    lines.push(JSON.stringify({ directory: source.directory, skills: skills.size, directories, diagnostics } satisfies StoredSource));
+    for (const found of skills.values()) {
+      lines.push(JSON.stringify(storedSkill(found)));
       if (lines.length % ROWS_AT_ONCE === 0) await setImmediate();
     }
   }
   return `${lines.join('\n')}\n`;
+}
+
+function stored<Found extends { stamp: Stamp; settled: boolean }>({ stamp, settled, ...found }: Found): Stored<Found> {
+  const { mtimeNs, ctimeNs, size, inode } = stamp;
+  return { ...found, stamp: [settled ? String(mtimeNs) : '-1', String(ctimeNs), String(size), String(inode)] };
+}
+
+function restored<Found extends { stamp: Stamp; settled: boolean }>({ stamp, ...found }: Stored<Found>): Found {
+  const [mtimeNs, ctimeNs, size, inode] = stamp;
+  const known: Stamp = { mtimeNs: BigInt(mtimeNs), ctimeNs: BigInt(ctimeNs), size: BigInt(size), inode: BigInt(inode) };
+  return { ...found, stamp: known, settled: true } as unknown as Found;
+}
+
+function storedSkill(found: FoundSkill): Stored<FoundSkill> {
+  const fields = Object.fromEntries(Object.entries(found.parsed.fields).filter(([key, value]) => JSON.stringify(value) !== BLANK[key]));
+  return { ...stored(found), parsed: { ...found.parsed, fields: fields as unknown as SkillFields } };
+}
+
+function restoredSkill(row: Stored<FoundSkill>): FoundSkill {
+  return restored<FoundSkill>({ ...row, parsed: { ...row.parsed, fields: { ...emptyFields(row.id), ...row.parsed.fields } } });
 }

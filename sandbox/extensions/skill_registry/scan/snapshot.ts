@@ -1,7 +1,6 @@
 import type { Diagnostic } from 'pith';
 import type { Skill, Snapshot, SnapshotChange } from '../skill.ts';
-import { idsEditedSince } from './edited-snapshot.ts';
-import { candidateOf, filtersOf, judge, type Candidate } from './judge.ts';
+import { candidateOf, filtersOf, rank, type Candidate } from './precedence.ts';
 import { aliasesOf, unknownIds } from './names.ts';
 import type { SourcedScan } from './source-scans.ts';
 import type { RegistryConfig } from './sources.ts';
@@ -38,9 +37,9 @@ export function* buildSnapshot(
   let done = 0;
   for (const id of ids) {
     if (done++ % IDS_AT_ONCE === IDS_AT_ONCE - 1) yield;
-    const judged = judge(byId.get(id) as Candidate[], filters);
-    for (const skill of judged) all.push(skill);
-    skills.set(id, judged.find((skill) => skill.state === 'offered') ?? (judged[0] as Skill));
+    const ranked = rank(byId.get(id) as Candidate[], filters);
+    for (const skill of ranked) all.push(skill);
+    skills.set(id, ranked.find((skill) => skill.state === 'offered') ?? (ranked[0] as Skill));
   }
   if (ids.length > IDS_AT_ONCE) yield;
   const aliases = aliasesOf(skills);
@@ -53,15 +52,13 @@ export function* buildSnapshot(
 export function* changeBetween(before: Snapshot, after: Snapshot): Generator<void, SnapshotChange> {
   const added: string[] = [];
   const changed: string[] = [];
-  const edited = idsEditedSince(before, after);
   let done = 0;
-  for (const id of edited ?? after.skills.keys()) {
+  for (const [id, skill] of after.skills) {
     if (++done % IDS_AT_ONCE === 0) yield;
-    const [earlier, skill] = [before.skills.get(id), after.skills.get(id) as Skill];
+    const earlier = before.skills.get(id);
     if (earlier === undefined) added.push(id);
     else if (earlier !== skill && isDifferent(earlier, skill)) changed.push(id);
   }
-  if (edited !== null) return { added, changed, removed: [] };
   const removed = [...before.skills.keys()].filter((id) => !after.skills.has(id));
   return { added, changed, removed };
 }

@@ -1,4 +1,4 @@
-import { statSync, type BigIntStats } from 'node:fs';
+import { realpathSync, statSync, type BigIntStats } from 'node:fs';
 import type { FileStamp } from '../skill.ts';
 
 /** A `FileStamp` as the file system gives it: cheap to compare. */
@@ -21,6 +21,15 @@ export function statOf(path: string): BigIntStats | undefined {
     return statSync(path, OPTIONS);
   } catch {
     return undefined; // EACCES, ENOTDIR, ELOOP: the reader that follows says why
+  }
+}
+
+/** The path without links; null where there is nothing or the links form a loop. */
+export function realOf(path: string): string | null {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return null; // nothing there, or a loop of links
   }
 }
 

@@ -1,19 +1,11 @@
+import { readFileSync, watch, type FSWatcher } from 'node:fs';
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Clock, Logger } from 'pith';
 
-/** The folders of one source, its own first. */
-export interface FolderGroup {
-  readonly root: string;
-  readonly folders: readonly string[];
-  /** Nothing outside of them changes what is known of them. */
-  readonly isTold: boolean;
-}
-
 export interface WatchOptions {
-  /** The folders whose entries matter, now. The same groups as long as they are the same folders. */
-  readonly groups: () => readonly FolderGroup[];
-  /** Looks at these folders, or at all. Resolves to those of skills that had changed. */
-  readonly look: (folders: readonly string[] | null) => Promise<readonly string[]>;
+  /** The folders whose entries matter, now. */
+  readonly folders: () => ReadonlySet<string>;
+  readonly look: () => Promise<unknown>;
   /** 0 switches polling off; hints still come. */
   readonly pollSeconds: number;
   readonly clock: Clock;
@@ -22,46 +14,34 @@ export interface WatchOptions {
   readonly startHint?: StartHint;
 }
 
-/** Something that says early which folder changed. */
-export interface Hint {
-  /** Watches exactly these folders from now on. Resolves to those that it begins with: what changed in them before is to be looked for. */
-  cover(groups: readonly FolderGroup[]): Promise<readonly string[]>;
-  /** The folders in which something may change that it does not tell. */
-  readonly unsure: readonly string[];
-  isSure(folder: string): boolean;
-  /** It did not tell a change in that folder. */
-  distrust(folder: string): void;
-  close(): Promise<void>;
+/** Something that says early that a folder changed. It may miss changes: the poll does not. */
+export interface FolderHint {
+  /** Watches exactly these folders from now on. True when it began with any: what changed in them before is to be looked for. */
+  cover(folders: ReadonlySet<string>): Promise<boolean>;
+  close(): void;
 }
 
 /** `onFull` is called when no further folder can be watched. */
-export type StartHint = (onChange: (folder: string) => void, onFull: (error: unknown) => void) => Promise<Hint>;
+export type StartHint = (onHint: () => void, onFull: (error: unknown) => void) => FolderHint;
 
-/** So many folders whose changes are told are looked at by each poll all the same, in turns. */
-export const SHARE = 500;
-/** More hints at once than this, and the system may have dropped some: everything is looked at. */
-const BURST = 1000;
-/** A file may be half written when its first change is told; what follows shortly is one change with it. */
-const GATHER_MS = 2;
+/** Changes that follow each other shortly are one: a file may be half written when the first is hinted at. */
+const GATHER_MS = 10;
 /** The least time between two looks that hints bring forward, and the share of the time that such looks may take. */
 const PAUSE_MS = 20;
 const REST = 4;
-/** A scan may have met a file half written. */
-const SETTLE_MS = 250;
 /** A process that only answers once has ended by then: it never pays for a watcher. */
 const HINTS_AFTER_MS = 500;
 
-/** Looks again until it is stopped. What a hint is sure to tell is looked at when it tells it; everything else at every poll. */
+/** Looks at everything at every poll until it is stopped, and sooner when a folder is said to have changed. */
 export class SourceWatch {
   readonly #options: WatchOptions;
-  readonly #wake = new Wake();
-  #hint: Hint | null = null;
-  #hinted = new Set<string>();
-  /** All that was told since the look before. */
-  #told = new Set<string>();
-  #toldBefore = new Set<string>();
-  #missed: readonly string[] = [];
-  #round = 0;
+  #hint: FolderHint | null = null;
+  /** There was a hint that nobody has followed. */
+  #hinted = false;
+  /** There was a hint since the folders to watch were looked up. */
+  #woken = false;
+  #complained = false;
+  #wake = noop;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -69,150 +49,137 @@ export class SourceWatch {
 
   /** Runs until `signal` aborts, then resolves. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, pollSeconds, startHint } = this.#options;
-    await this.#look(null);
-    try {
-      if (startHint === undefined) await clock.sleep(HINTS_AFTER_MS, signal);
-      const start = startHint ?? (await import('./folder-watch.ts')).startFolderWatch;
-      this.#hint = await start(
-        (folder) => this.#tell(folder),
-        once((error) => this.#say('not every folder of skills can be watched', error)),
-      );
-      await this.#cover();
-    } catch (error) {
-      if (!signal.aborted) this.#say('folders of skills cannot be watched', error);
-    }
-    signal.addEventListener('abort', () => this.#wake.now(), { once: true });
-    let cancel = noop;
+    const { clock, startHint } = this.#options;
+    await this.#look();
+    if (startHint === undefined) await clock.sleep(HINTS_AFTER_MS, signal).catch(noop);
+    signal.addEventListener('abort', () => this.#wake(), { once: true });
+    const hint = (startHint ?? startFolderHint)(
+      () => this.#tell(),
+      (error) => this.#complain(error),
+    );
+    this.#hint = hint;
+    if (!signal.aborted) await this.#cover(hint);
     while (!signal.aborted) {
-      const polled = !(await this.#wake.within(clock, pollSeconds * 1000, signal));
+      await this.#hintOrPoll();
       if (signal.aborted) break;
-      if (!polled) await clock.sleep(GATHER_MS, signal).catch(noop);
-      const hinted = this.#hinted.size > 0;
+      const woken = this.#woken;
+      if (woken) await clock.sleep(GATHER_MS, signal).catch(noop);
+      this.#woken = false;
       const from = clock.now();
-      this.#proveTold();
-      const changed = await this.#look(polled ? this.#roundOf() : this.#take());
-      await this.#cover();
-      this.#missed = changed.filter((folder) => this.#hint?.isSure(folder) === true && !this.#wasTold(folder));
-      if (hinted) {
-        cancel();
-        cancel = clock.after(SETTLE_MS, () => this.#wake.now());
-      }
-      if (!polled) await clock.sleep(Math.max(PAUSE_MS, (clock.now() - from) * REST), signal).catch(noop);
+      if (this.#take() || !woken) await this.#look(); // a turn may have looked by now
+      await this.#cover(hint);
+      if (woken) await clock.sleep(Math.max(PAUSE_MS, (clock.now() - from) * REST), signal).catch(noop);
     }
-    cancel();
-    const hint = this.#hint;
     this.#hint = null;
-    await hint?.close();
+    hint.close();
   }
 
-  /** What has to be looked at so that all that has happened by now is seen: folders, or null for everything. */
-  async untold(): Promise<readonly string[] | null> {
-    if (this.#hint === null) return null;
-    const hinted = await this.told();
-    const hint = this.#hint as Hint | null;
-    return hint === null || hinted === null ? null : [...hinted, ...hint.unsure];
-  }
-
-  /** What has been told by now and not been looked at; null for too much to name. */
-  async told(): Promise<readonly string[] | null> {
-    if (this.#hint === null) return [];
+  /** Whether there was a hint by now that nobody has followed. Who asks looks. */
+  async takeHint(): Promise<boolean> {
+    if (this.#hint === null) return false;
     await breathe();
-    await breathe(); // by now the loop has taken from the system what was told before the call
+    await breathe(); // by now the loop has taken from the system what was hinted at before the call
     return this.#take();
   }
 
-  #tell(folder: string): void {
-    this.#hinted.add(folder);
-    this.#told.add(folder);
-    this.#wake.now();
+  #tell(): void {
+    this.#hinted = true;
+    this.#woken = true;
+    this.#wake();
   }
 
-  #take(): readonly string[] | null {
+  #take(): boolean {
     const hinted = this.#hinted;
-    this.#hinted = new Set();
-    return this.#hint === null || hinted.size > BURST ? null : [...hinted];
+    this.#hinted = false;
+    return hinted;
   }
 
-  /** What a poll looks at. */
-  #roundOf(): readonly string[] | null {
-    const hinted = this.#take();
-    if (this.#hint === null || hinted === null) return null;
-    const { unsure } = this.#hint;
-    const groups = this.#options.groups();
-    const folders = groups.flatMap((group) => group.folders);
-    if (unsure.length * 2 > folders.length) return null;
-    if (this.#round >= folders.length) this.#round = 0;
-    const share = folders.slice(this.#round, this.#round + SHARE);
-    this.#round += SHARE;
-    return [...new Set([...groups.map(({ root }) => root), ...hinted, ...unsure, ...share])];
+  async #hintOrPoll(): Promise<void> {
+    const { clock, pollSeconds } = this.#options;
+    if (this.#woken) return;
+    let cancel = noop;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      if (pollSeconds > 0) cancel = clock.after(pollSeconds * 1000, resolve);
+    });
+    cancel();
   }
 
-  /** A change that a poll found has been told by now, or such changes are not told. */
-  #proveTold(): void {
-    for (const folder of this.#missed) if (!this.#wasTold(folder)) this.#hint?.distrust(folder);
-    this.#missed = [];
-    this.#toldBefore = this.#told;
-    this.#told = new Set(this.#hinted);
+  async #cover(hint: FolderHint): Promise<void> {
+    if (await hint.cover(this.#options.folders())) this.#tell();
   }
 
-  #wasTold(folder: string): boolean {
-    return this.#told.has(folder) || this.#toldBefore.has(folder);
-  }
-
-  async #cover(): Promise<void> {
-    const added = (await this.#hint?.cover(this.#options.groups())) ?? [];
-    for (const folder of added) this.#hinted.add(folder);
-    if (added.length > 0) this.#wake.now();
-  }
-
-  async #look(folders: readonly string[] | null): Promise<readonly string[]> {
-    const { look, logger } = this.#options;
+  async #look(): Promise<void> {
     try {
-      return await look(folders);
+      await this.#options.look();
     } catch (error) {
-      for (const folder of folders ?? []) this.#hinted.add(folder);
-      logger.warn(`skills could not be rescanned: ${String(error)}`);
-      return [];
+      this.#options.logger.warn(`skills could not be rescanned: ${String(error)}`);
     }
   }
 
-  #say(what: string, error: unknown): void {
+  #complain(error: unknown): void {
     const { logger, pollSeconds } = this.#options;
-    logger.warn(`${what} (${String(error)}); changes are seen ${pollSeconds > 0 ? `every ${pollSeconds} s` : 'before a turn'}`);
+    const when = pollSeconds > 0 ? `every ${pollSeconds} s` : 'before a turn';
+    if (!this.#complained) logger.warn(`not every folder of skills can be watched (${String(error)}); changes are seen ${when}`);
+    this.#complained = true;
   }
 }
 
-/** A flag that can be waited for. */
-class Wake {
-  private set = false;
-  private resolve: (() => void) | null = null;
+/** No more folders than this are watched; the rest is left to the poll. */
+const FOLDER_LIMIT = 24_000;
+/** Folders that are begun with between two yields. */
+const SLICE = 250;
+/** Codes of a system that grants no further watch. */
+const REFUSALS: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOSYS']);
 
-  now(): void {
-    this.set = true;
-    this.resolve?.();
-  }
-
-  /** True when it was set before `ms` passed; 0 is for ever. Resets it. */
-  async within(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
-    const sleeper = new AbortController();
-    const waited = this.set ? Promise.resolve() : new Promise<void>((resolve) => (this.resolve = resolve));
-    const poll = ms > 0 ? [clock.sleep(ms, AbortSignal.any([signal, sleeper.signal])).catch(noop)] : [];
-    await Promise.race([waited, ...poll]);
-    sleeper.abort();
-    const was = this.set;
-    this.set = false;
-    this.resolve = null;
-    return was;
-  }
-}
-
-function once(run: (error: unknown) => void): (error: unknown) => void {
-  let done = false;
-  return (error) => {
-    if (!done) run(error);
-    done = true;
+/** Watches folders one by one, never what is below them. */
+const startFolderHint: StartHint = (onHint, onFull) => {
+  const watchers = new Map<string, FSWatcher>();
+  const limit = watchLimit();
+  const drop = (folder: string): void => {
+    watchers.get(folder)?.close();
+    watchers.delete(folder);
   };
+  const begin = (folder: string): void => {
+    if (watchers.size >= limit) throw Object.assign(new Error(`more than ${limit} folders`), { code: 'ENOSPC' });
+    const watcher = watch(folder, { persistent: false }, (kind, name) => {
+      const isItself = name === null || name === folder.slice(folder.lastIndexOf('/') + 1);
+      if (isItself) drop(folder); // the watch may no longer be on the folder of that name
+      if (isItself || kind === 'rename' || name.toLowerCase() === 'skill.md') onHint();
+    });
+    watcher.on('error', () => drop(folder));
+    watchers.set(folder, watcher);
+  };
+  return {
+    async cover(folders) {
+      for (const folder of watchers.keys()) if (!folders.has(folder)) drop(folder);
+      let begun = 0;
+      for (const folder of folders) {
+        if (watchers.has(folder)) continue;
+        try {
+          begin(folder);
+          if (++begun % SLICE === 0) await breathe();
+        } catch (error) {
+          if (!REFUSALS.has((error as NodeJS.ErrnoException).code)) continue; // gone since it was found, or not readable: the poll says so
+          onFull(error);
+          break; // there may be room when it is called again
+        }
+      }
+      return begun > 0;
+    },
+    close() {
+      for (const folder of watchers.keys()) drop(folder);
+    },
+  };
+};
+
+/** Other programs of the same user need watches too. */
+function watchLimit(): number {
+  try {
+    return Math.min(FOLDER_LIMIT, Math.floor(Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'utf8')) / 2)) || FOLDER_LIMIT;
+  } catch {
+    return FOLDER_LIMIT; // no such limit here
+  }
 }
 
 function noop(): void {}

@@ -14,7 +14,7 @@ import type { SkillsConfig } from '../config.ts';
 import type { SkillUse } from '../ledger/skill-use.ts';
 import { presentsScript } from '../reading/result-lines.ts';
 import { skillError } from '../reading/results.ts';
-import { lateInput } from '../scan/late-input.ts';
+import { lateInput } from '../late-input.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { refusalOf, runScript, type ScriptPorts } from './run-script.ts';
 import { findScript } from './script-file.ts';

@@ -1,5 +1,5 @@
 import { messageOf, PithError, printableLine, type Clock, type Logger, type RankerDocument, type RankerProvider, type Remote } from 'pith';
-import { within } from '../scan/patience.ts';
+import { withTimeout } from '../with-timeout.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentVersion, fullDocumentOf } from './document.ts';
 import type { Learned } from './learned-examples.ts';
@@ -105,7 +105,7 @@ export class OtherRanker {
         done = true;
         this.#late = false;
       });
-    const found = await within(clock, patienceMs, asked);
+    const found = await withTimeout(clock, patienceMs, asked);
     if (found === null) {
       this.#late = !done;
       late.abort(new PithError('aborted', 'nobody waits for it any more'));

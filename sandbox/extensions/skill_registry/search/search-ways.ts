@@ -8,7 +8,7 @@ import {
   type ExtensionContext,
   type Remote,
 } from 'pith';
-import { within } from '../scan/patience.ts';
+import { withTimeout } from '../with-timeout.ts';
 import { modelOf } from '../meaning/embedding-model.ts';
 import type { EmbeddingClient } from '../meaning/embedding-client.ts';
 import type { Meaning } from '../meaning/meaning.ts';
@@ -106,7 +106,7 @@ export class SearchWays {
       await this.meaning(snapshot)?.queries.of(query, READY_MS);
     };
     const done = all().catch((error: unknown) => context.logger.warn(`the search for skills: ${messageOf(error)}`));
-    await within(context.clock, READY_MS, done);
+    await withTimeout(context.clock, READY_MS, done);
   }
 
   /** Why the answer is not by what the settings name; null where it is. */

@@ -2,8 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { messageOf, type Clock, type CommandContext, type Logger } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentOf, documentVersion, fullDocumentOf } from './document.ts';
-import { idsEditedSince } from '../scan/edited-snapshot.ts';
-import { within } from '../scan/patience.ts';
+import { withTimeout } from '../with-timeout.ts';
 import { CatalogDbWriter, isRetryable } from './catalog-db-writer.ts';
 import type { CatalogDb } from './catalog-db.ts';
 import type { Learned } from './learned-examples.ts';
@@ -97,14 +96,14 @@ export class SkillIndex {
   async prepare(snapshot: Snapshot, patienceMs: number): Promise<void> {
     let done = false;
     const whole = this.sync(snapshot).then(() => (done = true));
-    await within(this.#options.clock, patienceMs, whole);
-    if (!done && this.#answering() === null) await within(this.#options.clock, METADATA_MS, whole);
+    await withTimeout(this.#options.clock, patienceMs, whole);
+    if (!done && this.#answering() === null) await withTimeout(this.#options.clock, METADATA_MS, whole);
   }
 
   /** Waits for bodies that are being read, as long as the asker has patience. */
   async rank(snapshot: Snapshot, query: string, options: AskOptions): Promise<RankAnswer> {
     await Promise.all([this.#sync(snapshot), this.#follow()]);
-    if (this.#unread.length <= WAIT_FOR) await within(this.#options.clock, options.patienceMs, this.settled());
+    if (this.#unread.length <= WAIT_FOR) await withTimeout(this.#options.clock, options.patienceMs, this.settled());
     return this.rankNow(query, options);
   }
 
@@ -151,9 +150,8 @@ export class SkillIndex {
   }
 
   async #takeMetadata(snapshot: Snapshot): Promise<void> {
-    const edited = this.#taken === null ? null : idsEditedSince(this.#taken, snapshot);
     let spent = 0;
-    for (const id of edited === null ? [...this.#ranker.known()] : []) {
+    for (const id of this.#ranker.known()) {
       if (snapshot.skills.get(id)?.state === 'offered') continue;
       if ((spent += REMOVAL_COST) > AT_ONCE) {
         spent = 0;
@@ -163,13 +161,12 @@ export class SkillIndex {
       this.#catalog.remove(id, this.#ranker.versionOf(id));
       this.#ranker.remove(id);
     }
-    for (const id of edited ?? snapshot.skills.keys()) {
+    for (const skill of snapshot.skills.values()) {
       if (spent > AT_ONCE) {
         spent = 0;
         await breathe();
       }
       spent += 1;
-      const skill = snapshot.skills.get(id) as Skill;
       if (skill.state !== 'offered' || this.#known.get(skill.id) === skill) continue;
       if (this.#closed) return;
       this.#known.set(skill.id, skill);

@@ -1,5 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { inPieces } from '../scan/pieces.ts';
+import { inPieces } from '../tree/breather.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { fold, kindAt, SPACE, SYMBOL } from './characters.ts';
 import { middleLeftOut } from './long-text.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from 'pith';
-import { realOf } from '../scan/folder.ts';
+import { realOf } from '../scan/stamp.ts';
 import type { FoundSkill, SourceScan } from '../scan/found.ts';
 import type { Source } from '../scan/sources.ts';
 import { Breather } from '../tree/breather.ts';

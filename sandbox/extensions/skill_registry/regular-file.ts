@@ -13,12 +13,3 @@ export async function readRegularFile(file: string, limit: number): Promise<Buff
     await handle.close();
   }
 }
-
-/** Far above what thousands of skills need. */
-export const INDEX_LIMIT = 512 * 1024 * 1024;
-
-/** Why a skill's file with that many links is not its own, or null. Installers link files of packages to their store. */
-export function severalLinks(links: number | bigint, real: string): string | null {
-  if (links <= 1 || real.includes('/node_modules/')) return null;
-  return 'it has several hard links, so it may be a file from elsewhere; copy it here';
-}

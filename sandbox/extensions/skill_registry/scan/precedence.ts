@@ -43,7 +43,7 @@ function untrusted({ label }: Source): Doubts {
 }
 
 /** One id's candidates, highest precedence first, become skills in the same order. */
-export function judge(candidates: readonly Candidate[], filters: Filters): Skill[] {
+export function rank(candidates: readonly Candidate[], filters: Filters): Skill[] {
   let winner: Candidate | null = null;
   return candidates.map((candidate) => {
     const refusal = refusalOf(candidate, filters);
@@ -95,8 +95,8 @@ function toSkill({ source, found, fields }: Candidate, state: SkillState, reason
   const earlier = made.get(found);
   const count = found.parsed.diagnostics.length + (found.good ? 1 : 0) + (extra ? 1 : 0);
   const same = earlier?.state === state && earlier.reason === reason && earlier.source === source.label;
-  const told = extra === undefined || earlier?.diagnostics.at(-1)?.message === extra.message;
-  if (same && told && earlier.diagnostics.length === count && earlier.tokensEstimated === (found.bodyTokens === null)) return earlier;
+  const isReported = extra === undefined || earlier?.diagnostics.at(-1)?.message === extra.message;
+  if (same && isReported && earlier.diagnostics.length === count && earlier.tokensEstimated === (found.bodyTokens === null)) return earlier;
   const own = found.good === null ? found.parsed.diagnostics : [lastGoodUsed(found), ...found.parsed.diagnostics];
   const skill: Skill = {
     id: found.id,
