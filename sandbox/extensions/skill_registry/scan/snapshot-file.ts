@@ -34,12 +34,12 @@ export async function loadSnapshot(dataDirectory: string, sources: readonly Sour
     if (bytes === null) return { scans: new Map(), problem: null };
     text = bytes.toString('utf8');
   } catch (error) {
-    return { scans: new Map(), problem: `the skill index ${file} cannot be read and is made anew: ${String(error)}` };
+    return { scans: new Map(), problem: `the skill index ${file} cannot be read and is rebuilt: ${String(error)}` };
   }
   try {
     return { scans: await inPieces(parse(text, sources)), problem: null };
   } catch (error) {
-    return { scans: new Map(), problem: `the skill index ${file} is damaged and is made anew: ${String(error)}` };
+    return { scans: new Map(), problem: `the skill index ${file} is damaged and is rebuilt: ${String(error)}` };
   }
 }
 
