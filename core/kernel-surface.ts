@@ -2,14 +2,24 @@ import type { PreviewRequest, PromptPreview } from './agents/prompt/preview.ts';
 import type { AgentRegistry } from './agents/registry/registry.ts';
 import type { ToolUser } from './agents/tools/tool-caller.ts';
 import type { OfferedTool } from './agents/tools/tools.ts';
-import type { Clock, Command, Diagnostic, Events, JsonValue, LanguageModel, ToolResult, TurnEvent, TurnRequest } from './contract/index.ts';
+import type {
+  Clock,
+  Command,
+  Diagnostic,
+  Events,
+  JsonValue,
+  LanguageModel,
+  ToolResult,
+  TurnEvent,
+  TurnRequest,
+  Off,
+} from './contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
 import type { HostOptions } from './host/host-options.ts';
 import type { ExtensionHost } from './host/host.ts';
 import type { ProbeReport } from './host/probe/report.ts';
 import type { Settings, SettingsInput } from './host/settings/settings.ts';
 import type { ModelRouter } from './models/router.ts';
-import type { Restarts } from './restarts.ts';
 import type { AttendedApprovals } from './threads/attendance.ts';
 import type { Threads } from './threads/thread.ts';
 import type { StatePlace, Trust } from './trust/index.ts';
@@ -81,4 +91,25 @@ export interface Kernel {
   startUsed(): Promise<void>;
   /** Releases everything, at most ten seconds. Once; never rejects. */
   stop(): Promise<void>;
+}
+
+/** Restarts of the kernel's process: asked for by whoever needs one, given by what runs it. */
+export interface Restarts {
+  /** False where nothing could start the kernel again. */
+  ask(reason: string): boolean;
+  handle(give: (reason: string) => void): Off;
+}
+
+export function createRestarts(): Restarts {
+  const givers = new Set<(reason: string) => void>();
+  return {
+    ask(reason) {
+      for (const give of givers) give(reason);
+      return givers.size > 0;
+    },
+    handle(give) {
+      givers.add(give);
+      return () => void givers.delete(give);
+    },
+  };
 }

@@ -23,8 +23,7 @@ import { createRouter, type ModelRouter } from './models/router.ts';
 import { createDatabase } from './storage/extension-database.ts';
 import { createKeyValue } from './storage/key-value.ts';
 import { ignoredNow, NewProblems, problemsIn } from './problems.ts';
-import { createRestarts } from './restarts.ts';
-import type { Kernel, KernelOptions } from './kernel-surface.ts';
+import { createRestarts, type Kernel, type KernelOptions } from './kernel-surface.ts';
 import { openStore, type Store } from './storage/store.ts';
 import { createThreadStores, type ThreadStores } from './threads/stores.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from './json.ts';
+import type { JsonValue } from './plain-data.ts';
 import { PithError } from './errors.ts';
 import type { Command, CommandInput, CommandIO } from './protocols/command-provider.ts';
 

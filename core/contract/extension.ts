@@ -1,11 +1,9 @@
 import type { AgentSpec } from './agent.ts';
-import type { Cache, CacheLayout } from './cache.ts';
-import type { Clock } from './clock.ts';
 import type { ConfinedPrograms } from './confined.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Events } from './events.ts';
 import type { Protocol, Remote } from './protocol.ts';
-import type { JsonValue } from './json.ts';
+import type { JsonValue } from './plain-data.ts';
 import type { TurnEvent, TurnRequest } from './turn.ts';
 
 /** Fields are plain data; secrets never belong in them. */
@@ -105,4 +103,40 @@ export interface Extension {
   stop?(): Promise<void> | void;
   /** Which secrets it asks for as its settings are, and where they go: what a person is shown who keeps one. Without it, all that it may ask for. */
   secretUses?(): readonly { readonly name: string; readonly use?: SecretUse }[];
+}
+
+/** The only source of time. Times are milliseconds since the Unix epoch, in UTC. */
+export interface Clock {
+  now(): number;
+  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `run` once after `ms`. Returns its cancel. Does not keep the process alive. */
+  after(ms: number, run: () => void): () => void;
+}
+
+/** What a cache holds. A file of another version or other statements is made anew. */
+export interface CacheLayout {
+  /** Raise it whenever what stands in the tables means something else. */
+  readonly version: number;
+  /** Statements that make the tables of an empty file. */
+  readonly schema: readonly string[];
+}
+
+/**
+ * A SQLite file of one extension, for what can be made again: several processes may use it, and anybody may delete it at any time. Calls
+ * never wait for another process. After `database_failed` close it, and open it again when it is next needed.
+ */
+export interface Cache {
+  /** Absolute. */
+  readonly file: string;
+  /** Rows of a query. Positional parameters, as many as the statement has. */
+  all(sql: string, ...parameters: SqlValue[]): SqlRow[];
+  /** The first row, or null. */
+  get(sql: string, ...parameters: SqlValue[]): SqlRow | null;
+  /** Runs statements in one transaction, which may be lost with the machine's power. False where another process is writing: try again later. */
+  write(run: (statement: (sql: string, ...parameters: SqlValue[]) => { readonly changes: number }) => void): Promise<boolean>;
+  /** Says that what it holds makes no sense: it is removed when it is closed. */
+  spoil(): void;
+  /** Never rejects. */
+  close(): Promise<void>;
 }

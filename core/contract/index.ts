@@ -19,9 +19,7 @@
 export { z } from 'zod';
 
 export { DEFAULT_LIMITS, type AgentLimits, type AgentSpec } from './agent.ts';
-export type { Cache, CacheLayout } from './cache.ts';
 export { captureCommand, type CapturedCommand, type CommandSource } from './capture-command.ts';
-export type { Clock } from './clock.ts';
 export type { ConfinedOutcome, ConfinedPath, ConfinedProgram, ConfinedPrograms, ProgramPlace } from './confined.ts';
 export { commandUsage, matchCommand, optionUsage, parseCommandInput, splitWords, type CommandShape } from './command-line.ts';
 export type { Diagnostic, Failure, Phase } from './diagnostic.ts';
@@ -38,8 +36,21 @@ export {
   type Topic,
   type TopicMap,
 } from './events.ts';
-export type { AgentsApi, Database, Extension, ExtensionContext, KeyValue, Logger, SecretUse, SqlRow, SqlValue } from './extension.ts';
-export type { JsonValue } from './json.ts';
+export type {
+  AgentsApi,
+  Cache,
+  CacheLayout,
+  Clock,
+  Database,
+  Extension,
+  ExtensionContext,
+  KeyValue,
+  Logger,
+  SecretUse,
+  SqlRow,
+  SqlValue,
+} from './extension.ts';
+export type { JsonValue } from './plain-data.ts';
 export { guardedFetch, publicAddresses, type GuardedFetch, type OutgoingOptions } from './guarded-fetch.ts';
 export { hideKeys } from './key-shapes.ts';
 export { manifestSchema, type Manifest } from './manifest.ts';

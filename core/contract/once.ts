@@ -13,3 +13,8 @@ export function oncePromised<T>(make: () => Promise<T>): () => Promise<T> {
       throw error;
     }));
 }
+
+/** True for promises, whoever made them. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}

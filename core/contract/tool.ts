@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { JsonValue } from './json.ts';
+import type { JsonValue } from './plain-data.ts';
 import type { TurnInfo } from './turn.ts';
 
 export type ToolEffect = 'read' | 'idempotent' | 'write';

@@ -1,6 +1,6 @@
 import type { LanguageModelV3Message } from '@ai-sdk/provider';
 import type { AgentSpec } from './agent.ts';
-import type { JsonValue } from './json.ts';
+import type { JsonValue } from './plain-data.ts';
 import type { Retain } from './tool.ts';
 
 /** A message as models take it and threads keep it: plain JSON. */

@@ -1,7 +1,7 @@
 import type { Command } from '../contract/index.ts';
 import { keepsNames } from './discovery/declaration.ts';
-import type { HostOptions } from './host-options.ts';
-import type { Slot } from './lifecycle/slot.ts';
+import type { HostOptions, DeclaredCommand } from './host-options.ts';
+import { runnable, type Slot } from './lifecycle/slot.ts';
 
 /** Under which names the commands of extensions are reached. */
 export interface CommandNames {
@@ -45,4 +45,19 @@ function prefixed(extensionId: string, path: string): string {
 
 function firstWord({ path }: { readonly path: string }): string {
   return path.split(' ', 1)[0] ?? path;
+}
+
+/** Commands of the extensions that can run, as their manifests declare them. */
+export function declaredCommands(slots: ReadonlyMap<string, Slot>, options: Pick<HostOptions, 'kernelPaths'>): readonly DeclaredCommand[] {
+  const names = commandNames(slots, options);
+  return runnable(slots).flatMap(({ id, declaration }) =>
+    (declaration.manifest?.commands ?? []).map(({ path, needs, entry, description }) => ({
+      extensionId: id,
+      path: names.of(id, path),
+      declared: path,
+      needs,
+      entry,
+      description,
+    })),
+  );
 }

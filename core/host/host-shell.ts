@@ -5,7 +5,7 @@ import { createBundleStore } from './bundles/bundle-store.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import { createFailures } from './failures.ts';
 import { commandsOf } from './calls/command-port.ts';
-import { remoteOf } from './calls/handle.ts';
+import { remoteOf, descriptorOf } from './calls/handle.ts';
 import { REACHABLE_FROM_PROCESS } from './calls/protocols.ts';
 import { renewToolsWhenChanged } from './calls/renew-tools.ts';
 import type { HostOptions } from './host-options.ts';
@@ -13,15 +13,15 @@ import type { HostParts } from './host-parts.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { createLog, type Log } from './logger.ts';
 import { endOrphans } from './process/host-records.ts';
-import { providersFor } from './process/providers.ts';
 import { Refresh } from './reload/refresh.ts';
-import { tierOf } from './lifecycle/tier-of.ts';
+import { tierOf } from './lifecycle/generation.ts';
 import { createSecrets } from './secrets.ts';
 import { Toolsets } from './toolsets/toolsets.ts';
 import type { Slot } from './lifecycle/slot.ts';
-import { createOwners } from './owners.ts';
-import { guardProcess } from './stray-errors.ts';
+import { guardProcess, type Owner } from './stray-errors.ts';
 import { DIRECT, SERIALISED } from './calls/wire.ts';
+import { problemOf, type Problem } from './problem.ts';
+import type { ProviderFacts } from './process/setup.ts';
 
 /** The parts of the host, made in order and joined. */
 export interface HostShell {
@@ -158,5 +158,36 @@ function undeclared(user: Declaration, protocol: Protocol): PithError {
   return new PithError('not_declared', `'${user.id}' asks for a provider of '${protocol.id}', but nothing in its depends_on provides it`, {
     where: user.file,
     cure: "add the provider's id to 'depends_on', or use context.find",
+  });
+}
+
+/** Whose code runs, for each extension and phase one; `crashed` is told of what nobody caught. */
+export function createOwners(crashed: (extensionId: string, problem: Problem) => void): Pick<HostParts, 'owner' | 'loaded'> {
+  const owners = new Map<string, Owner>();
+  const ours = new Set<string>();
+  return {
+    owner(extensionId, phase) {
+      const key = `${extensionId}\0${phase}`;
+      const owner = owners.get(key) ?? {
+        extensionId,
+        get isShipped() {
+          return ours.has(extensionId);
+        },
+        report: (code, error) => crashed(extensionId, problemOf(error, phase, code)),
+      };
+      owners.set(key, owner);
+      return owner;
+    },
+    loaded: (extensionId, shipped) => void (shipped ? ours.add(extensionId) : ours.delete(extensionId)),
+  };
+}
+
+/** Every other extension with what of it a process may reach. */
+export function providersFor(lifecycle: Lifecycle, user: Declaration): readonly ProviderFacts[] {
+  return [...lifecycle.slots.values()].flatMap((slot): readonly ProviderFacts[] => {
+    const provides = (slot.declaration.manifest?.provides ?? []).filter((id) => REACHABLE_FROM_PROCESS.has(id));
+    if (slot.id === user.id || provides.length === 0) return [];
+    const constants = descriptorOf(lifecycle, slot)?.constants ?? {};
+    return [{ id: slot.id, provides, constants, reachable: slot.pending !== null || canRun(lifecycle.stateOf(slot)) }];
   });
 }

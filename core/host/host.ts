@@ -21,7 +21,7 @@ import { ChannelProvider as ChannelProtocol } from '../contract/protocols/channe
 import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-provider.ts';
 import { checkAgentKeys } from './calls/agent-key-check.ts';
 import { commandContext, commandsOf, importCommandEntry } from './calls/command-port.ts';
-import type { CommandEntry } from './lifecycle/import-commands.ts';
+import type { CommandEntry } from './lifecycle/import-class.ts';
 import { keepsNames, type Discovery } from './discovery/declaration.ts';
 import type { DeclaredCommand, ExtensionStatus, HostOptions } from './host-options.ts';
 import type { DeclaredModel } from '../models/declared-model.ts';
@@ -33,9 +33,9 @@ import { createEventHandlers, type EventHandlers } from './events/event-handlers
 import { notesOnSandbox } from './process/sandbox-notes.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
-import { isForeign } from './lifecycle/tier-of.ts';
+import { isForeign } from './lifecycle/generation.ts';
 import type { Slot } from './lifecycle/slot.ts';
-import { declaredCommands } from './declared-commands.ts';
+import { declaredCommands } from './command-names.ts';
 import { declaredAgents, declaredModels, statusOf } from './status.ts';
 import { createSetupPort, type SetupPort } from './setup/setup-port.ts';
 import { runOutside } from './stray-errors.ts';

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from '../contract/index.ts';
 import { printableJson } from '../contract/printable.ts';
 import { stateFolder } from '../contract/state-files.ts';
-import { plainFields } from './plain-fields.ts';
+import { messageOf } from '../contract/errors.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -89,5 +89,18 @@ function appendLines({ dataDirectory, redact, quota = USUAL }: LogOptions, recor
     stateFolder(dataDirectory, FOLDER).append(FILE, lines.join('\n') + '\n', rotation);
   } catch {
     // the log is the last place to complain in: a full or read-only disk, or a pipe in its place, must not stop the kernel
+  }
+}
+
+/** Fields of a log record as JSON, so that they cross whatever they hold. */
+export function plainFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  try {
+    return JSON.parse(
+      JSON.stringify(fields, (_, value: unknown) =>
+        value instanceof Error ? { message: value.message, stack: value.stack } : typeof value === 'bigint' ? String(value) : value,
+      ),
+    ) as Record<string, unknown>;
+  } catch (error) {
+    return { fields: `not serialisable: ${messageOf(error)}` };
   }
 }

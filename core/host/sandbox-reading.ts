@@ -1,12 +1,11 @@
 import path from 'node:path';
 import type { Diagnostic } from '../contract/diagnostic.ts';
-import type { JsonValue } from '../contract/json.ts';
+import { isPlainMap, type JsonValue, type PlainMap } from '../contract/plain-data.ts';
 import { oncePromised } from '../contract/once.ts';
 import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
 import { stateFolder, type StateFolder } from '../contract/state-files.ts';
 import { discover } from './discovery/discover.ts';
 import { openIndex, type IndexFile } from './discovery/index-file.ts';
-import { isPlainMap, type PlainMap } from '../contract/plain-data.ts';
 import type { HostOptions } from './host-options.ts';
 import { logLevelOf } from './logger.ts';
 import { packageRoot } from './package-version.ts';
@@ -174,7 +173,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
     logLevel: logLevelOf(options.env['PITH_LOG']),
     sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : reading.bubblewrap()),
     confined: async () =>
-      (await import('./confined/confined-programs.ts')).createConfinedPrograms(
+      (await import('./confined/confined-process.ts')).createConfinedPrograms(
         { dataDirectory: settings.data_dir, env: options.env },
         reading.bubblewrap,
       ),

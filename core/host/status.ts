@@ -8,8 +8,8 @@ import type { ExtensionStatus } from './host-options.ts';
 import type { DeclaredModel } from '../models/declared-model.ts';
 import type { Lifecycle } from './lifecycle/lifecycle.ts';
 import { isExtension, runnable, type Slot } from './lifecycle/slot.ts';
-import { tierOf } from './lifecycle/tier-of.ts';
-import { TOOLSET_INVALID } from './toolsets/toolset-id.ts';
+import { tierOf } from './lifecycle/generation.ts';
+import { TOOLSET_INVALID } from './toolsets/toolset-declaration.ts';
 
 /** One extension as `pith doctor` shows it. */
 export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import type { Cache, CacheLayout } from '../contract/cache.ts';
+import type { Cache, CacheLayout } from '../contract/extension.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Clock, Logger, SqlValue } from '../contract/index.ts';
 import { stateFolder } from '../contract/state-files.ts';

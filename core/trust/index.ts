@@ -2,6 +2,7 @@
 export { askedPath, askText, credentialPlaces, examinedAsk, whyNever, writableBy } from './grants.ts';
 export { HARMLESS_SETTINGS, harmlessSettings, loosened, reached, type Loosened } from './safeguards.ts';
 export {
+  requireTrust,
   decideState,
   distrustSandbox,
   trustOf,
@@ -12,6 +13,4 @@ export {
   type TrustLevel,
   type TrustOptions,
 } from './sandbox-trust.ts';
-export { requireTrust } from './require-trust.ts';
-export { userHome } from './user-home.ts';
-export { openTrustFile, type TrustFile } from './trust-file.ts';
+export { openTrustFile, userHome, type TrustFile } from './trust-file.ts';

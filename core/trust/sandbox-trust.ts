@@ -1,17 +1,16 @@
 import { manifestAsks } from '../contract/manifest-asks.ts';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { accessSync, constants, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { messageOf, PithError } from '../contract/errors.ts';
+import { messageOf, PithError, codeOf } from '../contract/errors.ts';
 import type { Manifest } from '../contract/manifest.ts';
 import { once } from '../contract/once.ts';
 import { makeFolders } from '../contract/state-files.ts';
 import { narrowed, whyNever, writableBy, type Places } from './grants.ts';
-import { foreignOwner } from './ownership.ts';
 import { adoptState, stateOwnership } from './state-marker.ts';
-import { pithFolder } from './pith-folder.ts';
-import { openTrustFile, type TrustFile } from './trust-file.ts';
+import { pithFolder, openTrustFile, type TrustFile } from './trust-file.ts';
+import type { Command } from '../contract/protocols/command-provider.ts';
 
 /** `own`: it belongs to Pith's installation. `trusted`: a person said so. `restricted`: neither, so that nothing of it is used. */
 export type TrustLevel = 'own' | 'trusted' | 'restricted';
@@ -225,4 +224,40 @@ function realOf(folder: string): string {
   } catch {
     return path.resolve(folder); // not there yet
   }
+}
+
+/**
+ * Why a sandbox may be somebody else's work: it, or the project folder around it, belongs to another user than this one and root, or can
+ * be written by everybody. null: nothing speaks against it, or the system has no such owners.
+ */
+export function foreignOwner(sandbox: string, user: number | undefined = process.getuid?.()): string | null {
+  if (user === undefined) return null;
+  for (const folder of [sandbox, path.dirname(sandbox)]) {
+    const why = whyForeign(folder, user);
+    if (why !== null) return why;
+  }
+  return null;
+}
+
+const EVERYBODY_WRITES = 0o002;
+const STICKY = 0o1000;
+
+function whyForeign(folder: string, user: number): string | null {
+  try {
+    const { uid, mode } = statSync(folder);
+    if (uid !== user && uid !== 0) return `${folder} belongs to another user (${uid})`;
+    if ((mode & EVERYBODY_WRITES) !== 0 && (mode & STICKY) === 0) return `everybody can write ${folder}`;
+    return null;
+  } catch (error) {
+    return codeOf(error, '') === 'ENOENT' ? null : `${folder} cannot be looked at`;
+  }
+}
+
+/** Throws `restricted` for a command that writes into a sandbox, or runs code of it, that nobody has trusted. */
+export function requireTrust({ path, needsTrust }: Pick<Command, 'path' | 'needsTrust'>, trust?: Pick<Trust, 'level' | 'opened'>): void {
+  if (needsTrust && trust?.level === 'restricted')
+    throw new PithError('restricted', `'${path}' needs a sandbox that you trust`, {
+      where: trust.opened,
+      cure: 'see what it brings, and trust it, with: pith trust',
+    });
 }

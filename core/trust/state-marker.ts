@@ -3,7 +3,7 @@ import path from 'node:path';
 import { PithError } from '../contract/errors.ts';
 import { stateFolder, type StateFolder } from '../contract/state-files.ts';
 import { alone } from './alone.ts';
-import { pithFolder } from './pith-folder.ts';
+import { pithFolder } from './trust-file.ts';
 
 /** `new`: there is no folder, or nothing in it. `known`: this user's Pith wrote it. `unknown`: it came from elsewhere, or nobody can tell. */
 export type StateOwnership = 'new' | 'known' | 'unknown';

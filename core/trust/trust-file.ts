@@ -1,7 +1,9 @@
 import path from 'node:path';
 import { messageOf, PithError } from '../contract/errors.ts';
 import { alone } from './alone.ts';
-import { pithFolder } from './pith-folder.ts';
+import { realpathSync } from 'node:fs';
+import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import os from 'node:os';
 
 /** What a person decided. Plain data. */
 export interface TrustRecord {
@@ -102,4 +104,20 @@ function textsOf(value: unknown): readonly string[] | undefined {
 
 function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `~/.pith`, where what a person decided is kept. The person may have made it a link. */
+export function pithFolder(home: string): StateFolder {
+  const folder = path.join(home, '.pith');
+  try {
+    return stateFolder(realpathSync(folder));
+  } catch {
+    return stateFolder(folder); // it is made when something is written
+  }
+}
+
+/** The user's home folder, absolute: where HOME is empty or relative, it would be a folder of whatever is opened. */
+export function userHome(): string {
+  const home = os.homedir();
+  return path.isAbsolute(home) ? home : os.userInfo().homedir;
 }

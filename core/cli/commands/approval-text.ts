@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../contract/json.ts';
+import type { JsonValue } from '../../contract/plain-data.ts';
 import { printableLine } from '../../contract/printable.ts';
 import { startersOfPath, type Approval } from '../../threads/approval.ts';
 

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { printable } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { JsonValue } from '../../contract/json.ts';
+import type { JsonValue } from '../../contract/plain-data.ts';
 import type { DoctorReport } from '../../doctor.ts';
 import { isIgnored } from '../../problems.ts';
 import type { Kernel } from '../../kernel-surface.ts';

@@ -5,7 +5,7 @@ import type { ExtensionStatus } from '../../host/host-options.ts';
 import { printableLine } from '../../contract/printable.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { askText } from '../../trust/index.ts';
-import type { JsonValue } from '../../contract/json.ts';
+import type { JsonValue } from '../../contract/plain-data.ts';
 import { type Manifest } from '../../contract/manifest.ts';
 import { NETWORK_REACH } from '../../contract/manifest-asks.ts';
 import type { Kernel } from '../../kernel-surface.ts';

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../contract/json.ts';
+import type { JsonValue } from '../../contract/plain-data.ts';
 import { printable, printableLine } from '../../contract/printable.ts';
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { TurnEvent } from '../../contract/turn.ts';

@@ -1,7 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import { printable, printableLine } from '../../contract/printable.ts';
-import type { JsonValue } from '../../contract/json.ts';
+import type { JsonValue } from '../../contract/plain-data.ts';
 import type { ToolResult } from '../../contract/tool.ts';
 import type { Kernel } from '../../kernel-surface.ts';
 import type { ToolQuestion } from '../../agents/tools/tool-caller.ts';

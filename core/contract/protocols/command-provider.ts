@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../diagnostic.ts';
 import type { AgentsApi, ExtensionContext } from '../extension.ts';
 import { defineProtocol } from '../protocol.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonValue } from '../plain-data.ts';
 
 export interface CommandArgument {
   readonly name: string;

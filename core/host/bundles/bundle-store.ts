@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Declaration } from '../discovery/declaration.ts';
+import { sourceDigest } from '../discovery/source-files.ts';
 import type { Toolset } from '../../contract/index.ts';
 import { stateFolder, type StateFolder } from '../../contract/state-files.ts';
-import { toolsetDeclaration, TOOLSET_ENTRY } from '../toolsets/toolset-declaration.ts';
-import { isUnchanged, readSources, sourcesOf, type ToolsetSources } from '../toolsets/toolset-sources.ts';
+import { toolsetDeclaration, toolsetDigest, TOOLSET_ENTRY } from '../toolsets/toolset-declaration.ts';
+import { isUnchanged, readSources, sourcesOf, timeNow, type ToolsetSources } from '../toolsets/toolset-sources.ts';
 import { buildOf, packageVersion } from '../package-version.ts';
-import { timeNow } from '../toolsets/watched-paths.ts';
 
 export interface Bundle {
   readonly file: string;
@@ -71,10 +71,11 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
   }
 
   async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
-    const { bundle, bundleToolset, sourceDigest, toolsetDigest } = await import('./make-bundle.ts');
     const { directory, digest, toolset } = declaration;
     const request = { directory, packageRoot: options.packageRoot, file };
-    const text = toolset ? (await bundleToolset(request, toolset)).text : await bundle({ ...request, entry });
+    const text = toolset
+      ? (await (await import('../toolsets/toolset-bundle.ts')).bundleToolset(request, toolset)).text
+      : await (await import('./bundle.ts')).bundle({ ...request, entry });
     // Sources that changed since they were declared must not stand under the old digest.
     const stable = (toolset ? toolsetDigest(toolset, text) : sourceDigest(directory)) === digest;
     const target = stable ? file : file.replace(/\.mjs$/, `-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.mjs`);
@@ -94,7 +95,7 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
     const key = keyOf(declared(JSON.stringify(modules)), '', options.packageRoot);
     const known = readSources(folder, name, key);
     if (known !== null && isUnchanged(known)) return { declaration: declared(known.digest), sources: known };
-    const { bundleToolset, toolsetDigest } = await import('./make-bundle.ts');
+    const { bundleToolset } = await import('../toolsets/toolset-bundle.ts');
     const began = timeNow();
     const { text, seen } = await bundleToolset(
       { directory, packageRoot: options.packageRoot, file: path.join(folder.path, name) },

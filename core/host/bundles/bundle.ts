@@ -1,11 +1,11 @@
 import path from 'node:path';
-import type { BuildFailure, BuildOptions, Message } from 'esbuild';
+import type * as Esbuild from 'esbuild';
+import type { BuildFailure, BuildOptions, Message, Plugin } from 'esbuild';
 import { contractShim } from './contract-shim.ts';
-import { englishOnly } from './english-only.ts';
 import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
-import { openBundler } from './open-bundler.ts';
 import { NO_MAP, ownSources, sourceReader } from './own-sources.ts';
 import { Problem } from '../problem.ts';
+import { needDescriptors, notStarted } from '../process/start-process.ts';
 
 export interface BundleRequest extends Omit<ImportRules, 'bundlePackages'> {
   /** Relative to the directory. */
@@ -97,3 +97,33 @@ function problemOfBuild(message: Message | undefined, { directory, entry }: Bund
 function isBuildFailure(error: unknown): error is BuildFailure {
   return error instanceof Error && Array.isArray((error as Partial<BuildFailure>).errors);
 }
+
+/** zod brings its messages in fifty languages, half of its size; start-up pays for each byte. */
+export const englishOnly: Plugin = {
+  name: 'english-only',
+  setup(build) {
+    build.onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+      loader: 'js',
+    }));
+  },
+};
+
+/**
+ * esbuild, whose process runs and answers. esbuild starts that itself and does not expect that this fails: without descriptors it would end
+ * Pith, and once it has failed it never tries again. Rejects `process_not_started`.
+ */
+export async function openBundler(): Promise<typeof Esbuild> {
+  const esbuild = await import('esbuild');
+  needDescriptors(WANTED);
+  try {
+    await esbuild.transform('');
+  } catch (error) {
+    await esbuild.stop(); // the next asks for a new process
+    throw notStarted(error);
+  }
+  return esbuild;
+}
+
+/** Its pipes, and what the start itself takes. */
+const WANTED = 12;

@@ -9,20 +9,10 @@ export interface CallLimit {
   readonly signal: AbortSignal | undefined;
 }
 
-/** How the code that works on a call learns that it was cut. */
-export interface CallSignal {
-  /** Made when it is asked for, because most code never does. */
-  get(): AbortSignal;
-  /** Names one listener that is told why the call was cut; no signal is made for it. */
-  onCut?(listener: (error: PithError) => void): void;
-}
-
-export const NEVER_CUT: CallSignal = { get: () => new AbortController().signal };
-
 /** The calls that one generation of an extension is working on. */
 export class Calls {
   readonly #clock: Clock;
-  readonly #open = new Set<OpenCall>();
+  readonly #open = new Set<AbortController>();
   #emptied: (() => void) | undefined;
   #isCut = false;
 
@@ -39,28 +29,27 @@ export class Calls {
     return this.#open.size;
   }
 
-  /** Runs `start` until it ends, its time is over, its caller aborts, or `drain` ends it. */
-  async run<T>(limit: CallLimit, start: (signal: CallSignal) => Promise<T>): Promise<T> {
-    if (limit.signal?.aborted) throw aborted(limit.signal);
-    const call = new OpenCall(limit);
-    const result = start(call);
+  /** Runs `start` until it ends, its time is over, its caller aborts, or `drain` ends it; what cuts it aborts the signal that it was given. */
+  async run<T>({ timeoutMs, timedOut, signal: caller }: CallLimit, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (caller?.aborted) throw aborted(caller);
+    const call = new AbortController();
+    const result = start(call.signal);
     return new Promise<T>((resolve, reject) => {
-      this.#open.add(call);
-      const cancel = limit.timeoutMs === null ? undefined : this.#clock.after(limit.timeoutMs, () => call.cut(limit.timedOut()));
-      call.whenEnded((error) => {
+      const giveUp = (): void => call.abort(aborted(caller));
+      const cancel = timeoutMs === null ? undefined : this.#clock.after(timeoutMs, () => call.abort(timedOut()));
+      const end = (): void => {
         cancel?.();
-        this.#open.delete(call);
-        if (this.#open.size === 0) this.#emptied?.();
-        if (error) reject(error);
+        caller?.removeEventListener('abort', giveUp);
+        if (this.#open.delete(call) && this.#open.size === 0) this.#emptied?.();
+      };
+      this.#open.add(call);
+      call.signal.addEventListener('abort', () => {
+        end();
+        reject(call.signal.reason as PithError);
       });
-      result.then(
-        (value) => {
-          if (call.end()) resolve(value);
-        },
-        (error: Error) => {
-          if (call.end()) reject(error);
-        },
-      );
+      if (caller?.aborted) giveUp(); // while it started
+      else caller?.addEventListener('abort', giveUp);
+      result.finally(end).then(resolve, reject);
     });
   }
 
@@ -77,59 +66,7 @@ export class Calls {
     this.#emptied = undefined;
     this.#isCut = this.#open.size > 0;
     for (const call of this.#open)
-      call.cut(new PithError('interrupted', 'the extension was stopped or replaced before the call ended', { retryable: true }));
-  }
-}
-
-class OpenCall implements CallSignal {
-  readonly #caller: AbortSignal | undefined;
-  #controller: AbortController | undefined;
-  #onCut: ((error: PithError) => void) | undefined;
-  #cutWith: PithError | undefined;
-  #ended = false;
-  #whenEnded: ((cutWith?: PithError) => void) | undefined;
-
-  constructor({ signal }: CallLimit) {
-    this.#caller = signal;
-  }
-
-  get(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#cutWith) this.#controller.abort(this.#cutWith);
-    return this.#controller.signal;
-  }
-
-  onCut(listener: (error: PithError) => void): void {
-    if (this.#cutWith) listener(this.#cutWith);
-    else this.#onCut = listener;
-  }
-
-  /** From now on the caller's abort cuts it; it may have come already. */
-  whenEnded(told: (cutWith?: PithError) => void): void {
-    this.#whenEnded = told;
-    if (this.#caller?.aborted) this.handleEvent();
-    else this.#caller?.addEventListener('abort', this);
-  }
-
-  /** Of the caller's signal. */
-  handleEvent(): void {
-    this.cut(aborted(this.#caller));
-  }
-
-  cut(error: PithError): void {
-    if (!this.end(error)) return;
-    this.#cutWith = error;
-    this.#controller?.abort(error);
-    this.#onCut?.(error);
-  }
-
-  /** True the first time. */
-  end(cutWith?: PithError): boolean {
-    if (this.#ended) return false;
-    this.#ended = true;
-    this.#caller?.removeEventListener('abort', this);
-    this.#whenEnded?.(cutWith);
-    return true;
+      call.abort(new PithError('interrupted', 'the extension was stopped or replaced before the call ended', { retryable: true }));
   }
 }
 

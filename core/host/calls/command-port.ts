@@ -4,11 +4,11 @@ import { createCommandContext } from '../lifecycle/command-context.ts';
 import { callProvider, running } from './handle.ts';
 import { commandNames } from '../command-names.ts';
 import { cleanly, named, owned } from './owned-command.ts';
-import { importCommands, type CommandEntry } from '../lifecycle/import-commands.ts';
+import { importCommands, type CommandEntry } from '../lifecycle/import-class.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
-import { tierOf } from '../lifecycle/tier-of.ts';
+import { tierOf } from '../lifecycle/generation.ts';
 import { Problem } from '../problem.ts';
-import { openRemoteEntry } from '../process/remote-entry.ts';
+import { openRemoteEntry } from '../process/remote-candidate.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 
 /** Its commands run where the extension runs, also in a separate process. Rejects with a `Problem` when the entry cannot be bundled or imported. */

@@ -1,8 +1,7 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Phase, Protocol, ProtocolId, Remote } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
-import { correlationOf } from './correlation.ts';
-import { invoke, recordCall } from './invoke.ts';
+import { correlationOf, invoke, recordCall } from './invoke.ts';
 import { PROTOCOLS } from './protocols.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { slotKey, type Slot } from '../lifecycle/slot.ts';

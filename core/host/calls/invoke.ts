@@ -1,9 +1,8 @@
 import { PithError } from '../../contract/errors.ts';
-import type { Phase } from '../../contract/index.ts';
+import type { Phase, TurnInfo } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
-import { correlationOf } from './correlation.ts';
 import { DIRECT } from './wire.ts';
 
 export interface Invocation {
@@ -53,3 +52,13 @@ export function recordCall(parts: HostParts, extensionId: string, phase: Phase, 
 const UNSEEN: ReadonlySet<Phase> = new Set<Phase>(['getContext', 'getTurnTools', 'background']);
 const ENDED = new Set(['aborted', 'interrupted']);
 const FAULTS = new Set(['provider_timeout', 'tool_timeout', 'not_serialisable', 'exit_refused']);
+
+/** The correlation id of the message for which something is called: its turn or its delivery stands among the arguments. */
+export function correlationOf(values: readonly unknown[]): string | undefined {
+  for (const value of values) {
+    const { turn, correlationId } = (typeof value === 'object' && value !== null ? value : {}) as Partial<TurnInfo> & { turn?: TurnInfo };
+    const found = turn?.correlationId ?? correlationId;
+    if (typeof found === 'string') return found;
+  }
+  return undefined;
+}

@@ -1,6 +1,5 @@
 import type { LanguageModel, ModelCallOptions, ModelPart } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
-import type { CallSignal } from './calls.ts';
 
 type Answer = Awaited<ReturnType<LanguageModel['doStream']>>;
 
@@ -16,8 +15,8 @@ export function streamOf(
   return new Promise((resolve, reject) => {
     const limit = { timeoutMs: null, timedOut: neverLate, signal: options.abortSignal };
     let cut: ((error: unknown) => void) | undefined;
-    const whole = generation.calls.run(limit, async (signal: CallSignal) => {
-      const { stream } = await ask({ ...options, abortSignal: signal.get() });
+    const whole = generation.calls.run(limit, async (signal) => {
+      const { stream } = await ask({ ...options, abortSignal: signal });
       await new Promise<void>((ended) => {
         const parts = new Parts(stream[Symbol.asyncIterator](), ended);
         cut = (error) => parts.cut(error);

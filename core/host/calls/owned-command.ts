@@ -1,8 +1,7 @@
 import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { Command } from '../../contract/index.ts';
-import { placeOfError } from '../bundles/source-place.ts';
+import { placeOfError, Problem } from '../problem.ts';
 import type { HostParts } from '../host-parts.ts';
-import { Problem } from '../problem.ts';
 import { requireTrust } from '../../trust/index.ts';
 import { runAs } from '../stray-errors.ts';
 

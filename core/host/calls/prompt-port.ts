@@ -2,7 +2,7 @@ import type { BroughtPrompt } from '../../agents/ports.ts';
 import { renderPrompt } from '../../agents/prompt/prompt.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
-import { tierOf } from '../lifecycle/tier-of.ts';
+import { tierOf } from '../lifecycle/generation.ts';
 
 const RENDER_MS = 5000;
 

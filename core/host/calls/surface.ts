@@ -1,8 +1,7 @@
 import type { JsonValue, Tool, ToolCall, ToolDescriptor, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { PithError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../contract/protocol.ts';
-import type { CallSignal } from './calls.ts';
-import { handlerOperations } from './handler-operation.ts';
+import { handlerOperations } from '../events/declared-handlers.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { asksApproval, executeTool, refusalOf } from './tool-call.ts';
 import { describeTools } from './tool-descriptor.ts';
@@ -19,7 +18,7 @@ export interface SurfaceDescriptor {
 }
 
 /** `values` are the arguments without the signal, which the host carries apart. */
-export type Operation = (values: readonly unknown[], signal: CallSignal) => Promise<unknown>;
+export type Operation = (values: readonly unknown[], signal: AbortSignal) => Promise<unknown>;
 
 /** An activated extension as plain data and operations by name: `tool.execute`, `context.getContext`, `skill.listSkills`, … */
 export interface Surface {
@@ -72,10 +71,10 @@ export const TURN_TOOLS = 'tool.getTurnTools';
 
 type Method = (...values: unknown[]) => unknown;
 
-/** The signal stands in its place, whatever was left out before it; it is only made for methods that name it. */
+/** The signal stands in its place, whatever was left out before it. */
 function methodOf(instance: object, method: Method, signalAt: number | undefined): Operation {
   if (signalAt === undefined || method.length <= signalAt) return async (values) => method.call(instance, ...values);
-  return async (values, signal) => method.call(instance, ...Array.from({ length: signalAt }, (_, at) => values[at]), signal.get());
+  return async (values, signal) => method.call(instance, ...Array.from({ length: signalAt }, (_, at) => values[at]), signal);
 }
 
 type Tools = ReadonlyMap<string, Tool>;

@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { ApprovalQuestion, JsonValue, Tool, ToolCall, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { isToolResult, toolError } from '../../contract/tool.ts';
-import type { CallSignal } from './calls.ts';
 import { toJsonValue } from './json-value.ts';
 
 /** The part of a tool call that runs where the tool lives: parse, execute, normalise. Rejects only with what `execute` threw. */
@@ -10,22 +9,12 @@ export async function executeTool(
   tool: Tool,
   input: JsonValue,
   { turn, idempotencyKey, approved }: Omit<ToolCall, 'signal'>,
-  signal: CallSignal,
+  signal: AbortSignal,
 ): Promise<ToolResult> {
   const parsed = await parseInput(tool.input, input);
   if (!parsed.success) return toolError('tool_input_invalid', describeInput(tool.name, parsed.error.issues));
-  const call = {
-    turn,
-    idempotencyKey,
-    get signal() {
-      return signal.get();
-    },
-  };
-  return normalise(await tool.execute(parsed.data, approved === undefined ? call : withApproved(call, approved)));
-}
-
-function withApproved(call: ToolCall, approved: string): ToolCall {
-  return Object.defineProperty(call, 'approved', { value: approved, enumerable: true });
+  const call = { turn, idempotencyKey, signal, ...(approved === undefined ? {} : { approved }) };
+  return normalise(await tool.execute(parsed.data, call));
 }
 
 /** What `needsApproval` says to this input; an input that does not parse needs none, because the call will refuse it. */

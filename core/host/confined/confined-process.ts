@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import type { ConfinedOutcome, ConfinedProgram } from '../../contract/confined.ts';
+import type { ConfinedOutcome, ConfinedProgram, ConfinedPrograms } from '../../contract/confined.ts';
 import { PithError } from '../../contract/errors.ts';
 import { keepGuardian, newMark } from '../process/guardian.ts';
 import { recordHost } from '../process/host-records.ts';
@@ -12,9 +12,9 @@ import { familyOf, processEntry } from '../process/process-table.ts';
 import { startProcess } from '../process/start-process.ts';
 import { dieFirst, diesWithUs, endOf } from '../process/started.ts';
 import { systemClock } from '../system-clock.ts';
-import { readBounded } from './bounded-output.ts';
-import { coverInherited } from './inherited-descriptors.ts';
 import { confinedArguments, environmentOf, limited, MOST_PROCESSES, TEMPORARY } from './confined-command.ts';
+import { findProgram, installCommand } from '../process/programs.ts';
+import { probeSandboxing, type Sandboxing } from '../process/sandboxing.ts';
 
 export interface ConfinedHost {
   /** Absolute path of the kernel's state: there it is noted what must be ended should the kernel die. */
@@ -141,4 +141,91 @@ async function goneAll(family: readonly (readonly [number, string])[]): Promise<
     if (!family.some(([pid, startTime]) => processEntry(pid)?.startTime === startTime)) return;
     await systemClock().sleep(LOOK_MS);
   }
+}
+
+/** What two streams said, up to a number of bytes that they share. */
+export interface BoundedOutput {
+  /** The text of one of them so far. */
+  text(stream: Readable): string;
+  readonly truncated: boolean;
+}
+
+/** Reads until there is too much, tells that once, and reads no further. */
+export function readBounded(streams: readonly Readable[], most: number, exceeded: () => void): BoundedOutput {
+  const chunks = new Map<Readable, Buffer[]>(streams.map((stream) => [stream, []]));
+  let left = most;
+  let truncated = false;
+  for (const stream of streams) {
+    stream.on('error', () => undefined); // its process is gone
+    stream.on('data', (chunk: Buffer) => {
+      if (truncated) return;
+      chunks.get(stream)?.push(chunk.length > left ? chunk.subarray(0, left) : chunk);
+      truncated = chunk.length > left;
+      left = Math.max(0, left - chunk.length);
+      if (!truncated) return;
+      for (const each of streams) each.destroy();
+      exceeded();
+    });
+  }
+  return {
+    // A character that was cut at the limit is left out.
+    text: (stream) => new TextDecoder().decode(Buffer.concat(chunks.get(stream) ?? []), { stream: true }),
+    get truncated() {
+      return truncated;
+    },
+  };
+}
+
+const CLOSE_ON_EXEC = 0o2000000;
+
+/** `stdio` for a process to start that gets nothing of what Pith's own parent left open: what it would get is empty. `close` after the start. */
+export function coverInherited<Each>(stdio: readonly Each[]): { readonly stdio: (Each | 'ignore' | number)[]; close(): void } {
+  const inherited = inheritedDescriptors().filter((descriptor) => descriptor >= stdio.length);
+  if (inherited.length === 0) return { stdio: [...stdio], close: () => undefined };
+  const empty = openSync('/dev/null', 'r');
+  const covered: (Each | 'ignore' | number)[] = [...stdio];
+  for (let at = stdio.length; at <= Math.max(...inherited); at += 1) covered.push(inherited.includes(at) ? empty : 'ignore');
+  return { stdio: covered, close: () => closeSync(empty) };
+}
+
+/** Descriptors above the three standard ones that programs which we start would get from us: Pith's own parent left them open. */
+function inheritedDescriptors(folder = '/proc/self'): readonly number[] {
+  return names(`${folder}/fd`)
+    .map(Number)
+    .filter((descriptor) => descriptor > 2 && isInherited(`${folder}/fdinfo/${descriptor}`));
+}
+
+function isInherited(file: string): boolean {
+  try {
+    const flags = /^flags:\s*(\d+)/mu.exec(readFileSync(file, 'latin1'))?.[1];
+    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+  } catch {
+    return false; // it has been closed
+  }
+}
+
+function names(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // there is no /proc
+  }
+}
+
+/** What `context.confined` does. `probe`: whether bubblewrap works here, asked once. */
+export function createConfinedPrograms(host: ConfinedHost, probe: () => Promise<Sandboxing> = probeSandboxing): ConfinedPrograms {
+  return {
+    async unavailable() {
+      const found = await probe();
+      return found.available ? null : { why: found.why, cure: found.cure };
+    },
+    locate: async (name, folders) => ({ path: findProgram(name, folders), install: installCommand(name) }),
+    async run(program, signal) {
+      if (signal?.aborted) throw new PithError('aborted', 'the program was not started: it was aborted', { cause: signal.reason });
+      if (program.sandbox === 'none') return runConfined(host, program, null, signal);
+      const found = await probe();
+      if (!found.available) throw new PithError('sandbox_unavailable', `the program was not run: ${found.why}`, { cure: found.cure });
+      return runConfined(host, program, found.program, signal);
+    },
+  };
 }

@@ -1,7 +1,7 @@
-import type { DurableTopic, DurableTopicMap } from '../../contract/index.ts';
-import { handlerNames } from '../calls/handler-operation.ts';
+import type { DurableTopic, DurableTopicMap, Manifest } from '../../contract/index.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
+import type { Operation } from '../calls/surface.ts';
 
 /** What follows `kernel/`: notices and questions that reach people through channels. */
 export const CHANNELS_HANDLER = 'kernel/channels';
@@ -35,4 +35,18 @@ function handlersIn(slot: Slot, topic: DurableTopic, payload: DurableTopicMap[Du
 
 export function isEnabled({ config }: Slot): boolean {
   return config.enabled;
+}
+
+/** `handler.<method>` for each method that a manifest names as a handler of events or schedules. What it returns is of no interest. */
+export function handlerOperations(instance: object, handlers: readonly string[]): readonly (readonly [string, Operation])[] {
+  const members = instance as Readonly<Record<string, (payload: unknown, delivery: unknown) => unknown>>;
+  return handlers.map((name) => [
+    `handler.${name}`,
+    async ([payload, delivery], signal) => void (await members[name]?.call(instance, payload, { ...(delivery as object), signal })),
+  ]);
+}
+
+/** The methods that `events.handles` and `schedules` name. */
+export function handlerNames(manifest: Pick<Manifest, 'events' | 'schedules'> | null): readonly string[] {
+  return [...new Set([...(manifest?.events.handles ?? []), ...(manifest?.schedules ?? [])].map(({ handler }) => handler))];
 }

@@ -1,7 +1,10 @@
 import type { Delivery, DurableTopic, DurableTopicMap, JsonValue } from '../../contract/index.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import { callableHandlers, callHandler } from './call-handler.ts';
-import { allHandlers, handlersOf, isEnabled } from './declared-handlers.ts';
+import { allHandlers, handlersOf, isEnabled, handlerNames } from './declared-handlers.ts';
+import { canRun } from '../../agents/ports.ts';
+import { Postponed } from '../../events/retry.ts';
+import { running } from '../calls/handle.ts';
+import { invoke, recordCall } from '../calls/invoke.ts';
 
 /** One schedule of an enabled extension. */
 export interface ScheduleDeclaration {
@@ -36,4 +39,44 @@ export function createEventHandlers(lifecycle: Lifecycle): EventHandlers {
         ),
     call: (handler, payload, delivery, signal) => callHandler(lifecycle, handler, payload, delivery, signal),
   };
+}
+
+/** How long one delivery may take. */
+const DELIVERY_MS = 600_000;
+
+/** Calls `extension/method`, loading the extension when needed. Rejects with what it threw, `Postponed` while it is not there or when it was replaced meanwhile. */
+export async function callHandler(
+  lifecycle: Lifecycle,
+  handler: string,
+  payload: JsonValue,
+  delivery: Omit<Delivery, 'signal'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const [extensionId = '', method = ''] = handler.split('/');
+  const generation = await running(lifecycle, extensionId).catch((error: unknown) => {
+    throw new Postponed(lifecycle.parts.secrets.redactError(error));
+  });
+  try {
+    const values = [payload, delivery];
+    await invoke(lifecycle.parts, generation, {
+      operation: `handler.${method}`,
+      values,
+      timeoutMs: DELIVERY_MS,
+      signal,
+      phase: 'background',
+    });
+  } catch (error) {
+    recordCall(lifecycle.parts, extensionId, 'background', error, delivery.correlationId);
+    const redacted = lifecycle.parts.secrets.redactError(error);
+    throw generation.calls.isCut ? new Postponed(redacted) : redacted;
+  }
+}
+
+/** Handlers of the extensions that can run now. */
+export function callableHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
+  return new Set(
+    [...lifecycle.slots.values()]
+      .filter((slot) => isEnabled(slot) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
+      .flatMap(({ id, declaration }) => handlerNames(declaration.manifest).map((name) => `${id}/${name}`)),
+  );
 }

@@ -19,8 +19,8 @@ import { askerOf } from '../recipients.ts';
 import { eventPublisher, refusedListening } from '../events/event-publisher.ts';
 import { createCommandContext } from './command-context.ts';
 import type { Scope } from './scope.ts';
-import { isForeign } from './tier-of.ts';
-import { correlationOf } from '../calls/correlation.ts';
+import { isForeign } from './generation.ts';
+import { correlationOf } from '../calls/invoke.ts';
 import { currentCorrelation, runAs, runOutside } from '../stray-errors.ts';
 
 /** What an extension is given at construction. All that it takes through this is owned by `scope`. */

@@ -1,9 +1,10 @@
 import type { Diagnostic, LanguageModel, Phase } from '../../contract/index.ts';
 import type { BroughtPrompt } from '../../agents/ports.ts';
-import type { Calls, CallSignal } from '../calls/calls.ts';
+import type { Calls } from '../calls/calls.ts';
 import type { Surface } from '../calls/surface.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
+import type { HostParts } from '../host-parts.ts';
 
 /** Where the code of an extension runs: inside the kernel, or in a separate process. */
 export type Tier = 'in_process' | 'process';
@@ -52,7 +53,7 @@ export interface Generation extends Omit<Candidate, 'initialize' | 'discard'> {
   /** Checks a value under `agent:`; `path` begins with `agent.<key>`. */
   checkAgentKey(key: string, value: unknown): Promise<readonly AgentKeyFinding[]>;
   /** The text of a prompt that it brought. Rejects `prompt_invalid`, and what keeps its process from answering. */
-  renderPrompt(prompt: BroughtPrompt, signal: CallSignal): Promise<string>;
+  renderPrompt(prompt: BroughtPrompt, signal: AbortSignal): Promise<string>;
   getModel(name: string, prefix: string): Promise<ModelParts>;
 }
 
@@ -61,4 +62,19 @@ export async function close(generation: Generation, graceMs: number): Promise<vo
   await generation.stopService();
   await generation.calls.drain(graceMs);
   await generation.stop();
+}
+
+/** Where an extension runs. A manifest only asks: inside the kernel runs what came with Pith, and what a person's settings let in. */
+export function tierOf({ options, bundles }: Pick<HostParts, 'options' | 'bundles'>, declaration: Declaration): Tier {
+  if (declaration.toolset) return 'process';
+  const { isolation = 'granted', configOf } = options;
+  if (isolation !== 'granted') return isolation;
+  const { isolation: said } = configOf(declaration);
+  if (said !== null) return said;
+  return declaration.manifest?.isolation === 'in_process' && bundles.isShipped(declaration) ? 'in_process' : 'process';
+}
+
+/** Whether nobody answers for its code as for the kernel's own: it did not come with Pith, and no person let it into the kernel. */
+export function isForeign(parts: Pick<HostParts, 'options' | 'bundles'>, declaration: Declaration): boolean {
+  return tierOf(parts, declaration) === 'process' && !parts.bundles.isShipped(declaration);
 }

@@ -1,11 +1,12 @@
 import type { z } from 'zod';
-import type { Extension, ExtensionContext } from '../../contract/index.ts';
+import type { Extension, ExtensionContext, Command, CommandContext } from '../../contract/index.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { Problem } from '../problem.ts';
 import { toolsetClass } from '../toolsets/toolset-class.ts';
-import { importEntry } from './import-entry.ts';
 import { runAs, type Owner } from '../stray-errors.ts';
+import { codeOf, messageOf } from '../../contract/errors.ts';
+import { importBundle } from '../bundles/contract-shim.ts';
 
 /** The default export of an entrypoint. */
 export interface ExtensionClass {
@@ -46,4 +47,48 @@ export async function importClass(
 
 function isClass(value: unknown): value is ExtensionClass {
   return typeof value === 'function' && typeof value.prototype === 'object';
+}
+
+/** The default export of a command entry: makes commands without activating their extension. */
+export type CommandEntry = (context: CommandContext) => readonly Command[] | Promise<readonly Command[]>;
+
+/** Bundles and imports a command entry into this process. Rejects with a `Problem`. */
+export async function importCommands(
+  parts: Pick<HostParts, 'bundles' | 'loaded' | 'owner'>,
+  declaration: Declaration,
+  entry: string,
+): Promise<CommandEntry> {
+  const owner = parts.owner(declaration.id, 'import');
+  const { module } = await importEntry(parts, declaration, entry, 1, owner);
+  const make = module['default'];
+  if (typeof make !== 'function')
+    throw new Problem('import', 'import_failed', `${entry} has no function as its default export`, {
+      file: `${declaration.directory}/${entry}`,
+      cure: 'export default (context) => [commands]',
+    });
+  return async (context) => runAs(owner, () => (make as CommandEntry)(context));
+}
+
+/** Bundles and imports one entry of an extension. Throws a `Problem`. */
+export async function importEntry(
+  { bundles, loaded }: Pick<HostParts, 'bundles' | 'loaded'>,
+  declaration: Declaration,
+  entry: string,
+  generation: number,
+  owner: Owner,
+) {
+  const made = await bundles.bundle(declaration, entry);
+  loaded(declaration.id, made.shipped);
+  try {
+    const module = await runAs(owner, () => importBundle(made.file, generation));
+    return { module, shipped: made.shipped };
+  } catch (error) {
+    // A package that moved since the bundle was made is found again by making it anew.
+    if (codeOf(error, '') === 'ERR_MODULE_NOT_FOUND') await bundles.forget(made);
+    const refused = codeOf(error, '') === 'exit_refused';
+    throw new Problem('import', refused ? 'exit_refused' : 'import_failed', `${entry} could not be imported: ${messageOf(error)}`, {
+      cause: error,
+      file: `${declaration.directory}/${entry}`,
+    });
+  }
 }

@@ -2,7 +2,7 @@ import { renderPrompt } from '../../agents/prompt/prompt.ts';
 import type { Extension, ModelProvider, Phase } from '../../contract/index.ts';
 import { checkAgentKeyWith } from '../calls/agent-key-schema.ts';
 import { Calls } from '../calls/calls.ts';
-import { handlerNames } from '../calls/handler-operation.ts';
+import { handlerNames } from '../events/declared-handlers.ts';
 import { surfaceOf } from '../calls/surface.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';

@@ -2,7 +2,7 @@ import { distance } from 'fastest-levenshtein';
 import type { Manifest } from '../../contract/index.ts';
 import type { Protocol } from '../../contract/protocol.ts';
 import { didYouMean } from '../../contract/nearest.ts';
-import { handlerNames } from '../calls/handler-operation.ts';
+import { handlerNames } from '../events/declared-handlers.ts';
 import { Problem } from '../problem.ts';
 import { PROTOCOLS } from '../calls/protocols.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../contract/index.ts';
-import { BREAKER_WINDOW_MS, restartDelay } from './breaker.ts';
+import { BREAKER_WINDOW_MS, restartDelay } from './reduce.ts';
 
 export interface ServiceOptions {
   readonly clock: Clock;

@@ -1,9 +1,8 @@
 import type { HostParts } from '../host-parts.ts';
 import { checkRemote, constructRemote } from '../process/remote-candidate.ts';
-import type { Candidate, Tier, Version } from './generation.ts';
+import { tierOf, type Candidate, type Tier, type Version } from './generation.ts';
 import { checkConfig } from './config-check.ts';
 import { constructInProcess, importInProcess } from './in-process.ts';
-import { tierOf } from './tier-of.ts';
 
 /** Bundles, imports, checks the configuration, constructs, checks `provides`. Rejects with a `Problem`; leaves nothing behind then. */
 export function construct(parts: HostParts, version: Version, number: number): Promise<Candidate> {

@@ -5,7 +5,7 @@ import type { Plugin } from 'esbuild';
 import { messageOf } from '../../contract/errors.ts';
 import { stateFolder } from '../../contract/state-files.ts';
 import { importRules } from '../bundles/import-rules.ts';
-import { openBundler } from '../bundles/open-bundler.ts';
+import { openBundler } from '../bundles/bundle.ts';
 import { stampFolder } from '../discovery/source-files.ts';
 import { launchHost } from '../process/launch.ts';
 import { systemClock } from '../system-clock.ts';

@@ -124,7 +124,7 @@ export async function runFor(
     },
     input: { [Symbol.asyncIterator]: () => peer.stream('io.input', [run]) as AsyncIterator<string> },
   };
-  return command.run(input as CommandInput, io, incoming.signal.get());
+  return command.run(input as CommandInput, io, incoming.signal);
 }
 
 const MOST_CHOICES = 100;

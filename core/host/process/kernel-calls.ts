@@ -88,7 +88,7 @@ export class KernelCalls {
     'agents.run': ([given], { signal, correlationId }) => {
       const request = givenObject(given, 'the request') as unknown as TurnRequest;
       const whole = this.#options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...request });
-      return this.#options.context.agents.run(this.#broughtBy(whole), signal.get());
+      return this.#options.context.agents.run(this.#broughtBy(whole), signal);
     },
     use: ([id, protocol, member, ...args], { signal }) =>
       this.#use(givenText(id, 'a provider'), givenText(protocol, 'a protocol'), givenText(member, 'a member'), args, signal),
@@ -147,7 +147,7 @@ export class KernelCalls {
     if (!protocol || !member || member.kind === 'constant') throw new PithError('not_declared', `there is no ${protocolId}.${name}`);
     const handle = this.#handleOf(id, protocol) as Readonly<Record<string, (...values: unknown[]) => unknown>>;
     const { signalAt } = member;
-    const values = signalAt === undefined ? args : [...Array.from({ length: signalAt }, (_, at) => args[at]), signal.get()];
+    const values = signalAt === undefined ? args : [...Array.from({ length: signalAt }, (_, at) => args[at]), signal];
     return handle[name]?.(...values);
   }
 

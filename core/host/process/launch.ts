@@ -7,17 +7,16 @@ import type { Manifest } from '../../contract/index.ts';
 import { codeOf } from '../../contract/errors.ts';
 import { stateFolder } from '../../contract/state-files.ts';
 import { systemClock } from '../system-clock.ts';
-import { endingOf, type Ending } from './ending.ts';
+import { endingOf, HOST_VARIABLE, killHost, sweepRemains, type Ending } from './process-end.ts';
 import { keepGuardian, newMark } from './guardian.ts';
 import { recordHost } from './host-records.ts';
 import { watchMemory } from './memory-watch.ts';
 import { capOutput } from './output-cap.ts';
-import { HOST_VARIABLE, killHost, sweepRemains } from './process-end.ts';
 import { packagesAbove, sandboxArguments, withoutHome, type Sandboxing } from './sandboxing.ts';
 import { startProcess } from './start-process.ts';
 import { dieFirst, diesWithUs, endOf } from './started.ts';
 
-export type { Ending } from './ending.ts';
+export type { Ending } from './process-end.ts';
 
 /** What the process of one extension is started with. */
 export interface LaunchSpec {

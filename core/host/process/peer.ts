@@ -1,15 +1,14 @@
 import type { Duplex } from 'node:stream';
-import { isThenable } from '../../contract/thenable.ts';
-import { NEVER_CUT, type CallSignal } from '../calls/calls.ts';
+import { messageOf, PithError } from '../../contract/errors.ts';
+import { isThenable } from '../../contract/once.ts';
 import { errorFromData, errorToData } from './error-data.ts';
 import { openFrames } from './frames.ts';
 import { answerMessage, askMessage, KIND, readMessage, type Message } from './message.ts';
-import { cutBefore, whenCut, whenEnded, type Cutting, type PendingCall } from './pending-call.ts';
 import { pumpStream, ReceivedStream } from './streams.ts';
 
 /** What came with a call that the other side makes. */
 export interface Incoming {
-  readonly signal: CallSignal;
+  readonly signal: AbortSignal;
   /** Of the message that the call belongs to. */
   readonly correlationId: string | undefined;
 }
@@ -33,7 +32,7 @@ export interface PeerOptions {
 /** Calls in both directions over one socket. */
 export interface Peer {
   /** Rejects with the error of the other side, `aborted`, or what `close` was given. */
-  call(operation: string, args: readonly unknown[], by?: Cutting, correlationId?: string): Promise<unknown>;
+  call(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): Promise<unknown>;
   /** As `call`, for what answers with parts. */
   stream(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): AsyncIterableIterator<unknown>;
   /** Asks for no answer. */
@@ -49,6 +48,13 @@ export interface Peer {
 const MOST_OPEN = 10_000;
 
 type Asked = Pick<Extract<Message, { readonly operation: string }>, 'operation' | 'args' | 'correlationId'>;
+
+/** A call that has been made and not been answered. */
+interface PendingCall {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+  part?(value: unknown): void;
+}
 
 interface Serving {
   abort(reason: unknown): void;
@@ -130,7 +136,7 @@ export function createPeer(options: PeerOptions): Peer {
   function heard({ operation, args, correlationId }: Asked): void {
     const ignored = (error: unknown): void => options.ignored?.(operation, error);
     try {
-      const result = options.serve(operation, args, { signal: NEVER_CUT, correlationId });
+      const result = options.serve(operation, args, { signal: new AbortController().signal, correlationId });
       if (isThenable(result)) result.then(undefined, ignored);
     } catch (error) {
       ignored(error);
@@ -139,21 +145,8 @@ export function createPeer(options: PeerOptions): Peer {
 
   function answer(id: number, { operation, args, correlationId }: Asked, streamed: boolean): void {
     if (serving.size >= MOST_OPEN || serving.has(id)) return broken('it asked too much at once');
-    let controller: AbortController | undefined;
-    let aborted: { readonly reason: unknown } | undefined;
-    const signal: CallSignal = {
-      get() {
-        controller ??= new AbortController();
-        if (aborted) controller.abort(aborted.reason);
-        return controller.signal;
-      },
-    };
-    const entry: Serving = {
-      abort(reason) {
-        aborted = { reason };
-        controller?.abort(reason);
-      },
-    };
+    const controller = new AbortController();
+    const entry: Serving = { abort: (reason) => controller.abort(reason) };
     serving.set(id, entry);
     const succeed = (value: unknown): void => {
       if (!serving.delete(id)) return;
@@ -167,7 +160,7 @@ export function createPeer(options: PeerOptions): Peer {
       if (serving.delete(id)) frames.send([KIND.error, id, errorToData(error)], 'an error');
     };
     try {
-      const result = options.serve(operation, args, { signal, correlationId });
+      const result = options.serve(operation, args, { signal: controller.signal, correlationId });
       if (streamed) {
         const send = (part: unknown): void => frames.send(answerMessage(KIND.part, id, part), `a part of ${operation}`);
         pumpStream(result, { send, entry, ended: () => !serving.has(id) }).then(succeed, fail);
@@ -178,15 +171,22 @@ export function createPeer(options: PeerOptions): Peer {
     }
   }
 
-  function begin(kind: number, operation: string, args: readonly unknown[], call: PendingCall, by?: Cutting, given?: string): number {
+  function begin(
+    kind: number,
+    operation: string,
+    args: readonly unknown[],
+    call: PendingCall,
+    signal?: AbortSignal,
+    given?: string,
+  ): number {
     const id = ++lastId;
-    const why = over ?? cutBefore(by);
+    const why = over ?? (signal?.aborted ? abortedBy(signal) : undefined);
     if (why) call.reject(why);
     else {
       try {
         const correlationId = given ?? options.correlation?.();
         frames.send(askMessage(kind, id, operation, args, correlationId), `an argument of ${operation}`);
-        waiting.set(id, watched(id, call, by));
+        waiting.set(id, signal ? watched(id, call, signal) : call);
       } catch (error) {
         call.reject(error as Error);
       }
@@ -195,13 +195,25 @@ export function createPeer(options: PeerOptions): Peer {
   }
 
   /** The call, told to the other side as soon as it is cut. */
-  function watched(id: number, call: PendingCall, by: Cutting | undefined): PendingCall {
-    const done = whenCut(by, (reason, error) => {
+  function watched(id: number, call: PendingCall, signal: AbortSignal): PendingCall {
+    const onAbort = (): void => {
       if (!waiting.delete(id)) return;
-      cancel(id, reason);
-      call.reject(error);
-    });
-    return done ? whenEnded(call, done) : call;
+      cancel(id, signal.reason);
+      call.reject(abortedBy(signal));
+    };
+    const done = (): void => signal.removeEventListener('abort', onAbort);
+    signal.addEventListener('abort', onAbort);
+    return {
+      ...call,
+      resolve(value) {
+        done();
+        call.resolve(value);
+      },
+      reject(error) {
+        done();
+        call.reject(error);
+      },
+    };
   }
 
   function cancel(id: number, reason?: unknown): void {
@@ -234,4 +246,8 @@ export function createPeer(options: PeerOptions): Peer {
     },
     close,
   };
+}
+
+function abortedBy({ reason }: AbortSignal): Error {
+  return reason instanceof PithError ? reason : new PithError('aborted', `the call was aborted: ${messageOf(reason)}`, { cause: reason });
 }

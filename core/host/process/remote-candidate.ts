@@ -11,6 +11,7 @@ import { Problem } from '../problem.ts';
 import { openRemoteHost, type RemoteHost } from './remote-host.ts';
 import { initializeRemote } from './remote-generation.ts';
 import { placesOf, type Setup } from './setup.ts';
+import type { Command } from '../../contract/index.ts';
 
 /** Bundles, and starts a process that imports, checks and constructs. Rejects with a `Problem`; no process is left then. */
 export async function constructRemote(host: HostParts, version: Version, number: number): Promise<Candidate> {
@@ -90,4 +91,28 @@ export function setupOf(host: HostParts, version: Version, number: number, bundl
     ),
     providers: host.providersFor(declaration),
   };
+}
+
+export interface RemoteEntry {
+  readonly commands: readonly Command[];
+  /** Ends the process. Never rejects. */
+  end(): Promise<void>;
+}
+
+/** The commands of a command entry, in a separate process: the extension is not activated. Rejects with a `Problem`; no process is left then. */
+export async function openRemoteEntry(host: HostParts, version: Version, entry: string): Promise<RemoteEntry> {
+  const bundle = await bundleOf(host, version.declaration, entry);
+  const remote = await openRemoteHost(host, version.declaration, processEntry(host.options.packageRoot));
+  // A command entry is given no secrets: its context has no door to them.
+  const setup = { ...setupOf(host, version, 1, bundle), secrets: {} };
+  await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.entry', [setup, entry]);
+  const list = await remote.phase('call', 'provider_failed', PHASE_LIMIT_MS, 'command.list');
+  const commands = remote.commands.commandsOf(remote.peer, [], list).map((command): Command => ({
+    ...command,
+    run(...args) {
+      remote.used();
+      return command.run(...args);
+    },
+  }));
+  return { commands, end: () => remote.end('its command has ended') };
 }

@@ -1,7 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
-import type { JsonValue, LanguageModel, ModelCallOptions, ModelPart, Phase, ToolCall } from '../../contract/index.ts';
+import type { JsonValue, LanguageModel, ModelCallOptions, ModelPart, Phase, ToolCall, Clock } from '../../contract/index.ts';
 import { Calls } from '../calls/calls.ts';
-import { correlationOf } from '../calls/correlation.ts';
+import { correlationOf } from '../calls/invoke.ts';
 import type { Operation } from '../calls/surface.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { AgentKeyFinding, Generation, ModelParts } from '../lifecycle/generation.ts';
@@ -9,7 +9,6 @@ import { PHASE_LIMIT_MS, STOP_LIMIT_MS } from '../lifecycle/phase-limit.ts';
 import { problemOf } from '../problem.ts';
 import { errorFromData } from './error-data.ts';
 import { givenObject, givenText } from './given.ts';
-import { endWhenIdle } from './idle.ts';
 import { checkedOffer, checkedPrompt, checkedResult, checkedTools } from './offer.ts';
 import type { RemoteHost } from './remote-host.ts';
 
@@ -145,4 +144,31 @@ async function* revived(parts: AsyncIterable<unknown>): AsyncGenerator<ModelPart
     if (typeof type !== 'string') throw new PithError('provider_failed', 'the model answered with what is no part of an answer');
     yield type === 'error' ? { type, error: errorFromData(error) } : (part as ModelPart);
   }
+}
+
+const IDLE_MS = 5 * 60_000;
+
+export interface IdleOptions {
+  readonly clock: Clock;
+  busy(): boolean;
+  /** Told once, when five minutes have gone by without use. */
+  ended(): void;
+}
+
+/** Watches for five minutes without a call. Being used costs a look at the clock and no timer. */
+export function endWhenIdle({ clock, busy, ended }: IdleOptions): { used(): void; close(): void } {
+  let last = clock.now();
+  let cancel = clock.after(IDLE_MS, check);
+  function check(): void {
+    const now = clock.now();
+    last = Math.min(last, now); // the clock may have been set back
+    const rest = last + IDLE_MS - now;
+    if (busy()) last = now;
+    else if (rest <= 0) return ended();
+    cancel = clock.after(rest > 0 ? rest : IDLE_MS, check);
+  }
+  return {
+    used: () => void (last = clock.now()),
+    close: () => cancel(),
+  };
 }

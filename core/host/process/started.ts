@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { systemClock } from '../system-clock.ts';
-import type { ExitOf } from './ending.ts';
+import type { ExitOf } from './process-end.ts';
 import { findProgram } from './programs.ts';
 
 /** A command that the system ends, where it can, with the thread that started it, whatever ended that. */

@@ -5,7 +5,7 @@ import { describeTools } from '../calls/tool-descriptor.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { ExtensionClass } from '../lifecycle/import-class.ts';
 import { Problem } from '../problem.ts';
-import { TOOLSET_INVALID } from './toolset-id.ts';
+import { TOOLSET_INVALID } from './toolset-declaration.ts';
 import type { ToolsetModule } from './toolset-bundle.ts';
 
 /** A module that has not said its tools by then is left out, so that the others can. */

@@ -10,9 +10,8 @@ import { toolsOf } from '../calls/tool-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { recorded, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import { wantedOf, type Slot } from '../lifecycle/slot.ts';
-import { tierOf } from '../lifecycle/tier-of.ts';
-import { isToolsetId, TOOLSET_INVALID } from './toolset-id.ts';
-import { notesOf } from './toolset-notes.ts';
+import { tierOf } from '../lifecycle/generation.ts';
+import { isToolsetId, TOOLSET_INVALID } from './toolset-declaration.ts';
 import { isUnchanged, type ToolsetSources } from './toolset-sources.ts';
 
 /** The tools of a toolset, and what is wrong with those of its modules that bring none. */
@@ -273,4 +272,12 @@ function refused(why: string): PithError {
 function isBelow(folder: string, file: string): boolean {
   const relative = path.relative(folder, file);
   return relative !== '..' && !relative.startsWith(`..${path.sep}`);
+}
+
+/** What was found wrong when it was loaded, or why what runs is not what is written. */
+export function notesOf({ parts }: Lifecycle, { id, notes, declaration: { file } }: Slot): readonly Diagnostic[] {
+  const found = [...notes].flatMap(([message, code]) => (code === TOOLSET_INVALID ? [message] : []));
+  const last = parts.failures.last(id);
+  if (last?.phase === 'reload') found.push(last.message);
+  return found.map((message) => ({ severity: 'warning', code: TOOLSET_INVALID, message, file, cure: "correct it; see 'pith doctor'" }));
 }

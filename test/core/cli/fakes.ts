@@ -1,8 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import type { Command } from '../../../core/contract/index.ts';
 import type { OpenKernel, Target } from '../../../core/cli/open-kernel.ts';
-import type { Kernel } from '../../../core/kernel-surface.ts';
-import { createRestarts } from '../../../core/restarts.ts';
+import { createRestarts, type Kernel } from '../../../core/kernel-surface.ts';
 import { runCli } from '../../../core/cli/run.ts';
 import type { DeclaredCommand } from '../../../core/host/host-options.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isBreakerOpen, withCrash } from '../../../core/host/lifecycle/breaker.ts';
-import { endWhenIdle } from '../../../core/host/process/idle.ts';
+import { isBreakerOpen, withCrash } from '../../../core/host/lifecycle/reduce.ts';
+import { endWhenIdle } from '../../../core/host/process/remote-generation.ts';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { testKernel, type TestKernel } from '../../../core/testing/index.ts';
 import { manifest, tools } from './process/extension.ts';

@@ -14,7 +14,7 @@ import { openIndex } from '../../../core/host/discovery/index-file.ts';
 import { packageRoot } from '../../../core/host/package-version.ts';
 import { loadSettings } from '../../../core/host/settings/settings.ts';
 import { systemClock } from '../../../core/host/system-clock.ts';
-import { createConfinedPrograms } from '../../../core/host/confined/confined-programs.ts';
+import { createConfinedPrograms } from '../../../core/host/confined/confined-process.ts';
 import { createDatabase } from '../../../core/storage/extension-database.ts';
 import { createKeyValue } from '../../../core/storage/key-value.ts';
 import { openStore, type Store } from '../../../core/storage/store.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { restartDelay } from '../../../core/host/lifecycle/breaker.ts';
+import { restartDelay } from '../../../core/host/lifecycle/reduce.ts';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
 

@@ -10,7 +10,7 @@ import { interpreterOf } from '../../../sandbox/extensions/skill_registry/script
 import { findScript, subjectOf } from '../../../sandbox/extensions/skill_registry/scripts/script-file.ts';
 import { runScript, type ScriptPorts } from '../../../sandbox/extensions/skill_registry/scripts/run-script.ts';
 import { digestSkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
-import { createConfinedPrograms } from '../../../core/host/confined/confined-programs.ts';
+import { createConfinedPrograms } from '../../../core/host/confined/confined-process.ts';
 import { probeSandboxing } from '../../../core/host/process/sandboxing.ts';
 import type { Skill } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';

@@ -1,13 +1,11 @@
 import type { BroughtPrompt } from '../../../agents/ports.ts';
-import { NEVER_CUT } from '../../calls/calls.ts';
 import { PithError } from '../../../contract/errors.ts';
 import type { Command, ModelCallOptions, ModelPart, Phase, Topic, TopicMap } from '../../../contract/index.ts';
 import type { Candidate, Generation } from '../../lifecycle/generation.ts';
 import { checkConfig } from '../../lifecycle/config-check.ts';
 import { constructClass, importInProcess } from '../../lifecycle/in-process.ts';
-import type { ImportedClass } from '../../lifecycle/import-class.ts';
+import { importCommands, type ImportedClass } from '../../lifecycle/import-class.ts';
 import type { HostParts } from '../../host-parts.ts';
-import { importCommands } from '../../lifecycle/import-commands.ts';
 import { createCommandContext } from '../../lifecycle/command-context.ts';
 import { runAs } from '../../stray-errors.ts';
 import { commandData, runFor, type CommandCalls } from '../command-bridge.ts';
@@ -16,7 +14,6 @@ import type { Incoming, Peer } from '../peer.ts';
 import type { Offer, ProviderFacts, Setup } from '../setup.ts';
 import { ChildEvents } from './child-events.ts';
 import { createChildParts } from './child-parts.ts';
-import { printed } from './printed.ts';
 import { Providers } from './remote-providers.ts';
 
 /** The one extension of this process, through the phases that the kernel asks for. */
@@ -100,7 +97,7 @@ export class ChildExtension {
       return { specificationVersion, provider, modelId, contextWindow };
     },
     'model.stream': ([name, prefix, options], { signal }) =>
-      this.#answer(String(name), String(prefix), { ...(options as ModelCallOptions), abortSignal: signal.get() }),
+      this.#answer(String(name), String(prefix), { ...(options as ModelCallOptions), abortSignal: signal }),
   };
 
   #running(): Generation {
@@ -112,7 +109,7 @@ export class ChildExtension {
     if (this.#entry) return this.#entry;
     const list = this.#running().surface.operations.get('command.getCommands');
     if (!list) throw new PithError('not_declared', `'${this.#setup.declaration.id}' provides no commands`);
-    return (await this.#running().run('call', () => list([], NEVER_CUT))) as readonly Command[];
+    return (await this.#running().run('call', () => list([], new AbortController().signal))) as readonly Command[];
   }
 
   async #answer(name: string, prefix: string, options: ModelCallOptions): Promise<AsyncIterable<ModelPart>> {
@@ -132,4 +129,10 @@ function phaseOf(operation: string): Phase {
   if (operation === 'tool.getTurnTools') return 'getTurnTools';
   if (operation.startsWith('handler.')) return 'background';
   return operation.startsWith('tool.') && operation !== 'tool.describe' ? 'tool call' : 'call';
+}
+
+/** Resolves when what was printed has gone out: the last words of an extension reach the log, and are counted with the rest. */
+export async function printed(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr])
+    if (stream.writableLength > 0) await new Promise<void>((resolve) => stream.write('', () => resolve()));
 }

@@ -14,7 +14,7 @@ import { errorToData } from '../error-data.ts';
 import type { Peer } from '../peer.ts';
 import { whereIn, type Setup } from '../setup.ts';
 import type { ChildEvents } from './child-events.ts';
-import { plainFields } from '../../plain-fields.ts';
+import { plainFields } from '../../logger.ts';
 import type { Providers } from './remote-providers.ts';
 
 /** What the parts of a host are in the process of one extension: the same words, answered by the kernel. */

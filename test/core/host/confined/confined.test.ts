@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { ConfinedProgram } from 'pith';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createConfinedPrograms } from '../../../../core/host/confined/confined-programs.ts';
+import { createConfinedPrograms } from '../../../../core/host/confined/confined-process.ts';
 import { probeSandboxing } from '../../../../core/host/process/sandboxing.ts';
 import { runs, until } from '../process/hosts.ts';
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { testKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestKernel } from 'pith/testing';
-import { sampleInput } from '../../../../core/host/probe/sample-input.ts';
+import { sampleInput } from '../../../../core/host/probe/smoke.ts';
 
 const MANIFEST = 'id: city_time\nentrypoint: main.ts\nprovides: [tool]\n';
 const tool = (body: string, more = '') => `

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { createConfinedPrograms } from '../../../../core/host/confined/confined-programs.ts';
+import { createConfinedPrograms } from '../../../../core/host/confined/confined-process.ts';
 import { probeSandboxing, sandboxArguments } from '../../../../core/host/process/sandboxing.ts';
 
 const sandboxing = await probeSandboxing();

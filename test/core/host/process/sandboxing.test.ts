@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Ending } from '../../../../core/host/process/ending.ts';
+import type { Ending } from '../../../../core/host/process/process-end.ts';
 import { findProgram } from '../../../../core/host/process/programs.ts';
 import { probeSandboxing } from '../../../../core/host/process/sandboxing.ts';
 import { firstWord, hostFolder, isAlive, runs, until, type HostFolder } from './hosts.ts';
