@@ -15,6 +15,7 @@ import { createEvents, createListenerFailures } from './events/bus.ts';
 import { createJournal, type Journal } from './events/journal.ts';
 import { ExtensionHost } from './host/host.ts';
 import { hostOptionsOf, readSandbox } from './host/sandbox-reading.ts';
+import { DEFAULT_SETTINGS, type Settings } from './host/settings/settings.ts';
 import { unknownNames } from './host/settings/unknown-names.ts';
 import { createScope } from './host/lifecycle/scope.ts';
 import { systemClock } from './host/system-clock.ts';
@@ -174,6 +175,13 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   const problems = new NewProblems(events, clock);
 
+  /** With a default agent that there is, where the one that is named is none and the usual one is there. */
+  const settingsNow = (): Settings => {
+    const { default_agent: usual } = DEFAULT_SETTINGS;
+    const has = (id: string) => host.agents().some((agent) => agent.id === id);
+    return has(reading.settings.default_agent) || !has(usual) ? reading.settings : { ...reading.settings, default_agent: usual };
+  };
+
   const deliveries = () => (existsSync(databaseFile) ? get(EVENT_SERVICES).notes() : []);
 
   let services: EventServices | null = null;
@@ -194,7 +202,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     trust: reading.options.trust,
     state: reading.state,
     get settings() {
-      return reading.settings;
+      return settingsNow();
     },
     events,
     clock,
@@ -232,7 +240,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     unconfined: async () => (await import('./host/process/sandboxing.ts')).whyUnconfined(await hostOptionsOf(reading).sandboxing?.()),
     findings,
     async problems() {
-      const sources = { extensions: host.list(), agents: await get(AGENTS).list(), defaultAgent: reading.settings.default_agent };
+      const sources = { extensions: host.list(), agents: await get(AGENTS).list(), defaultAgent: kernel.settings.default_agent };
       const found = host.withoutSecrets(problemsIn({ ...sources, findings: findings() }));
       problems.know(found);
       return found;

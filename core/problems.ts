@@ -1,10 +1,10 @@
 import type { AgentDeclaration } from './agents/ports.ts';
-import type { AgentStatus } from './agents/registry/registry.ts';
+import { UNDECLARED, type AgentStatus } from './agents/registry/registry.ts';
 import type { Clock, Diagnostic, Events } from './contract/index.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
 
 /** Findings on something that was written and does not hold. */
-const IGNORED: readonly string[] = ['unknown_key', 'manifest_invalid', 'config_invalid'];
+const IGNORED: readonly string[] = ['unknown_key', 'manifest_invalid', 'config_invalid', ...UNDECLARED];
 
 /** What whoever opens the sandbox is told before anything is opened. */
 const SAID_BEFORE: readonly string[] = ['restricted', 'state_unknown'];
@@ -25,10 +25,11 @@ export interface ProblemSources {
  * ignored. What only waits for something else is left out: its cause is there.
  */
 export function problemsIn({ findings, extensions, agents, defaultAgent }: ProblemSources): readonly Diagnostic[] {
+  const failed = new Set(extensions.filter(({ state }) => state === 'failed' || state === 'blocked').map(({ id }) => id)); // with their agents
   const found = [
     ...findings.filter(isWorthSaying),
     ...extensions.flatMap(ofExtension),
-    ...agents.flatMap((agent) => ofAgent(agent, agent.id === defaultAgent)),
+    ...agents.flatMap((agent) => (failed.has(agent.id) ? [] : ofAgent(agent, agent.id === defaultAgent))),
   ];
   return [...new Map(found.map((each) => [`${each.file}:${each.line}:${each.message}`, each])).values()];
 }

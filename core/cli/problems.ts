@@ -5,9 +5,10 @@ import { printableLine } from '../contract/printable.ts';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import type { Kernel } from '../kernel-surface.ts';
 import { describeError } from './report.ts';
-import { displayWidth } from './table.ts';
 
 const MOST_LINES = 3;
+/** Where nobody can ask for the rest. */
+const MOST_ERRORS = 20;
 
 /** Says the errors in the settings, for a command that does something else. */
 export function sayWrongSettings(kernel: Pick<Kernel, 'findings'>, io: CommandIO): void {
@@ -17,37 +18,48 @@ export function sayWrongSettings(kernel: Pick<Kernel, 'findings'>, io: CommandIO
   );
 }
 
-/** In how many words a conversation begins: a line that points to /doctor, where a person reads; else the problems themselves. */
+/** What a conversation says of its problems: all of them shortly where a person reads and has /doctor; else each once. */
 export class Problems {
-  readonly #told = new Set<string>();
+  readonly #told: string[] = [];
+  readonly #notices: string[] = [];
 
   constructor(
     private readonly kernel: Pick<Kernel, 'problems'>,
     private readonly io: CommandIO,
   ) {}
 
-  /** One short line for who can look at the rest by themselves. */
+  /** A line each, cut to the terminal. */
   async summarise(): Promise<void> {
     const problems = await this.kernel.problems();
-    const [first] = problems;
-    if (first === undefined) return;
-    const count = `${problems.length} problem${problems.length === 1 ? '' : 's'}`;
-    const text = printableLine(lineOf(first, this.io));
-    const whole = `${count}: ${text} · /doctor`;
-    this.io.print(displayWidth(whole) <= this.io.columns ? whole : `${count}: /doctor`);
+    if (problems.length === 0) return;
+    const { io } = this;
+    const texts = problems.slice(0, MOST_LINES).map((problem) => `  ${printableLine(lineOf(problem, io))}`);
+    const rest = problems.length > MOST_LINES ? '/doctor for the rest' : '/doctor';
+    io.print([`${problems.length} problem${problems.length === 1 ? '' : 's'} (${rest}):`, ...texts].join('\n'));
   }
 
   /** Those that have not been said yet, on the error stream. */
   async say(): Promise<void> {
-    const problems = (await this.kernel.problems()).filter(({ message }) => !this.#told.has(message));
-    for (const { message } of problems) this.#told.add(message);
+    const said = [...this.#told, ...this.#notices];
+    const problems = (await this.kernel.problems()).filter(({ message }) => !said.some((text) => text.includes(message)));
+    this.#told.push(...problems.map(({ message }) => message));
     say(problems, this.io);
+  }
+
+  /** For the command: a notice does not say a problem again. */
+  get quietIO(): CommandIO {
+    const error = (text: string): void => {
+      if (this.#told.some((message) => text.startsWith(message))) return;
+      this.#notices.push(text);
+      this.io.error(text);
+    };
+    return Object.assign(Object.create(this.io) as CommandIO, { error });
   }
 }
 
 function say(problems: readonly Diagnostic[], io: CommandIO): void {
-  for (const problem of problems.slice(0, MOST_LINES)) io.error(`pith: ${lineOf(problem, io)}`);
-  if (problems.length > MOST_LINES) io.error(`and ${problems.length - MOST_LINES} more: pith doctor`);
+  for (const problem of problems.slice(0, MOST_ERRORS)) io.error(`pith: ${lineOf(problem, io)}`);
+  if (problems.length > MOST_ERRORS) io.error(`and ${problems.length - MOST_ERRORS} more: pith doctor`);
 }
 
 /** `<what> <where>: <why>; <cure>` */

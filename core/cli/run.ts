@@ -115,7 +115,7 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, i
   const isRead = io.interactive && !isShort;
   await (isRead ? problems.summarise() : problems.say());
   try {
-    return (await command.run(input, io, signal)) ?? EXIT.done;
+    return (await command.run(input, isRead ? io : problems.quietIO, signal)) ?? EXIT.done;
   } finally {
     if (!isRead && !signal.aborted) await problems.say();
   }

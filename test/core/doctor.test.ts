@@ -6,6 +6,7 @@ const AGENT = (id: string, model: string) => `id: ${id}\nname: A\nversion: 1.0.0
 
 it('doctor finds a default agent that is not there, with the nearest name and the line', async () => {
   await using pith = await testKernel({ files: { 'pith.yaml': '# mine\ndefault_agent: orchestratr\n' } });
+  expect(pith.kernel.settings.default_agent).toBe('orchestrator'); // it answers instead
   const report = await pith.kernel.doctor();
   expect(report.ok).toBe(false);
   expect(report.notes).toContainEqual(

@@ -93,5 +93,5 @@ it('an agent is checked again when an extension that it uses has gone, although 
   expect(pith.kernel.extensions.state('side')).toBe('idle');
   await pith.remove('extensions/side');
   await pith.kernel.extensions.refresh();
-  expect(await stateOf()).toEqual([{ id: 'plain', state: 'failed' }]);
+  expect(await stateOf()).toEqual([{ id: 'plain', state: 'degraded' }]);
 });

@@ -196,15 +196,24 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     }),
     state: 'degraded', // another manifest cannot be read, and might own the key
   },
-  agent('lost_tool', 'name_unknown', /core_tool.*core_tools/su, 'manifest.yaml:3', {
-    'agents/lost_tool/manifest.yaml': 'id: lost_tool\nagent:\n  uses_tools: [core_tool]\n',
-  }),
-  agent('lost_skill', 'skill_not_found', /code-reviw.*code-review/su, 'manifest.yaml:3', {
-    'agents/lost_skill/manifest.yaml': 'id: lost_skill\nagent:\n  uses_skills: [code-reviw]\n',
-  }),
-  agent('lost_friend', 'name_unknown', /orchestrater.*orchestrator/su, 'manifest.yaml:3', {
-    'agents/lost_friend/manifest.yaml': 'id: lost_friend\nagent:\n  delegates_to: [orchestrater]\n',
-  }),
+  {
+    ...agent('lost_tool', 'name_unknown', /core_tool.*core_tools/su, 'manifest.yaml:3', {
+      'agents/lost_tool/manifest.yaml': 'id: lost_tool\nagent:\n  uses_tools: [core_tool]\n',
+    }),
+    state: 'degraded',
+  },
+  {
+    ...agent('lost_skill', 'skill_not_found', /code-reviw.*code-review/su, 'manifest.yaml:3', {
+      'agents/lost_skill/manifest.yaml': 'id: lost_skill\nagent:\n  uses_skills: [code-reviw]\n',
+    }),
+    state: 'degraded',
+  },
+  {
+    ...agent('lost_friend', 'name_unknown', /orchestrater.*orchestrator/su, 'manifest.yaml:3', {
+      'agents/lost_friend/manifest.yaml': 'id: lost_friend\nagent:\n  delegates_to: [orchestrater]\n',
+    }),
+    state: 'degraded',
+  },
   agent('odd_symbol', 'prompt_symbol_unknown', /agnet/u, 'prompt.jinja2:2', {
     'agents/odd_symbol/manifest.yaml': agentFile('odd_symbol'),
     'agents/odd_symbol/prompt.jinja2': 'One line.\nYou are {{ agnet.name }}.\n',

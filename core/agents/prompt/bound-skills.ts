@@ -73,7 +73,7 @@ function staleNote(name: string, why: string): Diagnostic {
 function refusal(code: string, name: string, error: unknown): Diagnostic {
   const cure = typeof error === 'object' && error !== null && 'cure' in error && typeof error.cure === 'string' ? error.cure : undefined;
   return {
-    severity: 'error',
+    severity: code === 'skill_not_found' ? 'warning' : 'error', // a name that nothing has; else one that a person keeps back
     code,
     message: `uses_skills '${name}': ${messageOf(error)}`,
     cure: cure ?? `make '${name}' available, or take it out of uses_skills`,

@@ -64,7 +64,7 @@ function checkDelegates(spec: AgentSpec, declarations: readonly AgentDeclaration
       ];
     return [
       {
-        severity: 'error',
+        severity: 'warning',
         code: 'name_unknown',
         message: `delegates_to '${name}': there is no such agent${didYouMean(name, ids)}`,
         cure: `correct the name, or add the agent '${name}'`,

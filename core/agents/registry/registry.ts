@@ -127,13 +127,17 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
   };
 }
 
-/** What keeps an agent that is about to be made from running: its names, its keys and its model. Never rejects. */
+/** Names of an agent that nothing declares: it works without them. */
+export const UNDECLARED: readonly string[] = ['name_unknown', 'tool_unknown', 'skill_not_found'];
+
+/** What an agent that is about to be made must not have: wrong names, keys or model. Never rejects. */
 export async function checkAgent(
   registry: Pick<AgentRegistry, 'examine'>,
   models: Pick<ModelRouter, 'check'>,
   spec: AgentSpec,
 ): Promise<readonly Diagnostic[]> {
-  const { notes } = await registry.examine(spec);
+  const found = await registry.examine(spec);
+  const notes = found.notes.map((note): Diagnostic => (UNDECLARED.includes(note.code) ? { ...note, severity: 'error' } : note));
   try {
     models.check(spec.model);
     return notes;

@@ -87,7 +87,7 @@ async function resolveEntry(entry: string, extensions: ExtensionsPort): Promise<
   const toolName = slash < 0 ? null : entry.slice(slash + 1);
   const state = extensions.state(extensionId);
   if (state === undefined) {
-    return failed(
+    return leftOut(
       'name_unknown',
       `uses_tools '${entry}': nothing declares the extension '${extensionId}'${didYouMean(extensionId, extensions.ids())}`,
       `correct the name, or add the extension '${extensionId}'`,
@@ -116,11 +116,11 @@ async function resolveEntry(entry: string, extensions: ExtensionsPort): Promise<
     offered.map(({ name }) => name),
   );
   const cure = hint === '' ? `use one of ${offered.map(({ name }) => `${extensionId}/${name}`).join(', ')}` : 'correct the name';
-  return failed('tool_unknown', `uses_tools '${entry}': '${extensionId}' has no tool '${toolName}'${hint}`, cure);
+  return leftOut('tool_unknown', `uses_tools '${entry}': '${extensionId}' has no tool '${toolName}'${hint}`, cure);
 }
 
-function failed(code: string, message: string, cure: string): Entry {
-  return { tools: [], notes: [{ severity: 'error', code, message, cure }] };
+function leftOut(code: string, message: string, cure: string): Entry {
+  return { tools: [], notes: [{ severity: 'warning', code, message, cure }] };
 }
 
 function degraded(message: string, extensionId: string, code = 'provider_unavailable'): Entry {

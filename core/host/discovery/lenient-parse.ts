@@ -17,7 +17,8 @@ const MAX_ROUNDS = 10;
 /**
  * Parses `value` and leaves out what the schema refuses, so that a slip takes no more than its own key. What a schema marks with
  * `.meta({ safeguard: true })` cannot be left out, because its default may allow more than was written: with it goes the entry of the map
- * that holds it, such as one server of many, else everything. So it is with a key whose name is close to that of a safeguard.
+ * that holds it, such as one server of many, else everything. A key whose name is close to that of a safeguard counts as that, where nothing
+ * smaller than everything would go with it.
  */
 export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): LenientParse<z.output<S>> {
   const issues: z.core.$ZodIssue[] = [];
@@ -25,14 +26,20 @@ export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): 
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const parsed = schema.safeParse(rest);
     if (parsed.success) return { data: parsed.data, issues, rest };
-    issues.push(...parsed.error.issues);
-    const paths = parsed.error.issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
+    const single = parsed.error.issues.flatMap((issue): z.core.$ZodIssue[] =>
+      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, keys: [key] })) : [issue],
     );
-    for (const path of paths) {
+    for (const issue of single) {
+      const path = issue.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys] : issue.path;
       const away = leftOut(schema, rest, path);
-      if (away.length === 0) return { data: null, issues, rest: undefined };
-      rest = without(rest, away);
+      const meant = away.length === 0 ? nameMeant(schema, path) : undefined;
+      const renamed = meant === undefined ? null : withName(rest, path, meant);
+      issues.push(
+        renamed === null ? issue : { code: 'custom', path, message: `must be written '${meant}'; it counts as that`, input: undefined },
+      );
+      if (renamed === null && away.length === 0)
+        return { data: null, issues: [...issues, ...single.slice(single.indexOf(issue) + 1)], rest: undefined };
+      rest = renamed ?? without(rest, away);
     }
   }
   return { data: null, issues, rest: undefined };
@@ -65,13 +72,16 @@ function entryOf(schema: z.ZodType, path: readonly PropertyKey[]): readonly Prop
 }
 
 function isSafeguard(schema: z.ZodType, path: readonly PropertyKey[]): boolean {
-  const isMarked = path.some((_, depth) => isMarkedAt(schema, path.slice(0, depth + 1)));
-  if (isMarked || path.length === 0) return isMarked;
-  const above = path.slice(0, -1);
-  const known = knownKeys(schema, above);
+  if (path.some((_, depth) => isMarkedAt(schema, path.slice(0, depth + 1)))) return true;
+  const meant = nameMeant(schema, path);
+  return meant !== undefined && isMarkedAt(schema, [...path.slice(0, -1), meant]);
+}
+
+/** The known key that an unknown one at `path` is closest to. */
+function nameMeant(schema: z.ZodType, path: readonly PropertyKey[]): string | undefined {
+  const known = knownKeys(schema, path.slice(0, -1));
   const key = String(path.at(-1));
-  if (known.length === 0 || known.includes(key)) return false;
-  return nearest(key, known, 1).some((name) => isMarkedAt(schema, [...above, name]));
+  return known.includes(key) ? undefined : nearest(key, known, 1)[0];
 }
 
 function isMarkedAt(schema: z.ZodType, path: readonly PropertyKey[]): boolean {
@@ -85,4 +95,13 @@ function without(value: unknown, path: readonly PropertyKey[]): unknown {
   const { [key]: inner, ...rest } = value;
   const kept = below.length === 0 ? undefined : without(inner, below);
   return kept === undefined ? rest : { ...rest, [key]: kept };
+}
+
+/** `value` with the key at `path` under another name; null where that is taken. */
+function withName(value: unknown, [key, ...below]: readonly PropertyKey[], name: string): unknown {
+  if (!isPlainMap(value) || key === undefined) return null;
+  const { [String(key)]: held, ...rest } = value;
+  if (below.length === 0) return name in rest ? null : { ...rest, [name]: held };
+  const inner = withName(held, below, name);
+  return inner === null ? null : { ...rest, [key]: inner };
 }

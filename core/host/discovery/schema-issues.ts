@@ -25,7 +25,8 @@ export function issuesToDiagnostics(issues: readonly z.core.$ZodIssue[], schema:
 /** The same finding, of a key or value that was left out. */
 export function saidIgnored<T extends Pick<Diagnostic, 'message'>>(finding: T): T {
   const message = finding.message.replace(/^unknown key '[^']*'(?: in '[^']*')?/u, '$& is ignored');
-  return { ...finding, message: message === finding.message ? `${message} (ignored)` : message };
+  const isSaid = message !== finding.message || message.endsWith('counts as that');
+  return { ...finding, message: isSaid ? message : `${message} (ignored)` };
 }
 
 /** The finding for a key that nothing knows. */

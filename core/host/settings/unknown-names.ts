@@ -3,7 +3,7 @@ import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { misspeltExtensionSettings, unknownExtensionSettings } from './config-of.ts';
-import { settingName, type Settings } from './settings.ts';
+import { DEFAULT_SETTINGS, settingName, type Settings } from './settings.ts';
 
 export interface KnownNames {
   readonly declarations: ReadonlyMap<string, Pick<Declaration, 'manifest'>>;
@@ -48,7 +48,7 @@ function unknownAgent(settings: Settings, agents: readonly string[]): readonly D
       severity: 'error',
       code: 'agent_unknown',
       message: `${settingName(settings, 'default_agent')}: there is no agent '${name}', or it is switched off${didYouMean(name, agents)}`,
-      cure: 'Correct the name, or add the agent',
+      cure: `Correct the name, or add the agent; until then '${DEFAULT_SETTINGS.default_agent}' answers`,
     },
   ];
 }

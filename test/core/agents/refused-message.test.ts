@@ -6,8 +6,7 @@ import { agent, createWorld, storedRows, type World, type WorldOptions } from '.
 const agents = [
   agent('main', { usesTools: ['ext'] }),
   agent('without_model', { model: 'nowhere/none' }),
-  agent('without_tool', { usesTools: ['ext/missing'] }),
-  agent('without_skill', { usesSkills: ['missing'] }),
+  agent('without_skill', { usesSkills: ['kept_back'] }),
   agent('broken_prompt', { prompt: '{{ nothing.of.this }}' }),
 ];
 const risky = { calls: [{ name: 'risky', input: { n: 1 } }] };
@@ -16,6 +15,7 @@ const risky = { calls: [{ name: 'risky', input: { n: 1 } }] };
 async function waiting(extensions: WorldOptions['extensions'] = {}): Promise<World> {
   const tools = { risky: { needsApproval: 'always' as const, effect: 'write' as const, run: () => 'did it' } };
   const world = await createWorld({ agents, skills: {}, extensions: { ext: { tools }, ...extensions }, script: [risky, { text: 'done' }] });
+  world.extensions.refused.set('kept_back', new PithError('skill_not_offered', "skill 'kept_back' is untrusted"));
   const { resolve } = world.deps.models;
   Object.assign(world.deps.models, {
     resolve: async (ref: string) => {
@@ -39,7 +39,6 @@ describe('a message that cannot be answered', () => {
     ['an agent that nothing declares', { agent: 'mian' }, 'agent_unknown'],
     ['an agent without a usable model', { agent: 'without_model' }, 'model_unknown'],
     ['a model that nothing offers', { policy: { model: 'nowhere/none' } }, 'model_unknown'],
-    ['an agent without its tool', { agent: 'without_tool' }, 'agent_failed'],
     ['an agent without its skill', { agent: 'without_skill' }, 'agent_failed'],
     ['an agent whose prompt cannot be rendered', { agent: 'broken_prompt' }, 'agent_failed'],
     [

@@ -95,27 +95,42 @@ describe('running a command line', () => {
   const problem = (number: number) =>
     ({ severity: 'error', code: 'unknown_key', message: `problem ${number}`, file: path.join(folder, 'pith.yaml'), line: number }) as const;
 
-  it('use.md 3: a conversation in a terminal begins with one line on its problems', async () => {
+  it('use.md 3: a conversation in a terminal begins with its problems, a line each', async () => {
     const talk = (count: number, terminal = true, ...words: string[]) => {
       const problems = async () => Array.from({ length: count }, (_, at) => problem(at + 1));
       const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands: COMMANDS, kernel: { problems } });
       return cli(['talk', ...words], { openKernel, cwd: path.resolve('core'), terminal });
     };
     expect(await talk(0)).toMatchObject({ out: '', err: '' });
-    expect((await talk(1)).out).toMatch(/^1 problem: .*pith\.yaml:1: problem 1 · \/doctor\n$/u);
-    expect((await talk(2)).out).toMatch(/^2 problems: .*\n$/u);
+    expect((await talk(1)).out).toMatch(/^1 problem \(\/doctor\):\n {2}.*pith\.yaml:1: problem 1\n$/u);
+    expect((await talk(2)).out).toMatch(/^2 problems \(\/doctor\):\n.*problem 1\n.*problem 2\n$/u);
+    expect((await talk(9)).out).toMatch(/^9 problems \(\/doctor for the rest\):\n.*problem 1\n.*problem 2\n.*problem 3\n$/u);
   });
 
-  it('use.md 3: one message and a pipe say at most three problems on the error stream, each once, and keep the exit code', async () => {
+  it('use.md 3: one message and a pipe say problems on the error stream, each once, and keep the exit code', async () => {
+    const texts = (count: number) => Array.from({ length: count }, (_, at) => `pith: pith.yaml:${at + 1}: problem ${at + 1}\n`).join('');
+    const problems = async () => Array.from({ length: 22 }, (_, at) => problem(at + 1));
+    const run = async (_input: CommandInput, io: CommandIO) => (
+      io.error('problem 2; mend it'),
+      io.error('✓ step'),
+      io.error('✓ step'),
+      130
+    );
+    const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, run } : each));
     for (const words of [['talk'], ['talk', '--prompt', 'hi'], ['talk', '--json']]) {
-      const problems = async () => [1, 2, 3, 4, 5].map(problem);
-      const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands: COMMANDS, kernel: { problems } });
+      const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems } });
       const { code, out, err } = await cli(words, { openKernel, cwd: folder });
       expect({ code, out }).toEqual({ code: 130, out: '' });
-      expect(err).toBe(
-        'pith: pith.yaml:1: problem 1\npith: pith.yaml:2: problem 2\npith: pith.yaml:3: problem 3\nand 2 more: pith doctor\n',
-      );
+      expect(err).toBe(`${texts(20)}and 2 more: pith doctor\n✓ step\n✓ step\n`);
     }
+    let noticed = false;
+    const late = async () => (noticed ? [problem(1)] : []);
+    const notices = commands.map((each) => ({
+      ...each,
+      run: async (_: CommandInput, io: CommandIO) => ((noticed = true), io.error('problem 1; mend it')),
+    }));
+    const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands: notices, kernel: { problems: late } });
+    expect((await cli(['talk'], { openKernel, cwd: folder })).err).toBe('problem 1; mend it\n');
   });
 
   it('does not start services for wrong use', async () => {

@@ -87,7 +87,7 @@ You review. --- is not an end.
   });
 
   for (const [name, text, line, code, message] of [
-    ['unknown limit', '---\nname: R\nlimits:\n  max_turn: 3\n---\n', 4, 'unknown_key', /did you mean 'max_turns'/],
+    ['unknown limit', '---\nname: R\nlimits:\n  colour: 3\n---\n', 4, 'unknown_key', /unknown key 'colour'/],
     ['no name', '---\ndescription: x\n---\n', 2, 'manifest_invalid', /'name' is missing/],
     ['no frontmatter', 'You are an agent.\n', 1, 'manifest_invalid', /no frontmatter/],
     ['no end', '---\nname: R\n', 1, 'manifest_invalid', /no frontmatter/],
@@ -146,7 +146,7 @@ describe('agents of manifests', () => {
     expect(() => agentSpecOf(declarations.get('registry')!)).toThrow(/declares no agent/);
   });
 
-  it('N1 K40 a key that such files have elsewhere is a warning, another unknown one an error', async () => {
+  it('N1 K40 a key that such files have elsewhere is a warning, another near a safeguard counts as that', async () => {
     const read = async (more: string) => {
       const text = `---\nname: One\n${more}---\nYou help.\n`;
       return (await discoverIn(folderWith({ ...AROUND, 'agents/one/AGENT.md': text }))).declarations.get('one')!;
@@ -159,7 +159,7 @@ describe('agents of manifests', () => {
       "warning 5 'llm' has no effect here",
     ]);
     expect((await read('uses_tolls: []\n')).diagnostics).toMatchObject([
-      { severity: 'error', message: expect.stringContaining('uses_tools') },
+      { severity: 'warning', message: "'uses_tolls' must be written 'uses_tools'; it counts as that" },
     ]);
   });
 

@@ -25,10 +25,10 @@ const DEFECTS: Record<string, { manifest: string; code: string; line: number; me
     message: /'need' in 'commands.0'; did you mean 'needs'\?/,
   },
   'unknown key in limits': {
-    manifest: 'id: bad\nagent:\n  limits:\n    max_turn: 3\n',
+    manifest: 'id: bad\nagent:\n  limits:\n    colour: 3\n',
     code: 'unknown_key',
     line: 4,
-    message: /did you mean 'max_turns'/,
+    message: /unknown key 'colour'/,
   },
   'wrong id': {
     manifest: '# a comment\nid: other\n',
@@ -153,7 +153,18 @@ describe('a slip in one key', () => {
     expect(diagnostics).toMatchObject([{ severity: 'warning', file, line, message: expect.stringMatching(message) }]);
   });
 
-  it.each(['enabled: flase', 'enbled: false', 'agent: { limits: { max_turns: many } }', 'agent: { limit: { max_turns: 1 } }'])(
+  it('use.md 3: a slip in the name of a safeguard counts as that, and is said', async () => {
+    const text = 'id: slip\nentrypoint: main.ts\nprovides: [tool]\nagent: { limits: { max_turn: 3 } }\nenbled: false\n';
+    const { declarations } = await discoverIn(folderWith({ 'extensions/slip/manifest.yaml': text, 'extensions/slip/main.ts': '' }));
+    const { manifest, diagnostics } = declarations.get('slip')!;
+    expect(manifest).toMatchObject({ enabled: false, agent: { limits: { max_turns: 3 } } });
+    expect(diagnostics.map(({ line, message }) => [line, message])).toEqual([
+      [4, "'agent.limits.max_turn' must be written 'max_turns'; it counts as that"],
+      [5, "'enbled' must be written 'enabled'; it counts as that"],
+    ]);
+  });
+
+  it.each(['enabled: flase', 'enbled: flase', 'agent: { limits: { max_turns: many } }', 'agent: { limit: { max_turns: 1 } }'])(
     'use.md 3: %s is a safeguard, and what cannot be read stops the extension',
     async (slip) => {
       const text = `id: slip\nentrypoint: main.ts\nprovides: [tool]\n${slip}\n`;

@@ -49,7 +49,7 @@ describe('delegate_task', () => {
   });
 
   it('K43 "*" is every declared agent but itself; what cannot run is named', async () => {
-    const broken = { uses_tools: ['nothing_here'] };
+    const broken = { limits: { max_turns: 'many' } };
     const { pith, model } = await world({ boss: { delegates_to: ['*', 'broken'] }, cook, broken }, [
       calls(['list_agents', {}], ['delegate_task', { ...order, agent_id: 'broken' }]),
       { text: 'ok' },

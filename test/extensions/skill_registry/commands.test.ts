@@ -124,9 +124,9 @@ describe('the commands', () => {
 
   it('S80 refuses settings with which the extension would not start, naming the nearest key', async () => {
     const box = await skillSandbox(files);
-    await expect(run(box, 'skills list', { config: { alowed: ['writing'], poll_seconds: 'often' } })).rejects.toMatchObject({
+    await expect(run(box, 'skills list', { config: { alowed: 'writing', poll_seconds: 'often' } })).rejects.toMatchObject({
       code: 'config_invalid',
-      message: "'skills.alowed' is not known; did you mean 'allowed'?; 'skills.poll_seconds' must be a number of at least 0",
+      message: "'skills.allowed' must be a list of texts; 'skills.poll_seconds' must be a number of at least 0",
       cure: expect.stringContaining('pith.yaml'),
     });
   });
@@ -135,6 +135,8 @@ describe('the commands', () => {
     const box = await skillSandbox(files);
     const { json } = await run(box, 'skills list', { config: { max_skill: 4, poll_seconds: 'often' }, json: true });
     expect((json as { id: string }[]).map(({ id }) => id)).toContain('writing');
+    const restricted = await run(box, 'skills list', { config: { disable: ['writing'] }, json: true });
+    expect((restricted.json as { id: string }[]).map(({ id }) => id)).not.toContain('writing');
   });
 
   it('S80 judges settings as the schema of the extension does', () => {

@@ -61,13 +61,17 @@ export function settingProblems(config: Readonly<Record<string, unknown>>): Read
   );
 }
 
-/** The settings without what the extension ignores. Throws `config_invalid` where it would not start with them. */
+/** The settings without what the extension ignores; a slip in the name of a safeguard counts as that. Throws `config_invalid` where it would not start with them. */
 export function usableSettings<T extends Readonly<Record<string, unknown>>>(config: T): T {
-  const problems = settingProblems(config);
+  const named = Object.entries(config).map(([key, value]) => {
+    const [meant = key] = Object.hasOwn(KINDS, key) ? [] : nearest(key, Object.keys(KINDS), 1);
+    return [SAFEGUARDS.includes(meant) && !Object.hasOwn(config, meant) ? meant : key, value] as const;
+  });
+  const problems = settingProblems(Object.fromEntries(named));
   const keys = [...problems.keys()];
   if (keys.some((key) => SAFEGUARDS.includes(key) || SAFEGUARDS.includes(nearest(key, Object.keys(KINDS), 1)[0] ?? '')))
     throw new PithError('config_invalid', [...problems.values()].join('; '), { cure: "correct it under 'skills' in pith.yaml" });
-  return keys.length === 0 ? config : (Object.fromEntries(Object.entries(config).filter(([key]) => !problems.has(key))) as T);
+  return Object.fromEntries(named.filter(([key]) => !problems.has(key))) as T;
 }
 
 function isSources(value: unknown): boolean {
