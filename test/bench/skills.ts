@@ -1,7 +1,5 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { AgentSpec } from '../../core/contract/index.ts';
-import { DEFAULT_LIMITS } from '../../core/contract/agent.ts';
 import { systemClock } from '../../core/host/system-clock.ts';
 import { catalogParts } from '../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
 import { ScopeCache } from '../../sandbox/extensions/skill_registry/catalog/scope-cache.ts';
@@ -14,6 +12,7 @@ import type { Snapshot } from '../../sandbox/extensions/skill_registry/skill.ts'
 import { writeStrangers } from '../fixtures/strangers.ts';
 import { interleaved, liveBytes, scaled, spreadOf, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put, settle, skillSandbox, skillText } from './places.ts';
+import { agentSpec } from '../fixtures/agent-spec.ts';
 
 const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -173,22 +172,7 @@ async function catalog(runs: number, count: number, snapshot: Snapshot): Promise
   ];
 }
 
-const AGENT: AgentSpec = {
-  id: 'main',
-  name: 'main',
-  description: '',
-  model: 'default',
-  integrationMode: 'none',
-  instructions: '',
-  prompt: null,
-  promptFile: null,
-  usesTools: [],
-  usesSkills: [],
-  delegatesTo: [],
-  keys: {},
-  origin: '',
-  limits: DEFAULT_LIMITS,
-};
+const AGENT = agentSpec({ origin: '' });
 
 function readAll(sandbox: string): number {
   const root = path.join(sandbox, 'skills');

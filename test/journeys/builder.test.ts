@@ -103,39 +103,32 @@ describe('building in a conversation', () => {
     expect(test.kernel.extensions.show('city_time')).toMatchObject({ state: 'active', tier: 'process' });
   }, 120_000);
 
-  it.each([
-    ['loops for ever', 'while (true);', /get_city_time[\s\S]*"ok":false|"ok":false/],
-    ['ends its process', 'process.exit(1);', /"ok":false/],
-    ['reaches for the kernel', "void import('../../core/kernel.ts');", /leaves the extension's folder/],
-  ])(
-    'K73 what %s is refused, the builder is told, and the chat goes on',
-    async (_what, body, message) => {
-      const answers: string[] = [];
-      const note = (reply: ScriptedReply) => (request: ChatBody) => {
-        answers.push(told(request));
-        return reply;
-      };
-      server.script(
-        handOn,
-        call('stage_extension', { id: 'city_time', kind: 'tool' }),
-        { calls: [write('manifest.yaml', MANIFEST), write('main.ts', CITY_TIME(body))] },
-        call('check_extension', { id: 'city_time' }),
-        note(call('activate_extension', { id: 'city_time', digest: 'f'.repeat(64) })),
-        note({ text: 'It does not pass.' }),
-        { text: 'The builder could not finish it.' },
-      );
-      const asked = await ask('make an extension that tells the time in a city');
-      expect(test.kernel.approvals.list()[0]?.details).toMatch(/refused|not checked|has not passed|does not pass/i);
-      expect(await approve(asked)).toMatchObject({ reason: 'done', text: 'The builder could not finish it.' }); // even a yes runs nothing
-      expect(answers[0]).toMatch(message);
-      expect(answers[1]).toContain('not_checked');
-      expect(test.kernel.approvals.list()).toEqual([]);
-      expect(existsSync(path.join(test.sandbox, 'extensions/city_time'))).toBe(false);
-      server.script({ text: 'Still here.' });
-      expect(await test.run('are you there?')).toMatchObject({ reason: 'done', text: 'Still here.' });
-    },
-    120_000,
-  );
+  // What ends its process, or reaches for the kernel: test/core/host/probe.
+  it('K73 what loops for ever is refused, the builder is told, and the chat goes on', async () => {
+    const answers: string[] = [];
+    const note = (reply: ScriptedReply) => (request: ChatBody) => {
+      answers.push(told(request));
+      return reply;
+    };
+    server.script(
+      handOn,
+      call('stage_extension', { id: 'city_time', kind: 'tool' }),
+      { calls: [write('manifest.yaml', MANIFEST), write('main.ts', CITY_TIME('while (true);'))] },
+      call('check_extension', { id: 'city_time' }),
+      note(call('activate_extension', { id: 'city_time', digest: 'f'.repeat(64) })),
+      note({ text: 'It does not pass.' }),
+      { text: 'The builder could not finish it.' },
+    );
+    const asked = await ask('make an extension that tells the time in a city');
+    expect(test.kernel.approvals.list()[0]?.details).toMatch(/refused|not checked|has not passed|does not pass/i);
+    expect(await approve(asked)).toMatchObject({ reason: 'done', text: 'The builder could not finish it.' }); // even a yes runs nothing
+    expect(answers[0]).toMatch(/"ok":false/);
+    expect(answers[1]).toContain('not_checked');
+    expect(test.kernel.approvals.list()).toEqual([]);
+    expect(existsSync(path.join(test.sandbox, 'extensions/city_time'))).toBe(false);
+    server.script({ text: 'Still here.' });
+    expect(await test.run('are you there?')).toMatchObject({ reason: 'done', text: 'Still here.' });
+  }, 120_000);
 
   it('K73 a version that fails in use is taken back by itself, and the chat goes on', async () => {
     await test.kernel.start();

@@ -4,6 +4,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { putFiles } from './pith-process.ts';
+import { toolExtension } from './sandbox-files.ts';
 
 const run = promisify(execFile);
 const COPIED = ['bin', 'core', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
@@ -25,18 +27,7 @@ beforeAll(async () => {
   await writeFile(path.join(copy, 'node_modules/typescript/package.json'), '{ "name": "typescript", "version": "6.0.3" }');
   await writeFile(path.join(copy, 'node_modules/typescript/bin/tsc'), '');
   const project = path.join(folder, 'project/sandbox');
-  await mkdir(path.join(project, 'extensions/hello'), { recursive: true });
-  await writeFile(path.join(project, 'pith.yaml'), '');
-  await writeFile(path.join(project, 'extensions/hello/manifest.yaml'), 'id: hello\nentrypoint: main.ts\nprovides: [tool]\n');
-  await writeFile(
-    path.join(project, 'extensions/hello/main.ts'),
-    `import { defineTool, toolResult, z } from 'pith';
-export default class Hello {
-  getTools() {
-    return [defineTool({ name: 'say_hello', description: 'Says hello', input: z.object({}), effect: 'read', execute: async () => toolResult('hello') })];
-  }
-}`,
-  );
+  await putFiles(project, { 'pith.yaml': '', ...toolExtension('hello', 'say_hello', "'hello'") });
   env = { PATH: process.env['PATH'], HOME: folder, PITH_TRUST: '1', PITH_MODEL: 'offline/librarian', PITH_SANDBOX: project };
   await build();
 }, 120_000);

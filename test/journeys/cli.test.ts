@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { pithHere } from './pith-here.ts';
 import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
 import { agentFile, extensionFiles, skillFile, toolExtension } from './sandbox-files.ts';
 
@@ -23,8 +24,9 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 const pith = (...argv: string[]) => runPith(argv, { cwd: folder.path });
+const here = (...argv: string[]) => pithHere(argv, { cwd: folder.path });
 async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
-  const { out, err, code } = await pith(...argv, '--json');
+  const { out, err, code } = await here(...argv, '--json');
   expect(out, err).toMatch(/^[^\n]+\n$/u);
   expect(code, err).toBeLessThanOrEqual(1);
   return JSON.parse(out) as T;
@@ -230,8 +232,8 @@ describe('commands with --json', () => {
       valid: false,
       diagnostics: [expect.objectContaining({ severity: 'error', line: 1 })],
     });
-    expect((await pith('skills', 'validate', 'sandbox/skills/broken')).code).toBe(1);
-    expect((await pith('skills', 'validate', 'sandbox/skills/gamma')).code).toBe(0);
+    expect((await here('skills', 'validate', 'sandbox/skills/broken')).code).toBe(1);
+    expect((await here('skills', 'validate', 'sandbox/skills/gamma')).code).toBe(0);
 
     const explained = await json('skills', 'explain', 'gamma', '--text', 'outliers in gamma logs', '--agent', 'orchestrator');
     expect(explained).toMatchObject({ id: 'gamma', source: 'sandbox/skills', state: 'offered' });
@@ -297,18 +299,18 @@ describe('commands with --json', () => {
     const tools = await json<Record<string, unknown>[]>('tools', 'list', '-a', 'writer');
     expect(tools.find(({ name }) => name === 'dawn')).toMatchObject({ extension: 'morning', effect: 'read' });
     expect(await json('tools', 'call', 'dawn')).toEqual({ ok: true, output: { light: 'grey' } });
-    const unknown = await pith('tools', 'call', 'dwan', '--json', '-a', 'writer');
+    const unknown = await here('tools', 'call', 'dwan', '--json', '-a', 'writer');
     expect([unknown.code, JSON.parse(unknown.out)]).toEqual([
       1,
       { ok: false, error: { code: 'tool_unknown', message: expect.stringContaining('dawn') } },
     ]);
-    const notJson = await pith('tools', 'call', 'dawn', '--input', '{oops');
+    const notJson = await here('tools', 'call', 'dawn', '--input', '{oops');
     expect(notJson.code).toBe(2);
     expect(notJson.err).toMatch(/^pith: .*--input/u);
   });
 
   it('doctor, with exit code 1 for a broken skill', async () => {
-    const { code, out } = await pith('doctor', '--json');
+    const { code, out } = await here('doctor', '--json');
     expect(code).toBe(1);
     expect(JSON.parse(out)).toMatchObject({
       ok: false,

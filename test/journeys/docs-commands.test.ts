@@ -3,6 +3,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { splitWords } from 'pith';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { pithHere } from './pith-here.ts';
 import { projectFolder, runPith, type Folder } from './pith-process.ts';
 
 const ROOT = path.resolve('.');
@@ -71,7 +72,7 @@ describe.skipIf(!BUILT)('commands in the pages (needs dist/build.json: npm run b
       }
       for (const line of commandsOf(page)) {
         const [command = '', expected = '0'] = line.split(/\s+# exit /);
-        const { code, out, err } = await runPith(splitWords(command).slice(2), { cwd: folder.path, env: OFFLINE });
+        const { code, out, err } = await pithHere(splitWords(command).slice(2), { cwd: folder.path, env: OFFLINE });
         expect({ line, code, err: code === Number(expected) ? '' : err }, out).toEqual({ line, code: Number(expected), err: '' });
       }
     },

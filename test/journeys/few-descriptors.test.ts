@@ -1,32 +1,14 @@
-import { spawn } from 'node:child_process';
-import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { projectFolder, type Ended, type Folder } from './pith-process.ts';
-
-const EXTENSION = `import { defineTool, z } from 'pith';
-export default class { getTools() { return [defineTool({ name: 'hi', description: 'd', input: z.object({}), execute: () => 'hi' })]; } }`;
+import { projectFolder, runPith, type Folder } from './pith-process.ts';
+import { toolExtension } from './sandbox-files.ts';
 
 let folder: Folder;
 beforeAll(async () => {
-  folder = await projectFolder({
-    'extensions/hi/manifest.yaml': 'id: hi\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [tool]\n',
-    'extensions/hi/main.ts': EXTENSION,
-  });
+  folder = await projectFolder(toolExtension('hi', 'hi', "'hi'"));
 });
 afterAll(() => folder.remove());
 
-/** `pith doctor` that may have so many files open. */
-function doctor(descriptors: number): Promise<Ended> {
-  const command = `ulimit -n ${descriptors}; exec "$0" "$@"`;
-  const child = spawn('/bin/sh', ['-c', command, process.execPath, path.resolve('bin/pith'), 'doctor'], {
-    cwd: folder.path,
-    env: { PATH: process.env['PATH'], HOME: folder.path, PITH_TRUST: '1' },
-  });
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-  return new Promise((resolve) => child.on('close', (code, signal) => resolve({ code, signal, out, err })));
-}
+const doctor = (descriptors: number) => runPith(['doctor'], { cwd: folder.path, descriptors });
 
 it.skipIf(process.platform === 'win32')(
   'T12 F16: without descriptors for a process, doctor says what could not be started; with them all is well again',

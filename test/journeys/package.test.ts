@@ -4,6 +4,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { putFiles } from './pith-process.ts';
+import { toolExtension } from './sandbox-files.ts';
 
 const run = promisify(execFile);
 /** What the database needs, copied so that it can be read by everybody; all other packages are links to this checkout's. */
@@ -39,18 +41,7 @@ afterAll(() => rm(project, { recursive: true, force: true, maxRetries: 3 }));
 /** An own home, in which everything is kept. */
 async function pith(argv: readonly string[], user: { readonly uid?: number; readonly gid?: number } = {}) {
   const home = await mkdtemp(path.join(project, 'home-'));
-  await mkdir(path.join(home, 'sandbox/extensions/hello'), { recursive: true });
-  await writeFile(path.join(home, 'sandbox/pith.yaml'), '');
-  await writeFile(path.join(home, 'sandbox/extensions/hello/manifest.yaml'), 'id: hello\nentrypoint: main.ts\nprovides: [tool]\n');
-  await writeFile(
-    path.join(home, 'sandbox/extensions/hello/main.ts'),
-    `import { defineTool, toolResult, z } from 'pith';
-export default class Hello {
-  getTools() {
-    return [defineTool({ name: 'say_hello', description: 'Says hello', input: z.object({}), effect: 'read', execute: async () => toolResult('hello') })];
-  }
-}`,
-  );
+  await putFiles(path.join(home, 'sandbox'), { 'pith.yaml': '', ...toolExtension('hello', 'say_hello', "'hello'") });
   if (user.uid !== undefined) await run('chown', ['-R', `${user.uid}:${user.gid}`, home]);
   const env = { PATH: process.env['PATH'], HOME: home, PITH_TRUST: '1', PITH_MODEL: 'offline/librarian' };
   return run(process.execPath, [path.join(installed, 'bin/pith'), ...argv], { cwd: home, env, ...user });

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 
@@ -25,12 +25,16 @@ export interface PithOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Written to its input, which then ends; null leaves it open. */
   readonly input?: string | null;
+  /** How many files it may have open. */
+  readonly descriptors?: number;
 }
 
 /** The `pith` command as a child process on pipes, with nothing of this process's environment but the path. The sandbox is trusted, unless `env` says PITH_TRUST: '0'. */
-export function startPith(argv: readonly string[], { cwd, env = {}, input = '' }: PithOptions): PithProcess {
+export function startPith(argv: readonly string[], { cwd, env = {}, input = '', descriptors }: PithOptions): PithProcess {
   if (!existsSync(path.resolve('dist/build.json'))) throw new Error('dist/build.json is missing; run `npm run build` first');
-  const child = spawn(process.execPath, [PITH, ...argv], {
+  const [program, before] =
+    descriptors === undefined ? [process.execPath, []] : ['/bin/sh', ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath]];
+  const child = spawn(program, [...before, PITH, ...argv], {
     cwd,
     stdio: 'pipe',
     env: { PATH: process.env['PATH'], HOME: cwd, PITH_TRUST: '1', ...env },
@@ -61,11 +65,22 @@ export async function projectFolder(files: Readonly<Record<string, string>> = {}
   const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-journey-')));
   const sandbox = path.join(folder, 'sandbox');
   await mkdir(sandbox);
-  for (const [file, content] of Object.entries(files)) {
-    await mkdir(path.dirname(path.join(sandbox, file)), { recursive: true });
-    await writeFile(path.join(sandbox, file), content);
-  }
+  await putFiles(sandbox, files);
   return { path: folder, sandbox, remove: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }) };
+}
+
+export async function putFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [file, content] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
+    await writeFile(path.join(folder, file), content);
+  }
+}
+
+/** Every byte below a folder. */
+export async function allOf(folder: string): Promise<string> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return (await Promise.all(files.map((entry) => readFile(path.join(entry.parentPath, entry.name), 'latin1')))).join('\n');
 }
 
 export const linesOf = (text: string): readonly Record<string, unknown>[] =>

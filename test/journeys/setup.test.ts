@@ -1,8 +1,9 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
-import { projectFolder, runPith, type Folder } from './pith-process.ts';
+import { pithHere } from './pith-here.ts';
+import { allOf, projectFolder, runPith, type Folder } from './pith-process.ts';
 
 const CANARY = 'sk-canary-5150-kept-by-a-person';
 const SETTINGS = `# mine
@@ -26,22 +27,16 @@ afterEach(async () => {
 });
 
 const pith = (argv: readonly string[], input = '', env: Record<string, string> = {}) => runPith(argv, { cwd: folder.path, input, env });
+const here = (argv: readonly string[]) => pithHere(argv, { cwd: folder.path });
 const settings = () => readFile(path.join(folder.sandbox, 'pith.yaml'), 'utf8');
-const setUp = (...values: string[]) => pith(['setup', 'openai_compatible', ...values.flatMap((value) => ['--set', value])]);
-
-/** Every byte below a folder. */
-async function allOf(directory: string): Promise<string> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  return (await Promise.all(files.map((entry) => readFile(path.join(entry.parentPath, entry.name), 'latin1')))).join('\n');
-}
+const setUp = (...values: string[]) => here(['setup', 'openai_compatible', ...values.flatMap((value) => ['--set', value])]);
 
 describe('pith setup', () => {
   it('K62 lists what can be set up, and what one asks', async () => {
-    const all = await pith(['setup']);
+    const all = await here(['setup']);
     expect(all.out).toMatch(/^anthropic /mu);
     expect(all.out).toMatch(/^openai_compatible /mu);
-    const one = await pith(['setup', 'openai_compatible']);
+    const one = await here(['setup', 'openai_compatible']);
     expect(one.out).toMatch(/base_url \(text\).*\n.*api_key \(secret\)/u);
   });
 
@@ -58,7 +53,7 @@ describe('pith setup', () => {
     ])
       expect(written.split('\n')).toContain(line);
     server.script({ text: 'here I am' });
-    expect(await pith(['chat', '-p', 'hello'])).toMatchObject({ code: 0, out: 'here I am\n' });
+    expect(await here(['chat', '-p', 'hello'])).toMatchObject({ code: 0, out: 'here I am\n' });
   });
 
   it.each([
@@ -75,13 +70,13 @@ describe('pith setup', () => {
   });
 
   it('K62 anthropic: the same way, with its own words', async () => {
-    const done = await pith(['setup', 'anthropic', '--set', 'base_url=http://127.0.0.1:9/v1', '--set', 'model=claude-test']);
+    const done = await here(['setup', 'anthropic', '--set', 'base_url=http://127.0.0.1:9/v1', '--set', 'model=claude-test']);
     expect(await settings()).toMatch(/anthropic:\n\s+base_url: http:\/\/127\.0\.0\.1:9\/v1/u);
     expect(await settings()).toContain('default: anthropic/claude-test');
     expect(done.err).toContain('ANTHROPIC_API_KEY'); // what is missing is told
     expect(done.code).toBe(1);
     const before = await settings();
-    const refused = await pith(['setup', 'anthropic', '--set', 'base_url=ftp://x']);
+    const refused = await here(['setup', 'anthropic', '--set', 'base_url=ftp://x']);
     expect(refused.err).toContain('base_url');
     expect(await settings()).toBe(before);
   });
@@ -89,7 +84,7 @@ describe('pith setup', () => {
 
 describe('pith extensions show', () => {
   it('T17 says what network means', async () => {
-    const shown = await pith(['extensions', 'show', 'openai_compatible']);
+    const shown = await here(['extensions', 'show', 'openai_compatible']);
     expect(shown.out).toMatch(/asks for +network \(everything this machine can reach, local services and metadata addresses too\)/u);
   });
 });

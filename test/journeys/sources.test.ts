@@ -1,13 +1,14 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { projectFolder, runPith, type Folder } from './pith-process.ts';
+import { pithHere } from './pith-here.ts';
+import { projectFolder, type Folder } from './pith-process.ts';
 
 let folder: Folder;
 let home: string;
 const PROJECT = ['.cursor', '.codex', '.agent', '.kodelet', '.claude', '.agents'];
 
-const pith = (...argv: string[]) => runPith(argv, { cwd: folder.path, env: { HOME: home } });
+const pith = (...argv: string[]) => pithHere(argv, { cwd: folder.path, env: { HOME: home } });
 const skill = (name: string, body = 'Body.') => `---\nname: ${name}\ndescription: Does ${name}. Use it for ${name}.\n---\n${body}\n`;
 
 async function put(file: string, text: string): Promise<void> {
@@ -117,7 +118,7 @@ describe('a project with the skills of every system', () => {
   });
 
   it('S85 /skills and /skills show ID in a chat are the same commands', async () => {
-    const chat = await runPith(['chat'], { cwd: folder.path, env: { HOME: home }, input: '/skills\n/skills show skills/other\n' });
+    const chat = await pithHere(['chat'], { cwd: folder.path, env: { HOME: home }, input: '/skills\n/skills show skills/other\n' });
     const [list, show] = [await pith('skills', 'list'), await pith('skills', 'show', 'skills/other')];
     expect(chat.code, chat.err).toBe(0);
     expect(show.out).toContain('Theirs.');

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type ChatBody, type OpenAiServer } from '../fixtures/openai-server.ts';
 import type { ScriptedReply } from '../fixtures/scripted-server.ts';
-import { projectFolder, type Folder } from './pith-process.ts';
+import { allOf, projectFolder, type Folder } from './pith-process.ts';
 import { agentFile, extensionFiles } from './sandbox-files.ts';
 
 const SCRIPT = '/usr/bin/script';
@@ -76,12 +76,6 @@ function answerBy(reply: (said: string, steps: number) => ScriptedReply): void {
     return reply(JSON.stringify(messages[at]?.content), messages.slice(at).filter(({ role }) => role === 'tool').length);
   };
   server.script(next);
-}
-
-async function allOf(directory: string): Promise<string> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  return (await Promise.all(files.map((entry) => readFile(path.join(entry.parentPath, entry.name), 'latin1')))).join('\n');
 }
 
 describe.runIf(existsSync(SCRIPT))('a chat that stays open on a terminal', () => {

@@ -5,8 +5,8 @@ import { openDatabase } from '../../core/storage/open-database.ts';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { linesOf, projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';
 
-/** 6, in the long form 200; before a release `PITH_TEST_ROUNDS=2000 npm run test:soak`. */
-const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 6));
+/** 3, in the long form 200; before a release `PITH_TEST_ROUNDS=2000 npm run test:soak`. */
+const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 3));
 const MESSAGES = 40;
 
 let server: OpenAiServer;

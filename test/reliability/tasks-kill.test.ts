@@ -7,8 +7,8 @@ import type { ScriptedReply } from '../fixtures/scripted-server.ts';
 import { linesOf, projectFolder, startPith, type Folder, type PithProcess } from '../journeys/pith-process.ts';
 import { extensionFiles } from '../journeys/sandbox-files.ts';
 
-/** 3, in the long form (`npm run test:soak`) 50. */
-const ROUNDS = process.env['PITH_TEST_LONG'] === '1' ? 50 : 3;
+/** 2, in the long form (`npm run test:soak`) 50. */
+const ROUNDS = process.env['PITH_TEST_LONG'] === '1' ? 50 : 2;
 
 /** `record` writes a line, `mark` one for its key unless it is there, `recorded` tells the lines. Each waits, so that a kill may hit it. */
 const RECORDER = extensionFiles('recorder', {

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';
 
-/** 4, in the long form 200. */
-const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 4));
+/** 2, in the long form 200. */
+const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 2));
 /** What an earlier version kept in `data/<id>`. */
 const FORMER = { 'skill_registry/kept/note.txt': 'of the registry\n', 'extension_builder/kept.txt': 'of the builder\n' };
 

@@ -20,25 +20,10 @@ import { createApprovals } from '../../../core/threads/approvals.ts';
 import { createThreadQueue } from '../../../core/threads/queue.ts';
 import { createThreads } from '../../../core/threads/store.ts';
 import { fakeExtensions, type FakeExtension } from './fake-extensions.ts';
+import { agentSpec } from '../../fixtures/agent-spec.ts';
 
 export function agent(id: string, parts: Partial<AgentSpec> = {}): AgentSpec {
-  return {
-    id,
-    name: id,
-    description: '',
-    model: 'default',
-    integrationMode: 'none',
-    instructions: '',
-    prompt: null,
-    promptFile: null,
-    usesTools: [],
-    usesSkills: [],
-    delegatesTo: [],
-    keys: {},
-    origin: `/sandbox/agents/${id}/manifest.yaml`,
-    ...parts,
-    limits: { ...DEFAULT_LIMITS, ...parts.limits },
-  };
+  return agentSpec({ id, origin: `/sandbox/agents/${id}/manifest.yaml`, ...parts, limits: { ...DEFAULT_LIMITS, ...parts.limits } });
 }
 
 export function declaration(spec: AgentSpec): AgentDeclaration {

@@ -2,7 +2,6 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Clock, Failure, ToolCall, TurnInfo } from '../../../core/contract/index.ts';
-import { DEFAULT_LIMITS } from '../../../core/contract/index.ts';
 import { createEvents } from '../../../core/events/bus.ts';
 import { createJournal } from '../../../core/events/journal.ts';
 import { configOf, enabledBy } from '../../../core/host/settings/config-of.ts';
@@ -18,6 +17,7 @@ import { createConfinedPrograms } from '../../../core/host/confined/confined-pro
 import { createDatabase } from '../../../core/storage/extension-database.ts';
 import { createKeyValue } from '../../../core/storage/key-value.ts';
 import { openStore, type Store } from '../../../core/storage/store.ts';
+import { agentSpec } from '../../fixtures/agent-spec.ts';
 
 export interface HostSetup {
   readonly wire?: boolean;
@@ -132,22 +132,7 @@ export const TURN: TurnInfo = {
   compactions: 0,
   correlationId: 'c1',
   depth: 0,
-  agent: {
-    id: 'agent',
-    name: 'agent',
-    description: '',
-    model: 'default',
-    integrationMode: 'none',
-    instructions: '',
-    prompt: null,
-    promptFile: null,
-    usesTools: [],
-    usesSkills: [],
-    delegatesTo: [],
-    limits: DEFAULT_LIMITS,
-    keys: {},
-    origin: null,
-  },
+  agent: agentSpec({ id: 'agent' }),
 };
 
 export const CALL: Omit<ToolCall, 'signal'> = { turn: TURN, idempotencyKey: 'k1' };

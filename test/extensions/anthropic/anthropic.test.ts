@@ -21,6 +21,11 @@ const prompt: ModelCallOptions['prompt'] = [
   { role: 'system', content: 'Context.' },
   userText('Hello'),
 ];
+const failureOf = (asked: ReturnType<typeof model>): Promise<unknown> =>
+  Promise.resolve(asked.doStream({ prompt })).then(
+    () => null,
+    (error: unknown) => error,
+  );
 const tools: ModelCallOptions['tools'] = [
   { type: 'function', name: 'look_up', description: 'Looks up.', inputSchema: { type: 'object', properties: {} } },
 ];
@@ -86,12 +91,7 @@ describe('anthropic over HTTP', () => {
     [529, true],
   ])('rejects status %i with its code and whether it may be tried again', async (status, retryable) => {
     server.script({ status, headers: { 'retry-after': '3' }, error: { message: `no: ${status}` } });
-    const failure: unknown = await model()
-      .doStream({ prompt })
-      .then(
-        () => null,
-        (error: unknown) => error,
-      );
+    const failure = await failureOf(model());
     expect(failure).toMatchObject({ statusCode: status, isRetryable: retryable, message: `no: ${status}` });
     expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure as object))).not.toContain('key-test');
   });

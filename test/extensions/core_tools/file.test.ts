@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { outputOf } from '../fake-context.ts';
 import { workbench, type Workbench } from './workbench.ts';
+import { words } from '../../words.ts';
 
 let bench: Workbench;
 beforeEach(async () => void (bench = await workbench()));
@@ -116,18 +117,10 @@ describe('what needs a person', () => {
   it('K60 asks before changes under extensions and agents, not for reading or for notes', async () => {
     await bench.put('extensions/kv/main.ts', 'code');
     await bench.put('note.md', 'text');
-    for (const path of [
-      'extensions/kv/main.ts',
-      'extensions/new/a.ts',
-      'agents/x/manifest.yaml',
-      './agents//y/AGENT.md',
-      'Extensions/x/a',
-      'more/AGENT.md',
-      'node_modules/a/b.js',
-      'team/helper/prompt.jinja2',
-      'team/helper/Prompt.J2',
-      'prompt.njk',
-    ]) {
+    for (const path of words(`
+      extensions/kv/main.ts extensions/new/a.ts agents/x/manifest.yaml ./agents//y/AGENT.md Extensions/x/a more/AGENT.md
+      node_modules/a/b.js team/helper/prompt.jinja2 team/helper/Prompt.J2 prompt.njk
+    `)) {
       for (const call of [
         { action: 'write', path, content: '' },
         { action: 'delete', path },

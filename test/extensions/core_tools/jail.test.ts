@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Jail } from '../../../sandbox/extensions/core_tools/jail.ts';
 import { errorOf } from '../fake-context.ts';
 import { SECRET, workbench, type Workbench } from './workbench.ts';
+import { words } from '../../words.ts';
 
 let bench: Workbench;
 beforeEach(async () => void (bench = await workbench()));
@@ -96,19 +97,9 @@ describe('the jail of the file tools', () => {
     const socket = createServer().listen(join(bench.sandbox, 'socket'));
     await once(socket, 'listening');
     try {
-      for (const path of [
-        'link',
-        'folder-link',
-        'folder-link/secret.txt',
-        'inner-link',
-        'dangling',
-        'loop',
-        'loop/x',
-        'hard',
-        'pipe',
-        'socket',
-        'inside.txt/x',
-      ]) {
+      for (const path of words(`
+        link folder-link folder-link/secret.txt inner-link dangling loop loop/x hard pipe socket inside.txt/x
+      `)) {
         for (const call of [...reads(path), ...changes(path)])
           expect({ call, result: await bench.file(call) }).toMatchObject({ call, result: { ok: false } });
       }

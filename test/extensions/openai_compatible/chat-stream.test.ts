@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ModelPart } from 'pith';
 import { chatStream } from '../../../sandbox/extensions/openai_compatible/chat-stream.ts';
 import { serverEvents } from '../../../sandbox/extensions/openai_compatible/server-events.ts';
+import { words } from '../../words.ts';
 
 async function* bytes(text: string, size: number): AsyncGenerator<Uint8Array> {
   const all = Buffer.from(text);
@@ -53,21 +54,12 @@ describe('a streamed answer', () => {
       delta({}, 'stop'),
       '[DONE]',
     ]);
-    expect(found.map((part) => part.type)).toEqual([
-      'stream-start',
-      'response-metadata',
-      'reasoning-start',
-      'reasoning-delta',
-      'reasoning-end',
-      'text-start',
-      'text-delta',
-      'text-delta',
-      'text-end',
-      'reasoning-start',
-      'reasoning-delta',
-      'reasoning-end',
-      'finish',
-    ]);
+    expect(found.map((part) => part.type)).toEqual(
+      words(`
+      stream-start response-metadata reasoning-start reasoning-delta reasoning-end text-start text-delta text-delta text-end
+      reasoning-start reasoning-delta reasoning-end finish
+    `),
+    );
   });
 
   it('puts calls together that come without index, without id or all at once, and says that tools are wanted', async () => {

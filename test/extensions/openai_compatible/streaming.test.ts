@@ -15,6 +15,11 @@ function model(settings: Record<string, unknown> = {}, secrets: Record<string, s
 }
 
 const prompt: ModelCallOptions['prompt'] = [{ role: 'system', content: 'Be brief.' }, userText('Hello')];
+const failureOf = (asked: ReturnType<typeof model>): Promise<unknown> =>
+  Promise.resolve(asked.doStream({ prompt })).then(
+    () => null,
+    (error: unknown) => error,
+  );
 const tools: ModelCallOptions['tools'] = [
   {
     type: 'function',
@@ -123,12 +128,7 @@ describe('openai_compatible over HTTP', () => {
     [503, true],
   ])('rejects status %i with its code and whether it may be tried again', async (status, retryable) => {
     server.script({ status, headers: { 'retry-after': '7' }, error: { message: `no: ${status}` } });
-    const failure: unknown = await model()
-      .doStream({ prompt })
-      .then(
-        () => null,
-        (error: unknown) => error,
-      );
+    const failure = await failureOf(model());
     expect(failure).toMatchObject({
       statusCode: status,
       isRetryable: retryable,
@@ -139,12 +139,7 @@ describe('openai_compatible over HTTP', () => {
 
   it('lets the reason of a prompt that does not fit be told from the error', async () => {
     server.script(CONTEXT_LENGTH_EXCEEDED);
-    const failure: unknown = await model()
-      .doStream({ prompt })
-      .then(
-        () => null,
-        (error: unknown) => error,
-      );
+    const failure = await failureOf(model());
     expect(failure).toMatchObject({ statusCode: 400, isRetryable: false, data: { error: { code: 'context_length_exceeded' } } });
   });
 
@@ -161,21 +156,13 @@ describe('openai_compatible over HTTP', () => {
 
   it('marks a server that cannot be reached as worth another try', async () => {
     const unreachable = model({ base_url: 'http://127.0.0.1:1/v1' });
-    const failure: unknown = await unreachable.doStream({ prompt }).then(
-      () => null,
-      (error: unknown) => error,
-    );
+    const failure = await failureOf(unreachable);
     expect(failure).toMatchObject({ isRetryable: true });
   });
 
   it('K61 keeps the key out of errors', async () => {
     server.script({ status: 401 });
-    const failure: unknown = await model()
-      .doStream({ prompt })
-      .then(
-        () => null,
-        (error: unknown) => error,
-      );
+    const failure = await failureOf(model());
     expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure as object)) + String(failure)).not.toContain('sk-test');
   });
 

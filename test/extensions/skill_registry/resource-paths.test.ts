@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readResource } from '../../../sandbox/extensions/skill_registry/reading/resource.ts';
+import { SEPARATORS, UP } from '../../fixtures/ways-up.ts';
+import { words } from '../../words.ts';
 
 const SECRET = 'SECRET-OUTSIDE';
 let root = '';
@@ -32,35 +34,6 @@ beforeAll(async () => {
 
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-const UP = [
-  '..',
-  '%2e%2e',
-  '%252e%252e',
-  '..%00',
-  '%c0%ae%c0%ae',
-  '%uff0e%uff0e',
-  '．．',
-  '‥',
-  '..;',
-  '.. ',
-  ' ..',
-  '...',
-  '....',
-  '.%2e',
-  '%2e.',
-  '..\u200b',
-  '\u202e..',
-  '..\\',
-  '\\..',
-  '%2e%2e%5c',
-  '&#46;&#46;',
-  '\\x2e\\x2e',
-  '~',
-  '$HOME',
-  '..%09',
-  '.\u0000.',
-];
-const SEPARATORS = ['/', '//', '\\', '%2f', '%252f', '%5c', '%c0%af', '∕', '／', '/./', '\\/', '%00/', ';/'];
 const TARGETS = ['secret.txt', 'etc/passwd', 'skills/secret.txt', 'alpha-twin/secret.txt', 'no-such-file'];
 const PREFIXES = ['', 'references/deep/'];
 const DEPTHS = [1, 3];
@@ -76,54 +49,22 @@ function* payloads(): Iterable<string> {
 }
 
 const SPECIAL = [
+  ...words(`
+    . .. / ./ // ../ references references/ references/.. references/deep /etc/passwd //etc/passwd file:///etc/passwd
+    /proc/self/environ /dev/stdin /dev/fd/0 out.txt ./out.txt references/relative.txt relative.txt folder/secret.txt folder
+    slash/etc/passwd proc/environ proc/fd/0 zero dangling loop loop/loop hard.txt ./hard.txt fifo guide.md/x
+    references/guide.md/ references/guide.md/.. references//guide.md references/./guide.md references/deep/../guide.md
+    missing.md
+  `),
   '',
-  '.',
-  '..',
-  '/',
-  './',
-  '//',
-  '../',
-  'references',
-  'references/',
-  'references/..',
-  'references/deep',
-  '/etc/passwd',
-  '//etc/passwd',
-  'file:///etc/passwd',
   'C:\\Windows\\win.ini',
   '\\\\host\\share',
-  '/proc/self/environ',
-  '/dev/stdin',
-  '/dev/fd/0',
-  'out.txt',
-  './out.txt',
-  'references/relative.txt',
-  'relative.txt',
-  'folder/secret.txt',
-  'folder',
-  'slash/etc/passwd',
-  'proc/environ',
-  'proc/fd/0',
-  'zero',
-  'dangling',
-  'loop',
-  'loop/loop',
-  'hard.txt',
-  './hard.txt',
-  'fifo',
-  'guide.md/x',
-  'references/guide.md/',
-  'references/guide.md/..',
-  'references//guide.md',
-  'references/./guide.md',
-  'references/deep/../guide.md',
   'guide.md\0.png',
   '\0',
   'a'.repeat(300),
   'a/'.repeat(3000),
   'x'.repeat(100_000),
   'ä'.repeat(200),
-  'missing.md',
 ];
 
 describe('paths of resources', () => {

@@ -1,5 +1,6 @@
 import type { AgentSpec, ToolCall, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../../../sandbox/extensions/skill_registry/skill.ts';
+import { agentSpec } from '../../fixtures/agent-spec.ts';
 
 /** A skill as a scan would find it. */
 export function skillOf(id: string, values: Partial<Skill> = {}): Skill {
@@ -46,23 +47,8 @@ export function snapshotOf(skills: readonly Skill[], generation = 1): Snapshot {
 }
 
 export function agentOf(values: Partial<AgentSpec> = {}): AgentSpec {
-  return {
-    id: 'tester',
-    name: 'tester',
-    description: '',
-    model: 'default',
-    integrationMode: 'none',
-    instructions: '',
-    prompt: null,
-    promptFile: null,
-    usesTools: ['skill_registry'],
-    usesSkills: [],
-    delegatesTo: [],
-    limits: { max_turns: 1, max_tool_calls: 9, max_tokens: 9, time_budget_ms: 9 },
-    keys: {},
-    origin: null,
-    ...values,
-  };
+  const limits = { max_turns: 1, max_tool_calls: 9, max_tokens: 9, time_budget_ms: 9 };
+  return agentSpec({ id: 'tester', name: 'tester', usesTools: ['skill_registry'], limits, ...values });
 }
 
 export function turnOf(values: Partial<TurnInfo> = {}): TurnInfo {

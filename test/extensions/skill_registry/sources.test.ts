@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_SOURCES, isInside, resolveSources } from '../../../sandbox/extensions/skill_registry/scan/sources.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
+import { words } from '../../words.ts';
 
 const places = { sandbox: '/project/sandbox', project: '/project', home: '/home/me', bundled: '/pith/sandbox/skills' };
 const plain = { ...places, home: null };
@@ -13,26 +14,13 @@ const locations = (label: string): string =>
 
 describe('sources', () => {
   it('S10 the whole list is data in one place, lowest precedence first', () => {
-    expect(DEFAULT_SOURCES.map(({ label }) => label)).toEqual([
-      'bundled',
-      '~/.pith/skills',
-      '~/.agents/skills',
-      '~/.claude/skills',
-      '~/.cursor/skills',
-      '~/.codex/skills',
-      '~/.openclaw/skills',
-      '~/.kodelet/skills',
-      '~/.agent/skills',
-      '~/.pickle-bot/skills',
-      '.cursor/skills',
-      '.codex/skills',
-      '.agent/skills',
-      '.kodelet/skills',
-      '.claude/skills',
-      '.agents/skills',
-      'skills',
-      'sandbox/skills',
-    ]);
+    expect(DEFAULT_SOURCES.map(({ label }) => label)).toEqual(
+      words(`
+      bundled ~/.pith/skills ~/.agents/skills ~/.claude/skills ~/.cursor/skills ~/.codex/skills ~/.openclaw/skills
+      ~/.kodelet/skills ~/.agent/skills ~/.pickle-bot/skills .cursor/skills .codex/skills .agent/skills .kodelet/skills
+      .claude/skills .agents/skills skills sandbox/skills
+    `),
+    );
     expect(DEFAULT_SOURCES.filter(({ trusted }) => !trusted).every(({ base }) => base === 'project')).toBe(true);
   });
 

@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { fakeClock, recordEvents, testKernel, type TestKernel, type TestKernelOptions } from '../../../../core/testing/index.ts';
+import { isAlive, until as heldWithin } from './hosts.ts';
 import { main, manifest, tools } from './extension.ts';
 
+const until = (holds: () => boolean) => heldWithin(holds, 15_000);
 let kernel: TestKernel | undefined;
 afterEach(() => kernel?.stop());
 
@@ -27,18 +28,6 @@ async function pidOf(test: TestKernel): Promise<number> {
   const result = await call(test, 'pid');
   if (!result.ok) throw new Error(result.error.message);
   return result.output as number;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(2);
 }
 
 describe('the life of an extension’s process', () => {

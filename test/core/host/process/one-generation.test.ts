@@ -3,8 +3,10 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { recordEvents, testKernel, type TestKernel } from '../../../../core/testing/index.ts';
+import { isAlive, until as heldWithin } from './hosts.ts';
 import { main, manifest } from './extension.ts';
 
+const until = (holds: () => boolean) => heldWithin(holds, 15_000);
 let kernel: TestKernel | undefined;
 afterEach(() => kernel?.stop());
 
@@ -13,18 +15,6 @@ const SERVICE = `async runBackground(signal) {
   await new Promise((resolve) => signal.addEventListener('abort', resolve));
 }`;
 const HEAD = "import { appendFileSync, existsSync } from 'node:fs'; import path from 'node:path';";
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(2);
-}
 
 it('B1: a crash of the old version while the new one is constructed leaves one service alive', async () => {
   kernel = await testKernel({

@@ -7,6 +7,11 @@ export type Defect = readonly [
   load?: readonly string[],
 ];
 
+/** Cures that several have. */
+const BEGIN = 'begin the file with a line `---`, then `name:` and `description:`, then a line `---`';
+const DESCRIBE = 'add `description:` that says what it does and when to use it';
+const CORRECT = 'correct that line; quote values that contain `: ` or begin with a special character';
+
 /** One folder below `test/fixtures/skills` each, named for its one defect; `none…` and 技能 have none. */
 export const DEFECTS: readonly Defect[] = [
   ['-name-leading-hyphen', 'offered', ['error name_hyphens 2:1'], 'use single hyphens between words'],
@@ -41,31 +46,21 @@ export const DEFECTS: readonly Defect[] = [
   ['cr-alone', 'invalid', ['error line_ends_cr 1:1'], 'save the file with LF line ends'],
   ['crlf', 'offered', ['warning repaired_crlf 1:4'], 'save the file with LF line ends'],
   ['default-enabled-is-text', 'offered', ['error field_type 4:1'], 'write it in that form'],
-  ['description-blank', 'invalid', ['error description_missing 3:1'], 'add `description:` that says what it does and when to use it'],
-  ['description-empty', 'invalid', ['error description_missing 3:1'], 'add `description:` that says what it does and when to use it'],
-  ['description-is-a-list', 'invalid', ['error description_missing 3:1'], 'add `description:` that says what it does and when to use it'],
+  ['description-blank', 'invalid', ['error description_missing 3:1'], DESCRIBE],
+  ['description-empty', 'invalid', ['error description_missing 3:1'], DESCRIBE],
+  ['description-is-a-list', 'invalid', ['error description_missing 3:1'], DESCRIBE],
   ['description-is-true', 'offered', ['warning text_expected 3:1'], 'put the value in quotes'],
-  ['description-missing', 'invalid', ['error description_missing 1:1'], 'add `description:` that says what it does and when to use it'],
+  ['description-missing', 'invalid', ['error description_missing 1:1'], DESCRIBE],
   ['description-over-1024', 'offered', ['error description_length 3:1'], 'shorten it'],
   ['description-over-500', 'offered', ['warning description_long 3:1'], 'shorten it to 500 characters', []],
   ['exclamation-mark-first', 'offered', ['error repaired_quote 3:14'], 'put the value in quotes'],
   ['field-in-flow-style', 'offered', ['warning flow_style 4:1'], 'write one item a line', []],
   ['field-twice', 'offered', ['warning duplicate_key 5:1'], 'remove one of them'],
   ['field-unknown', 'offered', ['error field_unknown 4:1'], 'move them under `metadata:`'],
-  [
-    'file-empty',
-    'invalid',
-    ['error frontmatter_missing 1:1'],
-    'begin the file with a line `---`, then `name:` and `description:`, then a line `---`',
-  ],
+  ['file-empty', 'invalid', ['error frontmatter_missing 1:1'], BEGIN],
   ['file-name-lower-case', 'offered', ['warning file_name_case 1:1'], 'rename it to SKILL.md'],
   ['file-name-upper-case', 'offered', ['warning file_name_case 1:1'], 'rename it to SKILL.md'],
-  [
-    'four-dashes',
-    'invalid',
-    ['error frontmatter_missing 1:1'],
-    'begin the file with a line `---`, then `name:` and `description:`, then a line `---`',
-  ],
+  ['four-dashes', 'invalid', ['error frontmatter_missing 1:1'], BEGIN],
   ['frontmatter-closed-by-dots', 'invalid', ['error frontmatter_unclosed 1:1'], 'end the frontmatter with a line `---`'],
   ['frontmatter-empty', 'invalid', ['error frontmatter_no_map 2:1'], 'write `name: …` and `description: …`'],
   ['frontmatter-is-a-list', 'invalid', ['error frontmatter_no_map 2:1'], 'write `name: …` and `description: …`'],
@@ -84,12 +79,7 @@ export const DEFECTS: readonly Defect[] = [
   ['name-trailing-hyphen-', 'offered', ['error name_hyphens 2:1'], 'use single hyphens between words'],
   ['name-upper-case', 'offered', ['error name_case 2:1', 'error name_differs 2:1'], 'write it in lower case'],
   ['name_with_underscores', 'offered', ['error name_characters 2:1'], 'use letters, digits and hyphens only'],
-  [
-    'no-frontmatter',
-    'invalid',
-    ['error frontmatter_missing 1:1'],
-    'begin the file with a line `---`, then `name:` and `description:`, then a line `---`',
-  ],
+  ['no-frontmatter', 'invalid', ['error frontmatter_missing 1:1'], BEGIN],
   ['none', 'offered', [], ''],
   ['none-comments-and-anchors', 'offered', [], ''],
   ['none-dashes-in-value', 'offered', [], ''],
@@ -117,18 +107,8 @@ export const DEFECTS: readonly Defect[] = [
   ['version-is-no-version', 'offered', ['warning version_no_semver 4:1'], 'write it as 1.0.0'],
   ['yaml-alias-bomb', 'invalid', ['error yaml_too_large 7:36'], 'write the values out, or leave them out'],
   ['yaml-aliases-over-100', 'invalid', ['error yaml_too_large 107:5'], 'write the values out, or leave them out'],
-  [
-    'yaml-bad-indent',
-    'invalid',
-    ['error yaml_invalid 2:7'],
-    'correct that line; quote values that contain `: ` or begin with a special character',
-  ],
-  [
-    'yaml-bracket-never-closed',
-    'invalid',
-    ['error yaml_invalid 3:1'],
-    'correct that line; quote values that contain `: ` or begin with a special character',
-  ],
+  ['yaml-bad-indent', 'invalid', ['error yaml_invalid 2:7'], CORRECT],
+  ['yaml-bracket-never-closed', 'invalid', ['error yaml_invalid 3:1'], CORRECT],
   ['yaml-directive', 'offered', ['error repaired_directive 2:1'], 'remove the line'],
   ['yaml-quote-never-closed', 'offered', ['error repaired_quote 3:14'], 'put the value in quotes'],
   ['yaml-too-deep', 'invalid', ['error yaml_too_large 4:72'], 'write the values out, or leave them out'],

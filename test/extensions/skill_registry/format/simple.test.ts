@@ -3,79 +3,27 @@ import { describe, expect, it } from 'vitest';
 import { readRepaired } from '../../../../sandbox/extensions/skill_registry/format/repair.ts';
 import { readSimple } from '../../../../sandbox/extensions/skill_registry/format/simple.ts';
 import { readYaml } from '../../../../sandbox/extensions/skill_registry/format/yaml.ts';
+import { words } from '../../../words.ts';
 
 /** Text that is likely to hit the border between what is certain and what only YAML can tell. */
 const piece = fc.oneof(
   fc.constantFrom(
-    ':',
+    ...words(`
+      : # - , [ ] { } " ' '' | > &a *a !!str % @ ~ ? = << true True yes no on null Null 1 0 01 0x1F 0o17 1.0 1.50 1.0.0 1e5
+      1_000 .5 5. -1 +1 2024-01-01 2024-1-1 12:30:45 .inf .nan Infinity --- ... 技能 мой é 😀 c++ .net
+    `),
     ' ',
-    '#',
     ' #',
     ': ',
-    '-',
     '- ',
-    ',',
-    '[',
-    ']',
-    '{',
-    '}',
-    '"',
-    "'",
-    "''",
     '\\',
-    '|',
-    '>',
-    '&a',
-    '*a',
-    '!!str',
-    '%',
-    '@',
     '`',
-    '~',
-    '?',
-    '=',
-    '<<',
-    'true',
-    'True',
-    'yes',
-    'no',
-    'on',
-    'null',
-    'Null',
-    '1',
-    '0',
-    '01',
-    '0x1F',
-    '0o17',
-    '1.0',
-    '1.50',
-    '1.0.0',
-    '1e5',
-    '1_000',
-    '.5',
-    '5.',
-    '-1',
-    '+1',
-    '2024-01-01',
-    '2024-1-1',
-    '12:30:45',
-    '.inf',
-    '.nan',
-    'Infinity',
-    '---',
-    '...',
     '\t',
     '\r',
     '\u00a0',
     '\u2028',
     '\u0085',
     '\ufeff',
-    '技能',
-    'мой',
-    'é',
-    '😀',
-    'c++',
-    '.net',
   ),
   fc.stringMatching(/^[a-zA-Z0-9 ]{0,6}$/),
   fc.string({ unit: 'binary', maxLength: 4 }),
@@ -86,23 +34,15 @@ const tame = fc
     minLength: 1,
     maxLength: 4,
   })
-  .map((words) => words.join(' '));
+  .map((parts) => parts.join(' '));
 const quoted = fc.oneof(tame, wild).chain((text) => fc.constantFrom(`"${text}"`, `'${text}'`, `"${text}" `, `${text} `));
 const value = fc.oneof({ weight: 6, arbitrary: tame }, { weight: 2, arbitrary: quoted }, { weight: 1, arbitrary: wild });
 const key = fc.oneof(
   { weight: 8, arbitrary: fc.stringMatching(/^[a-z_-]{1,3}$/) },
   fc.constantFrom(
-    'name',
-    'description',
-    'tags',
-    'metadata',
-    'version',
-    'allowed-tools',
-    'true',
-    'null',
-    '__proto__',
-    'constructor',
-    '<<',
+    ...words(`
+      name description tags metadata version allowed-tools true null __proto__ constructor <<
+    `),
     'a b',
   ),
   wild,

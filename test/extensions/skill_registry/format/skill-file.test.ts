@@ -4,6 +4,7 @@ import { RULES } from '../../../../sandbox/extensions/skill_registry/format/rule
 import { parseSkillFile, type Mode } from '../../../../sandbox/extensions/skill_registry/format/skill-file.ts';
 import { skillText } from '../skill-sandbox.ts';
 import { bodyOf } from './body-of.ts';
+import { words } from '../../../words.ts';
 
 const parse = (text: string | Uint8Array, mode: Mode = 'load', id = 'demo', file = `/skills/${id}/SKILL.md`) =>
   parseSkillFile(text, { id, file, mode });
@@ -74,19 +75,12 @@ describe('the format', () => {
     const invalidating = RULES.filter(({ load }) => load === 'error')
       .map(({ code }) => code)
       .sort();
-    expect(invalidating).toEqual([
-      'description_missing',
-      'encoding_utf16',
-      'file_too_large',
-      'file_unreadable',
-      'frontmatter_missing',
-      'frontmatter_no_map',
-      'frontmatter_too_large',
-      'frontmatter_unclosed',
-      'line_ends_cr',
-      'yaml_invalid',
-      'yaml_too_large',
-    ]);
+    expect(invalidating).toEqual(
+      words(`
+      description_missing encoding_utf16 file_too_large file_unreadable frontmatter_missing frontmatter_no_map
+      frontmatter_too_large frontmatter_unclosed line_ends_cr yaml_invalid yaml_too_large
+    `),
+    );
   });
 
   const cases: readonly [title: string, text: string, id: string, lint: readonly string[], loads: boolean][] = [

@@ -10,6 +10,7 @@ import { gitWay, originOf } from '../../../../sandbox/extensions/skill_registry/
 import { skillText } from '../skill-sandbox.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
 import { zipOf } from './zip-writer.ts';
+import { words } from '../../../words.ts';
 
 const backend = path.join(spawnSync('git', ['--exec-path']).stdout?.toString().trim() ?? '', 'git-http-backend');
 const servesGit = existsSync(backend);
@@ -89,17 +90,13 @@ async function repository(box: InstallSandbox): Promise<string> {
 }
 
 describe('where skills are fetched from', () => {
-  it.each([
-    'http://127.0.0.1:1/latest/meta-data/a.zip',
-    'http://169.254.169.254/a.zip',
-    'http://169.254.169.254/a.git',
-    'http://[::ffff:7f00:1]/a.git',
-    'https://2130706433/a',
-    'git://127.0.0.1/a.git',
-    'ssh://git@10.0.0.1/a.git',
-    'git@localhost:a/b.git',
-    'git@127.0.0.1:a/b.git',
-  ])('T17 an origin in a lock file, which came with the project, must be public: %s', async (location) => {
+  it.each(
+    words(`
+    http://127.0.0.1:1/latest/meta-data/a.zip http://169.254.169.254/a.zip http://169.254.169.254/a.git
+    http://[::ffff:7f00:1]/a.git https://2130706433/a git://127.0.0.1/a.git ssh://git@10.0.0.1/a.git git@localhost:a/b.git
+    git@127.0.0.1:a/b.git
+  `),
+  )('T17 an origin in a lock file, which came with the project, must be public: %s', async (location) => {
     const box = await installSandbox();
     const kind = location.endsWith('.zip') ? 'zip' : 'git';
     const entry = { origin: { kind, location: location.replace('2130706433', '127.0.0.1') }, commit: null, digest: 'x', installedAt: '' };

@@ -3,6 +3,7 @@ import { link, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promi
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { agent, call, modeKernel, skill, type ModeKernel } from './mode-kernel.ts';
+import { words } from '../../../words.ts';
 
 const copy = (from: string, to: string, skill_id = 'alpha') => call('copy_skill_file', { skill_id, path: from, to });
 const BYTES = Buffer.from([0, 1, 2, 255, 254]).toString('latin1');
@@ -62,25 +63,11 @@ describe.skipIf(!existsSync('/proc/self/fd'))('S65 copy_skill_file', () => {
     expect(await readFile(at('outside.txt'), 'utf8')).toBe('OUTSIDE');
   });
 
-  const PROTECTED = [
-    'skills/alpha/templates/copy.md',
-    'Skills/new/a.md',
-    'extensions/new/main.ts',
-    'agents/new/notes.md',
-    'data/a.md',
-    'state/a.md',
-    'more/new/a.md',
-    'recipes/a.md',
-    'pith.yaml',
-    'pith.local.yaml',
-    '.env',
-    '.git/hooks/post-commit',
-    'projects/tool/main.ts',
-    'new/SKILL.md',
-    'new/manifest.yaml',
-    'new/Agent.md',
-    'new/prompt.jinja2',
-  ];
+  const PROTECTED = words(`
+    skills/alpha/templates/copy.md Skills/new/a.md extensions/new/main.ts agents/new/notes.md data/a.md state/a.md
+    more/new/a.md recipes/a.md pith.yaml pith.local.yaml .env .git/hooks/post-commit projects/tool/main.ts new/SKILL.md
+    new/manifest.yaml new/Agent.md new/prompt.jinja2
+  `);
 
   it('S65 nothing becomes part of skills, extensions, agents, state or settings', async () => {
     const results = await copies(...PROTECTED.map((to) => ['templates/report.md', to] as const));
