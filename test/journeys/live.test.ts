@@ -32,28 +32,6 @@ async function turn(after: number, agent?: string): Promise<TurnOutcome & { read
 }
 
 describe('skills while a conversation runs', () => {
-  it('S22 a skill that is added, edited and deleted is seen by the very next turn', async () => {
-    await start({ 'skills/alpha/SKILL.md': skillFile('alpha', 'The first wording.', 'x') });
-    expect((await turn(0)).system).toContain('• `alpha` — The first wording.');
-
-    await pith!.write('skills/omega/SKILL.md', skillFile('omega', 'Came while we talked.', 'BODY-OF-OMEGA'));
-    expect((await turn(NEXT_SKILL_LOOK_MS)).system).toContain('• `omega` — Came while we talked.');
-
-    await pith!.write('skills/alpha/SKILL.md', skillFile('alpha', 'The other wording.', 'x'));
-    const edited = (await turn(NEXT_SKILL_LOOK_MS)).system;
-    expect(edited).toContain('• `alpha` — The other wording.');
-    expect(edited).not.toContain('The first wording.');
-
-    await pith!.remove('skills/alpha');
-    const deleted = (await turn(NEXT_SKILL_LOOK_MS)).system;
-    expect(deleted).not.toContain('`alpha`');
-    expect(deleted).toContain('`omega`');
-    expect(await pith!.kernel.callTool('orchestrator', 'read_skill', { skill_id: 'alpha' })).toMatchObject({
-      ok: false,
-      error: { code: 'skill_not_found' },
-    });
-  });
-
   it('S22 S6 a skill whose YAML breaks stays in its last good version, said with line and cure, and the mended one is used', async () => {
     await start({
       'skills/alpha/SKILL.md': skillFile('alpha', 'The good wording.', 'GOOD-BODY'),
@@ -67,7 +45,7 @@ describe('skills while a conversation runs', () => {
     expect(system).toContain('• `alpha` — The good wording.');
     expect(system).toContain('`beta`');
     const read = await pith!.kernel.callTool('orchestrator', 'read_skill', { skill_id: 'alpha' });
-    expect(JSON.stringify(read)).toContain('GOOD-BODY');
+    expect(JSON.stringify(read)).toMatch(/note: the file is broken now; this is the last good version.*GOOD-BODY/);
     const skills = await (await pith!.kernel.extensions.skills())!.listSkills();
     const diagnostics = skills.find(({ id }) => id === 'alpha')!.diagnostics;
     expect(diagnostics).toContainEqual(expect.objectContaining({ code: 'last_good_used' }));
@@ -83,33 +61,6 @@ describe('skills while a conversation runs', () => {
 
     await pith!.write('skills/alpha/SKILL.md', skillFile('alpha', 'The mended wording.', 'MENDED-BODY'));
     expect((await turn(NEXT_SKILL_LOOK_MS)).system).toContain('• `alpha` — The mended wording.');
-  });
-
-  it('S23 a turn that has begun keeps its catalog, and a body is read as it is now', async () => {
-    await start({ 'skills/alpha/SKILL.md': skillFile('alpha', 'The first wording.', 'BODY-ONE') });
-    await turn(0);
-    await clock.advance(NEXT_SKILL_LOOK_MS);
-    model.add(
-      async () => {
-        await pith!.write('skills/omega/SKILL.md', skillFile('omega', 'Came in the middle.', 'x'));
-        await pith!.write('skills/alpha/SKILL.md', skillFile('alpha', 'The first wording.', 'BODY-TWO'));
-        await clock.advance(10_000);
-        return {
-          calls: [
-            { name: 'list_skills', input: {} },
-            { name: 'read_skill', input: { skill_id: 'alpha' } },
-          ],
-        };
-      },
-      { text: 'done' },
-    );
-    const outcome = await pith!.run('hello');
-    const [first, second] = outcome.requests;
-    expect(second!.system).toBe(first!.system);
-    const output = (name: string) => JSON.stringify(outcome.results.find((result) => result.name === name));
-    expect(output('list_skills')).not.toContain('omega');
-    expect(output('read_skill')).toContain('BODY-TWO');
-    expect((await turn(NEXT_SKILL_LOOK_MS)).system).toContain('`omega`');
   });
 });
 

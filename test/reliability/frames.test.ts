@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { framed, kernelSide, OPERATIONS, type Ears } from '../core/host/process/kernel-side.ts';
+import { words } from '../words.ts';
 
 /** 40 thousand, in the long form 10 million. */
 const FRAMES = process.env['PITH_TEST_LONG'] === '1' ? 10_000_000 : 40_000;
@@ -82,26 +83,11 @@ const BODIES: readonly Buffer[] = [
 ].map((message) => Buffer.from(JSON.stringify(message)));
 
 const PIECES = [
-  '[',
-  ']',
-  '{',
-  '}',
-  '"',
-  '\\',
-  ',',
-  ':',
-  'null',
-  '1e999',
-  '-0',
-  '4294967295',
-  '"__proto__":',
-  '"constructor":{"prototype":',
-  '"toString":1,',
-  '"length":4294967295,',
-  '\\u0000',
-  '\\ud800',
-  '[[[[[[[[[[[[[[[[',
   '\u0000',
+  ...words(String.raw`
+    [ ] { } " \ , : null 1e999 -0 4294967295 "__proto__": "constructor":{"prototype": "toString":1, "length":4294967295,
+    \u0000 \ud800 [[[[[[[[[[[[[[[[
+  `),
 ].map((text) => Buffer.from(text));
 
 const EDITS: readonly ((body: Buffer, random: Random) => Buffer)[] = [

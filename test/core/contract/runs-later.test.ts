@@ -1,5 +1,6 @@
 import { runsLater } from 'pith';
 import { describe, expect, it } from 'vitest';
+import { words } from '../../words.ts';
 
 const why = (path: string) => runsLater(path.split('/'));
 
@@ -56,23 +57,17 @@ describe('what runs later and unasked', () => {
 
   it('T18 F20: case, trailing points and spaces, unseen characters, other forms of letters, streams and short names change nothing', () => {
     for (const path of [
-      'PACKAGE.JSON',
-      'Package.json.',
+      ...words(`
+        PACKAGE.JSON Package.json. ｐａｃｋａｇｅ.json package.json::$DATA package.json:stream PACKAG~1.JSO
+        VSCODE~1/settings.json MAKEFILE Extensions/a.ts ſkills/a.md
+      `),
       'package.json ',
       'package.json. .',
       'pack\u200bage.json',
       '\u2060.envrc',
       'package\ufe0f.json',
-      'ｐａｃｋａｇｅ.json',
-      'package.json::$DATA',
-      'package.json:stream',
       '\u2024envrc',
-      'PACKAG~1.JSO',
-      'VSCODE~1/settings.json',
-      'MAKEFILE',
       'ma\u212aefile',
-      'Extensions/a.ts',
-      'ſkills/a.md',
       'a/... /b',
       '\u200b',
     ])
@@ -81,25 +76,12 @@ describe('what runs later and unasked', () => {
 
   it('T18 F20: what people write day by day has none', () => {
     for (const path of [
-      'notes/a.md',
-      'notes/2026-03-01.md',
-      'drafts/report.md',
-      'src/index.ts',
-      'src/lock.ts',
-      'src/hooks/use-lock.ts',
-      'data.json',
-      'locksmith.md',
-      'block.json',
-      'clock.md',
-      'README.md',
-      'docs/agents/list.md',
-      'docs/skills.md',
-      'build/out.txt',
-      'package.md',
-      'images/logo.svg',
+      ...words(`
+        notes/a.md notes/2026-03-01.md drafts/report.md src/index.ts src/lock.ts src/hooks/use-lock.ts data.json
+        locksmith.md block.json clock.md README.md docs/agents/list.md docs/skills.md build/out.txt package.md
+        images/logo.svg Grüße.md plan.v2.md
+      `),
       'letter to the tax office.txt',
-      'Grüße.md',
-      'plan.v2.md',
       '12:30 meeting.md',
     ])
       expect({ path, why: why(path) }).toEqual({ path, why: null });

@@ -4,6 +4,7 @@ import { CommandCalls } from '../../../../core/host/process/command-bridge.ts';
 import { KernelCalls } from '../../../../core/host/process/kernel-calls.ts';
 import { OwnTurns } from '../../../../core/host/process/own-turns.ts';
 import { createPeer, type Peer } from '../../../../core/host/process/peer.ts';
+import { words } from '../../../words.ts';
 
 /** A context that takes what it is given apart, as the kernel does. */
 function context(): ExtensionContext {
@@ -82,27 +83,7 @@ export function framed(body: Uint8Array): Buffer {
 }
 
 /** What a process may ask for, and what it may not. */
-export const OPERATIONS = [
-  'log',
-  'note',
-  'failure',
-  'crashed',
-  'background',
-  'kv.get',
-  'kv.set',
-  'kv.delete',
-  'kv.keys',
-  'events.publish',
-  'events.handle',
-  'events.off',
-  'agents.list',
-  'agents.check',
-  'agents.run',
-  'use',
-  'io.print',
-  'io.ask',
-  'io.input',
-  'constructor',
-  '__proto__',
-  'nonsense',
-];
+export const OPERATIONS = words(`
+  log note failure crashed background kv.get kv.set kv.delete kv.keys events.publish events.handle events.off agents.list
+  agents.check agents.run use io.print io.ask io.input constructor __proto__ nonsense
+`);

@@ -7,6 +7,7 @@ import type { ExtensionHost } from '../../../../core/host/host.ts';
 import { CALL, NEVER, testSandbox, TURN, type HostSetup, type TestSandbox } from '../sandbox.ts';
 import { fakeClock } from '../../../../core/testing/index.ts';
 import { until } from './hosts.ts';
+import { words } from '../../../words.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
 
@@ -87,19 +88,10 @@ describe('the toolset of a skill', () => {
       'waits:number',
       'good:lost',
     ];
-    const wrong = [
-      '../outside:list',
-      '/etc/passwd:x',
-      'linked:list',
-      'gone:list',
-      'good',
-      'data:text/javascript,1:x',
-      'node:fs:x',
-      'node:fs',
-      'file:///etc/x.js:x',
-      'http://h/x.js:x',
-      ':x',
-    ];
+    const wrong = words(`
+      ../outside:list /etc/passwd:x linked:list gone:list good data:text/javascript,1:x node:fs:x node:fs file:///etc/x.js:x
+      http://h/x.js:x :x
+    `);
     const of = await host();
     const { tools, notes } = await open(of, 'mixed', ...specs, ...wrong);
     expect(tools.map(({ name }) => name)).toEqual(['good']);
