@@ -63,7 +63,8 @@ export async function examine({
   const notes = [...findings(), ...kept, ...undelivered(deliveries, kept), ...skills.notes, ...ofHost];
   const failed =
     extensions.some(
-      ({ state, phase, notes: kept }) => state === 'failed' || state === 'blocked' || phase === 'reload' || kept.some(isIgnored),
+      ({ state, phase, notes: kept }) =>
+        state === 'failed' || state === 'blocked' || phase === 'reload' || phase === 'start' || kept.some(isIgnored),
     ) || // an edit failed, the version before it runs
     checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
     notes.some(({ severity }) => severity === 'error') ||

@@ -54,11 +54,13 @@ function isWorthSaying({ severity, code }: Diagnostic): boolean {
 }
 
 function ofExtension({ id, state, phase, code, message, file, line, cure, notes }: ExtensionStatus): readonly Diagnostic[] {
-  const fails = (state === 'failed' || state === 'blocked' || phase === 'reload') && code !== 'dependency_failed';
+  const fails =
+    (state === 'failed' || state === 'blocked' || phase === 'reload' || phase === 'start' || phase === 'background') &&
+    code !== 'dependency_failed';
   const failure: Diagnostic = {
     severity: 'error',
     code: code ?? 'internal',
-    message: `the extension '${id}' ${phase === 'reload' ? 'was not reloaded' : 'cannot run'}: ${message ?? 'it failed'}`,
+    message: `the extension '${id}' ${phase === 'reload' ? 'was not reloaded' : phase === 'start' ? 'did not start' : 'cannot run'}: ${message ?? 'it failed'}`,
     ...(file === undefined ? {} : { file }),
     ...(line === undefined ? {} : { line }),
     ...(cure === undefined ? {} : { cure }),

@@ -14,6 +14,7 @@ export async function runProcess(openKernel: OpenKernel): Promise<void> {
   keepOutputClean();
   const abort = new AbortController();
   let ended: keyof typeof ENDED | undefined;
+  let unwritten = false;
   const end = (why: keyof typeof ENDED) => {
     if (ended === 'SIGINT' && why === 'SIGINT') process.exit(EXIT.interrupted); // asked twice
     ended ??= why;
@@ -24,7 +25,10 @@ export async function runProcess(openKernel: OpenKernel): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') end('EPIPE'); // the reader has seen enough
-      else if (stream === process.stdout) writeError({ error: process.stderr }, describeError(error));
+      else if (stream === process.stdout && !unwritten) {
+        unwritten = true;
+        writeError({ error: process.stderr }, describeError(error));
+      }
     });
   }
   const code = await runCli(
@@ -45,7 +49,7 @@ export async function runProcess(openKernel: OpenKernel): Promise<void> {
   );
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
   // What an extension left running must not keep a finished command alive.
-  process.exit(ended === undefined ? code : ENDED[ended]);
+  process.exit(ended !== undefined ? ENDED[ended] : unwritten ? code || EXIT.failed : code);
 }
 
 /** Standard output is what the command says, one JSON value perhaps; what extensions print on the side is for people. */

@@ -1,3 +1,4 @@
+import { untilAborted } from '../models/until-aborted.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseCommandInput } from '../contract/command-line.ts';
@@ -63,7 +64,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     }
     return await runWords(words, { cwd, io, signal, named, target, kernel });
   } catch (error) {
-    writeError(stdio, describeError(error));
+    if (!signal.aborted) writeError(stdio, describeError(error));
     return exitCodeOf(error);
   } finally {
     await opened?.then(
@@ -110,7 +111,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
 /** Runs a command on a kernel that works, with what is wrong said before it, and what turned out to be wrong after it. */
 async function converse(kernel: Kernel, command: Command, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
   const isShort = (command.unservedWith ?? []).some((name) => input.options[name] !== undefined);
-  await (isShort ? kernel.startUsed() : kernel.start());
+  await untilAborted(isShort ? kernel.startUsed() : kernel.start(), signal);
   const problems = new Problems(kernel, io);
   const isRead = io.interactive && !isShort;
   await (isRead ? problems.summarise() : problems.say());

@@ -92,3 +92,33 @@ it('doctor notes tools and commands that share a name, and is well with them', a
     }),
   ]);
 });
+
+it.each([
+  [
+    'a misspelt setting of a provider',
+    { 'pith.yaml': 'providers:\n  openai:\n    base_ur: http://127.0.0.1:1/v1\n' },
+    /^sandbox\/pith\.yaml:3 .*'base_url'/u,
+  ],
+  [
+    'an optional dependency that nothing declares, near one that is there',
+    extensionFiles('mine', {
+      provides: ['tool'],
+      manifest: { optional_depends_on: ['kvv'] },
+      main: 'export default class { getTools() { return []; } }\n',
+    }),
+    /^optional_depends_on 'kvv'.*did you mean 'kv'/u,
+  ],
+  [
+    'an extension whose start fails',
+    extensionFiles('mine', {
+      provides: ['service'],
+      main: "export default class { start() { throw new Error('no start'); } async runBackground() {} }\n",
+    }),
+    /^the extension 'mine' .*no start/u,
+  ],
+])('problems have %s, once', async (_what, files, message) => {
+  await using pith = await testKernel({ files });
+  await pith.kernel.start();
+  const found = await pith.kernel.problems();
+  expect(found.map((each) => each.message)).toEqual([expect.stringMatching(message)]);
+});

@@ -5,12 +5,13 @@ import type { JsonValue } from '../../contract/plain-data.ts';
 import type { DoctorReport } from '../../doctor.ts';
 import { isIgnored } from '../../problems.ts';
 import type { Kernel } from '../../kernel-surface.ts';
+import { untilAborted } from '../../models/until-aborted.ts';
 import { wrapLines } from '../table.ts';
 import { colours, findingLine, paintState, printTable } from './text.ts';
 
 /** Exit code 1 when anything failed. */
-export async function runDoctor(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<number> {
-  const report = await kernel.doctor();
+export async function runDoctor(kernel: Kernel, _input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const report = await untilAborted(kernel.doctor(), signal);
   io.json(JSON.parse(JSON.stringify(report)) as JsonValue);
   const print = (text: string) => io.print(io.colour || io.interactive ? wrapLines(text, io.columns) : text);
   printReport({ ...io, print }, kernel.trust, report);

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { JsonValue, SettingsChange, SetupField, SetupSchema } from '../../contract/index.ts';
@@ -40,6 +41,8 @@ export async function setUp(kernel: Kernel, input: CommandInput, io: CommandIO):
     }
   }
   if (Object.keys(changes).length > 0) await setup.configure(id, changes, input.options['for-agent'] === true ? 'agent' : 'person');
+  const file = join(kernel.sandbox, 'pith.yaml');
+  if (!io.quiet) for (const key of Object.keys(changes)) io.print(`Wrote ${key} to ${file}`);
   // A secret belongs to the address that has just been set.
   for (const [name, value] of secrets) {
     const users = await setup.secretUsers(name, id);

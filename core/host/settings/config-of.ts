@@ -52,7 +52,7 @@ export function configOf(declaration: Declaration, settings: Settings): Extensio
 export function enabledBy(settings: Settings): (id: string, manifest: Manifest | null) => boolean {
   return (id, manifest) => {
     const block = settings.extensions[id] ?? {};
-    const isMeant = misspelt(block, manifest).some(([key, name]) => name === 'enabled' && block[key] === false);
+    const isMeant = misspelt(block, COMMON_KEYS, manifest).some(([key, name]) => name === 'enabled' && block[key] === false);
     return block.enabled ?? (isMeant ? false : (manifest?.enabled ?? true));
   };
 }
@@ -61,29 +61,41 @@ export function enabledBy(settings: Settings): (id: string, manifest: Manifest |
 const COMMON_KEYS = ['enabled', 'isolation', 'memory_mb', 'secrets'];
 const MOST_MISSPELT = 2;
 
-/** Keys that are no config of the extension's manifest and stand close to one that every block may hold. */
-function misspelt(block: Readonly<Record<string, unknown>>, manifest: Manifest | null): readonly (readonly [key: string, name: string])[] {
+/** What every block `providers.<prefix>` may hold. */
+const PROVIDER_KEYS = ['base_url', 'api_key_env'];
+
+/** Keys that are no config of the extension's manifest and stand close to one that every such block may hold. */
+function misspelt(
+  block: PlainMap,
+  common: readonly string[],
+  manifest: Manifest | null,
+): readonly (readonly [key: string, name: string])[] {
   const own = Object.keys(manifest?.config ?? {});
   return Object.keys(block).flatMap((key) => {
-    if (COMMON_KEYS.includes(key) || own.includes(key)) return [];
-    const name = COMMON_KEYS.find((known) => distance(key, known) <= MOST_MISSPELT);
+    if (common.includes(key) || own.includes(key)) return [];
+    const name = common.find((known) => distance(key, known) <= MOST_MISSPELT);
     return name === undefined ? [] : [[key, name] as const];
   });
 }
 
-/** Findings for misspelt keys of `extensions.<id>`. A misspelt `enabled: false` counts: nothing runs that a person switched off. */
-export function misspeltExtensionSettings(
+/** Findings for misspelt keys of `extensions.<id>` and `providers.<prefix>`. A misspelt `enabled: false` counts: nothing runs that a person switched off. */
+export function misspeltSettings(
   settings: Settings,
   declarations: ReadonlyMap<string, Pick<Declaration, 'manifest'>>,
 ): readonly Diagnostic[] {
-  return Object.entries(settings.extensions).flatMap(([id, block]) =>
-    misspelt(block, declarations.get(id)?.manifest ?? null).map(([key, name]): Diagnostic => ({
+  const find = (section: string, block: PlainMap, common: readonly string[], manifest: Manifest | null = null) =>
+    misspelt(block, common, manifest).map(([key, name]): Diagnostic => ({
       severity: 'warning',
       code: 'unknown_key',
       cure: 'Correct the name',
-      message: `${settingName(settings, `extensions.${id}.${key}`)}: unknown key '${key}'; did you mean '${name}'?`,
-    })),
-  );
+      message: `${settingName(settings, `${section}.${key}`)}: unknown key '${key}'; did you mean '${name}'?`,
+    }));
+  return [
+    ...Object.entries(settings.extensions).flatMap(([id, block]) =>
+      find(`extensions.${id}`, block, COMMON_KEYS, declarations.get(id)?.manifest),
+    ),
+    ...Object.entries(settings.providers).flatMap(([prefix, block]) => find(`providers.${prefix}`, block, PROVIDER_KEYS)),
+  ];
 }
 
 /** Findings for `extensions.<id>` blocks that belong to nothing declared. */

@@ -2,11 +2,11 @@ import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import { misspeltExtensionSettings, unknownExtensionSettings } from './config-of.ts';
+import { misspeltSettings, unknownExtensionSettings } from './config-of.ts';
 import { DEFAULT_SETTINGS, settingName, type Settings } from './settings.ts';
 
 export interface KnownNames {
-  readonly declarations: ReadonlyMap<string, Pick<Declaration, 'manifest'>>;
+  readonly declarations: ReadonlyMap<string, Pick<Declaration, 'manifest' | 'file' | 'positions'>>;
   /** Those that are switched on. */
   readonly agents: readonly { readonly id: string }[];
   /** `check` throws when nothing goes by a model's name. */
@@ -17,8 +17,9 @@ export interface KnownNames {
 export function unknownNames(settings: Settings, { declarations, agents, router }: KnownNames): readonly Diagnostic[] {
   return [
     ...unknownExtensionSettings(settings, declarations.keys()),
-    ...misspeltExtensionSettings(settings, declarations),
+    ...misspeltSettings(settings, declarations),
     ...unknownProviders(settings, declarations),
+    ...misspeltDependencies(declarations),
     ...unknownAgent(
       settings,
       agents.map(({ id }) => id),
@@ -26,6 +27,18 @@ export function unknownNames(settings: Settings, { declarations, agents, router 
     ...unknownModels(settings, router),
     ...unknownTools(settings, declarations),
   ];
+}
+
+/** What is optional may be absent; only a name that is close to another one is a slip. */
+function misspeltDependencies(declarations: KnownNames['declarations']): readonly Diagnostic[] {
+  return [...declarations.values()].flatMap(({ manifest, file, positions }) =>
+    (manifest?.optional_depends_on ?? []).flatMap((id, index): readonly Diagnostic[] => {
+      const hint = declarations.has(id) ? '' : didYouMean(id, declarations.keys());
+      const line = positions?.[`optional_depends_on.${index}`]?.[0] ?? 1;
+      const message = `optional_depends_on '${id}': nothing declares it${hint}`;
+      return hint === '' ? [] : [{ severity: 'warning', code: 'name_unknown', message, file, line, cure: 'Correct the name' }];
+    }),
+  );
 }
 
 function unknownProviders(settings: Settings, declarations: KnownNames['declarations']): readonly Diagnostic[] {

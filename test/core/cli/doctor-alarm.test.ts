@@ -18,7 +18,12 @@ async function printed(colour: boolean): Promise<string> {
     columns: 200,
   };
   expect(
-    await runDoctor({ ...kernel, doctor: async () => report as never }, { arguments: {}, options: {} }, io as unknown as CommandIO),
+    await runDoctor(
+      { ...kernel, doctor: async () => report as never },
+      { arguments: {}, options: {} },
+      io as unknown as CommandIO,
+      new AbortController().signal,
+    ),
   ).toBe(0);
   return lines.join('\n');
 }

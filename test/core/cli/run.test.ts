@@ -133,6 +133,17 @@ describe('running a command line', () => {
     expect((await cli(['talk'], { openKernel, cwd: folder })).err).toBe('problem 1; mend it\n');
   });
 
+  it('an interruption ends a start that hangs, and a doctor, without a word', async () => {
+    const stop = new AbortController();
+    const never = () => (stop.abort(), new Promise<never>(() => undefined));
+    const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands: COMMANDS, kernel: { doctor: never } });
+    expect(await cli(['doctor'], { openKernel, signal: stop.signal })).toMatchObject({ code: 1, out: '', err: '' });
+    const hangs: typeof openKernel = async (target) => ({ ...(await openKernel(target)), start: never });
+    const again = new AbortController();
+    setImmediate(() => again.abort());
+    expect(await cli(['talk'], { openKernel: hangs, signal: again.signal })).toMatchObject({ code: 1, out: '', err: '' });
+  });
+
   it('does not start services for wrong use', async () => {
     const log: string[] = [];
     expect(await cli(['talk', '--loud'], { openKernel: openKernel(log) })).toMatchObject({ code: 2, out: '' });

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configOf, enabledBy, misspeltExtensionSettings, unknownExtensionSettings } from '../../../core/host/settings/config-of.ts';
+import { configOf, enabledBy, misspeltSettings, unknownExtensionSettings } from '../../../core/host/settings/config-of.ts';
 import { loadSettings, type SettingsInput } from '../../../core/host/settings/settings.ts';
 import { discoverIn, folderWith } from './sandbox-folder.ts';
 
@@ -48,7 +48,7 @@ describe('config', () => {
     const { settings, plain, registry } = await setUp(
       'extensions:\n  plain:\n    enabld: false\n  registry:\n    memory_mbb: 64\n    a: 2\n',
     );
-    const found = misspeltExtensionSettings(settings, new Map([plain, registry].map((each) => [each.id, each])));
+    const found = misspeltSettings(settings, new Map([plain, registry].map((each) => [each.id, each])));
     expect(found.map(({ message }) => message)).toEqual([
       "sandbox/pith.yaml:3 extensions.plain.enabld: unknown key 'enabld'; did you mean 'enabled'?",
       "sandbox/pith.yaml:5 extensions.registry.memory_mbb: unknown key 'memory_mbb'; did you mean 'memory_mb'?",
