@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseCommandInput } from '../contract/command-line.ts';
 import { PithError } from '../contract/errors.ts';
-import { once } from '../contract/once.ts';
+import { once } from '../contract/promises.ts';
 import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
 import { takeCommonOptions } from './common-options.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DEFAULT_LIMITS } from './agent.ts';
-import { once } from './once.ts';
+import { once } from './promises.ts';
 import { PROTOCOL_IDS } from './protocol.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { once } from './once.ts';
+import { once } from './promises.ts';
 
 /**
  * Text from elsewhere as it may reach a terminal, a prompt's own lines or a log: lines and tabs stay, `\r\n` is a line end, and

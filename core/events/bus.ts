@@ -1,6 +1,6 @@
 import { EventEmitter } from 'eventemitter3';
 import { DURABLE_TOPICS } from '../contract/events.ts';
-import { isThenable } from '../contract/once.ts';
+import { isThenable } from '../contract/promises.ts';
 import { messageOf } from '../contract/errors.ts';
 import type { Diagnostic, DurableTopic, DurableTopicMap, Events, PublishOptions } from '../contract/index.ts';
 import type { Journal, WrittenEvent } from './journal.ts';

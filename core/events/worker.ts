@@ -1,3 +1,4 @@
+import { within } from '../contract/promises.ts';
 import { messageOf } from '../contract/errors.ts';
 import type { Clock, Delivery, JsonValue, Logger } from '../contract/index.ts';
 import type { Lease, Leases } from '../storage/leases.ts';
@@ -79,12 +80,8 @@ export class Worker {
     this.#stopped = true;
     this.#cancelTimer?.();
     this.#cancelLinger?.();
-    if (this.#running.size > 0 && graceMs > 0) {
-      let cancel: (() => void) | undefined;
-      const late = new Promise<void>((resolve) => (cancel = this.#options.clock.after(graceMs, resolve)));
-      await Promise.race([Promise.allSettled(this.#running), late]);
-      cancel?.();
-    }
+    if (this.#running.size > 0 && graceMs > 0)
+      await within(this.#options.clock, graceMs, Promise.allSettled(this.#running), () => undefined);
     await this.#pumping; // it may be about to get the lease
     const session = this.#session;
     if (session === null) return;

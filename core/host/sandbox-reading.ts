@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Diagnostic } from '../contract/diagnostic.ts';
 import { isPlainMap, type JsonValue, type PlainMap } from '../contract/plain-data.ts';
-import { oncePromised } from '../contract/once.ts';
+import { oncePromised } from '../contract/promises.ts';
 import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
 import { stateFolder, type StateFolder } from '../contract/state-files.ts';
 import { discover } from './discovery/discover.ts';

@@ -1,3 +1,4 @@
+import { within } from '../../contract/promises.ts';
 import type { Clock, Toolset } from '../../contract/index.ts';
 import type { ExtensionsPort } from '../ports.ts';
 
@@ -24,10 +25,6 @@ export async function openInTime(extensions: ExtensionsPort, clock: Clock, provi
     const settled = (): unknown => openings.delete(key);
     opening.result.then(settled, settled);
   }
-  let cancel: (() => void) | undefined;
-  const late = new Promise<null>((resolve) => {
-    const left = opening.since + PATIENCE_MS - clock.now();
-    cancel = clock.after(Math.min(Math.max(0, left), PATIENCE_MS), () => resolve(null)); // the clock may have been set back
-  });
-  return Promise.race([opening.result, late]).finally(() => cancel?.());
+  const left = opening.since + PATIENCE_MS - clock.now();
+  return within(clock, Math.min(Math.max(0, left), PATIENCE_MS), opening.result, () => null); // the clock may have been set back
 }

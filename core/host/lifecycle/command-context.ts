@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { PithError } from '../../contract/errors.ts';
 import type { CommandContext, Logger } from '../../contract/index.ts';
-import { once } from '../../contract/once.ts';
+import { once } from '../../contract/promises.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { makeExtensionData } from '../extension-data.ts';
 import type { HostParts } from '../host-parts.ts';

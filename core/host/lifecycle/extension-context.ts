@@ -10,7 +10,7 @@ import type {
   KeyValue,
 } from '../../contract/index.ts';
 import { didYouMean } from '../../contract/nearest.ts';
-import { once } from '../../contract/once.ts';
+import { once } from '../../contract/promises.ts';
 import type { OriginalRequest, TurnOrigin } from '../../agents/turn/foreign-turn.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';

@@ -1,3 +1,4 @@
+import { within } from '../../contract/promises.ts';
 import { canRun, type ExtensionState } from '../../agents/ports.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Failure, Phase } from '../../contract/index.ts';
@@ -153,10 +154,8 @@ export class Lifecycle {
       stopping.set(actor, done);
       return done;
     };
-    let cancel: (() => void) | undefined;
-    const late = new Promise<void>((resolve) => (cancel = this.parts.clock.after(LIMIT_MS, resolve)));
     const all = Promise.all([...[...this.#actors.values()].map(stop), ...this.endings.map((end) => end())]);
-    await Promise.race([all, late]).finally(() => cancel?.());
+    await within(this.parts.clock, LIMIT_MS, all, () => undefined);
   }
 
   #create(id: string, wanted: Wanted): ExtensionActor {

@@ -1,5 +1,5 @@
 import type { Clock, Phase } from '../../contract/index.ts';
-import { isThenable } from '../../contract/once.ts';
+import { isThenable } from '../../contract/promises.ts';
 import { Problem, problemOf } from '../problem.ts';
 import type { ErrorCode } from '../../contract/errors.ts';
 

@@ -1,3 +1,4 @@
+import { within } from '../../contract/promises.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Clock } from '../../contract/index.ts';
 
@@ -44,18 +45,14 @@ export function createScope(clock: Clock, limitMs = 5000): Scope {
 }
 
 async function runRelease(release: Release, clock: Clock, limitMs: number): Promise<readonly Error[]> {
-  let cancel: (() => void) | undefined;
   try {
     const done = release();
-    if (done === undefined) return [];
-    const late = new Promise<never>((_, reject) => {
-      cancel = clock.after(limitMs, () => reject(new PithError('phase_timeout', `a release took longer than ${limitMs} ms`)));
-    });
-    await Promise.race([done, late]);
+    if (done !== undefined)
+      await within(clock, limitMs, done, () => {
+        throw new PithError('phase_timeout', `a release took longer than ${limitMs} ms`);
+      });
     return [];
   } catch (error) {
     return [error instanceof Error ? error : new Error(messageOf(error))];
-  } finally {
-    cancel?.();
   }
 }

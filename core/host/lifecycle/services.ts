@@ -1,3 +1,4 @@
+import { within } from '../../contract/promises.ts';
 import type { Clock } from '../../contract/index.ts';
 import { BREAKER_WINDOW_MS, restartDelay } from './reduce.ts';
 
@@ -39,9 +40,12 @@ export function superviseService({ clock, run, crashed }: ServiceOptions): Servi
   return {
     async stop(limitMs) {
       controller.abort();
-      let cancel: (() => void) | undefined;
-      const late = new Promise<boolean>((resolve) => (cancel = clock.after(limitMs, () => resolve(false))));
-      return Promise.race([ended.then(() => true), late]).finally(() => cancel?.());
+      return within(
+        clock,
+        limitMs,
+        ended.then(() => true),
+        () => false,
+      );
     },
   };
 }

@@ -1,3 +1,4 @@
+import { within } from '../../contract/promises.ts';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -34,11 +35,7 @@ export class Refresh {
     const { clock } = this.#parts;
     const isRecent = Math.abs(clock.now() - this.#lookedAt) < ms; // the clock may have been set back
     if (!isRecent || this.#looking !== null) await this.look();
-    const settled = this.#settling;
-    if (settled === null) return;
-    let cancel: (() => void) | undefined;
-    const enough = new Promise<void>((resolve) => (cancel = clock.after(RELOAD_WAIT_MS, resolve)));
-    await Promise.race([settled, enough]).finally(() => cancel?.());
+    if (this.#settling !== null) await within(clock, RELOAD_WAIT_MS, this.#settling, () => undefined);
   }
 
   /** Looks at the disk. `settled`: when everything that changed has been replaced. Callers at the same time share one look. */

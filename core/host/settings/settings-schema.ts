@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { once } from '../../contract/once.ts';
+import { once } from '../../contract/promises.ts';
 
 /**
  * The strict shape of `pith.yaml` and `~/.pith/config.yaml`. Made on first use: a start whose settings have not changed never

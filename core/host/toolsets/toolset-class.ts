@@ -1,3 +1,4 @@
+import { within } from '../../contract/promises.ts';
 import { messageOf } from '../../contract/errors.ts';
 import type { Clock, Tool } from '../../contract/index.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
@@ -57,12 +58,9 @@ function whereOf(spec: string, id: string): string {
 /** Rejects with the reason and the cure. */
 async function toolsOf(module: ToolsetModule, clock: Clock): Promise<readonly unknown[]> {
   if ('problem' in module) throw new Error(module.problem);
-  let cancel: (() => void) | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const why = `it did not say its tools within ${MODULE_LIMIT_MS / 1000} s; do slow work in the tools themselves`;
-    cancel = clock.after(MODULE_LIMIT_MS, () => reject(new Error(why)));
+  return within(clock, MODULE_LIMIT_MS, load(module), () => {
+    throw new Error(`it did not say its tools within ${MODULE_LIMIT_MS / 1000} s; do slow work in the tools themselves`);
   });
-  return Promise.race([load(module), late]).finally(() => cancel?.());
 }
 
 async function load({ exported, load: importIt }: Extract<ToolsetModule, { exported: string }>): Promise<readonly unknown[]> {

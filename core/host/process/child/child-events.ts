@@ -1,4 +1,4 @@
-import { isThenable } from '../../../contract/once.ts';
+import { isThenable } from '../../../contract/promises.ts';
 import { DURABLE_TOPICS } from '../../../contract/events.ts';
 import type { Events, PublishOptions, Topic, TopicMap } from '../../../contract/index.ts';
 import type { Peer } from '../peer.ts';

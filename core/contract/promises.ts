@@ -1,3 +1,5 @@
+import type { Clock } from './extension.ts';
+
 /** Makes a value when it is first asked for; a failure is tried again. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
@@ -17,4 +19,11 @@ export function oncePromised<T>(make: () => Promise<T>): () => Promise<T> {
 /** True for promises, whoever made them. */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+/** What `work` comes to, or after `ms` what `late` says or throws; the work is left to itself then. */
+export function within<T, L>(clock: Pick<Clock, 'after'>, ms: number, work: PromiseLike<T>, late: () => L): Promise<T | L> {
+  let cancel: (() => void) | undefined;
+  const over = new Promise<void>((resolve) => (cancel = clock.after(ms, resolve))).then(late);
+  return Promise.race([work, over]).finally(() => cancel?.());
 }
