@@ -3,17 +3,9 @@ import { PROMPT_VARIABLES } from '../../core/agents/prompt/template-check.ts';
 import { checkPrompt, renderPrompt } from '../../core/agents/prompt/prompt.ts';
 import { read } from './repository.ts';
 import { listed } from './skill-text.ts';
+import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
 
-const VARIABLES = {
-  agent: { id: 'a', name: 'Ada', description: 'd', model: 'default' },
-  skills: {},
-  sandbox_dir: '/sandbox',
-  date: '2026-01-31',
-  channel: 'cli',
-  user: 'someone',
-};
-
-const render = (text: string) => renderPrompt(text, null, VARIABLES);
+const render = (text: string) => renderPrompt(text, null, PROMPT_VALUES);
 
 describe('the guide to prompt templates', () => {
   it('K41 lists every variable, and no other', () => {

@@ -243,14 +243,7 @@ describe('commands with --json', () => {
     expect(found[0]).toMatchObject({ id: 'gamma', score: expect.any(Number), why: expect.arrayContaining(['gamma']) });
   });
 
-  it('agents list, show, prompt', async () => {
-    const agents = await json<Record<string, unknown>[]>('agents', 'list');
-    expect(agents.map(({ id, state }) => [id, state])).toEqual(
-      expect.arrayContaining([
-        ['orchestrator', 'active'],
-        ['writer', 'active'],
-      ]),
-    );
+  it('agents show, prompt', async () => {
     expect(await json('agents', 'show', 'writer')).toMatchObject({
       id: 'writer',
       uses_tools: ['skill_registry', 'morning'],
@@ -267,11 +260,6 @@ describe('commands with --json', () => {
     expect(prompt.system).toContain('[Channel]');
     expect(JSON.stringify(prompt.messages)).toContain('good morning');
     expect(prompt.tools.map(({ name }) => name).sort()).toEqual(['dawn', 'list_skills', 'read_skill', 'read_skill_resource']);
-    expect(prompt.tools[0]).toEqual({
-      name: expect.any(String),
-      description: expect.any(String),
-      inputSchema: expect.objectContaining({ type: 'object' }),
-    });
     expect(prompt.tokens.parts.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(prompt.tokens.total);
   });
 

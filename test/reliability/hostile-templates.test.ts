@@ -4,18 +4,12 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { checkPrompt, renderPrompt } from '../../core/agents/prompt/prompt.ts';
+import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
 
 const RUNS = process.env['PITH_TEST_LONG'] === '1' ? 10_000 : 600;
 
 const TOKEN = '\uE000123456789\uE001';
-const VARIABLES = {
-  agent: { id: 'a', name: 'Ada', description: 'd', model: 'default' },
-  skills: { reviewing: TOKEN },
-  sandbox_dir: '/sandbox',
-  date: '2026-01-31',
-  channel: 'cli',
-  user: 'someone',
-};
+const VARIABLES = { ...PROMPT_VALUES, skills: { reviewing: TOKEN } };
 
 const file = path.join(os.tmpdir(), `pith-canary-${process.pid}`);
 const canary = globalThis as { pithCanary?: number };

@@ -1,16 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { checkPrompt, renderPrompt } from '../../core/agents/prompt/prompt.ts';
+import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
 
-const VARIABLES = {
-  agent: { id: 'a', name: 'Ada', description: 'd', model: 'default' },
-  skills: {},
-  sandbox_dir: '/sandbox',
-  date: '2026-01-31',
-  channel: 'cli',
-  user: 'someone',
-};
-
-const render = (text: string) => renderPrompt(text, 'prompt.jinja2', VARIABLES);
+const render = (text: string) => renderPrompt(text, 'prompt.jinja2', PROMPT_VALUES);
 
 describe('prompt templates reach data only', () => {
   it.each(['valueOf', 'toString', 'constructor', 'hasOwnProperty', '__proto__'])(

@@ -1,20 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { checkPrompt, renderPrompt } from '../../../core/agents/prompt/prompt.ts';
 import { agent, createWorld } from './world.ts';
-
-const variables = {
-  agent: { id: 'a', name: 'A', description: 'd', model: 'default' },
-  skills: {},
-  sandbox_dir: '/sandbox',
-  date: '2026-01-01',
-  channel: 'cli',
-  user: 'local',
-};
+import { PROMPT_VALUES } from '../../fixtures/prompt-variables.ts';
 
 describe('prompt templates', () => {
   it('K41 renders the six variables', async () => {
     const text = '{{ agent.name }} {{ sandbox_dir }} {{ date }} {{ channel }} {{ user }} {{ skills | length }}';
-    expect(await renderPrompt(text, null, variables)).toBe('A /sandbox 2026-01-01 cli local 0');
+    expect(await renderPrompt(text, null, PROMPT_VALUES)).toBe('Ada /sandbox 2026-01-31 cli someone 0');
   });
 
   it('K41 finds an unknown symbol with file and line before anything is rendered, also where the engine is silent', async () => {
@@ -79,12 +71,12 @@ describe('prompt templates', () => {
       '{{ range.prototype }}',
       "{{ agent[['constructor']].name }}",
     ]) {
-      await expect(renderPrompt(text, 'p.jinja2', variables)).rejects.toMatchObject({ code: 'prompt_invalid' });
+      await expect(renderPrompt(text, 'p.jinja2', PROMPT_VALUES)).rejects.toMatchObject({ code: 'prompt_invalid' });
     }
   });
 
   it('K41 says file and line when rendering fails', async () => {
-    await expect(renderPrompt('a\n{{ agent.nothing }}', 'p.jinja2', variables)).rejects.toMatchObject({
+    await expect(renderPrompt('a\n{{ agent.nothing }}', 'p.jinja2', PROMPT_VALUES)).rejects.toMatchObject({
       code: 'prompt_invalid',
       where: 'p.jinja2:2',
     });

@@ -7,6 +7,7 @@ import { manifestSchema } from '../../../core/contract/index.ts';
 import { commandName } from '../../../core/cli/command-name.ts';
 import { packageRoot } from '../../../core/host/package-version.ts';
 import { cli } from './fakes.ts';
+import { words } from '../../words.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -22,14 +23,10 @@ describe('pith init', () => {
     expect(ran).toMatchObject({ code: 0, err: '' });
     for (const text of ['Made a sandbox in mine/sandbox', 'cd mine', 'pith chat', 'pith doctor']) expect(ran.out).toContain(text);
     const files = await readdir(path.join(folder, 'mine/sandbox'), { recursive: true });
-    for (const file of [
-      'pith.yaml',
-      'agents/assistant/manifest.yaml',
-      'agents/assistant/prompt.jinja2',
-      'skills/hello/SKILL.md',
-      'extensions/hello_tool/manifest.yaml',
-      'extensions/hello_tool/main.ts',
-    ])
+    for (const file of words(`
+      pith.yaml agents/assistant/manifest.yaml agents/assistant/prompt.jinja2 skills/hello/SKILL.md
+      extensions/hello_tool/manifest.yaml extensions/hello_tool/main.ts
+    `))
       expect(files).toContain(file);
     expect(parse(await read('mine/sandbox/pith.yaml'))).toEqual({ default_agent: 'assistant' });
   });

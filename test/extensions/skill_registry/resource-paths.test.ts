@@ -102,15 +102,9 @@ describe('paths of resources', () => {
     const { readdir } = await import('node:fs/promises');
     const before = (await readdir('/proc/self/fd')).length;
     for (let round = 0; round < 50; round++)
-      for (const payload of [
-        'references/guide.md',
-        'out.txt',
-        'folder/secret.txt',
-        'hard.txt',
-        'fifo',
-        'references/deep',
-        'missing/missing',
-      ])
+      for (const payload of words(`
+        references/guide.md out.txt folder/secret.txt hard.txt fifo references/deep missing/missing
+      `))
         await readResource(skill, payload);
     expect((await readdir('/proc/self/fd')).length).toBeLessThanOrEqual(before + 1);
   });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inspectSkill, scanText } from '../../../sandbox/extensions/skill_registry/safety/inspection.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
+import { words } from '../../words.ts';
 
 const CORPUS = path.resolve(import.meta.dirname, '../../../../shared/corpus/skills.jsonl');
 const encoded = (text: string) => Buffer.from(text).toString('base64');
@@ -176,14 +177,11 @@ describe('the scan of a skill (S84)', () => {
     await writeFile(path.join(folder, 'program'), Buffer.from('\x7fELF\0\0\0', 'latin1'));
     await chmod(path.join(folder, 'program'), 0o755);
     const inspection = await inspectSkill(folder);
-    expect(inspection.files.map((file) => file.path)).toEqual([
-      'SKILL.md',
-      'program',
-      'references/guide.md',
-      'references/twin.md',
-      'scripts/run.py',
-      'tools/start',
-    ]);
+    expect(inspection.files.map((file) => file.path)).toEqual(
+      words(`
+      SKILL.md program references/guide.md references/twin.md scripts/run.py tools/start
+    `),
+    );
     expect(inspection.links).toEqual([
       { path: 'guide.md', target: 'references/guide.md' },
       { path: 'out', target: '../../../outside' },

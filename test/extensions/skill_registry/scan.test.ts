@@ -7,6 +7,7 @@ import { scanSource } from '../../../sandbox/extensions/skill_registry/scan/scan
 import { CatalogDb } from '../../../sandbox/extensions/skill_registry/search/catalog-db.ts';
 import { buildSnapshot } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
 import { commandContext, skillSandbox, skillText } from './skill-sandbox.ts';
+import { words } from '../../words.ts';
 
 /** How many files were opened. */
 const opened = vi.hoisted(() => ({ count: 0 }));
@@ -39,18 +40,9 @@ describe('the scan', () => {
 
   it('S11 finds grouped skills to depth 5, skips hidden folders and node_modules, and ends at a SKILL.md', async () => {
     const box = await skillSandbox();
-    const folders = [
-      'a',
-      'g/b',
-      'g/h/c',
-      'g/h/i/d',
-      'g/h/i/j/e',
-      'g/h/i/j/k/too-deep',
-      '.hidden/x',
-      'node_modules/y',
-      '.git/z',
-      'a/nested',
-    ];
+    const folders = words(`
+      a g/b g/h/c g/h/i/d g/h/i/j/e g/h/i/j/k/too-deep .hidden/x node_modules/y .git/z a/nested
+    `);
     for (const folder of folders) await box.write(`sandbox/skills/${folder}/SKILL.md`, skillText({ name: path.basename(folder) }));
     expect(ids(await box.registry().refresh())).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
