@@ -1,8 +1,9 @@
 import type { Command, CommandInput, CommandIO, CommandOption } from '../contract/protocols/command-provider.ts';
 import type { Kernel } from '../kernel-surface.ts';
+import { requireTrust } from '../trust/index.ts';
 import type { NamedTarget } from './opened-target.ts';
 
-/** Runs with a kernel that has loaded no code yet. */
+/** Runs with a kernel that has loaded no code yet: what a command needs that says nothing of it. */
 export type KernelRun = (kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
 /** Runs without a kernel. */
 export type BareRun = (cwd: string, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
@@ -24,14 +25,16 @@ export type OpenerRun = (
 ) => Promise<number>;
 
 export type CoreCommand =
-  | (Definition & { readonly needs: 'kernel'; load(): Promise<KernelRun> })
+  | (Definition & { readonly needs?: undefined; load(): Promise<KernelRun> })
   | (Definition & { readonly needs: 'opener'; load(): Promise<OpenerRun> })
   | (Definition & { readonly needs: 'target'; load(): Promise<TargetRun> })
   | (Definition & { readonly needs: 'nothing'; load(): Promise<BareRun> });
 
 const AGENT: CommandOption = { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' };
-const QUESTION = { name: 'id', description: 'The question, as approvals list names it', required: true };
+const TEXT: CommandOption = { name: 'text', type: 'string', description: "The user's message", default: '' };
 const ID = (description: string) => ({ name: 'id', description, required: true });
+const QUESTION = ID('The question, as approvals list names it');
+const NAME = { name: 'name', description: 'The name', required: true };
 const DIR = { name: 'dir', description: 'The project or its sandbox (default: the one that would be used here)' };
 const YES: CommandOption = { name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' };
 const RECIPIENTS = {
@@ -46,37 +49,32 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'agents list',
     description: 'List the agents',
-    needs: 'kernel',
     load: async () => (await import('./commands/agents.ts')).listAgents,
   },
   {
     path: 'agents show',
     description: 'Show what an agent is made of',
     arguments: [ID('The agent')],
-    needs: 'kernel',
     load: async () => (await import('./commands/agents.ts')).showAgent,
   },
   {
     path: 'agents prompt',
     description: 'Print exactly what a model would be sent for a new thread',
     arguments: [ID('The agent')],
-    options: [{ name: 'text', type: 'string', description: "The user's message", default: '' }],
-    needs: 'kernel',
+    options: [TEXT],
     load: async () => (await import('./commands/prompt.ts')).showPrompt,
   },
   {
     path: 'context',
     description: 'Show what the model would be sent, with tokens per part',
     only: 'chat',
-    options: [{ name: 'text', type: 'string', description: "The user's message", default: '' }],
-    needs: 'kernel',
+    options: [TEXT],
     load: async () => (await import('./commands/prompt.ts')).showContext,
   },
   {
     path: 'tools list',
     description: 'List the tools that an agent can call',
     options: [AGENT],
-    needs: 'kernel',
     load: async () => (await import('./commands/tools.ts')).listTools,
   },
   {
@@ -88,27 +86,23 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
       AGENT,
       { name: 'approve', type: 'boolean', description: 'Run it also where it needs approval' },
     ],
-    needs: 'kernel',
     load: async () => (await import('./commands/tools.ts')).callTool,
   },
   {
     path: 'extensions list',
     description: 'List the extensions',
-    needs: 'kernel',
     load: async () => (await import('./commands/extensions.ts')).listExtensions,
   },
   {
     path: 'extensions show',
     description: 'Show what an extension declares and how it is',
     arguments: [ID('The extension')],
-    needs: 'kernel',
     load: async () => (await import('./commands/extensions.ts')).showExtension,
   },
   {
     path: 'extensions reload',
     description: 'Reload an extension',
     arguments: [ID('The extension')],
-    needs: 'kernel',
     load: async () => (await import('./commands/extensions.ts')).reloadExtension,
   },
   {
@@ -116,10 +110,9 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Let an extension have what its manifest asks for: network, secrets, paths, events, agents',
     arguments: [ID('The extension')],
     options: [
-      { name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' },
+      YES,
       { name: 'ask', type: 'string', multiple: true, description: 'For programs: only this, to which a person has just agreed' },
     ],
-    needs: 'kernel',
     load: async () => (await import('./commands/extensions.ts')).allowExtension,
   },
   {
@@ -128,8 +121,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Test-load an extension in isolation',
     arguments: [{ name: 'dir', description: 'Its folder, in the sandbox or elsewhere', required: true }],
     options: [{ name: 'how', type: 'boolean', description: 'Load nothing: only say whether a sandbox would hold its code' }],
-    needs: 'kernel',
-    load: async () => (await import('./commands/probe.ts')).probeFolder,
+    load: async () => (await import('./commands/extensions.ts')).probeFolder,
   },
   {
     path: 'threads list',
@@ -138,35 +130,30 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
       { name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 },
       { name: 'all', type: 'boolean', description: 'Also threads of delegated calls, tasks and schedules' },
     ],
-    needs: 'kernel',
     load: async () => (await import('./commands/threads.ts')).listThreads,
   },
   {
     path: 'threads show',
     description: "Show a conversation's last messages",
-    arguments: [{ name: 'id', description: 'The thread', required: true }],
+    arguments: [ID('The thread')],
     options: [{ name: 'last', short: 'n', type: 'number', description: 'How many messages', default: 20 }],
-    needs: 'kernel',
     load: async () => (await import('./commands/threads.ts')).showThread,
   },
   {
     path: 'threads compact',
     description: 'Shorten a conversation so that it fits the model again',
     arguments: [ID('The thread')],
-    needs: 'kernel',
     load: async () => (await import('./commands/threads.ts')).compactThread,
   },
   {
     path: 'compact',
     description: 'Shorten this conversation so that it fits the model again',
     only: 'chat',
-    needs: 'kernel',
     load: async () => (await import('./commands/threads.ts')).compactThread,
   },
   {
     path: 'approvals list',
     description: 'List the open questions of tools that wait for approval',
-    needs: 'kernel',
     load: async () => (await import('./commands/approvals.ts')).listApprovals,
   },
   {
@@ -174,7 +161,6 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Show what a tool wants to do, with its exact arguments',
     arguments: [QUESTION],
     options: [{ name: 'all', type: 'boolean', description: 'Everything, however long' }],
-    needs: 'kernel',
     load: async () => (await import('./commands/approvals.ts')).showApproval,
   },
   {
@@ -184,7 +170,6 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     options: [
       { name: 'always', type: 'boolean', description: 'Ask no more in this conversation for what the question says that always covers' },
     ],
-    needs: 'kernel',
     load: async () => (await import('./commands/approvals.ts')).approve,
   },
   {
@@ -192,14 +177,12 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Refuse what a tool asks for, and go on with the conversation',
     arguments: [QUESTION],
     options: [{ name: 'reason', type: 'string', description: 'Why; the model sees it' }],
-    needs: 'kernel',
     load: async () => (await import('./commands/approvals.ts')).reject,
   },
   {
     path: 'approvals wait',
     description: 'Wait until a question is answered, here or elsewhere',
     arguments: [QUESTION],
-    needs: 'kernel',
     load: async () => (await import('./commands/approvals.ts')).waitForAnswer,
   },
   {
@@ -207,20 +190,17 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Show which model answers and why, or check a reference',
     only: 'chat',
     arguments: [{ name: 'ref', description: 'provider/model or an alias' }],
-    needs: 'kernel',
-    load: async () => (await import('./commands/model.ts')).showModel,
+    load: async () => (await import('./commands/chat-only.ts')).showModel,
   },
   {
     path: 'settings',
     description: 'Show which settings are set where, and what is wrong with them',
     only: 'chat',
-    needs: 'kernel',
-    load: async () => (await import('./commands/settings.ts')).showSettings,
+    load: async () => (await import('./commands/chat-only.ts')).showSettings,
   },
   {
     path: 'doctor',
     description: 'Check your setup and suggest fixes',
-    needs: 'kernel',
     load: async () => (await import('./commands/doctor.ts')).runDoctor,
   },
   {
@@ -253,13 +233,11 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
       { name: 'set', type: 'string', multiple: true, description: 'name=value, instead of being asked' },
       { name: 'for-agent', type: 'boolean', description: 'Only what an agent may set: no keys, addresses or rights' },
     ],
-    needs: 'kernel',
     load: async () => (await import('./commands/setup.ts')).setUp,
   },
   {
     path: 'secrets list',
     description: 'List the secrets that extensions ask for and whom they were given for, without their values',
-    needs: 'kernel',
     load: async () => (await import('./commands/secrets.ts')).listSecrets,
   },
   {
@@ -267,22 +245,19 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Store a secret (hidden prompt or stdin)',
     arguments: [{ name: 'name', description: 'The name that extensions declare', required: true }],
     options: [RECIPIENTS],
-    needs: 'kernel',
     load: async () => (await import('./commands/secrets.ts')).setSecret,
   },
   {
     path: 'secrets allow',
     description: 'Give a stored secret to one more extension, or to another address',
-    arguments: [{ name: 'name', description: 'The name', required: true }],
+    arguments: [NAME],
     options: [RECIPIENTS],
-    needs: 'kernel',
     load: async () => (await import('./commands/secrets.ts')).allowSecret,
   },
   {
     path: 'secrets remove',
     description: 'Delete a stored secret',
-    arguments: [{ name: 'name', description: 'The name', required: true }],
-    needs: 'kernel',
+    arguments: [NAME],
     load: async () => (await import('./commands/secrets.ts')).removeSecret,
   },
   {
@@ -290,8 +265,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Restart the kernel under `pith serve`; conversations continue',
     arguments: [{ name: 'reason', description: 'Why', variadic: true }],
     only: 'chat',
-    needs: 'kernel',
-    load: async () => (await import('./commands/restart.ts')).restartKernel,
+    load: async () => (await import('./commands/chat-only.ts')).restartKernel,
   },
   {
     path: 'serve',
@@ -309,3 +283,23 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/init.ts')).initSandbox,
   },
 ];
+
+/** The kernel's own commands as chat finds them, through a provider of its own. */
+export function kernelCommands(kernel: Kernel): readonly Command[] {
+  const commands: Command[] = [];
+  for (const definition of CORE_COMMANDS) {
+    if (definition.needs !== undefined || definition.only === 'command line') continue;
+    const { path, description, load } = definition;
+    commands.push({
+      path,
+      description,
+      arguments: definition.arguments,
+      options: definition.options,
+      async run(input, io, signal) {
+        requireTrust(definition, kernel.trust);
+        return (await load())(kernel, input, io, signal);
+      },
+    });
+  }
+  return commands;
+}

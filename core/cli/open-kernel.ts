@@ -17,6 +17,6 @@ export type OpenKernel = (target: Target) => Promise<Kernel>;
 
 /** The kernel is imported on first use. */
 export const openKernel: OpenKernel = async ({ sandbox, trust, env, flags, workingDirectory }) => {
-  const [{ createKernel }, { kernelCommands }] = await Promise.all([import('../kernel.ts'), import('./commands/index.ts')]);
+  const [{ createKernel }, { kernelCommands }] = await Promise.all([import('../kernel.ts'), import('./core-commands.ts')]);
   return createKernel({ sandbox, trust, env, flags: { ...flags }, workingDirectory, commands: kernelCommands });
 };

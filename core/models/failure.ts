@@ -1,7 +1,6 @@
 import { PithError, type ErrorCode, type PithErrorOptions } from '../contract/errors.ts';
 import { hideKeys } from '../contract/key-shapes.ts';
-import { isBrokenConnection, isConnectionLoss } from './connection.ts';
-import { readFault, type ModelFault } from './fault.ts';
+import { isBrokenConnection, isConnectionLoss, readFault, type ModelFault } from './fault.ts';
 import { splitReference } from './reference.ts';
 
 const MAX_MESSAGE = 300;

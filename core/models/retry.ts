@@ -1,6 +1,5 @@
 import type { Clock, LanguageModel, ModelCallOptions, ModelPart } from '../contract/index.ts';
-import { isConnectionLoss } from './connection.ts';
-import { readFault, type ModelFault } from './fault.ts';
+import { isConnectionLoss, readFault, type ModelFault } from './fault.ts';
 import { AbortableWait } from './until-aborted.ts';
 
 export interface RetryOptions {

@@ -34,7 +34,7 @@ export interface ApprovalStore extends Approvals {
    * What was said of this call with these very arguments, or always in the thread of what its question covers; null when nobody was asked yet.
    * A yes holds for the code and the subject that it was said to: `changed` says what has changed since there was one.
    */
-  ruling(question: Asked): { readonly ruling: Approval | null; readonly changed: 'extension' | 'subject' | null };
+  decision(question: Asked): { readonly decision: Approval | null; readonly changed: 'extension' | 'subject' | null };
   /** Rejects with what `fence` throws. */
   ask(question: Question, fence: Fence): Promise<void>;
   /** Open questions that `turnId` waits for: its own, and those of agents that it called. */
@@ -90,7 +90,7 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
 
     async answer(id, reply) {
       const found = get(id);
-      if (found === null) throw unknown(id, list());
+      if (found === null) throw unknownApproval(id, list());
       if (reply.answer === 'always' && found.always === null) throw onceOnly(found);
       let won = false;
       await store.write((statement) => {
@@ -104,13 +104,13 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
       return now;
     },
 
-    ruling(question) {
+    decision(question) {
       const { turnId, step, index, digest, tool, rootThreadId, source, subject, always: key } = question;
       const always = store
         .all(`SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always' AND always = ?`, rootThreadId, tool, key)
         .map(read);
       const valid = always.find((each) => covers(each, question));
-      if (valid) return { ruling: valid, changed: null };
+      if (valid) return { decision: valid, changed: null };
       const asked = store
         .all(
           'SELECT * FROM approvals WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC',
@@ -122,9 +122,9 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
         .map(read);
       const said = asked.find((each) => each.source === source && each.subject === subject) ?? asked[0] ?? null;
       const isYes = said?.answer === 'once' || said?.answer === 'always';
-      if (isYes && said.subject !== subject) return { ruling: null, changed: 'subject' };
-      if (isYes && said.source !== source) return { ruling: null, changed: 'extension' };
-      return { ruling: said, changed: said === null && always.length > 0 ? 'extension' : null };
+      if (isYes && said.subject !== subject) return { decision: null, changed: 'subject' };
+      if (isYes && said.source !== source) return { decision: null, changed: 'extension' };
+      return { decision: said, changed: said === null && always.length > 0 ? 'extension' : null };
     },
 
     async ask(question, fence) {
@@ -208,7 +208,7 @@ function onceOnly({ id, tool }: Approval): PithError {
   });
 }
 
-function unknown(id: string, open: readonly Approval[]): PithError {
+export function unknownApproval(id: string, open: readonly Approval[]): PithError {
   const ids = open.map((each) => each.id);
   return new PithError('approval_unknown', `there is no question '${id}'`, {
     where: id,

@@ -10,7 +10,7 @@ export interface Attendance {
   /** Whether some process attends the conversation now. */
   isAttended(threadId: string): boolean;
   /** Whether within `ms` somebody goes on with the conversation's suspended turn, or has ended it. */
-  goesOn(threadId: string, ms: number, signal: AbortSignal): Promise<boolean>;
+  isContinued(threadId: string, ms: number, signal: AbortSignal): Promise<boolean>;
 }
 
 /** Approvals as a person's commands see them. */
@@ -41,7 +41,7 @@ export function createAttendance(
 
     isAttended: (threadId) => leases.isHeld(nameOf(threadId), LEASE_MS),
 
-    async goesOn(threadId, ms, signal) {
+    async isContinued(threadId, ms, signal) {
       const end = clock.now() + ms;
       while (threads.unfinished(threadId)?.turn.state === 'awaiting_approval') {
         if (clock.now() >= end) return false;

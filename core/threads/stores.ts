@@ -1,13 +1,12 @@
-import type { Clock } from '../contract/index.ts';
+import type { Clock, DurableTopicMap, PublishOptions } from '../contract/index.ts';
 import type { Journal } from '../events/journal.ts';
 import { createLeases, createOwner } from '../storage/leases.ts';
 import type { Store } from '../storage/store.ts';
 import { createApprovals, type ApprovalStore } from './approvals.ts';
 import { createAttendance, type Attendance } from './attendance.ts';
-import { messageSaid } from './message-said.ts';
 import { createThreadQueue, type ThreadQueue } from './queue.ts';
 import { createThreads } from './store.ts';
-import type { Threads } from './thread.ts';
+import type { Threads, TurnRecord } from './thread.ts';
 
 export interface ThreadStores {
   readonly threads: Threads;
@@ -44,9 +43,21 @@ export function createThreadStores(
   };
 }
 
+/** The event of a person's message, in order within its thread. */
+export function messageSaid(turn: TurnRecord, text: string): [DurableTopicMap['user.message'], PublishOptions] {
+  const { id: turnId, threadId, agent, channelId, userId, correlationId } = turn;
+  return [
+    { v: 1, threadId, turnId, agentId: agent.id, channelId, userId, text: text.slice(0, MOST_CHARACTERS) },
+    { key: keyOf(threadId), correlationId },
+  ];
+}
+
+/** What fits an event in every script, JSON escapes included; the thread has the rest. */
+const MOST_CHARACTERS = 40_000;
+
 const LONGEST_KEY = 512;
 
 /** Events of one conversation keep their order. */
 function keyOf(threadId: string): string {
-  return threadId.slice(0, LONGEST_KEY);
+  return threadId.slice(0, LONGEST_KEY).replaceAll('\0', ' ');
 }

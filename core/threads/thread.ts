@@ -100,7 +100,7 @@ export interface ThreadWriter {
   startCall(turnId: string, step: number, index: number): Promise<void>;
   finishCall(turnId: string, step: number, index: number, result: ToolResult): Promise<void>;
   /** The tool message that answers a step, after its calls have finished. */
-  recordResults(turnId: string, step: number, message: Message, retain: Readonly<Record<string, Retain>>): Promise<void>;
+  recordResults(turnId: string, message: Message, retain: Readonly<Record<string, Retain>>): Promise<void>;
   /** What a turn has used, with all that it called. */
   charge(turnId: string, delegated: Delegated, usage: Usage): Promise<void>;
   setState(turnId: string, state: TurnState, usage: Usage): Promise<void>;

@@ -13,9 +13,7 @@ import builderCommands from '../../sandbox/extensions/extension_builder/commands
 import { rollbackCommand } from '../../sandbox/extensions/extension_builder/commands/rollback.ts';
 import { validateCommand } from '../../sandbox/extensions/extension_builder/commands/validate.ts';
 import { mcpCommands } from '../../sandbox/extensions/mcp/commands.ts';
-import { listRecipes } from '../../sandbox/extensions/recipes/list-command.ts';
-import { renderRecipe } from '../../sandbox/extensions/recipes/render-command.ts';
-import { showRecipe } from '../../sandbox/extensions/recipes/show-command.ts';
+import { listRecipes, renderRecipe, showRecipe } from '../../sandbox/extensions/recipes/commands.ts';
 import { initializedCommands } from '../../sandbox/extensions/skill_registry/commands/initialized.ts';
 import { scheduleCommands } from '../../sandbox/extensions/scheduler/commands.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';

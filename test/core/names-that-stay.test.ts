@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openKernel } from '../../core/cli/open-kernel.ts';
-import { kernelCommands } from '../../core/cli/commands/index.ts';
+import { kernelCommands } from '../../core/cli/core-commands.ts';
 import { testKernel, type TestKernel } from '../../core/testing/index.ts';
 import { cli } from './cli/fakes.ts';
 import { main, manifest, tools } from './host/process/extension.ts';

@@ -30,15 +30,15 @@ export const RUNS: CallDecision = { result: null, question: null };
 export function decisionOf(turn: RunningTurn, record: CallRecord, asking: Ask): CallDecision {
   const question = questionOf(turn, record, asking);
   const { details, subject } = question;
-  const { ruling, changed } = turn.deps.approvals.ruling(question);
-  if (ruling === null) {
+  const { decision, changed } = turn.deps.approvals.decision(question);
+  if (decision === null) {
     const what = changed === 'subject' ? 'what would run' : `the extension '${record.extensionId}'`;
     const why = `${what} has changed since you approved this: the answer was for what it was before`;
     const told = changed ? { ...question, details: details === null ? why : `${why}\n${details}` } : question;
     return { result: null, question: { question: told, isNew: true } };
   }
-  if (ruling.answer === null) return { result: null, question: { question: ruling, isNew: false } };
-  if (ruling.answer === 'no') return { result: denied(ruling), question: null };
+  if (decision.answer === null) return { result: null, question: { question: decision, isNew: false } };
+  if (decision.answer === 'no') return { result: denied(decision), question: null };
   return subject === null ? RUNS : { ...RUNS, approved: subject };
 }
 

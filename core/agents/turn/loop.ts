@@ -58,7 +58,7 @@ export async function* answerCalls(
     for (const question of questions) yield announceQuestion(turn, question);
     return { reason: 'awaiting_approval' };
   }
-  await Promise.all([...stored, turn.writer.recordResults(turn.record.id, step, message, retain)]);
+  await Promise.all([...stored, turn.writer.recordResults(turn.record.id, message, retain)]);
   turn.conversation.prompt.push(message);
   yield { type: 'step-end', step, usage: turn.progress.usage };
   if (calls.some(({ result }) => result?.ok === false && result.error.code === 'limit_reached')) return limitEnd(turn, callsLeft(turn));

@@ -19,9 +19,8 @@ import { keyedTurn, withoutBrokenAnswer, type EndedTurn } from './keyed-turn.ts'
 import { chargeCallers, countCalled, type CallNode } from './call-tree.ts';
 import type { NoticeSink } from './notice-sink.ts';
 import { StepEvents } from './run-calls.ts';
-import { closeUnfinished, openCalls, type Unfinished } from './resume.ts';
+import { closeSuspended, closeUnfinished, openCalls, type Unfinished } from './resume.ts';
 import type { RunningTurn, TurnDependencies } from './turn-types.ts';
-import { closeSuspended } from './withdraw.ts';
 import { untilAborted } from '../../models/until-aborted.ts';
 
 /** A turn whose row and first message are on disk. */

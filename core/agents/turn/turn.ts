@@ -10,9 +10,8 @@ import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
 import { answerCalls, plainFailure, runLoop } from './loop.ts';
 import { NoticeSink } from './notice-sink.ts';
 import { openTurn, type Opening } from './open-turn.ts';
-import { resumeCalls } from './resume.ts';
+import { resumeCalls, withdraw } from './resume.ts';
 import type { RunningTurn, TurnDependencies, TurnEnd } from './turn-types.ts';
-import { withdraw } from './withdraw.ts';
 
 export type { TurnDependencies } from './turn-types.ts';
 

@@ -1,11 +1,12 @@
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import { printableLine } from '../../contract/printable.ts';
-import { PithError } from '../../contract/errors.ts';
+import type { JsonValue } from '../../contract/plain-data.ts';
+import { printable, printableLine } from '../../contract/printable.ts';
 import { LOCAL_USER } from '../../agents/turn/open-turn.ts';
+import type { TurnEvent } from '../../contract/turn.ts';
 import type { Approval, ApprovalReply } from '../../threads/approval.ts';
+import { unknownApproval } from '../../threads/approvals.ts';
 import type { Kernel } from '../../kernel-surface.ts';
 import { approvalJson, questionLines, startedText, timeOf } from './approval-text.ts';
-import { goOn } from './go-on.ts';
 import { colours, printTable } from './text.ts';
 
 export async function listApprovals(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
@@ -28,7 +29,7 @@ export async function listApprovals(kernel: Kernel, _input: CommandInput, io: Co
 }
 
 export async function showApproval(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
-  const approval = kernel.approvals.get(idOf(input)) ?? unknown(kernel, idOf(input));
+  const approval = kernel.approvals.get(idOf(input)) ?? unknown(kernel, input);
   const { answer, reason, by } = approval;
   io.json({ ...(approvalJson(approval) as object), answer, reason, by });
   const colour = colours(io);
@@ -50,7 +51,7 @@ export async function reject(kernel: Kernel, input: CommandInput, io: CommandIO,
 
 /** Waits for an answer, whoever gives it. */
 export async function waitForAnswer(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
-  const approval = kernel.approvals.get(idOf(input)) ?? unknown(kernel, idOf(input));
+  const approval = kernel.approvals.get(idOf(input)) ?? unknown(kernel, input);
   const answered = await kernel.approvals.answered(approval, signal);
   const { id, tool, answer, reason, by } = answered;
   io.json({ id, tool, answer, reason, by });
@@ -75,14 +76,67 @@ function saidLine({ id, tool, answer, reason, by }: Approval): string {
   return `${what} ${words[answer]} by ${printableLine(by)}${why}`;
 }
 
+function unknown(kernel: Kernel, input: CommandInput): never {
+  throw unknownApproval(idOf(input), kernel.approvals.list());
+}
+
 function idOf(input: CommandInput): string {
   return String(input.arguments['id']);
 }
 
-function unknown(kernel: Kernel, id: string): never {
-  const open = kernel.approvals.list().map((each) => each.id);
-  throw new PithError('approval_unknown', `there is no question '${id}'`, {
-    where: id,
-    cure: open.length === 0 ? 'nothing waits for approval now' : `open are ${open.slice(0, 10).join(', ')}`,
-  });
+/** How long an open conversation, or a service that works on it, has to go on by itself. */
+const ATTENDED_MS = 3_000;
+const SERVED_MS = 1_500;
+const TERMINAL = 'cli';
+
+type Continued = 'here' | 'elsewhere' | 'later' | 'nowhere';
+type End = Extract<TurnEvent, { type: 'turn-end' }>;
+
+/**
+ * Goes on with the conversation that waited for this answer: in the process that shows it where one does, else here, printing what is said.
+ * A conversation with further open questions waits for those. Exit code 1 when the turn fails.
+ */
+async function goOn(kernel: Kernel, approval: Approval, isAttended: boolean, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const { rootThreadId: threadId, channelId } = approval;
+  const tell = (continued: Continued, end: End | null = null) =>
+    io.json({ ...(approvalJson(approval) as object), answer: approval.answer, reason: approval.reason, continued, end: endJson(end) });
+
+  if (io.session?.threadId === threadId) return (tell('later'), 0); // the conversation goes on by itself
+  const open = kernel.approvals.list(threadId);
+  if (open.length > 0) {
+    io.print(`The conversation still waits for ${open.map(({ id, tool }) => `${printableLine(tool)} (${id})`).join(', ')}`);
+    return (tell('later'), 0);
+  }
+  if (kernel.threads.unfinished(threadId)?.turn.state !== 'awaiting_approval') return (tell('nowhere'), 0);
+  const grace = isAttended ? ATTENDED_MS : channelId === TERMINAL ? 0 : SERVED_MS;
+  if (grace > 0 && (await kernel.approvals.isContinued(threadId, grace, signal))) {
+    io.print(`The conversation ${threadId} goes on where it is open`);
+    return (tell('elsewhere'), 0);
+  }
+  const end = await goOnHere(kernel, threadId, approval.path[0]?.agentId ?? kernel.settings.default_agent, io, signal);
+  tell('here', end);
+  if (end?.reason === 'aborted') return 130;
+  return end === null || end.reason === 'error' || end.reason === 'awaiting_approval' ? 1 : 0;
+}
+
+async function goOnHere(kernel: Kernel, threadId: string, agent: string, io: CommandIO, signal: AbortSignal): Promise<End | null> {
+  let end: End | null = null;
+  for await (const event of kernel.runTurn({ agent, threadId, resume: true }, signal)) {
+    if (event.type === 'tool-result' && !io.quiet)
+      io.error(`${event.ok ? '✓' : '✗'} ${printableLine(event.line ?? event.title ?? event.name)}`);
+    if (event.type === 'notice' && !io.quiet) io.error(event.message);
+    if (event.type === 'approval-request')
+      io.error(
+        `${printableLine(event.tool)} needs your approval: pith approvals show ${event.id}, then pith approvals approve ${event.id}`,
+      );
+    if (event.type === 'turn-end') end = event;
+  }
+  if (end === null) return null;
+  if (end.text !== '') io.print(printable(end.text));
+  if (end.error) io.error(`pith: ${end.error.message}`);
+  return end;
+}
+
+function endJson(end: End | null): JsonValue {
+  return end === null ? null : { reason: end.reason, text: end.text };
 }

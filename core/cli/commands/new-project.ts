@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { packageRoot } from '../../host/package-version.ts';
-import { commandName, npmPrefix } from '../command-name.ts';
 
 export interface NewProject {
   /** What is missing beside the sandbox so that npm and editors find Pith, by path in the project. */
@@ -28,6 +27,23 @@ export function newProject(project: string, installation = packageRoot()): NewPr
   const ready = existsSync(join(project, 'node_modules', '.bin', 'pith'));
   const install = ready ? null : hasPackage ? `npm install ${installation}` : 'npm install';
   return { files: new Map(missing), install, command: 'npx pith' };
+}
+
+/** How a person who stands in `folder` starts Pith: `npx pith` where npm finds it, else by the path of the program. */
+export function commandName(folder: string, installation = packageRoot()): string {
+  const prefix = npmPrefix(folder);
+  if (prefix !== null && (prefix === installation || existsSync(join(prefix, 'node_modules', '.bin', 'pith')))) return 'npx pith';
+  const program = join(installation, 'bin', 'pith');
+  const way = relative(folder, program);
+  const path = way.length < program.length ? way : program;
+  return `node ${/[^\w./~@+-]/u.test(path) ? `'${path}'` : path}`;
+}
+
+/** The folder that npm works in from here: the nearest upwards with a package.json or installed packages. */
+function npmPrefix(folder: string): string | null {
+  if (existsSync(join(folder, 'package.json')) || existsSync(join(folder, 'node_modules'))) return folder;
+  const parent = dirname(folder);
+  return parent === folder ? null : npmPrefix(parent);
 }
 
 function packageText(project: string, installation: string): string {

@@ -1,6 +1,6 @@
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { Kernel } from '../../kernel-surface.ts';
-import { SUPERVISED } from './messages.ts';
+import { SUPERVISED } from './kernel-process.ts';
 
 /** Under a supervisor it is the kernel, else it is the supervisor. */
 export async function serve(

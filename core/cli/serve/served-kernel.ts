@@ -2,7 +2,7 @@ import type { CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { Kernel } from '../../kernel-surface.ts';
 import { Problems } from '../problems.ts';
 import { lastGoodIn } from '../../host/last-good.ts';
-import { ALIVE_MS, numberIn, RESTART_EXIT, type Message } from './messages.ts';
+import { ALIVE_MS, numberIn, RESTART_EXIT, type Message } from './kernel-process.ts';
 
 /** How long a start must have gone well until its extensions are known as good. */
 const HEALTHY_MS = 60_000;

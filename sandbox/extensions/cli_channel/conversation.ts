@@ -1,6 +1,5 @@
-import type { ExtensionContext, TurnEvent } from 'pith';
-import { CHANNEL_ID } from './describe-channel.ts';
-import { newThreadId } from './thread-id.ts';
+import type { ExtensionContext, TurnEvent, TurnInfo } from 'pith';
+import { ulid } from 'ulid';
 
 /** What of the context a conversation needs. */
 export type ChatContext = Pick<ExtensionContext, 'id' | 'agents' | 'events' | 'find' | 'clock' | 'dataDirectory' | 'logger'>;
@@ -42,4 +41,24 @@ export class Conversation {
     this.threadId = threadId;
     this.begun = true;
   }
+}
+
+/** Short, readable and in the order of time: `kbz3h2m9-4fxq`. */
+export function newThreadId(now: number): string {
+  const id = ulid(now).toLowerCase();
+  return `${id.slice(2, 10)}-${id.slice(10, 14)}`; // the first two characters change once in centuries
+}
+
+/** The channel id of a conversation in a terminal. */
+const CHANNEL_ID = 'cli';
+
+/** The same bytes for every turn of a user, so that prompt caches live; null for conversations of other channels. */
+export function describeChannel(turn: Pick<TurnInfo, 'channelId' | 'userId'>): string | null {
+  if (turn.channelId !== CHANNEL_ID) return null;
+  return [
+    '[Channel]',
+    `You are talking with the user \`${turn.userId}\` in a terminal.`,
+    'Your answer is shown as Markdown: headings, lists, bold, code and small tables. Images, HTML and LaTeX are not shown.',
+    'Keep answers short: a terminal shows about 40 lines.',
+  ].join('\n');
 }

@@ -1,19 +1,18 @@
 import pc from 'picocolors';
 import { messageOf, printable, printablePainted, stateFolder, type CommandIO } from 'pith';
-import { completeLine } from './completion.ts';
+import { completeLine } from './query.ts';
 import type { ChatContext } from './conversation.ts';
 import { firstScreen, pastLines, reloadLine } from './first-screen.ts';
 import { HistoryFile } from './history-file.ts';
 import { LineEditor } from './line-editor.ts';
 import type { Opening } from './opening.ts';
-import { Outbox } from './outbox.ts';
+import { Outbox, SlashCommands } from './slash-commands.ts';
 import { Questions } from './questions.ts';
-import { SlashCommands } from './slash-commands.ts';
 import { widthOf, type Terminal } from './terminal.ts';
 import type { Terminals } from './terminals.ts';
 import { TurnView } from './turn-view.ts';
 import { typedHints } from './typed-hints.ts';
-import { wrapLines } from './wrap-lines.ts';
+import { wrapLines } from './word-wrap.ts';
 
 export interface InteractiveChat {
   readonly context: ChatContext;

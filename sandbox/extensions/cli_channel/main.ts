@@ -1,6 +1,6 @@
 import type { ChannelMessage, ChannelProvider, Command, CommandProvider, ContextProvider, ExtensionContext, TurnInfo } from 'pith';
 import { chatCommand } from './chat-command.ts';
-import { describeChannel } from './describe-channel.ts';
+import { describeChannel } from './conversation.ts';
 import { Terminals } from './terminals.ts';
 
 /** The terminal as a channel: `pith chat`, what the model is told of it, and notices while it is open. */

@@ -1,13 +1,10 @@
-import type { Clock, CommandIO, TurnEvent } from 'pith';
-import { untilAborted } from './abortable.ts';
+import { printable, type Clock, type CommandIO, type JsonValue, type TurnEvent } from 'pith';
 import type { ChatContext, Conversation } from './conversation.ts';
-import { eventLine } from './event-line.ts';
 import type { Opening } from './opening.ts';
-import { Outbox } from './outbox.ts';
-import { PlainView } from './plain-view.ts';
-import { SlashCommands } from './slash-commands.ts';
+import { Outbox, SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
 import { TurnView } from './turn-view.ts';
+import { endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
 
 export interface PipedChat {
   readonly context: ChatContext;
@@ -70,4 +67,113 @@ function viewOf({ io, terminal }: PipedChat, clock: Clock): { show(event: TurnEv
   }
   if (terminal.output.isTTY === true) return new TurnView({ terminal, clock, colour: io.colour, quiet: io.quiet });
   return new PlainView(io, clock);
+}
+
+/** The same values; ends when `signal` aborts, also while the next one is awaited. */
+async function* untilAborted<T>(values: Iterable<T> | AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = Symbol.asyncIterator in values ? values[Symbol.asyncIterator]() : values[Symbol.iterator]();
+  let abort = () => {};
+  const aborted = new Promise<null>((resolve) => {
+    abort = () => resolve(null);
+    signal.addEventListener('abort', abort, { once: true });
+  });
+  try {
+    while (!signal.aborted) {
+      const next = await Promise.race([Promise.resolve(iterator.next()), aborted]);
+      if (next === null || next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    signal.removeEventListener('abort', abort);
+    void Promise.resolve(iterator.return?.()).catch(() => undefined); // its end is of no interest: nobody reads on
+  }
+}
+
+/** An event as `chat --json` prints it; null for those that are not part of that format. */
+function eventLine(event: TurnEvent): JsonValue {
+  switch (event.type) {
+    case 'turn-start':
+      return { type: event.type, agent: event.agent, thread: event.thread, model: event.model };
+    case 'text-delta':
+      return { type: event.type, text: event.text };
+    case 'tool-call':
+      return { type: event.type, id: event.id, name: event.name, input: event.input };
+    case 'tool-result': {
+      const { type, id, name, ok, at, output, error, title, metadata } = event;
+      return {
+        type,
+        id,
+        name,
+        ok,
+        at,
+        ...(ok ? { output: output ?? null } : { error: error ? { code: error.code, message: error.message } : undefined }),
+        title,
+        metadata,
+      };
+    }
+    case 'approval-request': {
+      const { type, id, tool, input, digest, agents, thread } = event;
+      return { type, id, tool, input, digest, agents, thread };
+    }
+    case 'turn-end': {
+      const { type, reason, text, usage, error } = event;
+      const { inputTokens, outputTokens } = usage;
+      return {
+        type,
+        reason,
+        text,
+        usage: { inputTokens, outputTokens },
+        error: error ? { code: error.code, message: error.message } : undefined,
+      };
+    }
+    case 'notice':
+    case 'document':
+    case 'step-end':
+      return null;
+  }
+}
+
+/** Answers as the model wrote them, line by line on the output; steps and notices on the error stream. */
+class PlainView {
+  readonly #times: StepTimes = new Map();
+  readonly #told = new Set<string>();
+  #line = '';
+
+  constructor(
+    private readonly io: CommandIO,
+    private readonly clock: Clock,
+  ) {}
+
+  show(event: TurnEvent): void {
+    const { io, clock } = this;
+    if (event.type === 'text-delta') return this.#text(event.text);
+    this.#flush();
+    if (event.type === 'tool-call') this.#times.set(event.id, { at: clock.now(), input: event.input });
+    if (event.type === 'tool-result' && !io.quiet) {
+      const { text, time } = stepLine(event, this.#times, clock.now());
+      io.error(`${event.ok ? '✓' : '✗'} ${text} ${time}`.trimEnd());
+    }
+    if (event.type === 'document' && !io.quiet) io.error(`✓ ${event.line}`);
+    if (event.type === 'notice' && !io.quiet && !this.#told.has(event.message)) {
+      this.#told.add(event.message);
+      io.error(event.message);
+    }
+    if (event.type === 'approval-request') io.error(questionLine(event));
+    if (event.type === 'turn-end') {
+      const ending = endingLine(event);
+      if (ending !== null) io.error(ending);
+    }
+  }
+
+  #text(delta: string): void {
+    const text = this.#line + delta;
+    const end = text.lastIndexOf('\n');
+    if (end >= 0) this.io.print(printable(text.slice(0, end + 1)));
+    this.#line = text.slice(end + 1);
+  }
+
+  #flush(): void {
+    if (this.#line !== '') this.io.print(printable(this.#line));
+    this.#line = '';
+  }
 }

@@ -5,6 +5,7 @@ import {
   parseCommandInput,
   PithError,
   printableJson,
+  SkillProvider,
   splitWords,
   type Command,
   type CommandInput,
@@ -14,7 +15,6 @@ import type { ChatContext, Conversation } from './conversation.ts';
 import { errorLine } from './error-line.ts';
 import { findCommands } from './found-commands.ts';
 import { localCommands } from './local-commands.ts';
-import { skillMessage } from './skill-message.ts';
 import { typedHints } from './typed-hints.ts';
 
 /** What is typed with a slash: the commands of the command line, and those that belong to the conversation itself. */
@@ -126,4 +126,35 @@ function find(commands: readonly Command[], words: readonly string[]): { readonl
   throw new PithError('command_unknown', `unknown command /${[...group, word].join(' ')}`, {
     cure: guess === '' ? 'see /help' : guess.replace(/^; /u, ''),
   });
+}
+
+/**
+ * What a person means who types the name of a skill with a slash, as some do elsewhere: a message that asks for the skill.
+ * null where the agent may read no skill of that name.
+ */
+async function skillMessage(context: Pick<ChatContext, 'agents' | 'find'>, agentId: string, line: string): Promise<string | null> {
+  const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/u.exec(line.trim()) ?? [];
+  if (name === '') return null;
+  const agent = await context.agents.find(agentId);
+  for (const provider of context.find(SkillProvider)) {
+    const readable = (await provider.readableSkills?.(agent)) ?? [];
+    if (readable.includes(name)) return rest === '' ? `Use the skill \`${name}\`.` : `Use the skill \`${name}\`: ${rest}`;
+  }
+  return null;
+}
+
+/** What a command wants said as the person's next message. */
+export class Outbox {
+  #text: string | null = null;
+
+  session({ threadId, agentId }: Pick<Conversation, 'threadId' | 'agentId'>): NonNullable<CommandIO['session']> {
+    return { threadId, agentId, send: (text) => void (this.#text = text) };
+  }
+
+  /** Once the command has ended. An empty text is no message. */
+  take(): string | null {
+    const text = this.#text;
+    this.#text = null;
+    return text?.trim() ? text : null;
+  }
 }

@@ -4,7 +4,7 @@ import { MarkdownStream } from './markdown-stream.ts';
 import { Spinner } from './spinner.ts';
 import { endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
 import { widthOf, type Terminal } from './terminal.ts';
-import { wrapLines } from './wrap-lines.ts';
+import { wrapLines } from './word-wrap.ts';
 
 export interface ViewOptions {
   readonly terminal: Terminal;

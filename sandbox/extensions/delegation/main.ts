@@ -1,7 +1,6 @@
 import type { ExtensionContext, Tool, ToolProvider } from 'pith';
 import { createAgentTools } from './create-agent.ts';
-import { delegateTask } from './delegate-task.ts';
-import { listAgents } from './list-agents.ts';
+import { delegateTask, listAgents } from './tools.ts';
 import { MadeAgents } from './made-agents.ts';
 
 /** Agents that call agents. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PithError, type ModelPart } from 'pith';
-import type { CallDelta, Chunk, ChunkUsage, Delta } from './chunk.ts';
+import type { CallDelta, Chunk, ChunkUsage, Delta } from './chat-stream.ts';
 
 interface PendingCall {
   id: string | null;

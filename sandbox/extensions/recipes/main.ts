@@ -1,9 +1,7 @@
 import type { Command, CommandProvider, ExtensionContext } from 'pith';
-import { listRecipes } from './list-command.ts';
+import { listRecipes, renderRecipe, showRecipe } from './commands.ts';
 import { recipeCommand } from './recipe-command.ts';
 import { RecipeFolders } from './recipe-folders.ts';
-import { renderRecipe } from './render-command.ts';
-import { showRecipe } from './show-command.ts';
 
 /** Recipes of the sandbox, of the person and those that ship, as commands of the chat. */
 export default class Recipes implements CommandProvider {

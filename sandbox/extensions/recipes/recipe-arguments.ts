@@ -1,7 +1,7 @@
 import { didYouMean, type Diagnostic } from 'pith';
-import type { HeadEntry, HeadValue } from './head-value.ts';
+import type { HeadEntry, HeadValue } from './simple-head.ts';
 import type { RecipeArgument } from './recipe.ts';
-import { variablesIn } from './template.ts';
+import { variablesIn } from './fill.ts';
 
 type Note = (severity: Diagnostic['severity'], code: string, message: string, cure: string, line: number, column?: number) => void;
 

@@ -1,7 +1,6 @@
 import type { Diagnostic } from 'pith';
 import { readArguments } from './recipe-arguments.ts';
-import type { HeadValue } from './head-value.ts';
-import { readSimpleHead } from './simple-head.ts';
+import { readSimpleHead, type HeadValue } from './simple-head.ts';
 import type { BrokenRecipe, Recipe } from './recipe.ts';
 
 export interface RecipeSource {

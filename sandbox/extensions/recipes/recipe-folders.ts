@@ -1,9 +1,9 @@
-import { readdir, stat } from 'node:fs/promises';
+import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, shippedSandbox, type ExtensionContext } from 'pith';
-import { readBytes } from './read-bytes.ts';
 import { isBroken, type BrokenRecipe, type Recipe } from './recipe.ts';
 import { readRecipe, RECIPE_LIMIT } from './recipe-file.ts';
+import { constants } from 'node:fs';
 
 export interface FoundRecipes {
   /** By name, sorted; of several with one name the one of the highest source. */
@@ -83,5 +83,19 @@ export class RecipeFolders {
       } as const;
       return { ...from, findings: [{ ...finding, cure: 'make it a readable file' }], shown: true };
     }
+  }
+}
+
+/** At most `limit` bytes of a regular file, never waiting for a pipe or a device. Rejects with what the file system says, or with why it is not read. */
+async function readBytes(file: string, limit: number): Promise<Uint8Array> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new RangeError('it is no regular file');
+    const buffer = Buffer.alloc(Math.min(stats.size, limit));
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
   }
 }

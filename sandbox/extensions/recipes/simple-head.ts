@@ -1,5 +1,3 @@
-import type { HeadEntry, HeadValue } from './head-value.ts';
-
 /**
  * Reads the frontmatter that nearly every recipe has: keys, plain or quoted texts of one line, and maps below them.
  * null: only YAML can tell, which costs far more to load.
@@ -48,4 +46,28 @@ function scalar(written: string): string | null {
   const [, double, single] = QUOTED.exec(written) ?? [];
   if (double !== undefined || single !== undefined) return double ?? single ?? null;
   return PLAIN.test(written) && !/^null$/i.test(written) ? written : null;
+}
+
+/** A value of a frontmatter: text as it is written, whatever YAML would make of it, or entries. Lines and columns count from 1. */
+export interface HeadValue {
+  /** null: nothing is written, or it is a map or list. */
+  readonly text: string | null;
+  readonly entries: readonly HeadEntry[] | null;
+  readonly items: readonly HeadValue[] | null;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface HeadEntry {
+  readonly key: string;
+  readonly line: number;
+  readonly column: number;
+  readonly value: HeadValue;
+}
+
+/** Why a text is no frontmatter, and where. */
+export interface HeadProblem {
+  readonly problem: string;
+  readonly line: number;
+  readonly column: number;
 }

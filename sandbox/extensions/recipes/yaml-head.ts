@@ -1,5 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
-import type { HeadEntry, HeadProblem, HeadValue } from './head-value.ts';
+import type { HeadEntry, HeadProblem, HeadValue } from './simple-head.ts';
 
 const DEEPEST = 8;
 const MOST = 1000;

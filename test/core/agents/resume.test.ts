@@ -114,7 +114,6 @@ describe('a turn that a killed process left', () => {
     const world = await killed([{ tool: 'read', effect: 'read', state: 'finished', result: { ok: true, output: 'r' } }], [{ text: 'ok' }]);
     await world.writer.recordResults(
       'T',
-      0,
       { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c0', toolName: 'read', output: { type: 'text', value: 'r' } }] },
       {},
     );

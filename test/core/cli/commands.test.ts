@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { kernelCommands } from '../../../core/cli/commands/index.ts';
+import { kernelCommands } from '../../../core/cli/core-commands.ts';
 import type { CommandIO } from '../../../core/contract/index.ts';
 import type { DoctorReport } from '../../../core/doctor.ts';
 import { cli, fakeOpen, fakeKernel } from './fakes.ts';

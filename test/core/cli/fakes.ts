@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import type { Command } from '../../../core/contract/index.ts';
 import type { OpenKernel, Target } from '../../../core/cli/open-kernel.ts';
-import { createRestarts, type Kernel } from '../../../core/kernel-surface.ts';
+import type { Kernel } from '../../../core/kernel-surface.ts';
 import { runCli } from '../../../core/cli/run.ts';
 import type { DeclaredCommand } from '../../../core/host/host-options.ts';
 
@@ -87,85 +87,31 @@ export function declare(path: string, needs: DeclaredCommand['needs'], extension
   return { extensionId, path, declared: path, needs, entry: needs === 'index' ? 'commands.ts' : undefined, description: `Does ${path}` };
 }
 
+/** What the commands need that are run on it; the others are run on the real kernel. */
 export function fakeKernel(): Kernel {
+  const thread = { id: 't1', agentId: 'main', date: '2026-01-02', title: 'Hello there', createdAt: 0, updatedAt: 0, compactions: 0 };
+  const extension = {
+    provides: ['tool'],
+    shipped: true,
+    tier: 'in_process',
+    directory: '/p',
+    version: '1.0.0',
+    manifest: null,
+    asks: [],
+    notes: [],
+  };
+  const broken = { phase: 'import', code: 'import_failed', message: 'no default export', file: '/s/broken/main.ts', line: 3 };
   const fake = {
     sandbox: '/s',
-    trust: { level: 'trusted', opened: '/s', why: null, allow: () => undefined, agree: () => undefined },
-    settings: { default_agent: 'main', data_dir: '/s/data', extensions: {}, origins: {} },
-    restarts: createRestarts(),
+    trust: { level: 'trusted', opened: '/s', why: null },
+    settings: { default_agent: 'main' },
     findings: () => [],
     problems: async () => [],
-    unconfined: async () => null,
-    probe: async () => ({ id: 'mine', ok: true, findings: [], tools: [], tried: [] }),
-    events: { handle: () => () => undefined },
-    approvals: {
-      list: () => [],
-      get: () => null,
-      answer: async () => Promise.reject(new Error('no question')),
-      answered: async (approval: unknown) => approval,
-      isAttended: () => false,
-      goesOn: async () => false,
-    },
-    threads: {
-      unfinished: () => null,
-      list: () => [
-        {
-          id: 't1',
-          agentId: 'main',
-          date: '2026-01-02',
-          title: 'Hello there',
-          createdAt: 0,
-          updatedAt: Date.UTC(2026, 0, 2, 3, 4),
-          compactions: 0,
-        },
-      ],
-      load: (id: string) => (id === 't1' ? { thread: { id }, messages: [] } : null),
-    },
+    threads: { list: () => [thread], load: (id: string) => (id === 't1' ? { thread, messages: [] } : null) },
     extensions: {
-      discovery: { declarations: new Map() },
-      setup: {
-        provider: () => null,
-        configure: () => Promise.reject(new Error('not here')),
-        secrets: () => [],
-        secretUsers: async () => [],
-        setSecret: () => Promise.reject(new Error('not here')),
-        allowSecret: () => Promise.reject(new Error('not here')),
-      },
-      waitingToolset: async () => null,
-      logger: () => ({ debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }),
       list: () => [
-        {
-          id: 'kv',
-          state: 'idle',
-          provides: ['tool'],
-          shipped: true,
-          tier: 'in_process',
-          directory: '/p/kv',
-          version: '1.0.0',
-          generation: 0,
-          manifest: null,
-          asks: [],
-          notes: [],
-        },
-        {
-          id: 'broken',
-          state: 'failed',
-          provides: ['tool'],
-          shipped: false,
-          tier: 'in_process',
-          directory: '/s/broken',
-          version: '0.0.0',
-          generation: 0,
-          manifest: null,
-          asks: [],
-          phase: 'import',
-          code: 'import_failed',
-          message: 'no default export',
-          file: '/s/broken/main.ts',
-          line: 3,
-          cure: 'Export the class',
-          notes: [],
-        },
+        { ...extension, id: 'kv', state: 'idle' },
+        { ...extension, id: 'broken', state: 'failed', ...broken },
       ],
       show(id: string) {
         return this.list().find((status) => status.id === id) ?? null;
@@ -182,9 +128,6 @@ export function fakeKernel(): Kernel {
       agents: [{ id: 'main', state: 'active' }],
       skills: { offered: 3, invalid: 1 },
     }),
-    start: async () => undefined,
-    startUsed: async () => undefined,
-    stop: async () => undefined,
   };
   return fake as unknown as Kernel;
 }

@@ -1,7 +1,7 @@
 import { captureCommand, type CommandProvider, type Remote } from 'pith';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { kernelCommands } from '../../../core/cli/commands/index.ts';
+import { kernelCommands } from '../../../core/cli/core-commands.ts';
 import { createKernel, type Kernel } from '../../../core/kernel.ts';
 
 let test: TestKernel | undefined;

@@ -95,7 +95,7 @@ describe('Threads', () => {
       role: 'tool',
       content: [{ type: 'tool-result', toolCallId: 'call-0-0', toolName: 'read', output: { type: 'json', value: { lines: 3 } } }],
     };
-    await writer.recordResults('turn-1', 0, results, { 'call-0-0': { key: 'k', digest: 'd' } });
+    await writer.recordResults('turn-1', results, { 'call-0-0': { key: 'k', digest: 'd' } });
     expect(threads.load('t')?.messages).toEqual([
       { seq: 1, turnId: 'turn-1', message: user('hello'), retain: {} },
       { seq: 2, turnId: 'turn-1', message: assistant('looking'), retain: {} },
@@ -163,7 +163,7 @@ describe('Threads', () => {
     await expect(writer.recordStep('nope', 0, assistant('x'), [callOf('nope', 0, 0)], usage)).rejects.toMatchObject(unknown);
     await expect(writer.startCall('turn-1', 0, 0)).rejects.toMatchObject(unknown);
     await expect(writer.finishCall('turn-1', 0, 0, { ok: true, output: 1 })).rejects.toMatchObject(unknown);
-    await expect(writer.recordResults('nope', 0, assistant('x'), {})).rejects.toMatchObject(unknown);
+    await expect(writer.recordResults('nope', assistant('x'), {})).rejects.toMatchObject(unknown);
     await expect(writer.setState('nope', 'done', usage)).rejects.toMatchObject(unknown);
     await expect(writer.compact('nope', 1, [])).rejects.toMatchObject(unknown);
     await expect(begin('t', 'turn-1', 'the same turn twice')).rejects.toMatchObject({ code: 'database_failed' });

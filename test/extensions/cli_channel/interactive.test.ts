@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'pith';
 import { afterEach, describe, expect, it } from 'vitest';
-import { completeLine } from '../../../sandbox/extensions/cli_channel/completion.ts';
-import { newThreadId } from '../../../sandbox/extensions/cli_channel/thread-id.ts';
+import { completeLine } from '../../../sandbox/extensions/cli_channel/query.ts';
+import { newThreadId } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { answering, fakeChat, fails, hangs, kernelCommands, person, says, USAGE, type Answer, type Chat } from './fakes.ts';
 
 let chat: Chat;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { TurnEvent } from 'pith';
-import { describeChannel } from '../../../sandbox/extensions/cli_channel/describe-channel.ts';
+import { describeChannel } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { typedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
 import { answering, fakeChat, fails, hangs, kernelCommands, pipe, says, USAGE, type Chat } from './fakes.ts';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { JsonValue, ToolResult } from 'pith';
 import { recordEvents, testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { kernelCommands } from '../../../core/cli/commands/index.ts';
+import { kernelCommands } from '../../../core/cli/core-commands.ts';
 import { TURN } from '../../core/host/sandbox.ts';
 import { createKernel, type Kernel } from '../../../core/kernel.ts';
 

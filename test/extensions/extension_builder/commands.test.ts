@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { captureCommand, shippedSandbox, type CapturedCommand } from 'pith';
 import { testKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { kernelCommands } from '../../../core/cli/commands/index.ts';
+import { kernelCommands } from '../../../core/cli/core-commands.ts';
 import commands from '../../../sandbox/extensions/extension_builder/commands.ts';
 import { KINDS } from '../../../sandbox/extensions/extension_builder/templates.ts';
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TURN } from '../../core/host/sandbox.ts';
 import { inProcesses } from '../tier.ts';
 import { testKernel } from 'pith/testing';
-import { kernelCommands } from '../../../core/cli/commands/index.ts';
+import { kernelCommands } from '../../../core/cli/core-commands.ts';
 import { probeSandboxing } from '../../../core/host/process/sandboxing.ts';
 import { bench, checked, CITY_TIME, passed, toolSource, type Bench } from './bench.ts';
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelPart } from 'pith';
-import { chatStream } from '../../../sandbox/extensions/openai_compatible/chat-stream.ts';
-import { serverEvents } from '../../../sandbox/extensions/openai_compatible/server-events.ts';
 import { words } from '../../words.ts';
+import { chatStream, serverEvents } from '../../../sandbox/extensions/openai_compatible/chat-stream.ts';
 
 async function* bytes(text: string, size: number): AsyncGenerator<Uint8Array> {
   const all = Buffer.from(text);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { givenLine, givenWords } from '../../../sandbox/extensions/recipes/given.ts';
 import { readSimpleHead } from '../../../sandbox/extensions/recipes/simple-head.ts';
-import { render, variablesIn } from '../../../sandbox/extensions/recipes/template.ts';
+import { render, variablesIn } from '../../../sandbox/extensions/recipes/fill.ts';
 import { readYamlHead } from '../../../sandbox/extensions/recipes/yaml-head.ts';
 
 const values = (entries: Readonly<Record<string, string>>) => new Map(Object.entries(entries));

@@ -2,6 +2,14 @@ import type { CommandInput, CommandIO } from '../../contract/protocols/command-p
 import type { Kernel } from '../../kernel-surface.ts';
 import { colours, findingLine, printTable } from './text.ts';
 
+/** With a reference: throws `model_unknown` or `model_auth` when no such model can be had. */
+export async function showModel(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
+  const reference = input.arguments['ref'];
+  const { ref, why } = await (typeof reference === 'string' ? kernel.router.resolve(reference) : kernel.router.choose());
+  io.json({ ref, why });
+  io.print(`${ref} (${why})`);
+}
+
 /** Names and places only: what a setting says is nobody's business who looks over a shoulder. */
 export async function showSettings(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const { default_agent, origins } = kernel.settings;
@@ -21,4 +29,20 @@ export async function showSettings(kernel: Kernel, _input: CommandInput, io: Com
   const colour = colours(io);
   for (const finding of findings)
     io.print(`${finding.severity === 'error' ? colour.red('error:') : colour.yellow('warning:')} ${findingLine(finding)}`);
+}
+
+/** Exit code 1 where nothing could start the kernel again; then it says how a person does. */
+export async function restartKernel(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
+  const given = input.arguments['reason'];
+  const reason = (typeof given === 'string' ? given : (given ?? []).join(' ')) || 'somebody asked for it';
+  if (kernel.restarts.ask(reason)) {
+    io.json({ ok: true, restarting: true });
+    io.print('The kernel restarts when the running turns have ended');
+    return 0;
+  }
+  const thread = io.session?.threadId;
+  const how = `leave this conversation, then continue it with: pith chat${thread === undefined ? '' : ` --thread ${thread}`} --resume`;
+  io.json({ ok: false, restarting: false, how });
+  io.print(`/restart needs \`pith serve\`; here: ${how}`);
+  return 1;
 }
