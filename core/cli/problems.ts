@@ -53,7 +53,7 @@ export class Problems {
       this.#notices.push(text);
       this.io.error(text);
     };
-    return Object.assign(Object.create(this.io) as CommandIO, { error });
+    return { ...this.io, error };
   }
 }
 
