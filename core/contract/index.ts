@@ -38,8 +38,6 @@ export {
 } from './events.ts';
 export type {
   AgentsApi,
-  Cache,
-  CacheLayout,
   Clock,
   Database,
   Extension,

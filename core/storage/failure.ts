@@ -19,12 +19,6 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
-/** What is in the file is not a database, or is torn. */
-export function isDamaged(error: unknown): boolean {
-  const code = primaryCode(error instanceof PithError ? error.cause : error);
-  return code === DAMAGED || code === NOT_A_DATABASE;
-}
-
 function primaryCode(error: unknown): number | null {
   if (typeof error !== 'object' || error === null) return null;
   if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff; // the higher bits tell the kind of busy, of input/output error, …

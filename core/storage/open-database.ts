@@ -47,22 +47,12 @@ const LONG_WAIT_MS = 5_000;
 /** Waiting in here holds the event loop: the writer waits outside instead. */
 const BUSY_MS = 5;
 
-export interface DatabaseMode {
-  /** Pragmas for this connection. */
-  readonly settings: string;
-  /** Whether a reader that meets a lock waits for it, and holds the event loop. */
-  readonly waits: boolean;
-}
-
 /** WAL and `synchronous=FULL`: what is committed survives `kill -9` and a power cut. */
-const DURABLE: DatabaseMode = {
-  settings: 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON',
-  waits: true,
-};
+const SETTINGS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON';
 
 /** Opens or makes `file`. */
-export function openDatabase(file: string, mode = DURABLE): SqliteDatabase {
-  return new Connection(file, loadDriver(), mode);
+export function openDatabase(file: string): SqliteDatabase {
+  return new Connection(file, loadDriver());
 }
 
 class Connection implements SqliteDatabase {
@@ -78,9 +68,8 @@ class Connection implements SqliteDatabase {
   constructor(
     readonly file: string,
     private readonly kind: Driver,
-    private readonly mode: DatabaseMode,
   ) {
-    this.driver = this.attempt(() => kind.open(file, mode.waits ? LONG_WAIT_MS : BUSY_MS));
+    this.driver = this.attempt(() => kind.open(file, LONG_WAIT_MS));
     try {
       this.configure();
     } catch (error) {
@@ -159,11 +148,11 @@ class Connection implements SqliteDatabase {
     // The first switch to WAL ignores the busy timeout, so two processes that make the file together may collide.
     for (let attempt = 1; ; attempt += 1) {
       try {
-        this.driver.exec(this.mode.settings);
+        this.driver.exec(SETTINGS);
         this.driver.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
         return;
       } catch (error) {
-        if (!isBusy(error) || !this.mode.waits || attempt === 100) throw databaseFailure(error, this.file);
+        if (!isBusy(error) || attempt === 100) throw databaseFailure(error, this.file);
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
       }
     }
@@ -181,7 +170,7 @@ class Connection implements SqliteDatabase {
       return act(statement, values);
     } catch (error) {
       // A reader meets a lock only while another process recovers or closes the file.
-      if (isBusy(error) && this.mode.waits) return this.withLongWait(() => this.attempt(() => act(statement, values)));
+      if (isBusy(error)) return this.withLongWait(() => this.attempt(() => act(statement, values)));
       if (!isBeyondNumber(error)) throw this.failure(error);
       return this.attempt(() => withBigInts(statement, () => act(statement, values)));
     }

@@ -17,7 +17,7 @@ const CONTRACT_VALUES = words(`
   printablePainted publicAddresses runsLater shippedSandbox splitWords stateFolder toolError toolResult z
 `);
 const CONTRACT_TYPES = words(`
-  AgentLimits AgentSpec AgentsApi ApprovalQuestion Cache CacheLayout CapturedCommand ChannelMessage Clock Command
+  AgentLimits AgentSpec AgentsApi ApprovalQuestion CapturedCommand ChannelMessage Clock Command
   CommandArgument CommandContext CommandIO CommandInput CommandOption CommandShape CommandSource ConfinedOutcome ConfinedPath
   ConfinedProgram ConfinedPrograms ContextDocument ContextParts Database Delivery Diagnostic DurableTopic DurableTopicMap
   EmbedOptions ErrorCode Events Extension ExtensionContext Failure GuardedFetch JsonValue KeyValue LanguageModel Logger
@@ -52,7 +52,7 @@ const TOPIC_NAMES = words(`
   schedule.due approval.requested approval.answered notify
 `);
 const CONTEXT_MEMBERS = words(`
-  id directory dataDirectory sandbox untrustedSandbox home config logger clock events kv database openCache confined agents
+  id directory dataDirectory sandbox untrustedSandbox home config logger clock events kv database confined agents
   getSecret use find own
 `);
 const MANIFEST_KEYS = words(`

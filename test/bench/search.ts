@@ -63,7 +63,7 @@ async function measure(): Promise<Measurements> {
   const pools = [100, 1000, 10_000].map((size) => () => poolOf(skills, needs, size));
   for (const make of [...pools, () => poolOf(skills, needs, 10_000, 'invented')]) {
     const pool = make();
-    const { ranker, line } = await built(pool);
+    const { ranker, line } = built(pool);
     scale.push(line);
     for (const searcher of await searchers(pool, pith(ranker))) {
       found.push(await askNeeds(searcher, pool, needs));

@@ -36,7 +36,7 @@ function place(at: string, put: (file: string) => void): void {
 
 /** Where Pith keeps what it reads and writes: files, and folders none of which lies in another. */
 const FILES = words(`
-  extensions/skill_registry/index extensions/skill_registry/trust.json extensions/skill_registry/catalog.db
+  extensions/skill_registry/index extensions/skill_registry/trust.json
   extensions/skill_registry/examples.jsonl .cache/index.json logs/pith.log quarantine.json last-good.json pith.db
 `);
 const FOLDERS = ['skill_registry', 'extensions/skill_registry', 'logs', '.cache'];

@@ -83,7 +83,7 @@ export interface Command {
 /** What a command entry gets when its manifest says `needs: index`: no kernel has been started. */
 export type CommandContext = Pick<
   ExtensionContext,
-  'id' | 'directory' | 'dataDirectory' | 'sandbox' | 'untrustedSandbox' | 'home' | 'config' | 'clock' | 'logger' | 'openCache'
+  'id' | 'directory' | 'dataDirectory' | 'sandbox' | 'untrustedSandbox' | 'home' | 'config' | 'clock' | 'logger'
 > & {
   /** Agents as they are declared: those whose files or dependencies are broken are left out, and nothing is loaded to look further. */
   readonly agents: Pick<AgentsApi, 'list' | 'find'>;

@@ -1,13 +1,9 @@
-import path from 'node:path';
-import { PithError } from '../../contract/errors.ts';
 import type { CommandContext, Logger } from '../../contract/index.ts';
 import { once } from '../../contract/promises.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { makeExtensionData } from '../extension-data.ts';
 import type { HostParts } from '../host-parts.ts';
 import { currentCorrelation, runOutside } from '../stray-errors.ts';
-
-const CACHE_NAME = /^[a-z][a-z0-9_]{0,39}$/;
 
 /** What a command entry is given: an extension's context without the kernel. */
 export function createCommandContext(
@@ -30,11 +26,6 @@ export function createCommandContext(
     config,
     clock: parts.clock,
     logger,
-    async openCache(name, layout) {
-      if (!CACHE_NAME.test(name)) throw new PithError('parameter_invalid', `'${name}' cannot name a cache`, { cure: 'use a-z, 0-9 and _' });
-      const { openCacheFile } = await import('../../storage/cache-file.ts');
-      return runOutside(() => openCacheFile({ file: path.join(folder(), `${name}.db`), layout, clock: parts.clock, logger }));
-    },
     agents: {
       list: () => runOutside(() => parts.options.agents.list()),
       find: (agentId) => runOutside(() => parts.options.agents.find(agentId)),

@@ -1,14 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
-import type {
-  AgentsApi,
-  Cache,
-  CommandContext,
-  ConfinedPrograms,
-  Database,
-  Events,
-  ExtensionContext,
-  KeyValue,
-} from '../../contract/index.ts';
+import type { AgentsApi, CommandContext, ConfinedPrograms, Database, Events, ExtensionContext, KeyValue } from '../../contract/index.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { once } from '../../contract/promises.ts';
 import type { OriginalRequest, TurnOrigin } from '../../agents/turn/foreign-turn.ts';
@@ -35,11 +26,10 @@ export function createExtensionContext(
   const open = once(() => runOutside(() => parts.options.keyValue(id)));
   const database = once(() => runOutside(() => parts.options.database(id)));
   const base = createCommandContext(parts, declaration, config);
-  const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents' | 'openCache'>> = {
+  const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents'>> = {
     events: eventsOf(parts, declaration, scope),
     kv: keyValueOf(open),
     database: databaseOf(database),
-    openCache: cachesOf(base.openCache, scope),
     confined: confinedOf(parts, declaration, scope),
     agents: agentsOf(parts, declaration),
     getSecret(name, use) {
@@ -105,29 +95,6 @@ function databaseOf(open: () => Database): Database {
     all: (sql, ...parameters) => open().all(sql, ...parameters),
     get: (sql, ...parameters) => open().get(sql, ...parameters),
     write: async (run) => open().write(run),
-  };
-}
-
-/** They are closed after all that the extension owns itself: its own may still write. One that comes later is closed at once. */
-function cachesOf(open: ExtensionContext['openCache'], scope: Scope): ExtensionContext['openCache'] {
-  const caches = new Set<Cache>();
-  scope.own(async () => void (await Promise.allSettled([...caches].map((cache) => cache.close()))));
-  return async (name, layout) => {
-    const opened = await open(name, layout);
-    const cache: Cache = {
-      file: opened.file,
-      all: (sql, ...parameters) => opened.all(sql, ...parameters),
-      get: (sql, ...parameters) => opened.get(sql, ...parameters),
-      write: (run) => opened.write(run),
-      spoil: () => opened.spoil(),
-      close: () => {
-        caches.delete(cache);
-        return opened.close();
-      },
-    };
-    caches.add(cache);
-    if (scope.closed) scope.own(() => cache.close());
-    return cache;
   };
 }
 

@@ -28,8 +28,7 @@ import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
 import { BoundDigests } from './ledger/bound-digests.ts';
 import { SkillLedger } from './ledger/ledger.ts';
 import { createRegistry, type SkillRegistry } from './registry.ts';
-import { openSearch, type OpenedSearch } from './search/open-search.ts';
-import type { SkillSearch } from './search/skill-search.ts';
+import { openSearch, type OpenedSearch, type SkillSearch } from './search/skill-search.ts';
 import { WorkingDirectory } from './copying/working-directory.ts';
 import { contentOf } from './skill-contents.ts';
 import { summaryOf } from './skill-summary.ts';
@@ -76,7 +75,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       ...registryOptions(context),
       onChange: (change, snapshot) => {
         context.events.publish('skills.changed', change);
-        this.#search.follow(snapshot).catch((error: unknown) => context.logger.warn(`the search for skills: ${String(error)}`));
+        this.#search.follow(snapshot);
       },
     });
     const mayLearn = ({ agent }: TurnInfo) => this.#cache.scope(this.#registry.current(), agent).settings.learn_examples;
@@ -152,7 +151,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   async runBackground(signal: AbortSignal): Promise<void> {
     await this.#registry.keepBodies();
-    await this.#search.follow(await this.#registry.refreshIfOlderThan(FRESH_MS));
+    this.#search.follow(await this.#registry.refreshIfOlderThan(FRESH_MS));
     await this.#registry.watch(signal);
   }
 

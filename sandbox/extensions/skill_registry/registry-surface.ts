@@ -45,7 +45,7 @@ export interface SkillRegistry {
   lastGood(id: string): LastGood | null;
   /** The body as it is on disk now; `stale` says why where it is an earlier one. Rejects `skill_not_found`. */
   readBody(skill: Skill): Promise<SkillBody>;
-  /** The body to be indexed, or null where it cannot be read now. Its tokens are counted: `publishTokens` makes them known. */
+  /** The body to be indexed, or null where it cannot be read now. Its tokens are counted where they are not yet: `publishTokens` makes them known. */
   studyBody(skill: Skill): Promise<string | null>;
   /** Swaps in a snapshot that says what has been counted since. Nothing else changes, and nobody is told. */
   publishTokens(): Promise<void>;

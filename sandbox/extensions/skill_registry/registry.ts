@@ -92,7 +92,7 @@ class Registry implements SkillRegistry {
     const body = await this.bodies.readAhead(skill);
     if (body === null) return null;
     const found = body.stale === undefined ? this.scans.foundOf(skill) : undefined;
-    if (found !== undefined) {
+    if (found?.bodyTokens === null) {
       const { estimateTokenCount } = await import('tokenx');
       found.bodyTokens = estimateTokenCount(body.body);
       this.hasCounted = true;

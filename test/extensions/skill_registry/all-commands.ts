@@ -4,7 +4,8 @@ import { usableSettings } from '../../../sandbox/extensions/skill_registry/comma
 import { registryOptions } from '../../../sandbox/extensions/skill_registry/commands/open-registry.ts';
 import type { SkillsConfig } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { createRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
-import { openIndex } from '../../../sandbox/extensions/skill_registry/search/open-index.ts';
+import { learnedOf, NOTHING_LEARNED } from '../../../sandbox/extensions/skill_registry/search/learned-examples.ts';
+import { SkillIndex } from '../../../sandbox/extensions/skill_registry/search/skill-index.ts';
 import { SkillSearch } from '../../../sandbox/extensions/skill_registry/search/skill-search.ts';
 import { commandContext, type SkillSandbox } from './skill-sandbox.ts';
 
@@ -17,7 +18,7 @@ export async function withCommands<T>(
   const context = commandContext(box, config, agents) as ExtensionContext<SkillsConfig>;
   usableSettings(context.config);
   const registry = createRegistry(registryOptions(context));
-  const search = new SkillSearch(openIndex(context, registry));
+  const search = new SkillSearch(new SkillIndex({ ...context, registry, learned: learnedOf(context) ?? NOTHING_LEARNED }));
   try {
     return await run(initializedCommands(context, registry, search));
   } finally {

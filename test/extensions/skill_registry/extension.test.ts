@@ -30,6 +30,9 @@ async function contextOf(pith: RegistryExtension, turn: Parameters<typeof turnOf
   return pith.extension.getContext('ignored', turnOf(turn));
 }
 
+/** A search waits for the index, for longer than a turn does. */
+const indexed = (pith: RegistryExtension) => pith.read('list_skills', { query: 'anything' }, callOf());
+
 const ended = (turnId: string) =>
   ({ turnId, threadId: 'thread-1', reason: 'done', usage: { inputTokens: 0, outputTokens: 0 }, correlationId: 'c' }) as const;
 
@@ -109,6 +112,7 @@ describe('the catalog of a turn', () => {
   it('S24 R12 has the same system bytes whatever the message, in later turns and after a restart', async () => {
     const files = crowd(150);
     const pith = await registryExtension(files);
+    await indexed(pith);
     const first = await contextOf(pith, { id: 'a', userTexts: ['subject number 7'] });
     const second = await contextOf(pith, { id: 'b', userTexts: ['hints for subject 99'] });
     const restarted = await contextOf(await registryExtension(files), { userTexts: ['anything'] });
@@ -126,6 +130,7 @@ describe('the catalog of a turn', () => {
       ...skill('soup', { description: 'Cooks broth.' }),
       ...skill('maps', { description: 'Draws cartography.' }),
     });
+    await indexed(pith);
     const followed = await contextOf(pith, { id: 'a', userTexts: ['draw some cartography', 'cook me a broth'] });
     expect(followed!.turn).toMatch(/`soup`[^]*`maps`/);
     const vague = await contextOf(pith, { id: 'b', userTexts: ['draw some cartography', 'and page three?'] });
@@ -138,6 +143,7 @@ describe('the catalog of a turn', () => {
 
   it('S31 keeps what an agent may not see out of the part for its message', async () => {
     const pith = await registryExtension({ ...crowd(150), ...skill('soup', { description: 'Cooks broth.' }) });
+    await indexed(pith);
     const parts = await contextOf(pith, { agent: agentOf({ keys: { skills: { deny: ['soup'] } } }), userTexts: ['broth'] });
     expect(JSON.stringify(parts)).not.toContain('soup');
   });

@@ -210,6 +210,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
 
   it('R12 R10 beyond its budget the catalog names what it leaves out, and the skills for a message stand beside it', async () => {
     await start({ ...crowd, ...skill('soup', { description: 'Cooks broth of every kind.' }) }, 8000);
+    await resultOf('list_skills', { query: 'broth' }); // waits for the index, for longer than a turn does
     const first = (await turn('cook me a broth please')).requests[0]!;
     const second = (await turn('explain subject number 77')).requests[0]!;
     expect(second.system).toBe(first.system);

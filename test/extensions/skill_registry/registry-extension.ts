@@ -4,7 +4,7 @@ import type { Command, ExtensionContext, JsonValue, Tool, ToolCall, ToolResult, 
 import SkillRegistryExtension from '../../../sandbox/extensions/skill_registry/main.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { afterEach, vi } from 'vitest';
-import { commandContext, skillSandbox, systemClock, type SkillSandbox } from './skill-sandbox.ts';
+import { skillSandbox, systemClock, type SkillSandbox } from './skill-sandbox.ts';
 
 // Only the skills of the test's own sandbox.
 vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
@@ -53,7 +53,6 @@ export async function registryExtension(
       },
     },
     database: { all: () => [], get: () => null, write: async () => undefined },
-    openCache: commandContext(sandbox).openCache,
     find: () => [],
     own: (release: () => void) => void releases.push(release),
   } as unknown as ExtensionContext<ReturnType<ReturnType<typeof configSchema>['parse']>>;

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { didYouMean, PithError, type AgentSpec, type Clock, type CommandContext, type CommandIO, type JsonValue, type Logger } from 'pith';
 import { afterEach } from 'vitest';
-import { openCacheFile } from '../../../core/storage/cache-file.ts';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
 
 const opened: { release(): Promise<unknown> }[] = [];
@@ -104,11 +103,6 @@ export function commandContext(
     config,
     clock: systemClock,
     logger: logTo(log),
-    openCache: async (name, layout) => {
-      const dataDirectory = path.join(sandbox, 'data/extensions/skill_registry');
-      await mkdir(dataDirectory, { recursive: true });
-      return openCacheFile({ file: path.join(dataDirectory, `${name}.db`), layout, clock: systemClock, logger: logTo(log) });
-    },
     agents: {
       list: async () => agents,
       find: async (id) => {

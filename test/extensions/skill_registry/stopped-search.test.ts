@@ -9,9 +9,10 @@ import { recordingIO } from './skill-sandbox.ts';
 const registry = { refreshIfOlderThan: async () => ({ skills: new Map() }) } as unknown as SkillRegistry;
 const foundBy = (settled: Promise<void>) =>
   new SkillSearch({
-    sync: async () => {},
+    sync: () => {},
+    prepare: async () => {},
     settled: () => settled,
-    rank: async () => ({ ranked: [], ready: true, by: 'lexical' }),
+    rank: () => ({ ranked: [], ready: true, by: 'lexical' }),
   } as unknown as SkillIndex);
 
 it('R3 a search that is stopped while bodies are read ends at once', async () => {

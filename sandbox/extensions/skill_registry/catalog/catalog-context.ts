@@ -21,7 +21,7 @@ export interface CatalogPorts {
 
 /** With more skills than this, others may work between the steps. */
 const MANY = 1000;
-/** A turn waits so long for a search index that is being brought back, never for bodies: the catalog itself must not be late. */
+/** A turn waits so long for a search index that is being built: the catalog itself must not be late. */
 const PATIENCE_MS = 250;
 
 /** The catalog for one turn: the stable system part and, only where not all skills fit, the part for this message. */

@@ -7,7 +7,7 @@ import { ENOUGH_CASES } from '../meaning/verdict.ts';
 import type { SkillRegistry } from '../registry.ts';
 import { createRanker } from '../search/bm25f.ts';
 import { fullDocumentOf } from '../search/document.ts';
-import { learnedOf } from '../search/open-index.ts';
+import { learnedOf } from '../search/learned-examples.ts';
 import type { SearchDocument } from '../search/ranker.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
@@ -50,10 +50,10 @@ export function evaluate(
       await lexical.prepare(signal);
       const reports = [reportOf(LEXICAL, await outcomesOf(cases, (one) => lexical.rank(one), signal), k)];
       if (named !== LEXICAL) {
-        const { ways } = search;
-        if (ways === null) throw new PithError('not_found', `there is no ranker '${named}'`);
+        const { backends } = search;
+        if (backends === null) throw new PithError('not_found', `there is no ranker '${named}'`);
         const { fusedTrial, otherTrial } = await import('../evaluation/trials.ts');
-        const parts = { snapshot, cases, documents, lexical, ways, signal };
+        const parts = { snapshot, cases, documents, lexical, backends, signal };
         const rank: RankCase = named === FUSED ? await fusedTrial(parts) : await otherTrial(named, context, parts);
         reports.push(reportOf(named, await outcomesOf(cases, rank, signal), k));
       }

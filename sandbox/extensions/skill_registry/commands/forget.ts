@@ -1,8 +1,8 @@
-import { didYouMean, PithError, type CommandContext, type CommandInput, type CommandIO } from 'pith';
+import { didYouMean, PithError, stateFolder, type CommandContext, type CommandInput, type CommandIO } from 'pith';
 import type { LearnedExamples } from '../search/learned-examples.ts';
 import { withRegistry } from './open-registry.ts';
 
-/** Removes what was learned of one skill, or of all, from the file and from the search index. A person is asked first. */
+/** Removes what was learned of one skill, or of all, from the file. A person is asked first. */
 export async function forget(context: CommandContext, { arguments: { id }, options }: CommandInput, io: CommandIO): Promise<void> {
   const { LearnedExamples } = await import('../search/learned-examples.ts');
   const learned = new LearnedExamples(context);
@@ -15,7 +15,7 @@ export async function forget(context: CommandContext, { arguments: { id }, optio
   if (options['yes'] !== true && !(await agreed(io, what, known))) return io.print('Nothing was removed.');
   const gone = await learned.forget(known);
   await forgetVectors(context, rest === 'unreadable' ? null : new Set(gone.keys()));
-  await indexAnew(context);
+  for (const name of FORMER_INDEX) stateFolder(context.dataDirectory).remove(name);
   if (gone.size > 0) return said(io, gone, known);
   io.json({ forgotten: [] });
   io.print(`Removed ${what}.`);
@@ -49,23 +49,8 @@ async function forgetVectors(context: CommandContext, ids: ReadonlySet<string> |
   await forgetVectorsIn(context, ids);
 }
 
-/** What the stored index holds of the texts goes now. All of it is rebuilt: SQLite keeps what was removed until its place is needed. */
-async function indexAnew(context: CommandContext): Promise<void> {
-  const [{ openIndex }, { removeCatalogDb }] = await Promise.all([
-    import('../search/open-index.ts'),
-    import('../search/catalog-db-writer.ts'),
-  ]);
-  removeCatalogDb(context.dataDirectory);
-  await withRegistry(context, async (registry, snapshot) => {
-    const index = openIndex(context, registry);
-    try {
-      await index.sync(snapshot);
-      await index.settled();
-    } finally {
-      await index.close();
-    }
-  });
-}
+/** Where earlier versions kept the words of the texts. */
+const FORMER_INDEX = ['catalog.db-journal', 'catalog.db'];
 
 function said(io: CommandIO, gone: ReadonlyMap<string, number>, id: string | null): void {
   const rows = [...gone].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));

@@ -4,7 +4,7 @@ import { vectorTextOf } from '../meaning/vector-text.ts';
 import { fuse } from '../search/fusion.ts';
 import { rankedIn, toRankerDocument } from '../search/other-ranker.ts';
 import type { SearchDocument } from '../search/ranker.ts';
-import type { SearchWays } from '../search/search-ways.ts';
+import type { SearchBackends } from '../search/search-backends.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import type { EvalCase } from './eval-case.ts';
 import { DEPTH, type LexicalTrial, type RankCase } from './evaluate.ts';
@@ -14,7 +14,7 @@ export interface TrialParts {
   readonly cases: readonly EvalCase[];
   readonly documents: ReadonlyMap<string, SearchDocument>;
   readonly lexical: LexicalTrial;
-  readonly ways: SearchWays;
+  readonly backends: SearchBackends;
   readonly signal: AbortSignal;
 }
 
@@ -22,9 +22,9 @@ const BATCH = 64;
 const DOCUMENTS_AT_ONCE = 50;
 
 /** Words and meaning together. What a case's own text taught is in no vector that it is compared with. */
-export async function fusedTrial({ snapshot, cases, documents, lexical, ways, signal }: TrialParts): Promise<RankCase> {
-  await ways.settle(snapshot);
-  const { model: meaning, client } = ways;
+export async function fusedTrial({ snapshot, cases, documents, lexical, backends, signal }: TrialParts): Promise<RankCase> {
+  await backends.settle(snapshot);
+  const { model: meaning, client } = backends;
   if (meaning === null || client === null)
     throw new PithError('not_found', 'no embedding model is set up', { cure: 'set extensions.embedding.model in pith.yaml' });
   const vectors = new Map(meaning.skills.vectors);

@@ -1,12 +1,10 @@
-import { PACKING, hasCountOutsideBody, type Posting } from './postings.ts';
 import { PARAMETERS, type RankerParameters } from './parameters.ts';
-import { loadPostings } from './load-postings.ts';
-import type { CatalogDbRows, Collection, CountedDocument, Ranked, RankOptions, SearchDocument, StoredRanker } from './ranker.ts';
-import { countDocument, FIELD_COUNT, TermIndex } from './term-index.ts';
+import type { Ranked, RankOptions, SearchDocument, SkillRanker } from './ranker.ts';
+import { FIELD_COUNT, hasCountOutsideBody, PACKING, TermIndex, type Posting } from './term-index.ts';
 import { synonymsOf } from './synonyms.ts';
+import { markOf, NearbyTerms } from './term-positions.ts';
 import { placesFor } from './tie-order.ts';
 import { queryTerms, type QueryTerm } from './tokens.ts';
-import { markOf, NearbyTerms } from './trails.ts';
 
 /** One word that only the body has is no evidence, unless it is all that was asked. */
 const WORDS_OF_BODY = 2;
@@ -15,8 +13,8 @@ const STRONG = 0x80;
 const LOOKED_AT = 60;
 
 /** The default ranker: BM25F, exact after every change. */
-export function createRanker(parameters: RankerParameters = PARAMETERS, collection: Collection | null = null): StoredRanker {
-  return new Bm25fRanker(parameters, collection);
+export function createRanker(parameters: RankerParameters = PARAMETERS): SkillRanker {
+  return new Bm25fRanker(parameters);
 }
 
 /** A query word and the postings of what counts as it. */
@@ -34,10 +32,8 @@ interface Entry {
   score: number;
 }
 
-class Bm25fRanker implements StoredRanker {
+class Bm25fRanker implements SkillRanker {
   readonly #parameters: RankerParameters;
-  /** null: its own documents are all there are. */
-  readonly #collection: Collection | null;
   readonly #index = new TermIndex();
   #norms = new Float64Array(0);
   #scores = new Float64Array(0);
@@ -48,46 +44,20 @@ class Bm25fRanker implements StoredRanker {
   /** The revision of the index that the norms belong to. */
   #prepared = -1;
 
-  constructor(parameters: RankerParameters, collection: Collection | null) {
+  constructor(parameters: RankerParameters) {
     this.#parameters = parameters;
-    this.#collection = collection;
   }
 
   get size(): number {
     return this.#index.size;
   }
 
-  get totals(): ArrayLike<number> {
-    return this.#index.totals;
-  }
-
   upsert(document: SearchDocument): void {
-    this.#index.add(countDocument(document));
-  }
-
-  add(counted: CountedDocument): void {
-    this.#index.add(counted);
+    this.#index.add(document);
   }
 
   remove(id: string): void {
     this.#index.remove(id);
-  }
-
-  known(): Iterable<string> {
-    return this.#index.known();
-  }
-
-  versionOf(id: string): string | null {
-    return this.#index.versionOf(id);
-  }
-
-  load(catalog: CatalogDbRows, { bodies }: { readonly bodies: boolean }): Iterable<void> {
-    return loadPostings(this.#index, catalog, bodies);
-  }
-
-  related(query: string): readonly string[] {
-    const near = (term: string) => (this.#index.has(term) ? [] : this.#index.near(term));
-    return [...new Set(queryTerms(query).flatMap(({ term }) => [term, ...synonymsOf(term), ...near(term)]))];
   }
 
   rank(query: string, { k, among, weak = false, seed }: RankOptions): readonly Ranked[] {
@@ -162,7 +132,7 @@ class Bm25fRanker implements StoredRanker {
     );
     const head: Entry[] = [];
     for (const entry of best.slice(0, looked)) {
-      entry.score += nearby.score(this.#index.trail(entry.number));
+      entry.score += nearby.score(this.#index.positions(entry.number));
       insert(head, entry, looked);
     }
     nearby.release();
@@ -172,9 +142,8 @@ class Bm25fRanker implements StoredRanker {
   #matchOf({ term, word, prefix }: QueryTerm): Match {
     const index = this.#index;
     const parts: { posting: Posting; weight: number }[] = [];
-    const add = (posting: Posting | undefined, weight: number, limit = Infinity, of = term): void => {
-      const alive = posting === undefined ? 0 : this.#alive(posting);
-      const found = alive === 0 ? 0 : Math.max(alive, this.#collection?.holding(of) ?? 0);
+    const add = (posting: Posting | undefined, weight: number, limit = Infinity): void => {
+      const found = posting === undefined ? 0 : this.#alive(posting);
       if (found > 0) parts.push({ posting: posting!, weight: weight * Math.min(limit, this.#idf(found)) });
     };
     if (prefix) for (const posting of index.postingsWithPrefix(term)) add(posting, 1);
@@ -182,14 +151,14 @@ class Bm25fRanker implements StoredRanker {
       const { misspelt, synonym } = this.#parameters;
       add(index.posting(term), 1);
       const own = parts[0]?.weight;
-      if (synonym > 0) for (const other of synonymsOf(term)) add(index.posting(other), synonym, own, other);
-      if (parts.length === 0) for (const near of index.near(term)) add(index.posting(near), misspelt, Infinity, near);
+      if (synonym > 0) for (const other of synonymsOf(term)) add(index.posting(other), synonym, own);
+      if (parts.length === 0) for (const near of index.near(term)) add(index.posting(near), misspelt);
     }
     return { term, word, parts };
   }
 
   #idf(found: number): number {
-    return Math.log(1 + ((this.#collection ?? this.#index).size - found + 0.5) / (found + 0.5));
+    return Math.log(1 + (this.#index.size - found + 0.5) / (found + 0.5));
   }
 
   #alive(posting: Posting): number {
@@ -207,8 +176,7 @@ class Bm25fRanker implements StoredRanker {
 
   /** Field norms follow the average lengths, so they are made again after changes. */
   #prepare(): void {
-    const { revision, ids, lengths } = this.#index;
-    const { totals, size: documents } = this.#collection ?? this.#index;
+    const { revision, ids, lengths, totals, size: documents } = this.#index;
     if (this.#prepared === revision) return;
     const size = ids.length;
     if (this.#scores.length < size) {

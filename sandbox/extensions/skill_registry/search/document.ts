@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { clean } from '../catalog/brief.ts';
 import type { Skill } from '../skill.ts';
-import { statOf, versionOf } from '../scan/stamp.ts';
+import { versionOf } from '../scan/stamp.ts';
 import type { SearchDocument } from './ranker.ts';
 
 /** What of a skill is searched, beside its body. */
@@ -27,24 +27,6 @@ export function bodiedDocumentOf(skill: Searched, body: string, learned: readonl
 /** Names the file, the version of it, and the learned texts that a document is made of. */
 export function documentVersion({ stamp, file }: Skill, learned: readonly string[] = []): string {
   return `${versionOf(stamp)} ${file}${learned.length === 0 ? '' : ` ${digestOf(learned)}`}`;
-}
-
-/**
- * Whether one version is of a file as it was before it became the other. The later time of change tells, and where the file itself bears the
- * earlier one, the clock was set back.
- */
-export function isOutdated(version: string, by: string): boolean {
-  const [one, other] = [partsOf(version), partsOf(by)];
-  if (one === null || other === null || one.file !== other.file || one.ctimeNs >= other.ctimeNs) return false;
-  const now = statOf(one.file);
-  return now === undefined || now.ctimeNs !== one.ctimeNs;
-}
-
-const VERSION = /^-?\d+ (-?\d+) \d+ \d+ (.+?)(?: [0-9a-f]{16})?$/s;
-
-function partsOf(version: string): { readonly ctimeNs: bigint; readonly file: string } | null {
-  const [, ctimeNs, file] = VERSION.exec(version) ?? [];
-  return ctimeNs === undefined || file === undefined ? null : { ctimeNs: BigInt(ctimeNs), file };
 }
 
 function digestOf(learned: readonly string[]): string {

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { messageOf, stateFolder, type Clock, type Logger, type StateFolder } from 'pith';
+import { messageOf, stateFolder, type Clock, type CommandContext, type Logger, type StateFolder } from 'pith';
 import { exclusively } from '../exclusive.ts';
 import { ExampleSet, type Example } from './example-set.ts';
 
@@ -7,8 +7,8 @@ import { ExampleSet, type Example } from './example-set.ts';
 export interface Learned {
   /** Texts of people for which the skill was loaded; the same array until something changes. */
   of(skillId: string): readonly string[];
-  /** Takes over what other processes wrote; ids of the skills for which something changed since it was last asked. Never rejects. */
-  look(): Promise<readonly string[]>;
+  /** Takes over what other processes wrote. Never rejects. */
+  look(): Promise<void>;
 }
 
 /** A text for which a skill was loaded. */
@@ -17,7 +17,7 @@ export interface Lesson {
   readonly text: string;
 }
 
-export const NOTHING_LEARNED: Learned = { of: () => NONE, look: async () => NONE };
+export const NOTHING_LEARNED: Learned = { of: () => NONE, look: async () => undefined };
 
 const NONE: readonly string[] = [];
 const FILE = 'examples.jsonl';
@@ -40,8 +40,6 @@ export class LearnedExamples implements Learned {
   #version = '';
   /** Its last line has no end: somebody was killed while writing it. */
   #torn = false;
-  /** Ids for which something changed that the index has not been told of. */
-  #changed = new Set<string>();
   #said = '';
   #damaged = 0;
   #unreadable = false;
@@ -75,19 +73,15 @@ export class LearnedExamples implements Learned {
     return this.#unreadable ? 'unreadable' : this.#damaged > 0 ? 'damaged' : 'nothing';
   }
 
-  async look(): Promise<readonly string[]> {
+  async look(): Promise<void> {
     try {
       this.#read();
       this.#unreadable = false;
     } catch (error) {
       this.#unreadable = true;
       this.#warn(`what was learned cannot be read from ${this.file}: ${messageOf(error)}; skills are found without it`);
-      for (const id of this.#sets.keys()) this.#changed.add(id);
       this.#sets = new Map();
     }
-    const changed = [...this.#changed];
-    this.#changed.clear();
-    return changed;
   }
 
   /** Keeps what says something new. */
@@ -103,7 +97,6 @@ export class LearnedExamples implements Learned {
         if (!set.isNew(text)) continue;
         set.add({ text, at });
         rows.push(rowOf(skillId, { text, at }));
-        this.#changed.add(skillId);
       }
       if (rows.length === 0) return;
       this.#lines += rows.length;
@@ -123,10 +116,7 @@ export class LearnedExamples implements Learned {
       }
       const gone = new Map<string, number>();
       for (const [id, { examples }] of this.#sets) if (skillId === null || id === skillId) gone.set(id, examples.length);
-      for (const id of gone.keys()) {
-        this.#sets.delete(id);
-        this.#changed.add(id);
-      }
+      for (const id of gone.keys()) this.#sets.delete(id);
       if (gone.size > 0 || skillId === null) await this.#writeAnew(); // damaged lines go too
       return gone;
     });
@@ -140,7 +130,6 @@ export class LearnedExamples implements Learned {
   #read(): void {
     const version = this.#folder.stamp(FILE);
     if (version === this.#version) return;
-    const before = this.#sets;
     const [sets, text] = [new Map<string, ExampleSet>(), version === '' ? '' : String(this.#folder.read(FILE, MOST_BYTES) ?? '')];
     let [lines, damaged] = [0, 0];
     for (const line of text.split('\n')) {
@@ -156,7 +145,6 @@ export class LearnedExamples implements Learned {
     this.#torn = text !== '' && !text.endsWith('\n');
     this.#version = version;
     if (damaged > 0) this.#warn(`${this.file}: ${damaged === 1 ? 'a damaged line is' : `${damaged} damaged lines are`} left out`);
-    for (const id of new Set([...before.keys(), ...sets.keys()])) if (!sameTexts(before.get(id), sets.get(id))) this.#changed.add(id);
   }
 
   #append(rows: readonly string[]): void {
@@ -168,14 +156,13 @@ export class LearnedExamples implements Learned {
   async #writeAnew(): Promise<void> {
     const all = [...this.#sets].flatMap(([skillId, { examples }]) => examples.map((example) => ({ skillId, example })));
     all.sort((a, b) => a.example.at - b.example.at);
-    const [gone, kept] = [all.slice(0, Math.max(0, all.length - MOST)), all.slice(-MOST)];
+    const kept = all.slice(-MOST);
     await this.#folder.write(FILE, kept.map(({ skillId, example }) => rowOf(skillId, example)).join(''));
     this.#sets = new Map();
     for (const { skillId, example } of kept) this.#setOf(this.#sets, skillId).add(example);
     this.#lines = kept.length;
     this.#damaged = 0;
     this.#written();
-    for (const { skillId } of gone) this.#changed.add(skillId);
   }
 
   #written(): void {
@@ -196,6 +183,11 @@ export class LearnedExamples implements Learned {
   }
 }
 
+/** What people's texts taught; null where `skills.learn_examples` is off. */
+export function learnedOf(context: Pick<CommandContext, 'dataDirectory' | 'clock' | 'logger' | 'config'>): LearnedExamples | null {
+  return context.config['learn_examples'] === false ? null : new LearnedExamples(context);
+}
+
 function rowOf(skill: string, { text, at }: Example): string {
   return `${JSON.stringify({ skill, text, at })}\n`;
 }
@@ -208,9 +200,4 @@ function exampleOf(line: string): { readonly skillId: string; readonly example: 
   } catch {
     return null; // cut off while it was written
   }
-}
-
-function sameTexts(some: ExampleSet | undefined, others: ExampleSet | undefined): boolean {
-  const [a, b] = [some?.texts ?? NONE, others?.texts ?? NONE];
-  return a.length === b.length && a.every((text, at) => text === b[at]);
 }

@@ -4,8 +4,6 @@ import { plain } from './tokens.ts';
 export const NAME_MATCH = { none: 0, contained: 1, prefix: 2, exact: 3 } as const;
 
 interface Keys {
-  readonly name: string;
-  readonly tags: readonly string[];
   readonly own: readonly string[];
   readonly all: readonly string[];
 }
@@ -20,14 +18,8 @@ export class NameIndex {
   set(id: string, name: string, tags: readonly string[]): void {
     const own = distinct(plain(id), plain(name));
     const all = distinct(...own, id.toLowerCase(), name.toLowerCase(), ...tags.flatMap((tag) => [tag.toLowerCase(), plain(tag)]));
-    this.#keys.set(id, { name, tags, own, all });
+    this.#keys.set(id, { own, all });
     this.#joined = null;
-  }
-
-  /** The name and tags that an id was given with. */
-  keysOf(id: string): { readonly name: string; readonly tags: readonly string[] } {
-    const { name, tags } = this.#keys.get(id)!;
-    return { name, tags };
   }
 
   delete(id: string): void {

@@ -1,9 +1,12 @@
-import type { Diagnostic } from 'pith';
+import type { Diagnostic, TurnInfo } from 'pith';
+import type { SkillRegistry } from '../registry.ts';
 import type { Snapshot } from '../skill.ts';
-import type { Ranked } from './ranker.ts';
 import { RESCORED, UNION_UP_TO } from './fusion.ts';
-import type { SearchWays } from './search-ways.ts';
-import type { SkillIndex } from './skill-index.ts';
+import { learnedOf, NOTHING_LEARNED } from './learned-examples.ts';
+import type { Ranked } from './ranker.ts';
+import { SearchBackends, type SearchBackendsOptions } from './search-backends.ts';
+import { SkillIndex } from './skill-index.ts';
+import { TurnLessons } from './turn-lessons.ts';
 
 export interface SearchOptions {
   readonly k: number;
@@ -21,9 +24,9 @@ export interface SearchOptions {
 export interface SearchAnswer {
   /** Best first. */
   readonly ranked: readonly Ranked[];
-  /** False while the index is behind the files: then bodies were not searched, or not all of them. */
+  /** False while the index is behind the files. */
   readonly ready: boolean;
-  /** What ranked: `lexical`, `cache`, `fused`, or the id of an extension. */
+  /** What ranked: `lexical`, `names` (the index is being built), `fused`, or the id of an extension. */
   readonly by: string;
 }
 
@@ -37,43 +40,39 @@ export interface PatientSearch {
 /** Finds skills for a text, for everyone who asks: tools, the catalog, commands. */
 export class SkillSearch {
   readonly #index: SkillIndex;
-  readonly #ways: SearchWays | null;
+  /** An embedding model and another extension's ranker; null where there can be none. */
+  readonly backends: SearchBackends | null;
 
-  /** Index and ways close with the search. Without `ways`, words alone decide. */
-  constructor(index: SkillIndex, ways: SearchWays | null = null) {
+  /** Index and backends close with the search. Without `backends`, words alone decide. */
+  constructor(index: SkillIndex, backends: SearchBackends | null = null) {
     this.#index = index;
-    this.#ways = ways;
+    this.backends = backends;
   }
 
-  /** What stands beside the words; null where nothing can. */
-  get ways(): SearchWays | null {
-    return this.#ways;
+  /** Takes over what the snapshot changed; resolves when that can be searched, or `patienceMs` are over. */
+  prepare(snapshot: Snapshot, patienceMs: number): Promise<void> {
+    return this.#index.prepare(snapshot, patienceMs);
   }
 
-  /** Takes over what the snapshot changed. Resolves when what is known without bodies can be searched; with `patienceMs`, also when a coarser answer can be given after so long. */
-  prepare(snapshot: Snapshot, patienceMs?: number): Promise<void> {
-    return patienceMs === undefined ? this.#index.sync(snapshot) : this.#index.prepare(snapshot, patienceMs);
-  }
-
-  /** The same, and in the background what stands beside the words learns of it too. For who is told of changes, not for turns. */
-  follow(snapshot: Snapshot): Promise<void> {
-    this.#ways?.sync(snapshot);
-    return this.prepare(snapshot);
+  /** The same in the background, and the backends learn of it too. For who is told of changes, not for turns. */
+  follow(snapshot: Snapshot): void {
+    this.backends?.sync(snapshot);
+    this.#index.sync(snapshot);
   }
 
   /** What people's texts taught of some skills has changed. */
-  relearn(snapshot: Snapshot): Promise<void> {
-    this.#ways?.relearn(snapshot);
-    return this.prepare(snapshot);
+  relearn(snapshot: Snapshot): void {
+    this.backends?.relearn(snapshot);
+    this.#index.sync(snapshot);
   }
 
   async rank(snapshot: Snapshot, query: string, options: SearchOptions): Promise<SearchAnswer> {
-    const ranker = this.#ways?.ranker(snapshot) ?? null;
+    const ranker = this.backends?.ranker(snapshot) ?? null;
     if (ranker !== null) {
       const ranked = await ranker.rank(query, { ...options, patienceMs: Math.max(options.patienceMs, RANKER_PATIENCE_MS) });
       if (ranked !== null) return { ranked, ready: true, by: ranker.id };
     }
-    const meaning = this.#ways?.meaning(snapshot) ?? null;
+    const meaning = this.backends?.meaning(snapshot) ?? null;
     if (meaning === null) return this.#byWords(snapshot, query, options);
     const asked = meaning.queries.of(query, MEANING_PATIENCE_MS); // on its way while the words are looked up
     const { k, among, weak = false } = options;
@@ -87,37 +86,56 @@ export class SkillSearch {
     return { ...found, ranked, by: 'fused' };
   }
 
-  /** For a command, which has no next time: all bodies are read first, and what is set up beside the words is waited for. */
+  /** For a command, which has no next time: the index is built first, and backends that are set up are waited for. */
   async patiently(snapshot: Snapshot, query: string, signal: AbortSignal): Promise<PatientSearch> {
     await unlessAborted(signal, async () => {
-      await this.prepare(snapshot);
+      this.#index.sync(snapshot);
       await this.#index.settled();
-      await this.#ways?.ready(snapshot, query);
+      await this.backends?.ready(snapshot, query);
     });
     return {
       ask: (options) => this.rank(snapshot, query, { ...options, patienceMs: COMMAND_PATIENCE_MS }),
-      instead: ({ by }) => this.#ways?.instead(by) ?? null,
+      instead: ({ by }) => this.backends?.instead(by) ?? null,
     };
   }
 
-  /** Resolves when every body that is known of has been read. */
-  settled(): Promise<void> {
-    return this.#index.settled();
-  }
-
-  /** What is wrong with what stands beside the words. */
+  /** What is wrong with the backends. */
   async findings(snapshot: Snapshot): Promise<readonly Diagnostic[]> {
-    return (await this.#ways?.findings(snapshot)) ?? [];
+    return (await this.backends?.findings(snapshot)) ?? [];
   }
 
   async close(): Promise<void> {
-    await this.#ways?.close();
+    await this.backends?.close();
     await this.#index.close();
   }
 
   async #byWords(snapshot: Snapshot, query: string, options: SearchOptions): Promise<SearchAnswer> {
-    return options.patienceMs > 0 ? this.#index.rank(snapshot, query, options) : this.#index.rankNow(query, options);
+    if (options.patienceMs > 0) await this.#index.prepare(snapshot, options.patienceMs);
+    return this.#index.rank(query, options);
   }
+}
+
+export interface OpenedSearch {
+  readonly search: SkillSearch;
+  /** null where nothing may be learned. */
+  readonly lessons: TurnLessons | null;
+}
+
+/** The search over a registry's skills, and what learns for it from the turns whose agents allow it. The caller closes it, after the lessons have settled. */
+export function openSearch(
+  context: SearchBackendsOptions['context'],
+  registry: SkillRegistry,
+  allows: (turn: TurnInfo) => boolean,
+): OpenedSearch {
+  const { clock, logger } = context;
+  const lessons = learnedOf(context);
+  const learned = lessons ?? NOTHING_LEARNED;
+  const backends = new SearchBackends({ context, readBody: (skill) => registry.studyBody(skill), learned });
+  const search = new SkillSearch(new SkillIndex({ registry, learned, clock, logger }), backends);
+  if (lessons === null) return { search, lessons };
+  const skillOf = (id: string) => registry.current().skills.get(id);
+  const onLearned = () => search.relearn(registry.current());
+  return { search, lessons: new TurnLessons({ learned: lessons, logger, skillOf, allows, onLearned }) };
 }
 
 /** Rejects as soon as nobody wants it any more; the work itself ends with the search. */

@@ -1,14 +1,11 @@
 import { NameIndex } from './name-index.ts';
-import { countIn, hasCountOutsideBody, Posting, withoutBody } from './postings.ts';
-import { BODY_CHARACTERS, type CountedDocument, type SearchDocument } from './ranker.ts';
-import type { RecordHead } from './record.ts';
+import { BODY_CHARACTERS, type SearchDocument } from './ranker.ts';
 import { Spelling } from './spelling.ts';
+import { POSITIONS, writePositions } from './term-positions.ts';
 import { eachTerm } from './tokens.ts';
-import { layTrail, TRAIL_LENGTH } from './trails.ts';
 
-/** Fields of a document in the order in which they are counted; the body is the last. */
-export const FIELD_NAMES = ['name', 'tags', 'description', 'examples', 'body'] as const;
-export const FIELD_COUNT = FIELD_NAMES.length;
+/** Fields of a document: name, tags, description, examples and, last, the body. */
+export const FIELD_COUNT = 5;
 
 /** Which document has which term how often in which field. Documents have numbers; those of removed ones are given again when no posting has them any more. */
 export class TermIndex {
@@ -18,15 +15,14 @@ export class TermIndex {
   ids: (string | null)[] = [];
   /** Terms of each field of each document, by `number * FIELD_COUNT + field`. */
   lengths = new Uint32Array(64 * FIELD_COUNT);
-  /** Marks of each document's first terms in their order, by `number * TRAIL_LENGTH`. */
-  #trails = new Uint16Array(64 * TRAIL_LENGTH);
+  /** Marks of each document's first terms in their order, by `number * POSITIONS`. */
+  #positions = new Uint16Array(64 * POSITIONS);
   /** Terms of each field of all documents together. */
   totals = new Float64Array(FIELD_COUNT);
   /** Grows with every change. */
   revision = 0;
   #postings = new Map<string, Posting>();
   readonly #numbers = new Map<string, number>();
-  readonly #versions = new Map<string, string>();
   /** Numbers of removed documents that postings still have. */
   #dead: number[] = [];
   /** Numbers that no posting has. */
@@ -43,10 +39,20 @@ export class TermIndex {
   }
 
   /** Takes the place of the document of that id. */
-  add(counted: CountedDocument): void {
-    this.remove(counted.id);
-    const number = this.addHead(counted.id, counted.version, counted);
-    for (const [term, packed] of counted.counts) {
+  add(document: SearchDocument): void {
+    this.remove(document.id);
+    const number = this.#numberFor(document);
+    writePositions(this.positions(number), document.description, document.body);
+    const counts = new Map<string, number>();
+    textsOf(document).forEach((text, field) => {
+      let length = 0;
+      eachTerm(text, (term) => {
+        length++;
+        counts.set(term, countIn(counts.get(term) ?? 0, field));
+      });
+      this.#setLength(number, field, length);
+    });
+    for (const [term, packed] of counts) {
       let posting = this.#postings.get(term);
       if (posting === undefined) this.#postings.set(flat(term), (posting = new Posting()));
       posting.push(number, packed);
@@ -54,25 +60,10 @@ export class TermIndex {
     }
   }
 
-  /** All of a document but its terms; its number. */
-  addHead(id: string, version: string, { name, tags, lengths, trail }: RecordHead): number {
-    const number = this.#number(id, name, tags, version);
-    this.trail(number).set(trail);
-    lengths.forEach((length, field) => this.#setLength(number, field, length));
-    return number;
-  }
-
-  /** A term that no document has yet. */
-  setPosting(term: string, posting: Posting, outsideBody: boolean): void {
-    this.#postings.set(term, posting);
-    if (outsideBody) this.#spelling.add(term);
-  }
-
   remove(id: string): void {
     const number = this.#numbers.get(id);
     if (number === undefined) return;
     this.#numbers.delete(id);
-    this.#versions.delete(id);
     this.names.delete(id);
     this.ids[number] = null;
     for (let field = 0; field < FIELD_COUNT; field++) this.totals[field]! -= this.lengths[number * FIELD_COUNT + field]!;
@@ -89,18 +80,9 @@ export class TermIndex {
     return this.#numbers.get(id);
   }
 
-  /** The version that a document was given with; null when there is no such document. */
-  versionOf(id: string): string | null {
-    return this.#versions.get(id) ?? null;
-  }
-
   /** Marks of a document's first terms in their order, as they are kept. */
-  trail(number: number): Uint16Array {
-    return this.#trails.subarray(number * TRAIL_LENGTH, (number + 1) * TRAIL_LENGTH);
-  }
-
-  known(): Iterable<string> {
-    return this.#numbers.keys();
+  positions(number: number): Uint16Array {
+    return this.#positions.subarray(number * POSITIONS, (number + 1) * POSITIONS);
   }
 
   posting(term: string): Posting | undefined {
@@ -109,19 +91,15 @@ export class TermIndex {
 
   /** Terms that a document has, not in its body alone, and that differ from this one by a slip. */
   near(term: string): readonly string[] {
-    return this.#spelling.near(term, (other) => this.#isUsed(other, hasCountOutsideBody));
+    return this.#spelling.near(term, (other) => this.#isUsed(other));
   }
 
-  /** Whether any document has it: what was removed stands in the postings until they are renumbered. */
-  has(term: string): boolean {
-    return this.#isUsed(term, () => true);
-  }
-
-  #isUsed(term: string, counts: (packed: number) => boolean): boolean {
+  /** Whether a document has it, not in its body alone: what was removed stands in the postings until they are swept. */
+  #isUsed(term: string): boolean {
     const posting = this.#postings.get(term);
     for (let at = 0; at < (posting?.length ?? 0); at++) {
       const { entries } = posting!;
-      if (this.ids[entries[at * 2]!] !== null && counts(entries[at * 2 + 1]!)) return true;
+      if (this.ids[entries[at * 2]!] !== null && hasCountOutsideBody(entries[at * 2 + 1]!)) return true;
     }
     return false;
   }
@@ -130,16 +108,15 @@ export class TermIndex {
     for (const [term, posting] of this.#postings) if (term.startsWith(prefix)) yield posting;
   }
 
-  #number(id: string, name: string, tags: readonly string[], version: string): number {
+  #numberFor({ id, name, tags }: SearchDocument): number {
     const number = this.#free.pop() ?? this.ids.length;
-    if ((number + 1) * TRAIL_LENGTH > this.#trails.length) {
-      const grown = new Uint16Array(Math.ceil((number + 1) * 1.25) * TRAIL_LENGTH);
-      grown.set(this.#trails);
-      this.#trails = grown;
+    if ((number + 1) * POSITIONS > this.#positions.length) {
+      const grown = new Uint16Array(Math.ceil((number + 1) * 1.25) * POSITIONS);
+      grown.set(this.#positions);
+      this.#positions = grown;
     }
     this.ids[number] = id;
     this.#numbers.set(id, number);
-    this.#versions.set(id, version);
     this.names.set(id, name, tags);
     this.revision++;
     return number;
@@ -168,7 +145,7 @@ export class TermIndex {
       left -= posting.length + 1;
       posting.keep((number) => this.ids[number] !== null);
       if (posting.length === 0) this.#postings.delete(term);
-      if (!this.#isUsed(term, hasCountOutsideBody)) this.#spelling.delete(term);
+      if (!this.#isUsed(term)) this.#spelling.delete(term);
     }
   }
 }
@@ -182,30 +159,6 @@ interface Sweep {
 /** Entries of postings: less than a millisecond. */
 const SWEPT_AT_ONCE = 20_000;
 
-/** What is counted of a document. */
-export function countDocument(document: SearchDocument): CountedDocument {
-  const { id, version, name, tags } = document;
-  const trail = new Uint16Array(TRAIL_LENGTH);
-  layTrail(trail, document.description, document.body);
-  const counts = new Map<string, number>();
-  const lengths = textsOf(document).map((text, field) => {
-    let length = 0;
-    eachTerm(text, (term) => {
-      length++;
-      counts.set(term, countIn(counts.get(term) ?? 0, field));
-    });
-    return length;
-  });
-  return { id, version, name, tags, lengths, trail, counts };
-}
-
-/** The same without what only its body says. */
-export function withoutBodyWords(counted: CountedDocument): CountedDocument {
-  const counts = new Map<string, number>();
-  for (const [term, packed] of counted.counts) if (hasCountOutsideBody(packed)) counts.set(term, withoutBody(packed));
-  return { ...counted, counts };
-}
-
 function textsOf(document: SearchDocument): readonly string[] {
   const name = document.name === document.id ? document.id : `${document.id} ${document.name}`;
   return [name, document.tags.join(' '), document.description, document.examples.join('\n'), document.body.slice(0, BODY_CHARACTERS)];
@@ -214,4 +167,73 @@ function textsOf(document: SearchDocument): readonly string[] {
 /** A copy that does not keep the text alive that it was cut from. */
 function flat(text: string): string {
   return Buffer.from(text).toString();
+}
+
+/** How often one term occurs in each field of each document: document numbers ascending, counts packed into one word. */
+export class Posting {
+  /** document, packed counts, document, packed counts, … */
+  entries = new Uint32Array(4);
+  length = 0;
+
+  push(document: number, counts: number): void {
+    if (this.length * 2 === this.entries.length) {
+      const grown = new Uint32Array(this.entries.length * 2);
+      grown.set(this.entries);
+      this.entries = grown;
+    }
+    const isLast = this.length === 0 || this.entries[this.length * 2 - 2]! < document;
+    const at = (isLast ? this.length : this.#placeOf(document)) * 2;
+    if (!isLast) this.entries.copyWithin(at + 2, at, this.length * 2);
+    this.entries[at] = document;
+    this.entries[at + 1] = counts;
+    this.length++;
+  }
+
+  has(document: number): boolean {
+    const place = this.#placeOf(document);
+    return place < this.length && this.entries[place * 2] === document;
+  }
+
+  /** Drops the documents for which it is false. */
+  keep(isKept: (document: number) => boolean): void {
+    let kept = 0;
+    for (let at = 0; at < this.length; at++) {
+      if (!isKept(this.entries[at * 2]!)) continue;
+      this.entries[kept * 2] = this.entries[at * 2]!;
+      this.entries[kept * 2 + 1] = this.entries[at * 2 + 1]!;
+      kept++;
+    }
+    this.length = kept;
+  }
+
+  /** Of the first document that is not before it. */
+  #placeOf(document: number): number {
+    let low = 0;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.entries[middle * 2]! < document) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** Where each field's count lies in the packed word: its lowest bit and its greatest count. The body lies lowest, so that most words are small. */
+export const PACKING = [
+  { shift: 8, max: 15 },
+  { shift: 12, max: 15 },
+  { shift: 16, max: 63 },
+  { shift: 22, max: 255 },
+  { shift: 0, max: 255 },
+] as const;
+
+/** Adds one occurrence in `field` to packed counts. */
+function countIn(packed: number, field: number): number {
+  const { shift, max } = PACKING[field]!;
+  return ((packed >>> shift) & max) === max ? packed : packed + (1 << shift);
+}
+
+export function hasCountOutsideBody(packed: number): boolean {
+  return packed > PACKING[4].max;
 }

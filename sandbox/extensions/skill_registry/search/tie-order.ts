@@ -1,10 +1,3 @@
-/** Of two that fit equally well: by id, or drawn by a seed, so that over many seeds none comes first more often than another. */
-export function isBefore(id: string, other: string, seed: string | undefined): boolean {
-  const place = placesFor(seed);
-  const [mine, its] = [place(id), place(other)];
-  return mine === its ? id < other : mine < its;
-}
-
 /** What a seed draws for each id, the lowest first; the same for all where there is none. FNV-1a, its bits mixed once more: neighbouring ids are drawn far from each other. */
 export function placesFor(seed: string | undefined): (id: string) => number {
   if (seed === undefined) return () => 0;

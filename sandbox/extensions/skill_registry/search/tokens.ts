@@ -20,11 +20,6 @@ export function eachTerm(text: string, add: (term: string) => void): void {
   });
 }
 
-/** Only the pieces of what a text has in scripts without spaces. */
-export function eachGramOf(text: string, add: (gram: string) => void): void {
-  if (!isAscii(text)) eachWord(text, (word) => isSpaceless(word) && eachGram(word, add));
-}
-
 /** The distinct terms of a query, in order of appearance. */
 export function queryTerms(text: string): readonly QueryTerm[] {
   const found = new Map<string, QueryTerm>();

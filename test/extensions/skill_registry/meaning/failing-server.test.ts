@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { config } from '../../../../sandbox/extensions/embedding/config.ts';
 import Embedding from '../../../../sandbox/extensions/embedding/main.ts';
 import { EmbeddingClient } from '../../../../sandbox/extensions/skill_registry/meaning/embedding-client.ts';
-import { SearchWays } from '../../../../sandbox/extensions/skill_registry/search/search-ways.ts';
+import { SearchBackends } from '../../../../sandbox/extensions/skill_registry/search/search-backends.ts';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';
 import { fakeContext } from '../../fake-context.ts';
 import { recordingIO, skillText } from '../skill-sandbox.ts';
@@ -80,11 +80,11 @@ describe('R4 a process that has asked for no vector yet asks for one', () => {
     const find = (protocol: unknown) => (protocol === EmbeddingProvider ? [remote] : []);
     const events = { handle: () => () => {} };
     const context = { ...fakeContext({ config: skills }), find, events } as unknown as ConstructorParameters<
-      typeof SearchWays
+      typeof SearchBackends
     >[0]['context'];
-    const ways = new SearchWays({ context, readBody: async () => '', learned: { of: () => [] } });
-    const found = await ways.findings(snapshotOf([skillOf('alpha')]));
-    await ways.close();
+    const backends = new SearchBackends({ context, readBody: async () => '', learned: { of: () => [] } });
+    const found = await backends.findings(snapshotOf([skillOf('alpha')]));
+    await backends.close();
     return found.filter(({ code }) => code === 'embedding_failed');
   }
 

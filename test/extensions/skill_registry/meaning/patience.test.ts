@@ -4,19 +4,19 @@ import { expect, it } from 'vitest';
 import type { EmbeddingClient } from '../../../../sandbox/extensions/skill_registry/meaning/embedding-client.ts';
 import { QueryVectors } from '../../../../sandbox/extensions/skill_registry/meaning/query-vectors.ts';
 import { OtherRanker } from '../../../../sandbox/extensions/skill_registry/search/other-ranker.ts';
-import type { SearchWays } from '../../../../sandbox/extensions/skill_registry/search/search-ways.ts';
+import type { SearchBackends } from '../../../../sandbox/extensions/skill_registry/search/search-backends.ts';
 import type { SkillIndex } from '../../../../sandbox/extensions/skill_registry/search/skill-index.ts';
 import { SkillSearch } from '../../../../sandbox/extensions/skill_registry/search/skill-search.ts';
 import { skillOf, snapshotOf } from '../skill-values.ts';
 
 const snapshot = snapshotOf([skillOf('alpha')]);
 const answer = (why: string) => [{ id: 'alpha', score: 1, why: [why] }];
-const index = { rankNow: () => ({ ranked: answer('words'), ready: true, by: 'lexical' }) } as unknown as SkillIndex;
+const index = { rank: () => ({ ranked: answer('words'), ready: true, by: 'lexical' }) } as unknown as SkillIndex;
 const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** Who answers a turn, when what stands beside the words takes so long. */
-async function answeredBy(clock: ReturnType<typeof fakeClock>, ways: Partial<SearchWays>, ms: number): Promise<string> {
-  const search = new SkillSearch(index, ways as SearchWays);
+async function answeredBy(clock: ReturnType<typeof fakeClock>, backends: Partial<SearchBackends>, ms: number): Promise<string> {
+  const search = new SkillSearch(index, backends as SearchBackends);
   const asked = search.rank(snapshot, 'x', { k: 5, patienceMs: 0 });
   for (let at = 0; at < ms; at++) await clock.advance(1);
   await clock.advance(1000);
@@ -33,7 +33,7 @@ it.each([
     return [Float32Array.from([1])];
   };
   const queries = new QueryVectors({ restMs: 0, embed } as unknown as EmbeddingClient, clock);
-  const meaning = { count: 1, queries, fuse: () => answer('meaning') } as unknown as ReturnType<SearchWays['meaning']>;
+  const meaning = { count: 1, queries, fuse: () => answer('meaning') } as unknown as ReturnType<SearchBackends['meaning']>;
   expect(await answeredBy(clock, { ranker: () => null, meaning: () => meaning }, ms)).toBe(by);
 });
 

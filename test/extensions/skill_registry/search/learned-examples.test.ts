@@ -147,13 +147,15 @@ describe('the file of learned examples', () => {
     const texts = different(30);
     await Promise.all(texts.map((text, at) => writers[at % 3]!.add([lesson(`skill-${at % 5}`, text)])));
     const reader = open();
-    expect([...(await reader.look())].sort()).toEqual([0, 1, 2, 3, 4].map((at) => `skill-${at}`));
+    await reader.look();
+    expect([...reader.ids()].sort()).toEqual([0, 1, 2, 3, 4].map((at) => `skill-${at}`));
     expect(reader.count(null)).toBe(30);
     await writers[0]!.look();
     expect(writers[0]!.count(null)).toBe(30);
-    expect(await writers[0]!.look()).toEqual([]);
+    const before = writers[0]!.of('skill-3');
     await writers[1]!.add([lesson('skill-3', 'paint the garden fence in green')]);
-    expect(await writers[0]!.look()).toEqual(['skill-3']);
+    await writers[0]!.look();
+    expect(writers[0]!.of('skill-3')).toEqual([...before, 'paint the garden fence in green']);
   });
 
   it('R5 skips damaged lines with a line in the log, and appends after a torn one', async () => {
@@ -165,11 +167,13 @@ describe('the file of learned examples', () => {
       `${whole}\nnonsense\n{"skill":7}\n${JSON.stringify({ skill: 'a', text: 'x'.repeat(5000), at: 2 })}\n{"skill":"b","te`,
     );
     const learned = open();
-    expect(await learned.look()).toEqual(['a']);
+    await learned.look();
+    expect(learned.ids()).toEqual(['a']);
     expect(log).toEqual([`warn ${file}: 4 damaged lines are left out`]);
     await learned.add([lesson('b', 'Paint the garden fence green')]);
     const again = open();
-    expect([...(await again.look())].sort()).toEqual(['a', 'b']);
+    await again.look();
+    expect([...again.ids()].sort()).toEqual(['a', 'b']);
     expect(again.of('b')).toEqual(['Paint the garden fence green']);
   });
 
@@ -177,7 +181,8 @@ describe('the file of learned examples', () => {
     const { open, file, log } = await folder();
     await mkdir(file, { recursive: true });
     const learned = open();
-    expect(await learned.look()).toEqual([]);
+    await learned.look();
+    expect(learned.ids()).toEqual([]);
     expect(log[0]).toContain('what was learned cannot be read');
     await expect(learned.add([lesson('a', 'Paint the garden fence green')])).rejects.toThrow('a folder stands in its place');
   });
@@ -192,7 +197,8 @@ describe('the file of learned examples', () => {
     expect(learned.of('a')).toHaveLength(20);
     await learned.add([lesson('b', 'Paint the garden fence green')]);
     expect((await readFile(file, 'utf8')).trim().split('\n')).toHaveLength(21);
-    expect(await learned.look()).toEqual(['b']);
+    await learned.look();
+    expect(learned.count(null)).toBe(21);
   });
 
   it('R5 forgets one skill or all, damaged lines too', async () => {
@@ -203,7 +209,7 @@ describe('the file of learned examples', () => {
     const other = open();
     await other.look();
     expect(await learned.forget('a')).toEqual(new Map([['a', 1]]));
-    expect(await other.look()).toEqual(['a']);
+    await other.look();
     expect(other.of('a')).toEqual([]);
     expect(await learned.forget(null)).toEqual(new Map([['b', 1]]));
     expect(await readFile(file, 'utf8')).toBe('');

@@ -98,6 +98,7 @@ it('R5 stats --forget leaves no word of the texts in any file of what search kee
     );
     return texts.filter(({ bytes }) => /paddl|fjord/i.test(bytes.toString('latin1'))).map(({ name }) => name);
   };
+  await writeFile(path.join(folder, 'catalog.db'), 'paddling, as an earlier version kept it');
   expect((await holding()).sort()).toEqual(['catalog.db', 'examples.jsonl']);
   await world.print('skills stats --forget --yes');
   expect(await holding()).toEqual([]);

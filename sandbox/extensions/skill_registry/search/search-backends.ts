@@ -16,7 +16,7 @@ import type { Skill, Snapshot } from '../skill.ts';
 import type { Learned } from './learned-examples.ts';
 import type { OtherRanker } from './other-ranker.ts';
 
-export interface SearchWaysOptions {
+export interface SearchBackendsOptions {
   readonly context: CommandContext & Pick<ExtensionContext, 'find'> & { readonly events: Pick<Events, 'handle'> };
   readBody(skill: Skill): Promise<string | null>;
   readonly learned: Pick<Learned, 'of'>;
@@ -27,9 +27,9 @@ const LOOK_EVERY_MS = 1000;
 /** A command waits so long for what is set up. */
 const READY_MS = 2000;
 
-/** What may stand beside the words: a model of meaning, another extension's ranker. Both come and go while Pith runs, and nothing of them is loaded before. */
-export class SearchWays {
-  readonly #options: SearchWaysOptions;
+/** What may rank beside or instead of the words: an embedding model, another extension's ranker. Both come and go while Pith runs, and nothing of them is loaded before. */
+export class SearchBackends {
+  readonly #options: SearchBackendsOptions;
   readonly #off: readonly (() => void)[];
   #closing: Promise<unknown> = Promise.resolve();
   #client: EmbeddingClient | null = null;
@@ -40,7 +40,7 @@ export class SearchWays {
   #loading: Promise<void> | null = null;
   #closed = false;
 
-  constructor(options: SearchWaysOptions) {
+  constructor(options: SearchBackendsOptions) {
     this.#options = options;
     const { events } = options.context;
     const changed = ({ extensionId }: { readonly extensionId: string }): void => {

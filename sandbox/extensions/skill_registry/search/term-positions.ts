@@ -1,9 +1,9 @@
 import { eachTerm } from './tokens.ts';
 
-/** Terms of the description and of the body's beginning that a trail remembers. */
+/** Terms of the description and of the body's beginning whose positions are remembered. */
 const DESCRIPTION_TERMS = 96;
 const BODY_TERMS = 160;
-export const TRAIL_LENGTH = DESCRIPTION_TERMS + BODY_TERMS;
+export const POSITIONS = DESCRIPTION_TERMS + BODY_TERMS;
 
 /** Two terms are near each other when at most one other is between them. */
 const NEAR = 2;
@@ -15,17 +15,17 @@ export function markOf(term: string): number {
   return (hash ^ (hash >>> 16)) & 0xffff || 1;
 }
 
-/** Writes the marks of a document's terms, in the order of the text, into `trail`; 0 where there is no more. */
-export function layTrail(trail: Uint16Array, description: string, body: string): void {
-  trail.fill(0);
-  lay(trail, 0, DESCRIPTION_TERMS, description);
-  lay(trail, DESCRIPTION_TERMS, TRAIL_LENGTH, body.slice(0, BODY_TERMS * 20));
+/** Writes the marks of a document's terms, in the order of the text, into `positions`; 0 where there is no more. */
+export function writePositions(positions: Uint16Array, description: string, body: string): void {
+  positions.fill(0);
+  write(positions, 0, DESCRIPTION_TERMS, description);
+  write(positions, DESCRIPTION_TERMS, POSITIONS, body.slice(0, BODY_TERMS * 20));
 }
 
-function lay(trail: Uint16Array, from: number, to: number, text: string): void {
+function write(positions: Uint16Array, from: number, to: number, text: string): void {
   let at = from;
   eachTerm(text, (term) => {
-    if (at < to) trail[at++] = markOf(term);
+    if (at < to) positions[at++] = markOf(term);
   });
 }
 
@@ -36,7 +36,7 @@ export interface PairWeights {
   readonly inBody: number;
 }
 
-/** The pairs of neighbouring query terms, to be looked for in trails. */
+/** The pairs of neighbouring query terms, to be looked for among positions. */
 export class NearbyTerms {
   readonly #marks: readonly number[];
   readonly #idf: readonly number[];
@@ -53,10 +53,10 @@ export class NearbyTerms {
     marks.forEach((mark, place) => (places[mark] = place + 1));
   }
 
-  /** What a document's trail adds to its score. */
-  score(trail: Uint16Array): number {
+  /** What the positions of a document's terms add to its score. */
+  score(positions: Uint16Array): number {
     const { inDescription, inBody } = this.#weights;
-    return inDescription * this.#part(trail, 0, DESCRIPTION_TERMS) + inBody * this.#part(trail, DESCRIPTION_TERMS, TRAIL_LENGTH);
+    return inDescription * this.#part(positions, 0, DESCRIPTION_TERMS) + inBody * this.#part(positions, DESCRIPTION_TERMS, POSITIONS);
   }
 
   /** To be called at the end: the table of marks is shared. */
@@ -64,14 +64,14 @@ export class NearbyTerms {
     for (const mark of this.#marks) places[mark] = 0;
   }
 
-  #part(trail: Uint16Array, from: number, to: number): number {
+  #part(positions: Uint16Array, from: number, to: number): number {
     let sum = 0;
     this.#seen.fill(0);
-    for (let at = from; at < to && trail[at] !== 0; at++) {
-      const place = places[trail[at]!]!;
+    for (let at = from; at < to && positions[at] !== 0; at++) {
+      const place = places[positions[at]!]!;
       if (place === 0) continue;
       for (let back = 1; back <= NEAR && at - back >= from; back++) {
-        const other = places[trail[at - back]!]!;
+        const other = places[positions[at - back]!]!;
         if (other !== 0) sum += this.#pair(place, other);
       }
     }
