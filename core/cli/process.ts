@@ -1,6 +1,6 @@
 import { runCli } from './run.ts';
 import type { OpenKernel } from './open-kernel.ts';
-import { describeError, EXIT } from './report.ts';
+import { EXIT } from './report.ts';
 import { writeError } from './terminal-io.ts';
 
 /** The exit code of a process that something ended. A reader that has seen enough is no failure. */
@@ -27,10 +27,11 @@ export async function runProcess(openKernel: OpenKernel): Promise<void> {
       if (error.code === 'EPIPE') end('EPIPE'); // the reader has seen enough
       else if (stream === process.stdout && !unwritten) {
         unwritten = true;
-        writeError({ error: process.stderr }, describeError(error));
+        writeError({ error: process.stderr }, `pith: standard output cannot be written: ${error.message}`);
       }
     });
   }
+  setInterval(() => undefined, END_MS); // whatever waits for something that never comes is cut, not left by a process without work
   const code = await runCli(
     {
       argv: process.argv.slice(2),
@@ -48,6 +49,7 @@ export async function runProcess(openKernel: OpenKernel): Promise<void> {
     abort.signal,
   );
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+  await new Promise((resolve) => setImmediate(resolve)); // a file says only then that it cannot be written
   // What an extension left running must not keep a finished command alive.
   process.exit(ended !== undefined ? ENDED[ended] : unwritten ? code || EXIT.failed : code);
 }

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -70,6 +72,44 @@ describe('pith chat on a pipe', () => {
       await typos.remove();
     }
   });
+
+  it.each([
+    [['doctor'], 'SIGINT', 130],
+    [['chat', '-p', 'hi'], 'SIGTERM', 143],
+  ] as const)('pith %s ends at once at a signal while an extension hangs', async (argv, signal, code) => {
+    const slow = await projectFolder({
+      'pith.yaml': 'extensions: { slow: { isolation: in_process } }\n',
+      'extensions/slow/manifest.yaml': 'id: slow\nversion: 1.0.0\ndescription: Hangs.\nentrypoint: main.ts\nprovides: [tool]\n',
+      'extensions/slow/main.ts':
+        "export default class {\n  initialize() { process.stdout.write('hanging'); return new Promise(() => {}); }\n  getTools() { return []; }\n}\n",
+    });
+    const { child, ended, out } = startPith(argv, { cwd: slow.path });
+    try {
+      await expect.poll(out, { timeout: 10_000 }).toBe('hanging');
+      const at = Date.now();
+      child.kill(signal);
+      expect(await ended).toEqual({ code, signal: null, out: 'hanging', err: '' });
+      expect(Date.now() - at).toBeLessThan(1500);
+    } finally {
+      child.kill('SIGKILL');
+      await slow.remove();
+    }
+  });
+
+  it.each(['doctor', 'skills list --quiet', 'chat -p hi', '--help', '--version'])(
+    'pith %s fails where its output cannot be written',
+    async (words) => {
+      const failed = await promisify(execFile)(
+        '/bin/sh',
+        ['-c', `exec "$0" "$1" ${words} > /dev/full`, process.execPath, path.resolve('bin/pith')],
+        { cwd: folder.path, env: { PATH: process.env['PATH'], HOME: folder.path, PITH_TRUST: '1' } },
+      ).catch((error: unknown) => error);
+      expect(failed).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^(?:✓ .*\n)?pith: standard output cannot be written: ENOSPC[^\n]*\n$/u),
+      });
+    },
+  );
 
   it('-p says one message and leaves; steps stand on the error stream', async () => {
     server.script({ calls: [{ name: 'dawn', input: {} }] }, { text: 'It is grey.' });

@@ -1,6 +1,8 @@
+import { setMaxListeners } from 'node:events';
 import { within } from '../../contract/promises.ts';
 import { canRun, type ExtensionState } from '../../agents/ports.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
+import { untilAborted } from '../../models/until-aborted.ts';
 import type { Failure, Phase } from '../../contract/index.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
@@ -26,6 +28,8 @@ export class Lifecycle {
   readonly #declared = new Map<string, ExtensionActor>();
   readonly #actors = new Map<string, ExtensionActor>();
   readonly #end = new AbortController();
+  /** Nothing that begins an extension is waited for any more. */
+  readonly #cut = new AbortController();
   #starts: Starts = 'nothing';
   #constructing = 0;
   /** Those that wait until fewer are constructed. */
@@ -35,6 +39,7 @@ export class Lifecycle {
     this.parts = parts;
     this.slots = this.#declared;
     this.changed = changed;
+    setMaxListeners(0, this.#cut.signal); // as many as begin at once
   }
 
   get stopped(): boolean {
@@ -155,7 +160,9 @@ export class Lifecycle {
       return done;
     };
     const all = Promise.all([...[...this.#actors.values()].map(stop), ...this.endings.map((end) => end())]);
+    const cancel = this.parts.clock.after(BEGUN_MS, () => this.#cut.abort());
     await within(this.parts.clock, LIMIT_MS, all, () => undefined);
+    cancel();
   }
 
   #create(id: string, wanted: Wanted): ExtensionActor {
@@ -194,13 +201,18 @@ export class Lifecycle {
         this.#try(actor, effect.number, 'initialize', async () => {
           const { from, number } = effect;
           const make = () => ('again' in from ? from.again(number) : construct(parts, from, number));
-          return { type: 'constructed', number, candidate: await this.#inTurn(make) };
+          const candidate = await this.#inTurn(make);
+          if (this.#cut.signal.aborted) await candidate.discard();
+          return { type: 'constructed', number, candidate };
         });
         return;
       case 'initialize':
         this.#try(actor, effect.number, 'initialize', async () => {
           const { candidate, number, starts } = effect;
-          const generation = await candidate.initialize();
+          const generation = await untilAborted(candidate.initialize(), this.#cut.signal).catch(async (error: unknown) => {
+            if (this.#cut.signal.aborted) await candidate.discard();
+            throw error;
+          });
           await start(generation, starts).catch(async (error: unknown) => {
             await close(generation, 0);
             throw error;
@@ -246,7 +258,8 @@ export class Lifecycle {
 
   /** Runs what may fail in the extension's name, and posts what comes of it. */
   #try(actor: ExtensionActor, number: number, phase: Phase, work: () => Promise<LifeEvent>): void {
-    this.#report(actor, work, (error) => {
+    const unlessCut = () => untilAborted(work(), this.#cut.signal);
+    this.#report(actor, unlessCut, (error) => {
       const failure = this.#failureOf(actor.id, error, phase);
       return { type: 'failed', number, failure, lacksRoom: lacksRoom(error) };
     });
@@ -303,6 +316,8 @@ export class Lifecycle {
 
 const MOST_CONSTRUCTING = 16;
 const GRACE_MS = 1000;
+/** For what an extension is doing to begin, once Pith ends. */
+const BEGUN_MS = 300;
 /** The whole process has ten seconds to end. */
 const LIMIT_MS = 8000;
 const STOPPING = 'Pith is stopping';
