@@ -96,7 +96,7 @@ function trustFindings({ level, opened, why }: Trust, state: StatePlace, loosene
       : [
           {
             severity: 'warning',
-            code: 'state_unknown',
+            code: state.isNew ? 'trust_failed' : 'state_unknown', // that has been said by whoever opened it
             message: `started with fresh state: ${state.why}`,
             cure: state.cure ?? 'if the old state is yours, run: pith trust --yes --state',
           } as const,

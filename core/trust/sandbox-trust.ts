@@ -128,7 +128,7 @@ export function trustOf(options: TrustOptions): Trust {
         why: `${wanted} cannot be marked as yours`,
         cure: 'make it writable',
         isOpen: false,
-        isNew: false,
+        isNew: true,
       };
     },
     grant(id, manifest, shipped, dataDirectory) {

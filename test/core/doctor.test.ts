@@ -97,7 +97,7 @@ it.each([
   [
     'a misspelt setting of a provider',
     { 'pith.yaml': 'providers:\n  openai:\n    base_ur: http://127.0.0.1:1/v1\n' },
-    /^sandbox\/pith\.yaml:3 .*'base_url'/u,
+    /^sandbox\/pith\.yaml:3: .*'base_url'/u,
   ],
   [
     'an optional dependency that nothing declares, near one that is there',

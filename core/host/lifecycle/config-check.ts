@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 import { parseLeniently } from '../discovery/lenient-parse.ts';
 import { Problem } from '../problem.ts';
-import { describe, knownKeys } from '../discovery/schema-issues.ts';
+import { describe, knownKeys, saidIgnored } from '../discovery/schema-issues.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 
 export interface CheckedConfig {
@@ -24,7 +24,7 @@ export function usableConfig(schema: unknown, effective: ExtensionConfig, file: 
   const { data, issues } = parseLeniently(schema, effective.config);
   const findings = findingsOf(issues, schema, effective);
   if (data === null) throw invalid(findings, file);
-  const ignored = findings.map(({ place, message }) => (place === '' ? message : `${place.trim()}: ${message}`));
+  const ignored = findings.map(saidIgnored).map(({ place, message }) => (place === '' ? message : `${place.trim()}: ${message}`));
   return { config: data as CheckedConfig['config'], ignored };
 }
 
@@ -77,7 +77,7 @@ export function describeIssues(issues: readonly z.core.$ZodIssue[], schema: z.Zo
     return issue.keys.map((key) => ({
       path: `${below}${key}`,
       code: issue.code,
-      message: `'${below}${key}' is not known${didYouMean(key, known)}`,
+      message: `unknown key '${key}'${path === '' ? '' : ` in '${path}'`}${didYouMean(key, known)}`,
     }));
   });
 }

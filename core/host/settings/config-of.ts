@@ -88,7 +88,7 @@ export function misspeltSettings(
       severity: 'warning',
       code: 'unknown_key',
       cure: 'Correct the name',
-      message: `${settingName(settings, `${section}.${key}`)}: unknown key '${key}'; did you mean '${name}'?`,
+      message: `${placeIn(settings, section, key)}unknown key '${key}' in '${section}'${common === PROVIDER_KEYS ? ' is ignored' : ''}; did you mean '${name}'?`,
     }));
   return [
     ...Object.entries(settings.extensions).flatMap(([id, block]) =>
@@ -96,6 +96,12 @@ export function misspeltSettings(
     ),
     ...Object.entries(settings.providers).flatMap(([prefix, block]) => find(`providers.${prefix}`, block, PROVIDER_KEYS)),
   ];
+}
+
+/** `sandbox/pith.yaml:3: `, or nothing for what stands in no file. */
+function placeIn(settings: Settings, section: string, key: string): string {
+  const [origin, dotted] = settingName(settings, `${section}.${key}`).split(/ (?=\S+$)/u);
+  return dotted === undefined ? '' : `${origin}: `;
 }
 
 /** Findings for `extensions.<id>` blocks that belong to nothing declared. */
@@ -112,7 +118,12 @@ export function unknownExtensionSettings(settings: Settings, ids: Iterable<strin
 }
 
 function providersOf(manifest: Manifest | null, settings: Settings) {
-  return Object.entries(settings.providers).filter(([prefix]) => manifest?.models.some((model) => model.prefix === prefix));
+  return Object.entries(settings.providers)
+    .filter(([prefix]) => manifest?.models.some((model) => model.prefix === prefix))
+    .map(([prefix, block]) => {
+      const slips = new Set(misspelt(block, PROVIDER_KEYS, null).map(([key]) => key)); // said once, of the settings
+      return [prefix, Object.fromEntries(Object.entries(block).filter(([key]) => !slips.has(key))) as typeof block] as const;
+    });
 }
 
 function isSet(settings: Settings, dotted: string): boolean {

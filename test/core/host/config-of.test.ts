@@ -50,8 +50,8 @@ describe('config', () => {
     );
     const found = misspeltSettings(settings, new Map([plain, registry].map((each) => [each.id, each])));
     expect(found.map(({ message }) => message)).toEqual([
-      "sandbox/pith.yaml:3 extensions.plain.enabld: unknown key 'enabld'; did you mean 'enabled'?",
-      "sandbox/pith.yaml:5 extensions.registry.memory_mbb: unknown key 'memory_mbb'; did you mean 'memory_mb'?",
+      "sandbox/pith.yaml:3: unknown key 'enabld' in 'extensions.plain'; did you mean 'enabled'?",
+      "sandbox/pith.yaml:5: unknown key 'memory_mbb' in 'extensions.registry'; did you mean 'memory_mb'?",
     ]);
     expect(enabledBy(settings)('plain', plain.manifest)).toBe(false);
     expect(configOf(plain, settings).enabled).toBe(false);

@@ -256,7 +256,7 @@ describe('what keeps an extension from loading', () => {
     const found = await host.checkAgentKeys({ ...TURN.agent, keys });
     expect(found.map(({ code, message }) => `${code} ${message}`)).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/^unknown_key 'agent\.style\.modee'.*did you mean 'mode'/),
+        expect.stringMatching(/^unknown_key unknown key 'modee' in 'agent\.style'.*did you mean 'mode'/),
         expect.stringMatching(/^agent_key_unowned .*'style'/),
       ]),
     );

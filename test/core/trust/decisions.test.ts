@@ -131,12 +131,15 @@ describe('what a person decided', () => {
   it('T6: state that cannot be marked as the user’s is not begun: fresh state is used, and is the same the next time', async () => {
     await run(['init', '.']);
     writeFileSync(path.join(home, '.pith/states.json'), '{"ids":', { mode: 0o600 });
-    expect((await run(['chat', '-p', 'remember this'])).code).toBe(0);
+    expect(await run(['chat', '-p', 'remember this'])).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/^pith: started with fresh state: .* cannot be marked as yours; make it writable$/mu),
+    });
     expect(existsSync(path.join(sandbox, 'data/pith.db'))).toBe(false);
     expect(JSON.parse((await run(['threads', 'list', '--json'])).out)).toHaveLength(1);
     const { notes } = JSON.parse((await run(['doctor', '--json'])).out);
     expect(notes).toContainEqual(
-      expect.objectContaining({ code: 'state_unknown', message: expect.stringContaining('cannot be marked as yours') }),
+      expect.objectContaining({ code: 'trust_failed', message: expect.stringContaining('cannot be marked as yours') }),
     );
     expect(readFileSync(path.join(home, '.pith/states.json'), 'utf8')).toBe('{"ids":');
   }, 60_000);

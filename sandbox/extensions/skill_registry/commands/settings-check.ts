@@ -55,7 +55,7 @@ export function settingProblems(config: Readonly<Record<string, unknown>>): Read
   return new Map(
     Object.entries(config).flatMap(([key, value]): [string, string][] => {
       const kind: Kind | undefined = Object.hasOwn(KINDS, key) ? KINDS[key as keyof SkillsConfig] : undefined;
-      if (kind === undefined) return [[key, `'skills.${key}' is not known${didYouMean(key, Object.keys(KINDS))}`]];
+      if (kind === undefined) return [[key, `unknown key '${key}' in 'skills'${didYouMean(key, Object.keys(KINDS))}`]];
       return value === undefined || kind.fits(value) ? [] : [[key, `'skills.${key}' must be ${kind.what}`]];
     }),
   );
