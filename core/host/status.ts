@@ -86,7 +86,7 @@ function blockersOf(lifecycle: Lifecycle, discovery: Discovery, declaration: Dec
         code: 'dependency_failed',
         message: `needs '${id}', which cannot run: ${lifecycle.reason(slot) ?? 'it failed'}`,
         file: declaration.file,
-        cure: `Mend '${id}'; see: pith doctor`,
+        cure: `Fix '${id}'; see: pith doctor`,
       },
     ];
   });
@@ -104,7 +104,7 @@ function failureOf(lifecycle: Lifecycle, slot: Slot): Failure | undefined {
     message: lifecycle.reason(slot) ?? '',
     at: 0,
     file: slot.declaration.file,
-    cure: `Mend '${blocker.id}'`,
+    cure: `Fix '${blocker.id}'`,
   };
 }
 

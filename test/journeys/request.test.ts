@@ -222,23 +222,25 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     expect(await read('allowed', 'beta')).toMatchObject({ ok: false, error: { code: 'skill_not_found' } });
   });
 
-  it('S50 fails an agent whose skill is unknown with state and cure, and admits it by itself when the skill appears', async () => {
+  it('S50 says that a skill is unknown and works without it, uses it when it appears, and fails for one that is kept back', async () => {
     await start({
       files: {
-        'agents/writer/manifest.yaml': agentFile('writer', { uses_skills: ['alhpa'], instructions: 'WRITER' }),
+        'agents/writer/manifest.yaml': agentFile('writer', { uses_skills: ['alhpa'], instructions: 'WRITER', modle: 'other/x' }),
         'skills/alpha/SKILL.md': skillFile('alpha', 'Alpha.', 'BODY-OF-ALPHA'),
         'skills/shut/SKILL.md': skillFile('shut', 'Shut.', 'BODY-OF-SHUT'),
         'agents/closed/manifest.yaml': agentFile('closed', { uses_skills: ['shut'] }),
         'pith.yaml': 'skills:\n  disabled: [shut]\n  poll_seconds: 0\n',
       },
     });
-    const failed = await pith!.run('hello', { agent: 'writer' });
-    expect(failed).toMatchObject({ reason: 'error', error: { code: 'agent_failed' } });
-    expect(failed.error?.message).toMatch(
-      /no skill is called 'alhpa'; the nearest are alpha .*agents\/writer\/manifest\.yaml.*; .*add the skill/su,
-    );
     expect((await pith!.run('hello', { agent: 'closed' })).error?.message).toMatch(/shut.*(?:disabled|switched off)/su);
     expect(server.requests).toEqual([]);
+    server.script({ text: 'ok' });
+    const { events } = await pith!.run('hello', { agent: 'writer' });
+    const said = events.flatMap((event) => (event.type === 'notice' ? [event.message] : [])).join(' ');
+    expect(said).toMatch(/no skill is called 'alhpa'; the nearest are alpha; .*add the skill/su);
+    expect(systemOf(server.requests.at(-1)!.body)).toMatch(/^WRITER/u);
+    const { state, notes } = await pith!.kernel.agents.resolve('writer');
+    expect([state, notes.map(({ code }) => code)]).toEqual(['degraded', ['unknown_key', 'skill_not_found']]);
     await pith!.write('skills/alhpa/SKILL.md', skillFile('alhpa', 'The misspelt one.', 'BODY-OF-ALHPA'));
     await pause(260); // S22: a look at the disk holds for a quarter of a second
     expect(systemOf(await sent('hello', { agent: 'writer' }))).toContain('BODY-OF-ALHPA');

@@ -10,6 +10,8 @@ export interface AgentFile {
   readonly instructions?: string;
   readonly skills?: Readonly<Record<string, unknown>>;
   readonly delegates_to?: readonly string[];
+  /** Keys of extensions, and slips. */
+  readonly [key: string]: unknown;
 }
 
 export function agentFile(id: string, agent: AgentFile = {}): string {

@@ -51,7 +51,7 @@ async function checkKey(lifecycle: Lifecycle, owner: Slot, key: string, value: u
         severity: 'warning',
         code: 'provider_unavailable',
         message: `'agent.${key}' was not checked: ${messageOf(error)}`,
-        cure: `Mend '${owner.id}'`,
+        cure: `Fix '${owner.id}'`,
         ...at(`agent.${key}`),
       },
     ];

@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { Manifest } from '../../contract/manifest.ts';
 import { didYouMean, nearest } from '../../contract/nearest.ts';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import type { Declaration, FolderRecord } from './declaration.ts';
@@ -32,8 +33,17 @@ function checked({ declaration, record }: Entry, owned: ReadonlySet<string>, unr
   const found = unowned.map((key) =>
     unreadable.length > 0 ? doubt(declaration, key, owned, unreadable) : unknown(declaration, key, owned),
   );
-  const isBroken = found.some(({ severity }) => severity === 'error');
-  return { ...declaration, manifest: isBroken ? null : declaration.manifest, diagnostics: [...declaration.diagnostics, ...found] };
+  const diagnostics = [...declaration.diagnostics, ...found];
+  if (found.some(({ severity }) => severity === 'error')) return { ...declaration, manifest: null, diagnostics };
+  return unreadable.length > 0
+    ? { ...declaration, diagnostics }
+    : { ...declaration, manifest: without(declaration.manifest!, unowned), diagnostics };
+}
+
+function without(manifest: Manifest, keys: readonly string[]): Manifest {
+  const agent = { ...manifest.agent! };
+  for (const key of keys) delete agent[key];
+  return { ...manifest, agent };
 }
 
 /** It is ignored, unless it was to be limits, or a key of an extension: these may forbid something. */

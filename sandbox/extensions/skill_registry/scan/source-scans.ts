@@ -42,6 +42,8 @@ export class SourceScans {
   /** By the source's directory. */
   #scans: ReadonlyMap<string, SourceScan> = new Map();
   #judgements: ReadonlyMap<string, Judgement> = new Map();
+  /** null: to be gathered from the scans. */
+  #folders: ReadonlySet<string> | null = null;
   readonly #scanOptions: ScanOptions;
 
   constructor(options: SourceScansOptions) {
@@ -53,6 +55,7 @@ export class SourceScans {
   /** What an earlier process knew. */
   restore(scans: ReadonlyMap<string, SourceScan>): void {
     this.#scans = scans;
+    this.#folders = null;
   }
 
   /** Looks at every source. */
@@ -78,6 +81,7 @@ export class SourceScans {
     }
     this.#scans = scans;
     this.#judgements = judgements;
+    if (found) this.#folders = null;
     return { changed: found || doubted, found, read };
   }
 
@@ -107,11 +111,13 @@ export class SourceScans {
     return undefined;
   }
 
-  /** The folders on which what is known depends. */
+  /** The folders on which what is known depends: the same set until that changes. */
   folders(): ReadonlySet<string> {
+    if (this.#folders !== null) return this.#folders;
     const folders = new Set(this.#options.sources.map(({ directory }) => directory));
     for (const { skills, directories } of this.#scans.values())
       for (const rows of [directories, skills]) for (const folder of rows.keys()) folders.add(folder);
+    this.#folders = folders;
     return folders;
   }
 }

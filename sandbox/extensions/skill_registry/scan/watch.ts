@@ -136,7 +136,9 @@ const REFUSALS: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EMFILE', '
 const startFolderHint: StartHint = (onHint, onFull) => {
   const watchers = new Map<string, FSWatcher>();
   const limit = watchLimit();
+  let covered: ReadonlySet<string> | null = null;
   const drop = (folder: string): void => {
+    covered = null;
     watchers.get(folder)?.close();
     watchers.delete(folder);
   };
@@ -152,6 +154,8 @@ const startFolderHint: StartHint = (onHint, onFull) => {
   };
   return {
     async cover(folders) {
+      if (folders === covered) return false;
+      covered = folders;
       for (const folder of watchers.keys()) if (!folders.has(folder)) drop(folder);
       let begun = 0;
       for (const folder of folders) {
@@ -160,6 +164,7 @@ const startFolderHint: StartHint = (onHint, onFull) => {
           begin(folder);
           if (++begun % SLICE === 0) await breathe();
         } catch (error) {
+          covered = null; // tried again next time
           if (!REFUSALS.has((error as NodeJS.ErrnoException).code)) continue; // gone since it was found, or not readable: the poll says so
           onFull(error);
           break; // there may be room when it is called again
