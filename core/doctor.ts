@@ -1,6 +1,6 @@
 import { clashes } from './clashes.ts';
 import { codeOf, messageOf, PithError } from './contract/errors.ts';
-import type { Diagnostic, Command } from './contract/index.ts';
+import type { Diagnostic, Command, SkillSummary } from './contract/index.ts';
 import type { AgentRegistry, AgentStatus } from './agents/registry/registry.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
 import type { ExtensionHost } from './host/host.ts';
@@ -135,10 +135,23 @@ async function examineSkills(
         return stated.map((diagnostic) => ({ ...diagnostic, message: `skill '${id}': ${diagnostic.message}${instead}` }));
       });
     const findings = (await provider.skillFindings?.()) ?? [];
-    return { counts, notes: [...notes, ...findings.filter(({ severity }) => severity !== 'info')] };
+    return { counts, notes: [...notes, ...slipsOf(skills), ...findings.filter(({ severity }) => severity !== 'info')] };
   } catch (error) {
     return { counts, notes: [{ severity: 'error', code: 'provider_failed', message: `skills cannot be listed: ${messageOf(error)}` }] };
   }
+}
+
+/** Misspelt keys of skills, and of what else a person wrote and runs. Loads the skills, and no further extension. Never rejects. */
+export async function slipsIn(host: ExtensionHost): Promise<readonly Diagnostic[]> {
+  const skills = host.skills().then(async (provider) => slipsOf((await provider?.listSkills()) ?? []));
+  const found = await Promise.allSettled([skills, commandNotes(host)]); // what fails there is said as a failure
+  return found.flatMap((each) => (each.status === 'fulfilled' ? each.value.filter(isIgnored) : []));
+}
+
+function slipsOf(skills: readonly SkillSummary[]): readonly Diagnostic[] {
+  return skills
+    .filter(({ state }) => state !== 'untrusted' && state !== 'shadowed')
+    .flatMap(({ id, diagnostics }) => diagnostics.filter(isIgnored).map((each) => ({ ...each, message: `skill '${id}' ${each.message}` })));
 }
 
 /** What commands say is wrong with them, and those that give way to others; `taken`: commands of the kernel. Ask when everything has been activated. */

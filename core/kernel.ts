@@ -9,7 +9,7 @@ import { preview } from './agents/prompt/preview.ts';
 import { checkAgent, createAgentRegistry, type AgentRegistry } from './agents/registry/registry.ts';
 import { createToolCaller, type ToolCaller } from './agents/tools/tool-caller.ts';
 import { createTurns, type TurnDependencies } from './agents/turn/turn.ts';
-import { examine } from './doctor.ts';
+import { examine, slipsIn } from './doctor.ts';
 import { createEventServices, type EventServices } from './event-services.ts';
 import { createEvents, createListenerFailures } from './events/bus.ts';
 import { createJournal, type Journal } from './events/journal.ts';
@@ -241,7 +241,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     findings,
     async problems() {
       const sources = { extensions: host.list(), agents: await get(AGENTS).list(), defaultAgent: kernel.settings.default_agent };
-      const found = host.withoutSecrets(problemsIn({ ...sources, findings: findings() }));
+      const slips = await slipsIn(host);
+      const found = host.withoutSecrets(problemsIn({ ...sources, findings: [...findings(), ...slips] }));
       problems.know(found);
       return found;
     },

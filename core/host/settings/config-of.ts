@@ -87,7 +87,6 @@ export function misspeltSettings(
     misspelt(block, common, manifest).map(([key, name]): Diagnostic => ({
       severity: 'warning',
       code: 'unknown_key',
-      cure: 'Correct the name',
       message: `${placeIn(settings, section, key)}unknown key '${key}' in '${section}'${common === PROVIDER_KEYS ? ' is ignored' : ''}; did you mean '${name}'?`,
     }));
   return [

@@ -1,4 +1,4 @@
-import type { Diagnostic } from 'pith';
+import { didYouMean, type Diagnostic } from 'pith';
 import { readArguments } from './recipe-arguments.ts';
 import { readSimpleHead, type HeadValue } from './simple-head.ts';
 import type { BrokenRecipe, Recipe } from './recipe.ts';
@@ -44,8 +44,13 @@ export async function readRecipe(from: RecipeSource, bytes: Uint8Array): Promise
     void findings.push({ severity, code, message, file, line, column, cure });
   const entries = read.entries ?? [];
   for (const { key, line, column } of entries) {
-    if (!KEYS.includes(key))
-      note('warning', 'recipe_key', `it has a field '${key}', which means nothing here`, 'keep description and arguments', line, column);
+    if (KEYS.includes(key)) continue;
+    const hint = didYouMean(
+      key,
+      KEYS.filter((known) => Math.abs(known.length - key.length) <= 2), // keys of other systems are no slips
+    );
+    const [code, cure] = hint === '' ? ['recipe_key', 'keep description and arguments'] : ['field_misspelt', 'correct the name'];
+    note('warning', code, `it has a field '${key}', which means nothing here${hint}`, cure, line, column);
   }
   const last = (key: string): HeadValue | undefined => entries.findLast((entry) => entry.key === key)?.value;
   const description = last('description')?.text?.trim().replaceAll(/\s+/g, ' ') ?? '';

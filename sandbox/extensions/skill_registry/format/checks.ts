@@ -1,4 +1,4 @@
-import { textOf, type Fields, type Finding } from './finding.ts';
+import { textOf, type Field, type Fields, type Finding } from './finding.ts';
 
 /** What checks look at. */
 export interface Facts {
@@ -57,9 +57,50 @@ export function longerThan(key: string, limit: number, below = Infinity): Check 
 
 export function unknownTo(known: ReadonlySet<string>): Check {
   return ({ fields }) => {
-    const unknown = [...fields.keys()].filter((key) => !known.has(key));
+    const unknown = [...fields.keys()].filter((key) => !known.has(key) && slipOf(key, known) === null);
     return unknown.length === 0 ? [] : [{ detail: unknown.join(', '), ...placeOf(fields, unknown[0]!) }];
   };
+}
+
+export function misspelt(known: ReadonlySet<string>): Check {
+  return function* ({ fields }) {
+    for (const [key, field] of fields) {
+      const meant = known.has(key) ? null : slipOf(key, known);
+      if (meant === null) continue;
+      const counts = fields.get(meant) === field;
+      const detail = counts ? `'${key}', which counts as '${meant}'` : `'${key}', which is ignored; did you mean '${meant}'?`;
+      yield { detail, ...placeOf(fields, key) };
+    }
+  };
+}
+
+/** Without them a skill may do more, and is offered to more. */
+const SAFEGUARDS: ReadonlySet<string> = new Set(['allowed-tools', 'default_enabled', 'disable-model-invocation']);
+
+/** With a slip in the name of a safeguard counting as that, unless that is there, too. */
+export function withSafeguards(fields: Map<string, Field>): Map<string, Field> {
+  for (const [key, field] of fields) {
+    const meant = SAFEGUARDS.has(key) ? null : slipOf(key, SAFEGUARDS);
+    if (meant !== null && !fields.has(meant)) fields.set(meant, field);
+  }
+  return fields;
+}
+
+/** The name that a key misses by a letter or two, side by side; keys of other systems miss all by more. */
+function slipOf(key: string, known: ReadonlySet<string>): string | null {
+  for (const name of known) if (isSlip(plain(key), plain(name))) return name;
+  return null;
+}
+
+function plain(key: string): string {
+  return key.toLowerCase().replaceAll(/[-_ ]/g, '');
+}
+
+function isSlip(written: string, name: string): boolean {
+  let [from, left, right] = [0, written.length, name.length];
+  while (from < Math.min(left, right) && written[from] === name[from]) from += 1;
+  while (left > from && right > from && written[left - 1] === name[right - 1]) [left, right] = [left - 1, right - 1];
+  return Math.max(left, right) - from <= (name.length < 5 ? 1 : 2);
 }
 
 export const wrongType: Check = function* ({ fields }) {

@@ -5,6 +5,7 @@ import {
   largerThan,
   longerThan,
   missing,
+  misspelt,
   nameIs,
   noSemver,
   noText,
@@ -43,6 +44,8 @@ export const OUR_FIELDS = [
   'default_enabled',
 ] as const;
 export const KNOWN_FIELDS: ReadonlySet<string> = new Set([...SPECIFICATION_FIELDS, ...OUR_FIELDS]);
+/** With those of others that count here. */
+const NAMES: ReadonlySet<string> = new Set([...KNOWN_FIELDS, 'disable-model-invocation', 'user-invocable']);
 export const FILE_LIMIT = 256 * 1024;
 export const BODY_TOKEN_LIMIT = 8000;
 
@@ -173,6 +176,7 @@ export const RULES: readonly Rule[] = [
     'move them under `metadata:`',
     unknownTo(KNOWN_FIELDS),
   ),
+  rule('field_misspelt', STRICT, (what) => `has the unknown key ${what}`, 'correct the name', misspelt(NAMES)),
   rule('field_type', STRICT, (what) => `has ${what}`, 'write it in that form', wrongType),
   rule(
     'triggers_unknown',

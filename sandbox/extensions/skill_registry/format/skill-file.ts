@@ -1,4 +1,5 @@
 import type { Diagnostic } from 'pith';
+import { withSafeguards } from './checks.ts';
 import { emptyFields, toFields, type SkillFields } from './fields.ts';
 import type { Field, Finding } from './finding.ts';
 import { splitFrontmatter } from './frontmatter.ts';
@@ -79,7 +80,7 @@ export function parseHead(
     fields = reading.fields;
     if (reading.findings.length > 0) found = [...found, ...reading.findings];
   }
-  return judge(fields, file, found, split.bodyOffset);
+  return judge(withSafeguards(fields), file, found, split.bodyOffset);
 }
 
 /** What a file is that could not be read at all. */

@@ -21,6 +21,19 @@ describe('the format', () => {
     ]);
   });
 
+  it('a key that misses a known one is said, and one that misses a safeguard counts as that', async () => {
+    const more =
+      'tag: [a]\nalowed-tools: Read\ndefault-enabled: false\ndisable-model-invokation: true\ndisallowed-tools: x\nargument-hint: x\n';
+    const { fields, diagnostics } = await parse(skillText({ more }));
+    expect(fields).toMatchObject({ tags: [], allowedTools: ['Read'], defaultEnabled: false, extra: { 'disable-model-invocation': true } });
+    expect(diagnostics.filter(({ code }) => code === 'field_misspelt').map(({ message }) => message)).toEqual([
+      "has the unknown key 'tag', which is ignored; did you mean 'tags'?",
+      "has the unknown key 'alowed-tools', which counts as 'allowed-tools'",
+      "has the unknown key 'default-enabled', which counts as 'default_enabled'",
+      "has the unknown key 'disable-model-invokation', which counts as 'disable-model-invocation'",
+    ]);
+  });
+
   it('S2 takes every field and keeps the unknown ones', async () => {
     const text = raw(
       [
