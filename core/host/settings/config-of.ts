@@ -57,25 +57,27 @@ export function enabledBy(settings: Settings): (id: string, manifest: Manifest |
   };
 }
 
-/** What every block `extensions.<id>` may hold beside the extension's own config. */
-const COMMON_KEYS = ['enabled', 'isolation', 'memory_mb', 'secrets'];
+/** What every block `extensions.<id>` may hold beside the extension's own config, with an example of each. */
+const COMMON_KEYS: PlainMap = { enabled: false, isolation: 'process', memory_mb: 64, secrets: [] };
 const MOST_MISSPELT = 2;
 
 /** What every block `providers.<prefix>` may hold. */
-const PROVIDER_KEYS = ['base_url', 'api_key_env'];
+const PROVIDER_KEYS: PlainMap = { base_url: '', api_key_env: '' };
 
-/** Keys that are no config of the extension's manifest and stand close to one that every such block may hold. */
-function misspelt(
-  block: PlainMap,
-  common: readonly string[],
-  manifest: Manifest | null,
-): readonly (readonly [key: string, name: string])[] {
-  const own = Object.keys(manifest?.config ?? {});
-  return Object.keys(block).flatMap((key) => {
-    if (common.includes(key) || own.includes(key)) return [];
-    const name = common.find((known) => distance(key, known) <= MOST_MISSPELT);
+/**
+ * Keys that are no config of the extension's manifest, stand close to one that every such block may hold, and have a value of its
+ * kind: an option without a default stands only in the class, which is not loaded yet, and `secret: x` is no list of secrets.
+ */
+function misspelt(block: PlainMap, common: PlainMap, manifest: Manifest | null): readonly (readonly [key: string, name: string])[] {
+  return Object.entries(block).flatMap(([key, value]) => {
+    if (key in common || key in (manifest?.config ?? {})) return [];
+    const name = Object.keys(common).find((known) => distance(key, known) <= MOST_MISSPELT && isAlike(value, common[known]));
     return name === undefined ? [] : [[key, name] as const];
   });
+}
+
+function isAlike(a: unknown, b: unknown): boolean {
+  return typeof a === typeof b && Array.isArray(a) === Array.isArray(b);
 }
 
 /** Findings for misspelt keys of `extensions.<id>` and `providers.<prefix>`. A misspelt `enabled: false` counts: nothing runs that a person switched off. */
@@ -83,7 +85,7 @@ export function misspeltSettings(
   settings: Settings,
   declarations: ReadonlyMap<string, Pick<Declaration, 'manifest'>>,
 ): readonly Diagnostic[] {
-  const find = (section: string, block: PlainMap, common: readonly string[], manifest: Manifest | null = null) =>
+  const find = (section: string, block: PlainMap, common: PlainMap, manifest: Manifest | null = null) =>
     misspelt(block, common, manifest).map(([key, name]): Diagnostic => ({
       severity: 'warning',
       code: 'unknown_key',

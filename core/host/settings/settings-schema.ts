@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { once } from '../../contract/promises.ts';
 
 /**
- * The strict shape of `pith.yaml` and `~/.pith/config.yaml`. Made on first use: a start whose settings have not changed never
- * needs it. Defaults stand here for the documentation; `DEFAULT_SETTINGS` holds the same values.
+ * The strict shape of `pith.yaml` and `~/.pith/config.yaml`. Made on first use: a start without either file never needs it.
+ * Defaults stand here for the documentation; `DEFAULT_SETTINGS` holds the same values.
  */
 export const settingsSchema = once(() => {
   const modelRef = z.string().min(1);

@@ -58,6 +58,15 @@ describe('config', () => {
     expect(enabledBy(settings)('registry', registry.manifest)).toBe(true);
   });
 
+  it('an option that only the class knows is no misspelt key, except a boolean close to enabled', async () => {
+    const { settings, plain } = await setUp(
+      'extensions:\n  plain: { secret: x, enable: [a], memory_gb: big }\n  registry: { enable: false }\n',
+    );
+    expect(misspeltSettings(settings, new Map([[plain.id, plain]]))).toMatchObject([{ message: expect.stringContaining("'enable'") }]);
+    expect(enabledBy(settings)('plain', plain.manifest)).toBe(true);
+    expect(enabledBy(settings)('registry', plain.manifest)).toBe(false);
+  });
+
   it('K7 settings switch on and off, also what is broken; flags win', async () => {
     const { settings, registry } = await setUp('extensions:\n  registry: { enabled: false }\n  broken: { enabled: false }\n');
     expect(enabledBy(settings)('registry', registry.manifest)).toBe(false);
