@@ -80,7 +80,7 @@ export interface Command {
   run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number | void>;
 }
 
-/** What a command entry gets when its manifest says `needs: index`: no kernel has been started. */
+/** What a command entry gets when its manifest says `needs: index`: the extension is not activated. */
 export type CommandContext = Pick<
   ExtensionContext,
   'id' | 'directory' | 'dataDirectory' | 'sandbox' | 'untrustedSandbox' | 'home' | 'config' | 'clock' | 'logger'

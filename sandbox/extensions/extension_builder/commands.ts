@@ -1,7 +1,7 @@
 import type { Command, CommandContext } from 'pith';
 import { newAgent, newExtension } from './commands/new.ts';
 
-/** The commands that need no kernel. */
+/** The commands for which the extension is not activated. */
 export default function commands(context: Pick<CommandContext, 'sandbox'>): Command[] {
   return [newExtension(context.sandbox), newAgent(context.sandbox)];
 }

@@ -10,7 +10,7 @@ import { trust, untrust } from './commands/trust.ts';
 import { update } from './commands/update.ts';
 import { validate } from './commands/validate.ts';
 
-/** The commands that need no kernel. What imports much is imported by the command that needs it. */
+/** The commands for which the extension is not activated. What imports much is imported by the command that needs it. */
 export default function commands(context: CommandContext): Command[] {
   return [
     list(context),
