@@ -16,7 +16,7 @@ import { createJournal, type Journal } from './events/journal.ts';
 import { ExtensionHost } from './host/host.ts';
 import { hostOptionsOf, readSandbox } from './host/sandbox-reading.ts';
 import { DEFAULT_SETTINGS, type Settings } from './host/settings/settings.ts';
-import { unknownNames } from './host/settings/unknown-names.ts';
+import { askedAlways, unknownNames } from './host/settings/unknown-names.ts';
 import { createScope } from './host/lifecycle/scope.ts';
 import { systemClock } from './host/system-clock.ts';
 import { probePort } from './models/port.ts';
@@ -143,7 +143,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     extensions: host,
     ...get(STORES),
     get askAlways() {
-      return reading.settings.approvals.tools;
+      return askedAlways(reading.settings, { ...host.discovery, toolsOf });
     },
     models: get(ROUTER),
     events,
@@ -157,9 +157,18 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     get(ROUTER).invalidate();
   });
 
+  const toolsOf = (id: string): readonly string[] => host.knownTools(id).map(({ name }) => name);
+
+  /** Tools that the settings name one by one are known only to code that has run. */
+  const knowAsked = async () => {
+    const named = reading.settings.approvals.tools.filter((entry) => entry.includes('/'));
+    await Promise.allSettled(named.map((entry) => host.tools(entry.split('/', 1)[0] as string)));
+  };
+
   const { run: runTurn } = createTurns({
     async dependencies() {
       await host.refreshIfOlderThan(TURN_REFRESH_MS);
+      await knowAsked();
       return get(TURN_DEPENDENCIES);
     },
     cleaned: host.withoutSecrets,
@@ -169,7 +178,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     host.withoutSecrets([
       ...reading.diagnostics,
       ...host.discovery.diagnostics,
-      ...unknownNames(reading.settings, { declarations: host.discovery.declarations, agents: host.agents(), router: get(ROUTER) }),
+      ...unknownNames(reading.settings, { ...host.discovery, agents: host.agents(), router: get(ROUTER), toolsOf }),
       ...listenerFailures.diagnostics(),
     ]);
 
@@ -222,7 +231,10 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     runTurn,
     preview: (request) => preview(get(TURN_DEPENDENCIES), request),
     toolsOf: (agentId) => get(TOOL_CALLER).toolsOf(agentId),
-    callTool: (user, name, input, signal = new AbortController().signal) => get(TOOL_CALLER).call(user, name, input, signal),
+    async callTool(user, name, input, signal = new AbortController().signal) {
+      await knowAsked();
+      return get(TOOL_CALLER).call(user, name, input, signal);
+    },
     compact: (threadId, signal) => compactByHand(get(TURN_DEPENDENCIES), threadId, signal),
     async doctor() {
       const commands = () => options.commands?.(kernel) ?? [];
@@ -242,6 +254,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     async problems() {
       const sources = { extensions: host.list(), agents: await get(AGENTS).list(), defaultAgent: kernel.settings.default_agent };
       const slips = await slipsIn(host);
+      await knowAsked();
       const found = host.withoutSecrets(problemsIn({ ...sources, findings: [...findings(), ...slips] }));
       problems.know(found);
       return found;

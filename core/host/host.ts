@@ -41,7 +41,7 @@ import { createSetupPort, type SetupPort } from './setup/setup-port.ts';
 import { runOutside } from './stray-errors.ts';
 import { turnToolProviders, turnTools } from './calls/turn-tools.ts';
 import type { Unconfined } from './toolsets/toolsets.ts';
-import { callTool, needsApproval, presentTool, refusal, toolsOf } from './calls/tool-port.ts';
+import { callTool, knownTools, needsApproval, presentTool, refusal, toolsOf } from './calls/tool-port.ts';
 
 /** All extensions of a sandbox. Discovers and orders them when made; loads code when it is needed. */
 export class ExtensionHost implements ExtensionsPort {
@@ -110,6 +110,9 @@ export class ExtensionHost implements ExtensionsPort {
   }
 
   readonly tools = (extensionId: string): Promise<readonly ToolDescriptor[]> => toolsOf(this.#lifecycle, extensionId);
+
+  /** As far as they are known without loading it. */
+  readonly knownTools = (extensionId: string): readonly ToolDescriptor[] => knownTools(this.#lifecycle, extensionId);
 
   readonly turnToolProviders = (agent: AgentSpec): Promise<readonly string[]> => turnToolProviders(this.#lifecycle, agent);
 

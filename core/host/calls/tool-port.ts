@@ -23,6 +23,12 @@ export async function toolsOf(lifecycle: Lifecycle, extensionId: string): Promis
   return (descriptorOf(lifecycle, slot) ?? (await lifecycle.ready(slot)).surface.descriptor).tools;
 }
 
+/** The same as far as they are known without loading anything. */
+export function knownTools(lifecycle: Lifecycle, extensionId: string): readonly ToolDescriptor[] {
+  const slot = lifecycle.slots.get(extensionId);
+  return (slot && descriptorOf(lifecycle, slot)?.tools) ?? [];
+}
+
 /** Never rejects. */
 export async function callTool(
   lifecycle: Lifecycle,

@@ -11,10 +11,13 @@ export interface KnownNames {
   readonly agents: readonly { readonly id: string }[];
   /** `check` throws when nothing goes by a model's name. */
   readonly router: { check(reference: string): void };
+  /** Names of the tools of an extension, as far as they are known without loading it. */
+  toolsOf(extensionId: string): readonly string[];
 }
 
 /** Findings for names in the settings that nothing goes by: blocks of extensions and of providers, the default agent, what model aliases stand for, tools that need approval. */
-export function unknownNames(settings: Settings, { declarations, agents, router }: KnownNames): readonly Diagnostic[] {
+export function unknownNames(settings: Settings, names: KnownNames): readonly Diagnostic[] {
+  const { declarations, agents, router } = names;
   return [
     ...unknownExtensionSettings(settings, declarations.keys()),
     ...misspeltSettings(settings, declarations),
@@ -25,7 +28,7 @@ export function unknownNames(settings: Settings, { declarations, agents, router 
       agents.map(({ id }) => id),
     ),
     ...unknownModels(settings, router),
-    ...unknownTools(settings, declarations),
+    ...unknownTools(settings, names),
   ];
 }
 
@@ -66,19 +69,30 @@ function unknownAgent(settings: Settings, agents: readonly string[]): readonly D
   ];
 }
 
-/** A misspelt entry would ask nobody anything. The tools themselves are known only to loaded code. */
-function unknownTools(settings: Settings, declarations: KnownNames['declarations']): readonly Diagnostic[] {
+/** What a person is asked about. An entry that names nothing would ask nobody, so that it counts as all. */
+export function askedAlways(settings: Settings, names: Pick<KnownNames, 'declarations' | 'toolsOf'>): readonly string[] {
+  return unknownTools(settings, names).length === 0 ? settings.approvals.tools : ['*'];
+}
+
+function unknownTools(settings: Settings, { declarations, toolsOf }: Pick<KnownNames, 'declarations' | 'toolsOf'>): readonly Diagnostic[] {
+  const offering = [...declarations].flatMap(([id, { manifest }]) => (manifest?.provides.includes('tool') === false ? [] : [id]));
   return settings.approvals.tools.flatMap((entry): readonly Diagnostic[] => {
-    const [id = ''] = entry.split('/', 1);
-    if (entry === '*' || declarations.has(id)) return [];
-    return [
-      {
-        severity: 'error',
-        code: 'name_unknown',
-        message: `${settingName(settings, 'approvals.tools')}: there is no extension '${id}'${didYouMean(id, declarations.keys())}`,
-        cure: 'Write an extension id, extension/tool or "*"',
-      },
-    ];
+    const [id = '', tool] = entry.split(/\/(.*)/su, 2);
+    const tools = offering.includes(id) ? toolsOf(id) : [];
+    const isKnown = entry === '*' || (offering.includes(id) && (tool === undefined || tools.length === 0 || tools.includes(tool)));
+    const missing = offering.includes(id)
+      ? `'${id}' has no tool '${tool}'${didYouMean(tool ?? '', tools)}`
+      : `there is no extension '${id}' with tools${didYouMean(id, offering)}`;
+    return isKnown
+      ? []
+      : [
+          {
+            severity: 'error',
+            code: 'name_unknown',
+            message: `${settingName(settings, 'approvals.tools')}: ${missing}`,
+            cure: 'Write an extension id, extension/tool or "*"; until then every tool asks before it runs',
+          },
+        ];
   });
 }
 

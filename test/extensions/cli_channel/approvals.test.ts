@@ -203,12 +203,25 @@ describe('a tool asks the person at the terminal', () => {
     expect(json.code).toBe(1);
   });
 
-  it('K50 a misspelt entry of approvals.tools is found before it asks nobody anything', async () => {
-    await using pith = await testKernel({
-      files: { ...FILES, 'pith.yaml': 'approvals: { tools: [riskt/launch, "*", risky] }\n' },
-      shipped: false,
+  it.each([
+    ['risky', null],
+    ['risky/launch', null],
+    ['"*"', null],
+    ['riskt/launch', /there is no extension 'riskt' with tools.*risky/u],
+    ['main', /there is no extension 'main' with tools/u],
+    ['risky/lanch', /'risky' has no tool 'lanch'; did you mean 'launch'/u],
+  ])('K50 an entry of approvals.tools that names nothing is said, and counts as "*": %s', async (entry, said) => {
+    const free = extensionFiles('free', {
+      provides: ['tool'],
+      main: `import { defineTool, z } from 'pith';
+export default class { getTools() { return [defineTool({ name: 'look', description: 'Looks.', input: z.object({}), execute: async () => 'seen' })]; } }`,
     });
-    const found = pith.kernel.findings().filter(({ code }) => code === 'name_unknown');
-    expect(found.map(({ message }) => message)).toEqual([expect.stringMatching(/approvals\.tools: there is no extension 'riskt'.*risky/u)]);
+    const main = agentFile('main', { uses_tools: ['risky', 'free'] });
+    const files = { ...FILES, ...free, 'agents/main/manifest.yaml': main, 'pith.yaml': `approvals: { tools: [${entry}] }\n` };
+    await using pith = await testKernel({ files, shipped: false });
+    const asks = said !== null || entry.includes('*');
+    expect(await pith.kernel.callTool('main', 'look', {})).toMatchObject(asks ? { error: { code: 'approval_needed' } } : { ok: true });
+    const found = (await pith.kernel.problems()).filter(({ code }) => code === 'name_unknown');
+    expect(found.map(({ message }) => message)).toEqual(said === null ? [] : [expect.stringMatching(said)]);
   });
 });
