@@ -18,9 +18,9 @@ export function sayWrongSettings(kernel: Pick<Kernel, 'findings'>, io: CommandIO
   );
 }
 
-/** What a conversation says of its problems: all of them shortly where a person reads and has /doctor; else each once. */
+/** What a conversation says of its problems: all of them briefly where a person reads and has /doctor; else each once. */
 export class Problems {
-  readonly #told: string[] = [];
+  readonly #said: string[] = [];
   readonly #notices: string[] = [];
 
   constructor(
@@ -40,16 +40,16 @@ export class Problems {
 
   /** Those that have not been said yet, on the error stream. */
   async say(): Promise<void> {
-    const said = [...this.#told, ...this.#notices];
-    const problems = (await this.kernel.problems()).filter(({ message }) => !said.some((text) => text.includes(message)));
-    this.#told.push(...problems.map(({ message }) => message));
+    const before = [...this.#said, ...this.#notices];
+    const problems = (await this.kernel.problems()).filter(({ message }) => !before.some((text) => text.includes(message)));
+    this.#said.push(...problems.map(({ message }) => message));
     say(problems, this.io);
   }
 
   /** For the command: a notice does not say a problem again. */
   get quietIO(): CommandIO {
     const error = (text: string): void => {
-      if (this.#told.some((message) => text.startsWith(message))) return;
+      if (this.#said.some((message) => text.startsWith(message))) return;
       this.#notices.push(text);
       this.io.error(text);
     };

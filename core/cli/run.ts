@@ -1,4 +1,4 @@
-import { untilAborted } from '../models/until-aborted.ts';
+import { untilAborted } from '../contract/promises.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseCommandInput } from '../contract/command-line.ts';

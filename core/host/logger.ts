@@ -47,7 +47,7 @@ const MOST_BUFFERED = 1000;
 const SETTLE_MS = 250;
 const USUAL = { log_mb: 10, logs: 5 } as const;
 
-/** Records are buffered for a moment and appended together: each time the file is opened anew, so that another process can begin a new one. */
+/** Records are buffered for a moment and appended together: each time the file is opened again, so that another process can begin a new one. */
 export function createLog(options: LogOptions): Log {
   const buffer: LogRecord[] = [];
   let cancel: (() => void) | undefined;

@@ -21,7 +21,7 @@ export interface SqliteDatabase {
   runWith(sql: string, parameters: readonly SqlValue[]): Written;
   /** Any number of statements without parameters or results. */
   exec(sql: string): void;
-  /** Runs `act` with each access of its statements decided by `access`, also when SQLite compiles them anew. */
+  /** Runs `act` with each access of its statements decided by `access`, also when SQLite recompiles them. */
   within<T>(access: Access, act: () => T): T;
   /** Runs `act` with a long wait for locks, which holds the event loop; without it a locked database fails within milliseconds. */
   withLongWait<T>(act: () => T): T;
@@ -109,7 +109,7 @@ class Connection implements SqliteDatabase {
 
   within<T>(access: Access, act: () => T): T {
     if (!this.authorizing) {
-      // Set once and asked about `access` at each compilation: setting it anew would expire every prepared statement.
+      // Set once and asked about `access` at each compilation: setting it again would expire every prepared statement.
       this.driver.setAuthorizer((...details) => {
         const verdict = this.access === null ? 0 : this.access.authorize(...details);
         if (verdict !== 0) this.refused = true;

@@ -118,7 +118,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
     try {
       if (database.inTransaction) database.run('ROLLBACK');
     } catch (error) {
-      for (const entry of waiting.splice(0)) entry.reject(databaseFailure(error, database.file)); // nothing can be written before it is opened anew
+      for (const entry of waiting.splice(0)) entry.reject(databaseFailure(error, database.file)); // nothing can be written before it is reopened
     }
   }
 

@@ -56,7 +56,7 @@ function idIn(folder: StateFolder): string | null {
   return ID.test(text) ? text : null;
 }
 
-/** Throws where the file is damaged: what it knew must not be forgotten by writing it anew. */
+/** Throws where the file is damaged: what it knew must not be forgotten by overwriting it. */
 function knownIds(user: StateFolder): readonly string[] {
   const text = user.read(KNOWN, KNOWN_BYTES);
   if (text === null) return [];

@@ -21,7 +21,7 @@ export interface AgentRegistry {
   examine(spec: AgentSpec): Promise<AgentStatus>;
   /** The declared agents that `spec` may call (`delegates_to`), sorted by id. */
   callees(spec: AgentSpec): readonly AgentSpec[];
-  /** What was known of these agents, or of all, is checked anew when next asked for. */
+  /** What was known of these agents, or of all, is checked again when next asked for. */
   invalidate(ids?: readonly string[]): void;
   /** Stops listening to events. */
   stop(): void;

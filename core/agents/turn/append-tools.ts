@@ -5,7 +5,7 @@ import { withTurnTools } from '../tools/turn-tools.ts';
 import { functionTool } from './plan.ts';
 import type { DecidedCall } from './calls.ts';
 import type { RunningTurn } from './turn-types.ts';
-import { untilAborted } from '../../models/until-aborted.ts';
+import { untilAborted } from '../../contract/promises.ts';
 
 /** Those among the extensions with tools of one turn that a step called, or that were late with some. */
 export function providersToAsk({ plan, offer }: RunningTurn, calls: readonly DecidedCall[]): readonly string[] {

@@ -28,7 +28,7 @@ export function republish({ record, text }: EndedTurn): readonly TurnEvent[] {
   return text === '' ? [start] : [start, { type: 'text-delta', text }];
 }
 
-/** Without the words that broke off: they are said anew, and providers refuse an answer of their own at the end. */
+/** Without the words that broke off: they are said again, and providers refuse an answer of their own at the end. */
 export function withoutBrokenAnswer({ id, state }: TurnRecord, history: readonly StoredMessage[]): readonly StoredMessage[] {
   const last = history.at(-1);
   const broken = state === 'error' || state === 'aborted';

@@ -9,7 +9,7 @@ import { callsLeft, limitEnd, limitReached } from './limits.ts';
 import type { AssistantMessage } from './messages.ts';
 import { addUsage } from './meter.ts';
 import { modelFailure } from '../../models/failure.ts';
-import { runCalls, wasTold } from './run-calls.ts';
+import { runCalls, wasShown } from './run-calls.ts';
 import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './turn-types.ts';
 
@@ -51,7 +51,7 @@ export async function* answerCalls(
     ...questions.flatMap(({ question, isNew }) => (isNew ? turn.deps.approvals.ask(question, turn.fence) : [])),
   ]);
   for (const { record } of calls)
-    if (!wasTold(turn, record)) yield { type: 'tool-call', id: record.callId, name: record.name, input: record.input };
+    if (!wasShown(turn, record)) yield { type: 'tool-call', id: record.callId, name: record.name, input: record.input };
   const { message, retain, stored } = yield* runCalls(turn, calls);
   if (message === null) {
     await Promise.all(stored);

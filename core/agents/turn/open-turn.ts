@@ -21,7 +21,7 @@ import type { NoticeSink } from './notice-sink.ts';
 import { StepEvents } from './run-calls.ts';
 import { closeSuspended, closeUnfinished, openCalls, type Unfinished } from './resume.ts';
 import type { RunningTurn, TurnDependencies } from './turn-types.ts';
-import { untilAborted } from '../../models/until-aborted.ts';
+import { untilAborted } from '../../contract/promises.ts';
 
 /** A turn whose row and first message are on disk. */
 export interface OpenedTurn {

@@ -45,7 +45,7 @@ async function finish(turn: RunningTurn, record: CallRecord, result: ToolResult,
     return null;
   }
   if (record.state !== 'finished') store(writer.finishCall(record.turnId, record.step, record.index, result));
-  if (!wasTold(turn, record)) {
+  if (!wasShown(turn, record)) {
     const { extensionId, tool } = record;
     const line = extensionId === '' ? undefined : await turn.deps.extensions.presentTool(extensionId, tool, result);
     turn.events.push(resultEvent(turn, record, result, line));
@@ -65,7 +65,7 @@ function ranCalls(finished: readonly Finished[], stored: Promise<void>[]): RanCa
 }
 
 /** A call that ended before its turn was suspended: its result has been shown. */
-export function wasTold({ record: { state } }: RunningTurn, record: CallRecord): boolean {
+export function wasShown({ record: { state } }: RunningTurn, record: CallRecord): boolean {
   return state === 'awaiting_approval' && record.state === 'finished';
 }
 

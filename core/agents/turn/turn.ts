@@ -207,6 +207,7 @@ function neverBegan(error: unknown, signal: AbortSignal): TurnEndEvent {
   if (signal.aborted) return { type: 'turn-end', reason: 'aborted', ...NOTHING };
   return { type: 'turn-end', reason: 'error', ...NOTHING, error: plainFailure(error) };
 }
+
 function spanOf({ plan, record, parent }: RunningTurn): Span {
   return startSpan({
     name: `invoke_agent ${plan.spec.id}`,

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../contract/plain-data.ts';
 import type { DoctorReport } from '../../doctor.ts';
 import { isIgnored } from '../../problems.ts';
 import type { Kernel } from '../../kernel-surface.ts';
-import { untilAborted } from '../../models/until-aborted.ts';
+import { untilAborted } from '../../contract/promises.ts';
 import { wrapLines } from '../table.ts';
 import { colours, findingLine, paintState, printTable } from './text.ts';
 

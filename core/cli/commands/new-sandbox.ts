@@ -44,7 +44,7 @@ agent:
     `You are {{ agent.name }}, a helpful assistant.
 
 - Look at the available skills before you begin something that takes more than one step.
-- Say what you did, shortly, and where an answer comes from.
+- Say what you did, briefly, and where an answer comes from.
 `,
   ],
   [

@@ -17,7 +17,7 @@ export async function contractShim(): Promise<Plugin> {
   };
 }
 
-/** Imports a bundle with this copy of the contract; a process may hold another copy of Pith. Later generations are evaluated anew. */
+/** Imports a bundle with this copy of the contract; a process may hold another copy of Pith. Each later generation is evaluated afresh. */
 export async function importBundle(file: string, generation: number): Promise<Readonly<Record<string, unknown>>> {
   const contract = await import('../../contract/index.ts');
   (globalThis as unknown as Record<symbol, unknown>)[Symbol.for(KEY)] = contract;

@@ -10,7 +10,7 @@ import { runOutside } from '../stray-errors.ts';
 const DESCRIBE_MS = 10_000;
 
 /** What `tool.describe` answers. */
-export interface ToolsAnew {
+export interface DescribedTools {
   readonly tools: readonly ToolDescriptor[];
   readonly warnings: readonly string[];
 }
@@ -53,7 +53,7 @@ async function renew(lifecycle: Lifecycle, slot: Slot, generation: Generation): 
       phase: 'call',
     });
     if (slot.current !== generation) return; // replaced meanwhile: the new version has said its own
-    const { tools, warnings } = parts.secrets.redactJson(described) as ToolsAnew;
+    const { tools, warnings } = parts.secrets.redactJson(described) as DescribedTools;
     generation.surface = { ...generation.surface, descriptor: { ...generation.surface.descriptor, tools, warnings } };
     lifecycle.remember(generation);
     lifecycle.changed(slot.id);

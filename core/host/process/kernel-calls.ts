@@ -158,7 +158,7 @@ export class KernelCalls {
     throw new PithError('stopped', `the extension '${id}' is not there any more`);
   }
 
-  /** What stands in `depends_on` is reached also while it is being loaded anew. */
+  /** What stands in `depends_on` is reached also while it is being reloaded. */
   #needed(id: string, protocol: Parameters<ExtensionContext['find']>[0]): object | undefined {
     try {
       const handle = this.#options.context.use(protocol);

@@ -4,7 +4,7 @@ import type { JsonValue, ProtocolId, ToolDescriptor, ToolResult } from '../../co
 import { toolError, toolResult } from '../../contract/tool.ts';
 import { toJsonValue } from '../calls/json-value.ts';
 import { TURN_TOOLS } from '../calls/surface.ts';
-import type { ToolsAnew } from '../calls/renew-tools.ts';
+import type { DescribedTools } from '../calls/renew-tools.ts';
 import { Problem } from '../problem.ts';
 import { cutText, givenTexts } from './given.ts';
 import type { Offer } from './setup.ts';
@@ -32,7 +32,7 @@ export function checkedOffer(value: unknown, provides: readonly ProtocolId[]): O
 }
 
 /** The tools that a process says that it has. Throws a `Problem` when they are none. */
-export function checkedTools(value: unknown): ToolsAnew {
+export function checkedTools(value: unknown): DescribedTools {
   const { tools, warnings } = fieldsOf(value);
   if (!Array.isArray(tools) || tools.length > MOST_TOOLS || !Array.isArray(warnings)) throw mismatch();
   return {

@@ -53,7 +53,7 @@ async function importRemote(host: HostParts, version: Version, number: number, b
     await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.import', [setupOf(host, version, number, bundle)]);
     return remote;
   } catch (error) {
-    // A package that moved since the bundle was made is found again by making it anew.
+    // A package that moved since the bundle was made is found again by rebuilding it.
     if (error instanceof Problem && codeOf(error.cause, '') === 'ERR_MODULE_NOT_FOUND') await host.bundles.forget(bundle);
     throw error;
   }

@@ -39,7 +39,7 @@ export function readSources(folder: StateFolder, name: string, key: string): Too
     const read = JSON.parse(String(folder.read(name))) as ToolsetSources;
     return read?.key === key && typeof read.digest === 'string' && Array.isArray(read.watched) ? read : null;
   } catch {
-    return null; // it is only a memory: what it would tell is found out anew
+    return null; // it is only a cache: what it would say is found out again
   }
 }
 
@@ -64,7 +64,7 @@ export function stampsOf(places: readonly string[]): string {
   return JSON.stringify(places.map((place) => textOf(statOf(place))));
 }
 
-/** Whether one of them was written so shortly before that time, or since, that a further write could leave the same stamps. */
+/** Whether one of them was written so soon before that time, or since, that a further write could leave the same stamps. */
 export function isFresh(places: readonly string[], since: number): boolean {
   return places.some((place) => (statOf(place)?.ctimeNs ?? 0n) + TICK_NS >= BigInt(since) * 1_000_000n);
 }

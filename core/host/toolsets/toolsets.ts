@@ -60,7 +60,7 @@ export class Toolsets {
     this.#off();
   }
 
-  /** Known from the index, else loaded; loaded anew when its code has changed. Rejects with the reason. */
+  /** Known from the index, else loaded; reloaded when its code has changed. Rejects with the reason. */
   open(providerId: string, toolset: Toolset): Promise<OpenedToolset> {
     const { id } = toolset;
     const after = (this.#opening.get(id) ?? Promise.resolve()).then(() => this.#open(providerId, toolset));

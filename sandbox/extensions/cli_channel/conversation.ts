@@ -31,7 +31,7 @@ export class Conversation {
     return this.context.agents.run({ agent, threadId, channelId: CHANNEL_ID, policy, ...words }, signal);
   }
 
-  startAnew(): void {
+  startNew(): void {
     this.threadId = newThreadId(this.context.clock.now());
     this.begun = false;
   }

@@ -58,16 +58,16 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     editor.close();
   };
   signal.addEventListener('abort', leave, { once: true });
-  const untold: string[] = [];
+  const pending: string[] = [];
   const tell = () => {
-    for (const text of untold.splice(0)) write(colour.yellow(text));
+    for (const text of pending.splice(0)) write(colour.yellow(text));
   };
   const closeTerminal = terminals.open({
     get threadId() {
       return conversation.threadId;
     },
     show: ({ text }) => {
-      untold.push(hint(printable(text)));
+      pending.push(hint(printable(text)));
       if (turn !== null) return; // it would tear the answer
       write('');
       tell();
@@ -76,7 +76,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   });
   const offReloads = context.events.handle('extension.failed', (failure) => {
     if (failure.phase !== 'reload' || commanding) return; // who asks for a reload is told by the command
-    untold.push(reloadLine(failure));
+    pending.push(reloadLine(failure));
     if (turn !== null) return; // it would tear the answer
     write('');
     tell();

@@ -63,7 +63,7 @@ export function localCommands({ conversation, found, all, leave }: LocalScope): 
       async run(_input, io) {
         const before = conversation.threadId;
         const begun = conversation.begun;
-        conversation.startAnew();
+        conversation.startNew();
         io.json({ thread: conversation.threadId });
         io.print(`New conversation ${conversation.threadId}${begun ? ` (back to the last one: /thread ${before})` : ''}`);
       },

@@ -136,7 +136,7 @@ function eventLine(event: TurnEvent): JsonValue {
 /** Answers as the model wrote them, line by line on the output; steps and notices on the error stream. */
 class PlainView {
   readonly #times: StepTimes = new Map();
-  readonly #told = new Set<string>();
+  readonly #said = new Set<string>();
   #line = '';
 
   constructor(
@@ -154,8 +154,8 @@ class PlainView {
       io.error(`${event.ok ? '✓' : '✗'} ${text} ${time}`.trimEnd());
     }
     if (event.type === 'document' && !io.quiet) io.error(`✓ ${event.line}`);
-    if (event.type === 'notice' && !io.quiet && !this.#told.has(event.message)) {
-      this.#told.add(event.message);
+    if (event.type === 'notice' && !io.quiet && !this.#said.has(event.message)) {
+      this.#said.add(event.message);
       io.error(event.message);
     }
     if (event.type === 'approval-request') io.error(questionLine(event));

@@ -23,7 +23,7 @@ export class TurnView {
   readonly #markdown: MarkdownStream;
   readonly #spinner: Spinner;
   readonly #colour: ReturnType<typeof pc.createColors>;
-  readonly #told = new Set<string>();
+  readonly #said = new Set<string>();
   readonly #times: StepTimes = new Map();
 
   constructor(private readonly options: ViewOptions) {
@@ -62,8 +62,8 @@ export class TurnView {
         this.#spinner.start('thinking');
         return;
       case 'notice':
-        if (!quiet && !this.#told.has(event.code + event.message)) this.#line(this.#colour.dim(printable(this.#hint(event.message))));
-        this.#told.add(event.code + event.message);
+        if (!quiet && !this.#said.has(event.code + event.message)) this.#line(this.#colour.dim(printable(this.#hint(event.message))));
+        this.#said.add(event.code + event.message);
         return;
       case 'approval-request':
         if (!this.options.asks) this.#line(this.#colour.yellow(printable(questionLine(event))));

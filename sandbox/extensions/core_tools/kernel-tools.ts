@@ -12,7 +12,7 @@ import {
   type JsonValue,
   type Tool,
 } from 'pith';
-import { toldSkills, type ToldSkills } from './told-skills.ts';
+import { reportedSkills, type ReportedSkills } from './reported-skills.ts';
 
 const id = z.string().min(1).describe('The id of the extension');
 
@@ -34,7 +34,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
       timeoutMs: 60_000,
       execute: async ({ extension_id }, { signal, turn }) => {
         const report = (await run('doctor', {}, signal)).values[0];
-        return shortReport(report, extension_id, await toldSkills(context, turn.agent, signal));
+        return shortReport(report, extension_id, await reportedSkills(context, turn.agent, signal));
       },
     }),
     defineTool({
@@ -158,7 +158,7 @@ const reportSchema = z.looseObject({
 const MOST_FINDINGS = 30;
 
 /** What `pith doctor --json` says, without what is well: ids by state, and the findings. */
-function shortReport(report: JsonValue | undefined, only: string | undefined, told: ToldSkills): JsonValue {
+function shortReport(report: JsonValue | undefined, only: string | undefined, reported: ReportedSkills): JsonValue {
   const { ok, model, extensions, agents, skills, notes = [] } = reportSchema.parse(report);
   const parts = [...extensions, ...agents].filter(({ id }) => only === undefined || id === only);
   const findings = [
@@ -167,7 +167,7 @@ function shortReport(report: JsonValue | undefined, only: string | undefined, to
       .map((each) => ({ id: each.id, state: each.state, phase: each.phase, ...short(each) })),
     ...parts.flatMap(({ id, notes: own = [] }) => own.map((note) => ({ id, ...short(note) }))),
     ...(only === undefined
-      ? notes.filter((note) => note.severity !== 'info' && told.tells({ message: note.message ?? '', file: note.file })).map(short)
+      ? notes.filter((note) => note.severity !== 'info' && reported.tells({ message: note.message ?? '', file: note.file })).map(short)
       : []),
   ];
   return JSON.parse(
@@ -176,7 +176,7 @@ function shortReport(report: JsonValue | undefined, only: string | undefined, to
       model,
       extensions: byState(extensions, only),
       agents: byState(agents, only),
-      ...(only === undefined ? { skills: { ...(told.counts ?? skills) } } : {}),
+      ...(only === undefined ? { skills: { ...(reported.counts ?? skills) } } : {}),
       findings: findings.slice(0, MOST_FINDINGS),
       ...(findings.length > MOST_FINDINGS ? { more: findings.length - MOST_FINDINGS } : {}),
     }),

@@ -13,7 +13,7 @@ export interface FoundRecipes {
 
 const MOST_FILES = 1000;
 
-/** The folders with recipes, read anew each time; a file that did not change is parsed once. */
+/** The folders with recipes, read each time; a file that did not change is parsed once. */
 export class RecipeFolders {
   readonly #parsed = new Map<string, { readonly stamp: string; readonly recipe: Recipe | BrokenRecipe }>();
 

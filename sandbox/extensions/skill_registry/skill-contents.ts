@@ -33,7 +33,7 @@ const CURES = {
   draft: "move it to 'sandbox/skills'",
   disabled: "allow it under 'skills' in pith.yaml",
   untrusted: TRUST_CURE,
-  invalid: "see 'pith skills validate' and mend its SKILL.md",
+  invalid: "see 'pith skills validate' and correct its SKILL.md",
 } as const;
 
 function identity({ id, name, version }: Skill): Pick<SkillContent, 'id' | 'name' | 'version'> {

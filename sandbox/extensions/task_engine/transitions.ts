@@ -42,7 +42,7 @@ const BUSY_WAIT_MS = 1_000;
 /** A question that nobody answers within a day is answered by that; its turn goes on and is told. */
 const APPROVAL_WAIT_MS = 86_460_000;
 
-/** Failures that another attempt cannot mend. */
+/** Failures that another attempt cannot cure. */
 const LASTING = new Set(['agent_unknown', 'model_auth', 'model_unknown', 'model_context_too_long', 'usage']);
 
 /** 5 s · 2ⁿ, at most five minutes; `failures` counts from 1. */

@@ -22,7 +22,7 @@ const owner: Owner = {
   report: (code, error) => peer.tell('crashed', [errorToData(problemOf(error, extension?.doing ?? 'import', code))]),
 };
 
-/** Reads into one buffer, of which each reading gets its own copy: Node would take 64 KB anew for each. */
+/** Reads into one buffer, of which each reading gets its own copy: Node would take another 64 KB for each. */
 const wire: SocketConstructorOpts & Pick<ConnectOpts, 'onread'> = {
   fd: 3,
   readable: true,

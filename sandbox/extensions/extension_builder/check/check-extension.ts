@@ -23,7 +23,7 @@ export interface CheckPorts {
   readonly cache: StateFolder;
 }
 
-/** Order in which people mend things. */
+/** Order in which people correct things. */
 const CHECKS = ['manifest', 'imports', 'types', 'load', 'contract', 'tests', 'smoke'] as const;
 
 /** Checks an extension in any folder; nothing of it stays loaded. */

@@ -160,7 +160,7 @@ function activate(builder: Builder): Tool {
           const now = result.former === null ? 'it was removed again' : `version ${result.former} is active again`;
           return toolError(
             'activation_failed',
-            `'${input.id}' failed when it was activated: ${result.reason}; ${now}. Mend the staged files and check again`,
+            `'${input.id}' failed when it was activated: ${result.reason}; ${now}. Correct the staged files and check again`,
           );
         }
         return toolResult(

@@ -6,14 +6,14 @@ export const WATCH_MS = 60_000;
 /** Gathers what goes wrong with one extension. A version that is on its way out may fail to stop: that is not this one's. */
 export class FailureWatch {
   #first: Failure | null = null;
-  #told: ((failure: Failure) => void) | null = null;
+  #report: ((failure: Failure) => void) | null = null;
   readonly #off: Off;
 
   constructor({ events }: Pick<ExtensionContext, 'events'>, id: string) {
     this.#off = events.handle('extension.failed', (failure) => {
       if (failure.extensionId !== id || failure.phase === 'stop' || this.#first !== null) return;
       this.#first = failure;
-      this.#told?.(failure);
+      this.#report?.(failure);
     });
   }
 
@@ -21,14 +21,14 @@ export class FailureWatch {
     return this.#first;
   }
 
-  /** Calls `told` with the first failure, also when it was before. */
-  tell(told: (failure: Failure) => void): void {
-    this.#told = told;
-    if (this.#first !== null) told(this.#first);
+  /** Calls `report` with the first failure, also when it was before. */
+  tell(report: (failure: Failure) => void): void {
+    this.#report = report;
+    if (this.#first !== null) report(this.#first);
   }
 
   end(): void {
-    this.#told = null;
+    this.#report = null;
     this.#off();
   }
 }

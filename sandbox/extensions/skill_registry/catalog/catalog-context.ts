@@ -50,13 +50,13 @@ async function messagePart(
   turn: TurnInfo,
 ): Promise<TurnPart> {
   const offered = (id: string) => readable.has(id) && !bound.has(id);
-  const untold = (id: string) => offered(id) && !lines.has(id); // what has its line in the system part leaves its place to another
+  const unlisted = (id: string) => offered(id) && !lines.has(id); // what has its line in the system part leaves its place to another
   const ranked = new Set<Skill>();
   let searchReady = true;
   for (const text of turn.userTexts.filter((each) => each.trim() !== '').reverse()) {
     if (ranked.size >= SHOWN_BESIDE) break;
     if (readable.size > MANY) await breathe();
-    const asked = { k: SHOWN_BESIDE, agentId: turn.agent.id, among: untold, weak: true, seed: turn.id, patienceMs: 0 };
+    const asked = { k: SHOWN_BESIDE, agentId: turn.agent.id, among: unlisted, weak: true, seed: turn.id, patienceMs: 0 };
     const answer = await ports.search.rank(snapshot, text, asked);
     searchReady &&= answer.ready;
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);

@@ -8,7 +8,7 @@ const ATTEMPTS = 24;
 /** How much text is parsed for that, in characters: twenty times the largest frontmatter of real skills. */
 const WORK = 48 * 1024;
 
-/** Reads frontmatter as YAML and, where that fails, mends what people commonly write. Each repair is a finding. */
+/** Reads frontmatter as YAML and, where that fails, repairs what people commonly write. Each repair is a finding. */
 export function readRepaired(head: string, firstLine: number): YamlReading | YamlFailure {
   const findings: Finding[] = [];
   let text = withoutDirectives(head, firstLine, findings);

@@ -21,7 +21,7 @@ const VERSION = 1;
 /** Far above what thousands of skills need. */
 const LARGEST = 16 * 1024 * 1024;
 
-/** Empty where there is none. Throws `lock_damaged` for what cannot be understood, so that nothing is lost by writing it anew. */
+/** Empty where there is none. Throws `lock_damaged` for what cannot be understood, so that nothing is lost by overwriting it. */
 export async function readLock(file: string): Promise<Lock> {
   let text: string;
   try {

@@ -35,7 +35,7 @@ export async function withOperation<T>(
   }
 }
 
-/** What only room, or leave to write, can mend; null for other errors. A full disk names no file, so the folder is said. */
+/** What only room on the disk, or leave to write, can cure; null for other errors. A full disk names no file, so the folder is said. */
 function ofTheDisk(error: unknown, skills: string): PithError | null {
   const code = codeOf(error, '');
   if (code === 'ENOSPC' || code === 'EDQUOT')

@@ -11,7 +11,7 @@ const OTHER_MODELS = 2;
 /** Far above what thousands of skills need. */
 const SIZE_LIMIT = 512 * 1024 * 1024;
 const RECORDS_AT_ONCE = 500;
-/** Records that no longer count, before the file is written anew. */
+/** Records that no longer count, before the file is rewritten. */
 const MOST_DEAD = 500;
 const MARK = 'pith-vectors 1';
 const HEAD = /^pith-vectors 1 "(?:[^"\\\n]|\\.)*"\n/;
@@ -56,7 +56,7 @@ export class VectorFile {
       for (const id of found.keys()) this.#known.add(id);
       this.#records = records;
       if (whole) this.#inode = inode;
-      if (!whole) this.#warn(`the file of vectors ${this.file} is damaged: ${found.size} are of use, the rest is rebuilt`);
+      if (!whole) this.#warn(`the file of vectors ${this.file} is damaged: ${found.size} vectors can be used, the rest is rebuilt`);
       if (!whole) await this.append([], found);
       return found;
     } catch (error) {
@@ -71,7 +71,7 @@ export class VectorFile {
       await alone(this.#options.folder, this.#name, this.#options.clock, async () => {
         const inode = this.#inodeNow();
         if (inode === '' || inode !== this.#inode || this.#records + records.length > 2 * live.size + MOST_DEAD)
-          return this.#writeAnew(records, live);
+          return this.#rewrite(records, live);
         this.#options.folder.append(this.#name, Buffer.concat(records.map(encodeRecord)));
         this.#records += records.length;
       });
@@ -85,7 +85,7 @@ export class VectorFile {
   }
 
   /** What others wrote stays; where the file was lost or is damaged, all that is known here takes the place of what it held. */
-  async #writeAnew(records: readonly VectorRecord[], live: ReadonlyMap<string, VectorRecord>): Promise<void> {
+  async #rewrite(records: readonly VectorRecord[], live: ReadonlyMap<string, VectorRecord>): Promise<void> {
     const lost = { found: new Map<string, VectorRecord>(), records: 0, whole: false };
     const { found, whole } = await this.#read().catch(() => lost);
     for (const id of found.keys()) if (this.#known.has(id) && !live.has(id)) found.delete(id);

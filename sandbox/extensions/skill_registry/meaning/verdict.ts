@@ -88,7 +88,7 @@ export class Measures {
       const given = JSON.parse(String(this.#folder.read(FILE, MOST_BYTES) ?? '{}')) as Readonly<Record<string, unknown>>;
       return new Map(Object.entries(given).flatMap(([model, measure]) => (isMeasure(measure) ? [[model, measure] as const] : [])));
     } catch (error) {
-      this.#logger.warn(`${path.join(this.#folder.path, FILE)} is of no use and is rebuilt: ${messageOf(error)}`);
+      this.#logger.warn(`${path.join(this.#folder.path, FILE)} cannot be used and is rebuilt: ${messageOf(error)}`);
       return new Map();
     }
   }

@@ -41,7 +41,7 @@ export function isSame(stamp: Stamp, stats: BigIntStats): boolean {
   return stamp.mtimeNs === stats.mtimeNs && stamp.ctimeNs === stats.ctimeNs && stamp.size === stats.size && stamp.inode === stats.ino;
 }
 
-/** False when it changed so shortly before `now` that a further change could bear the same times. */
+/** False when it changed so soon before `now` that a further change could bear the same times. */
 export function isSettled(stamp: Stamp, now: number): boolean {
   return Math.abs(now - Number(stamp.ctimeNs / 1_000_000n)) > TICK_MS;
 }

@@ -32,7 +32,7 @@ export class TurnSnapshots {
     return { snapshot, begins: true };
   }
 
-  /** Called where a turn's prompt is made. A preview, which never ends, begins anew each time. */
+  /** Called where a turn's prompt is made. A preview, which never ends, starts over each time. */
   begin(turnId: string): TurnSnapshot {
     const prepared = this.#prepared.get(turnId);
     this.#prepared.delete(turnId);

@@ -24,7 +24,7 @@ export interface FolderHint {
 /** `onFull` is called when no further folder can be watched. */
 export type StartHint = (onHint: () => void, onFull: (error: unknown) => void) => FolderHint;
 
-/** Changes that follow each other shortly are one: a file may be half written when the first is hinted at. */
+/** Changes that follow each other closely are one: a file may be half written when the first is hinted at. */
 const GATHER_MS = 10;
 /** The least time between two looks that hints bring forward, and the share of the time that such looks may take. */
 const PAUSE_MS = 20;

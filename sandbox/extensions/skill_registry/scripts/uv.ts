@@ -10,7 +10,7 @@ export interface UvRun {
 }
 
 const CACHE = '/tmp/uv-cache';
-/** What uv has fetched. The rest of its cache it writes while it works: it gets that anew. */
+/** What uv has fetched. The rest of its cache it writes while it works: it gets a new one. */
 const FETCHED = /^(archive|wheels|simple|flat-index|git)-v\d+$/u;
 const BUILT = /^sdists-v\d+$/u;
 

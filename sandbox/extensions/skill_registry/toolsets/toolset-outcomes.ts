@@ -10,7 +10,7 @@ export interface ToolsetOutcome {
 
 const MOST = 500;
 
-/** Keeps the outcomes by skill, for `pith skills explain`, which loads nothing. Only a memory: a file that is damaged is written anew. */
+/** Keeps the outcomes by skill, for `pith skills explain`, which loads nothing. Only a cache: a file that is damaged is rewritten. */
 export class ToolsetOutcomes {
   readonly #folder: StateFolder;
 

@@ -130,7 +130,7 @@ describe('R4 skills are found by their meaning', () => {
     await until(() => server.texts().filter((text) => text.includes('BODY-OF')).length === 6);
     await settle();
     expect(await search(SYNONYMS)).toContain('similar meaning');
-    expect(await logOf(pith!)).toMatch(/file of vectors .* is damaged: 4 are of use/);
+    expect(await logOf(pith!)).toMatch(/file of vectors .* is damaged: 4 vectors can be used/);
   });
 
   it('an agent that may see two skills gets no third, however near it is', async () => {

@@ -2,17 +2,21 @@ import path from 'node:path';
 import { SkillProvider, type AgentSpec, type Diagnostic, type ExtensionContext, type SkillSummary } from 'pith';
 
 /** What a report may tell an agent of skills. */
-export interface ToldSkills {
+export interface ReportedSkills {
   /** null: all of it, for the agent may read every skill that is offered. */
   readonly counts: Readonly<Record<string, number>> | null;
   /** Whether a finding tells of nothing that the agent may not see. */
   tells(finding: Pick<Diagnostic, 'message' | 'file'>): boolean;
 }
 
-const ALL: ToldSkills = { counts: null, tells: () => true };
+const ALL: ReportedSkills = { counts: null, tells: () => true };
 
 /** Of an agent that may not read every skill those that it may not read are not there. */
-export async function toldSkills(context: Pick<ExtensionContext, 'find'>, agent: AgentSpec, signal: AbortSignal): Promise<ToldSkills> {
+export async function reportedSkills(
+  context: Pick<ExtensionContext, 'find'>,
+  agent: AgentSpec,
+  signal: AbortSignal,
+): Promise<ReportedSkills> {
   const [provider] = context.find(SkillProvider);
   if (provider === undefined) return ALL;
   const skills = await provider.listSkills(signal);
@@ -30,7 +34,7 @@ async function readableBy(provider: SkillProvider, agent: AgentSpec, signal: Abo
   try {
     return (await provider.readableSkills?.(agent, signal)) ?? [];
   } catch {
-    return []; // where it cannot be told, nothing is
+    return []; // where it cannot be known, nothing is reported
   }
 }
 
