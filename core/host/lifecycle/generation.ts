@@ -15,7 +15,7 @@ export interface Version {
   readonly config: ExtensionConfig;
 }
 
-/** A version of an extension that has been constructed and checked. One of `initialize` and `discard` is called, once. */
+/** A version of an extension that has been constructed and checked. One of `initialize` and `discard` is called, once; `discard` also while Pith ends during the other. */
 export interface Candidate extends Version {
   readonly number: number;
   /** Made with Pith from the same sources: Pith's own code. */
@@ -23,7 +23,7 @@ export interface Candidate extends Version {
   readonly tier: Tier;
   /** Initialises it and learns what it offers. Rejects with a `Problem`; the candidate is closed then. */
   initialize(): Promise<Generation>;
-  /** Releases what its construction took. Never rejects. */
+  /** Releases what its construction took; ends its process, whatever that is at. Never rejects. */
   discard(): Promise<void>;
 }
 

@@ -104,14 +104,14 @@ async function initialize(host: HostParts, parts: Parts): Promise<Generation> {
 }
 
 function lifeOf(host: HostParts, parts: Parts): Pick<Generation, 'start' | 'stopService' | 'stop'> {
-  const { declaration, instance } = parts;
+  const { declaration, instance, scope } = parts;
   const { id, manifest } = declaration;
   let started: Promise<void> | undefined;
   let service: ServiceRun | undefined;
   return {
     async start(withService) {
       await (started ??= phase(host, id, 'start', 'start_failed', PHASE_LIMIT_MS, () => instance.start?.()));
-      if (service || !withService || !manifest?.provides.includes('service')) return;
+      if (service || scope.closed || !withService || !manifest?.provides.includes('service')) return;
       const run = instance['runBackground'] as (signal: AbortSignal) => Promise<void>;
       service = superviseService({
         clock: host.clock,

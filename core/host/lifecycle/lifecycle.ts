@@ -200,8 +200,10 @@ export class Lifecycle {
       case 'construct':
         this.#try(actor, effect.number, 'initialize', async () => {
           const { from, number } = effect;
-          const make = () => ('again' in from ? from.again(number) : construct(parts, from, number));
-          const candidate = await this.#inTurn(make);
+          const candidate = await this.#inTurn(() => {
+            this.#cut.signal.throwIfAborted();
+            return 'again' in from ? from.again(number) : construct(parts, from, number);
+          });
           if (this.#cut.signal.aborted) await candidate.discard();
           return { type: 'constructed', number, candidate };
         });
@@ -209,15 +211,25 @@ export class Lifecycle {
       case 'initialize':
         this.#try(actor, effect.number, 'initialize', async () => {
           const { candidate, number, starts } = effect;
-          const generation = await untilAborted(candidate.initialize(), this.#cut.signal).catch(async (error: unknown) => {
-            if (this.#cut.signal.aborted) await candidate.discard();
-            throw error;
-          });
-          await start(generation, starts).catch(async (error: unknown) => {
-            await close(generation, 0);
-            throw error;
-          });
-          return { type: 'initialized', number, generation };
+          const { signal } = this.#cut;
+          const discard = (): void => void candidate.discard(); // ends a process at once
+          if (signal.aborted) discard();
+          signal.throwIfAborted();
+          signal.addEventListener('abort', discard, { once: true });
+          try {
+            const generation = await candidate.initialize();
+            try {
+              signal.throwIfAborted();
+              await start(generation, starts);
+              signal.throwIfAborted();
+            } catch (error) {
+              await close(generation, 0);
+              throw error;
+            }
+            return { type: 'initialized', number, generation };
+          } finally {
+            signal.removeEventListener('abort', discard);
+          }
         });
         return;
       case 'start':
@@ -256,7 +268,7 @@ export class Lifecycle {
     }
   }
 
-  /** Runs what may fail in the extension's name, and posts what comes of it. */
+  /** Runs what may fail in the extension's name, and posts what comes of it. Once cut, nothing waits for the work: it ends what it makes. */
   #try(actor: ExtensionActor, number: number, phase: Phase, work: () => Promise<LifeEvent>): void {
     const unlessCut = () => untilAborted(work(), this.#cut.signal);
     this.#report(actor, unlessCut, (error) => {

@@ -117,7 +117,7 @@ function reported(state: State, event: Report, effects: Effect[]): State {
     };
   }
   if (event.type === 'failed' && job.at === 'starting') {
-    if (state.live?.number !== job.number) return idle;
+    if (state.live?.number !== job.number || state.ending) return idle;
     effects.push({ type: 'record', failure: event.failure });
     return { ...idle, failure: event.failure };
   }
@@ -238,7 +238,7 @@ function failed(
   effects: Effect[],
 ): State {
   const hadRun = job.at === 'initializing' && job.replaces;
-  if (!isStillWanted({ ...state, ending: false }, job)) return { ...state, asked: state.asked || hadRun };
+  if (state.ending || !isStillWanted(state, job)) return { ...state, asked: state.asked || hadRun };
   const attempt = event.lacksRoom ? state.withoutRoom + 1 : state.withoutRoom;
   const next: State = { ...state, withoutRoom: attempt };
   if (event.lacksRoom) effects.push({ type: 'try later', afterMs: restartDelay(attempt - 1), attempt });

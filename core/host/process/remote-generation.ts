@@ -90,6 +90,7 @@ function lifeOf(host: HostParts, remote: RemoteHost, id: string, isService: bool
   let started = false;
   let serves = false;
   const ask = async (phase: Phase, operation: string): Promise<void> => {
+    if (remote.ending) return;
     try {
       await remote.phase(phase, 'stop_failed', STOP_LIMIT_MS * 2, operation);
     } catch (error) {

@@ -34,6 +34,8 @@ export interface RemoteHost {
   doing: Phase;
   /** It works by itself from now on. */
   staying: boolean;
+  /** `end` was called. */
+  readonly ending: boolean;
   /** Asks it for one phase of its life. Rejects with a `Problem`; the process is ended then. */
   phase(name: Phase, failed: ErrorCode, limitMs: number, operation: string, args?: readonly unknown[]): Promise<unknown>;
   /** Told that something has been asked of it. */
@@ -139,6 +141,9 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     },
     doing: 'import',
     staying: false,
+    get ending() {
+      return ending;
+    },
     async phase(name, failed, limitMs, operation, args = []) {
       remote.doing = name;
       const slow = (message: string): void => host.note(id, 'phase_slow', message);

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { restartDelay } from '../../../core/host/lifecycle/reduce.ts';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import { isAlive } from './process/hosts.ts';
 import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -161,6 +164,57 @@ describe('services', () => {
     await clock.advance(300_000);
     expect(host.state('worker')).toBe('active');
     expect([0, 1, 2, 5, 6, 20].map(restartDelay)).toEqual([1000, 2000, 4000, 32_000, 60_000, 60_000]);
+  });
+
+  it.each([
+    ['initialize', false],
+    ['start', false],
+    ['start', true],
+  ])('ends also what was in its %s when Pith ended (active before: %s): no service begins after that', async (phase, wasActive) => {
+    let open = (): void => undefined;
+    const log: string[] = [];
+    Object.assign(globalThis, { lateGate: new Promise<void>((resolve) => (open = resolve)), lateLog: log });
+    await sandbox.extension(
+      'late',
+      'service',
+      `export default class {
+        async ${phase}() { globalThis.lateLog.push('begins'); await globalThis.lateGate; globalThis.lateLog.push('has begun'); }
+        async runBackground() { globalThis.lateLog.push('runs'); }
+        stop() { globalThis.lateLog.push('stopped'); }
+      }`,
+    );
+    state.serviceMode = 'wait';
+    const host = await sandbox.host();
+    if (wasActive) await host.activate('late');
+    void host.startServices();
+    await expect.poll(() => log).toEqual(['begins']);
+    await host.stop();
+    open();
+    await expect.poll(() => log.toSorted()).toEqual(['begins', 'has begun', 'stopped']);
+    await new Promise((resolve) => setTimeout(resolve, 50)); // for a service to begin
+    expect(log).not.toContain('runs');
+    expect(sandbox.failures).toEqual([]);
+  });
+
+  it.each(['initialize', 'start'])('ends at once the process of what was in its %s when Pith ended', async (phase) => {
+    await sandbox.extension(
+      'late',
+      'service',
+      `import { writeFileSync } from 'node:fs';
+      export default class {
+        constructor(private readonly context) {}
+        async ${phase}() { writeFileSync(this.context.dataDirectory + '/pid', String(process.pid)); await new Promise(() => setInterval(() => {}, 1000)); }
+        async runBackground() {}
+      }`,
+    );
+    state.serviceMode = 'wait';
+    const host = await sandbox.host({ isolation: 'process' });
+    void host.startServices();
+    const pid = () => Number(readFileSync(path.join(sandbox.directory, 'data/extensions/late/pid'), 'utf8'));
+    await expect.poll(pid, { timeout: 10_000 }).toBeGreaterThan(0);
+    await host.stop();
+    await expect.poll(() => isAlive(pid())).toBe(false);
+    expect(sandbox.failures).toEqual([]);
   });
 
   it('stops services before it is told to stop, dependents first', async () => {
