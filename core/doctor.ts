@@ -5,7 +5,7 @@ import type { AgentRegistry, AgentStatus } from './agents/registry/registry.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
 import type { ExtensionHost } from './host/host.ts';
 import type { ModelRouter } from './models/router.ts';
-import { isIgnored } from './problems.ts';
+import { fails, isIgnored } from './problems.ts';
 import type { Trust } from './trust/index.ts';
 
 /** The shape of `pith doctor --json`; `ok` is false when an extension, an agent or the settings failed. */
@@ -62,10 +62,7 @@ export async function examine({
   const ofHost = [...ofCommands, ...(await host.sandboxNotes())];
   const notes = [...findings(), ...kept, ...undelivered(deliveries, kept), ...skills.notes, ...ofHost];
   const failed =
-    extensions.some(
-      ({ state, phase, notes: kept }) =>
-        state === 'failed' || state === 'blocked' || phase === 'reload' || phase === 'start' || kept.some(isIgnored),
-    ) || // an edit failed, the version before it runs
+    extensions.some((extension) => fails(extension) || extension.notes.some(isIgnored)) ||
     checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
     notes.some(({ severity }) => severity === 'error') ||
     model.ref === 'none';

@@ -53,10 +53,13 @@ function isWorthSaying({ severity, code }: Diagnostic): boolean {
   return severity !== 'info' && !SAID_BEFORE.includes(code);
 }
 
-function ofExtension({ id, state, phase, code, message, file, line, cure, notes }: ExtensionStatus): readonly Diagnostic[] {
-  const fails =
-    (state === 'failed' || state === 'blocked' || phase === 'reload' || phase === 'start' || phase === 'background') &&
-    code !== 'dependency_failed';
+/** It cannot run, or what runs is not what was written or asked for; not what only went wrong while it runs. */
+export function fails({ state, phase }: Pick<ExtensionStatus, 'state' | 'phase'>): boolean {
+  return state === 'failed' || state === 'blocked' || phase === 'reload' || phase === 'start';
+}
+
+function ofExtension(status: ExtensionStatus): readonly Diagnostic[] {
+  const { id, phase, code, message, file, line, cure, notes } = status;
   const failure: Diagnostic = {
     severity: 'error',
     code: code ?? 'internal',
@@ -65,7 +68,10 @@ function ofExtension({ id, state, phase, code, message, file, line, cure, notes 
     ...(line === undefined ? {} : { line }),
     ...(cure === undefined ? {} : { cure }),
   };
-  return [...(fails ? [failure] : []), ...notes.filter(isIgnored).map((note): Diagnostic => ({ severity: 'warning', ...note }))];
+  return [
+    ...(fails(status) && code !== 'dependency_failed' ? [failure] : []),
+    ...notes.filter(isIgnored).map((note): Diagnostic => ({ severity: 'warning', ...note })),
+  ];
 }
 
 function ofAgent({ id, state, notes }: AgentStatus, isDefault: boolean): readonly Diagnostic[] {

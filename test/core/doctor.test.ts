@@ -122,3 +122,11 @@ it.each([
   const found = await pith.kernel.problems();
   expect(found.map((each) => each.message)).toEqual([expect.stringMatching(message)]);
 });
+
+it('problems do not name an extension that runs, although its service threw once', async () => {
+  const main = "export default class { async runBackground() { throw new Error('boom'); } }\n";
+  await using pith = await testKernel({ files: extensionFiles('mine', { provides: ['service'], main }) });
+  await pith.kernel.start();
+  await expect.poll(() => pith.kernel.extensions.show('mine')).toMatchObject({ state: 'active', phase: 'background' });
+  expect(await pith.kernel.problems()).toEqual([]);
+});

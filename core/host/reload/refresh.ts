@@ -9,6 +9,11 @@ import { runOutside } from '../stray-errors.ts';
 /** How long a turn waits for a reload that does not end. */
 const RELOAD_WAIT_MS = 1000;
 
+interface Look {
+  readonly ids: ReadonlySet<string>;
+  readonly settled: Promise<void>;
+}
+
 /** What is declared now, and how what runs is brought in line with it. */
 export class Refresh {
   readonly #parts: HostParts;
@@ -16,8 +21,8 @@ export class Refresh {
   readonly #changed: (ids: ReadonlySet<string>) => void;
   discovery: Discovery;
   #lookedAt: number;
-  #looking: Promise<{ readonly ids: ReadonlySet<string>; readonly settled: Promise<void> }> | null = null;
-
+  #looking: Promise<Look> | null = null;
+  #following: Promise<Look> | null = null;
   /** What the looks so far have changed, until all of it has been replaced. */
   #settling: Promise<void> | null = null;
 
@@ -34,22 +39,33 @@ export class Refresh {
   async lookIfOlderThan(ms: number): Promise<void> {
     const { clock } = this.#parts;
     const isRecent = Math.abs(clock.now() - this.#lookedAt) < ms; // the clock may have been set back
-    if (!isRecent || this.#looking !== null) await this.look();
+    await (isRecent ? (this.#following ?? this.#looking) : this.look());
     if (this.#settling !== null) await within(clock, RELOAD_WAIT_MS, this.#settling, () => undefined);
   }
 
-  /** Looks at the disk. `settled`: when everything that changed has been replaced. Callers at the same time share one look. */
-  look(): Promise<{ readonly ids: ReadonlySet<string>; readonly settled: Promise<void> }> {
-    this.#looking ??= runOutside(() => this.#look()).finally(() => (this.#looking = null));
-    return this.#looking;
+  /**
+   * Looks at the disk. `settled`: when everything that changed has been replaced. Whoever asks during a look shares one that follows it:
+   * the one that runs may have read what was edited since. It answers for both.
+   */
+  look(): Promise<Look> {
+    if (this.#looking === null) return (this.#looking = runOutside(() => this.#look()).finally(() => (this.#looking = null)));
+    return (this.#following ??= this.#follow(this.#looking.catch(() => null)));
   }
 
-  async #look(): Promise<{ readonly ids: ReadonlySet<string>; readonly settled: Promise<void> }> {
+  async #follow(running: Promise<Look | null>): Promise<Look> {
+    const former = await running;
+    this.#following = null;
+    const { ids, settled } = await this.look();
+    if (former === null) return { ids, settled };
+    return { ids: new Set([...former.ids, ...ids]), settled: Promise.all([former.settled, settled]).then(() => undefined) };
+  }
+
+  async #look(): Promise<Look> {
     const began = this.#parts.clock.now();
+    this.#lookedAt = began;
     const former = this.discovery;
     const isRenewed = (await this.#parts.options.renewSettings?.()) ?? false;
     const next = await this.#parts.options.discover(began);
-    this.#lookedAt = began;
     this.discovery = next;
     const ids = new Set([...changedIds(former, next), ...(isRenewed ? this.#configuredAnew() : [])]);
     const work = this.#apply(next, ids);

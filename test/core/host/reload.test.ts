@@ -175,6 +175,33 @@ describe('reload', () => {
     await looking;
   });
 
+  it('K20 looks again after a look that may have read the folder before an edit; those that ask meanwhile share that look', async () => {
+    const clock = fakeClock();
+    let open = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    let looks = 0;
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host({
+      clock,
+      discovered: async () => {
+        if ((looks += 1) === 2) await gate; // the first is that of the host as it is made
+      },
+    });
+    await work(host);
+    const first = host.refresh();
+    await expect.poll(() => looks).toBe(2);
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    const hinted = host.refresh();
+    await clock.advance(1000);
+    const message = host.refreshIfOlderThan(1000);
+    open();
+    expect([...(await first)]).toEqual([]);
+    await message;
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+    expect([...(await hinted)]).toEqual(['it']);
+    expect(looks).toBe(3);
+  });
+
   it('K20 reloads when another process asks, by the poll alone', async () => {
     const clock = fakeClock();
     await sandbox.extension(

@@ -27,6 +27,8 @@ export interface HostSetup {
   readonly sandboxing?: HostOptions['sandboxing'];
   readonly agreements?: HostOptions['agreements'];
   readonly env?: Readonly<Record<string, string>>;
+  /** After each look at the disk, before the host has what it found. */
+  readonly discovered?: () => Promise<void>;
 }
 
 /** A real sandbox in a temporary folder and hosts over it. */
@@ -63,7 +65,7 @@ export async function testSandbox(): Promise<TestSandbox> {
       await sandbox.write(`extensions/${id}/manifest.yaml`, `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n${manifest}\n`);
       await sandbox.write(`extensions/${id}/main.ts`, `import { defineTool, toolError, toolResult, z, PithError } from 'pith';\n${body}\n`);
     },
-    async host({ wire = false, isolation = 'in_process', clock = systemClock(), env = {}, sandboxing, agreements } = {}) {
+    async host({ wire = false, isolation = 'in_process', clock = systemClock(), env = {}, sandboxing, agreements, discovered } = {}) {
       const dataDirectory = path.join(directory, 'data');
       const index = openIndex(stateFolder(dataDirectory, '.cache'));
       const { settings } = await loadSettings({ sandbox: directory, env, workingDirectory: directory });
@@ -89,7 +91,17 @@ export async function testSandbox(): Promise<TestSandbox> {
         ...(agreements === undefined ? {} : { agreements }),
         wire,
         isolation,
-        discover: (at) => discover({ roots: [{ directory, shipped: false }], agentPaths: [], index, isEnabled: enabledBy(settings), at }),
+        discover: async (at) => {
+          const found = await discover({
+            roots: [{ directory, shipped: false }],
+            agentPaths: [],
+            index,
+            isEnabled: enabledBy(settings),
+            at,
+          });
+          await discovered?.();
+          return found;
+        },
         configOf: (declaration) => configOf(declaration, settings),
         watched: [path.join(directory, 'extensions'), path.join(directory, 'agents')],
         keyValue: (id) => createKeyValue(open(), id),
