@@ -3,10 +3,12 @@ const { createHash } = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 
+const EXTENSIONS = 'sandbox/extensions';
+
 /** All that a build is made from. */
 const SOURCES = [
   'core',
-  'sandbox/extensions',
+  EXTENSIONS,
   'scripts/build.mjs',
   'scripts/checkout.cjs',
   'package.json',
@@ -15,22 +17,26 @@ const SOURCES = [
   'tsconfig.build.json',
 ];
 
-/** Of the sizes and times of the sources: it is cheap, and changes whenever `digestOf` does. */
-exports.stampsOf = (root) => hash(filesOf(root).map((file) => stampOf(path.join(root, file), file)));
+/**
+ * Of the sizes and times of the sources: it is cheap, and changes whenever `digestOf` does. With `extensions`, of no other folders of
+ * `sandbox/extensions`: a person's own ones run without a build.
+ */
+exports.stampsOf = (root, extensions) => hash(filesOf(root, extensions).map((file) => stampOf(path.join(root, file), file)));
 
 /** Of the text of the sources and of the tools that build them: it names a build. */
-exports.digestOf = (root) =>
+exports.digestOf = (root, extensions) =>
   hash([
     process.versions.node.split('.')[0],
     ...['esbuild', 'typescript'].map((name) => require(`${name}/package.json`).version),
-    ...filesOf(root).flatMap((file) => [file, fs.readFileSync(path.join(root, file), 'utf8')]),
+    ...filesOf(root, extensions).flatMap((file) => [file, fs.readFileSync(path.join(root, file), 'utf8')]),
   ]);
 
 /** Tells builds that this process needs the files of a build, and a person when the build is older than its sources. */
 exports.useBuild = (root, folder) => {
   register(path.join(folder, 'users'));
   const { build, stamps } = JSON.parse(fs.readFileSync(path.join(root, 'dist', 'build.json'), 'utf8'));
-  if (exports.stampsOf(root) === stamps || exports.digestOf(root) === build) return;
+  const built = fs.readdirSync(path.join(folder, 'ext'));
+  if (exports.stampsOf(root, built) === stamps || exports.digestOf(root, built) === build) return;
   process.stderr.write(`pith: dist/ is older than its sources, so changes since are not in what runs; run \`npm run build\` in ${root}\n`);
 };
 
@@ -59,12 +65,13 @@ function register(users) {
   }
 }
 
-function filesOf(root) {
+function filesOf(root, extensions) {
   const files = [];
   const visit = (file) => {
     const entries = fs.readdirSync(path.join(root, file), { withFileTypes: true });
     for (const entry of entries) {
       if (entry.name === 'node_modules') continue;
+      if (file === EXTENSIONS && extensions?.includes(entry.name) === false) continue;
       if (entry.isDirectory()) visit(`${file}/${entry.name}`);
       else files.push(`${file}/${entry.name}`);
     }

@@ -120,5 +120,9 @@ describe('use.md 1: builds beside a chat', () => {
     expect((await pith('--version')).stderr).toBe('');
     await build();
     expect((await pith('skills', 'list')).stderr).toBe('');
+    // A person's extension beside the shipped ones is no part of what was built.
+    await putFiles(path.join(copy, 'sandbox'), toolExtension('own', 'say_own', "'own'"));
+    expect((await pith('skills', 'list')).stderr).toBe('');
+    await rm(path.join(copy, 'sandbox/extensions/own'), { recursive: true });
   }, 60_000);
 });

@@ -66,7 +66,7 @@ class Registry implements SkillRegistry {
 
   async refreshIfOlderThan(ms: number): Promise<Snapshot> {
     const age = this.options.clock.now() - this.scannedAt;
-    if (age >= 0 && age <= ms && (await this.watching?.takeHint()) !== true) return this.running ?? this.snapshot;
+    if (age >= 0 && age <= ms && (await this.watching?.takeHint()) !== true) return this.following ?? this.running ?? this.snapshot;
     this.scannedAt = this.options.clock.now();
     return this.refresh();
   }

@@ -18,7 +18,7 @@ export async function withCommands<T>(
   const context = commandContext(box, config, agents) as ExtensionContext<SkillsConfig>;
   usableSettings(context.config);
   const registry = createRegistry(registryOptions(context));
-  const search = new SkillSearch(new SkillIndex({ ...context, registry, learned: learnedOf(context) ?? NOTHING_LEARNED }));
+  const search = new SkillSearch(new SkillIndex({ ...context, registry, learned: learnedOf(context) ?? NOTHING_LEARNED, file: null }));
   try {
     return await run(initializedCommands(context, registry, search));
   } finally {

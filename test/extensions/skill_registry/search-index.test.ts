@@ -1,7 +1,8 @@
-import { readdir } from 'node:fs/promises';
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { NOTHING_LEARNED } from '../../../sandbox/extensions/skill_registry/search/learned-examples.ts';
+import { CountedFile } from '../../../sandbox/extensions/skill_registry/search/counted-file.ts';
+import { NOTHING_LEARNED, type Learned } from '../../../sandbox/extensions/skill_registry/search/learned-examples.ts';
 import { SkillIndex } from '../../../sandbox/extensions/skill_registry/search/skill-index.ts';
 import { logTo, skillSandbox, skillText, systemClock, type SkillSandbox } from './skill-sandbox.ts';
 
@@ -9,7 +10,7 @@ import { logTo, skillSandbox, skillText, systemClock, type SkillSandbox } from '
 const clock = { ...systemClock, now: () => 0 };
 
 /** One process: registry and index over the same data folder; bodies are read once `mayRead` resolves. */
-function open(box: SkillSandbox, mayRead: Promise<void> = Promise.resolve()) {
+function open(box: SkillSandbox, mayRead: Promise<void> = Promise.resolve(), learned: Learned = NOTHING_LEARNED) {
   const registry = box.registry({ clock, keepsBodies: false });
   const read: string[] = [];
   const study = registry.studyBody.bind(registry);
@@ -18,7 +19,13 @@ function open(box: SkillSandbox, mayRead: Promise<void> = Promise.resolve()) {
     read.push(skill.id);
     return study(skill);
   };
-  const index = new SkillIndex({ registry, learned: NOTHING_LEARNED, clock, logger: logTo(box.log) });
+  const index = new SkillIndex({
+    registry,
+    learned,
+    file: new CountedFile({ dataDirectory: dataOf(box), logger: logTo(box.log) }),
+    clock,
+    logger: logTo(box.log),
+  });
   return {
     registry,
     index,
@@ -37,11 +44,13 @@ function open(box: SkillSandbox, mayRead: Promise<void> = Promise.resolve()) {
   };
 }
 
+const dataOf = (box: SkillSandbox) => path.join(box.sandbox, 'data/extensions/skill_registry');
+const countedOf = (box: SkillSandbox) => path.join(dataOf(box), 'counted.jsonl');
 const skill = (name: string, body: string, more = '') => ({ [`sandbox/skills/${name}/SKILL.md`]: skillText({ name, body, more }) });
 const warnings = (box: SkillSandbox) => box.log.filter((line) => line.startsWith('warn'));
 
 describe('the search index', () => {
-  it('S21 R2 R3 reads each body once, then only what changed, forgets what went, and keeps no file', async () => {
+  it('S21 R2 R3 reads each body once, then only what changed, and forgets what went', async () => {
     const box = await skillSandbox({
       ...skill('alpha', 'Grows porcupines.\n'),
       ...skill('beta', 'Feeds badgers.\n'),
@@ -57,8 +66,90 @@ describe('the search index', () => {
     expect(read).toEqual(['alpha']);
     expect([find('hedgehogs'), find('porcupines'), find('badgers'), find('owls')]).toEqual([['alpha'], [], [], ['gamma']]);
     await close();
-    expect(await readdir(path.join(box.sandbox, 'data/extensions/skill_registry'))).toEqual(['index']);
+    expect((await readdir(dataOf(box))).sort()).toEqual(['counted.jsonl', 'index']);
     expect(warnings(box)).toEqual([]);
+  });
+
+  it('R3 keeps what it counted for the next start, which reads what changed; counts again where that is damaged, old or gone', async () => {
+    const names = Array.from({ length: 30 }, (_, at) => `skill-${at}`);
+    const box = await skillSandbox(
+      Object.assign({}, ...names.map((name) => skill(name, `Counts owls, ${name} of them, und für Ähren.\n`))),
+    );
+    const queries = ['owls', 'skill-7 owl', 'Ähren', 'counting'];
+    const started = async () => {
+      const { index, read, refresh, close } = open(box);
+      await refresh();
+      const found = queries.map((query) => index.rank(query, { k: 10 }));
+      await close();
+      return { read: read.length, found };
+    };
+    const first = await started();
+    expect(first.read).toBe(30);
+    expect(await started()).toEqual({ read: 0, found: first.found });
+    await box.write('sandbox/skills/skill-3/SKILL.md', skillText({ name: 'skill-3', body: 'Feeds badgers.\n' }));
+    const changed = await started();
+    expect(changed.read).toBe(1);
+    const whole = await readFile(countedOf(box), 'utf8');
+    for (const damaged of [`${whole.slice(0, -9)}`, `${whole}{}\n`, `${whole}["x",[1],"",["owl"],[]]\n`, whole.replace(/^1/u, '0'), '']) {
+      await writeFile(countedOf(box), damaged);
+      expect((await started()).found, damaged.slice(-20)).toEqual(changed.found);
+      expect(await started()).toEqual({ read: 0, found: changed.found });
+    }
+    await appendFile(countedOf(box), `${whole.split('\n')[1]!.replace(/^\["/u, '["former ')}\n`.repeat(600));
+    expect(await started()).toEqual({ read: 0, found: changed.found });
+    expect((await readFile(countedOf(box), 'utf8')).split('\n').length).toBeLessThan(40);
+    expect(warnings(box)).toEqual([]);
+  });
+
+  it('R3 R5 keeps no texts of people with what it counted', async () => {
+    const box = await skillSandbox({ ...skill('alpha', 'Grows porcupines.\n'), ...skill('beta', 'Feeds badgers.\n') });
+    const learned: Learned = { of: (id) => (id === 'alpha' ? ['my pangolin is ill'] : []), look: async () => undefined };
+    const { find, refresh, close } = open(box, Promise.resolve(), learned);
+    await refresh();
+    expect(find('pangolin')).toEqual(['alpha']);
+    await close();
+    const kept = await readFile(countedOf(box), 'utf8');
+    expect(kept).toContain('badger');
+    expect(kept).not.toMatch(/pangolin|porcupine/u);
+  });
+
+  it('R3 reads a body again that could not be read, and warns once', async () => {
+    const box = await skillSandbox(skill('alpha', 'Grows porcupines.\n'));
+    const { registry, find, refresh, close } = open(box);
+    const study = registry.studyBody;
+    registry.studyBody = () => Promise.reject(new Error('EMFILE'));
+    await refresh();
+    await refresh();
+    expect([find('alpha'), find('porcupines')]).toEqual([['alpha'], []]);
+    expect(warnings(box)).toEqual([expect.stringContaining('EMFILE')]);
+    registry.studyBody = study;
+    await refresh();
+    expect(find('porcupines')).toEqual(['alpha']);
+    await close();
+  });
+
+  it('R3 takes over a change that comes while an update ends', async () => {
+    for (let ticks = 0; ticks < 8; ticks++) {
+      const box = await skillSandbox(skill('alpha', 'Grows porcupines.\n'));
+      const { registry, index, find, close } = open(box);
+      index.sync(await registry.refresh());
+      await index.settled();
+      await box.write('sandbox/skills/beta/SKILL.md', skillText({ name: 'beta', body: 'Feeds badgers.\n' }));
+      const next = await registry.refresh();
+      registry.publishTokens = async () => {
+        registry.publishTokens = async () => undefined;
+        void (async () => {
+          for (let tick = 0; tick < ticks; tick++) await null;
+          index.sync(next);
+        })();
+      };
+      index.sync(registry.current());
+      await index.settled();
+      await new Promise(setImmediate);
+      await index.settled();
+      expect(find('badgers'), `after ${ticks}`).toEqual(['beta']);
+      await close();
+    }
   });
 
   it('R1 R3 until it is built, words of ids, names and tags decide, for who may see what they find, and it says so', async () => {

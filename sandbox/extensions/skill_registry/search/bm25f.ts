@@ -1,6 +1,6 @@
 import { PARAMETERS, type RankerParameters } from './parameters.ts';
 import type { Ranked, RankOptions, SearchDocument, SkillRanker } from './ranker.ts';
-import { FIELD_COUNT, hasCountOutsideBody, PACKING, TermIndex, type Posting } from './term-index.ts';
+import { countTerms, FIELD_COUNT, hasCountOutsideBody, PACKING, TermIndex, type Counted, type Posting } from './term-index.ts';
 import { synonymsOf } from './synonyms.ts';
 import { markOf, NearbyTerms } from './term-positions.ts';
 import { placesFor } from './tie-order.ts';
@@ -13,7 +13,7 @@ const STRONG = 0x80;
 const LOOKED_AT = 60;
 
 /** The default ranker: BM25F, exact after every change. */
-export function createRanker(parameters: RankerParameters = PARAMETERS): SkillRanker {
+export function createRanker(parameters: RankerParameters = PARAMETERS): Bm25fRanker {
   return new Bm25fRanker(parameters);
 }
 
@@ -32,7 +32,7 @@ interface Entry {
   score: number;
 }
 
-class Bm25fRanker implements SkillRanker {
+export class Bm25fRanker implements SkillRanker {
   readonly #parameters: RankerParameters;
   readonly #index = new TermIndex();
   #norms = new Float64Array(0);
@@ -52,8 +52,8 @@ class Bm25fRanker implements SkillRanker {
     return this.#index.size;
   }
 
-  upsert(document: SearchDocument): void {
-    this.#index.add(document);
+  upsert(document: SearchDocument, counted: Counted = countTerms(document)): void {
+    this.#index.add(document, counted);
   }
 
   remove(id: string): void {

@@ -4,10 +4,12 @@ import type { SkillRegistry } from '../registry.ts';
 import { withTimeout } from '../with-timeout.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { createRanker } from './bm25f.ts';
+import type { CountedFile } from './counted-file.ts';
 import { documentOf, documentVersion, fullDocumentOf } from './document.ts';
 import type { Learned } from './learned-examples.ts';
 import { rankByNames } from './name-fallback.ts';
 import type { Ranked, RankOptions } from './ranker.ts';
+import { countTerms, type Counted } from './term-index.ts';
 
 export interface RankAnswer {
   readonly ranked: readonly Ranked[];
@@ -21,6 +23,8 @@ export interface SkillIndexOptions {
   readonly registry: Pick<SkillRegistry, 'studyBody' | 'publishTokens'>;
   /** What people's texts taught of each skill. */
   readonly learned: Learned;
+  /** null: nothing is kept for the next start. */
+  readonly file: CountedFile | null;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -32,14 +36,18 @@ interface Indexed {
   readonly version: string;
 }
 
+/** The version of a skill whose body could not be read: it is read again. */
+const UNREAD = '';
 /** So many skills are compared, removed or read at once; others may work after each that is counted. */
 const COMPARED_AT_ONCE = 1000;
 const REMOVED_AT_ONCE = 50;
 const READ_AT_ONCE = 16;
+/** So many counted documents are written at once. */
+const KEPT_AT_ONCE = 200;
 /** The first index is waited for so much longer: what answers before it is coarse. */
 const FIRST_BUILD_MS = 500;
 
-/** Follows the newest snapshot in the background: of what changed it reads each body once. All is in memory. */
+/** Follows the newest snapshot in the background: of what changed it reads each body once, or takes what an earlier start counted. */
 export class SkillIndex {
   readonly #options: SkillIndexOptions;
   readonly #ranker = createRanker();
@@ -59,9 +67,7 @@ export class SkillIndex {
   sync(snapshot: Snapshot): void {
     if (this.#target === null || snapshot.generation > this.#target.generation) this.#target = snapshot;
     this.#isBehind = true;
-    this.#updating ??= this.#update()
-      .catch((error: unknown) => this.#options.logger.warn(`the search for skills: ${messageOf(error)}`))
-      .finally(() => (this.#updating = null));
+    if (!this.#closed) this.#updating ??= this.#update();
   }
 
   /** The same; resolves when it is done, or `patienceMs` are over, and a while longer where nothing was indexed before. */
@@ -89,11 +95,17 @@ export class SkillIndex {
   }
 
   async #update(): Promise<void> {
-    while (this.#isBehind && !this.#closed && this.#target !== null) {
-      this.#isBehind = false;
-      await this.#options.learned.look();
-      await this.#takeOver(this.#target);
-      await this.#options.registry.publishTokens();
+    try {
+      while (this.#isBehind && !this.#closed && this.#target !== null) {
+        this.#isBehind = false;
+        await this.#options.learned.look();
+        await this.#takeOver(this.#target);
+        await this.#options.registry.publishTokens();
+      }
+    } catch (error) {
+      this.#options.logger.warn(`the search for skills: ${messageOf(error)}`);
+    } finally {
+      this.#updating = null; // at once: a change that comes now begins the next update
     }
   }
 
@@ -113,27 +125,58 @@ export class SkillIndex {
       if (skill.state !== 'offered') continue;
       const texts = learned.of(skill.id);
       const before = this.#indexed.get(skill.id);
-      if (before?.skill === skill && before.learned === texts) continue;
+      if (before?.skill === skill && before.learned === texts && before.version !== UNREAD) continue;
       const now = { skill, learned: texts, version: documentVersion(skill, texts) };
       if (before?.version === now.version) this.#indexed.set(skill.id, now);
       else changed.push(now);
     }
-    for (let from = 0; from < changed.length; from += READ_AT_ONCE) {
-      const some = changed.slice(from, from + READ_AT_ONCE);
-      const bodies = await Promise.all(some.map(({ skill }) => this.#bodyOf(skill)));
-      for (const [at, one] of some.entries()) {
-        if (this.#closed) return;
-        this.#add(one, bodies[at] ?? null);
-        await breathe();
+    const uncounted = this.#built ? changed : await this.#restore(changed);
+    const fresh = new Map<string, Counted>();
+    try {
+      for (let from = 0; from < uncounted.length; from += READ_AT_ONCE) {
+        const some = uncounted.slice(from, from + READ_AT_ONCE);
+        const bodies = await Promise.all(some.map(({ skill }) => this.#bodyOf(skill)));
+        for (const [at, one] of some.entries()) {
+          if (this.#closed) return;
+          this.#count(one, bodies[at] ?? null, fresh);
+          await breathe();
+        }
+        if (fresh.size >= KEPT_AT_ONCE) this.#keep(fresh);
       }
+    } finally {
+      this.#keep(fresh);
     }
     this.#built = true;
   }
 
-  /** Without its body what else is known of a skill can be searched, until it changes. */
-  #add({ skill, learned, version }: Indexed, body: string | null): void {
-    this.#ranker.upsert(body === null ? documentOf(skill, learned) : fullDocumentOf(skill, body, learned));
-    this.#indexed.set(skill.id, { skill, learned, version: body === null ? '' : version });
+  /** Indexes what an earlier start counted; what is left is returned: also what was never read, because tokens are counted with a body. */
+  async #restore(changed: readonly Indexed[]): Promise<readonly Indexed[]> {
+    if (this.#options.file === null) return changed;
+    const wanted = new Map(changed.map((one) => [one.version, one]));
+    await this.#options.file.read((version, counted) => {
+      const one = wanted.get(version);
+      if (one === undefined || this.#closed || one.skill.tokensEstimated) return one !== undefined;
+      wanted.delete(version);
+      this.#ranker.upsert(documentOf(one.skill), counted);
+      this.#indexed.set(one.skill.id, one);
+      return true;
+    });
+    return [...wanted.values()];
+  }
+
+  /** Without its body what else is known of a skill can be searched. */
+  #count(one: Indexed, body: string | null, fresh: Map<string, Counted>): void {
+    const { skill, learned } = one;
+    const document = body === null ? documentOf(skill, learned) : fullDocumentOf(skill, body, learned);
+    const counted = countTerms(document);
+    this.#ranker.upsert(document, counted);
+    this.#indexed.set(skill.id, body === null ? { ...one, version: UNREAD } : one);
+    if (body !== null && learned.length === 0) fresh.set(one.version, counted); // texts of people stay in their own file
+  }
+
+  #keep(fresh: Map<string, Counted>): void {
+    this.#options.file?.append(fresh);
+    fresh.clear();
   }
 
   /** null where it cannot be read now. */
@@ -141,7 +184,8 @@ export class SkillIndex {
     try {
       return await this.#options.registry.studyBody(skill);
     } catch (error) {
-      this.#options.logger.warn(`skill '${skill.id}': its body is not searched: ${messageOf(error)}`);
+      if (this.#indexed.get(skill.id)?.version !== UNREAD)
+        this.#options.logger.warn(`skill '${skill.id}': its body is not searched: ${messageOf(error)}`);
       return null;
     }
   }

@@ -2,6 +2,7 @@ import type { Diagnostic, TurnInfo } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
 import type { Snapshot } from '../skill.ts';
 import { RESCORED, UNION_UP_TO } from './fusion.ts';
+import { CountedFile } from './counted-file.ts';
 import { learnedOf, NOTHING_LEARNED } from './learned-examples.ts';
 import type { Ranked } from './ranker.ts';
 import { SearchBackends, type SearchBackendsOptions } from './search-backends.ts';
@@ -131,7 +132,7 @@ export function openSearch(
   const lessons = learnedOf(context);
   const learned = lessons ?? NOTHING_LEARNED;
   const backends = new SearchBackends({ context, readBody: (skill) => registry.studyBody(skill), learned });
-  const search = new SkillSearch(new SkillIndex({ registry, learned, clock, logger }), backends);
+  const search = new SkillSearch(new SkillIndex({ registry, learned, file: new CountedFile(context), clock, logger }), backends);
   if (lessons === null) return { search, lessons };
   const skillOf = (id: string) => registry.current().skills.get(id);
   const onLearned = () => search.relearn(registry.current());

@@ -1,11 +1,34 @@
 import { NameIndex } from './name-index.ts';
 import { BODY_CHARACTERS, type SearchDocument } from './ranker.ts';
 import { Spelling } from './spelling.ts';
-import { POSITIONS, writePositions } from './term-positions.ts';
+import { POSITIONS, positionsOf } from './term-positions.ts';
 import { eachTerm } from './tokens.ts';
 
 /** Fields of a document: name, tags, description, examples and, last, the body. */
 export const FIELD_COUNT = 5;
+
+/** What of a document's text is searched. */
+export interface Counted {
+  /** Terms of each field. */
+  readonly lengths: readonly number[];
+  readonly positions: Uint16Array;
+  /** How often a term stands in each field, packed. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/** Counts the terms of a document: all that is dear about indexing it. */
+export function countTerms(document: SearchDocument): Counted {
+  const counts = new Map<string, number>();
+  const lengths = textsOf(document).map((text, field) => {
+    let length = 0;
+    eachTerm(text, (term) => {
+      length++;
+      counts.set(term, countIn(counts.get(term) ?? 0, field));
+    });
+    return length;
+  });
+  return { lengths, positions: positionsOf(document), counts };
+}
 
 /** Which document has which term how often in which field. Documents have numbers; those of removed ones are given again when no posting has them any more. */
 export class TermIndex {
@@ -39,19 +62,11 @@ export class TermIndex {
   }
 
   /** Takes the place of the document of that id. */
-  add(document: SearchDocument): void {
+  add(document: Pick<SearchDocument, 'id' | 'name' | 'tags'>, { lengths, positions, counts }: Counted): void {
     this.remove(document.id);
     const number = this.#numberFor(document);
-    writePositions(this.positions(number), document.description, document.body);
-    const counts = new Map<string, number>();
-    textsOf(document).forEach((text, field) => {
-      let length = 0;
-      eachTerm(text, (term) => {
-        length++;
-        counts.set(term, countIn(counts.get(term) ?? 0, field));
-      });
-      this.#setLength(number, field, length);
-    });
+    this.positions(number).set(positions);
+    lengths.forEach((length, field) => this.#setLength(number, field, length));
     for (const [term, packed] of counts) {
       let posting = this.#postings.get(term);
       if (posting === undefined) this.#postings.set(flat(term), (posting = new Posting()));
@@ -108,7 +123,7 @@ export class TermIndex {
     for (const [term, posting] of this.#postings) if (term.startsWith(prefix)) yield posting;
   }
 
-  #numberFor({ id, name, tags }: SearchDocument): number {
+  #numberFor({ id, name, tags }: Pick<SearchDocument, 'id' | 'name' | 'tags'>): number {
     const number = this.#free.pop() ?? this.ids.length;
     if ((number + 1) * POSITIONS > this.#positions.length) {
       const grown = new Uint16Array(Math.ceil((number + 1) * 1.25) * POSITIONS);

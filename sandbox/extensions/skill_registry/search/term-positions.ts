@@ -15,11 +15,12 @@ export function markOf(term: string): number {
   return (hash ^ (hash >>> 16)) & 0xffff || 1;
 }
 
-/** Writes the marks of a document's terms, in the order of the text, into `positions`; 0 where there is no more. */
-export function writePositions(positions: Uint16Array, description: string, body: string): void {
-  positions.fill(0);
+/** The marks of a document's first terms, in the order of the text; 0 where there is no more. */
+export function positionsOf({ description, body }: { readonly description: string; readonly body: string }): Uint16Array {
+  const positions = new Uint16Array(POSITIONS);
   write(positions, 0, DESCRIPTION_TERMS, description);
   write(positions, DESCRIPTION_TERMS, POSITIONS, body.slice(0, BODY_TERMS * 20));
+  return positions;
 }
 
 function write(positions: Uint16Array, from: number, to: number, text: string): void {
