@@ -138,9 +138,11 @@ async function examineSkills(
   }
 }
 
-/** Misspelt keys of skills, and of what else a person wrote and runs. Loads the skills, and no further extension. Never rejects. */
+/** Misspelt keys and names of skills, and of what else a person wrote and runs. Loads the skills, and no further extension. Never rejects. */
 export async function slipsIn(host: ExtensionHost): Promise<readonly Diagnostic[]> {
-  const skills = host.skills().then(async (provider) => slipsOf((await provider?.listSkills()) ?? []));
+  const skills = host
+    .skills()
+    .then(async (provider) => [...slipsOf((await provider?.listSkills()) ?? []), ...((await provider?.skillFindings?.()) ?? [])]);
   const found = await Promise.allSettled([skills, commandNotes(host)]); // what fails there is said as a failure
   return found.flatMap((each) => (each.status === 'fulfilled' ? each.value.filter(isIgnored) : []));
 }

@@ -4,7 +4,14 @@ import type { Clock, Diagnostic, Events } from './contract/index.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
 
 /** Findings on something that was written and does not hold. */
-const IGNORED: readonly string[] = ['unknown_key', 'manifest_invalid', 'config_invalid', 'field_misspelt', ...UNDECLARED];
+const IGNORED: readonly string[] = [
+  'unknown_key',
+  'manifest_invalid',
+  'config_invalid',
+  'field_misspelt',
+  'setting_unknown_skill',
+  ...UNDECLARED,
+];
 
 /** What whoever opens the sandbox is told before anything is opened. */
 const SAID_BEFORE: readonly string[] = ['restricted', 'state_unknown'];

@@ -29,7 +29,7 @@ export async function configurationPage(root: string): Promise<string> {
   return `<!-- made from the schemas by npm run docs -->
 # Configuration
 
-Nothing has to be configured. What is written there and not known, or not valid, is ignored and reported with file, line and the nearest known key.
+Nothing has to be configured. What is written there and not known, or not valid, is reported with file, line and the nearest known key. A slip near the name of a safeguard, such as \`skills.disable\`, counts as that, and one that cannot be read stops what it guards; everything else is ignored.
 
 ## Where settings come from
 
@@ -41,7 +41,7 @@ Later ones win, key by key:
 4. environment variables
 5. options of the command, such as \`--no-skills\`
 
-A running chat or \`pith serve\` takes changes of these files within five seconds. What is wrong in an edit is left out; only while nothing of a file can be read do the former settings hold. Paths are relative to the file that they stand in unless the table says otherwise; \`~/\` is the home folder. Keys and passwords never stand in settings: \`api_key_env\` names the variable that holds one.
+A running chat or \`pith serve\` takes changes of these files within five seconds. What is wrong in an edit is left out; only while nothing of a file can be read, as with broken YAML, do the former settings hold; of such a file at the start, every tool asks. Paths are relative to the file that they stand in unless the table says otherwise; \`~/\` is the home folder. Keys and passwords never stand in settings: \`api_key_env\` names the variable that holds one.
 
 ## Settings
 

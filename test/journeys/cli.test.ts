@@ -53,7 +53,7 @@ describe('pith chat on a pipe', () => {
 
   it('use.md 3: a typo takes no more than its key, and is said where a person looks', async () => {
     const typos = await projectFolder({
-      'pith.yaml': 'default_agnt: x\nskills:\n  max_skill: 4\nproviders:\n  openai:\n    base_ulr: x\n',
+      'pith.yaml': 'default_agnt: x\nskills:\n  max_skill: 4\n  disabled: slipp, helo\nproviders:\n  openai:\n    base_ulr: x\n',
       'skills/slip/SKILL.md': '---\nname: slip\ndescripton: x\nargument-hint: x\n---\nDo it.\n',
       'extensions/broken/manifest.yaml': 'id: broken\nentrypoint: main.ts\nprovids: [tool]\n',
       'extensions/broken/main.ts': 'export default class {}\n',
@@ -73,7 +73,9 @@ describe('pith chat on a pipe', () => {
       expect(err).toMatch(/^pith: \S+\/slip\/SKILL\.md:3: skill 'slip' has the unknown key 'descripton'.* did you mean 'description'\?/mu);
       expect(err).not.toContain('argument-hint');
       for (const slip of [/max_skill'/gu, /base_ulr/gu]) expect(err.match(slip)).toHaveLength(1);
-      expect(err).toContain("pith.yaml:6: unknown key 'base_ulr' in 'providers.openai' is ignored; did you mean 'base_url'?");
+      expect(err).toContain("pith.yaml:7: unknown key 'base_ulr' in 'providers.openai' is ignored; did you mean 'base_url'?");
+      expect(err).toContain("'disabled' must be a list; its text counts as that");
+      expect(err).toContain("pith: skills.disabled names 'slipp', which no source has; it counts as 'slip'");
       expect((await runPith(['skills', 'list', '--json'], { cwd: typos.path })).out).toContain('code-review');
     } finally {
       await typos.remove();

@@ -18,7 +18,7 @@ const MAX_ROUNDS = 10;
  * Parses `value` and leaves out what the schema refuses, so that a slip takes no more than its own key. What a schema marks with
  * `.meta({ safeguard: true })` cannot be left out, because its default may allow more than was written: with it goes the entry of the map
  * that holds it, such as one server of many, else everything. A key whose name is close to that of a safeguard counts as that, where nothing
- * smaller than everything would go with it.
+ * smaller than everything would go with it; a text where a safeguard is a list counts as the list of what its commas part.
  */
 export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): LenientParse<z.output<S>> {
   const issues: z.core.$ZodIssue[] = [];
@@ -30,6 +30,13 @@ export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): 
       issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, keys: [key] })) : [issue],
     );
     for (const issue of single) {
+      const listed =
+        issue.code === 'invalid_type' && issue.expected === 'array' && isSafeguard(schema, issue.path) && asList(rest, issue.path);
+      if (listed) {
+        issues.push({ code: 'custom', path: issue.path, message: 'must be a list; its text counts as that', input: undefined });
+        rest = listed;
+        continue;
+      }
       const path = issue.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys] : issue.path;
       const away = leftOut(schema, rest, path);
       const meant = away.length === 0 ? nameMeant(schema, path) : undefined;
@@ -95,6 +102,18 @@ function without(value: unknown, path: readonly PropertyKey[]): unknown {
   const { [key]: inner, ...rest } = value;
   const kept = below.length === 0 ? undefined : without(inner, below);
   return kept === undefined ? rest : { ...rest, [key]: kept };
+}
+
+/** `value` with the text at `path` as the list that was meant; null where no text stands there. */
+function asList(value: unknown, [key, ...below]: readonly PropertyKey[]): unknown {
+  if (key === undefined) return typeof value === 'string' ? textsIn(value) : null;
+  if (!isPlainMap(value)) return null;
+  const inner = asList(value[String(key)], below);
+  return inner === null ? null : { ...value, [key]: inner };
+}
+
+function textsIn(text: string): readonly string[] {
+  return text.split(',').flatMap((part) => part.trim() || []);
 }
 
 /** `value` with the key at `path` under another name; null where that is taken. */

@@ -60,14 +60,44 @@ async function parse(file: string): Promise<SettingsRecord> {
   const { parseLeniently } = await import('../discovery/lenient-parse.ts');
   const { settingsSchema } = await import('./settings-schema.ts');
   const schema = settingsSchema();
-  const value = withoutEmpty(document.value);
+  const { value, slips } = withBlocksMeant(withoutEmpty(document.value), Object.keys(schema.shape));
   const { rest, issues } = parseLeniently(schema, value);
-  const { positions } = document;
-  const found = issuesToDiagnostics(issues, schema, { file, positions, code: 'settings_invalid', value });
-  const diagnostics = [...document.diagnostics, ...found.map((each) => (each.code === 'unknown_key' ? saidIgnored(each) : each))];
+  const positions = Object.fromEntries(
+    Object.entries(document.positions).map(([dotted, position]) => {
+      const [key = ''] = dotted.split('.', 1);
+      return [`${slips.get(key) ?? key}${dotted.slice(key.length)}`, position];
+    }),
+  );
+  const source = { file, positions, code: 'settings_invalid', value };
+  const found = issuesToDiagnostics(issues, schema, source);
+  const misnamed = [...slips].flatMap(([key, meant]) => {
+    const message = `'${key}' must be written '${meant}'; it counts as that`;
+    const issue: z.core.$ZodIssue = { code: 'custom', path: [meant], message, input: undefined };
+    return issuesToDiagnostics([issue], schema, source).map((each) => ({ ...each, message }));
+  });
+  const diagnostics = [
+    ...document.diagnostics,
+    ...misnamed,
+    ...found.map((each) => (each.code === 'unknown_key' ? saidIgnored(each) : each)),
+  ];
   const values = isPlainMap(rest) ? withSwitchedOff(rest, issues) : {};
   const asks = isBroken || !isPlainMap(rest) || issues.some(isAboutApprovals);
   return asks ? closed(values, positions, diagnostics) : { values, positions, diagnostics };
+}
+
+/** Blocks that hold what switches skills and extensions off. */
+const SAFEGUARDED: readonly string[] = ['skills', 'extensions'];
+
+/** A map whose name is closest to that of such a block counts as that, where that is not there. */
+function withBlocksMeant(value: unknown, known: readonly string[]): { value: unknown; slips: ReadonlyMap<string, string> } {
+  const slips = new Map<string, string>();
+  if (!isPlainMap(value)) return { value, slips };
+  for (const [key, block] of Object.entries(value)) {
+    const [meant = ''] = known.includes(key) ? [] : nearest(key, known, 1);
+    const isTaken = meant in value || [...slips.values()].includes(meant);
+    if (SAFEGUARDED.includes(meant) && isPlainMap(block) && !isTaken) slips.set(key, meant);
+  }
+  return { value: Object.fromEntries(Object.entries(value).map(([key, part]) => [slips.get(key) ?? key, part])), slips };
 }
 
 /** Nobody knows whether an extension was to run whose `enabled` cannot be read: it does not. */

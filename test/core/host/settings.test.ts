@@ -146,6 +146,19 @@ describe('settings', () => {
     });
   }
 
+  it.each([
+    ['skils: { disabled: [x] }', { skills: { disabled: ['x'] } }, /'skils' must be written 'skills'; it counts as that/u],
+    ['extension: { kv: { enabled: false } }', { extensions: { kv: { enabled: false } } }, /'extension' must be written 'extensions'/u],
+    ['extension: { kv: { enabled: of } }', { extensions: { kv: { enabled: false } } }, /'extension' must be written 'extensions'/u],
+    ['skils: { disabled: [x] }\nskills: { disabled: [y] }', { skills: { disabled: ['y'] } }, /unknown key 'skils' is ignored/u],
+    ['skils: 7', { skills: {} }, /unknown key 'skils' is ignored/u],
+  ])('a slip in the name of a block that holds safeguards counts as that: %s', async (text, holds, said) => {
+    const { settings, diagnostics } = await load({ 'sandbox/pith.yaml': `# first\n${text}\n` });
+    expect(settings).toMatchObject(holds);
+    expect(settings.approvals.tools).toEqual([]);
+    expect(diagnostics[0]).toMatchObject({ line: 2, message: expect.stringMatching(said) });
+  });
+
   it('K50 an error elsewhere leaves approvals as they are', async () => {
     const { settings } = await load({ 'sandbox/pith.yaml': 'skillz: {}\napprovals: { tools: [hello] }\n' });
     expect(settings.approvals.tools).toEqual(['hello']);

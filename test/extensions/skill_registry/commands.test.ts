@@ -124,7 +124,7 @@ describe('the commands', () => {
 
   it('S80 refuses settings with which the extension would not start, naming the nearest key', async () => {
     const box = await skillSandbox(files);
-    await expect(run(box, 'skills list', { config: { alowed: 'writing', poll_seconds: 'often' } })).rejects.toMatchObject({
+    await expect(run(box, 'skills list', { config: { alowed: 7, poll_seconds: 'often' } })).rejects.toMatchObject({
       code: 'config_invalid',
       message: "'skills.allowed' must be a list of texts; 'skills.poll_seconds' must be a number of at least 0",
       cure: expect.stringContaining('pith.yaml'),

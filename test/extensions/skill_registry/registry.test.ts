@@ -235,15 +235,17 @@ describe('the registry', () => {
       'sandbox/skills/writing/SKILL.md': skill('writing'),
       'sandbox/skills/quiet/SKILL.md': skill('quiet', 'default_enabled: false\n'),
     });
-    const snapshot = await box.registry({ config: { disabled: ['writing', 'wriitng'] } }).refresh();
+    const snapshot = await box.registry({ config: { allowed: ['wriitng', '*'], disabled: ['wriitng', 'absent'] } }).refresh();
     expect(snapshot.skills.get('writing')).toMatchObject({ state: 'disabled', reason: 'it is listed under skills.disabled' });
     expect(snapshot.skills.get('quiet')).toMatchObject({ state: 'disabled', reason: expect.stringContaining('default_enabled: false') });
     expect(snapshot.diagnostics).toMatchObject([
       {
         severity: 'warning',
         code: 'setting_unknown_skill',
-        message: expect.stringContaining("'wriitng', which no source has; did you mean 'writing'"),
+        message: expect.stringContaining("skills.allowed names 'wriitng', which no source has; did you mean 'writing'"),
       },
+      { message: "skills.disabled names 'wriitng', which no source has; it counts as 'writing'" },
+      { message: "skills.disabled names 'absent', which no source has" },
     ]);
   });
 

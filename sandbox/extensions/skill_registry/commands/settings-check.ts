@@ -61,11 +61,13 @@ export function settingProblems(config: Readonly<Record<string, unknown>>): Read
   );
 }
 
-/** The settings without what the extension ignores; a slip in the name of a safeguard counts as that. Throws `config_invalid` where it would not start with them. */
+/** The settings without what the extension ignores; a slip in the name of a safeguard counts as that, a text as the list of what its commas part. Throws `config_invalid` where it would not start with them. */
 export function usableSettings<T extends Readonly<Record<string, unknown>>>(config: T): T {
   const named = Object.entries(config).map(([key, value]) => {
     const [meant = key] = Object.hasOwn(KINDS, key) ? [] : nearest(key, Object.keys(KINDS), 1);
-    return [SAFEGUARDS.includes(meant) && !Object.hasOwn(config, meant) ? meant : key, value] as const;
+    const name = SAFEGUARDS.includes(meant) && !Object.hasOwn(config, meant) ? meant : key;
+    const isText = (name === 'allowed' || name === 'disabled') && typeof value === 'string';
+    return [name, isText ? value.split(',').flatMap((part) => part.trim() || []) : value] as const;
   });
   const problems = settingProblems(Object.fromEntries(named));
   const keys = [...problems.keys()];

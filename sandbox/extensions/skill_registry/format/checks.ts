@@ -87,7 +87,7 @@ export function withSafeguards(fields: Map<string, Field>): Map<string, Field> {
 }
 
 /** The name that a key misses by a letter or two, side by side; keys of other systems miss all by more. */
-function slipOf(key: string, known: ReadonlySet<string>): string | null {
+export function slipOf(key: string, known: ReadonlySet<string>): string | null {
   for (const name of known) if (isSlip(plain(key), plain(name))) return name;
   return null;
 }

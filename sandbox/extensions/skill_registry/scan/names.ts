@@ -1,4 +1,5 @@
 import { didYouMean, type Diagnostic } from 'pith';
+import { slipOf } from '../format/checks.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import type { RegistryConfig } from './sources.ts';
 
@@ -51,6 +52,11 @@ export function aliasesOf(skills: ReadonlyMap<string, Skill>): ReadonlyMap<strin
   return aliases;
 }
 
+/** The known name that an entry misses by a letter or two; null when it is known, or misses all by more. */
+export function nameMeant(entry: string, known: ReadonlySet<string>): string | null {
+  return known.has(canonical(entry)) ? null : slipOf(entry, known);
+}
+
 /** Entries of the settings that name no skill. */
 export function unknownIds(config: RegistryConfig, snapshot: Omit<Snapshot, 'diagnostics' | 'generation'>): Diagnostic[] {
   const found: Diagnostic[] = [];
@@ -59,7 +65,8 @@ export function unknownIds(config: RegistryConfig, snapshot: Omit<Snapshot, 'dia
     for (const id of config[setting] ?? []) {
       known ??= new Set(snapshot.all.flatMap(namesOf));
       if ((id === '*' && setting === 'allowed') || known.has(canonical(id))) continue;
-      const hint = didYouMean(id, [...snapshot.skills.keys(), ...snapshot.aliases.keys()]);
+      const meant = setting === 'disabled' ? nameMeant(id, known) : null;
+      const hint = meant === null ? didYouMean(id, [...snapshot.skills.keys(), ...snapshot.aliases.keys()]) : `; it counts as '${meant}'`;
       found.push({
         severity: 'warning',
         code: 'setting_unknown_skill',

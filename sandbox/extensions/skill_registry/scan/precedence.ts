@@ -5,7 +5,7 @@ import type { SkillFields } from '../format/fields.ts';
 import type { Skill } from '../skill.ts';
 import type { Doubts } from '../trust/trust.ts';
 import type { FoundSkill } from './found.ts';
-import { canonical, namesOf } from './names.ts';
+import { canonical, nameMeant, namesOf } from './names.ts';
 import type { SourcedScan } from './source-scans.ts';
 import type { RegistryConfig, Source } from './sources.ts';
 import { toFileStamp } from './stamp.ts';
@@ -28,8 +28,15 @@ export interface Filters {
 
 const made = new WeakMap<FoundSkill, Skill>();
 
-export function filtersOf({ enabled, allowed, disabled }: RegistryConfig): Filters {
-  return { off: enabled === false, allowed: new Set((allowed ?? []).map(canonical)), disabled: new Set((disabled ?? []).map(canonical)) };
+/** A slip in an entry of `disabled` counts as the name that it misses. */
+export function filtersOf({ enabled, allowed, disabled = [] }: RegistryConfig, candidates: Iterable<readonly Candidate[]>): Filters {
+  const all = disabled.length === 0 ? [] : [...candidates].flat();
+  const known = new Set(all.flatMap(({ found, fields, source }) => namesOf({ id: found.id, name: fields.name, source: source.label })));
+  return {
+    off: enabled === false,
+    allowed: new Set((allowed ?? []).map(canonical)),
+    disabled: new Set(disabled.map((entry) => nameMeant(entry, known) ?? canonical(entry))),
+  };
 }
 
 export function candidateOf({ source, doubts }: SourcedScan, found: FoundSkill): Candidate {

@@ -17,7 +17,6 @@ export function* buildSnapshot(
   before: Snapshot,
   findings: readonly Diagnostic[] = [],
 ): Generator<void, Snapshot> {
-  const filters = filtersOf(config);
   const byId = new Map<string, Candidate[]>();
   let gathered = 0;
   for (let index = scans.length - 1; index >= 0; index -= 1) {
@@ -30,6 +29,7 @@ export function* buildSnapshot(
       else rivals.push(candidate);
     }
   }
+  const filters = filtersOf(config, byId.values());
   const skills = new Map<string, Skill>();
   const all: Skill[] = [];
   const ids = [...byId.keys()].sort();
