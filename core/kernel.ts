@@ -6,13 +6,14 @@ import { container as root, instanceCachingFactory, type InjectionToken } from '
 import { createBoundSkills } from './agents/prompt/bound-skills.ts';
 import { compactByHand } from './agents/compaction/compact-turn.ts';
 import { preview } from './agents/prompt/preview.ts';
-import { checkAgent, createAgentRegistry, type AgentRegistry } from './agents/registry/registry.ts';
+import { checkAgent, createAgentRegistry, type AgentRegistry, type AgentStatus } from './agents/registry/registry.ts';
 import { createToolCaller, type ToolCaller } from './agents/tools/tool-caller.ts';
 import { createTurns, type TurnDependencies } from './agents/turn/turn.ts';
 import { examine, slipsIn } from './doctor.ts';
 import { createEventServices, type EventServices } from './event-services.ts';
 import { createEvents, createListenerFailures } from './events/bus.ts';
 import { createJournal, type Journal } from './events/journal.ts';
+import type { ExtensionStatus } from './host/host-options.ts';
 import { ExtensionHost } from './host/host.ts';
 import { hostOptionsOf, readSandbox } from './host/sandbox-reading.ts';
 import { DEFAULT_SETTINGS, type Settings } from './host/settings/settings.ts';
@@ -23,7 +24,7 @@ import { probePort } from './models/port.ts';
 import { createRouter, type ModelRouter } from './models/router.ts';
 import { createDatabase } from './storage/extension-database.ts';
 import { createKeyValue } from './storage/key-value.ts';
-import { ignoredNow, NewProblems, problemsIn } from './problems.ts';
+import { NewProblems, problemsIn } from './problems.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel-surface.ts';
 import { openStore, type Store } from './storage/store.ts';
 import { createThreadStores, type ThreadStores } from './threads/stores.ts';
@@ -99,7 +100,11 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   const host = await ExtensionHost.create({
     ...hostOptionsOf(reading),
-    renewed: () => problems.publish(host.withoutSecrets(ignoredNow(findings(), host.list(), host.agents()))),
+    // A reload that failed has been published as that.
+    renewed: async () => {
+      const extensions = host.list().filter(({ phase }) => phase !== 'reload');
+      problems.publish(problemsOf(extensions, services === null ? [] : await get(AGENTS).list()));
+    },
     clock,
     events,
     wire: options.wire,
@@ -184,6 +189,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   const problems = new NewProblems(events, clock);
 
+  const problemsOf = (extensions: readonly ExtensionStatus[], agents: readonly AgentStatus[]) =>
+    host.withoutSecrets(problemsIn({ extensions, agents, defaultAgent: settingsNow().default_agent, findings: findings() }));
+
   /** With a default agent that there is, where the one that is named is none and the usual one is there. */
   const settingsNow = (): Settings => {
     const { default_agent: usual } = DEFAULT_SETTINGS;
@@ -252,10 +260,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     unconfined: async () => (await import('./host/process/sandboxing.ts')).whyUnconfined(await hostOptionsOf(reading).sandboxing?.()),
     findings,
     async problems() {
-      const sources = { extensions: host.list(), agents: await get(AGENTS).list(), defaultAgent: kernel.settings.default_agent };
       const slips = await slipsIn(host);
       await knowAsked();
-      const found = host.withoutSecrets(problemsIn({ ...sources, findings: [...findings(), ...slips] }));
+      const found = [...problemsOf(host.list(), await get(AGENTS).list()), ...host.withoutSecrets(slips)];
       problems.know(found);
       return found;
     },

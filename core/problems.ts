@@ -1,4 +1,3 @@
-import type { AgentDeclaration } from './agents/ports.ts';
 import { UNDECLARED, type AgentStatus } from './agents/registry/registry.ts';
 import type { Clock, Diagnostic, Events } from './contract/index.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
@@ -20,6 +19,8 @@ export function isIgnored({ code }: { readonly code: string }): boolean {
   return IGNORED.includes(code);
 }
 
+type Problem = Diagnostic & { readonly extensionId?: string };
+
 export interface ProblemSources {
   readonly findings: readonly Diagnostic[];
   readonly extensions: readonly ExtensionStatus[];
@@ -31,29 +32,16 @@ export interface ProblemSources {
  * What a person would want to know before they begin: wrong settings, and extensions and agents that cannot run or of which a key was
  * ignored. What only waits for something else is left out: its cause is there.
  */
-export function problemsIn({ findings, extensions, agents, defaultAgent }: ProblemSources): readonly Diagnostic[] {
+export function problemsIn({ findings, extensions, agents, defaultAgent }: ProblemSources): readonly Problem[] {
   const failed = new Set(extensions.filter(({ state }) => state === 'failed' || state === 'blocked').map(({ id }) => id)); // with their agents
-  const found = [
+  const found: Problem[] = [
     ...findings.filter(isWorthSaying),
-    ...extensions.flatMap(ofExtension),
-    ...agents.flatMap((agent) => (failed.has(agent.id) ? [] : ofAgent(agent, agent.id === defaultAgent))),
+    ...extensions.flatMap((extension) => ofExtension(extension).map((each) => ({ ...each, extensionId: extension.id }))),
+    ...agents
+      .filter(({ id }) => !failed.has(id))
+      .flatMap((agent) => ofAgent(agent, agent.id === defaultAgent).map((each) => ({ ...each, extensionId: agent.id }))),
   ];
   return [...new Map(found.map((each) => [`${each.file}:${each.line}:${each.message}`, each])).values()];
-}
-
-/** Of these, what was written and does not hold. What fails says so itself. */
-export function ignoredNow(
-  findings: readonly Diagnostic[],
-  extensions: readonly ExtensionStatus[],
-  agents: readonly AgentDeclaration[],
-): readonly (Diagnostic & { readonly extensionId?: string })[] {
-  const ofIds = [...extensions.map(({ id, notes }) => ({ id, notes })), ...agents.map(({ id, diagnostics: notes }) => ({ id, notes }))];
-  return [
-    ...findings.filter(isWorthSaying),
-    ...ofIds.flatMap(({ id, notes }) =>
-      notes.filter(isIgnored).map((note) => ({ severity: 'warning' as const, ...note, extensionId: id })),
-    ),
-  ];
 }
 
 function isWorthSaying({ severity, code }: Diagnostic): boolean {
@@ -104,7 +92,7 @@ export class NewProblems {
   }
 
   /** All that there are now. */
-  publish(problems: readonly (Diagnostic & { readonly extensionId?: string })[]): void {
+  publish(problems: readonly Problem[]): void {
     const known = this.#known;
     this.#known = new Set(problems.map(unplaced));
     for (const { severity: _, column: __, ...problem } of problems)

@@ -64,7 +64,7 @@ export interface HostOptions {
   /** Reads the settings files again; true when something changed. */
   renewSettings?(): Promise<boolean>;
   /** What a look at the disk changed has been replaced. */
-  renewed?(): void;
+  renewed?(): Promise<void>;
   /** Folders whose changes are worth a look: `extensions` and `agents` of every sandbox. */
   readonly watched: readonly string[];
   readonly index: SurfaceIndex;

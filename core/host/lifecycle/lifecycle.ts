@@ -123,11 +123,15 @@ export class Lifecycle {
     await Promise.all([...running.map((actor) => actor.settled()), this.wakeServices()]);
   }
 
-  /** Brings services to life that can run now and do not: new ones, mended ones, and those whose dependencies are back. Never rejects. */
-  async wakeServices(): Promise<void> {
+  /**
+   * Brings services to life that can run now and do not: new ones, mended ones, and those whose dependencies are back; with them what was
+   * `edited`, so that whoever broke it hears of it. Never rejects.
+   */
+  async wakeServices(edited: ReadonlySet<string> = new Set()): Promise<void> {
     if (this.#starts !== 'all' || this.stopped) return;
     const asleep = [...this.slots.values()].filter(
-      (slot) => !slot.current && slot.declaration.manifest?.provides.includes('service') && canRun(this.stateOf(slot)),
+      (slot) =>
+        !slot.current && (edited.has(slot.id) || slot.declaration.manifest?.provides.includes('service')) && canRun(this.stateOf(slot)),
     );
     await Promise.all(asleep.map((slot) => this.ready(slot).catch(recorded)));
   }

@@ -71,8 +71,8 @@ export class Refresh {
     const work = this.#apply(next, ids);
     if (ids.size > 0 || isRenewed) this.#changed(ids);
     const settled = Promise.all(work).then(async () => {
-      await this.#lifecycle.wakeServices();
-      if (ids.size > 0 || isRenewed) this.#parts.options.renewed?.();
+      await this.#lifecycle.wakeServices(ids);
+      if (ids.size > 0 || isRenewed) await this.#parts.options.renewed?.();
     });
     if (work.length > 0) {
       const settling: Promise<void> = Promise.all([this.#settling, settled]).then(() => {
