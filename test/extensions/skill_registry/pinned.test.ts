@@ -54,14 +54,19 @@ it('R12 what is pinned stands once in a prompt: its place beside the message goe
   expect([among!('skill-000'), among!('skill-001')]).toEqual([false, true]);
 });
 
-it('R12 doctor names a pinned skill that does not exist, with the nearest id', async () => {
-  const pins = (id: string, pinned: string) => ({
-    [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry], skills: { pinned: ${pinned} } }\n`,
+it('R12 S31 a skill that an agent pins, allows or denies and that does not exist is a problem at start, with the nearest id', async () => {
+  const agent = (id: string, skills: string) => ({
+    [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry], skills: { ${skills} } }\n`,
   });
-  world = await ledgerKernel({ ...skill('alpha'), ...pins('wrong', "[alhpa, 'be*']"), ...pins('right', "[alpha, 'al*']") });
-  const { notes } = await world.pith.kernel.doctor();
-  const told = notes.filter(({ code }) => code === 'setting_unknown_skill').map(({ message }) => message);
-  expect(told).toEqual([
+  world = await ledgerKernel({
+    ...skill('alpha'),
+    ...agent('wrong', "pinned: [alhpa, 'be*'], allow: [alfa, alpha], deny: [alphaa]"),
+    ...agent('right', "pinned: [alpha, 'al*'], allow: ['*'], deny: ['al*']"),
+  });
+  const found = (await world.pith.kernel.problems()).filter(({ code }) => code === 'setting_unknown_skill').map(({ message }) => message);
+  expect(found).toEqual([
+    "agent 'wrong': skills.allow names 'alfa', which no source has; did you mean 'alpha'?",
+    "agent 'wrong': skills.deny names 'alphaa', which no source has; did you mean 'alpha'?",
     "agent 'wrong': skills.pinned names 'alhpa', which no source has; did you mean 'alpha'?",
     "agent 'wrong': skills.pinned names 'be*', which no source has",
   ]);

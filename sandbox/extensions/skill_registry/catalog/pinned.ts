@@ -14,22 +14,33 @@ export function pinnedIds(skills: readonly Skill[], pinned: readonly string[]): 
   return [...new Set(ids)];
 }
 
-/** A warning for each entry of an agent's `skills.pinned` that names no skill. */
-export function unknownPins({ id, keys, origin }: AgentSpec, snapshot: Snapshot): readonly Diagnostic[] {
-  return pinsIn(keys['skills']).flatMap((entry): readonly Diagnostic[] => {
-    const known = isGlob(entry) ? snapshot.all.some(matcher([entry])) : findSkill(snapshot, entry) !== undefined;
-    if (known) return [];
-    const hint = isGlob(entry) ? '' : didYouMean(entry, [...snapshot.skills.keys(), ...snapshot.aliases.keys()]);
-    const message = `agent '${id}': skills.pinned names '${entry}', which no source has${hint}`;
-    const where = origin === null ? {} : { file: origin };
-    return [{ severity: 'warning', code: 'setting_unknown_skill', message, cure: 'correct the id or remove it', ...where }];
-  });
+/** Lists of ids under an agent's `skills`. */
+const LISTS = ['allow', 'deny', 'pinned'] as const;
+
+/**
+ * A warning for each entry of an agent's `skills.allow`, `deny` and `pinned` that names no skill. What `allow` names may be missing, as
+ * skills of a source that is left out are, unless the name is close to that of a skill.
+ */
+export function unknownSkills({ id, keys, origin }: AgentSpec, snapshot: Snapshot): readonly Diagnostic[] {
+  const isKnown = (entry: string) =>
+    isGlob(entry) ? entry === '*' || snapshot.all.some(matcher([entry])) : findSkill(snapshot, entry) !== undefined;
+  return LISTS.flatMap((list) =>
+    textsOf(keys['skills'], list)
+      .filter((entry) => !isKnown(entry))
+      .flatMap((entry): readonly Diagnostic[] => {
+        const hint = isGlob(entry) ? '' : didYouMean(entry, [...snapshot.skills.keys(), ...snapshot.aliases.keys()]);
+        if (list === 'allow' && hint === '') return [];
+        const message = `agent '${id}': skills.${list} names '${entry}', which no source has${hint}`;
+        const where = origin === null ? {} : { file: origin };
+        return [{ severity: 'warning', code: 'setting_unknown_skill', message, cure: 'correct the id or remove it', ...where }];
+      }),
+  );
 }
 
-/** What is no list of texts is told where the agent's keys are checked. */
-function pinsIn(skills: unknown): readonly string[] {
-  const pinned = typeof skills === 'object' && skills !== null ? (skills as { readonly pinned?: unknown }).pinned : undefined;
-  return Array.isArray(pinned) ? pinned.filter((entry) => typeof entry === 'string') : [];
+/** What is no list of texts is reported where the agent's keys are checked. */
+function textsOf(skills: unknown, list: (typeof LISTS)[number]): readonly string[] {
+  const entries = typeof skills === 'object' && skills !== null ? (skills as Readonly<Record<string, unknown>>)[list] : undefined;
+  return Array.isArray(entries) ? entries.filter((entry) => typeof entry === 'string') : [];
 }
 
 function isGlob(entry: string): boolean {
