@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
+import { within } from './contract/promises.ts';
 import { createBoundSkills } from './agents/prompt/bound-skills.ts';
 import { compactByHand } from './agents/compaction/compact-turn.ts';
 import { preview } from './agents/prompt/preview.ts';
@@ -33,6 +34,8 @@ export type { Kernel, KernelOptions } from './kernel-surface.ts';
 
 /** How old the last look at the folders may be when a turn begins. */
 const TURN_REFRESH_MS = 1000;
+/** So long does a turn wait for the names of tools that need approval. */
+const ASKED_WAIT_MS = 2000;
 
 const STORE: InjectionToken<Store> = Symbol('store');
 const JOURNAL: InjectionToken<Journal> = Symbol('journal');
@@ -167,7 +170,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   /** Tools that the settings name one by one are known only to code that has run. */
   const knowAsked = async () => {
     const named = reading.settings.approvals.tools.filter((entry) => entry.includes('/'));
-    await Promise.allSettled(named.map((entry) => host.tools(entry.split('/', 1)[0] as string)));
+    const known = Promise.allSettled(named.map((entry) => host.tools(entry.split('/', 1)[0] as string)));
+    if (named.length > 0) await within(clock, ASKED_WAIT_MS, known, () => undefined);
   };
 
   const { run: runTurn } = createTurns({

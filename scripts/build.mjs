@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 const require = createRequire(import.meta.url);
-const { digestOf, isAlive, isUsed, stampsOf } = require('./checkout.cjs');
+const { digestOf, isAlive, isUsed, sourcesOf } = require('./checkout.cjs');
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const dist = path.join(root, 'dist');
 
@@ -64,19 +64,21 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) await updateBuild();
 
 async function updateBuild() {
   const started = performance.now();
-  const stamps = stampsOf(root);
   const digest = digestOf(root);
   const newest = await readNewest();
-  if (newest.build === digest && existsSync(path.join(dist, digest))) {
-    if (newest.stamps !== stamps) await lead(digest, stamps).catch(unlessForeign);
-    return;
-  }
-  if (!existsSync(path.join(dist, digest))) {
+  const isThere = existsSync(path.join(dist, digest));
+  if (!isThere) {
     process.stdout.write('pith: building dist/, which is older than its sources\n');
     if (!(await makeBuild(digest))) return updateBuild();
   }
+  const record = { build: digest, ...sourcesOf(root, path.join(dist, digest)) };
+  if (digestOf(root) !== digest) return updateBuild(); // they changed meanwhile
+  if (isThere && newest.build === digest) {
+    if (newest.stamps !== record.stamps) await lead(record).catch(unlessForeign);
+    return;
+  }
   if (newest.build !== undefined) await touch(path.join(dist, newest.build));
-  await lead(digest, stamps);
+  await lead(record);
   await removeOld(digest);
   process.stdout.write(`pith: built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s\n`);
 }
@@ -144,7 +146,8 @@ async function emitDeclarations(folder) {
 }
 
 /** The files with fixed names. Each is replaced at once, `build.json` last: the command goes by that alone. */
-async function lead(digest, stamps) {
+async function lead(record) {
+  const digest = record.build;
   const file = `./${digest}/library`;
   const types = `./${digest}/types/core`;
   const texts = {
@@ -153,7 +156,7 @@ async function lead(digest, stamps) {
     'contract.d.ts': `export * from '${types}/contract/index.js';\n`,
     'testing.d.ts': `export * from '${types}/testing/index.js';\n`,
     '.npmignore': `/*\n${[...FIXED, digest].map((name) => `!/${name}\n`).join('')}/${digest}/users\n/${digest}/compiled\n*.map\n`,
-    'build.json': `${JSON.stringify({ build: digest, stamps })}\n`,
+    'build.json': `${JSON.stringify(record)}\n`,
   };
   for (const [name, text] of Object.entries(texts)) {
     const aside = path.join(dist, `.${name}-${process.pid}`);

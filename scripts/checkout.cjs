@@ -17,12 +17,6 @@ const SOURCES = [
   'tsconfig.build.json',
 ];
 
-/**
- * Of the sizes and times of the sources: it is cheap, and changes whenever `digestOf` does. With `extensions`, of no other folders of
- * `sandbox/extensions`: a person's own ones run without a build.
- */
-exports.stampsOf = (root, extensions) => hash(filesOf(root, extensions).map((file) => stampOf(path.join(root, file), file)));
-
 /** Of the text of the sources and of the tools that build them: it names a build. */
 exports.digestOf = (root, extensions) =>
   hash([
@@ -31,12 +25,24 @@ exports.digestOf = (root, extensions) =>
     ...filesOf(root, extensions).flatMap((file) => [file, fs.readFileSync(path.join(root, file), 'utf8')]),
   ]);
 
+/** By what a build is known to be as new as its sources: without what it has no bundle of, as a person's own extensions, which run without a build. */
+exports.sourcesOf = (root, folder) => {
+  const built = fs.readdirSync(path.join(folder, 'ext'));
+  return {
+    // Of sizes and times: cheap, and other whenever the text is.
+    stamps: hash(filesOf(root, built).map((file) => stampOf(path.join(root, file), file))),
+    get text() {
+      return exports.digestOf(root, built);
+    },
+  };
+};
+
 /** Tells builds that this process needs the files of a build, and a person when the build is older than its sources. */
 exports.useBuild = (root, folder) => {
   register(path.join(folder, 'users'));
-  const { build, stamps } = JSON.parse(fs.readFileSync(path.join(root, 'dist', 'build.json'), 'utf8'));
-  const built = fs.readdirSync(path.join(folder, 'ext'));
-  if (exports.stampsOf(root, built) === stamps || exports.digestOf(root, built) === build) return;
+  const known = JSON.parse(fs.readFileSync(path.join(root, 'dist', 'build.json'), 'utf8'));
+  const now = exports.sourcesOf(root, folder);
+  if (now.stamps === known.stamps || now.text === known.text) return;
   process.stderr.write(`pith: dist/ is older than its sources, so changes since are not in what runs; run \`npm run build\` in ${root}\n`);
 };
 

@@ -74,7 +74,7 @@ describe('pith chat on a pipe', () => {
       expect(err).not.toContain('argument-hint');
       for (const slip of [/max_skill'/gu, /base_ulr/gu]) expect(err.match(slip)).toHaveLength(1);
       expect(err).toContain("pith.yaml:7: unknown key 'base_ulr' in 'providers.openai' is ignored; did you mean 'base_url'?");
-      expect(err).toContain("'disabled' must be a list; its text counts as that");
+      expect(err).toContain("'disabled' must be a list, such as [a, b]; the text is read as one");
       expect(err).toContain("pith: skills.disabled names 'slipp', which no source has; it counts as 'slip'");
       expect((await runPith(['skills', 'list', '--json'], { cwd: typos.path })).out).toContain('code-review');
     } finally {

@@ -81,13 +81,13 @@ describe('agents and extensions while a conversation runs', () => {
     expect(gone).toMatchObject({ reason: 'error', error: { code: 'agent_unknown' } });
   });
 
-  it('K20 K1 an agent whose manifest breaks says file, line and cure, and works again when mended', async () => {
+  it('K20 K1 an agent whose manifest breaks says file, line and cure, and works again when corrected', async () => {
     await start({ 'agents/writer/manifest.yaml': agentFile('writer', { instructions: 'WRITER-ONE' }) });
     await turn(0, 'writer');
-    await pith!.write('agents/writer/manifest.yaml', 'id: writer\nagent:\n  uses_tool: []\n');
+    await pith!.write('agents/writer/manifest.yaml', 'id: writer\nagent:\n  limit: {}\n');
     await clock.advance(NEXT_DECLARATION_LOOK_MS);
     const broken = await pith!.run('hello', { agent: 'writer', threadId: 'writer' });
-    expect(broken.error?.message).toMatch(/uses_tool.*did you mean 'uses_tools'.*manifest\.yaml:3/su);
+    expect(broken.error?.message).toMatch(/limit.*did you mean 'limits'.*manifest\.yaml:3/su);
     await pith!.write('agents/writer/manifest.yaml', agentFile('writer', { instructions: 'WRITER-TWO' }));
     expect((await turn(NEXT_DECLARATION_LOOK_MS, 'writer')).system).toContain('WRITER-TWO');
   });

@@ -33,7 +33,12 @@ export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): 
       const listed =
         issue.code === 'invalid_type' && issue.expected === 'array' && isSafeguard(schema, issue.path) && asList(rest, issue.path);
       if (listed) {
-        issues.push({ code: 'custom', path: issue.path, message: 'must be a list; its text counts as that', input: undefined });
+        issues.push({
+          code: 'custom',
+          path: issue.path,
+          message: 'must be a list, such as [a, b]; the text is read as one, split at commas',
+          input: undefined,
+        });
         rest = listed;
         continue;
       }
@@ -106,14 +111,15 @@ function without(value: unknown, path: readonly PropertyKey[]): unknown {
 
 /** `value` with the text at `path` as the list that was meant; null where no text stands there. */
 function asList(value: unknown, [key, ...below]: readonly PropertyKey[]): unknown {
-  if (key === undefined) return typeof value === 'string' ? textsIn(value) : null;
+  if (key === undefined) return typeof value === 'string' ? textsIn(value) : null; // an empty list may mean all
   if (!isPlainMap(value)) return null;
   const inner = asList(value[String(key)], below);
   return inner === null ? null : { ...value, [key]: inner };
 }
 
-function textsIn(text: string): readonly string[] {
-  return text.split(',').flatMap((part) => part.trim() || []);
+function textsIn(text: string): readonly string[] | null {
+  const texts = text.split(',').flatMap((part) => part.trim() || []);
+  return texts.length === 0 ? null : texts;
 }
 
 /** `value` with the key at `path` under another name; null where that is taken. */

@@ -108,10 +108,11 @@ function lifeOf(host: HostParts, parts: Parts): Pick<Generation, 'start' | 'stop
   const { id, manifest } = declaration;
   let started: Promise<void> | undefined;
   let service: ServiceRun | undefined;
+  let isEnding = false;
   return {
     async start(withService) {
       await (started ??= phase(host, id, 'start', 'start_failed', PHASE_LIMIT_MS, () => instance.start?.()));
-      if (service || scope.closed || !withService || !manifest?.provides.includes('service')) return;
+      if (service || isEnding || scope.closed || !withService || !manifest?.provides.includes('service')) return;
       const run = instance['runBackground'] as (signal: AbortSignal) => Promise<void>;
       service = superviseService({
         clock: host.clock,
@@ -120,11 +121,15 @@ function lifeOf(host: HostParts, parts: Parts): Pick<Generation, 'start' | 'stop
       });
     },
     async stopService() {
+      isEnding = true;
       if ((await service?.stop(STOP_LIMIT_MS)) !== false) return;
       const late = `runBackground did not end within ${STOP_LIMIT_MS / 1000} s of its signal`;
       host.failures.record(id, new Problem('stop', 'phase_timeout', late, { cure: 'resolve when the signal aborts' }));
     },
-    stop: () => stopInstance(host, parts),
+    stop() {
+      isEnding = true;
+      return stopInstance(host, parts);
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { didYouMean } from '../../contract/nearest.ts';
+import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { misspeltSettings, unknownExtensionSettings } from './config-of.ts';
 import { DEFAULT_SETTINGS, settingName, type Settings } from './settings.ts';
@@ -69,30 +70,35 @@ function unknownAgent(settings: Settings, agents: readonly string[]): readonly D
   ];
 }
 
-/** What a person is asked about. An entry that names nothing would ask nobody, so that it counts as all. */
+/** What a person is asked about. An entry that is a slip of a name would ask nobody, so that it counts as all. */
 export function askedAlways(settings: Settings, names: Pick<KnownNames, 'declarations' | 'toolsOf'>): readonly string[] {
-  return unknownTools(settings, names).length === 0 ? settings.approvals.tools : ['*'];
+  const isSlip = unknownTools(settings, names).some(({ severity }) => severity === 'error');
+  return isSlip ? ['*'] : settings.approvals.tools;
 }
 
+/** A name that is close to none may be that of another sandbox, or of a server that is not there: it is a warning. */
 function unknownTools(settings: Settings, { declarations, toolsOf }: Pick<KnownNames, 'declarations' | 'toolsOf'>): readonly Diagnostic[] {
   const offering = [...declarations].flatMap(([id, { manifest }]) => (manifest?.provides.includes('tool') === false ? [] : [id]));
   return settings.approvals.tools.flatMap((entry): readonly Diagnostic[] => {
     const [id = '', tool] = entry.split(/\/(.*)/su, 2);
-    const tools = offering.includes(id) ? toolsOf(id) : [];
-    const isKnown = entry === '*' || (offering.includes(id) && (tool === undefined || tools.length === 0 || tools.includes(tool)));
-    const missing = offering.includes(id)
-      ? `'${id}' has no tool '${tool}'${didYouMean(tool ?? '', tools)}`
-      : `there is no extension '${id}' with tools${didYouMean(id, offering)}`;
-    return isKnown
-      ? []
-      : [
-          {
-            severity: 'error',
-            code: 'name_unknown',
-            message: `${settingName(settings, 'approvals.tools')}: ${missing}`,
-            cure: 'Write an extension id, extension/tool or "*"; until then every tool asks before it runs',
-          },
-        ];
+    const isThere = offering.includes(id);
+    const tools = isThere ? toolsOf(id) : [];
+    const isKnown =
+      entry === '*' || id.startsWith(TOOLSET_PREFIX) || (isThere && (tool === undefined || tools.length === 0 || tools.includes(tool)));
+    if (isKnown) return [];
+    const hint = isThere ? didYouMean(tool ?? '', tools) : didYouMean(id, offering);
+    const missing = isThere ? `'${id}' has no tool '${tool}'` : `there is no extension '${id}' with tools`;
+    const message = `${settingName(settings, 'approvals.tools')}: ${missing}${hint}`;
+    const cure = 'Write an extension id, extension/tool or "*"';
+    const isSlip = hint !== '';
+    return [
+      {
+        severity: isSlip ? 'error' : 'warning',
+        code: 'name_unknown',
+        message,
+        cure: isSlip ? `${cure}; until then every tool asks before it runs` : cure,
+      },
+    ];
   });
 }
 

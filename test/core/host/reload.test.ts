@@ -214,7 +214,7 @@ describe('reload', () => {
     await running.watch();
     const terminal = await sandbox.host();
     expect(await terminal.reload('it')).toMatchObject({ state: 'active', generation: 1 });
-    for (let round = 0; round < 200 && running.show('it')?.generation === 1; round++) {
+    for (let round = 0; round < 1000 && running.show('it')?.generation === 1; round++) {
       await clock.advance(5000);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

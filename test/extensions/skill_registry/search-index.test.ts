@@ -139,7 +139,7 @@ describe('the search index', () => {
       registry.publishTokens = async () => {
         registry.publishTokens = async () => undefined;
         void (async () => {
-          for (let tick = 0; tick < ticks; tick++) await null;
+          for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
           index.sync(next);
         })();
       };

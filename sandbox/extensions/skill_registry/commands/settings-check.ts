@@ -66,8 +66,9 @@ export function usableSettings<T extends Readonly<Record<string, unknown>>>(conf
   const named = Object.entries(config).map(([key, value]) => {
     const [meant = key] = Object.hasOwn(KINDS, key) ? [] : nearest(key, Object.keys(KINDS), 1);
     const name = SAFEGUARDS.includes(meant) && !Object.hasOwn(config, meant) ? meant : key;
-    const isText = (name === 'allowed' || name === 'disabled') && typeof value === 'string';
-    return [name, isText ? value.split(',').flatMap((part) => part.trim() || []) : value] as const;
+    const isList = name === 'allowed' || name === 'disabled';
+    const parts = isList && typeof value === 'string' ? value.split(',').flatMap((part) => part.trim() || []) : [];
+    return [name, parts.length > 0 ? parts : value] as const;
   });
   const problems = settingProblems(Object.fromEntries(named));
   const keys = [...problems.keys()];

@@ -32,8 +32,9 @@ export class CountedFile {
     let dead = 0;
     try {
       const bytes = this.#folder.read(FILE, SIZE_LIMIT);
-      if (bytes?.length === 0) throw new Error('it is empty');
-      for (let [at, line] = [0, 0]; bytes !== null && at < bytes.length; line++) {
+      if (bytes === null) return;
+      if (bytes.length === 0) throw new Error('it is empty');
+      for (let [at, line] = [0, 0]; at < bytes.length; line++) {
         const end = bytes.indexOf(NEWLINE, at) + 1 || bytes.length;
         const row = JSON.parse(bytes.toString('utf8', at, end)) as Row | number;
         if (line === 0 && row !== FORMAT) throw new Error('another version wrote it');
