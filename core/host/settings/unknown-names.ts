@@ -90,7 +90,7 @@ function unknownTools(settings: Settings, { declarations, toolsOf }: Pick<KnownN
     const missing = isThere ? `'${id}' has no tool '${tool}'` : `there is no extension '${id}' with tools`;
     const message = `${settingName(settings, 'approvals.tools')}: ${missing}${hint}`;
     const cure = 'Write an extension id, extension/tool or "*"';
-    const isSlip = hint !== '';
+    const isSlip = hint !== '' || (!isThere && declarations.has(id));
     return [
       {
         severity: isSlip ? 'error' : 'warning',
