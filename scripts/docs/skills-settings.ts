@@ -8,7 +8,10 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
     'Folders of skills beside the default ones; `{ replace: […] }` takes the place of all of them. Relative to the project, the folder that holds the sandbox.',
   ],
   ['skills_path', 'One more folder of skills.'],
-  ['poll_seconds', 'Seconds between looks at the folders; 0 switches them off. A turn looks anyway.'],
+  [
+    'poll_seconds',
+    'Seconds between looks at the folders, more where a look takes over a hundredth of that; 0 switches them off. A turn looks anyway.',
+  ],
   [
     'trust',
     'What of a project source that you trust is asked again: `ask` every change, `auto` one of links, scripts and toolsets. See [Bring your skills](bring-your-skills.md).',

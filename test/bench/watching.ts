@@ -5,9 +5,8 @@ import { cpuTimed, quantile, spreadOf, type Bench, type Row } from './measure.ts
 import { inFolder, settle, skillSandbox, skillText } from './places.ts';
 import { registryOf } from './skills.ts';
 
-/** Polls so often while it is measured, and is reckoned for polls every five seconds. */
-const POLL_SECONDS = 1;
-const OFTENER = 5 / POLL_SECONDS;
+/** Few skills are polled more often while they are measured, and reckoned for this. */
+const POLL_SECONDS = 5;
 
 /** What a process that goes on running notices, and what it costs while nothing happens. */
 export const watching: Bench = async ({ runs, quick }) =>
@@ -76,18 +75,19 @@ async function editTimes(folder: string, count: number, edits: number): Promise<
 async function idleShares(folder: string, count: number, runs: number) {
   const sandbox = await skillSandbox(path.join(folder, 'idle'), count);
   await settle();
-  const seconds = 2 * POLL_SECONDS;
+  const many = count >= 10_000; // a poll rests by what a look takes
+  const [pollSeconds, seconds] = many ? [POLL_SECONDS, 3 * POLL_SECONDS] : [1, 2];
   const share = async () => (await cpuTimed(() => sleep(seconds * 1000))) / (seconds * 10);
   const bare: number[] = [];
   const watched: number[] = [];
   for (let run = 0; run < runs; run++) {
     const idle = await share();
-    const registry = registryOf(sandbox, path.join(folder, `data-idle-${count}`), { poll_seconds: POLL_SECONDS });
+    const registry = registryOf(sandbox, path.join(folder, `data-idle-${count}`), { poll_seconds: pollSeconds });
     const stop = new AbortController();
     const done = registry.watch(stop.signal);
-    await sleep(count >= 10_000 ? 3500 : 1500); // the first look, and the watcher begins
+    await sleep(many ? 3500 : 1500); // the first look, and the watcher begins
     bare.push(idle);
-    watched.push(idle + Math.max(0, (await share()) - idle) / OFTENER);
+    watched.push(idle + Math.max(0, (await share()) - idle) * (pollSeconds / POLL_SECONDS));
     stop.abort();
     await done;
     await registry.close();

@@ -29,6 +29,8 @@ const GATHER_MS = 10;
 /** The least time between two looks that hints bring forward, and the share of the time that such looks may take. */
 const PAUSE_MS = 20;
 const REST = 4;
+/** A poll comes no sooner than so many times what the last look took: 10,000 skills cost about a hundredth of a core. */
+const POLL_REST = 100;
 /** A process that only answers once has ended by then: it never pays for a watcher. */
 const HINTS_AFTER_MS = 500;
 
@@ -41,6 +43,7 @@ export class SourceWatch {
   /** There was a hint since the folders to watch were looked up. */
   #woken = false;
   #complained = false;
+  #tookMs = 0;
   #wake = noop;
 
   constructor(options: WatchOptions) {
@@ -68,7 +71,8 @@ export class SourceWatch {
       const from = clock.now();
       if (this.#take() || !woken) await this.#look(); // a turn may have looked by now
       await this.#cover(hint);
-      if (woken) await clock.sleep(Math.max(PAUSE_MS, (clock.now() - from) * REST), signal).catch(noop);
+      this.#tookMs = clock.now() - from;
+      if (woken) await clock.sleep(Math.max(PAUSE_MS, this.#tookMs * REST), signal).catch(noop);
     }
     this.#hint = null;
     hint.close();
@@ -100,7 +104,7 @@ export class SourceWatch {
     let cancel = noop;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
-      if (pollSeconds > 0) cancel = clock.after(pollSeconds * 1000, resolve);
+      if (pollSeconds > 0) cancel = clock.after(Math.max(pollSeconds * 1000, this.#tookMs * POLL_REST), resolve);
     });
     cancel();
   }
