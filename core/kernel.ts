@@ -7,14 +7,13 @@ import { within } from './contract/promises.ts';
 import { createBoundSkills } from './agents/prompt/bound-skills.ts';
 import { compactByHand } from './agents/compaction/compact-turn.ts';
 import { preview } from './agents/prompt/preview.ts';
-import { checkAgent, createAgentRegistry, type AgentRegistry, type AgentStatus } from './agents/registry/registry.ts';
+import { checkAgent, createAgentRegistry, type AgentRegistry } from './agents/registry/registry.ts';
 import { createToolCaller, type ToolCaller } from './agents/tools/tool-caller.ts';
 import { createTurns, type TurnDependencies } from './agents/turn/turn.ts';
 import { examine, slipsIn } from './doctor.ts';
 import { createEventServices, type EventServices } from './event-services.ts';
 import { createEvents, createListenerFailures } from './events/bus.ts';
 import { createJournal, type Journal } from './events/journal.ts';
-import type { ExtensionStatus } from './host/host-options.ts';
 import { ExtensionHost } from './host/host.ts';
 import { hostOptionsOf, readSandbox } from './host/sandbox-reading.ts';
 import { DEFAULT_SETTINGS, type Settings } from './host/settings/settings.ts';
@@ -103,11 +102,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   const host = await ExtensionHost.create({
     ...hostOptionsOf(reading),
-    // A reload that failed has been published as that.
-    renewed: async () => {
-      const extensions = host.list().filter(({ phase }) => phase !== 'reload');
-      problems.publish(problemsOf(extensions, services === null ? [] : await get(AGENTS).list()));
-    },
+    renewed: () => problems.publish(),
     clock,
     events,
     wire: options.wire,
@@ -171,7 +166,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const knowAsked = async () => {
     const named = reading.settings.approvals.tools.filter((entry) => entry.includes('/'));
     const known = Promise.allSettled(named.map((entry) => host.tools(entry.split('/', 1)[0] as string)));
-    if (named.length > 0) await within(clock, ASKED_WAIT_MS, known, () => undefined);
+    if (named.length > 0) await within(clock, ASKED_WAIT_MS, known);
   };
 
   const { run: runTurn } = createTurns({
@@ -191,10 +186,12 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       ...listenerFailures.diagnostics(),
     ]);
 
-  const problems = new NewProblems(events, clock);
-
-  const problemsOf = (extensions: readonly ExtensionStatus[], agents: readonly AgentStatus[]) =>
-    host.withoutSecrets(problemsIn({ extensions, agents, defaultAgent: settingsNow().default_agent, findings: findings() }));
+  const problemsNow = async () => {
+    const agents = await get(AGENTS).list();
+    const { default_agent: defaultAgent } = settingsNow();
+    return host.withoutSecrets(problemsIn({ extensions: host.list(), agents, defaultAgent, findings: findings() }));
+  };
+  const problems = new NewProblems(events, problemsNow);
 
   /** With a default agent that there is, where the one that is named is none and the usual one is there. */
   const settingsNow = (): Settings => {
@@ -266,7 +263,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     async problems() {
       const slips = await slipsIn(host);
       await knowAsked();
-      const found = [...problemsOf(host.list(), await get(AGENTS).list()), ...host.withoutSecrets(slips)];
+      const found = [...(await problemsNow()), ...host.withoutSecrets(slips)];
       problems.know(found);
       return found;
     },

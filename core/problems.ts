@@ -1,5 +1,5 @@
 import { UNDECLARED, type AgentStatus } from './agents/registry/registry.ts';
-import type { Clock, Diagnostic, Events } from './contract/index.ts';
+import type { Diagnostic, Events, Phase } from './contract/index.ts';
 import type { ExtensionStatus } from './host/host-options.ts';
 
 /** Findings on something that was written and does not hold. */
@@ -19,7 +19,7 @@ export function isIgnored({ code }: { readonly code: string }): boolean {
   return IGNORED.includes(code);
 }
 
-type Problem = Diagnostic & { readonly extensionId?: string };
+type Problem = Diagnostic & { readonly phase?: Phase };
 
 export interface ProblemSources {
   readonly findings: readonly Diagnostic[];
@@ -36,10 +36,8 @@ export function problemsIn({ findings, extensions, agents, defaultAgent }: Probl
   const failed = new Set(extensions.filter(({ state }) => state === 'failed' || state === 'blocked').map(({ id }) => id)); // with their agents
   const found: Problem[] = [
     ...findings.filter(isWorthSaying),
-    ...extensions.flatMap((extension) => ofExtension(extension).map((each) => ({ ...each, extensionId: extension.id }))),
-    ...agents
-      .filter(({ id }) => !failed.has(id))
-      .flatMap((agent) => ofAgent(agent, agent.id === defaultAgent).map((each) => ({ ...each, extensionId: agent.id }))),
+    ...extensions.flatMap(ofExtension),
+    ...agents.filter(({ id }) => !failed.has(id)).flatMap((agent) => ofAgent(agent, agent.id === defaultAgent)),
   ];
   return [...new Map(found.map((each) => [`${each.file}:${each.line}:${each.message}`, each])).values()];
 }
@@ -53,12 +51,13 @@ export function fails({ state, phase }: Pick<ExtensionStatus, 'state' | 'phase'>
   return state === 'failed' || state === 'blocked' || phase === 'reload' || phase === 'start';
 }
 
-function ofExtension(status: ExtensionStatus): readonly Diagnostic[] {
+function ofExtension(status: ExtensionStatus): readonly Problem[] {
   const { id, phase, code, message, file, line, cure, notes } = status;
-  const failure: Diagnostic = {
+  const failure: Problem = {
     severity: 'error',
     code: code ?? 'internal',
     message: `the extension '${id}' ${phase === 'reload' ? 'was not reloaded' : phase === 'start' ? 'did not start' : 'cannot run'}: ${message ?? 'it failed'}`,
+    ...(phase === undefined ? {} : { phase }),
     ...(file === undefined ? {} : { file }),
     ...(line === undefined ? {} : { line }),
     ...(cure === undefined ? {} : { cure }),
@@ -77,27 +76,30 @@ function ofAgent({ id, state, notes }: AgentStatus, isDefault: boolean): readonl
     .map((note) => ({ ...note, message: `the agent '${id}' cannot run: ${note.message}` }));
 }
 
-/** Problems that came while Pith runs are published once each, as of a reload that failed. */
+/** Publishes each problem that comes while Pith runs, once. */
 export class NewProblems {
   #known: ReadonlySet<string> = new Set();
+  #collections = 0;
 
   constructor(
     private readonly events: Pick<Events, 'publish'>,
-    private readonly clock: Clock,
+    private readonly collect: () => Promise<readonly Problem[]>,
   ) {}
 
-  /** These are known: they have been shown. */
+  /** These have been shown. */
   know(problems: readonly Diagnostic[]): void {
     this.#known = new Set([...this.#known, ...problems.map(unplaced)]);
   }
 
-  /** All that there are now. */
-  publish(problems: readonly Problem[]): void {
+  /** What has come since the last time. */
+  async publish(): Promise<void> {
+    const collection = (this.#collections += 1);
+    const problems = await this.collect();
+    if (collection !== this.#collections) return; // a later one knows what has been corrected meanwhile
     const known = this.#known;
     this.#known = new Set(problems.map(unplaced));
-    for (const { severity: _, column: __, ...problem } of problems)
-      if (!known.has(unplaced(problem)))
-        this.events.publish('extension.failed', { extensionId: 'settings', phase: 'reload', at: this.clock.now(), ...problem });
+    for (const { phase, ...problem } of problems)
+      if (phase !== 'reload' && !known.has(unplaced(problem))) this.events.publish('problem.found', problem); // a reload publishes its failure
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Failure } from './diagnostic.ts';
+import type { Diagnostic, Failure } from './diagnostic.ts';
 import type { Retain } from './tool.ts';
 import type { TurnEndReason, Usage } from './turn.ts';
 
@@ -63,6 +63,8 @@ export interface TopicMap extends DurableTopicMap {
   'extension.failed': Failure;
   'extension.reloaded': { readonly extensionId: string; readonly generation: number };
   'extension.stopped': { readonly extensionId: string };
+  /** An edit while Pith runs left something that does not hold, or that cannot run. A reload that failed is `extension.failed`. */
+  'problem.found': Diagnostic;
   'agent.changed': { readonly agentId: string; readonly state: 'active' | 'degraded' | 'failed' | 'removed' };
   'skills.changed': { readonly added: readonly string[]; readonly changed: readonly string[]; readonly removed: readonly string[] };
   /** What a turn did with a skill, or what a compaction did to it. What a turn was merely offered is in the rows of the skill provider. */
@@ -135,6 +137,7 @@ export const TOPICS = [
   'extension.failed',
   'extension.reloaded',
   'extension.stopped',
+  'problem.found',
   'agent.changed',
   'skills.changed',
   'skill.used',

@@ -14,7 +14,7 @@ const CONTRACT_VALUES = words(`
   NETWORK_REACH PROTOCOL_IDS PithError PrintableStream RankerProvider ServiceProvider SetupProvider SkillProvider TOPICS Tool
   ToolProvider captureCommand codeOf commandUsage defineTool didYouMean guardedFetch hideKeys isToolResult manifestAsks
   manifestSchema matchCommand messageOf nearest notTextAt optionUsage parseCommandInput printable printableJson printableLine
-  printablePainted publicAddresses runsLater shippedSandbox splitWords stateFolder toolError toolResult z
+  printablePainted publicAddresses runsLater shippedSandbox splitWords stateFolder toolError toolResult untilAborted within z
 `);
 const CONTRACT_TYPES = words(`
   AgentLimits AgentSpec AgentsApi ApprovalQuestion CapturedCommand ChannelMessage Clock Command
@@ -47,8 +47,8 @@ const CODES = words(`
   thread_unknown thread_busy usage command_unknown not_found internal
 `);
 const TOPIC_NAMES = words(`
-  extension.activated extension.failed extension.reloaded extension.stopped agent.changed skills.changed skill.used
-  tools.changed toolset.loaded turn.started turn.ended tool.called thread.compacted channel.opened user.message task.changed
+  extension.activated extension.failed extension.reloaded extension.stopped problem.found agent.changed skills.changed
+  skill.used tools.changed toolset.loaded turn.started turn.ended tool.called thread.compacted channel.opened user.message task.changed
   schedule.due approval.requested approval.answered notify
 `);
 const CONTEXT_MEMBERS = words(`

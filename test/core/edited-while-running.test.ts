@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Failure } from '../../core/contract/index.ts';
 import { fakeClock, scriptedModel, testKernel, type TestKernel } from '../../core/testing/index.ts';
+import { NewProblems } from '../../core/problems.ts';
 import { agentFile, skillFile, toolExtension } from '../journeys/sandbox-files.ts';
 
 const FILES: Readonly<Record<string, string>> = {
@@ -29,6 +29,14 @@ const SLIPS: readonly (readonly [string, string, string, RegExp])[] = [
   ['a misspelt key', 'agents/me/manifest.yaml', agentFile('me', { uses_tols: [] }), /uses_tols/u],
 ];
 
+/** What a conversation is told from now on. */
+function messagesOf({ kernel }: TestKernel): readonly string[] {
+  const told: string[] = [];
+  kernel.events.handle('extension.failed', ({ phase, message }) => void (phase === 'reload' && told.push(message)));
+  kernel.events.handle('problem.found', ({ message }) => void told.push(message));
+  return told;
+}
+
 describe('an edit that breaks something while Pith runs', () => {
   let world: TestKernel | undefined;
   afterEach(() => world?.stop());
@@ -41,18 +49,59 @@ describe('an edit that breaks something while Pith runs', () => {
       await world.run('zero');
       if (!wasUsed) await world.restart(); // what it has is known without its code
       const { kernel } = world;
-      const told: Failure[] = [];
-      kernel.events.handle('extension.failed', (failure) => void (failure.phase === 'reload' && told.push(failure)));
+      const told = messagesOf(world);
       await kernel.start();
       await kernel.problems();
       expect(await world.run('one', { threadId: 'other' })).toMatchObject({ reason: 'done' });
       expect(kernel.extensions.show('hello_tool')?.generation).toBe(wasUsed ? 1 : 0);
       await world.write(file, text);
       await kernel.extensions.refresh();
-      await expect.poll(() => told.map((each) => each.message)).toEqual([expect.stringMatching(message)]);
+      await expect.poll(() => told).toEqual([expect.stringMatching(message)]);
       await kernel.extensions.refresh();
       await clock.advance(11_000);
       expect(told).toHaveLength(1);
     },
   );
+
+  it('whose reload fails says nothing again when it is corrected: no note of that extension', async () => {
+    const noted = { ...FILES, 'extensions/hello_tool/manifest.yaml': MANIFEST.replace('{', '{ "descripton": "Greets",') };
+    world = await testKernel({ files: noted, model: scriptedModel([{ text: 'ok' }]) });
+    await world.run('zero');
+    await world.kernel.start();
+    expect(await world.kernel.problems()).toMatchObject([{ message: expect.stringContaining('descripton') }]);
+    const told = messagesOf(world);
+    for (const text of ['export default class {', FILES['extensions/hello_tool/main.ts']!]) {
+      await world.write('extensions/hello_tool/main.ts', text);
+      await world.kernel.extensions.refresh();
+    }
+    expect(told).toHaveLength(1);
+    expect(told[0]).not.toContain('descripton');
+  });
+
+  it('before everything has started keeps in mind what is known of agents', async () => {
+    world = await testKernel({ files: { ...FILES, 'agents/me/manifest.yaml': agentFile('me', { uses_tools: ['hello_tol'] }) } });
+    expect(await world.kernel.problems()).toHaveLength(1);
+    const told = messagesOf(world);
+    await world.write('pith.yaml', '# edited\ndefault_agent: me\nlog: 1\n');
+    await world.kernel.extensions.refresh();
+    await world.kernel.start();
+    await world.write('pith.yaml', '# edited again\ndefault_agent: me\n');
+    await world.kernel.extensions.refresh();
+    expect(told).toEqual([expect.stringContaining("'log'")]);
+  });
+});
+
+it('of two collections of problems only the one that began last is published', async () => {
+  const told: string[] = [];
+  const collections: ((messages: readonly string[]) => void)[] = [];
+  const problems = new NewProblems({ publish: (_: string, { message }: { message: string }) => void told.push(message) } as never, () =>
+    new Promise<readonly string[]>((resolve) => collections.push(resolve)).then((messages) =>
+      messages.map((message) => ({ severity: 'error', code: 'internal', message })),
+    ),
+  );
+  const runs = [problems.publish(), problems.publish()];
+  collections[1]!(['still wrong']);
+  collections[0]!(['still wrong', 'corrected meanwhile']);
+  await Promise.all(runs);
+  expect(told).toEqual(['still wrong']);
 });

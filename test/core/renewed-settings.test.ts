@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Failure } from '../../core/contract/index.ts';
+import type { Diagnostic } from '../../core/contract/index.ts';
 import { fakeClock, scriptedModel, testKernel } from '../../core/testing/index.ts';
 
 const TOOL = `
@@ -49,13 +49,11 @@ describe('settings that change while Pith runs', () => {
     const { world } = await kernelWith('default_agent: me\napprovals: { tools: [it] }\n', [CALL[0]]);
     const { kernel } = world;
     const told: unknown[] = [];
-    kernel.events.handle('extension.failed', (failure) => void told.push(failure));
+    kernel.events.handle('problem.found', (problem) => void told.push(problem));
     await world.write('pith.yaml', 'default_agent: you\nmodels:\n\tdefault: x\n');
     await kernel.extensions.refresh();
     await kernel.extensions.refresh();
-    expect(told).toMatchObject([
-      { extensionId: 'settings', phase: 'reload', message: expect.stringContaining('keeping the previous settings') },
-    ]);
+    expect(told).toMatchObject([{ message: expect.stringContaining('keeping the previous settings') }]);
     expect(kernel.settings.default_agent).toBe('me');
     expect((await world.run('go')).reason).toBe('awaiting_approval');
     await world.stop();
@@ -68,8 +66,8 @@ describe('settings that change while Pith runs', () => {
     ['a setting for nothing', 'extensions: { its: { a: 1 } }\n', /nothing declares 'its'/u],
   ])('K7 %s is said once, and everything else of the edit counts, also a safeguard', async (_name, line, message) => {
     const { world, clock } = await kernelWith('default_agent: me\n', [...CALL, CALL[0], ...CALL]);
-    const told: Failure[] = [];
-    world.kernel.events.handle('extension.failed', (failure) => void told.push(failure));
+    const told: Diagnostic[] = [];
+    world.kernel.events.handle('problem.found', (problem) => void told.push(problem));
     expect((await world.run('one')).reason).toBe('done');
     await world.write('pith.yaml', `${line}default_agent: me\napprovals: { tools: [it] }\n`);
     await clock.advance(1500);
@@ -77,7 +75,7 @@ describe('settings that change while Pith runs', () => {
     await world.write('pith.yaml', `# later\n${line}default_agent: me\n`);
     await clock.advance(1500);
     expect((await world.run('three', { threadId: 'other' })).reason).toBe('done');
-    expect(told).toMatchObject([{ phase: 'reload', message: expect.stringMatching(message) }]);
+    expect(told).toMatchObject([{ message: expect.stringMatching(message) }]);
     await world.stop();
   });
 

@@ -15,6 +15,7 @@ const KERNEL_ONLY: ReadonlySet<string> = new Set<Topic>([
   'extension.failed',
   'extension.reloaded',
   'extension.stopped',
+  'problem.found',
   'agent.changed',
   'toolset.loaded',
   'turn.started',

@@ -1,5 +1,5 @@
 import type pc from 'picocolors';
-import { messageOf, printable, printableLine, type Command, type Failure } from 'pith';
+import { messageOf, printable, printableLine, type Command, type Diagnostic } from 'pith';
 import type { Conversation } from './conversation.ts';
 import type { PastMessage } from './opening.ts';
 import { fields, query, text } from './query.ts';
@@ -26,10 +26,10 @@ const CONNECT = [
   'server OPENAI_BASE_URL and PITH_MODEL=openai/<model>, and start again.',
 ].join('\n');
 
-/** An edit that could not be taken while the conversation goes on. */
-export function reloadLine({ extensionId, message, file, line, cure }: Failure): string {
-  const place = file === undefined ? '' : ` ${file}${line === undefined ? '' : `:${line}`}`;
-  return printable(`${extensionId}${place}: ${message}${cure === undefined ? '' : `; ${cure}`}`);
+/** What an edit broke while the conversation goes on; `what`: whose it is. */
+export function problemLine({ message, file, line, cure }: Omit<Diagnostic, 'severity'>, what = ''): string {
+  const place = [what, file === undefined || line === undefined ? file : `${file}:${line}`].filter(Boolean).join(' ');
+  return printable(`${place}${place && ': '}${message}${cure === undefined ? '' : `; ${cure}`}`);
 }
 
 /** The conversation so far, shortened. */

@@ -2,7 +2,7 @@ import pc from 'picocolors';
 import { messageOf, printable, printablePainted, stateFolder, type CommandIO } from 'pith';
 import { completeLine } from './query.ts';
 import type { ChatContext } from './conversation.ts';
-import { firstScreen, pastLines, reloadLine } from './first-screen.ts';
+import { firstScreen, pastLines, problemLine } from './first-screen.ts';
 import { HistoryFile } from './history-file.ts';
 import { LineEditor } from './line-editor.ts';
 import type { Opening } from './opening.ts';
@@ -62,26 +62,23 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const tell = () => {
     for (const text of pending.splice(0)) write(colour.yellow(text));
   };
-  const closeTerminal = terminals.open({
-    get threadId() {
-      return conversation.threadId;
-    },
-    show: ({ text }) => {
-      pending.push(hint(printable(text)));
-      if (turn !== null) return; // it would tear the answer
-      write('');
-      tell();
-      editor.again();
-    },
-  });
-  const offReloads = context.events.handle('extension.failed', (failure) => {
-    if (failure.phase !== 'reload' || commanding) return; // who asks for a reload is told by the command
-    pending.push(reloadLine(failure));
+  const show = (text: string) => {
+    pending.push(text);
     if (turn !== null) return; // it would tear the answer
     write('');
     tell();
     editor.again();
+  };
+  const closeTerminal = terminals.open({
+    get threadId() {
+      return conversation.threadId;
+    },
+    show: ({ text }) => show(hint(printable(text))),
   });
+  const offFailures = context.events.handle('extension.failed', (failure) => {
+    if (failure.phase === 'reload' && !commanding) show(problemLine(failure, failure.extensionId)); // a command says what it broke
+  });
+  const offProblems = context.events.handle('problem.found', (problem) => show(problemLine(problem)));
   const slashIO = (): CommandIO => ({
     ...io,
     print: write,
@@ -161,7 +158,8 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     }
   } finally {
     signal.removeEventListener('abort', leave);
-    offReloads();
+    offFailures();
+    offProblems();
     closeTerminal();
     editor.close();
   }

@@ -9,8 +9,9 @@ import {
   type Clock,
   type Command,
   type CommandIO,
-  type Failure,
   type JsonValue,
+  type Topic,
+  type TopicMap,
   type TurnEvent,
   type TurnRequest,
 } from 'pith';
@@ -104,8 +105,8 @@ export function kernelCommands(model = 'test/model'): readonly Command[] {
 
 export interface Chat {
   readonly requests: TurnRequest[];
-  /** An extension fails while the chat is open. */
-  fail(failure: Failure): void;
+  /** Happens while the chat is open. */
+  tell<T extends Topic>(topic: T, event: TopicMap[T]): void;
   readonly context: ChatContext;
   readonly terminals: Terminals;
   readonly folder: string;
@@ -118,7 +119,7 @@ export async function fakeChat(answers: readonly Answer[], commands: readonly Co
   const requests: TurnRequest[] = [];
   const clock: Clock = { now: () => Date.UTC(2026, 0, 1), sleep: () => Promise.resolve(), after: () => () => undefined };
   const quiet = () => undefined;
-  const listeners = new Set<(failure: Failure) => void>();
+  const listeners = new Map<(event: unknown) => void, string>();
   const context = {
     dataDirectory: path.join(folder, 'data'),
     clock,
@@ -133,15 +134,15 @@ export async function fakeChat(answers: readonly Answer[], commands: readonly Co
     },
     events: {
       publish: () => undefined,
-      handle: (_topic: string, listener: (failure: Failure) => void) => {
-        listeners.add(listener);
+      handle: (topic: string, listener: (event: unknown) => void) => {
+        listeners.set(listener, topic);
         return () => listeners.delete(listener);
       },
     },
     find: () => [{ extensionId: 'kernel', getCommands: async () => commands }],
   } as unknown as ChatContext;
-  const fail = (failure: Failure) => listeners.forEach((listener) => listener(failure));
-  return { requests, fail, context, terminals: new Terminals(), folder, dispose: () => rm(folder, { recursive: true, force: true }) };
+  const tell: Chat['tell'] = (topic, event) => listeners.forEach((of, listener) => of === topic && listener(event));
+  return { requests, tell, context, terminals: new Terminals(), folder, dispose: () => rm(folder, { recursive: true, force: true }) };
 }
 
 export interface PipeRun {

@@ -149,15 +149,17 @@ describe('a conversation on a terminal', () => {
       line: 3,
     });
     await ada.sees('› ');
-    chat.fail(failure('first'));
+    chat.tell('extension.failed', failure('first'));
     await ada.sees('kv /s/kv/main.ts:3: first');
     ada.type('hi\r');
     await expect.poll(() => chat.requests.length).toBe(1);
-    chat.fail(failure('second'));
-    chat.fail({ ...failure('a tool failed'), phase: 'tool call' });
+    chat.tell('extension.failed', failure('second'));
+    chat.tell('extension.failed', { ...failure('a tool failed'), phase: 'tool call' });
     expect(ada.screen()).not.toContain('second');
+    chat.tell('problem.found', { severity: 'warning', code: 'unknown_key', message: 'a wrong key', file: '/s/pith.yaml', cure: 'look' });
     ada.type('\u0003');
     await ada.sees('second');
+    await ada.sees('/s/pith.yaml: a wrong key; look');
     expect(ada.screen()).not.toContain('a tool failed');
     ada.end();
     await ada.done;
@@ -167,7 +169,7 @@ describe('a conversation on a terminal', () => {
     const failing: Command = {
       ...answering('extensions reload', null),
       run: async (_input, io) => {
-        chat.fail({ extensionId: 'kv', phase: 'reload', code: 'x', message: 'said twice', at: 0 });
+        chat.tell('extension.failed', { extensionId: 'kv', phase: 'reload', code: 'x', message: 'said twice', at: 0 });
         io.error('said once');
       },
     };
