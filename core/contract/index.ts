@@ -56,6 +56,7 @@ export { manifestAsks, NETWORK_REACH } from './manifest-asks.ts';
 export { didYouMean, nearest } from './nearest.ts';
 export { notTextAt } from './not-text-at.ts';
 export { printable, printableJson, printableLine, printablePainted, PrintableStream } from './printable.ts';
+export { untilAborted, within } from './promises.ts';
 export { PROTOCOL_IDS, type Member, type Protocol, type ProtocolId, type Remote } from './protocol.ts';
 export { runsLater } from './runs-later.ts';
 export { shippedSandbox } from './shipped-sandbox.ts';

@@ -21,8 +21,13 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
-/** What `work` comes to, or after `ms` what `late` says or throws; the work is left to itself then. */
-export function within<T, L>(clock: Pick<Clock, 'after'>, ms: number, work: PromiseLike<T>, late: () => L): Promise<T | L> {
+/** What `work` comes to, or after `ms` milliseconds what `late` says or throws, undefined without it; the work is left to itself then. */
+export function within<T, L = undefined>(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  work: PromiseLike<T>,
+  late: () => L = () => undefined as L,
+): Promise<T | L> {
   let cancel: (() => void) | undefined;
   const over = new Promise<void>((resolve) => (cancel = clock.after(ms, resolve))).then(late);
   return Promise.race([work, over]).finally(() => cancel?.());

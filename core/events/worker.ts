@@ -80,8 +80,7 @@ export class Worker {
     this.#stopped = true;
     this.#cancelTimer?.();
     this.#cancelLinger?.();
-    if (this.#running.size > 0 && graceMs > 0)
-      await within(this.#options.clock, graceMs, Promise.allSettled(this.#running), () => undefined);
+    if (this.#running.size > 0 && graceMs > 0) await within(this.#options.clock, graceMs, Promise.allSettled(this.#running));
     await this.#pumping; // it may be about to get the lease
     const session = this.#session;
     if (session === null) return;

@@ -1,5 +1,6 @@
 import type { Clock } from '../contract/index.ts';
 import { PithError } from '../contract/errors.ts';
+import { untilAborted } from '../contract/promises.ts';
 import type { Lease, Leases } from '../storage/leases.ts';
 
 /**
@@ -45,7 +46,7 @@ export function createThreadQueue(leases: Pick<Leases, 'acquire'>, clock: Clock)
       if (tails.get(threadId) === tail) tails.delete(threadId);
     });
     try {
-      if (before !== undefined) await unlessAborted(before, signal);
+      if (before !== undefined) await (signal === undefined ? before : untilAborted(before, signal));
       const lease = await take(leases, clock, threadId, signal);
       const lost = new AbortController();
       lease.lost.addEventListener('abort', () => lost.abort(taken(threadId, lease.lost.reason)), { once: true });
@@ -103,17 +104,5 @@ function taken(threadId: string, cause?: unknown): PithError {
     retryable: true,
     cure: 'what was done until then is kept; send the message again',
     cause,
-  });
-}
-
-function unlessAborted(waited: Promise<void>, signal?: AbortSignal): Promise<void> {
-  if (signal === undefined) return waited;
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    void waited.then(() => {
-      signal.removeEventListener('abort', abort);
-      resolve();
-    });
   });
 }

@@ -1,5 +1,6 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import type { SearchDocument, SkillRanker } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
+import type { Bm25fRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
+import type { SearchDocument } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
 import { catalogLine } from '../../sandbox/extensions/skill_registry/catalog/brief.ts';
 import { renderCatalog } from '../../sandbox/extensions/skill_registry/catalog/catalog.ts';
 import { renderTurnPart } from '../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
@@ -17,7 +18,7 @@ export interface CatalogTokens {
 
 const BUDGET = 2000;
 
-export function catalogTokens(documents: readonly SearchDocument[], ranker: SkillRanker, texts: readonly string[]): CatalogTokens {
+export function catalogTokens(documents: readonly SearchDocument[], ranker: Bm25fRanker, texts: readonly string[]): CatalogTokens {
   const skills = new Map(documents.map((document) => [document.id, skillOf(document)]));
   const sorted = [...skills.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const turns = texts.map((text) => {

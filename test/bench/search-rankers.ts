@@ -1,6 +1,6 @@
 import { openDatabase } from '../../core/storage/open-database.ts';
-import { createRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
-import type { SearchDocument, SkillRanker } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
+import { Bm25fRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
+import type { SearchDocument } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
 
 export interface Question {
   readonly k: number;
@@ -16,13 +16,13 @@ export interface Searcher {
   close?(): void;
 }
 
-export function rankerOf(documents: readonly SearchDocument[]): SkillRanker {
-  const ranker = createRanker();
+export function rankerOf(documents: readonly SearchDocument[]): Bm25fRanker {
+  const ranker = new Bm25fRanker();
   for (const document of documents) ranker.upsert(document);
   return ranker;
 }
 
-export function pith(ranker: SkillRanker): Searcher {
+export function pith(ranker: Bm25fRanker): Searcher {
   return { name: 'Pith', find: (text, question) => ranker.rank(text, question).map(({ id }) => id) };
 }
 

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { SkillRanker } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
+import type { Bm25fRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import { liveBytes } from './measure.ts';
 import type { Pool } from './search-data.ts';
 import { rankerOf } from './search-rankers.ts';
@@ -7,7 +7,7 @@ import { rankerOf } from './search-rankers.ts';
 export const SCALE_HEADING = ['skills', 'built in', 'memory'];
 
 /** The pool's ranker, and what it took to make it. */
-export function built(pool: Pool): { readonly ranker: SkillRanker; readonly line: readonly string[] } {
+export function built(pool: Pool): { readonly ranker: Bm25fRanker; readonly line: readonly string[] } {
   const before = liveBytes();
   const started = performance.now();
   const ranker = rankerOf(pool.documents);

@@ -1,6 +1,6 @@
-import { createRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
+import { Bm25fRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import { PARAMETERS, type RankerParameters } from '../../sandbox/extensions/skill_registry/search/parameters.ts';
-import type { SearchDocument, SkillRanker } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
+import type { SearchDocument } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
 import { givenNeeds, named, ownNeeds, poolOf, realSkills, type Need, type Pool } from './search-data.ts';
 import { toolQuestions } from './search-metatool.ts';
 import { markdownOf } from './search-report.ts';
@@ -10,7 +10,7 @@ import { deviation, mean } from './search-statistics.ts';
 /** Questions to one pool, each with the fold that its skill or tool belongs to. */
 interface TestSet {
   readonly name: string;
-  readonly ranker: SkillRanker;
+  readonly ranker: Bm25fRanker;
   readonly asked: readonly {
     readonly text: string;
     readonly weak: boolean;
@@ -119,8 +119,8 @@ function toolSet(examples: number): TestSet {
   };
 }
 
-function rankerOf(documents: readonly SearchDocument[]): SkillRanker {
-  const ranker = createRanker(live);
+function rankerOf(documents: readonly SearchDocument[]): Bm25fRanker {
+  const ranker = new Bm25fRanker(live);
   for (const document of documents) ranker.upsert(document);
   return ranker;
 }

@@ -5,7 +5,7 @@ import { catalogParts } from '../../sandbox/extensions/skill_registry/catalog/ca
 import { ScopeCache } from '../../sandbox/extensions/skill_registry/catalog/scope-cache.ts';
 import { estimateTokens } from '../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';
 import { createRegistry, type SkillRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
-import { createRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
+import { Bm25fRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import { documentOf } from '../../sandbox/extensions/skill_registry/search/document.ts';
 import type { RegistryConfig } from '../../sandbox/extensions/skill_registry/scan/sources.ts';
 import type { Snapshot } from '../../sandbox/extensions/skill_registry/skill.ts';
@@ -62,7 +62,7 @@ export const skillsInProcess: Bench = async ({ runs, quick }) =>
 
       let edits = 0;
       const file = path.join(sandbox, 'skills', 'skill-7', 'SKILL.md');
-      const ranker = createRanker();
+      const ranker = new Bm25fRanker();
       for (const skill of registry.current().skills.values()) ranker.upsert(documentOf(skill));
       const edit = async () => {
         await put(file, skillText(7, ` Edit ${edits++}.`));

@@ -1,4 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
+import { within } from '../../contract/promises.ts';
 import type { Clock } from '../../contract/index.ts';
 
 export interface CallLimit {
@@ -56,13 +57,8 @@ export class Calls {
   /** Waits up to `graceMs` for open calls, then ends them `interrupted`. */
   async drain(graceMs: number): Promise<void> {
     if (this.#open.size === 0) return;
-    await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(graceMs, resolve);
-      this.#emptied = () => {
-        cancel();
-        resolve();
-      };
-    });
+    const emptied = new Promise<void>((resolve) => (this.#emptied = resolve));
+    await within(this.#clock, graceMs, emptied);
     this.#emptied = undefined;
     this.#isCut = this.#open.size > 0;
     for (const call of this.#open)

@@ -165,7 +165,7 @@ export class Lifecycle {
     };
     const all = Promise.all([...[...this.#actors.values()].map(stop), ...this.endings.map((end) => end())]);
     const cancel = this.parts.clock.after(BEGUN_MS, () => this.#cut.abort());
-    await within(this.parts.clock, LIMIT_MS, all, () => undefined);
+    await within(this.parts.clock, LIMIT_MS, all);
     cancel();
   }
 

@@ -1,5 +1,5 @@
 import type { Clock, Phase } from '../../contract/index.ts';
-import { isThenable } from '../../contract/promises.ts';
+import { isThenable, within } from '../../contract/promises.ts';
 import { Problem, problemOf } from '../problem.ts';
 import type { ErrorCode } from '../../contract/errors.ts';
 
@@ -21,26 +21,18 @@ const SLOW_MS = 2_000;
 /** Runs one phase of an extension's life: warns at 2 s, cuts at the limit, turns what is thrown into a `Problem`. */
 export async function runPhase<T>(limit: PhaseLimit, run: () => T | Promise<T>): Promise<T> {
   const { clock, phase, limitMs } = limit;
-  const cancels: (() => void)[] = [];
+  let cancel: (() => void) | undefined;
   try {
     const result = run();
     if (!isThenable(result)) return result;
-    const late = new Promise<never>((_, reject) => {
-      cancels.push(clock.after(SLOW_MS, () => limit.slow(`${phase} takes longer than ${SLOW_MS / 1000} s`)));
-      cancels.push(
-        clock.after(limitMs, () =>
-          reject(
-            new Problem(phase, 'phase_timeout', `${phase} did not finish within ${limitMs / 1000} s and was cut`, {
-              cure: 'do slow work in runBackground',
-            }),
-          ),
-        ),
-      );
+    cancel = clock.after(SLOW_MS, () => limit.slow(`${phase} takes longer than ${SLOW_MS / 1000} s`));
+    return await within(clock, limitMs, result, () => {
+      const message = `${phase} did not finish within ${limitMs / 1000} s and was cut`;
+      throw new Problem(phase, 'phase_timeout', message, { cure: 'do slow work in runBackground' });
     });
-    return await Promise.race([result, late]);
   } catch (error) {
     throw problemOf(error, phase, limit.failed);
   } finally {
-    for (const cancel of cancels) cancel();
+    cancel?.();
   }
 }

@@ -32,7 +32,7 @@ export function superviseService({ clock, run, crashed }: ServiceOptions): Servi
         if (Math.abs(clock.now() - began) >= BREAKER_WINDOW_MS) restarts = 0;
         crashed(error);
       }
-      await waitFor(clock, restartDelay(restarts++), signal);
+      await clock.sleep(restartDelay(restarts++), signal).catch(() => undefined); // stopped: the loop ends
     }
   }
 
@@ -48,17 +48,4 @@ export function superviseService({ clock, run, crashed }: ServiceOptions): Servi
       );
     },
   };
-}
-
-function waitFor(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = (): void => {
-      cancel();
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const cancel = clock.after(ms, done);
-    signal.addEventListener('abort', done);
-  });
 }

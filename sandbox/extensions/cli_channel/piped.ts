@@ -1,4 +1,4 @@
-import { printable, type Clock, type CommandIO, type JsonValue, type TurnEvent } from 'pith';
+import { printable, untilAborted, type Clock, type CommandIO, type JsonValue, type TurnEvent } from 'pith';
 import type { ChatContext, Conversation } from './conversation.ts';
 import type { Opening } from './opening.ts';
 import { Outbox, SlashCommands } from './slash-commands.ts';
@@ -28,7 +28,7 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   const outbox = new Outbox();
   let code = 0;
   if (chat.resume) code = await turn(conversation, null, view, signal);
-  for await (const line of untilAborted(chat.messages, signal)) {
+  for await (const line of linesUntilAborted(chat.messages, signal)) {
     if (line.trim() === '') continue;
     const isCommand = chat.commands !== false && slash.covers(line);
     let done = isCommand ? await slash.run(line, { ...io, colour: false, session: outbox.session(conversation) }, signal) : 0;
@@ -70,21 +70,17 @@ function viewOf({ io, terminal }: PipedChat, clock: Clock): { show(event: TurnEv
 }
 
 /** The same values; ends when `signal` aborts, also while the next one is awaited. */
-async function* untilAborted<T>(values: Iterable<T> | AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+async function* linesUntilAborted<T>(values: Iterable<T> | AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = Symbol.asyncIterator in values ? values[Symbol.asyncIterator]() : values[Symbol.iterator]();
-  let abort = () => {};
-  const aborted = new Promise<null>((resolve) => {
-    abort = () => resolve(null);
-    signal.addEventListener('abort', abort, { once: true });
-  });
   try {
     while (!signal.aborted) {
-      const next = await Promise.race([Promise.resolve(iterator.next()), aborted]);
-      if (next === null || next.done === true) return;
+      const next = await untilAborted(Promise.resolve(iterator.next()), signal);
+      if (next.done === true) return;
       yield next.value;
     }
+  } catch (error) {
+    if (!signal.aborted) throw error;
   } finally {
-    signal.removeEventListener('abort', abort);
     void Promise.resolve(iterator.return?.()).catch(() => undefined); // its end is of no interest: nobody reads on
   }
 }

@@ -1,4 +1,4 @@
-import type { ExtensionContext, Tool } from 'pith';
+import { within, type ExtensionContext, type Tool } from 'pith';
 import type { Config } from './config.ts';
 import { Connection } from './connection.ts';
 import { Guardian } from './guardian.ts';
@@ -19,10 +19,7 @@ export class Servers {
   /** Connects them; each has ended its first attempt, or had five seconds for it, when this resolves. */
   async connected(): Promise<readonly Connection[]> {
     const connections = (this.#connections ??= this.#connect());
-    const { clock } = this.#context;
-    let cancel: (() => void) | undefined;
-    const enough = new Promise<void>((resolve) => (cancel = clock.after(FIRST_MS, resolve)));
-    await Promise.race([Promise.all(connections.map(({ first }) => first)), enough]).finally(() => cancel?.());
+    await within(this.#context.clock, FIRST_MS, Promise.all(connections.map(({ first }) => first)));
     return connections;
   }
 

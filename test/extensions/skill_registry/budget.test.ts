@@ -9,7 +9,7 @@ import { ScopeCache } from '../../../sandbox/extensions/skill_registry/catalog/s
 import { estimateTokens } from '../../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';
 import { renderTurnPart } from '../../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
 import { agentSkillsSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
-import { createRanker } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
+import { Bm25fRanker } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import { documentOf } from '../../../sandbox/extensions/skill_registry/search/document.ts';
 import type { Skill, Snapshot } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { agentOf, skillOf, snapshotOf, turnOf } from './skill-values.ts';
@@ -167,7 +167,7 @@ describe('what does not fit', () => {
 
 /** The turn part of `turns` turns over these skills, for a text. */
 async function shownIn(skills: readonly Skill[], text: string, turns: number): Promise<(string | null)[]> {
-  const ranker = createRanker();
+  const ranker = new Bm25fRanker();
   for (const skill of skills) ranker.upsert(documentOf(skill));
   const search = {
     prepare: async () => undefined,

@@ -1,6 +1,6 @@
 import { countTokens as countOlder } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import type { Clock, ContextParts } from 'pith';
+import { within, type Clock, type ContextParts } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { briefOf, catalogLine } from '../../../sandbox/extensions/skill_registry/catalog/brief.ts';
@@ -10,7 +10,6 @@ import { ScopeCache } from '../../../sandbox/extensions/skill_registry/catalog/s
 import { findReadable, scopeOf } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { catalogBudget, estimateTokens } from '../../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';
 import { renderTurnPart } from '../../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
-import { withTimeout } from '../../../sandbox/extensions/skill_registry/with-timeout.ts';
 import { agentOf, skillOf, snapshotOf, turnOf } from './skill-values.ts';
 
 const many = (count: number, values: Parameters<typeof skillOf>[1] = {}) =>
@@ -239,7 +238,7 @@ describe('a search index that is late', () => {
     offered: () => undefined,
     clock,
     search: {
-      prepare: async (_: unknown, patienceMs: number) => void (await withTimeout(clock, patienceMs, prepare)),
+      prepare: async (_: unknown, patienceMs: number) => void (await within(clock, patienceMs, prepare)),
       rank: async () => ({ ranked: [{ id: skills[7]!.id, score: 1, why: [] }], ready: false, by: 'lexical' }),
     },
   });

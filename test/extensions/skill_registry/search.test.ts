@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { createRanker } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
+import { Bm25fRanker } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import { PARAMETERS } from '../../../sandbox/extensions/skill_registry/search/parameters.ts';
-import type { SearchDocument, SkillRanker } from '../../../sandbox/extensions/skill_registry/search/ranker.ts';
+import type { SearchDocument } from '../../../sandbox/extensions/skill_registry/search/ranker.ts';
 import { eachTerm } from '../../../sandbox/extensions/skill_registry/search/tokens.ts';
 
 function document(id: string, values: Partial<SearchDocument> = {}): SearchDocument {
   return { id, version: '', name: id, description: '', tags: [], examples: [], body: '', ...values };
 }
 
-function rankerOf(...documents: SearchDocument[]): SkillRanker {
-  const ranker = createRanker();
+function rankerOf(...documents: SearchDocument[]): Bm25fRanker {
+  const ranker = new Bm25fRanker();
   for (const one of documents) ranker.upsert(one);
   return ranker;
 }
 
-function ids(ranker: SkillRanker, query: string, k = 10): string[] {
+function ids(ranker: Bm25fRanker, query: string, k = 10): string[] {
   return ranker.rank(query, { k }).map(({ id }) => id);
 }
 

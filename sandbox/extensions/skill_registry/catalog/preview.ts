@@ -1,5 +1,4 @@
-import type { Clock, TurnInfo } from 'pith';
-import { withTimeout } from '../with-timeout.ts';
+import { within, type Clock, type TurnInfo } from 'pith';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Snapshot } from '../skill.ts';
 import type { ScopeCache } from './scope-cache.ts';
@@ -19,5 +18,5 @@ export async function readyForPreview(
   const { scope, catalog } = cache.view(snapshot, turn.agent, turn.model.contextWindow);
   const text = turn.userTexts.at(-1)?.trim() ?? '';
   if (text === '' || catalog.complete || scope.settings.mode !== 'catalog') return;
-  await withTimeout(clock, PATIENCE_MS, search.patiently(snapshot, text, new AbortController().signal));
+  await within(clock, PATIENCE_MS, search.patiently(snapshot, text, new AbortController().signal));
 }

@@ -5,7 +5,6 @@ import { DEPTH, isIn, LexicalTrial, outcomesOf, type RankCase } from '../evaluat
 import { figuresOf, type Figures, type Outcome } from '../evaluation/figures.ts';
 import { ENOUGH_CASES } from '../meaning/verdict.ts';
 import type { SkillRegistry } from '../registry.ts';
-import { createRanker } from '../search/bm25f.ts';
 import { fullDocumentOf } from '../search/document.ts';
 import { learnedOf } from '../search/learned-examples.ts';
 import type { SearchDocument } from '../search/ranker.ts';
@@ -46,7 +45,7 @@ export function evaluate(
       const knowsThem = named !== LEXICAL && named !== FUSED;
       const cases = knowsThem ? all.filter((one) => !isIn(documents.get(one.skillId), one)) : all;
       const leftOut = all.length - cases.length;
-      const lexical = new LexicalTrial(createRanker(), documents);
+      const lexical = new LexicalTrial(documents);
       await lexical.prepare(signal);
       const reports = [reportOf(LEXICAL, await outcomesOf(cases, (one) => lexical.rank(one), signal), k)];
       if (named !== LEXICAL) {

@@ -1,5 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Ranked, SearchDocument, SkillRanker } from '../search/ranker.ts';
+import { Bm25fRanker } from '../search/bm25f.ts';
+import type { Ranked, SearchDocument } from '../search/ranker.ts';
 import type { EvalCase } from './eval-case.ts';
 import type { Outcome } from './figures.ts';
 
@@ -26,11 +27,10 @@ export async function outcomesOf(cases: readonly EvalCase[], rank: RankCase, sig
  * is indexed without it meanwhile.
  */
 export class LexicalTrial {
-  readonly #ranker: SkillRanker;
+  readonly #ranker = new Bm25fRanker();
   readonly #documents: ReadonlyMap<string, SearchDocument>;
 
-  constructor(ranker: SkillRanker, documents: ReadonlyMap<string, SearchDocument>) {
-    this.#ranker = ranker;
+  constructor(documents: ReadonlyMap<string, SearchDocument>) {
     this.#documents = documents;
   }
 

@@ -1,5 +1,5 @@
 import type { Diagnostic } from 'pith';
-import { createRanker } from '../search/bm25f.ts';
+import { Bm25fRanker } from '../search/bm25f.ts';
 import { bodiedDocumentOf } from '../search/document.ts';
 import { advice } from './advice.ts';
 import type { LintedSkill } from './read-skill-folder.ts';
@@ -11,7 +11,7 @@ export function* outrankedExamples(
   shipped: ReadonlySet<string>,
 ): Iterable<Diagnostic> {
   if (!skills.some(({ examples }) => examples.length > 0)) return;
-  const ranker = createRanker();
+  const ranker = new Bm25fRanker();
   const files = new Map(all.map(({ id, file }) => [id, file]));
   for (const skill of all) ranker.upsert(bodiedDocumentOf(skill, skill.body));
   for (const skill of skills) {

@@ -1,5 +1,4 @@
-import { messageOf, PithError, type Clock, type EmbeddingProvider, type Logger, type Remote } from 'pith';
-import { withTimeout } from '../with-timeout.ts';
+import { messageOf, PithError, within, type Clock, type EmbeddingProvider, type Logger, type Remote } from 'pith';
 import { modelOf, providerWithModel } from './embedding-model.ts';
 
 type Purpose = 'query' | 'document';
@@ -67,7 +66,7 @@ export class EmbeddingClient {
     if (this.#answered === model && this.failure === null) return null;
     const limit = new AbortController();
     const asked = this.#ask(provider, model, ['skill'], 'query', limit.signal).then(() => true);
-    const isDone = (await withTimeout(clock, limitMs, asked)) === true;
+    const isDone = (await within(clock, limitMs, asked)) === true;
     limit.abort();
     if (isDone) return this.failure;
     const cure = 'Check that the server of the embedding model runs, and look whether it is busy';

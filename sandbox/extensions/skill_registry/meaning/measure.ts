@@ -1,7 +1,6 @@
 import type { EvalCase } from '../evaluation/eval-case.ts';
 import { DEPTH, LexicalTrial, outcomesOf } from '../evaluation/evaluate.ts';
 import { figuresOf } from '../evaluation/figures.ts';
-import { createRanker } from '../search/bm25f.ts';
 import { fullDocumentOf } from '../search/document.ts';
 import { fuse } from '../search/fusion.ts';
 import type { Learned } from '../search/learned-examples.ts';
@@ -33,7 +32,7 @@ export async function measureModel(options: MeasureOptions): Promise<Measure | n
   const queries = await queryVectorsOf(cases, options);
   if (queries === null) return null;
   const documents = await documentsOf(cases, options);
-  const trial = new LexicalTrial(createRanker(), documents);
+  const trial = new LexicalTrial(documents);
   await trial.prepare(signal);
   const count = [...snapshot.skills.values()].filter(({ state }) => state === 'offered').length;
   const among = (id: string): boolean => documents.has(id);

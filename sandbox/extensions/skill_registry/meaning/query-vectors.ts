@@ -1,5 +1,4 @@
-import type { Clock } from 'pith';
-import { withTimeout } from '../with-timeout.ts';
+import { within, type Clock } from 'pith';
 import type { EmbeddingClient } from './embedding-client.ts';
 
 const KEPT = 256;
@@ -30,14 +29,11 @@ export class QueryVectors {
     const waits = this.#late === 0;
     const asked = this.#asked.get(text) ?? this.#ask(text);
     if (asked === null || !waits) return null;
-    let done = false;
-    void asked.then(() => (done = true));
-    const vector = await withTimeout(this.#clock, limitMs, asked);
-    if (vector === null && !done) {
+    return within(this.#clock, limitMs, asked, () => {
       this.#late++;
       void asked.finally(() => this.#late--);
-    }
-    return vector;
+      return null;
+    });
   }
 
   close(): void {

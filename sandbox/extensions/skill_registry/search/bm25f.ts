@@ -1,5 +1,5 @@
 import { PARAMETERS, type RankerParameters } from './parameters.ts';
-import type { Ranked, RankOptions, SearchDocument, SkillRanker } from './ranker.ts';
+import type { Ranked, RankOptions, SearchDocument } from './ranker.ts';
 import { countTerms, FIELD_COUNT, hasCountOutsideBody, PACKING, TermIndex, type Counted, type Posting } from './term-index.ts';
 import { synonymsOf } from './synonyms.ts';
 import { markOf, NearbyTerms } from './term-positions.ts';
@@ -11,11 +11,6 @@ const WORDS_OF_BODY = 2;
 const STRONG = 0x80;
 /** So many of the best are looked at for words beside each other; the others stay below them. */
 const LOOKED_AT = 60;
-
-/** The default ranker: BM25F, exact after every change. */
-export function createRanker(parameters: RankerParameters = PARAMETERS): Bm25fRanker {
-  return new Bm25fRanker(parameters);
-}
 
 /** A query word and the postings of what counts as it. */
 interface Match {
@@ -32,7 +27,8 @@ interface Entry {
   score: number;
 }
 
-export class Bm25fRanker implements SkillRanker {
+/** The default ranker: BM25F, exact after every change. */
+export class Bm25fRanker {
   readonly #parameters: RankerParameters;
   readonly #index = new TermIndex();
   #norms = new Float64Array(0);
@@ -44,12 +40,8 @@ export class Bm25fRanker implements SkillRanker {
   /** The revision of the index that the norms belong to. */
   #prepared = -1;
 
-  constructor(parameters: RankerParameters) {
+  constructor(parameters: RankerParameters = PARAMETERS) {
     this.#parameters = parameters;
-  }
-
-  get size(): number {
-    return this.#index.size;
   }
 
   upsert(document: SearchDocument, counted: Counted = countTerms(document)): void {

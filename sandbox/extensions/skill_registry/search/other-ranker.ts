@@ -1,5 +1,14 @@
-import { messageOf, PithError, printableLine, type Clock, type Logger, type RankerDocument, type RankerProvider, type Remote } from 'pith';
-import { withTimeout } from '../with-timeout.ts';
+import {
+  messageOf,
+  PithError,
+  printableLine,
+  within,
+  type Clock,
+  type Logger,
+  type RankerDocument,
+  type RankerProvider,
+  type Remote,
+} from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentVersion, fullDocumentOf } from './document.ts';
 import type { Learned } from './learned-examples.ts';
@@ -105,7 +114,7 @@ export class OtherRanker {
         done = true;
         this.#late = false;
       });
-    const found = await withTimeout(clock, patienceMs, asked);
+    const found = await within(clock, patienceMs, asked, () => null);
     if (found === null) {
       this.#late = !done;
       late.abort(new PithError('aborted', 'nobody waits for it any more'));

@@ -1,5 +1,3 @@
-import type { RankedSkill as Ranked, RankerDocument as SearchDocument } from 'pith';
-
 /** What is searched of a skill; `version` and `body` are empty until its body has been read. */
 export type { RankedSkill as Ranked, RankerDocument as SearchDocument } from 'pith';
 
@@ -16,15 +14,4 @@ export interface RankOptions {
   readonly weak?: boolean;
   /** Equal scores stand in an order of their own for each seed; absent: by id. */
   readonly seed?: string;
-}
-
-/** The seam of skill search. */
-export interface SkillRanker {
-  /** Documents that it knows. */
-  readonly size: number;
-  /** Takes the place of the document of that id. */
-  upsert(document: SearchDocument): void;
-  remove(id: string): void;
-  /** Best first, at most `k`; empty when nothing matches well. */
-  rank(query: string, options: RankOptions): readonly Ranked[];
 }

@@ -2,13 +2,13 @@ import {
   EmbeddingProvider,
   messageOf,
   RankerProvider,
+  within,
   type CommandContext,
   type Diagnostic,
   type Events,
   type ExtensionContext,
   type Remote,
 } from 'pith';
-import { withTimeout } from '../with-timeout.ts';
 import { modelOf } from '../meaning/embedding-model.ts';
 import type { EmbeddingClient } from '../meaning/embedding-client.ts';
 import type { Meaning } from '../meaning/meaning.ts';
@@ -106,7 +106,7 @@ export class SearchBackends {
       await this.meaning(snapshot)?.queries.of(query, READY_MS);
     };
     const done = all().catch((error: unknown) => context.logger.warn(`the search for skills: ${messageOf(error)}`));
-    await withTimeout(context.clock, READY_MS, done);
+    await within(context.clock, READY_MS, done);
   }
 
   /** Why the answer is not by what the settings name; null where it is. */

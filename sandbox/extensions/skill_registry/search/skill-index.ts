@@ -1,9 +1,8 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { messageOf, type Clock, type Logger } from 'pith';
+import { messageOf, within, type Clock, type Logger } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
-import { withTimeout } from '../with-timeout.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { createRanker } from './bm25f.ts';
+import { Bm25fRanker } from './bm25f.ts';
 import type { CountedFile } from './counted-file.ts';
 import { documentOf, documentVersion, fullDocumentOf } from './document.ts';
 import type { Learned } from './learned-examples.ts';
@@ -50,7 +49,7 @@ const FIRST_BUILD_MS = 500;
 /** Follows the newest snapshot in the background: of what changed it reads each body once, or takes what an earlier start counted. */
 export class SkillIndex {
   readonly #options: SkillIndexOptions;
-  readonly #ranker = createRanker();
+  readonly #ranker = new Bm25fRanker();
   readonly #indexed = new Map<string, Indexed>();
   #target: Snapshot | null = null;
   #updating: Promise<void> | null = null;
@@ -73,7 +72,7 @@ export class SkillIndex {
   /** The same; resolves when it is done, or `patienceMs` are over, and a while longer where nothing was indexed before. */
   async prepare(snapshot: Snapshot, patienceMs: number): Promise<void> {
     this.sync(snapshot);
-    await withTimeout(this.#options.clock, this.#built ? patienceMs : patienceMs + FIRST_BUILD_MS, this.settled());
+    await within(this.#options.clock, this.#built ? patienceMs : patienceMs + FIRST_BUILD_MS, this.settled());
   }
 
   /** Ranks what is indexed at this moment. */

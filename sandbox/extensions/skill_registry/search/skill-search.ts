@@ -1,4 +1,4 @@
-import type { Diagnostic, TurnInfo } from 'pith';
+import { untilAborted, type Diagnostic, type TurnInfo } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
 import type { Snapshot } from '../skill.ts';
 import { RESCORED, UNION_UP_TO } from './fusion.ts';
@@ -89,11 +89,10 @@ export class SkillSearch {
 
   /** For a command, which has no next time: the index is built first, and backends that are set up are waited for. */
   async patiently(snapshot: Snapshot, query: string, signal: AbortSignal): Promise<PatientSearch> {
-    await unlessAborted(signal, async () => {
-      this.#index.sync(snapshot);
-      await this.#index.settled();
-      await this.backends?.ready(snapshot, query);
-    });
+    signal.throwIfAborted();
+    this.#index.sync(snapshot);
+    const ready = this.#index.settled().then(() => this.backends?.ready(snapshot, query)); // ends with the search
+    await untilAborted(ready, signal);
     return {
       ask: (options) => this.rank(snapshot, query, { ...options, patienceMs: COMMAND_PATIENCE_MS }),
       instead: ({ by }) => this.backends?.instead(by) ?? null,
@@ -137,21 +136,6 @@ export function openSearch(
   const skillOf = (id: string) => registry.current().skills.get(id);
   const onLearned = () => search.relearn(registry.current());
   return { search, lessons: new TurnLessons({ learned: lessons, logger, skillOf, allows, onLearned }) };
-}
-
-/** Rejects as soon as nobody wants it any more; the work itself ends with the search. */
-async function unlessAborted(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-  signal.throwIfAborted();
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    await Promise.race([work(), aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }
 
 /** A person who typed a command waits so long for another extension's ranker. */

@@ -1,6 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Clock } from 'pith';
-import { withTimeout } from '../with-timeout.ts';
+import { within, type Clock } from 'pith';
 import { loadPatternCompiler, type Pattern } from '../format/patterns.ts';
 
 /** Compiled patterns. What reads them was checked when its file was: one that cannot be compiled is null. */
@@ -22,7 +21,7 @@ export class PatternCache {
   async prepare(patterns: readonly string[]): Promise<void> {
     if (patterns.every((pattern) => this.#compiled.has(pattern))) return;
     this.#preparing = this.#preparing.then(() => this.#compile(patterns));
-    await (this.#clock === null ? this.#preparing : withTimeout(this.#clock, PATIENCE_MS, this.#preparing));
+    await (this.#clock === null ? this.#preparing : within(this.#clock, PATIENCE_MS, this.#preparing));
   }
 
   async #compile(patterns: readonly string[]): Promise<void> {
