@@ -102,7 +102,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   const host = await ExtensionHost.create({
     ...hostOptionsOf(reading),
-    renewed: () => problems.publish(),
+    renewed: async () => {
+      if (services !== null) await problems.publish(); // before, nobody listens, and asking the agents would load code
+    },
     clock,
     events,
     wire: options.wire,

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { printableLine } from '../contract/printable.ts';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';
-import { findDataDirectory } from '../host/settings/settings.ts';
+import { loadSettings } from '../host/settings/settings.ts';
 import { decideState, distrustSandbox, trustOf, trustSandbox, type StatePlace, type Trust, userHome } from '../trust/index.ts';
 import type { SandboxOverview, ShownOverview } from '../host/sandbox-overview.ts';
 import type { Target } from './open-kernel.ts';
@@ -33,8 +33,9 @@ export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolea
       trust.file.problem() === null ? `to see what it brings and to trust it, run: pith trust ${folder}` : 'see: pith trust --list';
     io.error(`pith: restricted ${why}; ${cure}`);
   } else {
-    if (asks && io.interactive && (await stateOf(named, trust)).isOpen) await askAboutState(named, trust, io);
-    const found = await stateOf(named, trust);
+    const wanted = await wantedState(named, trust);
+    if (asks && io.interactive && trust.state(wanted).isOpen) await askAboutState(wanted, trust, io);
+    const found = trust.state(wanted);
     const { why } = found;
     if (why !== null) io.error(`pith: started with fresh state: ${printableLine(why)}; ${stateCure(found, folder)}`);
   }
@@ -42,13 +43,8 @@ export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolea
 }
 
 /** Where the settings want the state of a target. */
-export function wantedState({ env, flags, workingDirectory = process.cwd() }: NamedTarget, trust: Trust): Promise<string> {
-  return findDataDirectory({ sandbox: trust.opened, home: userHome(), env, flags, workingDirectory });
-}
-
-/** Where it is kept. */
-export async function stateOf(named: NamedTarget, trust: Trust): Promise<StatePlace> {
-  return trust.state(await wantedState(named, trust));
+export async function wantedState({ env, flags, workingDirectory = process.cwd() }: NamedTarget, trust: Trust): Promise<string> {
+  return (await loadSettings({ sandbox: trust.opened, home: userHome(), env, flags, workingDirectory })).settings.data_dir;
 }
 
 /** Looks at what a sandbox brings, for a person. */
@@ -87,8 +83,7 @@ async function askAboutSandbox(trust: Trust, io: CommandIO): Promise<void> {
   else if (answer === 'no') distrustSandbox(trust.file, trust.opened);
 }
 
-async function askAboutState(named: NamedTarget, trust: Trust, io: CommandIO): Promise<void> {
-  const wanted = await wantedState(named, trust);
+async function askAboutState(wanted: string, trust: Trust, io: CommandIO): Promise<void> {
   const answer = await io.ask(stateQuestion(wanted), { choices: ['yes', 'no'] });
   if (answer !== null) decideState(trust.file, userHome(), wanted, answer === 'yes');
 }

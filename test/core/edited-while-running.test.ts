@@ -82,12 +82,12 @@ describe('an edit that breaks something while Pith runs', () => {
     world = await testKernel({ files: { ...FILES, 'agents/me/manifest.yaml': agentFile('me', { uses_tools: ['hello_tol'] }) } });
     expect(await world.kernel.problems()).toHaveLength(1);
     const told = messagesOf(world);
-    await world.write('pith.yaml', '# edited\ndefault_agent: me\nlog: 1\n');
+    await world.write('pith.yaml', 'default_agent: me\nlog: 1\n');
     await world.kernel.extensions.refresh();
     await world.kernel.start();
-    await world.write('pith.yaml', '# edited again\ndefault_agent: me\n');
+    await world.write('pith.yaml', 'default_agent: me\nlogs: 1\n');
     await world.kernel.extensions.refresh();
-    expect(told).toEqual([expect.stringContaining("'log'")]);
+    expect(told).toEqual([expect.stringContaining("'logs'")]);
   });
 });
 

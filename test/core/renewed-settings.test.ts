@@ -48,6 +48,7 @@ describe('settings that change while Pith runs', () => {
   it('K7 settings that hold stay when the file breaks, which is told once', async () => {
     const { world } = await kernelWith('default_agent: me\napprovals: { tools: [it] }\n', [CALL[0]]);
     const { kernel } = world;
+    await kernel.start();
     const told: unknown[] = [];
     kernel.events.handle('problem.found', (problem) => void told.push(problem));
     await world.write('pith.yaml', 'default_agent: you\nmodels:\n\tdefault: x\n');
@@ -66,6 +67,7 @@ describe('settings that change while Pith runs', () => {
     ['a setting for nothing', 'extensions: { its: { a: 1 } }\n', /nothing declares 'its'/u],
   ])('K7 %s is said once, and everything else of the edit counts, also a safeguard', async (_name, line, message) => {
     const { world, clock } = await kernelWith('default_agent: me\n', [...CALL, CALL[0], ...CALL]);
+    await world.kernel.start();
     const told: Diagnostic[] = [];
     world.kernel.events.handle('problem.found', (problem) => void told.push(problem));
     expect((await world.run('one')).reason).toBe('done');

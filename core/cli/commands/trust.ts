@@ -4,17 +4,7 @@ import { printableLine } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import { decideState, distrustSandbox, openTrustFile, trustSandbox, type Trust, userHome } from '../../trust/index.ts';
 import { isElsewhere, locateSandbox } from '../locate.ts';
-import {
-  lookAt,
-  printOverview,
-  quoted,
-  stateOf,
-  stateQuestion,
-  TOO_MUCH,
-  trustOfTarget,
-  wantedState,
-  type NamedTarget,
-} from '../opened-target.ts';
+import { lookAt, printOverview, quoted, stateQuestion, TOO_MUCH, trustOfTarget, wantedState, type NamedTarget } from '../opened-target.ts';
 
 /** Shows what a sandbox brings, asks, and records that it is trusted, with its state. */
 export async function trust(named: NamedTarget, input: CommandInput, io: CommandIO): Promise<number> {
@@ -60,9 +50,9 @@ export async function untrust(named: NamedTarget, input: CommandInput, io: Comma
 
 /** State that was not made by this user's Pith is used only when the person says that it is theirs. False: they said so, and it cannot be. */
 async function takeState(named: NamedTarget, found: Trust, input: CommandInput, io: CommandIO): Promise<boolean> {
-  const { why, cure } = await stateOf(named, found);
-  if (why === null) return true;
   const wanted = await wantedState(named, found);
+  const { why, cure } = found.state(wanted);
+  if (why === null) return true;
   if (cure !== null || (input.options['state'] !== true && !io.interactive)) {
     io.error(`pith: fresh state will be used: ${printableLine(why)}; ${cure ?? 'if the old state is yours, add --state'}`);
     return input.options['state'] !== true;

@@ -16,7 +16,7 @@ export interface SettingsRecord {
   readonly unread?: true;
 }
 
-export const MAX_SETTINGS_BYTES = 256 * 1024;
+const MAX_SETTINGS_BYTES = 256 * 1024;
 
 /** What holds instead of `approvals` that cannot be read: nobody knows what it was to keep, so everything asks. */
 const ASK_ALWAYS = { approvals: { tools: ['*'] } };

@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { realOf } from '../../contract/paths.ts';
 import { deepFreeze, isPlainMap, overlay, type PlainMap } from '../../contract/plain-data.ts';
 import { settingsFromEnvironment } from './settings-environment.ts';
 import { harmlessSettings, loosened, type Loosened } from '../../trust/index.ts';
-import { readTextFile } from '../discovery/source-files.ts';
-import { MAX_SETTINGS_BYTES, readForeignSettings, readSettingsFile } from './settings-file.ts';
+import { readForeignSettings, readSettingsFile } from './settings-file.ts';
 import type { SettingsInput, SettingsValues } from './settings-schema.ts';
 
 export type { SettingsInput } from './settings-schema.ts';
@@ -97,35 +95,6 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   if (given !== undefined && data_dir !== given) diagnostics.push(sourcesIn(origins['data_dir'] ?? 'data_dir'));
   const settings = deepFreeze({ ...structuredClone(values), data_dir, origins }) as unknown as Settings;
   return { settings, diagnostics, unread, loosened: loosenedBySandbox };
-}
-
-/** Where the settings put the state, for who must know it before anything else of them is read. Never rejects. */
-export async function findDataDirectory(options: SettingsOptions): Promise<string> {
-  const { sandbox, home, env, flags, workingDirectory } = options;
-  const above = flags?.data_dir ?? env['PITH_DATA_DIR'];
-  if (above) return dataDirectoryIn(sandbox, absolutePath(above, workingDirectory, home));
-  for (const [file] of settingsFiles(options).toReversed()) {
-    const given = await namedIn(file);
-    if (given !== undefined) return dataDirectoryIn(sandbox, absolutePath(given, path.dirname(file), home));
-  }
-  return dataDirectoryIn(sandbox, undefined);
-}
-
-async function namedIn(file: string): Promise<string | undefined> {
-  const text = textOf(file);
-  if (!/data_dir|\\/u.test(text)) return undefined; // nothing to parse: only a backslash could hide the name
-  const { parseYaml } = await import('../discovery/yaml-document.ts');
-  const { value } = parseYaml(text, { file, code: 'settings_invalid', maxBytes: MAX_SETTINGS_BYTES });
-  const given = isPlainMap(value) ? value['data_dir'] : undefined;
-  return typeof given === 'string' && given !== '' ? given : undefined;
-}
-
-function textOf(file: string): string {
-  try {
-    return existsSync(file) ? readTextFile(file, MAX_SETTINGS_BYTES) : '';
-  } catch {
-    return ''; // what is wrong with it, the reading of the settings says
-  }
 }
 
 /** Data of extensions lies in `extensions/<id>` of the data folder: in the sandbox itself that would be their sources, which they may not write. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { stateFolder } from '../../../core/contract/state-files.ts';
 import { openIndex } from '../../../core/host/discovery/index-file.ts';
-import { findDataDirectory, loadSettings } from '../../../core/host/settings/settings.ts';
+import { loadSettings } from '../../../core/host/settings/settings.ts';
 import { discoverIn, extension, folderWith, indexIn } from './sandbox-folder.ts';
 
 const AGENT = { 'agents/one/manifest.yaml': 'id: one\nagent: {}\n' };
@@ -75,8 +75,8 @@ it.each([
   const file = path.join(sandbox, 'pith.yaml');
   place(file);
   const options = { sandbox, env: {}, workingDirectory: sandbox, home: undefined, flags: undefined };
-  expect(await findDataDirectory(options)).toBe(path.join(sandbox, 'data'));
-  const { diagnostics } = await loadSettings(options);
+  const { diagnostics, settings } = await loadSettings(options);
+  expect(settings.data_dir).toBe(path.join(sandbox, 'data'));
   expect(diagnostics).toMatchObject([{ code: 'settings_invalid', file, message: `cannot be read: is ${what}, not a file` }]);
 });
 
