@@ -51,7 +51,7 @@ export function sectionsOf(markdown: string): readonly Passage[] {
 
 /** The passages that share most with the question, best first; empty when none shares anything. */
 export function fittingPassages(question: string, markdown: string): readonly Passage[] {
-  const sections = sectionsOf(markdown);
+  const sections = sectionsOf(markdown).map(({ headings, blocks }) => ({ headings: headings.map(read), blocks: blocks.map(read) }));
   const weights = weigh(termsOf(question), sections);
   const scored = sections
     .map((section) => ({ section, score: scoreOf(section, weights) }))
@@ -62,50 +62,63 @@ export function fittingPassages(question: string, markdown: string): readonly Pa
   return scored.flatMap(({ section }) => {
     const blocks = blocksOf(section, weights, room);
     room -= blocks.join('').length;
-    return blocks.length === 0 ? [] : [{ headings: section.headings, blocks }];
+    return blocks.length === 0 ? [] : [{ headings: section.headings.map(({ text }) => text), blocks }];
   });
+}
+
+interface Read {
+  readonly text: string;
+  readonly terms: ReadonlySet<string>;
+}
+
+interface Section {
+  readonly headings: readonly Read[];
+  readonly blocks: readonly Read[];
+}
+
+function read(text: string): Read {
+  return { text, terms: termsOf(text) };
 }
 
 type Weights = ReadonlyMap<string, number>;
 
 /** A word that stands in every section tells them apart least. */
-function weigh(wanted: ReadonlySet<string>, sections: readonly Passage[]): Weights {
-  const found = sections.map((section) => termsOf([...section.headings, ...section.blocks].join('\n')));
-  return new Map(
-    [...wanted].map((term) => [term, Math.log(1 + sections.length / Math.max(1, found.filter((terms) => terms.has(term)).length))]),
-  );
+function weigh(wanted: ReadonlySet<string>, sections: readonly Section[]): Weights {
+  const having = (term: string) => sections.filter(({ headings, blocks }) => [...headings, ...blocks].some(({ terms }) => terms.has(term)));
+  return new Map([...wanted].map((term) => [term, Math.log(1 + sections.length / Math.max(1, having(term).length))]));
 }
 
-function scoreOf(section: Passage, weights: Weights): number {
+function scoreOf(section: Section, weights: Weights): number {
   const [best = 0, ...others] = section.blocks.map((block) => shared(weights, block)).sort((a, b) => b - a);
   return headingScore(section, weights) + best + Math.min(best / 2, others.reduce((sum, score) => sum + score, 0) / 4);
 }
 
 /** The innermost heading says most; the outermost is the title of the whole skill, unless it stands alone. */
-function headingScore({ headings }: Passage, weights: Weights): number {
-  const [innermost = '', ...outer] = headings.toReversed();
+function headingScore({ headings }: Section, weights: Weights): number {
+  const [innermost, ...outer] = headings.toReversed();
+  if (innermost === undefined) return 0;
   return shared(weights, innermost) * 1.5 + outer.slice(0, -1).reduce((sum, heading) => sum + shared(weights, heading), 0);
 }
 
 /** The blocks that share something; the first ones where a heading is what fits. */
-function blocksOf(section: Passage, weights: Weights, room: number): readonly string[] {
+function blocksOf(section: Section, weights: Weights, room: number): readonly string[] {
   const fitting = section.blocks.filter((block) => shared(weights, block) > 0);
   const chosen = (headingScore(section, weights) > 0 ? section.blocks : fitting).slice(0, MAX_BLOCKS);
   const kept: string[] = [];
   let left = room;
-  for (const block of chosen) {
-    if (block.length > left) {
-      if (kept.length === 0 && left > 200) kept.push(`${block.slice(0, left)} …`);
+  for (const { text } of chosen) {
+    if (text.length > left) {
+      if (kept.length === 0 && left > 200) kept.push(`${text.slice(0, left)} …`);
       break;
     }
-    kept.push(block);
-    left -= block.length;
+    kept.push(text);
+    left -= text.length;
   }
   return kept;
 }
 
-function shared(weights: Weights, text: string): number {
+function shared(weights: Weights, { terms }: Read): number {
   let sum = 0;
-  for (const term of termsOf(text)) sum += weights.get(term) ?? 0;
+  for (const [term, weight] of weights) if (terms.has(term)) sum += weight;
   return sum;
 }
