@@ -62,7 +62,7 @@ export interface HostProcess {
   readonly ended: Promise<Ending>;
   /** Says whether calls are open: its memory is looked at more often then. It counts as working from the start. */
   working(isWorking: boolean): void;
-  /** Ends it and all that it started, at once. The first reason given is the one that `ended` tells. */
+  /** Ends it and all that it started, at once. The first reason given is the one that `ended` tells, unless it had ended by then. */
   kill(reason: Ending): void;
 }
 
@@ -90,8 +90,9 @@ export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
   socket.on('error', () => undefined); // the process is gone: `ended` tells
   let reason: Ending | undefined;
   const kill = (why: Ending): void => {
+    if (child.exitCode !== null || child.signalCode !== null) return; // it ended by itself, whatever is seen of that later
     reason ??= why;
-    if (child.exitCode === null && child.signalCode === null) killHost(pid);
+    killHost(pid);
   };
   const overLimit = (message: string, cure: string): void => kill({ code: 'process_limit', message, cure });
 

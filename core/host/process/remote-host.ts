@@ -102,7 +102,8 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     asked: floodLimit(kill),
     ignored: calls.ignored,
     broken: (why, gone) => {
-      if (gone) cancelHangUp = systemClock().after(HANG_UP_MS, () => kill(why));
+      // On a busy machine the timer may come before the end that has been reported meanwhile.
+      if (gone) cancelHangUp = systemClock().after(HANG_UP_MS, () => void setImmediate(() => kill(why)));
       else kill(why);
     },
   });

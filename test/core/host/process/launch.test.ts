@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { firstWord, hostFolder, isAlive, until, type HostFolder } from './hosts.ts';
 
@@ -34,6 +35,13 @@ it('K10 says how a process ended: exit code, signal, full heap', async () => {
     message: 'its heap was full at 160 MB',
     cure: expect.stringContaining('extensions.mine.memory_mb'),
   });
+});
+
+it.runIf(isLinux)('K10 a process that has ended by itself is not said to have hung up, also while what it left is swept', async () => {
+  const host = await folder.launch("process.kill(process.pid, 'SIGKILL')");
+  for (let isGone = false; !isGone; await new Promise(setImmediate)) isGone = !existsSync(`/proc/${host.pid}`);
+  host.kill({ code: 'process_ended', message: 'it closed its connection' });
+  expect(await host.ended).toEqual({ code: 'process_ended', message: 'its process was ended by the signal SIGKILL' });
 });
 
 it.runIf(isLinux)('K10 memory outside of the heap counts too, also that of children', async () => {
