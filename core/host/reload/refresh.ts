@@ -1,3 +1,4 @@
+import { messageOf } from '../../contract/errors.ts';
 import { within } from '../../contract/promises.ts';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
@@ -11,6 +12,7 @@ const RELOAD_WAIT_MS = 1000;
 
 interface Look {
   readonly ids: ReadonlySet<string>;
+  /** Never rejects. */
   readonly settled: Promise<void>;
 }
 
@@ -70,10 +72,12 @@ export class Refresh {
     const ids = new Set([...changedIds(former, next), ...(isRenewed ? this.#configuredAnew() : [])]);
     const work = this.#apply(next, ids);
     if (ids.size > 0 || isRenewed) this.#changed(ids);
-    const settled = Promise.all(work).then(async () => {
-      await this.#lifecycle.wakeServices(ids);
-      if (ids.size > 0 || isRenewed) await this.#parts.options.renewed?.();
-    });
+    const settled = Promise.all(work)
+      .then(async () => {
+        await this.#lifecycle.wakeServices(ids);
+        if (ids.size > 0 || isRenewed) await this.#parts.options.renewed?.();
+      })
+      .catch((error) => this.#parts.logger('host').error('what changed could not be told', { reason: messageOf(error) }));
     if (work.length > 0) {
       const settling: Promise<void> = Promise.all([this.#settling, settled]).then(() => {
         if (this.#settling === settling) this.#settling = null;

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SkillProvider } from '../../../core/contract/index.ts';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
@@ -200,6 +202,18 @@ describe('reload', () => {
     expect(await work(host)).toEqual({ ok: true, output: 2 });
     expect([...(await hinted)]).toEqual(['it']);
     expect(looks).toBe(3);
+  });
+
+  it('K20 a change that could not be told fails neither the look that found it nor any turn after it', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host({ renewed: () => Promise.reject(new Error('nobody listens')) });
+    await work(host);
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    await host.refreshIfOlderThan(0);
+    await host.refreshIfOlderThan(1000);
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+    await host.stop();
+    expect(await readFile(path.join(sandbox.directory, 'data/logs/pith.log'), 'utf8')).toContain('nobody listens');
   });
 
   it('K20 reloads when another process asks, by the poll alone', async () => {

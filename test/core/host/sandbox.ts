@@ -29,6 +29,7 @@ export interface HostSetup {
   readonly env?: Readonly<Record<string, string>>;
   /** After each look at the disk, before the host has what it found. */
   readonly discovered?: () => Promise<void>;
+  readonly renewed?: HostOptions['renewed'];
 }
 
 /** A real sandbox in a temporary folder and hosts over it. */
@@ -65,7 +66,7 @@ export async function testSandbox(): Promise<TestSandbox> {
       await sandbox.write(`extensions/${id}/manifest.yaml`, `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n${manifest}\n`);
       await sandbox.write(`extensions/${id}/main.ts`, `import { defineTool, toolError, toolResult, z, PithError } from 'pith';\n${body}\n`);
     },
-    async host({ wire = false, isolation = 'in_process', clock = systemClock(), env = {}, sandboxing, agreements, discovered } = {}) {
+    async host({ wire = false, isolation = 'in_process', clock = systemClock(), env = {}, sandboxing, agreements, discovered, renewed } = {}) {
       const dataDirectory = path.join(directory, 'data');
       const index = openIndex(stateFolder(dataDirectory, '.cache'));
       const { settings } = await loadSettings({ sandbox: directory, env, workingDirectory: directory });
@@ -90,6 +91,7 @@ export async function testSandbox(): Promise<TestSandbox> {
         ...(sandboxing === undefined ? {} : { sandboxing }),
         ...(agreements === undefined ? {} : { agreements }),
         wire,
+        renewed,
         isolation,
         discover: async (at) => {
           const found = await discover({
