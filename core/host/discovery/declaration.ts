@@ -17,6 +17,8 @@ export interface Declaration {
   readonly replacesShipped?: true;
   /** Hash over relative paths and bytes of the folder's files; changes when any of them does. */
   readonly digest: string;
+  /** As `digest`, of all but the manifest. Absent: no folder declares it. */
+  readonly codeDigest?: string;
   readonly diagnostics: readonly Diagnostic[];
   /** `[line, column]` in `file` by dotted path, for the parts that later checks speak of: `agent.*`, `config.*`, `provides`, `depends_on`, … */
   readonly positions?: Readonly<Record<string, readonly [number, number]>>;

@@ -59,14 +59,18 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
 }
 
 const made = new WeakMap<FolderRecord['declaration'], Declaration>();
+/** By folder: what a version has that stands in for a broken manifest may be taken from it, too. */
+const lastSound = new Map<string, Manifest>();
 
 /** The same object as long as neither the folder nor what it was given changes. */
 function declarationOf({ declaration }: FolderRecord, shipped: boolean, grant: DiscoverOptions['grant']): Declaration {
-  const { id, manifest } = declaration;
-  const { manifest: granted, withheld } = manifest && grant ? grant(id, manifest, shipped) : { manifest, withheld: [] };
+  const { id, manifest, directory } = declaration;
+  if (manifest) lastSound.set(directory, manifest);
+  const asking = lastSound.get(directory);
+  const { manifest: given, withheld } = asking && grant ? grant(id, asking, shipped) : { manifest, withheld: [] };
   const known = made.get(declaration);
   if (known?.shipped === shipped && JSON.stringify(known.withheld ?? []) === JSON.stringify(withheld)) return known;
-  const next = { ...declaration, manifest: granted, shipped, ...(withheld.length === 0 ? {} : { withheld }) };
+  const next = { ...declaration, manifest: manifest && given, shipped, ...(withheld.length === 0 ? {} : { withheld }) };
   made.set(declaration, next);
   return next;
 }

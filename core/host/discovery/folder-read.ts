@@ -65,6 +65,10 @@ async function read(directory: string, name: string, digest: string, stamp: Fold
     directory,
     prompt,
     digest,
+    codeDigest: digestOf(
+      directory,
+      stamp.files.filter((file) => file !== name),
+    ),
     diagnostics: found,
     manifest: isBroken ? null : reading.declaration.manifest,
   };

@@ -1,7 +1,7 @@
 import type { Failure } from '../../contract/index.ts';
 import { manifestAsks } from '../../contract/manifest-asks.ts';
 import { isBlocked } from '../discovery/order.ts';
-import type { Version } from './generation.ts';
+import type { Generation, Version } from './generation.ts';
 import type { Effect, Job, LifeEvent, Next, Source, State, Wanted } from './state.ts';
 
 /** How long a version that is replaced or removed may work on its open calls. */
@@ -16,7 +16,7 @@ export function reduce(state: State, event: LifeEvent): readonly [State, readonl
   const next = settle(applied(state, event, effects), effects);
   const { wanted } = next;
   const isNew = wanted !== state.wanted || !isStandingIn(state);
-  if (wanted?.declared && isInvalid(wanted) && isNew && isStandingIn(next))
+  if (wanted?.declared && isInvalid(next) && isNew && isStandingIn(next))
     effects.push({ type: 'record', failure: stillRunning(wanted.declared) });
   return [next, effects];
 }
@@ -24,22 +24,32 @@ export function reduce(state: State, event: LifeEvent): readonly [State, readonl
 /** The version that counts for what the extension declares: the one that runs or stands in, else the one that is wanted. */
 export function versionIn(state: State): Version | null {
   const { live, good, wanted } = state;
-  return live ?? (good !== null && isStandingIn(state) ? good.generation : wanted);
+  return live ?? (good !== null && isStandingIn(state) ? good.version : wanted);
 }
 
-/** The wanted version cannot run or failed, and the last one that ran is there in its place. */
+/** The wanted version cannot run or failed, and the last good one is there in its place. */
 export function isStandingIn(state: State): boolean {
   const { wanted, tried } = state;
-  return wanted !== null && wanted.config.enabled && mayStandIn(state) && (isInvalid(wanted) || tried === wanted.key);
+  return wanted !== null && wanted.config.enabled && mayStandIn(state) && (isInvalid(state) || tried === wanted.key);
 }
 
-/** It ran, and nobody has taken from it since what it would have again: a right of its manifest, or its place in the kernel. */
+/**
+ * It ran, or its code is still the one that was declared with it; and nobody has taken from it since what it would have again: a right of its
+ * manifest, or its place in the kernel.
+ */
 function mayStandIn({ wanted, good }: State): boolean {
   if (wanted === null || good === null) return false;
-  const { declaration, tier } = good.generation;
+  const { version } = good;
+  const { declaration } = version;
+  const isSameCode = good.key !== wanted.key && declaration.codeDigest === wanted.declaration.codeDigest;
+  if (!hasRun(version) && !isSameCode) return false;
   const asks = declaration.manifest ? manifestAsks(declaration.manifest) : [];
   const isTaken = (wanted.declaration.withheld ?? []).some(({ ask }) => asks.includes(ask));
-  return !isTaken && !(tier === 'in_process' && wanted.config.isolation === 'process');
+  return !isTaken && !(hasRun(version) && version.tier === 'in_process' && wanted.config.isolation === 'process');
+}
+
+function hasRun(version: Generation | Wanted): version is Generation {
+  return !('declared' in version);
 }
 
 /** A version that can be called will come of what is under way. */
@@ -107,7 +117,7 @@ function reported(state: State, event: Report, effects: Effect[]): State {
     return {
       ...idle,
       live: generation,
-      good: { generation, key: job.key },
+      good: { version: generation, key: job.key },
       tried: job.source === 'wanted' ? null : state.tried,
       asked: false,
       resting: false,
@@ -132,6 +142,7 @@ function settle(state: State, effects: Effect[]): State {
   if (live !== null) {
     if (stopGraceMs !== null) return closing(state, stopGraceMs, null, effects);
     if (wanted === null || !wanted.config.enabled) return closing({ ...state, good: null }, DRAIN_MS, null, effects);
+    if (isInvalid(state) && !mayStandIn(state)) return closing(state, DRAIN_MS, null, effects);
     if (state.failure !== null || state.resting) return closing(state, state.refused === null ? 0 : DRAIN_MS, null, effects);
     if (state.ending) return state;
     if (isDue(state) || state.unchecked) return waiting(state, 'wanted', effects);
@@ -142,8 +153,9 @@ function settle(state: State, effects: Effect[]): State {
 }
 
 /** What runs is not what is wanted, and what is wanted has not been tried. */
-function isDue({ wanted, good, tried, forced }: State): boolean {
-  if (wanted === null || isInvalid(wanted)) return false;
+function isDue(state: State): boolean {
+  const { wanted, good, tried, forced } = state;
+  if (wanted === null || isInvalid(state)) return false;
   return forced || (wanted.key !== good?.key && wanted.key !== tried);
 }
 
@@ -152,21 +164,28 @@ function sourceIn(state: State): Source | null {
   const { wanted, failure } = state;
   if (wanted === null || !wanted.config.enabled || failure !== null) return null;
   if (isStandingIn(state)) return 'good';
-  return isInvalid(wanted) ? null : 'wanted';
+  return isInvalid(state) ? null : 'wanted';
 }
 
-/** Cannot run as it is written; what waits for another extension is sound itself. */
-function isInvalid({ declared: failure }: Wanted): boolean {
-  return failure !== null && !isBlocked(failure);
+/** What is wanted cannot run as it is written; what waits for another extension is sound itself, unless an edit made up that other one. */
+function isInvalid(state: State): boolean {
+  const { wanted, good } = state;
+  const failure = wanted?.declared ?? null;
+  if (failure === null || !isBlocked(failure)) return failure !== null;
+  const before = good?.version.declaration.manifest?.depends_on ?? [];
+  const now = wanted?.declaration.manifest?.depends_on ?? [];
+  return failure.code === 'dependency_missing' && mayStandIn(state) && now.some((id) => !before.includes(id));
 }
 
 function declared(state: State, wanted: Wanted, effects: Effect[]): State {
   effects.push({ type: 'forget failures' }, { type: 'forget notes' });
   const { enabled } = wanted.config;
-  const good = enabled || state.live ? state.good : null;
-  const next: State = { ...forgiven(state), wanted, good, unchecked: wanted.declared !== null && !isInvalid(wanted) };
+  const former = enabled || state.live ? state.good : null;
+  const isNewest = enabled && wanted.declared === null && !(former && hasRun(former.version));
+  const good = isNewest ? { version: wanted, key: wanted.key } : former;
+  const next: State = { ...forgiven(state), wanted, good };
   if (state.wanted && !next.live) effects.push({ type: 'changed' });
-  return next;
+  return { ...next, unchecked: wanted.declared !== null && !isInvalid(next) };
 }
 
 function forgiven(state: State): State {
@@ -180,7 +199,7 @@ function cancelled(state: State): State {
 
 function waiting(state: State, source: Source, effects: Effect[]): State {
   const token = state.begun + 1;
-  const version = source === 'good' && state.good ? state.good.generation : state.wanted;
+  const version = source === 'good' && state.good ? state.good.version : state.wanted;
   if (version === null) return state;
   effects.push({ type: 'wait', token, until: state.notBefore, version });
   return { ...state, begun: token, refused: null, job: { at: 'waiting', token, source } };
@@ -190,7 +209,7 @@ function waited(state: State, source: Source, refused: string | null, effects: E
   if (refused !== null)
     return { ...state, job: null, asked: false, forced: false, refused, resting: state.live !== null, unchecked: false };
   if (state.live && !isDue(state)) return { ...state, job: null, unchecked: false }; // it was only asked whether it may go on
-  const from = source === 'good' ? state.good?.generation : state.wanted;
+  const from = source === 'good' ? state.good?.version : state.wanted;
   const key = source === 'good' ? state.good?.key : state.wanted?.key;
   if (!from || key === undefined) return { ...state, job: null };
   const number = state.made + 1;
@@ -203,7 +222,7 @@ function waited(state: State, source: Source, refused: string | null, effects: E
 function isStillWanted(state: State, { source, key }: Pick<Next, 'source' | 'key'>): boolean {
   if (state.stopGraceMs !== null || state.wanted === null || !state.wanted.config.enabled || state.forced) return false;
   if (state.ending && state.live !== null) return false;
-  return source === 'good' ? isStandingIn(state) && state.good?.key === key : !isInvalid(state.wanted) && state.wanted.key === key;
+  return source === 'good' ? isStandingIn(state) && state.good?.key === key : !isInvalid(state) && state.wanted.key === key;
 }
 
 function initializing(state: State, next: Next, effects: Effect[]): State {
@@ -243,7 +262,8 @@ function failed(
   const next: State = { ...state, withoutRoom: attempt };
   if (event.lacksRoom) effects.push({ type: 'try later', afterMs: restartDelay(attempt - 1), attempt });
   const isKept = job.source === 'wanted' && mayStandIn(state);
-  const failure = isKept ? stillRunning(event.failure) : event.failure;
+  const cause = (job.source === 'good' ? state.wanted?.declared : null) ?? event.failure;
+  const failure = isKept ? stillRunning(event.failure) : cause;
   effects.push({ type: 'record', failure }, { type: 'changed' });
   if (!isKept) return { ...next, failure, asked: false };
   return { ...next, tried: job.key, asked: state.live === null };

@@ -41,8 +41,8 @@ export interface State {
   /** The version that answers calls. */
   readonly live: Generation | null;
   readonly job: Job | null;
-  /** The last version that ran, with its key; what it was made of can be constructed again. */
-  readonly good: { readonly generation: Generation; readonly key: string } | null;
+  /** The last version that ran, else the last valid one that was declared, with its key; it can be constructed again. */
+  readonly good: { readonly version: Generation | Wanted; readonly key: string } | null;
   /** The key that was tried and failed: `good` stands in until something else is wanted. */
   readonly tried: string | null;
   /** Somebody waits for a version that runs. */

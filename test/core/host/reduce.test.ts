@@ -6,7 +6,7 @@ import { isStandingIn, reduce } from '../../../core/host/lifecycle/reduce.ts';
 import { initialState, type Effect, type LifeEvent, type State, type Wanted } from '../../../core/host/lifecycle/state.ts';
 
 type Pending = Extract<Effect, { type: 'wait' | 'construct' | 'initialize' | 'start' | 'close' | 'discard' }>;
-type Written = 'sound' | 'broken' | 'blocked' | 'disabled' | 'narrowed';
+type Written = 'sound' | 'broken' | 'made up' | 'blocked' | 'disabled' | 'narrowed' | 'broken and narrowed';
 type Outcome = 'well' | 'failed' | 'without room';
 
 /** What happens next: something from outside, or the oldest or newest effect that is under way ends so. */
@@ -28,6 +28,8 @@ class World {
   readonly living = new Set<number>();
   readonly made = new Set<number>();
   readonly ended = new Set<number>();
+  /** What was last valid, since it came and was switched on. */
+  sound: Wanted | null = null;
   /** Since the last write. */
   recorded: Failure[] = [];
 
@@ -35,9 +37,9 @@ class World {
     const { live } = this.state;
     switch (step.do) {
       case 'write':
-        this.recorded = [];
-        return this.post({ type: step.byHand && this.state.wanted ? 'reload by hand' : 'declared', wanted: wanted(step.digest, step.as) });
+        return this.#write(wanted(step.digest, step.as), step.byHand);
       case 'remove':
+        this.sound = null;
         return this.post({ type: 'gone' });
       case 'call':
         return this.post({ type: 'asked' });
@@ -76,6 +78,13 @@ class World {
     if (state.live && !this.living.has(state.live.number)) throw new Error('what is called does not live');
   }
 
+  #write(now: Wanted, byHand: boolean): void {
+    this.recorded = [];
+    if (!now.config.enabled) this.sound = null;
+    else if (now.declared === null) this.sound = now;
+    this.post({ type: byHand && this.state.wanted ? 'reload by hand' : 'declared', wanted: now });
+  }
+
   /** What is under way ends so, and what begins then. */
   settle(how: Outcome): void {
     for (let rounds = 0; this.pending.length > 0; rounds += 1) {
@@ -86,6 +95,8 @@ class World {
   }
 
   #begin(effect: Effect): void {
+    if (effect.type === 'construct' && !('number' in effect.from) && codeOf(effect.from) !== codeOf(this.state.wanted))
+      throw new Error('other code is loaded than the one that was declared');
     if (effect.type === 'record') this.recorded.push(effect.failure);
     if (effect.type === 'initialize') {
       if (!this.candidates.delete(effect.number)) throw new Error('what is initialised was not constructed');
@@ -144,18 +155,28 @@ function isPending(effect: Effect): effect is Pending {
 }
 
 function wanted(digest: number, as: Written): Wanted {
-  const code = as === 'broken' ? 'manifest_invalid' : 'dependency_failed';
-  const isSound = as !== 'broken' && as !== 'blocked';
-  const declared = isSound ? null : { extensionId: 'it', phase: 'validate', code, message: as, at: 0 };
+  const code = CODES[as];
+  const declared = code === undefined ? null : { extensionId: 'it', phase: 'validate', code, message: as, at: 0 };
   const permissions = { network: as === 'sound', read: [], write: [], agents: [] };
-  const manifest = { permissions, secrets: [], events: { handles: [] } };
-  const withheld = as === 'narrowed' ? [{ ask: 'network', never: null }] : [];
+  const manifest = { permissions, secrets: [], events: { handles: [] }, depends_on: as === 'made up' ? ['nope'] : [] };
+  const withheld = as.endsWith('narrowed') ? [{ ask: 'network', never: null }] : [];
   return {
-    declaration: { id: 'it', manifest, withheld },
+    declaration: { id: 'it', manifest, withheld, codeDigest: `${digest}` },
     config: { enabled: as !== 'disabled' },
     declared,
     key: `${digest} ${as}`,
   } as unknown as Wanted;
+}
+
+const CODES: Partial<Record<Written, string>> = {
+  broken: 'manifest_invalid',
+  'broken and narrowed': 'manifest_invalid',
+  'made up': 'dependency_missing',
+  blocked: 'dependency_failed',
+};
+
+function codeOf(version: Wanted | Generation | null): string | undefined {
+  return version?.declaration.codeDigest;
 }
 
 const SIMPLE = (...names: readonly string[]) => fc.record({ do: fc.constantFrom(...names) });
@@ -166,7 +187,7 @@ const STEP = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('write'),
       digest: fc.integer({ min: 1, max: 3 }),
-      as: fc.constantFrom('sound', 'sound', 'sound', 'broken', 'blocked', 'disabled', 'narrowed'),
+      as: fc.constantFrom('sound', 'sound', 'sound', 'broken', 'made up', 'blocked', 'disabled', 'narrowed', 'broken and narrowed'),
       byHand: fc.boolean(),
     }),
   },
@@ -233,11 +254,13 @@ describe('the life of an extension', () => {
 });
 
 /** What is wrong once nothing is under way and somebody has asked; null: nothing. */
-function faultOf({ state, living, recorded }: World): string | null {
+function faultOf({ state, living, recorded, sound }: World): string | null {
   const { wanted: now, live, good, failure, job } = state;
   if (job !== null) return 'something is under way';
   if (now === null || !now.config.enabled) return living.size === 0 ? null : 'what is gone or switched off lives';
-  if (live === null) return failure === null && now.declared === null ? 'nothing runs, and no failure says why' : null;
+  const isKept = sound !== null && codeOf(sound) === codeOf(now) && !now.declaration.withheld?.length;
+  const mustRun = now.declared === null || (isKept && now.declared.code !== 'dependency_failed');
+  if (live === null) return failure === null && mustRun ? 'nothing runs, and no failure says why' : null;
   if (good?.key === now.key) return null;
   if (now.declaration.withheld?.length && live.declaration.manifest?.permissions.network) return 'what was taken away is still held';
   if (!isStandingIn(state)) return 'another version runs than the one that was declared last';

@@ -285,6 +285,44 @@ describe('reload', () => {
     expect(host.show('it')?.phase).toBeUndefined();
   });
 
+  it.each([
+    ['a misspelt key', 'provids: [tool]'],
+    ['a dependency that nothing declares', 'provides: [tool]\ndepends_on: [nope]'],
+  ])('use 6: what was valid and never loaded keeps its tools over %s, with the code that an approval is bound to', async (_, broken) => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host();
+    const source = host.sourceOf('it');
+    await sandbox.write('extensions/it/manifest.yaml', `id: it\nentrypoint: main.ts\n${broken}\n`);
+    await host.refresh();
+    expect(host.show('it')).toMatchObject({ state: 'idle', phase: 'reload', message: expect.stringContaining('New version is invalid') });
+    expect((await host.tools('it')).map(({ name }) => name)).toEqual(['work']);
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    expect(host.sourceOf('it')).toBe(source);
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    await host.refresh();
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+    expect(host.show('it')?.phase).toBeUndefined();
+  });
+
+  it('use 6: what was never loaded does not stand in with other code than it was declared with, nor once its folder was gone', async () => {
+    const broken = 'id: it\nentrypoint: main.ts\nprovids: [tool]\n';
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host();
+    await sandbox.write('extensions/it/main.ts', toolClass('return 2;'));
+    await sandbox.write('extensions/it/manifest.yaml', broken);
+    await host.refresh();
+    expect(host.show('it')).toMatchObject({ state: 'failed', phase: 'validate', message: expect.stringContaining("'provids'") });
+    expect(await work(host)).toMatchObject({ error: { code: 'tool_gone' } });
+    await sandbox.extension('it', 'tool', toolClass('return 3;'));
+    await host.refresh();
+    await sandbox.remove('extensions/it');
+    await host.refresh();
+    await sandbox.extension('it', 'tool', toolClass('return 3;'));
+    await sandbox.write('extensions/it/manifest.yaml', broken);
+    await host.refresh();
+    expect(host.show('it')).toMatchObject({ state: 'failed', phase: 'validate' });
+  });
+
   it('B4: an approval is bound to the code that runs, not to the one that failed to load', async () => {
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     const host = await sandbox.host();

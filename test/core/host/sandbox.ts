@@ -66,7 +66,16 @@ export async function testSandbox(): Promise<TestSandbox> {
       await sandbox.write(`extensions/${id}/manifest.yaml`, `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n${manifest}\n`);
       await sandbox.write(`extensions/${id}/main.ts`, `import { defineTool, toolError, toolResult, z, PithError } from 'pith';\n${body}\n`);
     },
-    async host({ wire = false, isolation = 'in_process', clock = systemClock(), env = {}, sandboxing, agreements, discovered, renewed } = {}) {
+    async host({
+      wire = false,
+      isolation = 'in_process',
+      clock = systemClock(),
+      env = {},
+      sandboxing,
+      agreements,
+      discovered,
+      renewed,
+    } = {}) {
       const dataDirectory = path.join(directory, 'data');
       const index = openIndex(stateFolder(dataDirectory, '.cache'));
       const { settings } = await loadSettings({ sandbox: directory, env, workingDirectory: directory });

@@ -54,6 +54,20 @@ describe('what a person agreed to', () => {
     expect(made.test.kernel.extensions.show('dropped')?.manifest?.secrets).toEqual(['CITY_KEY']);
   }, 60_000);
 
+  it('T10: what is taken back is taken from a version that stands in for a broken manifest, too', async () => {
+    made = await bench({ sandbox, home, accepts: false });
+    const { kernel } = made.test;
+    await made.stage('city_time', asking);
+    await made.call('activate_extension', { id: 'city_time', digest: await passed(made) });
+    await made.test.write('extensions/city_time/manifest.yaml', asking['manifest.yaml'].replace('provides', 'provids'));
+    await kernel.extensions.refresh();
+    expect(kernel.extensions.show('city_time')).toMatchObject({ state: 'active', phase: 'reload' });
+    openTrustFile(home).change((record) => ({ ...record, grants: {} }));
+    await kernel.extensions.refresh();
+    expect(kernel.extensions.show('city_time')).toMatchObject({ state: 'failed', phase: 'validate' });
+    await expect(kernel.extensions.tools('city_time')).rejects.toMatchObject({ code: 'provider_unavailable' });
+  }, 60_000);
+
   it('T10: an ordinary extension that is dropped in needs no question, and its edits are live', async () => {
     made = await bench({ sandbox, home, accepts: false });
     await made.test.write('extensions/city_time/manifest.yaml', CITY_TIME['manifest.yaml']);
