@@ -47,7 +47,7 @@ const TOOL_CALLER: InjectionToken<ToolCaller> = Symbol('tool caller');
 
 /** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. */
 export async function createKernel(options: KernelOptions): Promise<Kernel> {
-  const { env = process.env, clock = systemClock(), model } = options;
+  const { env = process.env, clock = systemClock, model } = options;
   const container = root.createChildContainer();
   const listenerFailures = createListenerFailures();
   const events = createEvents({ ...listenerFailures, journal: () => get(JOURNAL) });

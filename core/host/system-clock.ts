@@ -1,10 +1,5 @@
 import type { Clock } from '../contract/index.ts';
 
-/** The machine's clock. Timers of `after` do not keep the process alive; those of `sleep` do. */
-export function systemClock(): Clock {
-  return SYSTEM;
-}
-
 /** Milliseconds since the process began, which no change of the machine's clock touches. For limits on what happens in real time. */
 export function elapsed(): number {
   return performance.now();
@@ -13,7 +8,8 @@ export function elapsed(): number {
 /** Node fires a timer that is set for longer at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-const SYSTEM: Clock = {
+/** The machine's clock. Timers of `after` do not keep the process alive; those of `sleep` do. */
+export const systemClock: Clock = {
   now: () => Date.now(),
   sleep(ms, signal) {
     return new Promise<void>((resolve, reject) => {

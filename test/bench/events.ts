@@ -20,7 +20,7 @@ const PAYLOAD = {
 /** Durable events, each with a delivery for one handler, acknowledged after their commit; beside single inserts of the same row at FULL. */
 export const durableEvents: Bench = async ({ runs, quick }) =>
   inFolder(async (folder) => {
-    const clock = systemClock();
+    const clock = systemClock;
     const store = openStore(path.join(folder, 'pith.db'), clock);
     const journal = createJournal({ store, clock, handlers: () => ['bench/none'], written: () => undefined });
     const plain = openDatabase(path.join(folder, 'plain.db'));

@@ -91,7 +91,7 @@ async function boot(declarations: ReadonlyMap<string, Declaration>, folder: stri
     packageRoot: folder,
     discover: async () => discovery,
     watched: [],
-    clock: systemClock(),
+    clock: systemClock,
     env: {},
     configOf: () => ({ enabled: true, config: {}, secrets: [], where: () => '' }),
     index: { surface: () => undefined, putSurface: () => undefined },

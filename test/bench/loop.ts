@@ -152,7 +152,7 @@ async function drain(turns: Turns, agent: string): Promise<TurnEvent> {
 
 /** A step that is on disk before the next one begins. */
 async function durableSteps(runs: number, folder: string): Promise<readonly Row[]> {
-  const store = openStore(path.join(folder, 'steps.db'), (await import('../../core/host/system-clock.ts')).systemClock());
+  const store = openStore(path.join(folder, 'steps.db'), (await import('../../core/host/system-clock.ts')).systemClock);
   const threads = createThreads(store, { now: () => 0 } as never).writer(() => undefined);
   const plain = openDatabase(path.join(folder, 'floor.db'));
   plain.exec('CREATE TABLE steps (turn TEXT, step INTEGER, message TEXT, PRIMARY KEY (turn, step)) WITHOUT ROWID');

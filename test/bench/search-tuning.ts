@@ -1,5 +1,4 @@
-import { Bm25fRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
-import { PARAMETERS, type RankerParameters } from '../../sandbox/extensions/skill_registry/search/parameters.ts';
+import { Bm25fRanker, PARAMETERS, type RankerParameters } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import type { SearchDocument } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
 import { givenNeeds, named, ownNeeds, poolOf, realSkills, type Need, type Pool } from './search-data.ts';
 import { toolQuestions } from './search-metatool.ts';

@@ -22,7 +22,7 @@ export function registryOf(sandbox: string, dataDirectory: string, config: Regis
     project: path.dirname(sandbox),
     dataDirectory,
     config: { sources: { replace: [path.join(sandbox, 'skills')] }, ...config },
-    clock: systemClock(),
+    clock: systemClock,
     logger: SILENT,
   });
 }
@@ -124,7 +124,7 @@ async function catalog(runs: number, count: number, snapshot: Snapshot): Promise
   const cache = new ScopeCache();
   const ports = {
     cache,
-    clock: systemClock(),
+    clock: systemClock,
     readTool: 'skill_registry/read_skill',
     recent: () => [],
     offered: () => undefined,

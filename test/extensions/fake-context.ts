@@ -1,5 +1,4 @@
 import type {
-  Clock,
   ExtensionContext,
   JsonValue,
   KeyValue,
@@ -12,6 +11,7 @@ import type {
   ToolResult,
 } from 'pith';
 import { isToolResult, toolResult } from 'pith';
+import { systemClock } from '../../core/host/system-clock.ts';
 
 /** Lines that were logged, for assertions. */
 export interface LoggedLine {
@@ -39,7 +39,7 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): Extens
     sandbox: options.sandbox ?? '/nowhere',
     dataDirectory: options.dataDirectory ?? '/nowhere/data',
     logger,
-    clock: realClock,
+    clock: systemClock,
     kv: memoryStore(),
     getSecret: (name) => options.secrets?.[name] ?? null,
     own: () => undefined,
@@ -51,15 +51,6 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): Extens
     },
   });
 }
-
-export const realClock: Clock = {
-  now: () => Date.now(),
-  sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
-  after(ms, run) {
-    const timer = setTimeout(run, ms).unref();
-    return () => clearTimeout(timer);
-  },
-};
 
 export function memoryStore(): KeyValue {
   const values = new Map<string, JsonValue>();

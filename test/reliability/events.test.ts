@@ -32,7 +32,7 @@ it(
       for (const [, delivery = ''] of out.matchAll(/^handled (.+)\n/gm)) handled.add(delivery);
     }
     expect(acknowledged.size).toBeGreaterThan(0);
-    const store = openStore(file, systemClock());
+    const store = openStore(file, systemClock);
     expect(store.get('PRAGMA integrity_check')).toMatchObject({ integrity_check: 'ok' });
     const stored = new Map(
       store.all('SELECT id, payload FROM events').map(({ id, payload }) => [String(id), JSON.parse(String(payload)).taskId]),
@@ -40,7 +40,7 @@ it(
     for (const [id, task] of acknowledged) expect(stored.get(id)).toBe(task);
     await store.write((statement) => void statement('DELETE FROM leases')); // as when their time is over
 
-    const heir = openNode(folder, systemClock(), {
+    const heir = openNode(folder, systemClock, {
       'a/one': (_payload, { id }) => void handled.add(`a/one ${id}`),
       'b/two': (_payload, { id }) => void handled.add(`b/two ${id}`),
     });

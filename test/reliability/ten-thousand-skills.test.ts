@@ -68,7 +68,7 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
         project: folder.path,
         dataDirectory: path.join(folder.path, 'data'),
         config: { sources: { replace: [path.join(folder.sandbox, 'skills')] } },
-        clock: systemClock(),
+        clock: systemClock,
         logger: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
       });
       const before = liveBytes();

@@ -81,7 +81,7 @@ async function untilGone(
     killHost(pid);
   };
   const output = readBounded([out, err], program.maxOutputBytes, () => stop(`its output was longer than ${program.maxOutputBytes} bytes`));
-  const cancel = systemClock().after(program.timeoutMs, () => {
+  const cancel = systemClock.after(program.timeoutMs, () => {
     timedOut = stopped === null;
     stop(`it took longer than ${program.timeoutMs / 1000} s`);
   });
@@ -90,7 +90,7 @@ async function untilGone(
   const forget = recordHost(host.dataDirectory, pid, marker);
   dieFirst(pid);
   const { memoryMb = MEMORY_MB, maxProcesses = MOST_PROCESSES } = program;
-  const watch = watchMemory(pid, memoryMb, systemClock(), stop, maxProcesses);
+  const watch = watchMemory(pid, memoryMb, systemClock, stop, maxProcesses);
   try {
     const { code, signal: by } = await endOf(child);
     if (bubblewrap === null) await sweepRemains(pid, marker, watch.seen);
@@ -139,7 +139,7 @@ const LOOK_MS = 5;
 async function goneAll(family: readonly (readonly [number, string])[]): Promise<void> {
   for (let waited = 0; waited < GONE_MS; waited += LOOK_MS) {
     if (!family.some(([pid, startTime]) => processEntry(pid)?.startTime === startTime)) return;
-    await systemClock().sleep(LOOK_MS);
+    await systemClock.sleep(LOOK_MS);
   }
 }
 

@@ -119,7 +119,7 @@ function lineOf(relative: string, stat: fs.BigIntStats): string {
 }
 
 /** File times are set by the machine's clock, whatever clock the kernel was given. */
-const fileClock = systemClock();
+const fileClock = systemClock;
 
 function isFresh(newest: bigint): boolean {
   return newest + TICK_NS >= BigInt(fileClock.now()) * 1_000_000n;

@@ -78,7 +78,7 @@ async function runFile(
     sandboxing: await sandboxing?.(),
     output: (line) => void (lines.length < MAX_LINES && lines.push(line)),
   });
-  const cancel = systemClock().after(TIMEOUT_MS, () =>
+  const cancel = systemClock.after(TIMEOUT_MS, () =>
     host.kill({ code: 'phase_timeout', message: `they took longer than ${TIMEOUT_MS / 1000} s and were cut` }),
   );
   const abort = () => host.kill({ code: 'aborted', message: 'they were cut, because the check was' });

@@ -16,7 +16,7 @@ import type { ProbeOptions } from './probe.ts';
 
 /** A host over one extension and what it depends on, apart from the one that runs. */
 export async function openTrial(options: ProbeOptions, declaration: Declaration, dataDirectory: string): Promise<Trial> {
-  const clock = systemClock();
+  const clock = systemClock;
   const trial = unprivileged(declaration);
   let store: Store | undefined;
   const open = (): Store => (store ??= openStore(path.join(dataDirectory, 'pith.db'), clock));

@@ -109,7 +109,7 @@ export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
 
   const forget = recordHost(stateOf(spec), pid, marker);
   dieFirst(pid);
-  const watch = watchMemory(pid, memoryMb, systemClock(), (message) =>
+  const watch = watchMemory(pid, memoryMb, systemClock, (message) =>
     overLimit(message, `use less, or set extensions.${spec.extensionId}.memory_mb`),
   );
   const ended = endOf(child).then(async (how) => {

@@ -41,12 +41,12 @@ export class Liveness {
   }
 
   #later(): void {
-    this.#cancel = systemClock().after(EVERY_MS, () => this.#ask());
+    this.#cancel = systemClock.after(EVERY_MS, () => this.#ask());
   }
 
   #ask(): void {
     this.#used = false;
-    this.#cancel = systemClock().after(SILENT_MS, () => {
+    this.#cancel = systemClock.after(SILENT_MS, () => {
       this.close();
       this.#options.silent();
     });

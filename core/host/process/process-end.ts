@@ -31,7 +31,7 @@ const SWEEP_PAUSE_MS = 25;
 /** Ends what a host left behind, until nothing is left. `seen`: processes that were below it, with their start times. */
 export async function sweepRemains(group: number, marker: string, seen: ReadonlyMap<number, string>): Promise<void> {
   for (const [each, startTime] of seen) killSame(each, startTime);
-  for (let round = 0; round < SWEEPS && (await killRemains(marker, group)) > 0; round += 1) await systemClock().sleep(SWEEP_PAUSE_MS);
+  for (let round = 0; round < SWEEPS && (await killRemains(marker, group)) > 0; round += 1) await systemClock.sleep(SWEEP_PAUSE_MS);
 }
 
 /** Kills a process unless its pid belongs to another one by now. */

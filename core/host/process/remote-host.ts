@@ -87,7 +87,7 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     throw problemOf(error, 'import', 'import_failed');
   });
   const limitMb = host.options.quotas?.data_mb ?? DEFAULT_SETTINGS.quotas.data_mb;
-  const unwatch = watchFolder(data, limitMb, systemClock(), (message) =>
+  const unwatch = watchFolder(data, limitMb, systemClock, (message) =>
     running.kill({ code: 'quota_exceeded', message, cure: `remove what is not needed there, or raise quotas.data_mb` }),
   );
   void running.ended.then(unwatch);
@@ -103,7 +103,7 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     ignored: calls.ignored,
     broken: (why, gone) => {
       // On a busy machine the timer may come before the end that has been reported meanwhile.
-      if (gone) cancelHangUp = systemClock().after(HANG_UP_MS, () => void setImmediate(() => kill(why)));
+      if (gone) cancelHangUp = systemClock.after(HANG_UP_MS, () => void setImmediate(() => kill(why)));
       else kill(why);
     },
   });

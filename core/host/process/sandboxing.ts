@@ -65,7 +65,7 @@ export async function probeSandboxing(): Promise<Sandboxing> {
   let said = '';
   (child.stderr as Readable).setEncoding('utf8').on('data', (text: string) => void (said = `${said}${text}`.slice(0, MOST_SAID)));
   let isLate = false;
-  const cancel = systemClock().after(PROBE_LIMIT_MS, () => {
+  const cancel = systemClock.after(PROBE_LIMIT_MS, () => {
     isLate = true;
     child.kill('SIGKILL');
   });

@@ -26,6 +26,6 @@ export function endOf(child: ChildProcess): Promise<ExitOf> {
   return new Promise((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal }));
     // What it started may hold its output open.
-    child.once('exit', (code, signal) => systemClock().after(LAST_OUTPUT_MS, () => resolve({ code, signal })));
+    child.once('exit', (code, signal) => systemClock.after(LAST_OUTPUT_MS, () => resolve({ code, signal })));
   });
 }

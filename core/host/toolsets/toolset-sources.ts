@@ -70,7 +70,7 @@ export function isFresh(places: readonly string[], since: number): boolean {
 }
 
 export function timeNow(): number {
-  return systemClock().now();
+  return systemClock.now();
 }
 
 function statOf(place: string): fs.BigIntStats | undefined {

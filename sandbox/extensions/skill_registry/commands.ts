@@ -1,13 +1,10 @@
 import type { Command, CommandContext } from 'pith';
-import { install } from './commands/install.ts';
+import { install, remove, newCommand, update } from './commands/install.ts';
 import { lint } from './commands/lint.ts';
 import { list } from './commands/list.ts';
-import { newCommand } from './commands/new.ts';
 import { needsPerson } from './commands/person-needed.ts';
-import { remove } from './commands/remove.ts';
 import { show } from './commands/show.ts';
 import { trust, untrust } from './commands/trust.ts';
-import { update } from './commands/update.ts';
 import { validate } from './commands/validate.ts';
 
 /** The commands for which the extension is not activated. What imports much is imported by the command that needs it. */

@@ -1,13 +1,12 @@
-import { PithError, type SkillState } from 'pith';
+import { PithError, type SkillState, type Clock, type Logger } from 'pith';
 import { Bodies } from './bodies.ts';
 import type { SkillBody } from './body.ts';
-import type { LastGood, RegistryOptions, SkillRegistry } from './registry-surface.ts';
 import { loadSnapshot, SnapshotWriter } from './scan/snapshot-file.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
 import { SourceScans, type Look } from './scan/source-scans.ts';
-import { locate, resolveSources, type Source } from './scan/sources.ts';
+import { locate, resolveSources, type Source, type RegistryConfig } from './scan/sources.ts';
 import { SourceWatch } from './scan/watch.ts';
-import type { Skill, Snapshot } from './skill.ts';
+import type { Skill, Snapshot, SnapshotChange } from './skill.ts';
 import { inPieces } from './tree/breather.ts';
 import { TRUST_CURE, Trust } from './trust/trust.ts';
 
@@ -16,8 +15,6 @@ const KEEP_AT_ONCE = 64;
 /** States in which a skill is used; in the others a person only looks at it. */
 const USED: ReadonlySet<SkillState> = new Set(['offered', 'shadowed']);
 const EMPTY: Snapshot = { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] };
-
-export type { RegistryOptions, SkillRegistry } from './registry-surface.ts';
 
 export function createRegistry(options: RegistryOptions): SkillRegistry {
   return new Registry(options);
@@ -204,4 +201,61 @@ function noop(): void {}
 /** A line of the log names no more than a person reads. */
 function someOf(ids: readonly string[]): readonly string[] {
   return ids.length <= 50 ? ids : [...ids.slice(0, 50), `and ${ids.length - 50} more`];
+}
+
+export interface RegistryOptions {
+  /** Absolute. */
+  readonly sandbox: string;
+  /** Absolute; what relative paths of the settings are relative to. */
+  readonly project: string;
+  /** A sandbox that nobody has trusted: the skills of it and its project are listed, never offered. */
+  readonly untrustedSandbox?: string | null;
+  /** The user's home folder; null or absent: there is none. */
+  readonly home?: string | null;
+  /** Absolute path of the shipped skills, or null where the sandbox holds them itself. */
+  readonly bundled?: string | null;
+  /** Folders of skills that shipped extensions carry, by the extension's id. */
+  readonly carried?: ReadonlyMap<string, string>;
+  readonly dataDirectory: string;
+  readonly config: RegistryConfig;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Whether bodies that nobody asked for are kept too, so that a skill that breaks stays readable. A command leaves it out. `late`: once the process has lived a moment, or `keepBodies` is called. */
+  readonly keepsBodies?: boolean | 'late';
+  /** Called after each swap that changed something, never for the first snapshot. */
+  readonly onChange?: (change: SnapshotChange, snapshot: Snapshot) => void;
+}
+
+interface LastGood {
+  readonly skill: Skill;
+  readonly body: SkillBody;
+}
+
+/** Knows every skill of every source. Snapshots are immutable and swapped at once. */
+export interface SkillRegistry {
+  readonly sources: readonly Source[];
+  /** The newest snapshot; empty, generation 0, before the first `refresh`. */
+  current(): Snapshot;
+  /** Looks at every file's stamp, reads what changed and swaps. One at a time: a call during a scan gets the next one. */
+  refresh(): Promise<Snapshot>;
+  /** `refresh`, unless the last one began at most `ms` ago and the file system has hinted at no change since. */
+  refreshIfOlderThan(ms: number): Promise<Snapshot>;
+  /** The last body that was read of a skill that is gone or broken, or null. Accepts ids only. */
+  lastGood(id: string): LastGood | null;
+  /** The body as it is on disk now; `stale` says why where it is an earlier one. Rejects `skill_not_found`. */
+  readBody(skill: Skill): Promise<SkillBody>;
+  /** The body to be indexed, or null where it cannot be read now. Its tokens are counted where they are not yet: `publishTokens` makes them known. */
+  studyBody(skill: Skill): Promise<string | null>;
+  /** Swaps in a snapshot that says what has been counted since. Nothing else changes, and nobody is told. */
+  publishTokens(): Promise<void>;
+  /** False when a skill of a source that must be trusted is no longer what was trusted. Ask before its scripts or toolsets run. */
+  isStillTrusted(skill: Skill): Promise<boolean>;
+  /** What is trusted, and why what is not is not. */
+  readonly trust: Trust;
+  /** This process goes on for long: from now on bodies are kept as soon as they are found. */
+  keepBodies(): Promise<void>;
+  /** Rescans until `signal` aborts: every `poll_seconds`, and sooner when the file system hints at a change. */
+  watch(signal: AbortSignal): Promise<void>;
+  /** Writes what is still to be written. */
+  close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ it('K31 each handler gets each event once, with id, topic, key, attempt and corr
     (name: string): Handle =>
     (payload, { id, topic, key, attempt, correlationId }) =>
       void seen.push([name, idOf(payload), id, topic, key, attempt, correlationId]);
-  const node = open(systemClock(), { 'a/one': handle('one'), 'b/two': handle('two') });
+  const node = open(systemClock, { 'a/one': handle('one'), 'b/two': handle('two') });
   node.deliveries.start();
   const first = await node.journal.publish('task.changed', task('t1'), { key: 'k', correlationId: 'c1' });
   const second = await node.journal.publish('task.changed', task('t2'));
@@ -46,7 +46,7 @@ it('K31 a slow handler delays neither another key, nor another handler; the orde
   const seen: string[] = [];
   let free = (): void => undefined;
   const slow = new Promise<void>((resolve) => (free = resolve));
-  const node = open(systemClock(), {
+  const node = open(systemClock, {
     'a/slow': async (payload, { key }) => {
       if (idOf(payload) === 's0') await slow;
       seen.push(`${key}:${idOf(payload)}`);
@@ -98,7 +98,7 @@ it('K31 a failed delivery is tried again alone, later each time, while its key w
 });
 
 it('K31 of two processes never both deliver an event, whoever published it', async () => {
-  const clock = systemClock();
+  const clock = systemClock;
   const seen: string[] = [];
   const handlers = (name: string): Record<string, Handle> => ({ 'a/one': async (payload) => void seen.push(`${name} ${idOf(payload)}`) });
   const first = open(clock, handlers('first'));

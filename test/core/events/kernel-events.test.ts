@@ -18,7 +18,7 @@ async function kept(pith: { sandbox: string }): Promise<readonly { key: string; 
   const { openStore } = await import('../../../core/storage/store.ts');
   const { createKeyValue } = await import('../../../core/storage/key-value.ts');
   const { systemClock } = await import('../../../core/host/system-clock.ts');
-  const store = openStore(`${pith.sandbox}/data/pith.db`, systemClock());
+  const store = openStore(`${pith.sandbox}/data/pith.db`, systemClock);
   try {
     createKeyValue(store, 'look'); // makes its tables where they are missing
     return store

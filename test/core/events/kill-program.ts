@@ -6,7 +6,7 @@ import { createLeases, createOwner } from '../../../core/storage/leases.ts';
 import { openStore } from '../../../core/storage/store.ts';
 
 const [file = '', name = ''] = process.argv.slice(2);
-const clock = systemClock();
+const clock = systemClock;
 const store = openStore(file, clock);
 const handlers = new Set(['a/one', 'b/two']);
 const say = (text: string): void => void process.stdout.write(`${text}\n`);

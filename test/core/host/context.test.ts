@@ -135,7 +135,7 @@ describe('context', () => {
 describe('scope', () => {
   it('releases newest first, once, and collects what fails', async () => {
     const order: string[] = [];
-    const scope = createScope(systemClock());
+    const scope = createScope(systemClock);
     scope.own(() => void order.push('a'));
     scope.own(() => {
       order.push('b');

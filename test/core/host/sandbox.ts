@@ -69,7 +69,7 @@ export async function testSandbox(): Promise<TestSandbox> {
     async host({
       wire = false,
       isolation = 'in_process',
-      clock = systemClock(),
+      clock = systemClock,
       env = {},
       sandboxing,
       agreements,
@@ -86,7 +86,7 @@ export async function testSandbox(): Promise<TestSandbox> {
       events.handle('extension.failed', (failure) => void failures.push(failure));
       let store: Store | undefined;
       const open = () => {
-        if (!store) stores.push((store = openStore(path.join(dataDirectory, 'pith.db'), systemClock())));
+        if (!store) stores.push((store = openStore(path.join(dataDirectory, 'pith.db'), systemClock)));
         return store;
       };
       const host = await ExtensionHost.create({

@@ -11,10 +11,8 @@ afterEach(() => void vi.useRealTimers());
 describe("the machine's clock", () => {
   it.each([1, 2 ** 31 - 1, 2 ** 31, 30 * DAY_MS, 100 * DAY_MS])('B3: after and sleep of %d ms last so long', async (ms) => {
     const seen: string[] = [];
-    systemClock().after(ms, () => seen.push('after'));
-    void systemClock()
-      .sleep(ms)
-      .then(() => seen.push('sleep'));
+    systemClock.after(ms, () => seen.push('after'));
+    void systemClock.sleep(ms).then(() => seen.push('sleep'));
     await vi.advanceTimersByTimeAsync(ms - 1);
     expect(seen).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
@@ -25,8 +23,8 @@ describe("the machine's clock", () => {
   it('B3: a long wait is cancelled and aborted, also in a later piece of it', async () => {
     const seen: string[] = [];
     const stop = new AbortController();
-    const cancel = systemClock().after(100 * DAY_MS, () => seen.push('after'));
-    const sleeping = systemClock().sleep(100 * DAY_MS, stop.signal);
+    const cancel = systemClock.after(100 * DAY_MS, () => seen.push('after'));
+    const sleeping = systemClock.sleep(100 * DAY_MS, stop.signal);
     sleeping.catch(() => seen.push('aborted'));
     await vi.advanceTimersByTimeAsync(60 * DAY_MS);
     cancel();
@@ -39,7 +37,7 @@ describe("the machine's clock", () => {
 
   it('B3: a turn with a time budget of thirty days is not ended at once', async () => {
     const world = await createWorld({
-      clock: systemClock(),
+      clock: systemClock,
       agents: [agent('main', { limits: { time_budget_ms: 30 * DAY_MS } as never })],
       script: [
         async () => {

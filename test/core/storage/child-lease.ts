@@ -5,7 +5,7 @@ import { createLeases, createOwner } from '../../../core/storage/leases.ts';
 import { openStore } from '../../../core/storage/store.ts';
 
 const [file = '', mark = '', rounds = '10'] = process.argv.slice(2);
-const clock = systemClock();
+const clock = systemClock;
 const store = openStore(file, clock);
 const leases = createLeases(store, clock, createOwner());
 let taken = 0;

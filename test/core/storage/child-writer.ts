@@ -6,7 +6,7 @@ import { createThreads } from '../../../core/threads/store.ts';
 import type { TurnRecord } from '../../../core/threads/thread.ts';
 
 const [file = '', threadId = ''] = process.argv.slice(2);
-const clock = systemClock();
+const clock = systemClock;
 const store = openStore(file, clock);
 const threads = createThreads(store, clock).writer(() => undefined);
 const usage = { inputTokens: 1, outputTokens: 1 };

@@ -32,7 +32,7 @@ describe('leases', () => {
     const lease = await createLeases(store, clock, 'a').acquire('x', 900);
     const other = createLeases(store, clock, 'b');
     for (let round = 0; round < 10; round += 1) {
-      clock.advance(300);
+      await clock.advance(300);
       await vi.waitFor(() => expect(store.get('SELECT until FROM leases')).toMatchObject({ until: clock.now() + 900 }));
       await vi.waitFor(() => expect(clock.pending()).toBe(1));
     }
@@ -50,13 +50,13 @@ describe('leases', () => {
     createLeases(store, clock, 'a');
     await store.write((statement) => void statement('INSERT INTO leases VALUES (?, ?, ?)', 'x', 'dead', clock.now() + 500));
     const other = createLeases(store, clock, 'b');
-    clock.advance(499);
+    await clock.advance(499);
     expect(await other.acquire('x', 1_000)).toBeNull();
-    clock.advance(1);
+    await clock.advance(1);
     const lease = await other.acquire('x', 900);
     expect(lease).not.toBeNull();
     await store.write((statement) => void statement(`UPDATE leases SET owner = 'thief'`));
-    clock.advance(300);
+    await clock.advance(300);
     await vi.waitFor(() => expect(lease?.lost.aborted).toBe(true));
   });
 
@@ -66,9 +66,9 @@ describe('leases', () => {
     await createLeases(store, manualClock({ start: clock.now() + DAY_MS }), 'dead').acquire('x', 3_000); // before the clock went back
     const other = createLeases(store, clock, 'other');
     expect([await other.acquire('x', 3_000), other.isHeld('x', 3_000)]).toEqual([null, true]);
-    clock.advance(2_999);
+    await clock.advance(2_999);
     expect(await other.acquire('x', 3_000)).toBeNull();
-    clock.advance(1);
+    await clock.advance(1);
     expect(other.isHeld('x', 3_000)).toBe(false);
     expect(await other.acquire('x', 3_000)).not.toBeNull();
   });

@@ -134,7 +134,7 @@ describe('Store.write', () => {
     const promise = insert(store, 2);
     await vi.waitFor(() => expect(clock.slept).toEqual([10])); // it pauses by the clock, in between everything else runs
     other.exec('COMMIT');
-    clock.advance(10);
+    await clock.advance(10);
     await promise;
     expect(numbers(store)).toEqual([1, 2]);
     other.close();

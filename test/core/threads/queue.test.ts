@@ -98,8 +98,8 @@ describe('thread queue', () => {
     const seen = gate();
     const run = queue.run('t', async ({ lost }) => {
       await store.write((statement) => void statement(`UPDATE leases SET owner = 'thief'`));
-      clock.advance(1_000);
       lost.addEventListener('abort', seen.open);
+      await clock.advance(1_000);
       await seen.opened;
       return lost.aborted;
     });

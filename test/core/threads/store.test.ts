@@ -121,9 +121,9 @@ describe('Threads', () => {
     const start = clock.now();
     await begin('a', 'turn-1', 'first words\0');
     await writer.setState('turn-1', 'done', usage);
-    clock.advance(1_000);
+    await clock.advance(1_000);
     await begin('b', 'turn-2', 'other');
-    clock.advance(1_000);
+    await clock.advance(1_000);
     await writer.beginTurn({ id: 'a', agentId: 'helper', date: '2099-09-09', title: 'second words' }, turnOf('turn-3', 'a'), [
       user('again'),
     ]);

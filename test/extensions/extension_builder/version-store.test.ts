@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '../../../core/contract/state-files.ts';
 import { Place } from '../../../sandbox/extensions/extension_builder/versions/place.ts';
 import { VersionStore } from '../../../sandbox/extensions/extension_builder/versions/version-store.ts';
-import { realClock } from '../fake-context.ts';
+import { systemClock } from '../../../core/host/system-clock.ts';
 
 let folder: string;
 beforeEach(async () => void (folder = await realpath(await mkdtemp(join(tmpdir(), 'pith-versions-')))));
@@ -15,7 +15,7 @@ const files = (text: string) => [{ path: 'main.ts', bytes: Buffer.from(text) }];
 
 describe('the versions of an extension', () => {
   it('K72 keeps the last five, and those that are named', async () => {
-    const store = new VersionStore(() => stateFolder(folder), realClock);
+    const store = new VersionStore(() => stateFolder(folder), systemClock);
     for (let number = 1; number <= 7; number += 1) expect((await store.add('x', files(`${number}`), 'me', [1])).number).toBe(number);
     expect((await store.list('x')).map(({ number }) => number)).toEqual([1, 3, 4, 5, 6, 7]);
     expect((await readdir(join(folder, 'x'))).sort()).toEqual(['1', '3', '4', '5', '6', '7', 'versions.json']);
@@ -24,7 +24,7 @@ describe('the versions of an extension', () => {
   });
 
   it('K72 does not give out a version that was changed', async () => {
-    const store = new VersionStore(() => stateFolder(folder), realClock);
+    const store = new VersionStore(() => stateFolder(folder), systemClock);
     await store.add('x', files('one'), 'me');
     await writeFile(join(folder, 'x/1/main.ts'), 'two');
     await expect(store.read('x', 1)).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining('was changed') });

@@ -61,7 +61,7 @@ describe('F27: a disk that takes nothing', () => {
       lockFile: path.join(folder, 'skills.lock.json'),
       journals: stateFolder(folder, 'journals'),
     } as const;
-    const installing = withOperation(target, systemClock(), async () => {
+    const installing = withOperation(target, systemClock, async () => {
       const file = await open('/dev/full', 'w');
       await file.writeFile('skill').finally(() => file.close());
     });

@@ -1,8 +1,8 @@
+import path from 'node:path';
 import { createHash } from 'node:crypto';
 import { readFile, symlink } from 'node:fs/promises';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { partsOf } from '../../../sandbox/extensions/skill_registry/reading/parts.ts';
+import { partsOf } from '../../../sandbox/extensions/skill_registry/reading/read-skill.ts';
 import { registryExtension } from './registry-extension.ts';
 import { skillText } from './skill-sandbox.ts';
 import { agentOf, callOf } from './skill-values.ts';

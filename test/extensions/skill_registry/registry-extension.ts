@@ -4,7 +4,8 @@ import type { Command, ExtensionContext, JsonValue, Tool, ToolCall, ToolResult, 
 import SkillRegistryExtension from '../../../sandbox/extensions/skill_registry/main.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { afterEach, vi } from 'vitest';
-import { skillSandbox, systemClock, type SkillSandbox } from './skill-sandbox.ts';
+import { systemClock } from '../../../core/host/system-clock.ts';
+import { skillSandbox, type SkillSandbox } from './skill-sandbox.ts';
 
 // Only the skills of the test's own sandbox.
 vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));

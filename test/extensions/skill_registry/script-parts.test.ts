@@ -1,14 +1,13 @@
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '../../../core/contract/state-files.ts';
 import { settingProblems } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
-import { interpreterOf } from '../../../sandbox/extensions/skill_registry/scripts/interpreter.ts';
+import { interpreterOf, runScript, type ScriptPorts } from '../../../sandbox/extensions/skill_registry/scripts/run-script.ts';
 import { findScript, subjectOf } from '../../../sandbox/extensions/skill_registry/scripts/script-file.ts';
-import { runScript, type ScriptPorts } from '../../../sandbox/extensions/skill_registry/scripts/run-script.ts';
 import { digestSkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
 import { createConfinedPrograms } from '../../../core/host/confined/confined-process.ts';
 import { probeSandboxing } from '../../../core/host/process/sandboxing.ts';

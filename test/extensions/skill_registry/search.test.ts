@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Bm25fRanker } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
-import { PARAMETERS } from '../../../sandbox/extensions/skill_registry/search/parameters.ts';
+import { Bm25fRanker, PARAMETERS } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import type { SearchDocument } from '../../../sandbox/extensions/skill_registry/search/ranker.ts';
 import { eachTerm } from '../../../sandbox/extensions/skill_registry/search/tokens.ts';
 

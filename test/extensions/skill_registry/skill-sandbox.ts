@@ -1,8 +1,9 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { didYouMean, PithError, type AgentSpec, type Clock, type CommandContext, type CommandIO, type JsonValue, type Logger } from 'pith';
+import { didYouMean, PithError, type AgentSpec, type CommandContext, type CommandIO, type JsonValue, type Logger } from 'pith';
 import { afterEach } from 'vitest';
+import { systemClock } from '../../../core/host/system-clock.ts';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
 
 const opened: { release(): Promise<unknown> }[] = [];
@@ -61,27 +62,6 @@ export async function skillSandbox(files: Readonly<Record<string, string>> = {})
 export function skillText({ name = 'demo', description = 'Does a thing. Use it for things.', more = '', body = 'Body.\n' } = {}): string {
   return `---\nname: ${name}\ndescription: ${description}\n${more}---\n${body}`;
 }
-
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason as Error);
-      const abort = () => {
-        clearTimeout(timer);
-        reject(signal?.reason as Error);
-      };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', abort);
-        resolve();
-      }, ms);
-      signal?.addEventListener('abort', abort, { once: true });
-    }),
-  after(ms, run) {
-    const timer = setTimeout(run, ms).unref();
-    return () => clearTimeout(timer);
-  },
-};
 
 export function logTo(lines: string[]): Logger {
   const at = (level: string) => (message: string) => void lines.push(`${level} ${message}`);

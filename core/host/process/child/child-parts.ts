@@ -33,7 +33,7 @@ export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, 
     configOf: () => ({ ...config, where }),
     watched: [],
     index: { surface: () => undefined, putSurface: () => undefined },
-    clock: systemClock(),
+    clock: systemClock,
     events,
     env,
     keyValue: () => keyValueOf(peer),
@@ -88,7 +88,7 @@ function failuresOf(report: (operation: string, error: unknown) => void): Failur
     phase,
     code,
     message,
-    at: systemClock().now(),
+    at: systemClock.now(),
   });
   return {
     record(extensionId, problem) {

@@ -1,18 +1,27 @@
-import { PithError, printable, type Command, type CommandContext, type JsonValue } from 'pith';
+import path from 'node:path';
+import {
+  PithError,
+  printable,
+  codeOf,
+  type Command,
+  type CommandContext,
+  type JsonValue,
+  type AgentSpec,
+  type Database,
+  type CommandInput,
+} from 'pith';
 import type { SkillRegistry } from '../registry.ts';
 import { realOf } from '../scan/stamp.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { toolsetLines, toolsetReport, type ToolsetReport } from '../toolsets/toolset-report.ts';
 import { budgetLine, catalogOf, type CatalogReport } from './explain-catalog.ts';
-import { allowedToolsLines, allowedToolsOf, type AllowedToolsReport } from './explain-tools.ts';
-import { scriptsOf, type ScriptReport } from './explain-scripts.ts';
-import { triggerLines, triggersOf, type TriggerReport } from './explain-triggers.ts';
 import { learnedOf, rankingLines, rankingOf, type RankingReport } from './explain-ranking.ts';
-import { usesOf } from './explain-uses.ts';
 import { diagnosticJson, diagnosticText } from './rows.ts';
 import { trustedWithoutAsking } from './trust-target.ts';
 import { wantedSkill } from './wanted.ts';
+import { isPattern } from '../modes/allowed-tools.ts';
+import { existsSync, statSync } from 'node:fs';
+import { outcomeOf } from '../toolsets/toolset-outcomes.ts';
 
 /** What `skills.max_skills` is without a setting. */
 const MOST_BROUGHT = 3;
@@ -130,4 +139,159 @@ function* linesOf(
   if (allowedTools !== undefined) yield* allowedToolsLines(allowedTools);
   for (const { path, runs } of scripts) yield `script ${path}: ${runs}`;
   for (const diagnostic of skill.diagnostics) yield diagnosticText(diagnostic);
+}
+
+interface AllowedToolsReport {
+  readonly [key: string]: readonly string[];
+  /** What `run_skill` grants where the agent has it, and `read_skill` shows as advice. */
+  readonly names: readonly string[];
+  /** What restricts arguments, which nothing here can hold a call to. */
+  readonly grantNothing: readonly string[];
+}
+
+/** What `allowed-tools` comes to; undefined for a skill without it. Whether a name is there depends on who runs the skill. */
+function allowedToolsOf({ allowedTools }: Skill): AllowedToolsReport | undefined {
+  if (allowedTools === null) return undefined;
+  return { names: allowedTools.filter((entry) => !isPattern(entry)), grantNothing: allowedTools.filter(isPattern) };
+}
+
+function* allowedToolsLines({ names, grantNothing }: AllowedToolsReport): Iterable<string> {
+  if (names.length > 0 || grantNothing.length === 0)
+    yield `allowed tools: ${names.join(', ') || 'none'} (run_skill holds to them, read_skill shows them as advice)`;
+  for (const entry of grantNothing) yield `allowed tool ${entry}: grants nothing, because patterns over arguments are not supported`;
+}
+
+interface ScriptReport {
+  readonly [key: string]: string;
+  readonly path: string;
+  /** Whether it can be run, or why not. */
+  readonly runs: string;
+}
+
+/** The scripts that a skill names, and who can run them. */
+function scriptsOf(skill: Skill, agent: AgentSpec | null, extensionId: string): readonly ScriptReport[] {
+  const tool = `${extensionId}/run_skill_script`;
+  const byAgent =
+    agent === null ? `by agents that name ${tool}` : agent.usesTools.includes(tool) ? 'yes' : `no, the agent does not name ${tool}`;
+  return skill.scripts.map(({ path: script }) => {
+    const isThere = existsSync(path.join(skill.realDirectory, script));
+    return {
+      path: script,
+      runs: !isThere ? 'no, its file is missing' : skill.state === 'offered' ? byAgent : `no, the skill is ${skill.state}`,
+    };
+  });
+}
+
+const DAY_MS = 86_400_000;
+const DAYS = 30;
+const SHOWN = 5;
+
+/** What the ledger knows of a skill's last uses; null where the command runs without a database. */
+async function usesOf(
+  context: CommandContext & { readonly database?: Database },
+  { id }: Skill,
+  agent: AgentSpec | null,
+): Promise<{ readonly json: readonly JsonValue[]; readonly lines: readonly string[] } | null> {
+  const { database, clock } = context;
+  if (database === undefined) return null;
+  const { recentUses } = await import('../ledger/recent.ts');
+  const { stateText, timeOf, turnJson } = await import('./stats.ts');
+  const filter = { since: clock.now() - DAYS * DAY_MS, ...(agent === null ? {} : { agent: agent.id }) };
+  const uses = recorded(() => recentUses(database, id, filter, SHOWN));
+  if (uses === null) return null;
+  const lines = uses.map((use) => `used ${timeOf(use.at)} by ${use.agent}: ${stateText(use)}`);
+  return { json: uses.map(turnJson), lines: lines.length === 0 ? [`not used in the last ${DAYS} days`] : lines };
+}
+
+/** null in a separate process, where the database is refused. */
+function recorded<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (codeOf(error, '') === 'not_supported_yet') return null;
+    throw error;
+  }
+}
+
+interface TriggerReport {
+  readonly [key: string]: string | number | boolean | null | string[];
+  readonly text: string;
+  /** What the message is given of the skills: 0 nothing, 1 their number, 2 their names, 3 the texts of those that fit. */
+  readonly tier: number;
+  readonly why: string;
+  /** What of the skill's triggers the message has. */
+  readonly hits: string[];
+  /** Its place among the skills that match, from 1; null: it does not match. */
+  readonly rank: number | null;
+  readonly of: number;
+  readonly maxSkills: number;
+  /** Whether the message brings the skill's text. */
+  readonly brought: boolean;
+}
+
+/** For an agent in mode `triggers` and a text: what the text brings, as the first message of a conversation. `maxSkills`: for agents that say nothing else. */
+async function triggersOf(
+  skill: Skill,
+  snapshot: Snapshot,
+  agent: AgentSpec | null,
+  text: CommandInput['options'][string],
+  maxSkills: number,
+): Promise<{ readonly triggers?: TriggerReport }> {
+  if (agent === null || typeof text !== 'string') return {};
+  const { scopeOf } = await import('../catalog/scope.ts');
+  const scope = scopeOf(snapshot, agent);
+  if (scope.settings.mode !== 'triggers') return {};
+  const { decide } = await import('../triggers/decision.ts');
+  const { PatternCache } = await import('../triggers/pattern-cache.ts');
+  const { TriggerIndex } = await import('../triggers/trigger-index.ts');
+  const index = await TriggerIndex.of(snapshot, new PatternCache());
+  const most = scope.settings.max_skills ?? maxSkills;
+  const { tier, why, matches, chosen } = await decide({ snapshot, scope, index, text, maxSkills: most, recent: [], matched: [] });
+  const at = matches.findIndex((one) => one.skill.id === skill.id);
+  const hits = [...(matches[at]?.hits ?? [])];
+  const rank = at === -1 ? null : at + 1;
+  const brought = chosen.some(({ id }) => id === skill.id);
+  return { triggers: { text, tier, why, hits, rank, of: matches.length, maxSkills: most, brought } };
+}
+
+function* triggerLines({ text, tier, why, hits, rank, of, maxSkills, brought }: TriggerReport): Iterable<string> {
+  yield `triggers: '${text}' is of tier ${tier}, ${why}`;
+  yield hits.length === 0
+    ? 'triggers: the text has none of this skill'
+    : `triggers: it has ${hits.join(', ')}${brought ? ', and brings its text' : '; others come before it'}`;
+  if (rank !== null) yield `triggers: rank ${rank} of ${of}; at most ${maxSkills} are brought unless named (max_skills)`;
+}
+
+/** What is known of a skill's toolsets without running them; null where it declares none. */
+interface ToolsetReport {
+  readonly [key: string]: JsonValue;
+  readonly modules: readonly string[];
+  /** Those whose file is not there. */
+  readonly missing: readonly string[];
+  /** When they were last loaded; null: not yet. */
+  readonly loaded: { readonly at: string; readonly tools: readonly string[]; readonly problems: readonly string[] } | null;
+}
+
+export function toolsetReport({ id, toolsets, realDirectory }: Skill, dataDirectory: string): ToolsetReport | null {
+  if (toolsets.length === 0) return null;
+  const missing = toolsets.filter(
+    (spec) => !ENDINGS.some((ending) => isFile(path.resolve(realDirectory, spec.replace(/:[^:]*$/, '') + ending))),
+  );
+  const outcome = outcomeOf(dataDirectory, id);
+  const loaded = outcome && { at: new Date(outcome.at).toISOString(), tools: outcome.tools, problems: outcome.problems };
+  return { modules: toolsets, missing, loaded };
+}
+
+export function* toolsetLines({ modules, missing, loaded }: ToolsetReport): Iterable<string> {
+  yield `toolsets: ${modules.join(', ')}`;
+  for (const spec of missing) yield `toolset '${spec}': error: there is no such file; correct the path or add the file`;
+  if (loaded === null) yield 'its tools have not been loaded yet: they come with the skill; pith doctor tries them';
+  else yield `brought ${loaded.tools.length === 0 ? 'no tools' : loaded.tools.join(', ')} when last loaded, ${loaded.at}`;
+  for (const problem of loaded?.problems ?? []) yield `error: ${problem}`;
+}
+
+const ENDINGS = ['', '.ts', '.js', '.mjs', '/index.ts', '/index.js', '/index.mjs'];
+
+function isFile(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }

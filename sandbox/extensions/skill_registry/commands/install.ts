@@ -36,3 +36,55 @@ function textOf({ options }: CommandInput, name: string): string | undefined {
   const value = options[name];
   return typeof value === 'string' ? value : undefined;
 }
+
+export function remove(context: CommandContext): Command {
+  return {
+    path: 'skills remove',
+    needsTrust: true,
+    description: 'Remove a skill from sandbox/skills or ~/.pith/skills',
+    arguments: [{ name: 'id', description: 'id of the skill', required: true }],
+    options: [{ name: 'yes', short: 'y', type: 'boolean', description: 'do not ask' }],
+    async run(input, io, signal) {
+      const { removeSkill } = await import('../install/remove.ts');
+      return removeSkill({ id: String(input.arguments['id']), yes: input.options['yes'] === true }, context, io, signal);
+    },
+  };
+}
+
+export function newCommand(context: CommandContext): Command {
+  return {
+    path: 'skills new',
+    needsTrust: true,
+    description: 'Make a skill to begin with',
+    arguments: [{ name: 'id', description: 'lower-case letters, digits and hyphens', required: true }],
+    options: [
+      { name: 'description', type: 'string', description: 'what it does and when to use it' },
+      { name: 'source', type: 'string', default: 'project', description: 'where to: project (sandbox/skills) or user (~/.pith/skills)' },
+    ],
+    async run({ arguments: args, options }, io, signal) {
+      const { newSkill } = await import('../install/new-skill.ts');
+      const description = typeof options['description'] === 'string' ? options['description'] : undefined;
+      return newSkill({ id: String(args['id']), description, source: String(options['source'] ?? 'project') }, context, io, signal);
+    },
+  };
+}
+
+export function update(context: CommandContext): Command {
+  return {
+    path: 'skills update',
+    needsTrust: true,
+    description: 'Fetch installed skills again, show what has changed and apply it',
+    arguments: [{ name: 'id', description: 'these only; without, all that were installed', variadic: true }],
+    options: [
+      { name: 'source', type: 'string', description: 'only those of project or user' },
+      { name: 'force', type: 'boolean', description: 'also those that were changed by hand' },
+      { name: 'yes', short: 'y', type: 'boolean', description: 'do not ask, unless the scan finds something serious' },
+    ],
+    async run({ arguments: { id }, options }, io, signal) {
+      const { updateSkills } = await import('../install/update.ts');
+      const source = typeof options['source'] === 'string' ? options['source'] : undefined;
+      const request = { ids: [id ?? []].flat(), source, force: options['force'] === true, yes: options['yes'] === true };
+      return updateSkills(request, context, io, signal);
+    },
+  };
+}

@@ -1,10 +1,12 @@
-import type { Command, CommandContext, CommandIO, Diagnostic } from 'pith';
+import path from 'node:path';
+import type { Command, CommandContext, CommandIO, Diagnostic, JsonValue } from 'pith';
 import { briefOf } from '../catalog/brief.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
-import { refusedJson, refusedLinks } from './refused-links.ts';
-import { diagnosticText, skillJson, table, tokensText, widthOf } from './rows.ts';
+import { diagnosticText, skillJson, table, tokensText, widthOf, diagnosticJson } from './rows.ts';
+import { idOf } from '../scan/names.ts';
+import { LINK_REFUSED } from '../scan/scan-findings.ts';
 
 export function list(context: CommandContext): Command {
   return {
@@ -78,4 +80,36 @@ function printRest(snapshot: Snapshot, findings: number, io: CommandIO): void {
   if (findings > 0) counts.set(findings === 1 ? 'warning' : 'warnings', findings);
   if (counts.size === 0 || io.quiet) return;
   io.print(`${[...counts].map(([state, count]) => `${count} ${state}`).join(', ')}: see pith skills list --all`);
+}
+
+/** A link in a source that is not followed: whatever it leads to is no skill here. */
+interface RefusedLink {
+  readonly id: string;
+  /** The source's label. */
+  readonly source: string;
+  readonly finding: Diagnostic;
+}
+
+function refusedLinks({ sources }: SkillRegistry, { diagnostics }: Snapshot): readonly RefusedLink[] {
+  return diagnostics.flatMap((finding) => {
+    const { code, file = '' } = finding;
+    const source = code === LINK_REFUSED ? sources.find(({ directory }) => file.startsWith(`${directory}/`)) : undefined;
+    return source === undefined ? [] : [{ id: idOf(file), source: source.label, finding }];
+  });
+}
+
+/** As `skills list --all --json` has it beside the skills. */
+function refusedJson({ id, source, finding }: RefusedLink): JsonValue {
+  const { file = '', message } = finding;
+  return {
+    id,
+    name: id,
+    description: '',
+    source,
+    path: path.join(file, 'SKILL.md'),
+    state: 'invalid',
+    tokens: 0,
+    reason: `refused: ${message}`,
+    diagnostics: [diagnosticJson(finding)],
+  };
 }

@@ -1,11 +1,10 @@
+import path from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { constants, realpathSync } from 'node:fs';
 import { link, mkdir, open, readdir, unlink } from 'node:fs/promises';
-import path from 'node:path';
-import { codeOf } from 'pith';
+import { codeOf, runsLater } from 'pith';
 import { openBelow, openFolder, type Inside } from '../reading/inside.ts';
 import { isInside } from '../scan/sources.ts';
-import { declaresSomething, isProtected } from './protected-paths.ts';
 
 /** What came of writing a new file. */
 export type Written =
@@ -102,4 +101,17 @@ function real(folder: string): string {
   } catch {
     return folder; // it does not exist: nothing is there that could be changed
   }
+}
+
+/** What makes a folder a skill, an extension or an agent. */
+const DECLARATIONS: ReadonlySet<string> = new Set(['skill.md', 'manifest.yaml', 'agent.md']);
+
+/** True for a path, as names from the sandbox down, at which nothing is put without a person: state, and whatever runs later and unasked. */
+function isProtected(segments: readonly string[]): boolean {
+  return segments.length === 0 || segments[0]?.toLowerCase() === 'data' || runsLater(segments) !== null;
+}
+
+/** Whether a folder with these names is a skill, an extension or an agent, wherever it lies. */
+function declaresSomething(names: readonly string[]): boolean {
+  return names.some((name) => DECLARATIONS.has(name.toLowerCase()));
 }

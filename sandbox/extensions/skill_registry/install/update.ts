@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import {
   codeOf,
   didYouMean,
@@ -11,12 +11,11 @@ import {
   type CommandIO,
   type JsonValue,
 } from 'pith';
-import { treeDigest } from '../tree/tree-digest.ts';
+import { treeDigest, fileDigest } from '../tree/tree-digest.ts';
 import { commit, exists } from './commit.ts';
 import { consent } from './consent.ts';
 import type { Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
-import { folderDiff, type FileChange } from './folder-diff.ts';
 import { foundSkills, type FoundSkill } from './found-skills.ts';
 import { changeOf, originWithin, refuseInvalid } from './install.ts';
 import { readLock, type LockEntry } from './lock-file.ts';
@@ -24,6 +23,10 @@ import { alone, withOperation, type Operation } from './operation.ts';
 import { previewJson, printPreview } from './preview.ts';
 import { stageSkills, type StagedSkill } from './staged-skill.ts';
 import { targetOf, targetsOf, type Target } from './target.ts';
+import { createTwoFilesPatch } from 'diff';
+import { readRegularFile } from '../regular-file.ts';
+import { Breather } from '../tree/breather.ts';
+import { folderTree, placeOf } from '../tree/folder-tree.ts';
 
 export interface UpdateRequest {
   /** None: all that are installed. */
@@ -252,4 +255,66 @@ function printDiff(files: readonly FileChange[], io: CommandIO): void {
   ]);
   for (const line of lines.slice(0, SHOWN_LINES)) io.print(printable(line));
   if (lines.length > SHOWN_LINES) io.print(`… and ${lines.length - SHOWN_LINES} more lines`);
+}
+
+interface FileChange {
+  readonly path: string;
+  readonly change: 'added' | 'removed' | 'changed';
+  /** A unified diff; null where there is none to show. */
+  readonly patch: string | null;
+}
+
+const TEXT_LIMIT = 512 * 1024;
+/** Longer differences take too long to find, and nobody reads them. */
+const TIME_MS = 2000;
+
+/** What differs between two folders, sorted by path. One that is absent is empty. */
+async function folderDiff(before: string, after: string): Promise<readonly FileChange[]> {
+  const [old, next] = [await contentsOf(before), await contentsOf(after)];
+  const changes: FileChange[] = [];
+  for (const name of [...new Set([...old.keys(), ...next.keys()])].sort()) {
+    const [from, to] = [old.get(name), next.get(name)];
+    if (from?.kind === to?.kind && from?.digest === to?.digest) continue;
+    const change = from === undefined ? 'added' : to === undefined ? 'removed' : 'changed';
+    const lines = change === 'changed' && from?.kind !== to?.kind ? [`it was a ${from?.kind}, and is a ${to?.kind} now`] : [];
+    const patch = patchOf(name, change, await textOf(before, name, from), await textOf(after, name, to));
+    if (patch !== null && patch !== '') lines.push(patch);
+    changes.push({ path: name, change, patch: lines.length === 0 ? null : lines.join('\n') });
+  }
+  return changes;
+}
+
+/** One thing in a folder. */
+interface Content {
+  readonly kind: 'file' | 'program' | 'link';
+  /** Of a link: where it leads. */
+  readonly digest: string;
+}
+
+async function contentsOf(folder: string): Promise<ReadonlyMap<string, Content>> {
+  const tree = await folderTree(folder).catch(() => null); // there is none
+  if (tree === null) return new Map();
+  const contents = new Map<string, Content>(tree.links.map(({ path: name, target }) => [name, { kind: 'link', digest: target }]));
+  const breather = new Breather();
+  for (const file of tree.files) {
+    const digest = await fileDigest(placeOf(folder, file.path), file, breather);
+    contents.set(file.path, { kind: file.executable ? 'program' : 'file', digest });
+  }
+  return contents;
+}
+
+/** Empty for what is absent; null for what nobody can read as text. */
+async function textOf(folder: string, name: string, content: Content | undefined): Promise<string | null> {
+  if (content === undefined) return '';
+  if (content.kind === 'link') return `link ${content.digest}`;
+  const bytes = await readRegularFile(path.join(folder, name), TEXT_LIMIT).catch(() => null); // too large to be shown
+  return bytes === null || bytes.includes(0) ? null : bytes.toString('utf8');
+}
+
+/** null: one of them is no text that can be shown. */
+function patchOf(name: string, change: FileChange['change'], from: string | null, to: string | null): string | null {
+  if (from === null || to === null) return null;
+  if (from === to) return '';
+  const names = [change === 'added' ? '/dev/null' : `a/${name}`, change === 'removed' ? '/dev/null' : `b/${name}`] as const;
+  return createTwoFilesPatch(...names, from, to, undefined, undefined, { context: 3, timeout: TIME_MS }) ?? null;
 }

@@ -1,10 +1,9 @@
-import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { messageOf, PithError, printableLine } from 'pith';
 import type { Entry, ZipFile } from 'yauzl';
-import { crc32 } from './crc32.ts';
-import { LIMITS, type Listing, type OriginEntry, refused } from './entry.ts';
+import { LIMITS, refused, type Listing, type OriginEntry } from './entry.ts';
 
 /** Below this size nobody is harmed by however good a compression. */
 const SMALL = 64 * 1024;
@@ -116,4 +115,17 @@ function damaged(error: unknown): PithError {
     cause: error,
     cure: 'fetch it again, or unpack it by hand and look at it',
   });
+}
+
+const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
+  let value = index;
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+  return value;
+});
+
+/** The checksum of zip archives, continued from `before`. */
+export function crc32(bytes: Uint8Array, before = 0): number {
+  let sum = ~before;
+  for (const byte of bytes) sum = TABLE[(sum ^ byte) & 0xff]! ^ (sum >>> 8);
+  return ~sum >>> 0;
 }

@@ -1,6 +1,4 @@
 import type { Clock, Database, Logger } from 'pith';
-import { prune } from './prune.ts';
-import { FIRST_ROW, LEDGER_VERSION, SCHEMA } from './schema.ts';
 
 export type Statement = Parameters<Parameters<Database['write']>[0]>[0];
 
@@ -93,4 +91,93 @@ export class LedgerWriter {
 /** Whether anything was ever recorded. */
 export function hasTables(database: Database): boolean {
   return database.get(`SELECT 1 FROM sqlite_master WHERE name = 'skill_registry__ledger'`) !== null;
+}
+
+/** Of the tables below. Rows of a later version are left alone. */
+const LEDGER_VERSION = 1;
+
+const SCHEMA = [
+  `CREATE TABLE IF NOT EXISTS skill_registry__ledger (version INTEGER NOT NULL, pruned INTEGER NOT NULL)`,
+  // What turns had before them, each kind once: the ids that were offered, over budget and filtered, deflated JSON.
+  `CREATE TABLE IF NOT EXISTS skill_registry__exposures (id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, states BLOB NOT NULL)`,
+  // shown: JSON ids of the skills that stood beside this one message.
+  `CREATE TABLE IF NOT EXISTS skill_registry__turns (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, thread TEXT NOT NULL, agent TEXT NOT NULL, at INTEGER NOT NULL,
+     exposure INTEGER, shown TEXT
+   )`,
+  `CREATE INDEX IF NOT EXISTS skill_registry__turns_of_thread ON skill_registry__turns (thread, seq)`,
+  // state: loaded, resource_read, script_run or dropped; turn is null where a person compacted the thread.
+  `CREATE TABLE IF NOT EXISTS skill_registry__uses (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT, turn TEXT, thread TEXT NOT NULL, agent TEXT NOT NULL, skill TEXT NOT NULL, at INTEGER NOT NULL,
+     state TEXT NOT NULL, how TEXT, sha256 TEXT, path TEXT, exit INTEGER, more TEXT, compactions INTEGER NOT NULL, outlived INTEGER NOT NULL
+   )`,
+  `CREATE INDEX IF NOT EXISTS skill_registry__uses_of_thread ON skill_registry__uses (thread, seq)`,
+  `CREATE INDEX IF NOT EXISTS skill_registry__uses_of_turn ON skill_registry__uses (turn)`,
+  `CREATE INDEX IF NOT EXISTS skill_registry__uses_of_skill ON skill_registry__uses (skill, seq)`,
+] as const;
+
+/** With the time from which the next pruning is counted. */
+const FIRST_ROW = `INSERT INTO skill_registry__ledger SELECT ${LEDGER_VERSION}, ? WHERE NOT EXISTS (SELECT 1 FROM skill_registry__ledger)`;
+
+const DAY_MS = 86_400_000;
+/** One round deletes so many rows, so that no commit is long. */
+const AT_ONCE = 2000;
+const MOST_TURNS = 200_000;
+const MOST_USES = 400_000;
+/** What the exposures may take together. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+interface PrunePorts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly keepDays: number;
+}
+
+/** Once a day, whichever process comes first: rows that are too old or too many go, and exposures that no turn names. */
+async function prune({ database, clock, keepDays }: PrunePorts): Promise<void> {
+  const now = clock.now();
+  const pruned = Number(database.get('SELECT pruned FROM skill_registry__ledger')?.['pruned'] ?? now);
+  if (now >= pruned && now < pruned + DAY_MS) return;
+  await database.write((statement) => void statement('UPDATE skill_registry__ledger SET pruned = ?', now));
+  for (const [table, most] of [
+    ['turns', MOST_TURNS],
+    ['uses', MOST_USES],
+  ] as const)
+    await shorten(database, `skill_registry__${table}`, now - keepDays * DAY_MS, most);
+  const cut = beyondBytes(database, MOST_BYTES);
+  if (cut !== null) await database.write((statement) => void statement('DELETE FROM skill_registry__turns WHERE seq <= ?', cut));
+  await database.write(
+    (statement) =>
+      void statement(
+        'DELETE FROM skill_registry__exposures WHERE id NOT IN (SELECT exposure FROM skill_registry__turns WHERE exposure IS NOT NULL)',
+      ),
+  );
+}
+
+async function shorten(database: Database, table: string, before: number, most: number): Promise<void> {
+  const newest = Number(database.get(`SELECT max(seq) AS seq FROM ${table}`)?.['seq'] ?? 0);
+  while ((await deleteOldest(database, table, before, newest - most)) === AT_ONCE);
+}
+
+async function deleteOldest(database: Database, table: string, before: number, through: number): Promise<number> {
+  const old = `SELECT seq FROM (SELECT seq, at FROM ${table} ORDER BY seq LIMIT ${AT_ONCE}) WHERE at < ? OR seq <= ?`;
+  let deleted = 0;
+  await database.write((statement) => {
+    deleted = statement(`DELETE FROM ${table} WHERE seq IN (${old})`, before, through).changes;
+  });
+  return deleted;
+}
+
+/** The turn up to which rows must go so that the exposures of the rest fit; null when all do. */
+export function beyondBytes(database: Database, most: number): number | null {
+  const rows = database.all(
+    `SELECT length(states) AS bytes, last FROM (SELECT exposure, max(seq) AS last FROM skill_registry__turns GROUP BY exposure) AS named
+     JOIN skill_registry__exposures ON id = exposure ORDER BY last DESC`,
+  );
+  let held = 0;
+  for (const { bytes, last } of rows) {
+    held += Number(bytes);
+    if (held > most) return Number(last);
+  }
+  return null;
 }

@@ -1,8 +1,9 @@
 import type { TurnInfo, TurnTool } from 'pith';
 import type { ScopeCache } from '../catalog/scope-cache.ts';
 import type { Offer } from '../ledger/offer.ts';
-import type { Snapshot } from '../skill.ts';
-import { singleTool, singleToolBudget, type SingleTool } from './single-tool.ts';
+import type { Snapshot, Skill } from '../skill.ts';
+import { briefOf, clean } from '../catalog/brief.ts';
+import { estimateTokens } from '../catalog/token-estimate.ts';
 
 export interface ModePorts {
   /** The extension's own id, under which its tools stand in `turn.tools`. */
@@ -39,3 +40,95 @@ function toldTo(cache: ScopeCache, snapshot: Snapshot, { agent, model }: TurnInf
   const budget = settings.budget_tokens ?? singleToolBudget(model.contextWindow);
   return cache.made(snapshot, agent, `single_tool ${budget}`, () => singleTool(catalog, budget));
 }
+
+/** How the tool `skill` is told to one agent. */
+interface SingleTool {
+  readonly description: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+const INTRODUCTION = 'Loads a skill: instructions and knowledge for a kind of task. Follow them once they are loaded.';
+const SHORTENED = 'Descriptions are shortened, because there are many skills.';
+
+/** A tenth of the model's window, at most 10,000 tokens: the list is sent with every step. */
+export function singleToolBudget(contextWindow: number | null): number {
+  const MOST = 10_000;
+  return contextWindow === null ? MOST : Math.min(MOST, Math.floor(contextWindow / 10));
+}
+
+/** The tool for these skills, sorted by id. Where their descriptions do not fit into `budget` tokens, all of them become shorter. */
+export function singleTool(skills: readonly Skill[], budget: number): SingleTool {
+  const sorted = [...skills].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const lists = DETAILS.map((detail) => () => sorted.map((skill) => element(skill, detail)));
+  let chosen: readonly string[] = [];
+  let shortened = false;
+  for (const [at, list] of lists.entries()) {
+    chosen = list();
+    shortened = at > 0;
+    if (estimateTokens(chosen.join('\n')) <= budget) break;
+  }
+  const description = [
+    INTRODUCTION,
+    '',
+    'Rules:',
+    ...SINGLE_TOOL_RULES.map((rule) => `- ${rule}`),
+    ...(shortened ? [`- ${SHORTENED}`] : []),
+    '',
+    '<skills>',
+    ...chosen,
+    '</skills>',
+  ].join('\n');
+  return { description, inputSchema: schemaOf(sorted.map(({ id }) => id)) };
+}
+
+type Detail = (skill: Skill) => string;
+
+/** From whole descriptions to none. */
+const DETAILS: readonly Detail[] = [
+  ({ description }) => clean(description),
+  (skill) => briefOf(skill),
+  (skill) => briefOf(skill, 60),
+  () => '',
+];
+
+function element(skill: Skill, detail: Detail): string {
+  const attributes = (['id', 'name', 'directory'] as const).map((name) => `${name}="${escaped(clean(skill[name]))}"`).join(' ');
+  return `<skill ${attributes}>${escaped(detail(skill))}</skill>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&apos;');
+}
+
+function schemaOf(ids: readonly string[]): Readonly<Record<string, unknown>> {
+  return {
+    type: 'object',
+    properties: { skill_name: { type: 'string', enum: ids, description: 'The id of one of the skills in <skills>.' } },
+    required: ['skill_name'],
+    additionalProperties: false,
+  };
+}
+
+/** What an agent of the mode `single_tool` is told of its tool, each sentence by itself. */
+const NAME_ONLY = 'Give the name of the skill only, with no arguments, such as skill_name "code-review".';
+const IMMEDIATELY = 'When a skill is relevant, call this tool IMMEDIATELY, as your first action, before any other answer.';
+const NEVER_ONLY_ANNOUNCE = 'Never only announce or mention a skill without calling this tool.';
+const ONLY_LISTED = 'Use only the skills that are listed in <skills> below.';
+const NOT_RUNNING = 'Do not call a skill that is already running.';
+const SUPPORTING_FILES =
+  'The folder of a skill has supporting files, such as references, templates and scripts: read them with read_skill_resource.';
+const READ_ONLY = 'The folder of a skill is read-only.';
+const COPY_FIRST = 'To change one of its files, copy it to the working directory first, and change the copy.';
+const PYTHON_BY_UV = 'Run Python through uv, and never install packages with the system pip.';
+
+export const SINGLE_TOOL_RULES: readonly string[] = [
+  NAME_ONLY,
+  IMMEDIATELY,
+  NEVER_ONLY_ANNOUNCE,
+  ONLY_LISTED,
+  NOT_RUNNING,
+  SUPPORTING_FILES,
+  READ_ONLY,
+  COPY_FIRST,
+  PYTHON_BY_UV,
+];

@@ -7,7 +7,6 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { renderEnvelope, renderPointer } from './envelope.ts';
-import { partsOf } from './parts.ts';
 import { listResources } from './resource-list.ts';
 import { skillError, skillResult } from './results.ts';
 
@@ -81,4 +80,27 @@ export function requireSkill(
       ids.length <= 20 ? (ids.length === 0 ? 'There are no skills.' : `All skills: ${ids.join(', ')}.`) : search,
     ].join(' '),
   );
+}
+
+/** Characters of a body in one part: about 8,000 tokens. */
+const PART_CHARACTERS = 32_000;
+
+/** Cuts a long text at line ends, else between characters; joined again the parts are the text. */
+export function partsOf(text: string, limit = PART_CHARACTERS): readonly string[] {
+  const parts: string[] = [];
+  let from = 0;
+  while (text.length - from > limit) {
+    const end = cutBefore(text, from, from + limit);
+    parts.push(text.slice(from, end));
+    from = end;
+  }
+  parts.push(text.slice(from));
+  return parts;
+}
+
+function cutBefore(text: string, from: number, latest: number): number {
+  const line = text.lastIndexOf('\n', latest - 1) + 1;
+  if (line > from + (latest - from) / 2) return line;
+  const unit = text.charCodeAt(latest);
+  return unit >= 0xdc00 && unit <= 0xdfff ? latest - 1 : latest; // not between the halves of a character
 }

@@ -1,7 +1,7 @@
+import path from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import path from 'node:path';
 import { messageOf, printableLine } from 'pith';
 import { parseSkillFile } from '../format/skill-file.ts';
 import { credentialPaths } from './credential-paths.ts';
@@ -10,9 +10,7 @@ import { encodedText } from './encoded-text.ts';
 import { hiddenCharacters } from './hidden-characters.ts';
 import { unknownHosts } from './hosts.ts';
 import { instructions } from './instructions.ts';
-import { bySeverity, type ScanFinding, type Scanner } from './scan-finding.ts';
-import { readingsOf, type Readings } from './readings.ts';
-import { isProse, scannedText } from './scanned-text.ts';
+import { bySeverity, type ScanFinding, type Scanner, type ScannedLine, type ScannedText } from './scan-finding.ts';
 import { folderTree, type FolderTree, type TreeFile } from '../tree/folder-tree.ts';
 import { isProgram } from '../tree/programs.ts';
 
@@ -165,4 +163,70 @@ async function toolsetsOf(directory: string, file: TreeFile, text: string): Prom
 
 function finding(severity: ScanFinding['severity'], code: string, file: string, message: string): ScanFinding {
   return { severity, code, file, line: 1, message };
+}
+
+/** How the bytes of a file can be read. */
+interface Readings {
+  /** As a person reads them. */
+  readonly text: string;
+  /** As an interpreter may read them that takes no notice of what it does not know; null: as the text is. */
+  readonly rest: string | null;
+  /** NUL characters, which hide a text from most that looks at it, or make it the data of a program. */
+  readonly holdsNul: boolean;
+  /** They begin as programs of machines do. */
+  readonly isMachineCode: boolean;
+}
+
+const MACHINE_CODE = /^(?:\x7fELF|MZ|\xcf\xfa\xed\xfe|\xca\xfe\xba\xbe|\0asm)/;
+
+function readingsOf(bytes: Buffer): Readings {
+  const isWide = bytes[0] === 0xff && bytes[1] === 0xfe;
+  const whole = bytes.toString(isWide ? 'utf16le' : 'utf8');
+  const text = whole.replaceAll('\0', '');
+  const holdsNul = text.length < whole.length;
+  const isMachineCode = holdsNul && MACHINE_CODE.test(bytes.subarray(0, 4).toString('latin1'));
+  return { text, rest: isWide || holdsNul ? visible(bytes) : null, holdsNul, isMachineCode };
+}
+
+/** A shell runs the lines that it can read among others that it cannot. */
+function visible(bytes: Buffer): string {
+  return bytes.toString('latin1').replace(/[^\t\n\r\x20-\x7e]/g, '');
+}
+
+/** A line is looked at in pieces of this length, so that no pattern meets an endless one. */
+const PIECE = 4096;
+/** What a pattern may span over the border of two pieces. */
+const OVERLAP = 512;
+/** So many lines that go on are joined at most. */
+const JOINED = 12;
+const PROSE =
+  /\.(?:md|mdx|markdown|txt|rst|adoc|html?|csv|tsv|json|jsonl|ya?ml|toml|xml|svg)$|(?:^|\/)(?:licen[cs]e|notice|readme|changelog)[^/]*$/i;
+
+/** Whether a file with that name is for reading. */
+function isProse(path: string): boolean {
+  return PROSE.test(path);
+}
+
+function scannedText(path: string, text: string): ScannedText {
+  return { path, kind: isProse(path) && !text.startsWith('#!') ? 'prose' : 'code', text, lines: [...linesOf(text)] };
+}
+
+function* linesOf(text: string): Iterable<ScannedLine> {
+  const raw = text.split(/\r\n|[\n\r\u2028\u2029]/);
+  for (let at = 0; at < raw.length; at++) {
+    const number = at + 1;
+    let line = raw[at]!;
+    for (let joined = 1; joined < JOINED && at + 1 < raw.length && goesOn(line); joined++)
+      line = `${line.replace(/[\\`^]\s*$/, '')} ${raw[++at]!}`;
+    if (line.length <= PIECE) {
+      if (line !== '') yield { number, text: line };
+    } else for (let start = 0; start < line.length; start += PIECE - OVERLAP) yield { number, text: line.slice(start, start + PIECE) };
+  }
+}
+
+/** A shell reads on after a backslash or a pipe; a row of a Markdown table ends with one too. */
+function goesOn(line: string): boolean {
+  if (line.length > PIECE) return false;
+  const end = line.trimEnd();
+  return end.endsWith('\\') || (end.endsWith('|') && !end.trimStart().startsWith('|'));
 }

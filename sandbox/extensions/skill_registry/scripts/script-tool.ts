@@ -17,8 +17,7 @@ import { skillError } from '../reading/results.ts';
 import { lateInput } from '../late-input.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { refusalOf, runScript, type ScriptPorts } from './run-script.ts';
-import { findScript } from './script-file.ts';
-import { questionOf } from './script-question.ts';
+import { findScript, passedNames, subjectOf, type ScriptFile } from './script-file.ts';
 import { digestSkill } from './skill-copy.ts';
 import { unconfinedWarning } from './unconfined.ts';
 
@@ -99,4 +98,24 @@ async function ask(
   const digests = await digestSkill(skill.realDirectory).catch(() => null);
   const script = digests === null ? null : findScript(skill, given, digests);
   return script === null ? false : questionOf(skill, script, settings);
+}
+
+type Settings = SkillsConfig['scripts'];
+
+/** What a person reads before a script runs, and what their yes is for. The arguments stand in the input, so that an `always` holds for others too. */
+function questionOf(skill: Skill, script: ScriptFile, settings: Settings): ApprovalQuestion {
+  const { path, sha256, others, allSha256, declared } = script;
+  const names = passedNames(script, settings);
+  const text = [
+    `runs ${path} of the skill '${skill.id}' (${skill.source}, ${skill.realDirectory})`,
+    ...(declared?.description ? [`which says: ${declared.description}`] : []),
+    `sha256 ${sha256}`,
+    ...(others === 0 ? [] : [`with ${others} other ${others === 1 ? 'file' : 'files'} of the skill, all together sha256 ${allSha256}`]),
+    ...(names.length === 0 ? [] : [`with ${names.join(', ')} of your environment`]),
+    settings.sandbox === 'none'
+      ? 'WITHOUT A SANDBOX (skills.scripts.sandbox: none): it can do all that you can'
+      : 'in a sandbox: no network, no files but those of the skill, which it can only read',
+    'a yes holds for all of this as it is now; always: for each time that this script is run in this conversation, with whatever arguments',
+  ].join('\n');
+  return { text, subject: subjectOf(skill, script, settings) };
 }

@@ -1,9 +1,7 @@
-import { PARAMETERS, type RankerParameters } from './parameters.ts';
 import type { Ranked, RankOptions, SearchDocument } from './ranker.ts';
 import { countTerms, FIELD_COUNT, hasCountOutsideBody, PACKING, TermIndex, type Counted, type Posting } from './term-index.ts';
 import { synonymsOf } from './synonyms.ts';
 import { markOf, NearbyTerms } from './term-positions.ts';
-import { placesFor } from './tie-order.ts';
 import { queryTerms, type QueryTerm } from './tokens.ts';
 
 /** One word that only the body has is no evidence, unless it is all that was asked. */
@@ -201,3 +199,48 @@ function isBetter(one: Entry, other: Entry): boolean {
   if (one.score !== other.score) return one.score > other.score;
   return one.place === other.place ? one.id < other.id : one.place < other.place;
 }
+
+/** What a seed draws for each id, the lowest first; the same for all where there is none. FNV-1a, its bits mixed once more: neighbouring ids are drawn far from each other. */
+function placesFor(seed: string | undefined): (id: string) => number {
+  if (seed === undefined) return () => 0;
+  const start = hashed(0x811c9dc5, seed);
+  return (id) => {
+    const hash = hashed(start, id);
+    const mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+    return (mixed ^ (mixed >>> 13)) >>> 0;
+  };
+}
+
+function hashed(start: number, text: string): number {
+  let hash = start;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash;
+}
+
+/** What the default ranker goes by. Chosen by `npm run bench:search -- --tune`. */
+export interface RankerParameters {
+  /** A field's weight, and how strongly a long one is discounted, in the order of the index's fields. */
+  readonly fields: readonly { readonly name: string; readonly weight: number; readonly b: number }[];
+  /** How soon a word's repetition stops to count. */
+  readonly k1: number;
+  /** What a near spelling counts beside the word itself. */
+  readonly misspelt: number;
+  /** What a word that means nearly the same counts beside the word itself. */
+  readonly synonym: number;
+  /** What two words of the query count in addition where a skill has them beside each other, or with one between them. */
+  readonly pair: { readonly adjacent: number; readonly apart: number; readonly inDescription: number; readonly inBody: number };
+}
+
+export const PARAMETERS: RankerParameters = {
+  fields: [
+    { name: 'name', weight: 3, b: 0.5 },
+    { name: 'tags', weight: 2, b: 0.5 },
+    { name: 'description', weight: 2, b: 0.5 },
+    { name: 'examples', weight: 1, b: 0.1 },
+    { name: 'body', weight: 0.45, b: 0.75 },
+  ],
+  k1: 1.5,
+  misspelt: 0.6,
+  synonym: 0.3,
+  pair: { adjacent: 0.7, apart: 0.5, inDescription: 0.6, inBody: 0.4 },
+};

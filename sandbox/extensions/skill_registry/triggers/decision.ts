@@ -3,7 +3,6 @@ import type { MatchedSkill } from '../ledger/skill-use.ts';
 import { findSkill } from '../scan/snapshot.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { asksForCapabilities } from './capability-questions.ts';
-import { ranked, top } from './ranking.ts';
 import type { TriggerIndex, TriggerMatch } from './trigger-index.ts';
 
 /** What one message is given of the skills: 0 nothing, 1 their number, 2 their names, 3 the bodies of those that fit. */
@@ -63,4 +62,24 @@ function tierOf(
 /** What a thread keeps a skill by: its id, or `source/id` where another has that id. */
 export function referenceOf({ id, source, state }: Skill): string {
   return state === 'shadowed' ? `${source}/${id}` : id;
+}
+
+/** Best first: named, exact phrase, pattern, number of hits, used lately, id. `recent`: ids, the latest used first. */
+function ranked(matches: readonly TriggerMatch[], recent: readonly string[]): readonly TriggerMatch[] {
+  const place = new Map(recent.map((id, index) => [id, index] as const));
+  const age = ({ skill }: TriggerMatch) => place.get(skill.id) ?? Infinity;
+  return [...matches].sort(
+    (a, b) =>
+      Number(b.mentioned) - Number(a.mentioned) ||
+      Number(b.phrase) - Number(a.phrase) ||
+      Number(b.pattern) - Number(a.pattern) ||
+      b.hits.length - a.hits.length ||
+      (age(a) === age(b) ? 0 : age(a) - age(b)) ||
+      (a.skill.id < b.skill.id ? -1 : 1),
+  );
+}
+
+/** The first `most`, and whatever is named. */
+function top(matches: readonly TriggerMatch[], most: number): readonly TriggerMatch[] {
+  return matches.filter(({ mentioned }, index) => mentioned || index < most);
 }

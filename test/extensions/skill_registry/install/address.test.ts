@@ -1,12 +1,12 @@
+import path from 'node:path';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { gitWay, originOf } from '../../../../sandbox/extensions/skill_registry/install/address.ts';
+import { gitWay, originOf } from '../../../../sandbox/extensions/skill_registry/install/git-origin.ts';
 import { skillText } from '../skill-sandbox.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
 import { zipOf } from './zip-writer.ts';

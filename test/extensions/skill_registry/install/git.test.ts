@@ -5,7 +5,8 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openGitOrigin } from '../../../../sandbox/extensions/skill_registry/install/git-origin.ts';
-import { skillText, systemClock } from '../skill-sandbox.ts';
+import { systemClock } from '../../../../core/host/system-clock.ts';
+import { skillText } from '../skill-sandbox.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
 
 const hasGit = spawnSync('git', ['--version']).status === 0;

@@ -1,5 +1,5 @@
 import { deflateRawSync } from 'node:zlib';
-import { crc32 } from '../../../../sandbox/extensions/skill_registry/install/crc32.ts';
+import { crc32 } from '../../../../sandbox/extensions/skill_registry/install/zip-origin.ts';
 
 /** One entry of an archive, honest unless it says otherwise. */
 export interface ZipFile {

@@ -1,13 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { fakeClock } from 'pith/testing';
 import { afterEach, expect, it } from 'vitest';
 import { createDatabase } from '../../../../core/storage/extension-database.ts';
 import { openStore, type Store } from '../../../../core/storage/store.ts';
 import { OVER_BUDGET } from '../../../../sandbox/extensions/skill_registry/ledger/offer.ts';
 import { SkillLedger } from '../../../../sandbox/extensions/skill_registry/ledger/ledger.ts';
-import { beyondBytes } from '../../../../sandbox/extensions/skill_registry/ledger/prune.ts';
+import { beyondBytes } from '../../../../sandbox/extensions/skill_registry/ledger/ledger-writer.ts';
 import { scopeOf } from '../../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { agentOf, skillOf, snapshotOf, turnOf } from '../skill-values.ts';
 

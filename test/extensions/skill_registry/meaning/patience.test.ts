@@ -1,8 +1,8 @@
-import { type Remote, type RankerProvider } from 'pith';
+import type { Remote, RankerProvider } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { expect, it } from 'vitest';
 import type { EmbeddingClient } from '../../../../sandbox/extensions/skill_registry/meaning/embedding-client.ts';
-import { QueryVectors } from '../../../../sandbox/extensions/skill_registry/meaning/query-vectors.ts';
+import { QueryVectors } from '../../../../sandbox/extensions/skill_registry/meaning/meaning.ts';
 import { OtherRanker } from '../../../../sandbox/extensions/skill_registry/search/other-ranker.ts';
 import type { SearchBackends } from '../../../../sandbox/extensions/skill_registry/search/search-backends.ts';
 import type { SkillIndex } from '../../../../sandbox/extensions/skill_registry/search/skill-index.ts';

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import { EmbeddingClient } from '../../../../sandbox/extensions/skill_registry/meaning/embedding-client.ts';
 import { forgetVectorsIn, VectorFile, vectorsIn } from '../../../../sandbox/extensions/skill_registry/meaning/vector-file.ts';
 import type { VectorRecord } from '../../../../sandbox/extensions/skill_registry/meaning/vector-record.ts';
-import { logTo, skillSandbox, systemClock } from '../skill-sandbox.ts';
+import { systemClock } from '../../../../core/host/system-clock.ts';
+import { logTo, skillSandbox } from '../skill-sandbox.ts';
 
 const KEY = 'ab'.repeat(32);
 const record = (id: string, value = 1): VectorRecord => ({ id, version: `v${value}`, key: KEY, vector: Float32Array.of(value, 2) });

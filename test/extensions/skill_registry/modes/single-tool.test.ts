@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { singleTool, singleToolBudget } from '../../../../sandbox/extensions/skill_registry/modes/single-tool.ts';
-import { SINGLE_TOOL_RULES } from '../../../../sandbox/extensions/skill_registry/modes/single-tool-rules.ts';
+import { singleTool, singleToolBudget, SINGLE_TOOL_RULES } from '../../../../sandbox/extensions/skill_registry/modes/turn-tools.ts';
 import { skillOf } from '../skill-values.ts';
 import { agent, call, lastResult, modeKernel, skill, toolsOf } from './mode-kernel.ts';
 

@@ -1,5 +1,5 @@
-import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { rm } from 'node:fs/promises';
 import type { JsonValue } from 'pith';
 import {
   scriptedModel,
@@ -11,7 +11,7 @@ import {
   type TurnOutcome,
 } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { toolsetLines, toolsetReport } from '../../../../sandbox/extensions/skill_registry/toolsets/toolset-report.ts';
+import { toolsetLines, toolsetReport } from '../../../../sandbox/extensions/skill_registry/commands/explain.ts';
 import { TOOLSETS_RUN } from '../../../fixtures/toolset-settings.ts';
 import { skillOf } from '../skill-values.ts';
 

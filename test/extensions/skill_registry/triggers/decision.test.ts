@@ -8,7 +8,7 @@ import {
 } from '../../../../sandbox/extensions/skill_registry/triggers/capability-questions.ts';
 import { decide } from '../../../../sandbox/extensions/skill_registry/triggers/decision.ts';
 import { PatternCache } from '../../../../sandbox/extensions/skill_registry/triggers/pattern-cache.ts';
-import { registryText } from '../../../../sandbox/extensions/skill_registry/triggers/registry-text.ts';
+import { registryText } from '../../../../sandbox/extensions/skill_registry/triggers/trigger-parts.ts';
 import { TriggerIndex } from '../../../../sandbox/extensions/skill_registry/triggers/trigger-index.ts';
 import type { Skill } from '../../../../sandbox/extensions/skill_registry/skill.ts';
 import { skillOf, snapshotOf } from '../skill-values.ts';

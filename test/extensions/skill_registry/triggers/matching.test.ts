@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PatternCache } from '../../../../sandbox/extensions/skill_registry/triggers/pattern-cache.ts';
-import { TriggerIndex, type TriggerMatch } from '../../../../sandbox/extensions/skill_registry/triggers/trigger-index.ts';
-import { verbForms } from '../../../../sandbox/extensions/skill_registry/triggers/verb-forms.ts';
+import { TriggerIndex, verbForms, type TriggerMatch } from '../../../../sandbox/extensions/skill_registry/triggers/trigger-index.ts';
 import type { Skill } from '../../../../sandbox/extensions/skill_registry/skill.ts';
 import { skillOf, snapshotOf } from '../skill-values.ts';
 
