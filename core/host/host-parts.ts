@@ -18,6 +18,8 @@ export interface HostParts {
   readonly secrets: Secrets;
   readonly failures: Failures;
   readonly wire: Wire;
+  /** Aborts while Pith ends: nothing that begins an extension is waited for any more. */
+  readonly cut: AbortController;
   logger(name: string): Logger;
   /** Whose code runs, and in which phase. */
   owner(extensionId: string, phase: Phase): Owner;

@@ -65,6 +65,7 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     failures,
     bundles: createBundleStore({ dataDirectory, packageRoot }),
     wire: options.wire ? SERIALISED : DIRECT,
+    cut: new AbortController(),
     logger: (name) => log.logger(name),
     ...createOwners((extensionId, problem) => parts.crashed(extensionId, problem)),
     note: (extensionId, code, message) => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -54,6 +55,18 @@ describe('pith serve', () => {
     expect(await process.ended).toMatchObject({ code: 143 });
     expect(performance.now() - asked).toBeLessThan(10_000);
     expect(isAlive(pid)).toBe(false);
+  }, 60_000);
+
+  it('K21 B9: SIGTERM ends it at once also while an extension does not come to start', async () => {
+    const hanging = "initialize() { fs.writeFileSync('began', ''); return new Promise(() => {}); }";
+    const main = `import fs from 'node:fs';\nexport default class { ${hanging} async runBackground() {} }\n`;
+    folder = await projectFolder(extensionFiles('hang', { provides: ['service'], main }));
+    const supervisor = serve();
+    await expect.poll(() => existsSync(path.join(folder.sandbox, 'data/extensions/hang/began')), { timeout: 30_000 }).toBe(true);
+    const asked = performance.now();
+    supervisor.child.kill('SIGTERM');
+    expect(await supervisor.ended).toMatchObject({ code: 143, out: '' });
+    expect(performance.now() - asked).toBeLessThan(5000);
   }, 60_000);
 
   it('K21 kill -9 of the supervisor leaves no kernel behind', async () => {

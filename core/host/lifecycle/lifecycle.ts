@@ -28,8 +28,6 @@ export class Lifecycle {
   readonly #declared = new Map<string, ExtensionActor>();
   readonly #actors = new Map<string, ExtensionActor>();
   readonly #end = new AbortController();
-  /** Nothing that begins an extension is waited for any more. */
-  readonly #cut = new AbortController();
   #starts: Starts = 'nothing';
   #constructing = 0;
   /** Those that wait until fewer are constructed. */
@@ -39,7 +37,7 @@ export class Lifecycle {
     this.parts = parts;
     this.slots = this.#declared;
     this.changed = changed;
-    setMaxListeners(0, this.#cut.signal); // as many as begin at once
+    setMaxListeners(0, parts.cut.signal); // as many as begin at once
   }
 
   get stopped(): boolean {
@@ -164,7 +162,7 @@ export class Lifecycle {
       return done;
     };
     const all = Promise.all([...[...this.#actors.values()].map(stop), ...this.endings.map((end) => end())]);
-    const cancel = this.parts.clock.after(BEGUN_MS, () => this.#cut.abort());
+    const cancel = this.parts.clock.after(BEGUN_MS, () => this.parts.cut.abort());
     await within(this.parts.clock, LIMIT_MS, all);
     cancel();
   }
@@ -205,17 +203,17 @@ export class Lifecycle {
         this.#try(actor, effect.number, 'initialize', async () => {
           const { from, number } = effect;
           const candidate = await this.#inTurn(() => {
-            this.#cut.signal.throwIfAborted();
+            this.parts.cut.signal.throwIfAborted();
             return 'again' in from ? from.again(number) : construct(parts, from, number);
           });
-          if (this.#cut.signal.aborted) await candidate.discard();
+          if (this.parts.cut.signal.aborted) await candidate.discard();
           return { type: 'constructed', number, candidate };
         });
         return;
       case 'initialize':
         this.#try(actor, effect.number, 'initialize', async () => {
           const { candidate, number, starts } = effect;
-          const { signal } = this.#cut;
+          const { signal } = parts.cut;
           const discard = (): void => void candidate.discard(); // ends a process at once
           if (signal.aborted) discard();
           signal.throwIfAborted();
@@ -274,7 +272,7 @@ export class Lifecycle {
 
   /** Runs what may fail in the extension's name, and posts what comes of it. Once cut, nothing waits for the work: it ends what it makes. */
   #try(actor: ExtensionActor, number: number, phase: Phase, work: () => Promise<LifeEvent>): void {
-    const unlessCut = () => untilAborted(work(), this.#cut.signal);
+    const unlessCut = () => untilAborted(work(), this.parts.cut.signal);
     this.#report(actor, unlessCut, (error) => {
       const failure = this.#failureOf(actor.id, error, phase);
       return { type: 'failed', number, failure, lacksRoom: lacksRoom(error) };

@@ -168,6 +168,11 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
       await gone;
     },
   };
+  // What is initialised is ended by whoever has it by then.
+  const cut = (): void => void ((remote.doing === 'import' || remote.doing === 'construct') && remote.end('Pith is stopping'));
+  host.cut.signal.addEventListener('abort', cut);
+  scope.own(() => host.cut.signal.removeEventListener('abort', cut));
+  if (host.cut.signal.aborted) cut();
   return remote;
 }
 

@@ -59,6 +59,7 @@ export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, 
     secrets,
     failures: failuresOf(report),
     wire: DIRECT,
+    cut: new AbortController(),
     logger: () => loggerOf(peer),
     owner: (_, phase) => {
       // Told before it begins: it may never come to say anything again.

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { fakeClock, recordEvents, testKernel, type TestKernel, type TestKernelOptions } from '../../../../core/testing/index.ts';
 import { isAlive, until as heldWithin } from './hosts.ts';
@@ -64,6 +66,21 @@ describe('the life of an extension’s process', () => {
     expect(await pidOf(test)).not.toBe(first);
     const open_ = call(test, 'die');
     expect(await open_).toMatchObject({ ok: false, error: { code: 'tool_failed' } });
+  });
+
+  it.each([
+    ['imported', { head: "fs.writeFileSync('began', String(process.pid)); await new Promise(() => {});", body: '' }],
+    ['constructed', { head: '', body: "stopped = (fs.writeFileSync('began', String(process.pid)), (() => { for (;;); })());" }],
+  ])('B9: a process whose code does not come to be %s is ended with Pith', async (_, { head, body }) => {
+    const test = await open({ files: { ...TOOLS, ...main('mine', body, `import fs from 'node:fs';\n${head}`) } });
+    void test.kernel.extensions.activate('mine');
+    const began = path.join(test.kernel.settings.data_dir, 'extensions/mine/began');
+    await until(() => existsSync(began));
+    const pid = Number(readFileSync(began, 'utf8'));
+    const asked = performance.now();
+    await test.kernel.stop();
+    await until(() => !isAlive(pid));
+    expect(performance.now() - asked).toBeLessThan(5000);
   });
 
   it('K10: process.exit is refused and errors that nobody caught are told with their phase; the process goes on', async () => {
