@@ -19,7 +19,7 @@ export interface PipedChat {
 
 const INTERRUPTED = 130;
 
-/** One turn a message, until the messages end. Exit code 1 when a turn failed or waits for approval, 130 when one was aborted. */
+/** One turn a message, until the messages end. Exit code 1 when a turn failed, stopped at a limit or waits for approval, 130 when one was aborted. */
 export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Promise<number> {
   const { context, opening, io } = chat;
   const { conversation } = opening;
@@ -49,8 +49,7 @@ async function turn(
   let code = 1; // a turn that ends without saying how has failed
   for await (const event of conversation.say(text, signal)) {
     view.show(event);
-    if (event.type === 'turn-end')
-      code = event.reason === 'error' || event.reason === 'awaiting_approval' ? 1 : event.reason === 'aborted' ? INTERRUPTED : 0;
+    if (event.type === 'turn-end') code = event.reason === 'done' ? 0 : event.reason === 'aborted' ? INTERRUPTED : 1;
   }
   return code;
 }

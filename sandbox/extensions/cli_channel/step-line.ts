@@ -22,11 +22,10 @@ export function endingLine(event: TurnEndEvent): string | null {
     case 'done':
       return null;
     case 'error':
+    case 'limit':
       return `pith: ${event.error?.message ?? 'the turn failed'}`;
     case 'aborted':
       return 'Stopped';
-    case 'limit':
-      return `Stopped: ${event.error?.message ?? 'a limit of the agent was reached'}`;
     case 'awaiting_approval':
       return 'Not done: the conversation waits for your approval';
   }

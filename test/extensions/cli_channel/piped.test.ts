@@ -59,6 +59,17 @@ describe('pith chat -p', () => {
     ]);
   });
 
+  it('exits 1 for a turn that stopped at a limit, and says so; what it had said by then is printed', async () => {
+    const error = { code: 'limit_reached', message: 'stopped at time_budget_ms (5)' };
+    chat = await fakeChat([
+      async function* () {
+        yield { type: 'text-delta', text: 'half' };
+        yield { type: 'turn-end', reason: 'limit', text: 'half', usage: USAGE, error };
+      },
+    ]);
+    expect(await pipe(chat, ['-p', 'hi'])).toEqual({ code: 1, out: 'half\n', err: 'pith: stopped at time_budget_ms (5)\n' });
+  });
+
   it('exits 1 for a turn that fails and 130 for one that is aborted', async () => {
     chat = await fakeChat([fails]);
     expect(await pipe(chat, ['-p', 'hi'])).toEqual({ code: 1, out: '', err: 'pith: the key was refused\n' });
