@@ -39,7 +39,7 @@ export interface SandboxReading {
   settings: Settings;
   /** Of the settings. */
   diagnostics: readonly Diagnostic[];
-  /** Reads the files of the settings again, and says whether they changed. The data directory stays; so do all settings while a file cannot be read at all. Never rejects. */
+  /** Reads the files of the settings again, and says whether they changed. The data directory stays; so do all settings while a file cannot be read at all, or is empty and was not. Never rejects. */
   renew(): Promise<boolean>;
   /** What bubblewrap does on this machine, tried once. */
   bubblewrap(): Promise<Sandboxing>;
@@ -64,10 +64,11 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
     async renew() {
       const { data_dir } = reading.settings;
       const found = await loadSettings(settingsOptions);
-      const keeps = found.unread && !unread;
+      const emptied = found.empty.filter((shown) => Object.values(reading.settings.origins).some((each) => each.startsWith(`${shown}:`)));
+      const keeps = (found.unread && !unread) || emptied.length > 0;
       if (!keeps) unread = found.unread;
       const settings = keeps ? reading.settings : Object.freeze({ ...found.settings, data_dir });
-      const findings = keeps ? found.diagnostics.map(kept) : found.diagnostics;
+      const findings = keeps ? [...found.diagnostics.map(kept), ...emptied.map(isEmpty)] : found.diagnostics;
       const diagnostics = [...findings, ...trustFindings(trust, state, found.loosened)];
       const changed = textOf(settings, diagnostics) !== textOf(reading.settings, reading.diagnostics);
       Object.assign(reading, { settings, diagnostics });
@@ -113,6 +114,11 @@ function trustFindings({ level, opened, why }: Trust, state: StatePlace, loosene
 /** The finding on a file while the settings that it had before still hold. */
 function kept(finding: Diagnostic): Diagnostic {
   return { ...finding, message: `${finding.message}; keeping the previous settings`, cure: 'Correct the file' };
+}
+
+function isEmpty(shown: string): Diagnostic {
+  const message = `${shown} is empty; keeping the previous settings`;
+  return { severity: 'warning', code: 'settings_invalid', message, cure: 'write its settings again, or remove the file to go without' };
 }
 
 function textOf(settings: Settings, diagnostics: readonly Diagnostic[]): string {

@@ -60,6 +60,26 @@ describe('settings that change while Pith runs', () => {
     await world.stop();
   });
 
+  it('K7 settings that hold stay while the file is empty, which is told once; the edit that follows counts', async () => {
+    const { world } = await kernelWith('default_agent: me\napprovals: { tools: [it] }\n', [CALL[0]]);
+    const { kernel } = world;
+    await kernel.start();
+    const told: unknown[] = [];
+    kernel.events.handle('problem.found', (problem) => void told.push(problem));
+    await world.write('pith.yaml', '');
+    await kernel.extensions.refresh();
+    await kernel.extensions.refresh();
+    expect(told).toMatchObject([{ message: 'sandbox/pith.yaml is empty; keeping the previous settings' }]);
+    expect((await world.run('go')).reason).toBe('awaiting_approval');
+    await world.write('pith.yaml', '# none\n');
+    await kernel.extensions.refresh();
+    expect(kernel.settings.approvals.tools).toEqual([]);
+    await world.write('pith.yaml', '');
+    await kernel.extensions.refresh();
+    expect(told).toHaveLength(1); // nothing was there
+    await world.stop();
+  });
+
   it.each([
     ['a misspelt key', 'default_agnt: x\n', /^unknown key 'default_agnt' is ignored; did you mean 'default_agent'/u],
     ['a wrong value', 'quotas: { keys: many }\n', /'quotas.keys' must be a number/u],

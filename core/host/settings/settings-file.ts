@@ -14,6 +14,8 @@ export interface SettingsRecord {
   readonly diagnostics: readonly Diagnostic[];
   /** Nothing of it could be read. */
   readonly unread?: true;
+  /** There is nothing in it, not even a comment: it may be half saved. */
+  readonly empty?: true;
 }
 
 const MAX_SETTINGS_BYTES = 256 * 1024;
@@ -49,6 +51,7 @@ export async function readForeignSettings(file: string): Promise<SettingsRecord 
 
 async function parse(file: string): Promise<SettingsRecord> {
   const text = readTextFile(file, MAX_SETTINGS_BYTES);
+  if (text.trim() === '') return { values: {}, positions: {}, diagnostics: [], empty: true };
   const { parseYaml } = await import('../discovery/yaml-document.ts');
   const document = parseYaml(text, { file, code: 'settings_invalid', maxBytes: MAX_SETTINGS_BYTES });
   const isBroken = document.diagnostics.some(({ severity }) => severity === 'error');

@@ -51,6 +51,8 @@ export interface LoadedSettings {
   readonly diagnostics: readonly Diagnostic[];
   /** Nothing of one of the files could be read. */
   readonly unread: boolean;
+  /** Those in which there is nothing at all, as messages name them. */
+  readonly empty: readonly string[];
   /** What the sandbox's file allows that the person's own settings do not. */
   readonly loosened: readonly (Loosened & { readonly where: string })[];
 }
@@ -67,11 +69,13 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   };
 
   let unread = false;
+  const empty: string[] = [];
   let loosenedBySandbox: LoadedSettings['loosened'] = [];
   for (const [file, shown] of settingsFiles(options)) {
     const record = await readSettingsFile(file);
     if (record === null) continue;
     unread ||= record.unread === true;
+    if (record.empty) empty.push(shown);
     diagnostics.push(...record.diagnostics);
     if (path.dirname(file) === options.sandbox)
       loosenedBySandbox = loosened(record.values, values).map((each) => ({
@@ -94,7 +98,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   const data_dir = dataDirectoryIn(options.sandbox, given);
   if (given !== undefined && data_dir !== given) diagnostics.push(sourcesIn(origins['data_dir'] ?? 'data_dir'));
   const settings = deepFreeze({ ...structuredClone(values), data_dir, origins }) as unknown as Settings;
-  return { settings, diagnostics, unread, loosened: loosenedBySandbox };
+  return { settings, diagnostics, unread, empty, loosened: loosenedBySandbox };
 }
 
 /** Data of extensions lies in `extensions/<id>` of the data folder: in the sandbox itself that would be their sources, which they may not write. */
