@@ -1,9 +1,8 @@
-import { untilAborted } from '../contract/promises.ts';
+import { untilAborted, once } from '../contract/promises.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseCommandInput } from '../contract/command-line.ts';
 import { PithError } from '../contract/errors.ts';
-import { once } from '../contract/promises.ts';
 import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
 import { takeCommonOptions } from './common-options.ts';

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable, type Readable } from 'node:stream';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import { printable, printableJson, printablePainted } from '../contract/printable.ts';
-import { wrapLines } from './table.ts';
+import { wrapLines } from '../contract/terminal-text.ts';
 
 /** The streams of a process, or their stand-ins in tests. */
 export interface Stdio {

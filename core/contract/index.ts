@@ -61,6 +61,7 @@ export { PROTOCOL_IDS, type Member, type Protocol, type ProtocolId, type Remote 
 export { runsLater } from './runs-later.ts';
 export { shippedSandbox } from './shipped-sandbox.ts';
 export { stateFolder, type StateFolder } from './state-files.ts';
+export { displayWidth, wrapLines } from './terminal-text.ts';
 export {
   defineTool,
   isToolResult,

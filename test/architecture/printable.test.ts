@@ -10,13 +10,10 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
   [/^core\/contract\/printable\.ts$/, 'is the one function'],
   [/^core\/contract\/runs-later\.ts$/, 'compares names of files as systems do'],
   [
-    /^core\/(?:cli\/table|host\/discovery\/\w[\w-]*|host\/toolsets\/module-place)\.ts$/,
+    /^core\/(?:contract\/terminal-text|host\/discovery\/\w[\w-]*|host\/toolsets\/module-place)\.ts$/,
     'counts cells, or refuses a byte order mark or a character in a file',
   ],
-  [
-    /^sandbox\/extensions\/cli_channel\/(?:line-editor|spinner|word-wrap|inline-markdown)\.ts$/,
-    "is the terminal's own: keys, lines, cells",
-  ],
+  [/^sandbox\/extensions\/cli_channel\/(?:line-editor|spinner|inline-markdown)\.ts$/, "is the terminal's own: keys, lines, cells"],
   [/^sandbox\/extensions\/recipes\/(?:recipe-file|simple-head)\.ts$/, 'reads a file format'],
   [/^sandbox\/extensions\/core_tools\//, 'refuses paths'],
   [/^sandbox\/extensions\/skill_registry\/(?:format|safety)\//, 'reads a file format, or looks for hidden characters in skills'],

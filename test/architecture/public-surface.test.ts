@@ -12,9 +12,9 @@ import { words } from '../words.ts';
 const CONTRACT_VALUES = words(`
   ChannelProvider CommandProvider ContextProvider DEFAULT_LIMITS DURABLE_TOPICS ERROR_CODES EmbeddingProvider ModelProvider
   NETWORK_REACH PROTOCOL_IDS PithError PrintableStream RankerProvider ServiceProvider SetupProvider SkillProvider TOPICS Tool
-  ToolProvider captureCommand codeOf commandUsage defineTool didYouMean guardedFetch hideKeys isToolResult manifestAsks
+  ToolProvider captureCommand codeOf commandUsage defineTool didYouMean displayWidth guardedFetch hideKeys isToolResult manifestAsks
   manifestSchema matchCommand messageOf nearest notTextAt optionUsage parseCommandInput printable printableJson printableLine
-  printablePainted publicAddresses runsLater shippedSandbox splitWords stateFolder toolError toolResult untilAborted within z
+  printablePainted publicAddresses runsLater shippedSandbox splitWords stateFolder toolError toolResult untilAborted within wrapLines z
 `);
 const CONTRACT_TYPES = words(`
   AgentLimits AgentSpec AgentsApi ApprovalQuestion CapturedCommand ChannelMessage Clock Command

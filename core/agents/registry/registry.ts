@@ -21,8 +21,8 @@ export interface AgentRegistry {
   examine(spec: AgentSpec): Promise<AgentStatus>;
   /** The declared agents that `spec` may call (`delegates_to`), sorted by id. */
   callees(spec: AgentSpec): readonly AgentSpec[];
-  /** What was known of these agents, or of all, is checked again when next asked for. */
-  invalidate(ids?: readonly string[]): void;
+  /** Every agent is checked again when next asked for. */
+  invalidate(): void;
   /** Stops listening to events. */
   stop(): void;
 }
@@ -42,12 +42,11 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
   const published = new Map<string, AgentStatus['state']>();
   let passing = new WeakMap<AgentSpec, Promise<AgentStatus>>();
 
-  const invalidate = (ids?: readonly string[]) => {
-    if (ids === undefined) admissions.clear();
-    else for (const id of ids) admissions.delete(id);
+  const invalidate = () => {
+    admissions.clear();
     passing = new WeakMap();
   };
-  const offs: Off[] = CHANGES.map((topic) => options.events.handle(topic, () => invalidate()));
+  const offs: Off[] = CHANGES.map((topic) => options.events.handle(topic, invalidate));
 
   function statusOf(declaration: AgentDeclaration): Promise<AgentStatus> {
     const known = admissions.get(declaration.id);

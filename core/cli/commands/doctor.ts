@@ -6,7 +6,7 @@ import type { DoctorReport } from '../../doctor.ts';
 import { isIgnored } from '../../problems.ts';
 import type { Kernel } from '../../kernel-surface.ts';
 import { untilAborted } from '../../contract/promises.ts';
-import { wrapLines } from '../table.ts';
+import { wrapLines } from '../../contract/terminal-text.ts';
 import { colours, findingLine, paintState, printTable } from './text.ts';
 
 /** Exit code 1 when anything failed. */

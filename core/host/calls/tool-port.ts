@@ -2,8 +2,7 @@ import { PithError } from '../../contract/errors.ts';
 import type { ApprovalQuestion, JsonValue, ToolCall, ToolDescriptor, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { descriptorOf } from './handle.ts';
 import { invoke, recordCall } from './invoke.ts';
-import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import { unavailable } from '../lifecycle/lifecycle.ts';
+import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import { questionOf, resultOfError } from './tool-call.ts';
 
 const ASK_MS = 1000;

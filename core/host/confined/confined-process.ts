@@ -189,10 +189,10 @@ export function coverInherited<Each>(stdio: readonly Each[]): { readonly stdio: 
 }
 
 /** Descriptors above the three standard ones that programs which we start would get from us: Pith's own parent left them open. */
-function inheritedDescriptors(folder = '/proc/self'): readonly number[] {
-  return names(`${folder}/fd`)
+function inheritedDescriptors(): readonly number[] {
+  return names('/proc/self/fd')
     .map(Number)
-    .filter((descriptor) => descriptor > 2 && isInherited(`${folder}/fdinfo/${descriptor}`));
+    .filter((descriptor) => descriptor > 2 && isInherited(`/proc/self/fdinfo/${descriptor}`));
 }
 
 function isInherited(file: string): boolean {

@@ -1,8 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { within } from '../../contract/promises.ts';
+import { within, untilAborted } from '../../contract/promises.ts';
 import { canRun, type ExtensionState } from '../../agents/ports.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
-import { untilAborted } from '../../contract/promises.ts';
 import type { Failure, Phase } from '../../contract/index.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';

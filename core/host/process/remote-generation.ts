@@ -1,5 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
-import type { JsonValue, LanguageModel, ModelCallOptions, ModelPart, Phase, ToolCall, Clock } from '../../contract/index.ts';
+import type { JsonValue, LanguageModel, ModelCallOptions, ModelPart, ToolCall, Clock } from '../../contract/index.ts';
 import { Calls } from '../calls/calls.ts';
 import { correlationOf } from '../calls/invoke.ts';
 import type { Operation } from '../calls/surface.ts';
@@ -89,10 +89,10 @@ function operationOf({ peer, commands, turns }: RemoteHost, name: string): Opera
 function lifeOf(host: HostParts, remote: RemoteHost, id: string, isService: boolean): Pick<Generation, 'start' | 'stopService' | 'stop'> {
   let started = false;
   let serves = false;
-  const ask = async (phase: Phase, operation: string): Promise<void> => {
+  const ask = async (operation: string): Promise<void> => {
     if (remote.ending) return;
     try {
-      await remote.phase(phase, 'stop_failed', STOP_LIMIT_MS * 2, operation);
+      await remote.phase('stop', 'stop_failed', STOP_LIMIT_MS * 2, operation);
     } catch (error) {
       host.failures.record(id, problemOf(error, 'stop', 'stop_failed'));
     }
@@ -108,10 +108,10 @@ function lifeOf(host: HostParts, remote: RemoteHost, id: string, isService: bool
       remote.used();
     },
     async stopService() {
-      if (serves) await ask('stop', 'host.stopService');
+      if (serves) await ask('host.stopService');
     },
     async stop() {
-      await ask('stop', 'host.stop');
+      await ask('host.stop');
       await remote.end('it was stopped');
     },
   };

@@ -100,14 +100,14 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
   const shown = projects.filter((at) => !covered.includes(at)); // state may be kept in the project folder itself
   const folders = [...shown, ...covered.filter((at) => !files.includes(at))];
   // A link inside of what is open stays a link there; it needs only what it leads to.
-  const bind = (how: '--ro-bind-try' | '--bind-try', file: string): readonly Mount[] =>
+  const bind = (file: string): readonly Mount[] =>
     pathsOf(file).flatMap((at) =>
-      at !== realOf(file) && open.some((folder) => isBelow(at, folder)) ? [] : [{ at, args: [how, realOf(file), at] }],
+      at !== realOf(file) && open.some((folder) => isBelow(at, folder)) ? [] : [{ at, args: ['--ro-bind-try', realOf(file), at] }],
     );
   const mounts: Mount[] = [
     ...shown.flatMap(entriesOf),
-    ...open.flatMap((file) => bind('--ro-bind-try', file)),
-    ...(project === null ? [] : packagesAbove(project)).flatMap((file) => bind('--ro-bind-try', file)),
+    ...open.flatMap(bind),
+    ...(project === null ? [] : packagesAbove(project)).flatMap(bind),
     ...permissions.read.map((at): Mount => ({ at, args: ['--ro-bind-try', at, at] })),
     ...permissions.write.map((at): Mount => ({ at, args: ['--bind-try', at, at] })),
     // A name that leads to what is given is a link here too: a second mount would have no covers.

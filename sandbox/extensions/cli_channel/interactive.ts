@@ -1,5 +1,5 @@
 import pc from 'picocolors';
-import { messageOf, printable, printablePainted, stateFolder, type CommandIO } from 'pith';
+import { messageOf, printable, printablePainted, stateFolder, wrapLines, type CommandIO } from 'pith';
 import { completeLine } from './query.ts';
 import type { ChatContext } from './conversation.ts';
 import { firstScreen, pastLines, problemLine } from './first-screen.ts';
@@ -12,7 +12,6 @@ import { widthOf, type Terminal } from './terminal.ts';
 import type { Terminals } from './terminals.ts';
 import { TurnView } from './turn-view.ts';
 import { typedHints } from './typed-hints.ts';
-import { wrapLines } from './word-wrap.ts';
 
 export interface InteractiveChat {
   readonly context: ChatContext;

@@ -1,8 +1,7 @@
-import { didYouMean, PithError, type Command, type CommandIO } from 'pith';
+import { didYouMean, PithError, wrapLines, type Command, type CommandIO } from 'pith';
 import type { Conversation } from './conversation.ts';
 import { readThread } from './opening.ts';
 import { fields, query, text } from './query.ts';
-import { wrapLines } from './word-wrap.ts';
 
 export interface LocalScope {
   readonly conversation: Conversation;

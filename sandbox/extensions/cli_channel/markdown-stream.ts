@@ -1,7 +1,7 @@
 import pc from 'picocolors';
-import { PrintableStream } from 'pith';
+import { displayWidth, PrintableStream } from 'pith';
 import { inlineSpans, type Look, type Span } from './inline-markdown.ts';
-import { cells, WordWrap } from './word-wrap.ts';
+import { WordWrap } from './word-wrap.ts';
 
 const WIDEST = 100;
 const NARROWEST = 12;
@@ -136,7 +136,7 @@ export class MarkdownStream {
       const [, indent = '', mark = '', task] = list;
       const bullet = task === undefined ? (/\d/u.test(mark) ? mark : '•') : task === ' ' ? '☐' : '☑';
       const lead = `${indent}${bullet} `;
-      this.#wrap.begin(lead, cells(lead), ' '.repeat(cells(lead)));
+      this.#wrap.begin(lead, displayWidth(lead), ' '.repeat(displayWidth(lead)));
     } else if (quote) this.#wrap.begin(this.#dim('│ '), 2, '  ');
     else {
       const indent = /^\s*/u.exec(line)?.[0] ?? '';
@@ -224,5 +224,5 @@ function aligned(text: string, space: number, rule = ''): string {
 }
 
 function widthOf(spans: readonly Span[]): number {
-  return spans.reduce((sum, span) => sum + cells(span.text), 0);
+  return spans.reduce((sum, span) => sum + displayWidth(span.text), 0);
 }

@@ -1,10 +1,9 @@
 import pc from 'picocolors';
-import { printable, printableLine, type Clock, type TurnEvent } from 'pith';
+import { printable, printableLine, wrapLines, type Clock, type TurnEvent } from 'pith';
 import { MarkdownStream } from './markdown-stream.ts';
 import { Spinner } from './spinner.ts';
 import { endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
 import { widthOf, type Terminal } from './terminal.ts';
-import { wrapLines } from './word-wrap.ts';
 
 export interface ViewOptions {
   readonly terminal: Terminal;

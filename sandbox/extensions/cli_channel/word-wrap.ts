@@ -1,5 +1,5 @@
+import { displayWidth } from 'pith';
 import type { Span } from './inline-markdown.ts';
-import { stripVTControlCharacters } from 'node:util';
 
 /** Turns a span's text into what the terminal is sent. */
 export type Paint = (span: Span) => string;
@@ -38,7 +38,7 @@ export class WordWrap {
           this.#space += piece;
         } else {
           this.#word.push({ text: piece, looks });
-          this.#wordWidth += cells(piece);
+          this.#wordWidth += displayWidth(piece);
         }
       }
     }
@@ -68,42 +68,4 @@ export class WordWrap {
     this.#wordWidth = 0;
     this.#space = '';
   }
-}
-
-/** Cells that a terminal gives to a text. */
-export function cells(text: string): number {
-  let width = 0;
-  for (const character of text) {
-    if (/^(?:\p{Mn}|\p{Me}|[\u{200b}-\u{200f}]|[\u{fe00}-\u{fe0f}])$/u.test(character)) continue;
-    width += /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]$/u.test(character)
-      ? 2
-      : 1;
-  }
-  return width;
-}
-
-/** `text` with its long lines broken between words; what follows a break stands as far in as its line. Colours have no width. */
-export function wrapLines(text: string, columns: number): string {
-  return text
-    .split('\n')
-    .map((line) => (widthOf(line) <= columns ? line : wrapLine(line, columns)))
-    .join('\n');
-}
-
-function wrapLine(line: string, columns: number): string {
-  const indent = /^ */u.exec(line)?.[0] ?? '';
-  const lines: string[] = [];
-  let current = '';
-  for (const [, spaces = '', word = ''] of line.matchAll(/( *)([^ ]+)/gu)) {
-    if (current === '' || widthOf(current + spaces + word) <= columns) current += spaces + word;
-    else {
-      lines.push(current);
-      current = indent + word;
-    }
-  }
-  return [...lines, current].join('\n');
-}
-
-function widthOf(text: string): number {
-  return cells(stripVTControlCharacters(text));
 }

@@ -36,7 +36,7 @@ export async function requestVectors(
       body: JSON.stringify({ model, input: texts, encoding_format: 'float', ...(dimensions === undefined ? {} : { dimensions }) }),
       signal: signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
     });
-    if (answer.ok) return vectorsIn(await readCapped(answer), texts.length, endpoint.host);
+    if (answer.ok) return vectorsIn(await answer.text(), texts.length, endpoint.host);
     await answer.body?.cancel();
     throw refusal(answer, endpoint, model);
   } catch (error) {
@@ -50,19 +50,6 @@ export async function requestVectors(
   } finally {
     cancel();
   }
-}
-
-const MOST_BYTES = 64 * 1024 * 1024;
-
-async function readCapped(answer: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer.body ?? []) {
-    size += chunk.byteLength;
-    if (size > MOST_BYTES) throw new PithError('model_failed', `embeddings: the answer has more than ${MOST_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function refusal({ status, headers }: Response, { host, keyName, apiKey, address }: Endpoint, model: string): PithError {

@@ -2,7 +2,6 @@ import { messageOf, z, type Clock, type Logger } from 'pith';
 import type { Endpoint } from './endpoint.ts';
 
 const TIMEOUT_MS = 3_000;
-const MAX_BYTES = 1024 * 1024;
 const response = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) });
 
 /** Names that `GET <base>/models` lists, in the server's order; empty, with a log line, when it cannot be asked. */
@@ -18,7 +17,7 @@ export async function listModels(endpoint: Endpoint, clock: Clock, logger: Logge
       await answer.body?.cancel();
       throw new Error(`status ${answer.status}`);
     }
-    return response.parse(JSON.parse(await readCapped(answer))).data.map((model) => model.id);
+    return response.parse(JSON.parse(await answer.text())).data.map((model) => model.id);
   } catch (error) {
     signal?.throwIfAborted();
     logger.info('models could not be listed', { prefix: endpoint.prefix, reason: messageOf(error) });
@@ -30,15 +29,4 @@ export async function listModels(endpoint: Endpoint, clock: Clock, logger: Logge
 
 function authorization(endpoint: Endpoint): Record<string, string> {
   return endpoint.apiKey === null ? {} : { authorization: `Bearer ${endpoint.apiKey}` };
-}
-
-async function readCapped(answer: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer.body ?? []) {
-    size += chunk.byteLength;
-    if (size > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

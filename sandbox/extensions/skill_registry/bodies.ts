@@ -115,11 +115,7 @@ function brokenBy({ diagnostics }: Skill): Diagnostic | null {
 class BodyStore {
   private readonly bodies = new Map<string, SkillBody>();
   private held = 0;
-  private readonly limit: number;
-
-  constructor(limit = 8 * 1024 * 1024) {
-    this.limit = limit;
-  }
+  private readonly limit = 8 * 1024 * 1024;
 
   get(file: string): SkillBody | null {
     return this.bodies.get(file) ?? null;

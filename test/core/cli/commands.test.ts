@@ -6,8 +6,8 @@ import { cli, fakeOpen, fakeKernel } from './fakes.ts';
 
 describe("the kernel's commands", () => {
   it('extensions reload: exit code 1 when the version before the edit goes on', async () => {
-    const old = { ...fakeKernel().extensions.show('kv')!, state: 'active' as const, phase: 'reload' as const, message: 'bundle failed' };
-    const kernel = { extensions: { ...fakeKernel().extensions, reload: async () => old } };
+    const old = { id: 'kv', state: 'active', phase: 'reload', message: 'bundle failed', provides: [], asks: [], notes: [] };
+    const kernel = { extensions: { show: () => old, reload: async () => old } };
     expect(await cli(['extensions', 'reload', 'kv'], { openKernel: fakeOpen({ kernel }) })).toEqual({
       code: 1,
       out: '',
@@ -16,10 +16,9 @@ describe("the kernel's commands", () => {
   });
 
   it('K72: threads list shows the conversations of people, and with --all those of calls, tasks and schedules too', async () => {
-    const [one] = fakeKernel().threads.list(1);
     const ids = ['tasks/abcdefghij', 't1/call-0', 'schedules/x/1', 't1', 'tasks/bcdefghijk', 't2', 't3'];
-    const all = ids.map((id) => ({ ...one!, id }));
-    const threads = { ...fakeKernel().threads, list: (limit: number) => all.slice(0, limit) };
+    const all = ids.map((id) => ({ id, agentId: 'main', title: '', createdAt: 0, updatedAt: 0 }));
+    const threads = { list: (limit: number) => all.slice(0, limit) };
     const listed = async (...more: string[]) => {
       const { out } = await cli(['threads', 'list', '--json', ...more], { openKernel: fakeOpen({ kernel: { threads } }) });
       return (JSON.parse(out) as { id: string }[]).map(({ id }) => id);
@@ -35,12 +34,17 @@ it.each([
   ['threads', 'list', '--limit', '-3'],
   ['threads', 'show', 't1', '-n', '1.5'],
 ])('refuses a number that counts nothing: %j %j %j %j', async (...argv) => {
-  expect(await cli(argv)).toMatchObject({ code: 2, out: '', err: expect.stringContaining('must be a whole number from 1') });
+  const openKernel = fakeOpen({ kernel: { threads: { load: () => ({}) } } });
+  expect(await cli(argv, { openKernel })).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringContaining('must be a whole number from 1'),
+  });
 });
 
 describe('what doctor prints', () => {
   const doctor = async (report: { readonly [Member in keyof DoctorReport]?: unknown }): Promise<string> => {
-    const sound = { ...(await fakeKernel().doctor()), ok: true, extensions: [{ id: 'kv', state: 'active' as const }] };
+    const sound = await fakeKernel().doctor();
     return (await cli(['doctor'], { openKernel: fakeOpen({ kernel: { doctor: async () => ({ ...sound, ...report }) } }) })).out;
   };
 

@@ -8,7 +8,7 @@ async function printed(colour: boolean): Promise<string> {
   const note = { code: 'unconfined', message: 'programs run as you' };
   const extensions = [{ id: 'kv', state: 'active' as const, notes: [note, { code: 'phase_slow', message: 'slow' }] }];
   const kernel = fakeKernel();
-  const report = { ...(await kernel.doctor()), ok: true, extensions };
+  const report = { ...(await kernel.doctor()), extensions };
   const io = {
     print: (line: string) => void lines.push(line),
     json: () => undefined,

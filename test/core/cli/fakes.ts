@@ -60,11 +60,8 @@ export interface FakeKernel {
 
 export function fakeOpen({ declared = [], commands = [], kernel = {}, log = [], targets = [] }: FakeKernel = {}): OpenKernel {
   const made = { ...fakeKernel(), ...kernel } as Kernel;
-  const extensions = {
+  const extensions: unknown = {
     ...made.extensions,
-    list: () => made.extensions.list(),
-    show: (id: string) => made.extensions.show(id),
-    reload: (id: string) => made.extensions.reload(id),
     commands: () => (log.push('declared'), declared),
     commandContext: () => ({}),
     importCommandEntry: async () => (log.push('entry'), async () => commands),
@@ -75,7 +72,7 @@ export function fakeOpen({ declared = [], commands = [], kernel = {}, log = [], 
     log.push('kernel');
     return {
       ...made,
-      extensions: extensions as unknown as Kernel['extensions'],
+      extensions: extensions as Kernel['extensions'],
       start: async () => void log.push('start'),
       startUsed: async () => void log.push('start used'),
       stop: async () => void log.push('stop'),
@@ -89,40 +86,16 @@ export function declare(path: string, needs: DeclaredCommand['needs'], extension
 
 /** What the commands need that are run on it; the others are run on the real kernel. */
 export function fakeKernel(): Kernel {
-  const thread = { id: 't1', agentId: 'main', date: '2026-01-02', title: 'Hello there', createdAt: 0, updatedAt: 0, compactions: 0 };
-  const extension = {
-    provides: ['tool'],
-    shipped: true,
-    tier: 'in_process',
-    directory: '/p',
-    version: '1.0.0',
-    manifest: null,
-    asks: [],
-    notes: [],
-  };
-  const broken = { phase: 'import', code: 'import_failed', message: 'no default export', file: '/s/broken/main.ts', line: 3 };
   const fake = {
     sandbox: '/s',
     trust: { level: 'trusted', opened: '/s', why: null },
     settings: { default_agent: 'main' },
     findings: () => [],
     problems: async () => [],
-    threads: { list: () => [thread], load: (id: string) => (id === 't1' ? { thread, messages: [] } : null) },
-    extensions: {
-      list: () => [
-        { ...extension, id: 'kv', state: 'idle' },
-        { ...extension, id: 'broken', state: 'failed', ...broken },
-      ],
-      show(id: string) {
-        return this.list().find((status) => status.id === id) ?? null;
-      },
-      async reload(id: string) {
-        return this.show(id)!;
-      },
-    },
+    extensions: { list: () => [] },
     agents: { list: async () => [{ id: 'main', state: 'active', spec: { id: 'main', name: 'main', model: 'default' }, notes: [] }] },
     doctor: async () => ({
-      ok: false,
+      ok: true,
       model: { ref: 'offline/librarian', why: 'no model is set up' },
       extensions: [{ id: 'kv', state: 'active' }],
       agents: [{ id: 'main', state: 'active' }],

@@ -32,6 +32,17 @@ describe('a new sandbox with the real kernel', () => {
     expect(await run('tools', 'call', 'helo', '--json')).toMatchObject({ code: 1, out: expect.stringContaining('"code":"tool_unknown"') });
   });
 
+  it('K44 names the nearest agent, thread and extension for an unknown one', async () => {
+    await run('chat', '-p', 'hi', '--thread', 't1');
+    expect(await run('agents', 'show', 'asistant')).toEqual({
+      code: 1,
+      out: '',
+      err: "pith: no agent 'asistant': nothing declares it; did you mean 'assistant'?; see: pith agents list\n",
+    });
+    expect((await run('extensions', 'show', 'vk')).err).toContain("did you mean 'kv'?");
+    expect((await run('threads', 'show', 't2')).err).toContain("did you mean 't1'?");
+  });
+
   it('K7 reads relative paths of the environment from where it was called', async () => {
     const at = (file: string) => path.join(folder, 'state', file);
     const called = (...argv: string[]) => cli(argv, { cwd: folder, openKernel, env: { PITH_DATA_DIR: 'state' } });

@@ -1,5 +1,4 @@
-import type { Command, CommandContext, CommandIO, Database, JsonValue } from 'pith';
-import { didYouMean, PithError } from 'pith';
+import { didYouMean, PithError, type Command, type CommandContext, type CommandIO, type Database, type JsonValue } from 'pith';
 import { recentTurns, recentUses, type SkillTurn } from '../ledger/recent.ts';
 import { reasonsAgainst, usage, type SkillUsage, type UsageFilter } from '../ledger/usage.ts';
 import { findSkill } from '../scan/snapshot.ts';

@@ -1,8 +1,7 @@
 import { PithError, printableLine, type Command, type CommandContext, type CommandIO, type JsonValue } from 'pith';
 import type { SkillRegistry } from '../registry.ts';
 import type { Inspection } from '../safety/inspection.ts';
-import { realOf } from '../scan/stamp.ts';
-import { toFileStamp, versionOf } from '../scan/stamp.ts';
+import { realOf, toFileStamp, versionOf } from '../scan/stamp.ts';
 import type { Skill } from '../skill.ts';
 import { folderOf } from '../trust/trust.ts';
 import type { TrustedTree } from '../trust/trust-file.ts';

@@ -43,11 +43,11 @@ export class LexicalTrial {
     }
   }
 
-  rank(one: EvalCase, depth = DEPTH): readonly Ranked[] {
+  rank(one: EvalCase): readonly Ranked[] {
     const document = this.#documents.get(one.skillId);
     const without = document && withoutCase(document, one);
     if (without) this.#ranker.upsert(without);
-    const ranked = this.#ranker.rank(one.text, { k: depth, weak: true });
+    const ranked = this.#ranker.rank(one.text, { k: DEPTH, weak: true });
     if (without && document) this.#ranker.upsert(document);
     return ranked;
   }

@@ -60,7 +60,7 @@ function byLine(a: Diagnostic, b: Diagnostic): number {
 /** What `skills new` wrote and nobody has replaced. */
 function* templateLeft(skill: LintedSkill): Iterable<Diagnostic> {
   const left = (what: string, cure: string, line: number) =>
-    advice(skill, 'template_left', 'warning', `still has the ${what} that skills new wrote`, cure, line);
+    advice(skill, 'template_left', `still has the ${what} that skills new wrote`, cure, line);
   if (skill.description.includes(PLACEHOLDERS.description))
     yield left('description', 'say what it does and when to use it', lineOf(skill, 'description'));
   if (skill.body.includes(PLACEHOLDERS.body))
@@ -82,7 +82,6 @@ function* whenToUse(skill: LintedSkill): Iterable<Diagnostic> {
   yield advice(
     skill,
     'when_to_use_missing',
-    'warning',
     'has a description that does not say when to use it',
     "add a sentence 'Use when …' in the words that people would use",
     'description',
@@ -106,7 +105,6 @@ function* outrankedExamples(
       yield advice(
         skill,
         'example_outranked',
-        'warning',
         `is second to '${first.id}' for its own example '${example}' (it matched ${first.why.join(', ')})`,
         `use the words of the example in the description of '${skill.id}'${shipped.has(files.get(first.id)!) ? '' : `, or take them out of '${first.id}'`}`,
         'examples',
@@ -127,7 +125,6 @@ function* requirements(skills: readonly LintedSkill[], all: readonly LintedSkill
       yield advice(
         skill,
         'requires_unknown',
-        'warning',
         `requires '${wanted}', which no source has${hint}`,
         'correct the id, add that skill, or leave it out',
         'requires',
@@ -145,7 +142,7 @@ function* requirements(skills: readonly LintedSkill[], all: readonly LintedSkill
     if (told.has(key)) continue;
     told.add(key);
     const way = [...circle, circle[0]!].map(({ id }) => id).join(' → ');
-    yield advice(skill, 'requires_circle', 'warning', `requires itself in a circle: ${way}`, 'leave one of them out', 'requires');
+    yield advice(skill, 'requires_circle', `requires itself in a circle: ${way}`, 'leave one of them out', 'requires');
   }
 }
 
@@ -215,7 +212,6 @@ function finding(first: LintedSkill, others: readonly (readonly [LintedSkill, nu
   return advice(
     first,
     'description_similar',
-    'warning',
     `has nearly the description of ${listed} (${percent} % of their words are the same)`,
     `say in each what it is for and the other${names.length === 1 ? ' is' : 's are'} not, or make them one`,
     'description',

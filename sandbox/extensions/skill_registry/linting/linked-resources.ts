@@ -28,7 +28,6 @@ export async function linkedResources(skill: LintedSkill): Promise<readonly Diag
       advice(
         skill,
         'link_missing',
-        'warning',
         `names the file '${place}', which is not there`,
         'add the file or correct the name',
         skill.bodyLine + line,
@@ -44,7 +43,6 @@ export async function linkedResources(skill: LintedSkill): Promise<readonly Diag
       advice(
         skill,
         'resource_unlinked',
-        'warning',
         `has '${resource}', which its text does not name, so that nobody will read it`,
         'name it in SKILL.md where it is needed, or remove it',
       ),
