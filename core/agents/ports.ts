@@ -94,8 +94,8 @@ export interface ExtensionsPort {
   skills(): Promise<Remote<SkillProvider> | null>;
   /** Renders where the code of `extensionId` runs: never in the kernel, unless that code runs there too. Rejects `prompt_invalid`. */
   renderPrompt(extensionId: string, prompt: BroughtPrompt, signal: AbortSignal): Promise<string>;
-  /** Checks `agent.keys` with the extensions that own them. */
-  checkAgentKeys(spec: AgentSpec): Promise<readonly Diagnostic[]>;
+  /** Checks `agent.keys` with the extensions that own them; `keys`: without what is wrong in them. */
+  checkAgentKeys(spec: AgentSpec): Promise<{ readonly notes: readonly Diagnostic[]; readonly keys: AgentSpec['keys'] }>;
 }
 
 /** An agent as a file declares it. `spec` is null when the file is broken; then `diagnostics` say why. */

@@ -20,7 +20,7 @@ export function sayWrongSettings(kernel: Pick<Kernel, 'findings'>, io: CommandIO
 
 /** What a conversation says of its problems: all of them briefly where a person reads and has /doctor; else each once. */
 export class Problems {
-  readonly #said: string[] = [];
+  readonly #said: { readonly message: string; readonly line: string }[] = [];
   readonly #notices: string[] = [];
 
   constructor(
@@ -40,16 +40,22 @@ export class Problems {
 
   /** Those that have not been said yet, on the error stream. */
   async say(): Promise<void> {
-    const before = [...this.#said, ...this.#notices];
+    const before = [...this.#said.map(({ message }) => message), ...this.#notices];
     const problems = (await this.kernel.problems()).filter(({ message }) => !before.some((text) => text.includes(message)));
-    this.#said.push(...problems.map(({ message }) => message));
+    this.#said.push(...problems.map((problem) => ({ message: problem.message, line: lineOf(problem, this.io) })));
     say(problems, this.io);
   }
 
-  /** For the command: a notice does not say a problem again. */
+  /** Whether a text says no more than a problem that has been said. */
+  hasSaid(text: string): boolean {
+    const bare = text.replace(/^pith: /u, '');
+    return this.#said.some(({ message, line }) => bare.startsWith(message) || line.includes(bare));
+  }
+
+  /** For the command: neither a notice nor an error of a turn says a problem again. */
   get quietIO(): CommandIO {
     const error = (text: string): void => {
-      if (this.#said.some((message) => text.startsWith(message))) return;
+      if (this.hasSaid(text)) return;
       this.#notices.push(text);
       this.io.error(text);
     };

@@ -24,6 +24,7 @@ function cureOf(error: NodeJS.ErrnoException): string | undefined {
 
 function withWhere(message: string, where: string | undefined): string {
   if (where === undefined || where === '' || message.includes(where)) return message;
+  if (/^(?:is|has|holds|cannot|must|leads) /u.test(message)) return `${where}: ${message}`; // what stands there is its subject
   const colon = message.indexOf(': ');
   return colon < 0 ? `${where}: ${message}` : `${message.slice(0, colon)} ${where}${message.slice(colon)}`;
 }

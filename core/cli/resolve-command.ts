@@ -116,8 +116,8 @@ async function unknownCommand(words: readonly string[], commands: readonly { rea
     (group.length > 0 ? below : commands.map(({ path }) => path)).map((path) => path.split(' ')[group.length] ?? path),
   );
   const guess = didYouMean(word, siblings).replaceAll(/'(\S+)'/gu, `'${[...group, '$1'].join(' ')}'`);
-  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}'`, {
-    cure: guess === '' ? 'see: pith --help' : guess.replace(/^; /u, ''),
+  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}'${guess}`, {
+    cure: guess === '' ? 'see: pith --help' : undefined,
   });
 }
 

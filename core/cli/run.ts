@@ -2,7 +2,7 @@ import { untilAborted, once } from '../contract/promises.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseCommandInput } from '../contract/command-line.ts';
-import { PithError } from '../contract/errors.ts';
+import { messageOf, PithError } from '../contract/errors.ts';
 import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand } from '../host/host-options.ts';
 import { takeCommonOptions } from './common-options.ts';
@@ -116,6 +116,9 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, i
   await untilAborted(isRead ? problems.summarise() : problems.say(), signal);
   try {
     return (await command.run(input, isRead ? io : problems.quietIO, signal)) ?? EXIT.done;
+  } catch (error) {
+    if (!problems.hasSaid(messageOf(error))) throw error;
+    return exitCodeOf(error);
   } finally {
     if (!isRead && !signal.aborted) await problems.say();
   }

@@ -53,7 +53,7 @@ export { guardedFetch, publicAddresses, type GuardedFetch, type OutgoingOptions 
 export { hideKeys } from './key-shapes.ts';
 export { manifestSchema, type Manifest } from './manifest.ts';
 export { manifestAsks, NETWORK_REACH } from './manifest-asks.ts';
-export { didYouMean, nearest } from './nearest.ts';
+export { didYouMean, nearest, slipsOf } from './nearest.ts';
 export { notTextAt } from './not-text-at.ts';
 export { printable, printableJson, printableLine, printablePainted, PrintableStream } from './printable.ts';
 export { untilAborted, within } from './promises.ts';

@@ -12,10 +12,40 @@ export function nearest(name: string, candidates: Iterable<string>, count = 3): 
     .map(({ candidate }) => candidate);
 }
 
-/** `; did you mean 'x' or 'y'?`, or nothing. For the end of a message. */
+/** ` (did you mean 'x' or 'y'?)`, or nothing. For the end of a message. */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
   const names = nearest(name, candidates, 2).map((candidate) => `'${candidate}'`);
-  return names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`;
+  return names.length === 0 ? '' : ` (did you mean ${names.join(' or ')}?)`;
+}
+
+/**
+ * The candidates that `entry` may be a slip of, closest alone: one letter more, less, other or swapped, or as many as `most`, where letter
+ * case, spaces, `-` and `_` do not count. Names that only differ in digits are none, and of four letters only one may be wrong.
+ */
+export function slipsOf(entry: string, candidates: Iterable<string>, most = 1): readonly string[] {
+  const written = bare(entry);
+  let [found, least]: [string[], number] = [[], most];
+  for (const candidate of candidates) {
+    const name = bare(candidate);
+    const cost = slipCost(written, name);
+    if (cost > least || (cost > 1 && name.length < 5)) continue;
+    if (cost < least) [found, least] = [[], cost];
+    found.push(candidate);
+  }
+  return found;
+}
+
+function bare(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_ ]/g, '');
+}
+
+function slipCost(written: string, name: string): number {
+  let [from, left, right] = [0, written.length, name.length];
+  while (from < Math.min(left, right) && written[from] === name[from]) from += 1;
+  while (left > from && right > from && written[left - 1] === name[right - 1]) [left, right] = [left - 1, right - 1];
+  const [wrong, meant] = [written.slice(from, left), name.slice(from, right)];
+  if (/^\d+$/.test(wrong + meant)) return Infinity;
+  return wrong.length === 2 && wrong[0] === meant[1] && wrong[1] === meant[0] && meant.length === 2 ? 1 : distance(wrong, meant);
 }
 
 /** Beyond the limit it does not matter how far; of ten thousand candidates most differ too much in length. */

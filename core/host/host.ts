@@ -140,7 +140,7 @@ export class ExtensionHost implements ExtensionsPort {
 
   readonly renderPrompt: ExtensionsPort['renderPrompt'] = (...asked) => renderBrought(this.#lifecycle, ...asked);
 
-  checkAgentKeys(spec: AgentSpec): Promise<readonly Diagnostic[]> {
+  checkAgentKeys(spec: AgentSpec): ReturnType<ExtensionsPort['checkAgentKeys']> {
     return checkAgentKeys(this.#lifecycle, spec, this.discovery.declarations.get(spec.id));
   }
 

@@ -12,7 +12,7 @@ import { packageRoot } from './package-version.ts';
 import type { Sandboxing } from './process/sandboxing.ts';
 import { quarantineIn } from './quarantine.ts';
 import { openSecretsFile } from './secrets-file.ts';
-import { configOf, enabledBy } from './settings/config-of.ts';
+import { configOf, enabledBy, withIdsMeant } from './settings/config-of.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';
 import { trustOf, type StatePlace, type Trust } from '../trust/index.ts';
 import { loadSettings, type LoadedSettings, type Settings, type SettingsOptions } from './settings/settings.ts';
@@ -37,6 +37,8 @@ export interface SandboxReading {
   readonly index: IndexFile;
   /** As they were read last. */
   settings: Settings;
+  /** Ids of what there is, as it was looked at last. */
+  declared: readonly string[];
   /** Of the settings. */
   diagnostics: readonly Diagnostic[];
   /** Reads the files of the settings again, and says whether they changed. The data directory stays; so do all settings while a file cannot be read at all, or is empty and was not. Never rejects. */
@@ -59,6 +61,7 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
     state,
     index: openIndex(indexIn(state.directory)),
     settings: Object.freeze({ ...first.settings, data_dir: state.directory }),
+    declared: [],
     diagnostics: [...first.diagnostics, ...trustFindings(trust, state, first.loosened)],
     bubblewrap: oncePromised(async () => (await import('./process/sandboxing.ts')).probeSandboxing()),
     async renew() {
@@ -149,6 +152,7 @@ type OfTheSandbox =
 export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheSandbox> {
   const { options, index, settings } = reading;
   const { trust } = options;
+  const settingsMeant = () => withIdsMeant(reading.settings, reading.declared);
   const installation = packageRoot();
   const roots = sandboxRoots(options.sandbox, installation, options.shipped ?? true).filter(
     ({ shipped }) => shipped || trust.level !== 'restricted',
@@ -166,11 +170,14 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
         roots,
         agentPaths: reading.settings.agents.paths,
         index,
-        isEnabled: enabledBy(reading.settings),
+        isEnabled(id, manifest, ids) {
+          reading.declared = [...ids];
+          return enabledBy(settingsMeant())(id, manifest);
+        },
         grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, settings.data_dir),
         at,
       }),
-    configOf: (declaration, changes) => configOf(declaration, changes ? withChanges(reading.settings, changes) : reading.settings),
+    configOf: (declaration, changes) => configOf(declaration, changes ? withChanges(settingsMeant(), changes) : settingsMeant()),
     renewSettings: () => reading.renew(),
     storedSecrets: options.home === undefined ? undefined : openSecretsFile(options.home),
     watched: roots.flatMap(({ directory }) => [path.join(directory, 'extensions'), path.join(directory, 'agents')]),

@@ -118,7 +118,11 @@ function partialToolset({ id, notes, declaration }: Slot): Failure | undefined {
 
 function notesOf({ parts }: Lifecycle, { written, config, current, notes }: Slot): ExtensionStatus['notes'] {
   const { declaration } = written;
-  const found: ExtensionStatus['notes'][number][] = [...notes].map(([message, code]) => ({ code, message }));
+  const found: ExtensionStatus['notes'][number][] = [...notes].map(([message, code]) => ({
+    code,
+    message,
+    ...(code === 'config_invalid' && { cure: 'Correct the setting' }),
+  }));
   for (const { severity, ...note } of declaration.diagnostics) if (severity !== 'error') found.push(note);
   for (const { ask, never } of declaration.withheld ?? [])
     found.push(

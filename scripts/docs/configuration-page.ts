@@ -41,7 +41,7 @@ Later ones win, key by key:
 4. environment variables
 5. options of the command, such as \`--no-skills\`
 
-A running chat or \`pith serve\` takes changes of these files within five seconds. What is wrong in an edit is left out; only while nothing of a file can be read, as with broken YAML, do the former settings hold; of such a file at the start, every tool asks. Paths are relative to the file that they stand in unless the table says otherwise; \`~/\` is the home folder. Keys and passwords never stand in settings: \`api_key_env\` names the variable that holds one.
+A running chat or \`pith serve\` takes changes of these files within five seconds. What is wrong in an edit is left out, and the rest counts. While nothing of a file can be read, as with broken YAML, the settings from before the edit stay; at a start there are none, so every tool asks until it is corrected. Paths are relative to the file that they stand in unless the table says otherwise; \`~/\` is the home folder. Keys and passwords never stand in settings: \`api_key_env\` names the variable that holds one.
 
 ## Settings
 

@@ -14,7 +14,7 @@ const CONTRACT_VALUES = words(`
   NETWORK_REACH PROTOCOL_IDS PithError PrintableStream RankerProvider ServiceProvider SetupProvider SkillProvider TOPICS Tool
   ToolProvider captureCommand codeOf commandUsage defineTool didYouMean displayWidth guardedFetch hideKeys isToolResult manifestAsks
   manifestSchema matchCommand messageOf nearest notTextAt optionUsage parseCommandInput printable printableJson printableLine
-  printablePainted publicAddresses runsLater shippedSandbox splitWords stateFolder toolError toolResult untilAborted within wrapLines z
+  printablePainted publicAddresses runsLater shippedSandbox slipsOf splitWords stateFolder toolError toolResult untilAborted within wrapLines z
 `);
 const CONTRACT_TYPES = words(`
   AgentLimits AgentSpec AgentsApi ApprovalQuestion CapturedCommand ChannelMessage Clock Command

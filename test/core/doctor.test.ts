@@ -53,7 +53,7 @@ it('doctor finds a misspelt provider, with the nearest one and the line', async 
     expect.objectContaining({
       severity: 'warning',
       code: 'unknown_key',
-      message: expect.stringMatching(/^sandbox\/pith\.yaml:2 providers\.opnai: .*did you mean 'openai'\?$/u),
+      message: expect.stringMatching(/^sandbox\/pith\.yaml:2 providers\.opnai: .*did you mean 'openai'\?\)$/u),
     }),
   ]);
 });

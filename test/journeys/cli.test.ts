@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { DoctorReport } from '../../core/doctor.ts';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { pithHere } from './pith-here.ts';
 import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
@@ -65,18 +66,57 @@ describe('pith chat on a pipe', () => {
       });
       expect(code).toBe(0);
       expect(out).toContain('code-review'); // the skills are there
-      expect(err).toContain("pith: sandbox/pith.yaml:1: unknown key 'default_agnt' is ignored; did you mean 'default_agent'?\n");
-      expect(err).toContain("pith: sandbox/pith.yaml:3: unknown key 'max_skill' is ignored; did you mean 'max_skills'?\n");
+      expect(err).toContain("pith: sandbox/pith.yaml:1: unknown key 'default_agnt' is ignored (did you mean 'default_agent'?)\n");
       expect(err).toContain(
-        "pith: the extension 'broken' cannot run sandbox/extensions/broken/manifest.yaml:3: unknown key 'provids'; did you mean 'provides'?",
+        "pith: sandbox/pith.yaml:3: unknown key 'max_skill' is ignored (did you mean 'max_skills'?); Correct the setting\n",
       );
-      expect(err).toMatch(/^pith: \S+\/slip\/SKILL\.md:3: skill 'slip' has the unknown key 'descripton'.* did you mean 'description'\?/mu);
+      expect(err).toContain(
+        "pith: the extension 'broken' cannot run sandbox/extensions/broken/manifest.yaml:3: unknown key 'provids' (did you mean 'provides'?)",
+      );
+      expect(err).toMatch(
+        /^pith: \S+\/slip\/SKILL\.md:3: skill 'slip' has the unknown key 'descripton'.* \(did you mean 'description'\?/mu,
+      );
       expect(err).not.toContain('argument-hint');
       for (const slip of [/max_skill'/gu, /base_ulr/gu]) expect(err.match(slip)).toHaveLength(1);
-      expect(err).toContain("pith.yaml:7: unknown key 'base_ulr' in 'providers.openai' is ignored; did you mean 'base_url'?");
-      expect(err).toContain("'disabled' must be a list, such as [a, b]; the text is read as one");
+      expect(err).toContain("pith.yaml:7: unknown key 'base_ulr' in 'providers.openai' is ignored (did you mean 'base_url'?)");
+      expect(err).toContain("'disabled' must be a list, such as [a, b]; it counts as one, split at commas");
       expect(err).toContain("pith: skills.disabled names 'slipp', which no source has; it counts as 'slip'");
       expect((await runPith(['skills', 'list', '--json'], { cwd: typos.path })).out).toContain('code-review');
+    } finally {
+      await typos.remove();
+    }
+  });
+
+  it('use.md 3: -p says each mistake once, where it was made, and none that a person made of what ships', async () => {
+    const typos = await projectFolder({
+      'pith.yaml': 'models: { default: nope }\nextensions: { kvv: { enabled: false } }\nskills:\n  allowed: [only]\n  poll_seconds: x\n',
+      'skills/only/SKILL.md': '---\nname: only\ndescription: x\n---\nDo it.\n',
+      'agents/off/manifest.yaml': 'id: off\nenabld: false\nagent: {}\n',
+      'agents/broken/manifest.yaml': 'id: broken\nagent: { limits: { max_turns: many } }\n',
+      'agents/chief/manifest.yaml': 'id: chief\nagent:\n  delegates_to: [broken]\n',
+    });
+    try {
+      const run = (...argv: string[]) => runPith(argv, { cwd: typos.path });
+      const { code, err } = await run('chat', '-p', 'hello');
+      expect(code).toBe(1);
+      expect(err.match(/'nope' names no model/gu)).toHaveLength(1);
+      expect(err).toContain("pith: sandbox/agents/off/manifest.yaml:2: 'enabld' must be written 'enabled'; it counts as that");
+      expect(err).toContain("nothing declares 'kvv'; its 'enabled' counts for 'kv'");
+      expect(err).toContain("'poll_seconds' must be a number, not a string (ignored); Correct the setting");
+      expect(err).not.toContain('builder_agent');
+      const failed = await run('chat', '-p', 'hello', '-a', 'broken');
+      expect([failed.code, failed.err.match(/the agent 'broken' cannot run/gu)]).toEqual([1, ["the agent 'broken' cannot run"]]);
+      const { agents, extensions } = JSON.parse((await run('doctor', '--json')).out) as DoctorReport;
+      expect(agents.map(({ id, state }) => `${id} ${state}`)).toEqual([
+        'broken failed',
+        'builder_agent degraded',
+        'chief degraded',
+        'orchestrator active',
+      ]);
+      expect(agents[2]!.message).toMatch(
+        /^cannot delegate to 'broken': 'agent.limits.max_turns' must be a number, not a string \(\S+:2\); Correct the value$/u,
+      );
+      expect(extensions.find(({ id }) => id === 'kv')).toMatchObject({ state: 'disabled' });
     } finally {
       await typos.remove();
     }

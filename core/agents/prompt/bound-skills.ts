@@ -1,5 +1,5 @@
 import { codeOf, messageOf } from '../../contract/errors.ts';
-import type { Diagnostic, Remote, SkillContent, SkillProvider } from '../../contract/index.ts';
+import type { AgentSpec, Diagnostic, Remote, SkillContent, SkillProvider } from '../../contract/index.ts';
 import type { ExtensionsPort } from '../ports.ts';
 
 /** One entry of `uses_skills` as it is now: its content, or why there is none. */
@@ -13,10 +13,10 @@ export interface BoundSkill {
 
 /** Reads bound skills and keeps the last good body of each, so that a removal does not take an agent down. */
 export interface BoundSkills {
-  read(names: readonly string[], signal?: AbortSignal): Promise<readonly BoundSkill[]>;
+  read(agent: Pick<AgentSpec, 'id' | 'usesSkills'>, signal?: AbortSignal): Promise<readonly BoundSkill[]>;
 }
 
-export function createBoundSkills(extensions: Pick<ExtensionsPort, 'skills'>): BoundSkills {
+export function createBoundSkills(extensions: Pick<ExtensionsPort, 'skills' | 'keepsNames'>): BoundSkills {
   const lastGood = new Map<string, SkillContent>();
 
   async function readOne(provider: Remote<SkillProvider>, name: string, signal?: AbortSignal): Promise<BoundSkill> {
@@ -41,7 +41,7 @@ export function createBoundSkills(extensions: Pick<ExtensionsPort, 'skills'>): B
   }
 
   return {
-    async read(names, signal) {
+    async read({ id, usesSkills: names }, signal) {
       if (names.length === 0) return [];
       let provider: Remote<SkillProvider> | null = null;
       let why = 'no running extension provides skills';
@@ -52,7 +52,10 @@ export function createBoundSkills(extensions: Pick<ExtensionsPort, 'skills'>): B
       }
       const found = provider;
       if (found === null) return names.map((name) => ({ name, content: null, note: offNote(`skill '${name}' is left out: ${why}`) }));
-      return Promise.all(names.map((name) => readOne(found, name, signal)));
+      const read = await Promise.all(names.map((name) => readOne(found, name, signal)));
+      // A person who keeps a skill back from an agent that ships broke nothing.
+      const isTheirs = (note: Diagnostic) => note.code === 'skill_not_offered' && extensions.keepsNames(id);
+      return read.map((each) => (each.note && isTheirs(each.note) ? { ...each, note: { ...each.note, severity: 'warning' } } : each));
     },
   };
 }

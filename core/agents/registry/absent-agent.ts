@@ -17,11 +17,11 @@ export function failedAgent({ id, notes }: { readonly id: string; readonly notes
   }
   return new PithError('agent_failed', `the agent '${id}' cannot run: ${first?.message ?? 'its declaration is broken'}`, {
     where: first && placeOf(first),
-    cure: first?.cure ?? `see 'pith doctor' for ${id}`,
+    cure: first === undefined ? `see 'pith doctor' for ${id}` : (first.cure ?? 'correct it there'),
   });
 }
 
-function reasonOf(finding: Diagnostic): string {
+export function reasonOf(finding: Diagnostic): string {
   const place = placeOf(finding);
   return `${finding.message}${place === undefined ? '' : ` (${place})`}${finding.cure === undefined ? '' : `; ${finding.cure}`}`;
 }

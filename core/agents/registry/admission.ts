@@ -1,6 +1,8 @@
 import { messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
+import { deepFreeze } from '../../contract/plain-data.ts';
 import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
+import { reasonOf } from './absent-agent.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { AgentDeclaration, ExtensionsPort } from '../ports.ts';
 import { checkPrompt } from '../prompt/prompt.ts';
@@ -28,18 +30,23 @@ export const EVERY_AGENT = '*';
 export async function admit(spec: AgentSpec, options: AdmissionOptions): Promise<AgentStatus> {
   const declarations = options.declarations();
   const at = placesOf(spec, declarations);
+  let { keys } = spec;
   const checks = await Promise.all([
     guarded('uses_tools and uses_skills', async () => {
-      const [tools, skills] = await Promise.all([resolveTools(spec, options.extensions), options.skills.read(spec.usesSkills)]);
+      const [tools, skills] = await Promise.all([resolveTools(spec, options.extensions), options.skills.read(spec)]);
       const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
       return [...tools.notes.map(at('uses_tools', spec.usesTools)), ...skillNotes.map(at('uses_skills', spec.usesSkills))];
     }),
     guarded('prompt', async () => (spec.prompt === null ? [] : checkPrompt(spec.prompt, spec.promptFile, spec.usesSkills))),
-    guarded('agent keys', () => options.extensions.checkAgentKeys(spec)),
+    guarded('agent keys', async () => {
+      const found = await options.extensions.checkAgentKeys(spec);
+      keys = found.keys;
+      return found.notes;
+    }),
   ]);
   const delegates = checkDelegates(spec, declarations).map(at('delegates_to', spec.delegatesTo));
   const notes = [...delegates, ...checks.flat()].map((note) => placed(note, spec));
-  return { id: spec.id, spec, state: stateOf(notes), notes };
+  return { id: spec.id, spec: keys === spec.keys ? spec : deepFreeze({ ...spec, keys }), state: stateOf(notes), notes };
 }
 
 export function stateOf(notes: readonly Diagnostic[]): AgentStatus['state'] {
@@ -53,13 +60,13 @@ function checkDelegates(spec: AgentSpec, declarations: readonly AgentDeclaration
     if (name === EVERY_AGENT) return [];
     const target = declarations.find(({ id }) => id === name);
     if (target?.spec) return [];
+    const error = target?.diagnostics.find(({ severity }) => severity === 'error');
     if (target)
       return [
         {
           severity: 'warning',
           code: 'agent_failed',
-          message: `cannot delegate to '${name}': that agent's declaration is broken`,
-          cure: `see 'pith doctor' for ${name}`,
+          message: `cannot delegate to '${name}': ${error ? reasonOf(error) : 'its declaration is broken'}`,
         },
       ];
     return [

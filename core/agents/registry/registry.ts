@@ -129,6 +129,8 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
 /** Names of an agent that nothing declares: it works without them. */
 export const UNDECLARED: readonly string[] = ['name_unknown', 'tool_unknown', 'skill_not_found'];
 
+const REFUSED: readonly string[] = [...UNDECLARED, 'unknown_key', 'manifest_invalid'];
+
 /** What an agent that is about to be made must not have: wrong names, keys or model. Never rejects. */
 export async function checkAgent(
   registry: Pick<AgentRegistry, 'examine'>,
@@ -136,7 +138,7 @@ export async function checkAgent(
   spec: AgentSpec,
 ): Promise<readonly Diagnostic[]> {
   const found = await registry.examine(spec);
-  const notes = found.notes.map((note): Diagnostic => (UNDECLARED.includes(note.code) ? { ...note, severity: 'error' } : note));
+  const notes = found.notes.map((note): Diagnostic => (REFUSED.includes(note.code) ? { ...note, severity: 'error' } : note));
   try {
     models.check(spec.model);
     return notes;

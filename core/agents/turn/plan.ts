@@ -40,7 +40,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
   const [model, resolved, skills, gathered, providers] = await Promise.all([
     deps.models.resolve(policy.model ?? spec.model),
     resolveTools(spec, extensions, policy, deps.registry.callees(spec)),
-    deps.skills.read(spec.usesSkills, signal),
+    deps.skills.read(spec, signal),
     contextSources(deps, policy),
     turnToolProviders(deps, spec, policy),
   ]);

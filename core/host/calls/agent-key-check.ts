@@ -1,4 +1,5 @@
-import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
+import type { ExtensionsPort } from '../../agents/ports.ts';
+import type { AgentSpec, Diagnostic, JsonValue } from '../../contract/index.ts';
 import { messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { KERNEL_AGENT_KEYS } from '../discovery/agent-spec.ts';
@@ -11,14 +12,19 @@ export async function checkAgentKeys(
   lifecycle: Lifecycle,
   spec: AgentSpec,
   declaration: Declaration | undefined,
-): Promise<readonly Diagnostic[]> {
+): ReturnType<ExtensionsPort['checkAgentKeys']> {
   const owners = new Map(
     [...lifecycle.slots.values()].flatMap((slot) => (slot.declaration.manifest?.agent_keys ?? []).map((key) => [key, slot] as const)),
   );
   const at = placeIn(spec, declaration);
-  const checks = Object.entries(spec.keys).map(([key, value]) => {
+  let { keys } = spec;
+  const checks = Object.entries(spec.keys).map(async ([key, value]) => {
     const owner = owners.get(key);
-    if (owner) return checkKey(lifecycle, owner, key, value, at);
+    if (owner) {
+      const { notes, usable } = await checkKey(lifecycle, owner, key, value, at);
+      if (notes.length > 0) keys = { ...keys, [key]: usable as JsonValue };
+      return notes;
+    }
     if (declaration?.diagnostics.some(({ code }) => code === 'agent_key_unowned')) return []; // doubtful, and said so
     const unowned: Diagnostic = {
       severity: 'error',
@@ -29,32 +35,33 @@ export async function checkAgentKeys(
     };
     return [unowned];
   });
-  return (await Promise.all(checks)).flat();
+  const notes = (await Promise.all(checks)).flat();
+  return { notes, keys };
 }
 
 type PlaceOf = (path: string) => Pick<Diagnostic, 'file' | 'line' | 'column'>;
 
-async function checkKey(lifecycle: Lifecycle, owner: Slot, key: string, value: unknown, at: PlaceOf): Promise<readonly Diagnostic[]> {
+async function checkKey(
+  lifecycle: Lifecycle,
+  owner: Slot,
+  key: string,
+  value: unknown,
+  at: PlaceOf,
+): Promise<{ notes: readonly Diagnostic[]; usable: unknown }> {
   try {
     const generation = await lifecycle.ready(owner);
-    const findings = await generation.checkAgentKey(key, value);
-    return findings.map(({ path, severity, code, message, cure }) => ({
-      severity,
-      code,
-      message,
-      cure: cure ?? `Correct '${path}'`,
-      ...at(path),
-    }));
+    const { findings, usable } = await generation.checkAgentKey(key, value);
+    const notes = findings.map(({ path, cure = `Correct '${path}'`, ...rest }) => ({ ...rest, cure, ...at(path) }));
+    return { notes, usable };
   } catch (error) {
-    return [
-      {
-        severity: 'warning',
-        code: 'provider_unavailable',
-        message: `'agent.${key}' was not checked: ${messageOf(error)}`,
-        cure: `Fix '${owner.id}'`,
-        ...at(`agent.${key}`),
-      },
-    ];
+    const note: Diagnostic = {
+      severity: 'warning',
+      code: 'provider_unavailable',
+      message: `'agent.${key}' was not checked: ${messageOf(error)}`,
+      cure: `Fix '${owner.id}'`,
+      ...at(`agent.${key}`),
+    };
+    return { notes: [note], usable: value };
   }
 }
 

@@ -16,7 +16,8 @@ export interface DiscoverOptions {
   /** More folders of agents (or single agents): before shipped ones, after those of a sandbox of one's own. */
   readonly agentPaths: readonly string[];
   readonly index: IndexFile;
-  readonly isEnabled: IsEnabled;
+  /** `declared`: all ids. */
+  readonly isEnabled: (...asked: [...Parameters<IsEnabled>, declared: Iterable<string>]) => boolean;
   /** What of a manifest holds: nobody sees the rest. Absent: all of it. */
   readonly grant?: (id: string, manifest: Manifest, shipped: boolean) => Granted;
   /** When, for the failures. */
@@ -55,7 +56,11 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
   }
   index.keepFolders(seen);
   const declarations = new Map([...settleAgents(entries)].sort(([a], [b]) => (a < b ? -1 : 1)));
-  return { declarations, ...orderOf(declarations, isEnabled, at), diagnostics };
+  const isOn: IsEnabled = (id, manifest) => isEnabled(id, manifest, declarations.keys());
+  // Nothing else says what is wrong with an agent that is switched off, such as how it was.
+  for (const { id, manifest, diagnostics: found } of declarations.values())
+    if (manifest !== null && manifest.entrypoint === undefined && !isOn(id, manifest)) diagnostics.push(...found);
+  return { declarations, ...orderOf(declarations, isOn, at), diagnostics };
 }
 
 const made = new WeakMap<FolderRecord['declaration'], Declaration>();

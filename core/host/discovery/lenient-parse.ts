@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { nearest } from '../../contract/nearest.ts';
-import { knownKeys, schemaAt, unwrapped } from './schema-issues.ts';
+import { describe, knownKeys, schemaAt, unwrapped, valueAt } from './schema-issues.ts';
 import { isPlainMap } from '../../contract/plain-data.ts';
 
 export interface LenientParse<T> {
@@ -17,8 +17,9 @@ const MAX_ROUNDS = 10;
 /**
  * Parses `value` and leaves out what the schema refuses, so that a slip takes no more than its own key. What a schema marks with
  * `.meta({ safeguard: true })` cannot be left out, because its default may allow more than was written: with it goes the entry of the map
- * that holds it, such as one server of many, else everything. A key whose name is close to that of a safeguard counts as that, where nothing
- * smaller than everything would go with it; a text where a safeguard is a list counts as the list of what its commas part.
+ * that holds it, such as one server of many, else everything; with `narrowest: value`, too, that value stands instead. A key whose name is
+ * close to that of a safeguard counts as that, where nothing smaller than everything would go with it; a text where a safeguard is a list
+ * counts as the list of what its commas part.
  */
 export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): LenientParse<z.output<S>> {
   const issues: z.core.$ZodIssue[] = [];
@@ -29,17 +30,12 @@ export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): 
     const single = parsed.error.issues.flatMap((issue): z.core.$ZodIssue[] =>
       issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, keys: [key] })) : [issue],
     );
-    for (const issue of single) {
-      const listed =
-        issue.code === 'invalid_type' && issue.expected === 'array' && isSafeguard(schema, issue.path) && asList(rest, issue.path);
-      if (listed) {
-        issues.push({
-          code: 'custom',
-          path: issue.path,
-          message: 'must be a list, such as [a, b]; the text is read as one, split at commas',
-          input: undefined,
-        });
-        rest = listed;
+    if (single.every(isNote)) return { data: rest as z.output<S>, issues: [...issues, ...single], rest };
+    for (const issue of single.filter((each) => !isNote(each))) {
+      const instead = insteadOf(schema, rest, issue);
+      if (instead !== null) {
+        issues.push({ code: 'custom', path: issue.path, message: instead.message, input: undefined });
+        rest = replaced(rest, instead.path, instead.value);
         continue;
       }
       const path = issue.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys] : issue.path;
@@ -109,12 +105,36 @@ function without(value: unknown, path: readonly PropertyKey[]): unknown {
   return kept === undefined ? rest : { ...rest, [key]: kept };
 }
 
-/** `value` with the text at `path` as the list that was meant; null where no text stands there. */
-function asList(value: unknown, [key, ...below]: readonly PropertyKey[]): unknown {
-  if (key === undefined) return typeof value === 'string' ? textsIn(value) : null; // an empty list may mean all
-  if (!isPlainMap(value)) return null;
-  const inner = asList(value[String(key)], below);
-  return inner === null ? null : { ...value, [key]: inner };
+/** What an owner's schema only says, with `params: { severity: 'warning' }`, and takes. */
+export function isNote(issue: z.core.$ZodIssue): boolean {
+  return issue.code === 'custom' && issue.params?.['severity'] === 'warning';
+}
+
+interface Instead {
+  readonly path: readonly PropertyKey[];
+  readonly value: unknown;
+  readonly message: string;
+}
+
+/** What stands in the place of a value that is refused: the list that was meant by a text, or what `narrowest` says of it or of its list. */
+function insteadOf(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): Instead | null {
+  const { path } = issue;
+  const found = valueAt(value, path);
+  const isListed = issue.code === 'invalid_type' && issue.expected === 'array' && isSafeguard(schema, path);
+  const list = isListed && typeof found === 'string' ? textsIn(found) : null;
+  if (list !== null) return { path, value: list, message: 'must be a list, such as [a, b]; it counts as one, split at commas' };
+  const isEntry = typeof path.at(-1) === 'number';
+  const above = isEntry ? path.slice(0, -1) : path;
+  const narrowest = issue.code === 'unrecognized_keys' ? undefined : schemaAt(schema, above)?.meta()?.['narrowest'];
+  if (narrowest === undefined) return null;
+  const why = describe({ ...issue, path: [] }, found).replace(/^the file:? /u, '');
+  const counts = typeof narrowest === 'string' ? `'${narrowest}'` : JSON.stringify(narrowest);
+  return { path: above, value: narrowest, message: `${why}; ${isEntry ? 'the list' : 'it'} counts as ${counts}` };
+}
+
+function replaced(value: unknown, [key, ...below]: readonly PropertyKey[], by: unknown): unknown {
+  if (key === undefined) return by;
+  return isPlainMap(value) ? { ...value, [key]: replaced(value[String(key)], below, by) } : value;
 }
 
 function textsIn(text: string): readonly string[] | null {

@@ -7,7 +7,7 @@ import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import { MANIFEST_FILE, keptPositions, positionOf, type FolderReading, type Positions } from './declaration.ts';
 import { isPlainMap } from '../../contract/plain-data.ts';
 import { parseLeniently } from './lenient-parse.ts';
-import { issuesToDiagnostics, saidIgnored } from './schema-issues.ts';
+import { issuesToDiagnostics, pathText, saidIgnored } from './schema-issues.ts';
 import { readTextFile } from './source-files.ts';
 import { MAX_YAML_BYTES, parseYaml } from './yaml-document.ts';
 import { DURABLE_TOPICS, TOPICS } from '../../contract/events.ts';
@@ -84,7 +84,8 @@ function checksOf(directory: string, file: string, manifest: Manifest, positions
   manifest.commands.forEach((command, index) => entries.push([`commands.${index}.entry`, command.entry]));
   for (const [key, entry] of entries) {
     const problem = entry === undefined ? null : entryProblem(directory, entry);
-    if (problem !== null) add(key, 'entrypoint_missing', `'${key}' names '${entry}', which ${problem}`, 'Name a file of this folder');
+    if (problem !== null)
+      add(key, 'entrypoint_missing', `'${pathText([key])}' names '${entry}', which ${problem}`, 'Name a file of this folder');
   }
   return found;
 }

@@ -18,14 +18,19 @@ export function issuesToDiagnostics(issues: readonly z.core.$ZodIssue[], schema:
   return issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => unknownKey([...issue.path, key], knownKeys(schema, issue.path), source))
-      : [diagnostic(issue.path, source.code, describe(issue, source.value), source)],
+      : [{ ...diagnostic(issue.path, source.code, describe(issue, source.value), source), cure: cureOf(issue, source.value) }],
   );
+}
+
+function cureOf(issue: z.core.$ZodIssue, value: unknown): string {
+  if (issue.message.endsWith('counts as that')) return 'Correct the name';
+  return valueAt(value, issue.path) === undefined ? 'Add it' : 'Correct the value';
 }
 
 /** The same finding, of a key or value that was left out. */
 export function saidIgnored<T extends Pick<Diagnostic, 'message'>>(finding: T): T {
   const message = finding.message.replace(/^unknown key '[^']*'(?: in '[^']*')?/u, '$& is ignored');
-  const isSaid = message !== finding.message || message.endsWith('counts as that');
+  const isSaid = message !== finding.message || message.includes(' counts as ');
   return { ...finding, message: isSaid ? message : `${message} (ignored)` };
 }
 
@@ -36,7 +41,7 @@ export function unknownKey(
   source: Pick<IssueSource, 'file' | 'positions' | 'line'>,
 ): Diagnostic {
   const key = String(path.at(-1));
-  const parent = path.slice(0, -1).map(String).join('.');
+  const parent = pathText(path.slice(0, -1));
   const hint = didYouMean(key, known);
   const message = `unknown key '${key}'${parent === '' ? '' : ` in '${parent}'`}${hint}`;
   const cure = hint !== '' ? undefined : known.length === 0 ? 'Remove it' : `Use one of: ${known.join(', ')}`;
@@ -77,9 +82,15 @@ export function unwrapped(schema: z.ZodType): Definition {
   return inner === undefined ? definition : unwrapped(inner);
 }
 
+/** `commands[0].needs`, as a message has it. */
+export function pathText(path: readonly PropertyKey[]): string {
+  const dotted = path.filter((part) => part !== '').join('.');
+  return dotted.replaceAll(/\.(\d+)(?=\.|$)/gu, '[$1]');
+}
+
 /** `root` stands before the path. */
 export function describe(issue: z.core.$ZodIssue, value: unknown, root = ''): string {
-  const path = [root, ...issue.path.map(String)].filter((part) => part !== '').join('.');
+  const path = pathText([root, ...issue.path]);
   const found = valueAt(value, issue.path);
   if (issue.code === 'invalid_type' && found === undefined) return `'${path}' is missing`;
   const subject = path === '' ? 'the file' : `'${path}'`;
@@ -110,7 +121,7 @@ function kindOf(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : `a ${typeof value}`;
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let current = value;
   for (const part of path) {
     if (typeof current !== 'object' || current === null) return undefined;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 import { parseLeniently } from '../discovery/lenient-parse.ts';
 import { Problem } from '../problem.ts';
-import { describe, knownKeys, saidIgnored } from '../discovery/schema-issues.ts';
+import { describe, knownKeys, pathText, saidIgnored } from '../discovery/schema-issues.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 
 export interface CheckedConfig {
@@ -77,7 +77,7 @@ export function describeIssues(issues: readonly z.core.$ZodIssue[], schema: z.Zo
     return issue.keys.map((key) => ({
       path: `${below}${key}`,
       code: issue.code,
-      message: `unknown key '${key}'${path === '' ? '' : ` in '${path}'`}${didYouMean(key, known)}`,
+      message: `unknown key '${key}'${path === '' ? '' : ` in '${pathText([path])}'`}${didYouMean(key, known)}`,
     }));
   });
 }

@@ -28,6 +28,12 @@ export interface Candidate extends Version {
 }
 
 /** What an owner of keys under `agent:` finds wrong with one. */
+/** `usable`: the value without what is wrong in it. */
+export interface AgentKeyCheck {
+  readonly findings: readonly AgentKeyFinding[];
+  readonly usable: unknown;
+}
+
 export type AgentKeyFinding = { readonly path: string } & Pick<Diagnostic, 'severity' | 'code' | 'message'> & { readonly cure?: string };
 
 export interface ModelParts {
@@ -51,7 +57,7 @@ export interface Generation extends Omit<Candidate, 'initialize' | 'discard'> {
   /** The same code with the same settings, constructed again. Rejects with a `Problem`. */
   again(number: number): Promise<Candidate>;
   /** Checks a value under `agent:`; `path` begins with `agent.<key>`. */
-  checkAgentKey(key: string, value: unknown): Promise<readonly AgentKeyFinding[]>;
+  checkAgentKey(key: string, value: unknown): Promise<AgentKeyCheck>;
   /** The text of a prompt that it brought. Rejects `prompt_invalid`, and what keeps its process from answering. */
   renderPrompt(prompt: BroughtPrompt, signal: AbortSignal): Promise<string>;
   getModel(name: string, prefix: string): Promise<ModelParts>;

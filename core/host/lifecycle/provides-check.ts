@@ -38,7 +38,7 @@ function describeMissing(protocol: Protocol, instance: object): readonly string[
     const name = /^\w+/.exec(signature)?.[0] ?? signature;
     const found = misspelt(name, instance, protocol);
     if (name in instance) return `'${protocol.id}' needs ${signature}, but '${name}' has another shape`;
-    return `'${protocol.id}' needs ${signature}${found === undefined ? '' : `; did you mean to rename '${found}'?`}`;
+    return `'${protocol.id}' needs ${signature}${found === undefined ? '' : ` (did you mean to rename '${found}'?)`}`;
   });
 }
 

@@ -4,7 +4,7 @@ import { Calls } from '../calls/calls.ts';
 import { correlationOf } from '../calls/invoke.ts';
 import type { Operation } from '../calls/surface.ts';
 import type { HostParts } from '../host-parts.ts';
-import type { AgentKeyFinding, Generation, ModelParts } from '../lifecycle/generation.ts';
+import type { AgentKeyCheck, Generation, ModelParts } from '../lifecycle/generation.ts';
 import { PHASE_LIMIT_MS, STOP_LIMIT_MS } from '../lifecycle/phase-limit.ts';
 import { problemOf } from '../problem.ts';
 import { errorFromData } from './error-data.ts';
@@ -40,7 +40,7 @@ export async function initializeRemote(host: HostParts, remote: RemoteHost, made
     ...lifeOf(host, remote, id, manifest?.provides.includes('service') ?? false),
     checkAgentKey: async (key, value) => {
       generation.run('call', () => undefined);
-      return (await peer.call('agentKey', [key, value])) as readonly AgentKeyFinding[];
+      return (await peer.call('agentKey', [key, value])) as AgentKeyCheck;
     },
     renderPrompt: async (prompt, signal) => checkedPrompt(await generation.run('call', () => peer.call('prompt.render', [prompt], signal))),
     getModel: (name, prefix) => generation.run('call', () => modelOf(remote, name, prefix)),

@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { Manifest } from '../../contract/manifest.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean, slipsOf } from '../../contract/nearest.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { deepFreeze, overlay, type PlainMap } from '../../contract/plain-data.ts';
 import { settingName, type Settings } from './settings.ts';
@@ -89,7 +89,7 @@ export function misspeltSettings(
     misspelt(block, common, manifest).map(([key, name]): Diagnostic => ({
       severity: 'warning',
       code: 'unknown_key',
-      message: `${placeIn(settings, section, key)}unknown key '${key}' in '${section}'${common === PROVIDER_KEYS ? ' is ignored' : ''}; did you mean '${name}'?`,
+      message: `${placeIn(settings, section, key)}unknown key '${key}' in '${section}'${common === PROVIDER_KEYS ? ' is ignored' : ''} (did you mean '${name}'?)`,
     }));
   return [
     ...Object.entries(settings.extensions).flatMap(([id, block]) =>
@@ -105,16 +105,36 @@ function placeIn(settings: Settings, section: string, key: string): string {
   return dotted === undefined ? '' : `${origin}: `;
 }
 
+/** What an `extensions.<id>` block keeps back. */
+function keptBackBy({ enabled, isolation }: Settings['extensions'][string]): PlainMap {
+  return { ...(enabled === false && { enabled }), ...(isolation === 'process' && { isolation }) };
+}
+
+/** With what a block keeps back counting for the ids that its own, which nothing declares, is a slip of; their own blocks come first. */
+export function withIdsMeant(settings: Settings, declared: readonly string[]): Settings {
+  let { extensions } = settings;
+  for (const [id, block] of Object.entries(extensions)) {
+    const kept = declared.includes(id) ? {} : keptBackBy(block);
+    if (Object.keys(kept).length === 0) continue;
+    for (const meant of slipsOf(id, declared)) extensions = { ...extensions, [meant]: { ...kept, ...extensions[meant] } };
+  }
+  return extensions === settings.extensions ? settings : { ...settings, extensions };
+}
+
 /** Findings for `extensions.<id>` blocks that belong to nothing declared. */
 export function unknownExtensionSettings(settings: Settings, ids: Iterable<string>): readonly Diagnostic[] {
   const known = new Set(ids);
-  return Object.keys(settings.extensions)
-    .filter((id) => !known.has(id))
-    .map((id) => ({
+  const hintOn = (id: string, kept: readonly string[]) => {
+    const meant = kept.length === 0 ? [] : slipsOf(id, known).map((slip) => `'${slip}'`);
+    return meant.length > 0 ? `; its '${kept.join("' and '")}' counts for ${meant.join(' and ')}` : didYouMean(id, known);
+  };
+  return Object.entries(settings.extensions)
+    .filter(([id]) => !known.has(id))
+    .map(([id, block]) => ({
       severity: 'warning',
       code: 'unknown_key',
       cure: 'Correct the id or remove the block',
-      message: `${settingName(settings, `extensions.${id}`)}: nothing declares '${id}'${didYouMean(id, known)}`,
+      message: `${settingName(settings, `extensions.${id}`)}: nothing declares '${id}'${hintOn(id, Object.keys(keptBackBy(block)))}`,
     }));
 }
 

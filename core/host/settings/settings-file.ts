@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import type { z } from 'zod';
 import { codeOf } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { nearest } from '../../contract/nearest.ts';
+import { nearest, slipsOf } from '../../contract/nearest.ts';
 import { isPlainMap, overlay, type PlainMap } from '../../contract/plain-data.ts';
 import { readTextFile } from '../discovery/source-files.ts';
 import type { Positions } from '../discovery/declaration.ts';
@@ -57,7 +57,7 @@ async function parse(file: string): Promise<SettingsRecord> {
   const isBroken = document.diagnostics.some(({ severity }) => severity === 'error');
   if (document.value === undefined || document.value === null)
     return isBroken
-      ? { ...closed({}, {}, document.diagnostics), unread: true }
+      ? { values: ASK_ALWAYS, positions: {}, diagnostics: document.diagnostics.map(asking), unread: true }
       : { values: {}, positions: {}, diagnostics: document.diagnostics };
   const { issuesToDiagnostics, saidIgnored } = await import('../discovery/schema-issues.ts');
   const { parseLeniently } = await import('../discovery/lenient-parse.ts');
@@ -72,31 +72,33 @@ async function parse(file: string): Promise<SettingsRecord> {
     }),
   );
   const source = { file, positions, code: 'settings_invalid', value };
-  const found = issuesToDiagnostics(issues, schema, source);
+  const found = issues.flatMap((issue) =>
+    issuesToDiagnostics([issue], schema, source)
+      .map((each) => (each.code === 'unknown_key' ? saidIgnored(each) : each))
+      .map((each) => (isAboutApprovals(issue) ? asking(each) : each)),
+  );
   const misnamed = [...slips].flatMap(([key, meant]) => {
     const message = `'${key}' must be written '${meant}'; it counts as that`;
     const issue: z.core.$ZodIssue = { code: 'custom', path: [meant], message, input: undefined };
     return issuesToDiagnostics([issue], schema, source).map((each) => ({ ...each, message }));
   });
-  const diagnostics = [
-    ...document.diagnostics,
-    ...misnamed,
-    ...found.map((each) => (each.code === 'unknown_key' ? saidIgnored(each) : each)),
-  ];
+  const ofText = isBroken ? document.diagnostics.map(asking) : document.diagnostics;
+  const diagnostics = [...ofText, ...misnamed, ...found].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
   const values = isPlainMap(rest) ? withSwitchedOff(rest, issues) : {};
   const asks = isBroken || !isPlainMap(rest) || issues.some(isAboutApprovals);
-  return asks ? closed(values, positions, diagnostics) : { values, positions, diagnostics };
+  return { values: asks ? { ...values, ...ASK_ALWAYS } : values, positions, diagnostics };
 }
 
 /** Blocks that hold what switches skills and extensions off. */
 const SAFEGUARDED: readonly string[] = ['skills', 'extensions'];
+const MOST_WRONG = 2;
 
 /** A map whose name is closest to that of such a block counts as that, where that is not there. */
 function withBlocksMeant(value: unknown, known: readonly string[]): { value: unknown; slips: ReadonlyMap<string, string> } {
   const slips = new Map<string, string>();
   if (!isPlainMap(value)) return { value, slips };
   for (const [key, block] of Object.entries(value)) {
-    const [meant = ''] = known.includes(key) ? [] : nearest(key, known, 1);
+    const [meant = ''] = known.includes(key) ? [] : slipsOf(key, known, MOST_WRONG);
     const isTaken = meant in value || [...slips.values()].includes(meant);
     if (SAFEGUARDED.includes(meant) && isPlainMap(block) && !isTaken) slips.set(key, meant);
   }
@@ -110,11 +112,10 @@ function withSwitchedOff(values: PlainMap, issues: readonly z.core.$ZodIssue[]):
   return ids.length === 0 ? values : overlay(values, { extensions: off });
 }
 
-/** A record of settings whose `approvals` are not known. */
-function closed(values: PlainMap, positions: Positions, [first, ...others]: readonly Diagnostic[]): SettingsRecord {
-  const diagnostics =
-    first === undefined ? [] : [{ ...first, cure: `${first.cure ?? 'Correct it'}; until then every tool asks before it runs` }];
-  return { values: { ...values, ...ASK_ALWAYS }, positions, diagnostics: [...diagnostics, ...others] };
+/** A finding for which nobody knows what `approvals` were. */
+function asking(finding: Diagnostic): Diagnostic {
+  if (finding.severity !== 'error') return finding;
+  return { ...finding, cure: `${finding.cure ?? 'Correct it'}; until then every tool asks before it runs` };
 }
 
 /** Whether an issue may be about what was to be approved: `approvals` itself, what is below it, a slip in its name. */

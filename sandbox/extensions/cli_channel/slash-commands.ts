@@ -123,8 +123,8 @@ function find(commands: readonly Command[], words: readonly string[]): { readonl
   const word = words[group.length] ?? first;
   const siblings = new Set((group.length > 0 ? below : commands).map(({ path }) => path.split(' ')[group.length] ?? path));
   const guess = didYouMean(word, siblings).replaceAll(/'(\S+)'/gu, `'/${[...group, '$1'].join(' ')}'`);
-  throw new PithError('command_unknown', `unknown command /${[...group, word].join(' ')}`, {
-    cure: guess === '' ? 'see /help' : guess.replace(/^; /u, ''),
+  throw new PithError('command_unknown', `unknown command /${[...group, word].join(' ')}${guess}`, {
+    cure: guess === '' ? 'see /help' : undefined,
   });
 }
 

@@ -52,24 +52,29 @@ export const configSchema = once(() => {
 
 export type SkillsConfig = z.output<ReturnType<typeof configSchema>>;
 
-/** The key `skills` under `agent:`, which this extension owns. */
+/** The key `skills` under `agent:`, which this extension owns. Its keys keep something back: of one that cannot be read the narrowest value stands. */
 export const agentSkillsSchema = once(() =>
-  z.strictObject({
-    mode: z.enum(['catalog', 'single_tool', 'triggers', 'none']).default('catalog'),
-    /** Globs over ids, display names and `source/id`. */
-    allow: z.array(z.string().min(1)).default(['*']),
-    deny: z.array(z.string().min(1)).default([]),
-    /** `declared`: only what the manifest itself names. */
-    scope: z.enum(['all', 'declared']).default('all'),
-    /** Mode `triggers`: bodies that one message may bring; absent: the setting `skills.max_skills`. */
-    max_skills: z.int().min(1).optional(),
-    /** false: its turns teach nothing, whatever the setting `skills.learn_examples` says. */
-    learn_examples: z.boolean().default(true),
-    /** Tokens of the catalog; absent: by the model's window. */
-    budget_tokens: z.int(BUDGET).min(100, BUDGET).max(20_000, BUDGET).optional(),
-    /** Ids and globs of skills that keep their line when the catalog does not fit. */
-    pinned: z.array(z.string().min(1)).default([]),
-  }),
+  z
+    .strictObject({
+      mode: z.enum(['catalog', 'single_tool', 'triggers', 'none']).default('catalog').meta({ safeguard: true, narrowest: 'none' }),
+      /** Globs over ids, display names and `source/id`. */
+      allow: z.array(z.string().min(1)).default(['*']).meta({ safeguard: true, narrowest: [] }),
+      deny: z
+        .array(z.string().min(1))
+        .default([])
+        .meta({ safeguard: true, narrowest: ['*'] }),
+      /** `declared`: only what the manifest itself names. */
+      scope: z.enum(['all', 'declared']).default('all').meta({ safeguard: true, narrowest: 'declared' }),
+      /** Mode `triggers`: bodies that one message may bring; absent: the setting `skills.max_skills`. */
+      max_skills: z.int().min(1).optional(),
+      /** false: its turns teach nothing, whatever the setting `skills.learn_examples` says. */
+      learn_examples: z.boolean().default(true).meta({ safeguard: true, narrowest: false }),
+      /** Tokens of the catalog; absent: by the model's window. */
+      budget_tokens: z.int(BUDGET).min(100, BUDGET).max(20_000, BUDGET).optional(),
+      /** Ids and globs of skills that keep their line when the catalog does not fit. */
+      pinned: z.array(z.string().min(1)).default([]),
+    })
+    .meta({ safeguard: true, narrowest: { mode: 'none' } }),
 );
 
 export type AgentSkills = z.output<ReturnType<typeof agentSkillsSchema>>;

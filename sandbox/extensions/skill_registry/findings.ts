@@ -1,5 +1,6 @@
-import type { Diagnostic, ExtensionContext } from 'pith';
-import { unknownSkills } from './catalog/pinned.ts';
+import { didYouMean, slipsOf, type AgentSpec, type Diagnostic, type ExtensionContext } from 'pith';
+import { agentSkills } from './catalog/scope.ts';
+import { countsAs, isGlob, keptBack, unknownIn } from './scan/skill-list.ts';
 import type { SkillSearch } from './search/skill-search.ts';
 import type { Snapshot } from './skill.ts';
 
@@ -11,4 +12,30 @@ export async function findingsOf(
 ): Promise<readonly Diagnostic[]> {
   const pins = (await agents.list()).flatMap((agent) => unknownSkills(agent, snapshot));
   return [...snapshot.diagnostics, ...pins, ...(await search.findings(snapshot))];
+}
+
+/** Lists of ids under an agent's `skills`. */
+const LISTS = ['allow', 'deny', 'pinned'] as const;
+const MOST_WRONG = 2;
+
+/**
+ * A warning for each entry of an agent's `skills.allow`, `deny` and `pinned` that names no skill. What `allow` and `deny` name may be
+ * missing, as skills of a source that is left out are, unless the name is close to that of a skill.
+ */
+function unknownSkills(agent: AgentSpec, { all, skills, aliases }: Snapshot): readonly Diagnostic[] {
+  const { id, origin } = agent;
+  const known = [...skills.keys(), ...aliases.keys()];
+  return LISTS.flatMap((list) => {
+    const entries = agentSkills(agent)[list];
+    const denied = list === 'deny' ? keptBack(entries, all).unknown : null;
+    return unknownIn(entries, all).flatMap((entry): readonly Diagnostic[] => {
+      const meant = denied?.get(entry) ?? [];
+      const close = isGlob(entry) ? [] : list === 'pinned' ? known : slipsOf(entry, known, MOST_WRONG);
+      const hint = meant.length > 0 ? countsAs(meant) : didYouMean(entry, close);
+      if (list !== 'pinned' && hint === '') return [];
+      const message = `agent '${id}': skills.${list} names '${entry}', which no source has${hint}`;
+      const where = origin === null ? {} : { file: origin };
+      return [{ severity: 'warning', code: 'setting_unknown_skill', message, cure: 'correct the id or remove it', ...where }];
+    });
+  });
 }

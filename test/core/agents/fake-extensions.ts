@@ -115,7 +115,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
       return port.skillsState === 'off' ? null : provider(port);
     },
     renderPrompt: (_, { text, file, variables }) => renderPrompt(text, file, variables),
-    checkAgentKeys: async () => port.keyFindings,
+    checkAgentKeys: async ({ keys }) => ({ notes: port.keyFindings, keys }),
   };
   return port;
 }

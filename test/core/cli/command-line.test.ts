@@ -37,7 +37,7 @@ describe('command lines', () => {
 
   it.each([
     [[], "wrong use of 'skills show': <id> is missing"],
-    [['x', '--alll'], "wrong use of 'skills show': unknown option '--alll'; did you mean '--all'?"],
+    [['x', '--alll'], "wrong use of 'skills show': unknown option '--alll' (did you mean '--all'?)"],
     [['x', '--text'], "wrong use of 'skills show': --text needs a value"],
     [['x', '--all=1'], "wrong use of 'skills show': --all takes no value"],
     [[' '], "wrong use of 'skills show': <id> is empty"],

@@ -37,7 +37,7 @@ describe('a new sandbox with the real kernel', () => {
     expect(await run('agents', 'show', 'asistant')).toEqual({
       code: 1,
       out: '',
-      err: "pith: no agent 'asistant': nothing declares it; did you mean 'assistant'?; see: pith agents list\n",
+      err: "pith: no agent 'asistant': nothing declares it (did you mean 'assistant'?); see: pith agents list\n",
     });
     expect((await run('extensions', 'show', 'vk')).err).toContain("did you mean 'kv'?");
     expect((await run('threads', 'show', 't2')).err).toContain("did you mean 't1'?");

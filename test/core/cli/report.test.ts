@@ -10,5 +10,7 @@ it.each(['EMFILE', 'ENFILE'])('K7 says how to mend that no more files can be ope
 it('K7 keeps the cure that a failure brings', () => {
   const error = new PithError('internal', 'the thing failed', { where: '/a', cure: 'fix it' });
   expect(describeError(error)).toBe('pith: /a: the thing failed; fix it');
+  const unread = new PithError('internal', 'is not valid YAML: a tab', { where: '/a:1' });
+  expect(describeError(unread)).toBe('pith: /a:1: is not valid YAML: a tab');
   expect(describeError(new Error('plain.'))).toBe('pith: plain');
 });

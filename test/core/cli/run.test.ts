@@ -164,9 +164,9 @@ describe('running a command line', () => {
   });
 
   it.each([
-    [['agnts'], "pith: unknown command 'agnts'; did you mean 'agents'?\n"],
-    [['agents', 'lst'], "pith: unknown command 'agents lst'; did you mean 'agents list'?\n"],
-    [['things', 'lsit'], "pith: unknown command 'things lsit'; did you mean 'things list'?\n"],
+    [['agnts'], "pith: unknown command 'agnts' (did you mean 'agents'?)\n"],
+    [['agents', 'lst'], "pith: unknown command 'agents lst' (did you mean 'agents list'?)\n"],
+    [['things', 'lsit'], "pith: unknown command 'things lsit' (did you mean 'things list'?)\n"],
     [['agents'], "pith: choose a subcommand of 'agents': list, show, prompt; see: pith agents --help\n"],
     [['agents', 'list', '--jsn'], "pith: wrong use of 'agents list': unknown option '--jsn'; write: agents list\n"],
     [['--versoin'], "pith: unknown option '--versoin': not a global option; did you mean '--version'?\n"],

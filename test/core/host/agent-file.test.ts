@@ -76,7 +76,7 @@ You review. --- is not an end.
   });
 
   it.each([
-    ['an unknown key', 'allow_skill: true', /^unknown key 'allow_skill' is ignored; did you mean 'allow_skills'/],
+    ['an unknown key', 'allow_skill: true', /^unknown key 'allow_skill' is ignored \(did you mean 'allow_skills'/],
     ['a bad value', 'allow_skills: sometimes', /^'allow_skills' must be true or false, not 'sometimes'/],
   ])('use.md 3: %s is ignored with its default kept, and reported with file and line', async (_, slip, message) => {
     const sandbox = folderWith({ ...AROUND, 'agents/reviewer/AGENT.md': `---\nname: R\n${slip}\n---\n` });

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configOf, enabledBy, misspeltSettings, unknownExtensionSettings } from '../../../core/host/settings/config-of.ts';
+import { configOf, enabledBy, misspeltSettings, unknownExtensionSettings, withIdsMeant } from '../../../core/host/settings/config-of.ts';
 import { loadSettings, type SettingsInput } from '../../../core/host/settings/settings.ts';
 import { discoverIn, folderWith } from './sandbox-folder.ts';
 
@@ -50,8 +50,8 @@ describe('config', () => {
     );
     const found = misspeltSettings(settings, new Map([plain, registry].map((each) => [each.id, each])));
     expect(found.map(({ message }) => message)).toEqual([
-      "sandbox/pith.yaml:3: unknown key 'enabld' in 'extensions.plain'; did you mean 'enabled'?",
-      "sandbox/pith.yaml:5: unknown key 'memory_mbb' in 'extensions.registry'; did you mean 'memory_mb'?",
+      "sandbox/pith.yaml:3: unknown key 'enabld' in 'extensions.plain' (did you mean 'enabled'?)",
+      "sandbox/pith.yaml:5: unknown key 'memory_mbb' in 'extensions.registry' (did you mean 'memory_mb'?)",
     ]);
     expect(enabledBy(settings)('plain', plain.manifest)).toBe(false);
     expect(configOf(plain, settings).enabled).toBe(false);
@@ -67,6 +67,22 @@ describe('config', () => {
     expect(enabledBy(settings)('registry', plain.manifest)).toBe(false);
   });
 
+  it('use.md 3 what a block of a misspelt id switches off counts for every id that it is a slip of', async () => {
+    const { settings } = await setUp(
+      'extensions:\n  plainn: { enabled: false, secrets: [A] }\n  plai: { isolation: process }\n  plain2: { enabled: false }\n',
+    );
+    const meant = withIdsMeant(settings, ['plain', 'plaid']);
+    expect(meant.extensions).toMatchObject({ plain: { enabled: false, isolation: 'process' }, plaid: { isolation: 'process' } });
+    expect(meant.extensions['plain']).not.toHaveProperty('secrets');
+    expect(meant.extensions['plaid']).not.toHaveProperty('enabled');
+    expect(unknownExtensionSettings(settings, ['plain', 'plaid']).map(({ message }) => message.slice(message.indexOf('nothing')))).toEqual([
+      "nothing declares 'plainn'; its 'enabled' counts for 'plain'",
+      "nothing declares 'plai'; its 'isolation' counts for 'plain' and 'plaid'",
+      "nothing declares 'plain2' (did you mean 'plain' or 'plaid'?)",
+    ]);
+    expect(withIdsMeant(settings, ['plain', 'plainn', 'plai', 'plain2'])).toBe(settings);
+  });
+
   it('K7 settings switch on and off, also what is broken; flags win', async () => {
     const { settings, registry } = await setUp('extensions:\n  registry: { enabled: false }\n  broken: { enabled: false }\n');
     expect(enabledBy(settings)('registry', registry.manifest)).toBe(false);
@@ -79,7 +95,7 @@ describe('config', () => {
   it('K7 a block for an id that nothing declares is told with its place and the nearest', async () => {
     const { settings, ids } = await setUp('extensions:\n  registri: { a: 1 }\n');
     expect(unknownExtensionSettings(settings, ids)).toMatchObject([
-      { severity: 'warning', message: "sandbox/pith.yaml:2 extensions.registri: nothing declares 'registri'; did you mean 'registry'?" },
+      { severity: 'warning', message: "sandbox/pith.yaml:2 extensions.registri: nothing declares 'registri' (did you mean 'registry'?)" },
     ]);
   });
 });

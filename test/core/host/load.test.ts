@@ -253,7 +253,7 @@ describe('what keeps an extension from loading', () => {
     );
     const host = await sandbox.host();
     const keys = { style: { modee: 'x' }, stile: 1 };
-    const found = await host.checkAgentKeys({ ...TURN.agent, keys });
+    const { notes: found } = await host.checkAgentKeys({ ...TURN.agent, keys });
     expect(found.map(({ code, message }) => `${code} ${message}`)).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^unknown_key unknown key 'modee' in 'agent\.style'.*did you mean 'mode'/),
@@ -272,7 +272,8 @@ describe('what keeps an extension from loading', () => {
       'agent_keys: [style]',
     );
     const host = await sandbox.host();
-    const found = await host.checkAgentKeys({ ...TURN.agent, keys: { style: { mode: 'x' } } });
+    const { notes: found, keys } = await host.checkAgentKeys({ ...TURN.agent, keys: { style: { mode: 'x' } } });
+    expect(keys).toEqual({ style: { mode: 'x' } });
     expect(found).toEqual([{ severity: 'warning', code: 'later', message: "'agent.style.mode': is late", cure: 'Wait' }]);
   });
 

@@ -81,7 +81,7 @@ describe('settings', () => {
     [
       'unknown inner key',
       'default_agent: me\nmodels:\n  defualt: a/b\n',
-      { code: 'unknown_key', line: 3, message: /^unknown key 'defualt' in 'models' is ignored; did you mean 'default'/ },
+      { code: 'unknown_key', line: 3, message: /^unknown key 'defualt' in 'models' is ignored \(did you mean 'default'/ },
     ],
     [
       'wrong type',
@@ -91,7 +91,7 @@ describe('settings', () => {
     [
       'wrong item',
       'default_agent: me\nadmins:\n  - fine\n  - 7\n',
-      { code: 'settings_invalid', line: 4, message: /'admins.1' must be a string, not 7/ },
+      { code: 'settings_invalid', line: 4, message: /'admins\[1\]' must be a string, not 7/ },
     ],
     [
       'wrong choice',
@@ -157,6 +157,18 @@ describe('settings', () => {
     expect(settings).toMatchObject(holds);
     expect(settings.approvals.tools).toEqual([]);
     expect(diagnostics[0]).toMatchObject({ line: 2, message: expect.stringMatching(said) });
+  });
+
+  it('K50 what is said of approvals stands at the finding on them, in the order of the file', async () => {
+    const text = 'extensoins: { kv: { enabled: false } }\nstuff: { disabled: [x] }\naprovals: { tools: [hello] }\nskils: {}\n';
+    const { settings, diagnostics } = await load({ 'sandbox/pith.yaml': text });
+    expect(diagnostics.map(({ line, cure }) => [line, cure])).toEqual([
+      [1, 'Correct the name'],
+      [2, expect.stringMatching(/^Use one of: /u)],
+      [3, 'Correct it; until then every tool asks before it runs'],
+      [4, 'Correct the name'],
+    ]);
+    expect([settings.extensions, settings.skills]).toEqual([{ kv: { enabled: false } }, {}]);
   });
 
   it('K50 an error elsewhere leaves approvals as they are', async () => {

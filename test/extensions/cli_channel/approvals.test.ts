@@ -210,7 +210,7 @@ describe('a tool asks the person at the terminal', () => {
     ['riskt/launch', /there is no extension 'riskt' with tools.*risky/u],
     ['main', /there is no extension 'main' with tools/u],
     ['toolset:dice/roll', null],
-    ['risky/lanch', /'risky' has no tool 'lanch'; did you mean 'launch'/u],
+    ['risky/lanch', /'risky' has no tool 'lanch' \(did you mean 'launch'/u],
   ])('K50 a slip in approvals.tools is said, and counts as "*": %s', async (entry, said) => {
     const free = extensionFiles('free', {
       provides: ['tool'],

@@ -77,7 +77,7 @@ export function kernelCommands(model = 'test/model'): readonly Command[] {
       run: async (input, io) => {
         if (input.arguments['id'] === 'main' || input.arguments['id'] === 'other')
           return io.json({ id: String(input.arguments['id']), model: 'default' });
-        throw new PithError('agent_unknown', "no agent 'mian'; did you mean 'main'?", { cure: 'see: pith agents list' });
+        throw new PithError('agent_unknown', "no agent 'mian' (did you mean 'main'?)", { cure: 'see: pith agents list' });
       },
     },
     {

@@ -167,7 +167,7 @@ describe('a pipe', () => {
       lines: ['/skills', '/agent other', '/context', '/etc/hosts is what?', '/skils', '/quit', 'never'],
     });
     expect(out).toMatch(/^printed skills list\nTalking with other\ncontext of other in \S+\nok\n$/u);
-    expect(err).toBe("pith: unknown command /skils; did you mean '/skills' or '/tools'?\n");
+    expect(err).toBe("pith: unknown command /skils (did you mean '/skills' or '/tools'?)\n");
     expect(code).toBe(1);
     expect(chat.requests).toMatchObject([{ agent: 'other', input: '/etc/hosts is what?' }]);
   });

@@ -163,7 +163,7 @@ describe('recipes in a conversation', () => {
     expect((await pipe(chat, [], { lines: ['/two two=2'] })).err).toBe(
       "pith: wrong use of the recipe 'two': 'one', 'three' are missing; write: /two one=… two=… three=…\n",
     );
-    expect((await pipe(chat, [], { lines: ['/two twoo=2'] })).err).toContain("it has no argument 'twoo'; did you mean 'two'");
+    expect((await pipe(chat, [], { lines: ['/two twoo=2'] })).err).toContain("it has no argument 'twoo' (did you mean 'two'");
     expect((await pipe(chat, [], { lines: ['/two one=1 and more'] })).err).toContain("it takes no free text, but was given 'and more'");
     expect((await pipe(chat, [], { lines: ['/check path=1 path=2'] })).err).toContain("'path' is given more than once");
     expect((await pipe(chat, [], { lines: ['/check path=1 text=2 three'] })).err).toContain("'text' is given by name and as free text");
@@ -171,7 +171,10 @@ describe('recipes in a conversation', () => {
       code: 'usage',
       message: expect.stringContaining("'one', 'two', 'three' are missing"),
     });
-    await expect(pipe(chat, ['-r', 'chekc'])).rejects.toMatchObject({ code: 'usage', message: "no recipe 'chekc'; did you mean 'check'?" });
+    await expect(pipe(chat, ['-r', 'chekc'])).rejects.toMatchObject({
+      code: 'usage',
+      message: "no recipe 'chekc' (did you mean 'check'?)",
+    });
     await expect(pipe(chat, ['hello'])).rejects.toMatchObject({
       code: 'usage',
       message: "wrong use of 'chat': unexpected argument 'hello'",
@@ -252,9 +255,9 @@ describe('recipe files', () => {
       expect.arrayContaining([
         'in a chat: /odd path=… never=… pth=…',
         "recipes/odd.md:2:1: warning: it has a field 'author', which means nothing here; keep description and arguments",
-        "recipes/odd.md:5:5: warning: its argument 'path' has 'descripton'; did you mean 'description'?; keep description, default, rest",
+        "recipes/odd.md:5:5: warning: its argument 'path' has 'descripton' (did you mean 'description'?); keep description, default, rest",
         'recipes/odd.md:1:1: warning: it has no description; add `description:` that says what it is for',
-        expect.stringContaining('recipes/odd.md:9:5: warning: {{pth}} is not among its arguments; did you mean'),
+        expect.stringContaining('recipes/odd.md:9:5: warning: {{pth}} is not among its arguments (did you mean'),
         expect.stringContaining("its argument 'never' is nowhere in the text"),
       ]),
     );

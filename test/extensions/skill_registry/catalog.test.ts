@@ -102,6 +102,7 @@ describe('the scope', () => {
     expect(catalogOf({ deny: ['*-fill', 'Drawing ?hings'] })).toEqual(['pdf-merge']);
     expect(catalogOf({ allow: ['sandbox/skills/d*'] })).toEqual(['draw']);
     expect(catalogOf({ allow: [] })).toEqual([]);
+    expect(catalogOf({ deny: ['drwa', 'pdf-mergee', 'pdf'] })).toEqual(['pdf-fill']);
     expect(catalogOf({ allow: ['pdf.fill', 'pdf-fil', '(pdf'] })).toEqual([]);
   });
 

@@ -182,7 +182,7 @@ describe('the commands', () => {
       [...readFileSync(file, 'utf8').matchAll(/^import (?!type)\{([^}]*)\} from 'pith'/gm)].flatMap(([, list = '']) => list.split(',')),
     );
     expect(new Set(names.map((name) => name.trim()).filter((name) => name !== '' && !name.startsWith('type ')))).toEqual(
-      new Set(['codeOf', 'didYouMean', 'nearest', 'printable', 'printableLine', 'PithError', 'shippedSandbox', 'stateFolder']),
+      new Set(['codeOf', 'didYouMean', 'nearest', 'printable', 'printableLine', 'PithError', 'shippedSandbox', 'slipsOf', 'stateFolder']),
     );
   });
 

@@ -28,7 +28,7 @@ it('S63 S70 switched on, a message brings its text and its tools', async () => {
   expect(requests[0]?.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['greet', 'list_greetings']));
   expect(results).toMatchObject([
     { ok: true, output: { greeting: 'Bonjour, Ada!' } },
-    { ok: false, error: { code: 'language_unknown', message: "No greeting in 'Frensh'; did you mean 'French'?" } },
+    { ok: false, error: { code: 'language_unknown', message: "No greeting in 'Frensh' (did you mean 'French'?)" } },
   ]);
 });
 

@@ -152,7 +152,7 @@ describe('skills lint (S81)', () => {
     expect(found).toEqual([
       ['letters', 'warning', 'requires_circle', 4, 'requires itself in a circle: letters → walks → letters'],
       ['silent', 'warning', 'when_to_use_missing', 3, 'has a description that does not say when to use it'],
-      ['silent', 'warning', 'requires_unknown', 4, "requires 'lettres', which no source has; did you mean 'letters'?"],
+      ['silent', 'warning', 'requires_unknown', 4, "requires 'lettres', which no source has (did you mean 'letters'?)"],
     ]);
   });
 

@@ -60,14 +60,58 @@ it('R12 S31 a skill that an agent pins, allows or denies and that does not exist
   });
   world = await ledgerKernel({
     ...skill('alpha'),
-    ...agent('wrong', "pinned: [alhpa, 'be*'], allow: [alfa, alpha], deny: [alphaa]"),
+    ...agent('wrong', "pinned: [alhpa, 'be*'], allow: [alfa, alpha], deny: [alphaa, absent, 'none*']"),
     ...agent('right', "pinned: [alpha, 'al*'], allow: ['*'], deny: ['al*']"),
   });
   const found = (await world.pith.kernel.problems()).filter(({ code }) => code === 'setting_unknown_skill').map(({ message }) => message);
   expect(found).toEqual([
-    "agent 'wrong': skills.allow names 'alfa', which no source has; did you mean 'alpha'?",
-    "agent 'wrong': skills.deny names 'alphaa', which no source has; did you mean 'alpha'?",
-    "agent 'wrong': skills.pinned names 'alhpa', which no source has; did you mean 'alpha'?",
+    "agent 'wrong': skills.allow names 'alfa', which no source has (did you mean 'alpha'?)",
+    "agent 'wrong': skills.deny names 'alphaa', which no source has; it counts as 'alpha'",
+    "agent 'wrong': skills.pinned names 'alhpa', which no source has (did you mean 'alpha'?)",
     "agent 'wrong': skills.pinned names 'be*', which no source has",
   ]);
+});
+
+it('S31 use.md 3: of a key below `skills` that cannot be read the narrowest value stands, and the agent works', async () => {
+  const slips = {
+    mode: [
+      'mode: nnone',
+      "'agent.skills.mode' must be catalog, single_tool, triggers or none, not 'nnone' (did you mean 'none'?); it counts as 'none'",
+    ],
+    scope: [
+      'scope: declard',
+      "'agent.skills.scope' must be all or declared, not 'declard' (did you mean 'declared'?); it counts as 'declared'",
+    ],
+    deny: ['deny: [5]', '\'agent.skills.deny[0]\' must be a string, not 5; the list counts as ["*"]'],
+    denny: ['denny: [alpha]', "'agent.skills.denny' must be written 'deny'; it counts as that"],
+    pinned: ['pinned: 5', "'agent.skills.pinned' must be a list, not 5 (ignored)"],
+    all: ['nnone', '\'agent.skills\' must be a map, not a string; it counts as {"mode":"none"}'],
+  } as const;
+  const skills = (text: string) => (text.includes(':') ? `{ ${text} }` : text);
+  world = await ledgerKernel({
+    ...skill('alpha'),
+    ...skill('beta'),
+    ...Object.fromEntries(
+      Object.entries(slips).map(([id, [text]]) => [
+        `agents/${id}/manifest.yaml`,
+        `id: ${id}\nagent:\n  uses_tools: [skill_registry]\n  skills: ${skills(text)}\n`,
+      ]),
+    ),
+  });
+  const { kernel } = world.pith;
+  const provider = (await kernel.extensions.skills())!;
+  const found = (await kernel.agents.list()).filter(({ id }) => id in slips);
+  const seen = async (id: string) => provider.readableSkills!((await kernel.agents.resolve(id)).spec);
+  for (const { id, state, notes } of found) {
+    expect([state, notes.map(({ message }) => message)]).toEqual(['degraded', [slips[id as keyof typeof slips][1]]]);
+    expect(notes[0]).toMatchObject({ severity: 'warning', line: 4, cure: expect.stringContaining("Correct 'agent.skills") });
+  }
+  expect(Object.fromEntries(await Promise.all(found.map(async ({ id }) => [id, await seen(id)] as const)))).toEqual({
+    mode: [],
+    scope: [],
+    deny: [],
+    denny: ['beta'],
+    pinned: ['alpha', 'beta'],
+    all: [],
+  });
 });

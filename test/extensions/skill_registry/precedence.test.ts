@@ -72,6 +72,10 @@ describe('precedence, names and filters', () => {
     ]);
     expect(findSkill(snapshot, 'sandbox/skills/two/twin')?.directory).toBe(`${box.sandbox}/skills/two/twin`);
     expect(findSkill(snapshot, 'sandbox/skills/twin')?.directory).toBe(`${box.sandbox}/skills/one/twin`);
+    const shown = (skills: object) => scopeOf(snapshot, { keys: { skills }, usesSkills: [] }).catalog.length;
+    expect([shown({ deny: ['sandbox/skills/one/twin'] }), shown({ allow: ['sandbox/skills/two/twin'] })]).toEqual([0, 0]);
+    const without = await box.registry({ config: { disabled: ['sandbox/skills/one/twin'] } }).refresh();
+    expect([without.diagnostics, ...without.all.map(({ state }) => state)]).toEqual([[], 'disabled', 'offered']);
   });
 
   it('S13 S15 lists of the settings and of agents take source/id', async () => {

@@ -243,11 +243,24 @@ describe('the registry', () => {
       {
         severity: 'warning',
         code: 'setting_unknown_skill',
-        message: expect.stringContaining("skills.allowed names 'wriitng', which no source has; did you mean 'writing'"),
+        message: expect.stringContaining("skills.allowed names 'wriitng', which no source has (did you mean 'writing'"),
       },
       { message: "skills.disabled names 'wriitng', which no source has; it counts as 'writing'" },
       { message: "skills.disabled names 'absent', which no source has" },
     ]);
+  });
+
+  it.each([
+    [['pdf-2'], [], String.raw`no source has \(did you mean 'pdf-3'\?\)`],
+    [['ab'], ['abc', 'abd'], "no source has; it counts as 'abc' and 'abd'"],
+    [['Wriiting', 'sandbox/skills/writin'], ['writing'], "no source has; it counts as 'writing'"],
+    [['pdf-3', 'w?iting'], ['pdf-3', 'writing'], '^'],
+  ])('S15 skills.disabled: %j switches off %j and says so', async (disabled, off, said) => {
+    const ids = ['abc', 'abd', 'pdf-3', 'writing'];
+    const box = await skillSandbox(Object.fromEntries(ids.map((id) => [`sandbox/skills/${id}/SKILL.md`, skill(id)])));
+    const { skills, diagnostics } = await box.registry({ config: { disabled } }).refresh();
+    expect(ids.filter((id) => skills.get(id)?.state === 'disabled')).toEqual(off);
+    expect(diagnostics[0]?.message ?? '').toMatch(new RegExp(`${said}$`, 'u'));
   });
 
   it('S5 __proto__ and constructor are ordinary ids', async () => {

@@ -2,8 +2,7 @@ import type { AgentSpec, SkillState } from 'pith';
 import { agentSkillsSchema, type AgentSkills } from '../config.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { findSkill } from '../scan/names.ts';
-import { pinnedIds } from './pinned.ts';
-import { matcher } from './skill-glob.ts';
+import { keptBack, matcher } from '../scan/skill-list.ts';
 
 /** What one agent may see of one snapshot. */
 export interface SkillScope {
@@ -14,6 +13,9 @@ export interface SkillScope {
   readonly pinned: readonly string[];
   /** Ids of the skills that the agent carries. */
   readonly bound: ReadonlySet<string>;
+  /** Whether `skills.allow` and `scope`, and whether `skills.deny` name a skill. */
+  readonly allows: (skill: Skill) => boolean;
+  readonly denies: (skill: Skill) => boolean;
   /** All that its tools can read: the catalog and the bound skills. */
   readonly readable: ReadonlyMap<string, Skill>;
 }
@@ -21,9 +23,9 @@ export interface SkillScope {
 export function scopeOf(snapshot: Snapshot, agent: Pick<AgentSpec, 'keys' | 'usesSkills'>): SkillScope {
   const settings = agentSkills(agent);
   const bound = new Set(agent.usesSkills.flatMap((name) => findSkill(snapshot, name)?.id ?? []));
-  const [allow, deny] = [matcher(allowedBy(settings)), matcher(settings.deny)];
+  const [allows, { has: denies }] = [matcher(allowedBy(settings)), keptBack(settings.deny, snapshot.all)];
   const offered = [...snapshot.skills.values()].filter((skill) => skill.state === 'offered');
-  const visible = settings.mode === 'none' ? [] : offered.filter((skill) => allow(skill) && !deny(skill));
+  const visible = settings.mode === 'none' ? [] : offered.filter((skill) => allows(skill) && !denies(skill));
   const catalog = visible.filter((skill) => !bound.has(skill.id));
   const readable = offered.filter((skill) => bound.has(skill.id)).concat(catalog);
   return {
@@ -31,8 +33,15 @@ export function scopeOf(snapshot: Snapshot, agent: Pick<AgentSpec, 'keys' | 'use
     catalog,
     pinned: pinnedIds(catalog, settings.pinned),
     bound,
+    allows,
+    denies,
     readable: new Map(readable.map((skill) => [skill.id, skill])),
   };
+}
+
+/** Ids of `skills`, sorted by id, that an agent's `skills.pinned` means: its entries in their order, what one of them matches by id. */
+function pinnedIds(skills: readonly Skill[], pinned: readonly string[]): readonly string[] {
+  return [...new Set(pinned.flatMap((entry) => skills.filter(matcher([entry])).map(({ id }) => id)))];
 }
 
 function allowedBy({ scope, allow, pinned }: AgentSkills): readonly string[] {
@@ -40,12 +49,11 @@ function allowedBy({ scope, allow, pinned }: AgentSkills): readonly string[] {
 }
 
 /** Says of a skill that an agent does not see, and does not carry either, what leaves it out. */
-export function reasonsOf(settings: AgentSkills): (skill: Skill) => string {
-  const deny = matcher(settings.deny);
+export function reasonsOf({ settings, denies }: SkillScope): (skill: Skill) => string {
   return (skill) => {
     if (skill.state !== 'offered') return skill.reason === null ? skill.state : `${skill.state}: ${skill.reason}`;
     if (settings.mode === 'none') return "the agent's skills.mode is none";
-    if (deny(skill)) return "the agent's skills.deny names it";
+    if (denies(skill)) return "the agent's skills.deny names it";
     return `the agent's skills.allow does not name it${settings.scope === 'declared' ? ' (skills.scope is declared)' : ''}`;
   };
 }
@@ -54,10 +62,8 @@ export function reasonsOf(settings: AgentSkills): (skill: Skill) => string {
 export function findReadable(snapshot: Snapshot, scope: SkillScope, name: string): Skill | undefined {
   const skill = findSkill(snapshot, name);
   if (skill === undefined || !USABLE.has(skill.state) || !scope.readable.has(skill.id)) return undefined;
-  const { settings, bound } = scope; // the agent's lists may name the one and not the other
-  return skill.state === 'offered' || bound.has(skill.id) || (matcher(allowedBy(settings))(skill) && !matcher(settings.deny)(skill))
-    ? skill
-    : undefined;
+  const isMeant = scope.allows(skill) && !scope.denies(skill); // the agent's lists may name the one and not the other
+  return skill.state === 'offered' || scope.bound.has(skill.id) || isMeant ? skill : undefined;
 }
 
 /** A shadowed skill is used by those who name its source. */

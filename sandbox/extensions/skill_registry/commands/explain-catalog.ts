@@ -32,7 +32,7 @@ export async function catalogOf(skill: Skill, snapshot: Snapshot, agent: AgentSp
   const { catalogBudget } = await import('../catalog/token-estimate.ts');
   const scope = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
   const { mode, budget_tokens: asked } = scope.settings;
-  const against = whyNot(skill, agent, scope, extensionId, reasonsOf(scope.settings));
+  const against = whyNot(skill, agent, scope, extensionId, reasonsOf(scope));
   const offered = against === null;
   const budget = asked ?? catalogBudget(null);
   const made = renderCatalog(mode === 'catalog' ? scope.catalog : [], { budget, pinned: scope.pinned });

@@ -1,3 +1,4 @@
+import { slipsOf } from 'pith';
 import { textOf, type Field, type Fields, type Finding } from './finding.ts';
 
 /** What checks look at. */
@@ -68,7 +69,7 @@ export function misspelt(known: ReadonlySet<string>): Check {
       const meant = known.has(key) ? null : slipOf(key, known);
       if (meant === null) continue;
       const counts = fields.get(meant) === field;
-      const detail = counts ? `'${key}', which counts as '${meant}'` : `'${key}', which is ignored; did you mean '${meant}'?`;
+      const detail = counts ? `'${key}', which counts as '${meant}'` : `'${key}', which is ignored (did you mean '${meant}'?)`;
       yield { detail, ...placeOf(fields, key) };
     }
   };
@@ -86,21 +87,9 @@ export function withSafeguards(fields: Map<string, Field>): Map<string, Field> {
   return fields;
 }
 
-/** The name that a key misses by a letter or two, side by side; keys of other systems miss all by more. */
-export function slipOf(key: string, known: ReadonlySet<string>): string | null {
-  for (const name of known) if (isSlip(plain(key), plain(name))) return name;
-  return null;
-}
-
-function plain(key: string): string {
-  return key.toLowerCase().replaceAll(/[-_ ]/g, '');
-}
-
-function isSlip(written: string, name: string): boolean {
-  let [from, left, right] = [0, written.length, name.length];
-  while (from < Math.min(left, right) && written[from] === name[from]) from += 1;
-  while (left > from && right > from && written[left - 1] === name[right - 1]) [left, right] = [left - 1, right - 1];
-  return Math.max(left, right) - from <= (name.length < 5 ? 1 : 2);
+/** The name that a key misses by a letter or two; keys of other systems miss all by more. */
+function slipOf(key: string, known: ReadonlySet<string>): string | null {
+  return slipsOf(key, known, 2)[0] ?? null;
 }
 
 export const wrongType: Check = function* ({ fields }) {

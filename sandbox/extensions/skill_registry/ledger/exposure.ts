@@ -34,7 +34,7 @@ export class Exposures {
 export function exposureOf({ snapshot, scope, told, rest }: Offer): Exposure {
   const offered = new Set(told === 'all' ? scope.catalog : told);
   const catalog = new Set(scope.catalog);
-  const reason = reasonsOf(scope.settings);
+  const reason = reasonsOf(scope);
   const overBudget: string[] = [];
   const filtered = new Map<string, string[]>();
   for (const skill of snapshot.skills.values()) {

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Diagnostic, SkillState } from 'pith';
+import { didYouMean, type Diagnostic, type SkillState } from 'pith';
 import type { SkillFields } from '../format/fields.ts';
 import type { Skill } from '../skill.ts';
 import type { Doubts } from '../trust/trust.ts';
 import type { FoundSkill } from './found.ts';
-import { canonical, nameMeant, namesOf } from './names.ts';
+import { canonical } from './names.ts';
+import { countsAs, keptBack, matcher, unknownIn, type Named } from './skill-list.ts';
 import type { SourcedScan } from './source-scans.ts';
 import type { RegistryConfig, Source } from './sources.ts';
 import { toFileStamp } from './stamp.ts';
@@ -22,21 +23,39 @@ export interface Candidate {
 /** What the settings leave out. */
 export interface Filters {
   readonly off: boolean;
-  readonly allowed: ReadonlySet<string>;
-  readonly disabled: ReadonlySet<string>;
+  /** Whether `allowed` names the skill, and whether only such skills are offered. */
+  readonly isListed: (skill: Named) => boolean;
+  readonly onlyListed: boolean;
+  readonly isDisabled: (skill: Named) => boolean;
+  /** Entries that name no skill. */
+  readonly diagnostics: readonly Diagnostic[];
 }
 
 const made = new WeakMap<FoundSkill, Skill>();
 
-/** A slip in an entry of `disabled` counts as the name that it misses. */
-export function filtersOf({ enabled, allowed, disabled = [] }: RegistryConfig, candidates: Iterable<readonly Candidate[]>): Filters {
-  const all = disabled.length === 0 ? [] : [...candidates].flat();
-  const known = new Set(all.flatMap(({ found, fields, source }) => namesOf({ id: found.id, name: fields.name, source: source.label })));
+export function filtersOf({ enabled, allowed = [], disabled = [] }: RegistryConfig, candidates: Iterable<readonly Candidate[]>): Filters {
+  const skills = allowed.length + disabled.length === 0 ? [] : [...candidates].flat().map(namedOf);
+  const { has, unknown } = keptBack(disabled, skills);
+  const warning = (setting: string, entry: string, meant: readonly string[] = []): Diagnostic => ({
+    severity: 'warning',
+    code: 'setting_unknown_skill',
+    message: `skills.${setting} names '${entry}', which no source has${meant.length > 0 ? countsAs(meant) : didYouMean(entry, new Set(skills.flatMap(({ id, name }) => [id, name])))}`,
+    cure: 'correct the id or remove it',
+  });
   return {
     off: enabled === false,
-    allowed: new Set((allowed ?? []).map(canonical)),
-    disabled: new Set(disabled.map((entry) => nameMeant(entry, known) ?? canonical(entry))),
+    isListed: matcher(allowed.filter((entry) => entry !== '*')),
+    onlyListed: allowed.length > 0 && !allowed.includes('*'),
+    isDisabled: has,
+    diagnostics: [
+      ...unknownIn(allowed, skills).map((entry) => warning('allowed', entry)),
+      ...[...unknown].map(([entry, meant]) => warning('disabled', entry, meant)),
+    ],
   };
+}
+
+function namedOf({ source, found, fields }: Candidate): Named {
+  return { id: found.id, name: fields.name, source: source.label, directory: found.directory };
 }
 
 export function candidateOf({ source, doubts }: SourcedScan, found: FoundSkill): Candidate {
@@ -68,14 +87,14 @@ export function rank(candidates: readonly Candidate[], filters: Filters): Skill[
 }
 
 /** Filters come before precedence: what is refused hides nothing. */
-function refusalOf({ source, found, fields, doubt }: Candidate, filters: Filters): { state: SkillState; reason: string } | null {
+function refusalOf(candidate: Candidate, filters: Filters): { state: SkillState; reason: string } | null {
+  const { found, fields, doubt } = candidate;
   if (!found.parsed.valid && found.good === null) return { state: 'invalid', reason: invalidReason(found) };
   if (filters.off) return { state: 'disabled', reason: 'skills are switched off (skills.enabled)' };
-  const { allowed, disabled } = filters;
-  const names = allowed.size + disabled.size === 0 ? [] : namesOf({ id: found.id, name: fields.name, source: source.label });
-  const listed = names.some((name) => allowed.has(name));
-  if (names.some((name) => disabled.has(name))) return { state: 'disabled', reason: 'it is listed under skills.disabled' };
-  if (allowed.size > 0 && !listed && !allowed.has('*')) return { state: 'disabled', reason: 'it is not listed under skills.allowed' };
+  const named = namedOf(candidate);
+  const listed = filters.isListed(named);
+  if (filters.isDisabled(named)) return { state: 'disabled', reason: 'it is listed under skills.disabled' };
+  if (filters.onlyListed && !listed) return { state: 'disabled', reason: 'it is not listed under skills.allowed' };
   const off = listed ? null : offByItself(fields);
   if (off !== null) return { state: 'disabled', reason: `${off} and not listed under skills.allowed` };
   if (doubt !== null) return { state: 'untrusted', reason: doubt };

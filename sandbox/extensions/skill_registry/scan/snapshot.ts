@@ -1,7 +1,7 @@
 import type { Diagnostic } from 'pith';
 import type { Skill, Snapshot, SnapshotChange } from '../skill.ts';
 import { candidateOf, filtersOf, rank, type Candidate } from './precedence.ts';
-import { aliasesOf, unknownIds } from './names.ts';
+import { aliasesOf } from './names.ts';
 import type { SourcedScan } from './source-scans.ts';
 import type { RegistryConfig } from './sources.ts';
 import { versionOf } from './stamp.ts';
@@ -44,7 +44,7 @@ export function* buildSnapshot(
   if (ids.length > IDS_AT_ONCE) yield;
   const aliases = aliasesOf(skills);
   if (ids.length > IDS_AT_ONCE) yield;
-  const diagnostics = [...findings, ...scans.flatMap(({ scan }) => scan.diagnostics), ...unknownIds(config, { skills, all, aliases })];
+  const diagnostics = [...findings, ...scans.flatMap(({ scan }) => scan.diagnostics), ...filters.diagnostics];
   return Object.freeze({ generation: before.generation + 1, skills, all, aliases, diagnostics });
 }
 

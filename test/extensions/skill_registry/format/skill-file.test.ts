@@ -27,7 +27,7 @@ describe('the format', () => {
     const { fields, diagnostics } = await parse(skillText({ more }));
     expect(fields).toMatchObject({ tags: [], allowedTools: ['Read'], defaultEnabled: false, extra: { 'disable-model-invocation': true } });
     expect(diagnostics.filter(({ code }) => code === 'field_misspelt').map(({ message }) => message)).toEqual([
-      "has the unknown key 'tag', which is ignored; did you mean 'tags'?",
+      "has the unknown key 'tag', which is ignored (did you mean 'tags'?)",
       "has the unknown key 'alowed-tools', which counts as 'allowed-tools'",
       "has the unknown key 'default-enabled', which counts as 'default_enabled'",
       "has the unknown key 'disable-model-invokation', which counts as 'disable-model-invocation'",

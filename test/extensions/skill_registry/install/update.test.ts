@@ -121,7 +121,7 @@ describe('skills update (S83)', () => {
   it('S83 knows only what was installed', async () => {
     const box = await installed();
     expect((await box.run('update', ['lettres'])).error).toMatch(
-      /^skill_not_installed: no skill 'lettres' was installed; did you mean 'letters'/,
+      /^skill_not_installed: no skill 'lettres' was installed \(did you mean 'letters'/,
     );
     expect((await (await installSandbox()).run('update', [])).text).toBe('No skill was installed with pith skills install.');
   });

@@ -132,7 +132,7 @@ describe('pith skills eval', () => {
     expect(code).toBe(1);
     await pith.write(file, 'triggers:\n  - text: polish amber\n    shuold: load\n');
     const wrong = await run('skills eval amber-skill');
-    expect(wrong).toMatchObject({ code: 1, text: expect.stringMatching(/evals\.yaml:3:5: unknown key 'shuold'; did you mean 'should'/) });
+    expect(wrong).toMatchObject({ code: 1, text: expect.stringMatching(/evals\.yaml:3:5: unknown key 'shuold' \(did you mean 'should'/) });
     await pith.remove('skills/amber-skill/evals');
   });
 
