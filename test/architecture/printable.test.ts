@@ -13,7 +13,7 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
     /^core\/(?:contract\/terminal-text|host\/discovery\/\w[\w-]*|host\/toolsets\/module-place)\.ts$/,
     'counts cells, or refuses a byte order mark or a character in a file',
   ],
-  [/^sandbox\/extensions\/cli_channel\/(?:line-editor|spinner|inline-markdown)\.ts$/, "is the terminal's own: keys, lines, cells"],
+  [/^sandbox\/extensions\/cli_channel\/(?:line-editor|turn-view|inline-markdown)\.ts$/, "is the terminal's own: keys, lines, cells"],
   [/^sandbox\/extensions\/recipes\/(?:recipe-file|simple-head)\.ts$/, 'reads a file format'],
   [/^sandbox\/extensions\/core_tools\//, 'refuses paths'],
   [/^sandbox\/extensions\/skill_registry\/(?:format|safety)\//, 'reads a file format, or looks for hidden characters in skills'],

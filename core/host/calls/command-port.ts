@@ -1,15 +1,17 @@
-import { PithError } from '../../contract/errors.ts';
+import { PithError, codeOf, messageOf } from '../../contract/errors.ts';
 import type { Command, CommandContext } from '../../contract/index.ts';
 import { createCommandContext } from '../lifecycle/command-context.ts';
 import { callProvider, running } from './handle.ts';
 import { commandNames } from '../command-names.ts';
-import { cleanly, named, owned } from './owned-command.ts';
 import { importCommands, type CommandEntry } from '../lifecycle/import-class.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import { tierOf } from '../lifecycle/generation.ts';
-import { Problem } from '../problem.ts';
+import { Problem, placeOfError } from '../problem.ts';
 import { openRemoteEntry } from '../process/remote-candidate.ts';
 import type { Slot } from '../lifecycle/slot.ts';
+import type { HostParts } from '../host-parts.ts';
+import { requireTrust } from '../../trust/index.ts';
+import { runAs } from '../stray-errors.ts';
 
 /** Its commands run where the extension runs, also in a separate process. Rejects with a `Problem` when the entry cannot be bundled or imported. */
 export async function importCommandEntry(lifecycle: Lifecycle, slot: Slot, entry: string): Promise<CommandEntry> {
@@ -71,4 +73,62 @@ async function commandNow(lifecycle: Lifecycle, id: string, path: string): Promi
 /** What the extension threw, where the wire only gave it a code. */
 function unwrap(error: unknown): never {
   throw error instanceof PithError && error.cause instanceof Error && error.cause.message === error.message ? error.cause : error;
+}
+
+/** A command whose run is the extension's: its errors name it, and tell no secrets. */
+function owned(parts: Pick<HostParts, 'options' | 'owner' | 'secrets' | 'wire'>, id: string, command: Command): Command {
+  const owner = parts.owner(id, 'call');
+  return {
+    ...parts.secrets.redactJson(command),
+    run: (input, io, signal) =>
+      cleanly(parts, () =>
+        named(
+          id,
+          `the command '${command.path}'`,
+          async () => {
+            requireTrust(command, parts.options.trust);
+            return runAs(owner, () => command.run(parts.wire.pass(input, `the input of ${command.path}`), io, signal));
+          },
+          signal,
+        ),
+      ),
+  };
+}
+
+/** What nobody meant to be read names nothing: this gives it the extension's name and the line. */
+export async function named<T>(id: string, what: string, run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (signal?.aborted || error instanceof PithError || error instanceof Problem) throw error;
+    const { file, line } = placeOfError(error);
+    const place = file === undefined ? '' : ` in ${file}${line === undefined ? '' : `:${line}`}`;
+    throw new PithError('provider_failed', `${what} of the extension '${id}' failed${place}: ${messageOf(error)}`, {
+      cause: error,
+      cure: ofTheDisk(error) ?? `correct the source of ${id}`,
+    });
+  }
+}
+
+/** What no change of the source can repair. */
+function ofTheDisk(error: unknown): string | null {
+  const place = error instanceof Error && 'path' in error && typeof error.path === 'string' ? ` that holds ${error.path}` : '';
+  switch (codeOf(error, '')) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `make room on the disk${place}`;
+    case 'EROFS':
+      return `make the disk${place} writable`;
+    default:
+      return null;
+  }
+}
+
+/** What is thrown goes to the terminal as it is: it must not tell secrets. */
+async function cleanly<T>({ secrets }: Pick<HostParts, 'secrets'>, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw secrets.redactError(error);
+  }
 }

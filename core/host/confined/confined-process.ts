@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { mkdirSync, mkdtempSync, rmSync, closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import type { ConfinedOutcome, ConfinedProgram, ConfinedPrograms } from '../../contract/confined.ts';
+import type { ConfinedOutcome, ConfinedProgram, ConfinedPrograms, ConfinedPath } from '../../contract/confined.ts';
 import { PithError } from '../../contract/errors.ts';
 import { keepGuardian, newMark } from '../process/guardian.ts';
 import { recordHost } from '../process/host-records.ts';
@@ -12,9 +12,8 @@ import { familyOf, processEntry } from '../process/process-table.ts';
 import { startProcess } from '../process/start-process.ts';
 import { dieFirst, diesWithUs, endOf } from '../process/started.ts';
 import { systemClock } from '../system-clock.ts';
-import { confinedArguments, environmentOf, limited, MOST_PROCESSES, TEMPORARY } from './confined-command.ts';
-import { findProgram, installCommand } from '../process/programs.ts';
-import { probeSandboxing, type Sandboxing } from '../process/sandboxing.ts';
+import { findProgram, installCommand, SYSTEM_PATH } from '../process/programs.ts';
+import { probeSandboxing, BASE_READ_ONLY, namespaces, system, type Sandboxing } from '../process/sandboxing.ts';
 
 export interface ConfinedHost {
   /** Absolute path of the kernel's state: there it is noted what must be ended should the kernel die. */
@@ -228,4 +227,59 @@ export function createConfinedPrograms(host: ConfinedHost, probe: () => Promise<
       return runConfined(host, program, found.program, signal);
     },
   };
+}
+
+/** Where a program in a sandbox finds its temporary folder. */
+const TEMPORARY = '/tmp';
+
+const MOST_PROCESSES = 128;
+/** Threads count; a process of Node has a dozen. */
+const THREADS_EACH = 16;
+const LARGEST_FILE = 64 * 1024 * 1024;
+
+/** What bubblewrap is told before the program. It goes through a descriptor: nobody reads values of the environment from the list of processes. */
+function confinedArguments(program: ConfinedProgram, env: Readonly<Record<string, string>>): readonly string[] {
+  const { cwd, readOnly, writable = [] } = program;
+  return [
+    ...namespaces(false),
+    ...system(),
+    '--dir',
+    env['HOME'] ?? TEMPORARY,
+    ...readOnly.flatMap((place) => bind('--ro-bind', place)),
+    ...writable.flatMap((place) => bind('--bind', place)),
+    ...BASE_READ_ONLY,
+    ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
+    '--chdir',
+    cwd,
+  ];
+}
+
+/** The program with the limits that the system itself holds, where it can be told them. */
+function limited(program: ConfinedProgram): readonly string[] {
+  const { argv, sandbox, maxProcesses = MOST_PROCESSES } = program;
+  const prlimit = process.platform === 'linux' ? findProgram('prlimit') : null;
+  if (prlimit === null) return argv;
+  const counts = sandbox === 'required' && countsInNamespace();
+  const limits = ['--core=0', `--fsize=${LARGEST_FILE}`, ...(counts ? [`--nproc=${maxProcesses * THREADS_EACH}`] : [])];
+  return [prlimit, ...limits, '--', ...argv];
+}
+
+function environmentOf(
+  program: ConfinedProgram,
+  temporary: string,
+  { LANG = 'C.UTF-8' }: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const folders = [...new Set([...SYSTEM_PATH.split(path.delimiter), path.dirname(process.execPath)])];
+  const own = { PATH: folders.join(path.delimiter), LANG };
+  return { ...program.env, ...own, HOME: path.join(temporary, 'home'), TMPDIR: temporary };
+}
+
+function bind(how: string, place: ConfinedPath): readonly string[] {
+  return typeof place === 'string' ? [how, place, place] : [how, place.from, place.at];
+}
+
+/** Since 5.14 Linux counts the processes of a user apart in each user namespace; before, all that the user has would count. */
+function countsInNamespace(): boolean {
+  const [major = 0, minor = 0] = os.release().split('.').map(Number);
+  return major > 5 || (major === 5 && minor >= 14);
 }

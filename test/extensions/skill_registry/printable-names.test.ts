@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, open, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { mkdir, mkdtemp, open, realpath, rm, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '../../../core/contract/state-files.ts';
 import { systemClock } from '../../../core/host/system-clock.ts';
-import { named } from '../../../core/host/calls/owned-command.ts';
+import { named } from '../../../core/host/calls/command-port.ts';
 import { withOperation } from '../../../sandbox/extensions/skill_registry/install/operation.ts';
 import { renderEnvelope } from '../../../sandbox/extensions/skill_registry/reading/envelope.ts';
 import { listResources } from '../../../sandbox/extensions/skill_registry/reading/resource-list.ts';

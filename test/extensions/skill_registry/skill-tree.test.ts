@@ -1,14 +1,13 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type * as pith from 'pith';
+import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import type { Command } from 'pith';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
 import { inspectSkill } from '../../../sandbox/extensions/skill_registry/safety/inspection.ts';
 import { copySkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
-import { folderTree } from '../../../sandbox/extensions/skill_registry/tree/folder-tree.ts';
-import { isProgram } from '../../../sandbox/extensions/skill_registry/tree/programs.ts';
+import { folderTree, isProgram } from '../../../sandbox/extensions/skill_registry/tree/folder-tree.ts';
 import { treeDigest } from '../../../sandbox/extensions/skill_registry/tree/tree-digest.ts';
 import { commandContext, recordingIO, skillSandbox, skillText } from './skill-sandbox.ts';
 

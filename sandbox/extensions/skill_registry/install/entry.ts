@@ -1,5 +1,5 @@
 import { PithError, printableLine } from 'pith';
-import { SKILL_LIMITS } from '../tree/limits.ts';
+import { SKILL_LIMITS } from '../tree/folder-tree.ts';
 
 /** What may be installed at once. */
 export const LIMITS = {

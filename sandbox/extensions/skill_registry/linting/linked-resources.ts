@@ -1,8 +1,7 @@
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
 import { readRegularFile } from '../regular-file.ts';
-import { advice } from './advice.ts';
-import type { LintedSkill } from './read-skill-folder.ts';
+import { advice, type LintedSkill } from './read-skill-folder.ts';
 
 const LINK = /!?\[[^\]\n]{0,200}\]\(\s*<?([^)\s>]{1,300})>?(?:\s+"[^"\n]{0,200}")?\s*\)/g;
 /** A path in backticks that begins with a folder that skills have. */

@@ -5,6 +5,7 @@ import { parseSkillFile } from '../format/skill-file.ts';
 import { FILE_LIMIT } from '../format/rules.ts';
 import { folderTree } from '../tree/folder-tree.ts';
 import { readRegularFile } from '../regular-file.ts';
+import type { Diagnostic } from 'pith';
 
 /** A skill with all that lint looks at. */
 export interface LintedSkill extends SkillFields {
@@ -40,4 +41,17 @@ export async function readSkillFolder(file: string): Promise<LintedSkill | null>
 export function lineOf({ text }: LintedSkill, key: string): number {
   const line = text.split('\n', 400).findIndex((one) => one.startsWith(`${key}:`));
   return line < 0 ? 1 : line + 1;
+}
+
+/** A finding of lint about one skill; the file is that of the skill. */
+export function advice(skill: LintedSkill, code: string, message: string, cure: string, line: number | string = 1): Diagnostic {
+  return {
+    severity: 'warning',
+    code,
+    message,
+    file: skill.file,
+    line: typeof line === 'string' ? lineOf(skill, line) : line,
+    column: 1,
+    cure,
+  };
 }

@@ -11,8 +11,7 @@ import { hiddenCharacters } from './hidden-characters.ts';
 import { unknownHosts } from './hosts.ts';
 import { instructions } from './instructions.ts';
 import { bySeverity, type ScanFinding, type Scanner, type ScannedLine, type ScannedText } from './scan-finding.ts';
-import { folderTree, type FolderTree, type TreeFile } from '../tree/folder-tree.ts';
-import { isProgram } from '../tree/programs.ts';
+import { folderTree, isProgram, type FolderTree, type TreeFile } from '../tree/folder-tree.ts';
 
 /** What a person should know of a skill before it is trusted. Nothing of it was run. */
 export interface Inspection {

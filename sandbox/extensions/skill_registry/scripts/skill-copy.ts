@@ -1,10 +1,9 @@
+import path from 'node:path';
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { canProveInside, openBelow, openFolder, stillInside, type Inside } from '../reading/inside.ts';
 import { bytesOf, isOwnFile } from '../reading/resource.ts';
-import { folderTree } from '../tree/folder-tree.ts';
-import { SKILL_LIMITS, TREE_LIMITS } from '../tree/limits.ts';
+import { folderTree, SKILL_LIMITS, TREE_LIMITS } from '../tree/folder-tree.ts';
 
 /** The files that were read, by their path in the skill. Links, and files with a second name elsewhere, are not among them. */
 export type Digests = ReadonlyMap<string, FileDigest>;

@@ -1,7 +1,6 @@
 import { lstatSync, readdirSync, readlinkSync, type BigIntStats } from 'node:fs';
 import { stampOf, type Stamp } from '../scan/stamp.ts';
 import { Breather } from './breather.ts';
-import { TREE_LIMITS, type TreeLimits } from './limits.ts';
 
 export type EntryKind = 'file' | 'folder' | 'link' | 'other';
 
@@ -116,3 +115,28 @@ function kindOf(stats: BigIntStats): EntryKind {
   if (stats.isDirectory()) return 'folder';
   return stats.isSymbolicLink() ? 'link' : 'other';
 }
+
+/** A file that can be run, by Pith or by anything else: marked so, named so, or lying where a skill's code lies. */
+export function isProgram({ path, executable }: Pick<TreeEntry, 'path' | 'executable'>): boolean {
+  return executable || CODE.test(path);
+}
+
+const CODE =
+  /^(?:scripts|toolsets)\/|\.(?:[cm]?[jt]sx?|py|pyw|sh|bash|zsh|fish|rb|pl|php|lua|r|ps1|psm1|bat|cmd|exe|dll|so|dylib|node|wasm|jar|command|scpt|applescript)$/i;
+
+/** What a skill may hold to be installed, and to be copied for its scripts. */
+export const SKILL_LIMITS = {
+  files: 2000,
+  bytes: 50 * 1024 * 1024,
+  /** Parts of a path. */
+  depth: 32,
+} as const;
+
+interface TreeLimits {
+  readonly entries: number;
+  /** Parts of a path. */
+  readonly depth: number;
+}
+
+/** More than this is no skill that anybody can look through. */
+export const TREE_LIMITS: TreeLimits = { entries: 10_000, depth: SKILL_LIMITS.depth };

@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { isSame, isSettled } from '../scan/stamp.ts';
 import type { Breather } from '../tree/breather.ts';
-import { folderTree, placeOf, type FolderTree, type TreeEntry } from '../tree/folder-tree.ts';
-import { TREE_LIMITS } from '../tree/limits.ts';
-import { isProgram } from '../tree/programs.ts';
+import { folderTree, placeOf, isProgram, TREE_LIMITS, type FolderTree, type TreeEntry } from '../tree/folder-tree.ts';
 import { digestsOf } from '../tree/tree-digest.ts';
 
 /** All that lies in a skill's folder: nothing is left out, because code may load any of it. */
