@@ -2,8 +2,7 @@ import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import { deepFreeze } from '../../contract/plain-data.ts';
 import type { ModelRouter } from '../../models/router.ts';
 import type { AgentSpec, Diagnostic, Events, Off } from '../../contract/index.ts';
-import { failedAgent, unknownAgent } from './absent-agent.ts';
-import { admit, EVERY_AGENT, stateOf, type AgentStatus } from './admission.ts';
+import { admit, EVERY_AGENT, failedAgent, stateOf, unknownAgent, type AgentStatus } from './admission.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { AgentDeclaration, ExtensionsPort } from '../ports.ts';
 

@@ -1,6 +1,6 @@
 import type { Diagnostic, Failure } from '../../contract/diagnostic.ts';
 import type { Manifest } from '../../contract/manifest.ts';
-import { nearest } from '../../contract/nearest.ts';
+import { didYouMean } from '../../contract/nearest.ts';
 import type { Declaration } from './declaration.ts';
 import { groupsOf, sortedBy } from './graph.ts';
 
@@ -116,12 +116,7 @@ function brokenManifest({ id, file, diagnostics }: Declaration, at: number): Fai
 }
 
 function missingMessage(missing: readonly string[], declarations: ReadonlyMap<string, Declaration>): string {
-  return missing
-    .map((id) => {
-      const close = nearest(id, declarations.keys()).map((name) => `'${name}'`);
-      return `depends on '${id}', which nothing declares${close.length === 0 ? '' : ` (nearest: ${close.join(', ')})`}`;
-    })
-    .join('; ');
+  return missing.map((id) => `depends on '${id}', which nothing declares${didYouMean(id, declarations.keys())}`).join('; ');
 }
 
 function placeOf({ manifest, positions }: Declaration, dependency: string | null): Pick<Failure, 'line'> {

@@ -1,4 +1,3 @@
-import { distance } from 'fastest-levenshtein';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { Manifest } from '../../contract/manifest.ts';
 import { didYouMean, slipsOf } from '../../contract/nearest.ts';
@@ -59,7 +58,7 @@ export function enabledBy(settings: Settings): (id: string, manifest: Manifest |
 
 /** What every block `extensions.<id>` may hold beside the extension's own config, with an example of each. */
 const COMMON_KEYS: PlainMap = { enabled: false, isolation: 'process', memory_mb: 64, secrets: [] };
-const MOST_MISSPELT = 2;
+const MOST_WRONG = 2;
 
 /** What every block `providers.<prefix>` may hold. */
 const PROVIDER_KEYS: PlainMap = { base_url: '', api_key_env: '' };
@@ -71,7 +70,7 @@ const PROVIDER_KEYS: PlainMap = { base_url: '', api_key_env: '' };
 function misspelt(block: PlainMap, common: PlainMap, manifest: Manifest | null): readonly (readonly [key: string, name: string])[] {
   return Object.entries(block).flatMap(([key, value]) => {
     if (key in common || key in (manifest?.config ?? {})) return [];
-    const name = Object.keys(common).find((known) => distance(key, known) <= MOST_MISSPELT && isAlike(value, common[known]));
+    const name = Object.keys(common).find((known) => slipsOf(key, [known], MOST_WRONG).length > 0 && isAlike(value, common[known]));
     return name === undefined ? [] : [[key, name] as const];
   });
 }

@@ -1,4 +1,4 @@
-import { nearest, PithError, type SkillContent } from 'pith';
+import { didYouMean, PithError, type SkillContent } from 'pith';
 import type { SkillRegistry } from './registry.ts';
 import type { Skill } from './skill.ts';
 import { findSkill } from './scan/snapshot.ts';
@@ -41,7 +41,7 @@ function identity({ id, name, version }: Skill): Pick<SkillContent, 'id' | 'name
 }
 
 function notFound(name: string, ids: readonly string[]): PithError {
-  const near = nearest(name, ids, 3);
-  const hint = near.length === 0 ? '' : `; the nearest are ${near.join(', ')}`;
-  return new PithError('skill_not_found', `no skill is called '${name}'${hint}`, { cure: 'correct the id or add the skill' });
+  return new PithError('skill_not_found', `no skill is called '${name}'${didYouMean(name, ids)}`, {
+    cure: 'correct the id or add the skill',
+  });
 }
