@@ -1,3 +1,4 @@
+import { untilAborted } from '../../contract/promises.ts';
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { Kernel } from '../../kernel-surface.ts';
 import { Problems } from '../problems.ts';
@@ -62,15 +63,9 @@ async function announce(kernel: Kernel, io: CommandIO): Promise<void> {
 
 /** The reason that was given; null when `signal` ends the kernel. */
 function restartAsked(kernel: Kernel, signal: AbortSignal): Promise<string | null> {
-  return new Promise((resolve) => {
-    const off = kernel.restarts.handle((reason) => resolve(reason));
-    const stopped = (): void => {
-      off();
-      resolve(null);
-    };
-    if (signal.aborted) stopped();
-    else signal.addEventListener('abort', stopped, { once: true });
-  });
+  let off = (): void => undefined;
+  const asked = new Promise<string>((resolve) => (off = kernel.restarts.handle(resolve)));
+  return untilAborted(asked, signal).catch(() => (off(), null));
 }
 
 function openTurns(kernel: Kernel): { ended(limitMs: number, signal: AbortSignal): Promise<void> } {

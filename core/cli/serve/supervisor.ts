@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
 import { quarantineIn } from '../../host/quarantine.ts';
 import { afterCrash, CRASH_WINDOW_MS, MOST_CRASHES, NO_CRASHES, type Suspect } from './crash-policy.ts';
@@ -45,19 +46,6 @@ export async function supervise(
       continue;
     }
     io.error(`pith: the kernel crashed: ${why}; it starts again`);
-    if (!(await waited(decision.afterMs, signal))) return 0;
+    if (!(await sleep(decision.afterMs, true, { signal }).catch(() => false))) return 0; // ended meanwhile
   }
-}
-
-/** False when `signal` ended it. */
-function waited(ms: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve(!signal.aborted);
-    }
-    signal.addEventListener('abort', done);
-  });
 }
