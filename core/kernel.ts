@@ -189,9 +189,11 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     ]);
 
   const problemsNow = async () => {
+    const slips = await slipsIn(host);
+    await knowAsked();
     const agents = await get(AGENTS).list();
     const { default_agent: defaultAgent } = settingsNow();
-    return host.withoutSecrets(problemsIn({ extensions: host.list(), agents, defaultAgent, findings: findings() }));
+    return host.withoutSecrets([...problemsIn({ extensions: host.list(), agents, defaultAgent, findings: findings() }), ...slips]);
   };
   const problems = new NewProblems(events, problemsNow);
 
@@ -263,9 +265,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     unconfined: async () => (await import('./host/process/sandboxing.ts')).whyUnconfined(await hostOptionsOf(reading).sandboxing?.()),
     findings,
     async problems() {
-      const slips = await slipsIn(host);
-      await knowAsked();
-      const found = [...(await problemsNow()), ...host.withoutSecrets(slips)];
+      const found = await problemsNow();
       problems.know(found);
       return found;
     },

@@ -9,6 +9,7 @@ const IGNORED: readonly string[] = [
   'config_invalid',
   'field_misspelt',
   'setting_unknown_skill',
+  'source_missing',
   ...UNDECLARED,
 ];
 
@@ -52,8 +53,16 @@ export function fails({ state, phase }: Pick<ExtensionStatus, 'state' | 'phase'>
 }
 
 function ofExtension(status: ExtensionStatus): readonly Problem[] {
-  const { id, phase, code, message, file, line, cure, notes } = status;
-  const failure: Problem = {
+  return [
+    ...(fails(status) && status.code !== 'dependency_failed' ? [failureOf(status.id, status)] : []),
+    ...status.notes.filter(isIgnored).map((note): Diagnostic => ({ severity: 'warning', ...note })),
+  ];
+}
+
+/** An extension, and what went wrong with it. */
+export function failureOf(id: string, failure: Pick<ExtensionStatus, 'phase' | 'code' | 'message' | 'file' | 'line' | 'cure'>): Problem {
+  const { phase, code, message, file, line, cure } = failure;
+  return {
     severity: 'error',
     code: code ?? 'internal',
     message: `the extension '${id}' ${phase === 'reload' ? 'was not reloaded' : phase === 'start' ? 'did not start' : 'cannot run'}: ${message ?? 'it failed'}`,
@@ -62,17 +71,12 @@ function ofExtension(status: ExtensionStatus): readonly Problem[] {
     ...(line === undefined ? {} : { line }),
     ...(cure === undefined ? {} : { cure }),
   };
-  return [
-    ...(fails(status) && code !== 'dependency_failed' ? [failure] : []),
-    ...notes.filter(isIgnored).map((note): Diagnostic => ({ severity: 'warning', ...note })),
-  ];
 }
 
 function ofAgent({ id, state, notes }: AgentStatus, isDefault: boolean): readonly Diagnostic[] {
   if (state !== 'failed') return notes.filter((note) => note.severity !== 'info' && isIgnored(note));
   return notes
     .filter(({ severity, code }) => severity === 'error' && (isDefault || code !== 'dependency_failed'))
-    .slice(0, 1)
     .map((note) => ({ ...note, message: `the agent '${id}' cannot run: ${note.message}` }));
 }
 

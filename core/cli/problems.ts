@@ -4,6 +4,7 @@ import { PithError } from '../contract/errors.ts';
 import { printableLine } from '../contract/printable.ts';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import type { Kernel } from '../kernel-surface.ts';
+import { failureOf } from '../problems.ts';
 import { describeError } from './report.ts';
 
 const MOST_LINES = 3;
@@ -20,11 +21,12 @@ export function sayWrongSettings(kernel: Pick<Kernel, 'findings'>, io: CommandIO
 
 /** What a conversation says of its problems: all of them briefly where a person reads and has /doctor; else each once. */
 export class Problems {
-  readonly #said: { readonly message: string; readonly line: string }[] = [];
-  readonly #notices: string[] = [];
+  readonly #said = new Set<string>();
+  /** What the command said on the error stream. */
+  readonly #notices = new Set<string>();
 
   constructor(
-    private readonly kernel: Pick<Kernel, 'problems'>,
+    private readonly kernel: Pick<Kernel, 'problems' | 'events'>,
     private readonly io: CommandIO,
   ) {}
 
@@ -40,27 +42,50 @@ export class Problems {
 
   /** Those that have not been said yet, on the error stream. */
   async say(): Promise<void> {
-    const before = [...this.#said.map(({ message }) => message), ...this.#notices];
-    const problems = (await this.kernel.problems()).filter(({ message }) => !before.some((text) => text.includes(message)));
-    this.#said.push(...problems.map((problem) => ({ message: problem.message, line: lineOf(problem, this.io) })));
-    say(problems, this.io);
+    const isSaid = (problem: Diagnostic) => this.#said.has(problem.message) || formsOf(problem).some((text) => this.#notices.has(text));
+    this.#tell((await this.kernel.problems()).filter((problem) => !isSaid(problem)));
   }
 
-  /** Whether a text says no more than a problem that has been said. */
+  /** Says each that comes while Pith runs when it comes. */
+  follow(): void {
+    const { events } = this.kernel;
+    events.handle('problem.found', (problem) => this.#tell([problem]));
+    events.handle('extension.failed', (failure) => {
+      if (failure.phase === 'reload') this.#tell([failureOf(failure.extensionId, failure)]);
+    });
+  }
+
+  /** Whether a text says no more than problems that have been said. */
   hasSaid(text: string): boolean {
-    const bare = text.replace(/^pith: /u, '');
-    return this.#said.some(({ message, line }) => bare.startsWith(message) || line.includes(bare));
+    return this.#said.has(keyOf(text));
   }
 
   /** For the command: neither a notice nor an error of a turn says a problem again. */
   get quietIO(): CommandIO {
     const error = (text: string): void => {
       if (this.hasSaid(text)) return;
-      this.#notices.push(text);
+      this.#notices.add(keyOf(text));
       this.io.error(text);
     };
     return { ...this.io, error };
   }
+
+  #tell(problems: readonly Diagnostic[]): void {
+    for (const problem of problems) for (const text of [problem.message, ...formsOf(problem)]) this.#said.add(text);
+    say(problems, this.io);
+  }
+}
+
+/** The texts in which a turn says a problem. */
+function formsOf({ code, message, cure }: Diagnostic): readonly string[] {
+  const why = code === 'model_unknown' ? message.slice(message.indexOf(': ') + 2) : message; // the turn knows nothing of the setting
+  return [why, `${why}; ${cure}`].map(keyOf);
+}
+
+/** What a text says; all that an agent cannot run for is one. */
+function keyOf(text: string): string {
+  const bare = text.replace(/^pith: /u, '');
+  return /^the agent '[^']+' cannot run:/u.exec(bare)?.[0] ?? bare;
 }
 
 function say(problems: readonly Diagnostic[], io: CommandIO): void {

@@ -113,6 +113,7 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, i
   await untilAborted(isShort ? kernel.startUsed() : kernel.start(), signal);
   const problems = new Problems(kernel, io);
   const isRead = io.interactive && !isShort;
+  if (!isRead) problems.follow();
   await untilAborted(isRead ? problems.summarise() : problems.say(), signal);
   try {
     return (await command.run(input, isRead ? io : problems.quietIO, signal)) ?? EXIT.done;

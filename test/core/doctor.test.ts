@@ -123,6 +123,15 @@ it.each([
   expect(found.map((each) => each.message)).toEqual([expect.stringMatching(message)]);
 });
 
+it('problems have every error of an agent', async () => {
+  const manifest = 'id: me\nagent:\n  uses_tools: kv\n  limits: { max_turns: 0 }\n';
+  await using pith = await testKernel({ files: { 'agents/me/manifest.yaml': manifest } });
+  expect(await pith.kernel.problems()).toMatchObject([
+    { message: expect.stringMatching(/^the agent 'me' cannot run: 'agent\.uses_tools' must be a list/u), line: 3 },
+    { message: expect.stringMatching(/^the agent 'me' cannot run: 'agent\.limits\.max_turns'/u), line: 4 },
+  ]);
+});
+
 it('problems do not name an extension that runs, although its service threw once', async () => {
   const main = "export default class { async runBackground() { throw new Error('boom'); } }\n";
   await using pith = await testKernel({ files: extensionFiles('mine', { provides: ['service'], main }) });

@@ -26,6 +26,13 @@ const SLIPS: readonly (readonly [string, string, string, RegExp])[] = [
   ['a syntax error', 'extensions/hello_tool/main.ts', 'export default class {', /main\.ts|Expected|end of file/u],
   ['an unknown tool', 'agents/me/manifest.yaml', agentFile('me', { uses_tools: ['core_tool'] }), /core_tool/u],
   ['a wrong deny', 'agents/me/manifest.yaml', agentFile('me', { uses_tools: [], skills: { deny: 'hello' } }), /skills\.deny/u],
+  ['a name in skills.disabled', 'pith.yaml', 'default_agent: me\nskills: { disabled: [helo] }\n', /skills\.disabled names 'helo'/u],
+  [
+    'a name in deny',
+    'agents/me/manifest.yaml',
+    agentFile('me', { uses_tools: ['skill_registry'], skills: { deny: ['helo'] } }),
+    /skills\.deny names 'helo'/u,
+  ],
   ['a misspelt key', 'agents/me/manifest.yaml', agentFile('me', { uses_tols: [] }), /uses_tols/u],
 ];
 
@@ -76,6 +83,19 @@ describe('an edit that breaks something while Pith runs', () => {
     }
     expect(told).toHaveLength(1);
     expect(told[0]).not.toContain('descripton');
+  });
+
+  it('does not say again what a start said of skills', async () => {
+    world = await testKernel({ files: { ...FILES, 'pith.yaml': 'default_agent: me\nskills: { disabled: [helo], sources: [missing] }\n' } });
+    await world.kernel.start();
+    expect(await world.kernel.problems()).toMatchObject([
+      { message: "the skill source 'missing' does not exist" },
+      { message: expect.stringContaining("skills.disabled names 'helo'") },
+    ]);
+    const told = messagesOf(world);
+    await world.write('pith.yaml', 'default_agent: me\nlogs: 1\nskills: { disabled: [helo], sources: [missing] }\n');
+    await world.kernel.extensions.refresh();
+    await expect.poll(() => told).toEqual([expect.stringContaining("'logs'")]);
   });
 
   it('before everything has started keeps in mind what is known of agents', async () => {

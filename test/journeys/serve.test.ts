@@ -69,6 +69,19 @@ describe('pith serve', () => {
     expect(performance.now() - asked).toBeLessThan(5000);
   }, 60_000);
 
+  it('use.md 3: says what an edit left wrong on the error stream when it comes, once', async () => {
+    folder = await projectFolder();
+    const process = serve();
+    let err = '';
+    process.child.stderr.on('data', (text) => (err += String(text)));
+    await started(process);
+    await writeFile(path.join(folder.sandbox, 'pith.yaml'), 'skills: { disabled: [debuging] }\n');
+    const line = "pith: skills.disabled names 'debuging', which no source has; it counts as 'debugging'; correct the id or remove it\n";
+    await expect.poll(() => err, { timeout: 15_000 }).toBe(line);
+    process.child.kill('SIGTERM');
+    expect((await process.ended).err).toBe(line);
+  }, 60_000);
+
   it('K21 kill -9 of the supervisor leaves no kernel behind', async () => {
     folder = await projectFolder();
     const process = serve();

@@ -2,6 +2,7 @@ import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { AgentStatus } from '../../agents/registry/registry.ts';
+import { slipsIn } from '../../doctor.ts';
 import type { Kernel } from '../../kernel-surface.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 
@@ -28,7 +29,9 @@ export async function listAgents(kernel: Kernel, _input: CommandInput, io: Comma
 }
 
 export async function showAgent(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
-  const agent = await findAgent(kernel, String(input.arguments['id']));
+  const found = await findAgent(kernel, String(input.arguments['id']));
+  const slips = found.spec === null ? [] : (await slipsIn(kernel.extensions)).filter(({ file }) => file === found.spec?.origin);
+  const agent = { ...found, notes: [...found.notes, ...slips] };
   io.json(jsonOf(agent, kernel.settings.default_agent));
   const { spec } = agent;
   printFields(io, [

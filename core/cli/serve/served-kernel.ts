@@ -56,7 +56,9 @@ async function announce(kernel: Kernel, io: CommandIO): Promise<void> {
   for (const { id, message = '', cure = '' } of quarantined) {
     kernel.extensions.logger('serve').warn(`${id} was not started`, { message, cure });
   }
-  await new Problems(kernel, io).say();
+  const problems = new Problems(kernel, io);
+  problems.follow();
+  await problems.say();
   io.json({ type: 'started', sandbox: kernel.sandbox, pid: process.pid, quarantined: quarantined.map(({ id }) => id) });
   if (!io.quiet) io.print(`Serving ${kernel.sandbox}; Ctrl-C ends it`);
 }

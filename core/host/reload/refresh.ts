@@ -78,7 +78,7 @@ export class Refresh {
         if (ids.size > 0 || isRenewed) await this.#parts.options.renewed?.();
       })
       .catch((error) => this.#parts.logger('host').error('what changed could not be told', { reason: messageOf(error) }));
-    if (work.length > 0) {
+    if (work.length > 0 || isRenewed) {
       const settling: Promise<void> = Promise.all([this.#settling, settled]).then(() => {
         if (this.#settling === settling) this.#settling = null;
       });

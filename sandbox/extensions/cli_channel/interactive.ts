@@ -77,7 +77,10 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const offFailures = context.events.handle('extension.failed', (failure) => {
     if (failure.phase === 'reload' && !commanding) show(problemLine(failure, failure.extensionId)); // a command says what it broke
   });
-  const offProblems = context.events.handle('problem.found', (problem) => show(problemLine(problem)));
+  const offProblems = context.events.handle('problem.found', (problem) => {
+    view.know(problem);
+    show(problemLine(problem));
+  });
   const slashIO = (): CommandIO => ({
     ...io,
     print: write,

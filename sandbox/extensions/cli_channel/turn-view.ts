@@ -1,5 +1,5 @@
 import pc from 'picocolors';
-import { printable, printableLine, wrapLines, type Clock, type TurnEvent } from 'pith';
+import { printable, printableLine, wrapLines, type Clock, type Diagnostic, type TurnEvent } from 'pith';
 import { MarkdownStream } from './markdown-stream.ts';
 import { endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
 import { widthOf, type Terminal } from './terminal.ts';
@@ -29,6 +29,11 @@ export class TurnView {
     this.#colour = pc.createColors(colour);
     this.#markdown = new MarkdownStream((text) => this.#write(text), { colour, columns: () => widthOf(terminal) });
     this.#spinner = new Spinner((text) => terminal.output.write(text), clock, this.#colour.dim);
+  }
+
+  /** It has been shown elsewhere: no notice shows it again. */
+  know({ code, message, cure }: Diagnostic): void {
+    this.#said.add(code + (cure ? `${message}; ${cure}` : message));
   }
 
   show(event: TurnEvent): void {

@@ -92,6 +92,7 @@ export function fakeKernel(): Kernel {
     settings: { default_agent: 'main' },
     findings: () => [],
     problems: async () => [],
+    events: { handle: () => () => undefined },
     extensions: { list: () => [] },
     agents: { list: async () => [{ id: 'main', state: 'active', spec: { id: 'main', name: 'main', model: 'default' }, notes: [] }] },
     doctor: async () => ({

@@ -118,6 +118,14 @@ describe('a new sandbox with the real kernel', () => {
     expect((await explain('broken')).err).toMatch(/^pith: the agent 'broken' cannot run \S+manifest\.yaml:2: unknown key 'agnet'/u); // N15: with the reason
   });
 
+  it('shows with an agent what its lists of skills name wrongly', async () => {
+    const agent = path.join(folder, 'sandbox/agents/denying/manifest.yaml');
+    await mkdir(path.dirname(agent));
+    await writeFile(agent, 'id: denying\nagent: { skills: { deny: [debuging] } }\n');
+    const ran = await run('agents', 'show', 'denying');
+    expect(ran.out).toContain(`${agent}: agent 'denying': skills.deny names 'debuging'`);
+  });
+
   it('chats offline', async () => {
     const ran = await cli(['chat', '-p', 'greet Ada', '--json'], { cwd: folder, openKernel, env: {} });
     expect(ran.code).toBe(0);

@@ -92,7 +92,14 @@ describe('running a command line', () => {
   });
 
   const problem = (number: number) =>
-    ({ severity: 'error', code: 'unknown_key', message: `problem ${number}`, file: path.join(folder, 'pith.yaml'), line: number }) as const;
+    ({
+      severity: 'error',
+      code: 'unknown_key',
+      message: `problem ${number}`,
+      file: path.join(folder, 'pith.yaml'),
+      line: number,
+      cure: 'mend it',
+    }) as const;
 
   it('use.md 3: a conversation in a terminal begins with its problems, a line each', async () => {
     const talk = (count: number, terminal = true, ...words: string[]) => {
@@ -101,18 +108,22 @@ describe('running a command line', () => {
       return cli(['talk', ...words], { openKernel, cwd: path.resolve('core'), terminal });
     };
     expect(await talk(0)).toMatchObject({ out: '', err: '' });
-    expect((await talk(1)).out).toMatch(/^1 problem \(\/doctor\):\n {2}.*pith\.yaml:1: problem 1\n$/u);
-    expect((await talk(2)).out).toMatch(/^2 problems \(\/doctor\):\n.*problem 1\n.*problem 2\n$/u);
-    expect((await talk(9)).out).toMatch(/^9 problems \(\/doctor for the rest\):\n.*problem 1\n.*problem 2\n.*problem 3\n$/u);
+    expect((await talk(1)).out).toMatch(/^1 problem \(\/doctor\):\n {2}.*pith\.yaml:1: problem 1; mend it\n$/u);
+    expect((await talk(2)).out).toMatch(/^2 problems \(\/doctor\):\n.*problem 1; .*\n.*problem 2; .*\n$/u);
+    expect((await talk(9)).out).toMatch(/^9 problems \(\/doctor for the rest\):\n.*problem 1; .*\n.*problem 2; .*\n.*problem 3; .*\n$/u);
   });
 
   it('use.md 3: one message and a pipe say problems on the error stream, each once, and keep the exit code', async () => {
-    const texts = (count: number) => Array.from({ length: count }, (_, at) => `pith: pith.yaml:${at + 1}: problem ${at + 1}\n`).join('');
+    const texts = (count: number) =>
+      Array.from({ length: count }, (_, at) => `pith: pith.yaml:${at + 1}: problem ${at + 1}; mend it\n`).join('');
     const problems = async () => Array.from({ length: 22 }, (_, at) => problem(at + 1));
     const run = async (_input: CommandInput, io: CommandIO) => (
       io.error('problem 2; mend it'),
       io.error('✓ step'),
       io.error('✓ step'),
+      io.error(
+        'pith: problem',
+      ), // part of one that was said
       130
     );
     const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, run } : each));
@@ -120,7 +131,7 @@ describe('running a command line', () => {
       const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems } });
       const { code, out, err } = await cli(words, { openKernel, cwd: folder });
       expect({ code, out }).toEqual({ code: 130, out: '' });
-      expect(err).toBe(`${texts(20)}and 2 more: pith doctor\n✓ step\n✓ step\n`);
+      expect(err).toBe(`${texts(20)}and 2 more: pith doctor\n✓ step\n✓ step\npith: problem\n`);
     }
     let noticed = false;
     const late = async () => (noticed ? [problem(1)] : []);
@@ -130,6 +141,31 @@ describe('running a command line', () => {
     }));
     const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands: notices, kernel: { problems: late } });
     expect((await cli(['talk'], { openKernel, cwd: folder })).err).toBe('problem 1; mend it\n');
+  });
+
+  it('use.md 3: a pipe says what comes meanwhile when it comes, and no error of a turn for an agent whose errors were said', async () => {
+    const found = [1, 2].map((number) => ({ ...problem(number), message: `the agent 'me' cannot run: reason ${number}` }));
+    const listeners = new Map<string, (payload: unknown) => void>();
+    const events = { handle: (topic: string, listener: (payload: unknown) => void) => listeners.set(topic, listener) };
+    const run = async (_: CommandInput, io: CommandIO) => {
+      io.error("pith: the agent 'me' cannot run: (1) reason 1 (2) reason 2");
+      io.error("pith: the agent 'you' cannot run: reason 1");
+      listeners.get('problem.found')!(problem(3));
+      listeners.get('extension.failed')!({ extensionId: 'kv', phase: 'reload', code: 'x', message: 'no' });
+      listeners.get('extension.failed')!({ extensionId: 'kv', phase: 'tool call', code: 'x', message: 'a tool failed' });
+      found.push(problem(3) as never);
+      io.error('problem 3; mend it');
+    };
+    const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, run } : each));
+    const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems: async () => [...found], events } });
+    expect((await cli(['talk'], { openKernel, cwd: folder })).err.split('\n')).toEqual([
+      "pith: the agent 'me' cannot run pith.yaml:1: reason 1; mend it",
+      "pith: the agent 'me' cannot run pith.yaml:2: reason 2; mend it",
+      "pith: the agent 'you' cannot run: reason 1",
+      'pith: pith.yaml:3: problem 3; mend it',
+      "pith: the extension 'kv' was not reloaded: no",
+      '',
+    ]);
   });
 
   it('an interruption ends a start that hangs, and a doctor, without a word', async () => {

@@ -165,6 +165,20 @@ describe('a conversation on a terminal', () => {
     await ada.done;
   });
 
+  it('says what an edit left wrong once: no notice of a turn says it again', async () => {
+    const slip = { code: 'unknown_key', message: 'a wrong key', cure: 'look' };
+    chat = await fakeChat([says('ok', { type: 'notice', code: slip.code, message: 'a wrong key; look' })]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    chat.tell('problem.found', { ...slip, severity: 'warning', file: '/s/pith.yaml', line: 2 });
+    await ada.sees('/s/pith.yaml:2: a wrong key; look');
+    ada.type('hi\r');
+    await ada.sees('ok');
+    ada.end();
+    await ada.done;
+    expect(ada.screen().match(/a wrong key/gu)).toHaveLength(1);
+  });
+
   it('prints JSON in one line, and leaves it to a reload command to say that it failed', async () => {
     const failing: Command = {
       ...answering('extensions reload', null),
