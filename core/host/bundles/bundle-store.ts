@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Declaration } from '../discovery/declaration.ts';
-import { sourceDigest } from '../discovery/source-files.ts';
+import { sourceDigest, stampFolder } from '../discovery/source-files.ts';
 import type { Toolset } from '../../contract/index.ts';
 import { stateFolder, type StateFolder } from '../../contract/state-files.ts';
 import { toolsetDeclaration, toolsetDigest, TOOLSET_ENTRY } from '../toolsets/toolset-declaration.ts';
@@ -73,11 +73,13 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
   async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
     const { directory, digest, toolset } = declaration;
     const request = { directory, packageRoot: options.packageRoot, file };
+    const before = toolset ? null : stampFolder(directory);
     const text = toolset
       ? (await (await import('../toolsets/toolset-bundle.ts')).bundleToolset(request, toolset)).text
       : await (await import('./bundle.ts')).bundle({ ...request, entry });
-    // Sources that changed since they were declared must not stand under the old digest.
-    const stable = (toolset ? toolsetDigest(toolset, text) : sourceDigest(directory)) === digest;
+    // Sources that changed since they were declared must not stand under the old digest, nor what was read while the same was written again.
+    const isSame = () => before?.fresh === false && stampFolder(directory).stamps === before.stamps && sourceDigest(directory) === digest;
+    const stable = toolset ? toolsetDigest(toolset, text) === digest : isSame();
     const target = stable ? file : file.replace(/\.mjs$/, `-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.mjs`);
     return write(target, text, declaration);
   }

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PithError, z } from 'pith';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { importBundle } from '../../../core/host/bundles/contract-shim.ts';
@@ -73,6 +74,20 @@ describe('bundles', () => {
     );
     expect(declaration().digest).toBe(old.digest);
     expect(await readFile((await store().bundle(declaration(), 'main.ts')).file, 'utf8')).toContain('Mine');
+  });
+
+  it('K20 does not keep what it read while an editor wrote the same text again', async () => {
+    const text = await readFile(path.join(directory(), 'main.ts'), 'utf8');
+    const old = declaration();
+    for (let waitMs = 0; waitMs < 40; waitMs += 1) {
+      await source('main.ts', '');
+      const making = store().bundle(old, 'main.ts');
+      await sleep(waitMs / 2);
+      await source('main.ts', text);
+      await making;
+      expect(await readFile((await store().bundle(declaration(), 'main.ts')).file, 'utf8')).toContain('Mine');
+      await rm(path.join(root, 'data'), { recursive: true });
+    }
   });
 
   it('K6 keeps the bundles of all entries as they are now, however many', async () => {
