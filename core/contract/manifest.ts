@@ -53,7 +53,7 @@ export const manifestSchema = once(() => {
       optional_depends_on: z.array(id).default([]),
       isolation: z.enum(['in_process', 'process']).default('process'),
       permissions: z.strictObject({ network: z.boolean().default(false), read: names, write: names, agents: names }).prefault({}),
-      enabled: z.boolean().default(true).meta({ safeguard: true }),
+      enabled: z.boolean().default(true).meta({ safeguard: true, narrowest: false }),
       config: z.record(z.string(), z.unknown()).default({}),
       secrets: z.array(envName).default([]),
       commands: z

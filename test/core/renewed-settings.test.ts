@@ -83,7 +83,7 @@ describe('settings that change while Pith runs', () => {
   it.each([
     ['a misspelt key', 'default_agnt: x\n', /^unknown key 'default_agnt' is ignored \(did you mean 'default_agent'/u],
     ['a wrong value', 'quotas: { keys: many }\n', /'quotas.keys' must be a number/u],
-    ['a misspelt key of an extension', 'extensions: { it: { isolaton: process } }\n', /'isolaton'.*'isolation'/u],
+    ['a misspelt key of an extension', 'extensions: { it: { isolaton: process } }\n', /isolaton'.*'isolation'/u],
     ['a setting for nothing', 'extensions: { its: { a: 1 } }\n', /nothing declares 'its'/u],
   ])('K7 %s is said once, and everything else of the edit counts, also a safeguard', async (_name, line, message) => {
     const { world, clock } = await kernelWith('default_agent: me\n', [...CALL, CALL[0], ...CALL]);

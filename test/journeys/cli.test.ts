@@ -68,7 +68,7 @@ describe('pith chat on a pipe', () => {
       expect(out).toContain('code-review'); // the skills are there
       expect(err).toContain("pith: sandbox/pith.yaml:1: unknown key 'default_agnt' is ignored (did you mean 'default_agent'?)\n");
       expect(err).toContain(
-        "pith: sandbox/pith.yaml:3: unknown key 'max_skill' is ignored (did you mean 'max_skills'?); Correct the setting\n",
+        "pith: sandbox/pith.yaml:3: unknown key 'max_skill' in 'skills' is ignored (did you mean 'max_skills'?); Correct the setting\n",
       );
       expect(err).toContain(
         "pith: the extension 'broken' cannot run sandbox/extensions/broken/manifest.yaml:3: unknown key 'provids' (did you mean 'provides'?)",
@@ -79,7 +79,7 @@ describe('pith chat on a pipe', () => {
       expect(err).not.toContain('argument-hint');
       for (const slip of [/max_skill'/gu, /base_ulr/gu]) expect(err.match(slip)).toHaveLength(1);
       expect(err).toContain("pith.yaml:7: unknown key 'base_ulr' in 'providers.openai' is ignored (did you mean 'base_url'?)");
-      expect(err).toContain("'disabled' must be a list, such as [a, b]; it counts as one, split at commas");
+      expect(err).toContain("'skills.disabled' must be a list, such as [a, b]; it counts as one, split at commas");
       expect(err).toContain("pith: skills.disabled names 'slipp', which no source has; it counts as 'slip'");
       expect((await runPith(['skills', 'list', '--json'], { cwd: typos.path })).out).toContain('code-review');
     } finally {
@@ -102,7 +102,7 @@ describe('pith chat on a pipe', () => {
       expect(err.match(/'nope' names no model/gu)).toHaveLength(1);
       expect(err).toContain("pith: sandbox/agents/off/manifest.yaml:2: 'enabld' must be written 'enabled'; it counts as that");
       expect(err).toContain("nothing declares 'kvv'; its 'enabled' counts for 'kv'");
-      expect(err).toContain("'poll_seconds' must be a number, not a string (ignored); Correct the setting");
+      expect(err).toContain("'skills.poll_seconds' must be a number, not a string (ignored); Correct the setting");
       expect(err).not.toContain('builder_agent');
       const failed = await run('chat', '-p', 'hello', '-a', 'broken');
       expect([failed.code, failed.err.match(/the agent 'broken' cannot run/gu)]).toEqual([1, ["the agent 'broken' cannot run"]]);

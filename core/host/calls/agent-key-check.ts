@@ -1,3 +1,4 @@
+import { pathText } from '../discovery/schema-issues.ts';
 import type { ExtensionsPort } from '../../agents/ports.ts';
 import type { AgentSpec, Diagnostic, JsonValue } from '../../contract/index.ts';
 import { messageOf } from '../../contract/errors.ts';
@@ -51,7 +52,7 @@ async function checkKey(
   try {
     const generation = await lifecycle.ready(owner);
     const { findings, usable } = await generation.checkAgentKey(key, value);
-    const notes = findings.map(({ path, cure = `Correct '${path}'`, ...rest }) => ({ ...rest, cure, ...at(path) }));
+    const notes = findings.map(({ path, cure = `Correct '${pathText([path])}'`, ...rest }) => ({ ...rest, cure, ...at(path) }));
     return { notes, usable };
   } catch (error) {
     const note: Diagnostic = {

@@ -45,7 +45,7 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
         continue;
       }
       const { id } = record.declaration;
-      found.set(id, [...(found.get(id) ?? []), { record, declaration: declarationOf(record, shipped, grant) }]);
+      found.set(id, [...(found.get(id) ?? []), { record, declaration: declarationOf(record, shipped, { index, grant }) }]);
     }
     for (const [id, same] of found) {
       const winner = entries.get(id);
@@ -64,14 +64,15 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
 }
 
 const made = new WeakMap<FolderRecord['declaration'], Declaration>();
-/** By folder: what a version has that stands in for a broken manifest may be taken from it, too. */
-const lastSound = new Map<string, Manifest>();
 
 /** The same object as long as neither the folder nor what it was given changes. */
-function declarationOf({ declaration }: FolderRecord, shipped: boolean, grant: DiscoverOptions['grant']): Declaration {
+function declarationOf(
+  { declaration }: FolderRecord,
+  shipped: boolean,
+  { index, grant }: Pick<DiscoverOptions, 'index' | 'grant'>,
+): Declaration {
   const { id, manifest, directory } = declaration;
-  if (manifest) lastSound.set(directory, manifest);
-  const asking = lastSound.get(directory);
+  const asking = index.lastManifest(directory, manifest);
   const { manifest: given, withheld } = asking && grant ? grant(id, asking, shipped) : { manifest, withheld: [] };
   const known = made.get(declaration);
   if (known?.shipped === shipped && JSON.stringify(known.withheld ?? []) === JSON.stringify(withheld)) return known;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
+import type { Manifest } from '../../contract/index.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import type { StateFolder } from '../../contract/state-files.ts';
@@ -8,7 +9,7 @@ import { packageVersion } from '../package-version.ts';
 import { isPlainMap } from '../../contract/plain-data.ts';
 
 /** Raise it when a record's shape or the meaning of a manifest changes: older indexes are then rebuilt. A test pins the manifest's schema to it. */
-export const INDEX_FORMAT = 13;
+export const INDEX_FORMAT = 14;
 
 /** What was read from disk before, under stamps that tell whether it still holds. A cache: it may be deleted at any time. */
 export interface IndexFile {
@@ -17,6 +18,8 @@ export interface IndexFile {
   readonly diagnostics: readonly Diagnostic[];
   folder(directory: string): FolderRecord | undefined;
   putFolder(directory: string, record: FolderRecord): void;
+  /** `manifest`, or where a folder has a broken one the last that this process saw: what stands in may have its rights taken, too. */
+  lastManifest(directory: string, manifest: Manifest | null): Manifest | null;
   /** What `putSurface` kept under the same key; undefined when the key differs. */
   surface(extensionId: string, key: string): unknown;
   /** Keeps plain data of an extension; the former of the same id goes. */
@@ -33,6 +36,7 @@ export function openIndex(folder: StateFolder): IndexFile {
   const { content, diagnostics } = load(folder, file);
   const folders = new Map(Object.entries(content.folders));
   const surfaces = new Map(Object.entries(content.surfaces));
+  const manifests = new Map<string, Manifest>();
   let dirty = diagnostics.length > 0;
   let saving: Promise<Diagnostic | null> = Promise.resolve(null);
 
@@ -69,6 +73,10 @@ export function openIndex(folder: StateFolder): IndexFile {
     diagnostics,
     folder: (directory) => folders.get(directory),
     putFolder: (directory, record) => put(folders, directory, record),
+    lastManifest(directory, manifest) {
+      if (manifest !== null) manifests.set(directory, manifest);
+      return manifest ?? manifests.get(directory) ?? null;
+    },
     surface(extensionId, key) {
       const kept = surfaces.get(extensionId);
       return kept?.key === key ? kept.data : undefined;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { nearest } from '../../contract/nearest.ts';
-import { describe, knownKeys, schemaAt, unwrapped, valueAt } from './schema-issues.ts';
+import { slipsOf } from '../../contract/nearest.ts';
 import { isPlainMap } from '../../contract/plain-data.ts';
+import { describe, knownKeys, schemaAt, unwrapped, valueAt } from './schema-issues.ts';
 
 export interface LenientParse<T> {
   /** null: something is missing without which there is no value, or a safeguard cannot be read. */
@@ -13,13 +13,15 @@ export interface LenientParse<T> {
 
 /** Each round takes out all that zod names; a further one is needed only where that uncovers more. */
 const MAX_ROUNDS = 10;
+const MOST_WRONG = 2;
 
 /**
- * Parses `value` and leaves out what the schema refuses, so that a slip takes no more than its own key. What a schema marks with
- * `.meta({ safeguard: true })` cannot be left out, because its default may allow more than was written: with it goes the entry of the map
- * that holds it, such as one server of many, else everything; with `narrowest: value`, too, that value stands instead. A key whose name is
- * close to that of a safeguard counts as that, where nothing smaller than everything would go with it; a text where a safeguard is a list
- * counts as the list of what its commas part.
+ * Parses `value` and leaves out what the schema refuses, so that a slip takes no more than its own key.
+ *
+ * What a schema marks with `.meta({ safeguard: true })` cannot be left out, because its default may allow more than was written. With
+ * `narrowest` beside the mark, that stands for a value that cannot be read; without it goes the entry of the map that holds it, such as one
+ * server of many, else everything. In a list that is marked, a number counts as its text, and a text as the list of what its commas part. An
+ * unknown key that misses a marked one by a letter or two counts as that, unless that is there, too.
  */
 export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): LenientParse<z.output<S>> {
   const issues: z.core.$ZodIssue[] = [];
@@ -31,69 +33,109 @@ export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): 
       issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, keys: [key] })) : [issue],
     );
     if (single.every(isNote)) return { data: rest as z.output<S>, issues: [...issues, ...single], rest };
-    for (const issue of single.filter((each) => !isNote(each))) {
-      const instead = insteadOf(schema, rest, issue);
-      if (instead !== null) {
-        issues.push({ code: 'custom', path: issue.path, message: instead.message, input: undefined });
-        rest = replaced(rest, instead.path, instead.value);
-        continue;
-      }
-      const path = issue.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys] : issue.path;
-      const away = leftOut(schema, rest, path);
-      const meant = away.length === 0 ? nameMeant(schema, path) : undefined;
-      const renamed = meant === undefined ? null : withName(rest, path, meant);
-      issues.push(
-        renamed === null ? issue : { code: 'custom', path, message: `must be written '${meant}'; it counts as that`, input: undefined },
-      );
-      if (renamed === null && away.length === 0)
-        return { data: null, issues: [...issues, ...single.slice(single.indexOf(issue) + 1)], rest: undefined };
-      rest = renamed ?? without(rest, away);
+    for (const [at, issue] of single.entries()) {
+      if (isNote(issue)) continue;
+      const repair = issue.code === 'unrecognized_keys' ? ofUnknownKey(schema, rest, issue) : ofWrongValue(schema, rest, issue);
+      if (repair === null) return { data: null, issues: [...issues, ...single.slice(at)], rest: undefined };
+      const { path, message } = repair;
+      issues.push(message === undefined ? issue : { code: 'custom', path: [...path], message, input: undefined });
+      rest = repair.value;
     }
   }
   return { data: null, issues, rest: undefined };
 }
 
-/** What goes because of an issue at `path`: of a missing key the map that lacks it. Nothing: all does. */
-function leftOut(schema: z.ZodType, value: unknown, path: readonly PropertyKey[]): readonly PropertyKey[] {
-  const found = existing(value, path);
-  const entry = entryOf(schema, found);
-  return isSafeguard(schema, path) ? entry : found;
+/** What an owner's schema only says, with `params: { severity: 'warning' }`, and takes. */
+export function isNote(issue: z.core.$ZodIssue): boolean {
+  return issue.code === 'custom' && issue.params?.['severity'] === 'warning';
 }
 
-function existing(value: unknown, path: readonly PropertyKey[]): readonly PropertyKey[] {
-  let current = value;
-  for (const [depth, key] of path.entries()) {
-    const held = typeof current === 'object' && current !== null ? (current as Record<PropertyKey, unknown>)[key] : undefined;
-    if (held === undefined) return path.slice(0, depth);
-    current = held;
+interface Repair {
+  /** The whole, without the issue. */
+  readonly value: unknown;
+  readonly path: readonly PropertyKey[];
+  /** What counts instead; absent: it was left out. */
+  readonly message?: string;
+}
+
+function ofUnknownKey(schema: z.ZodType, whole: unknown, { path: above, keys }: z.core.$ZodIssueUnrecognizedKeys): Repair | null {
+  const [key = ''] = keys;
+  const path = [...above, key];
+  const guard = guardOf(schema, above);
+  const isGuarded = guard !== null && guard.narrowest === undefined;
+  const held = valueAt(whole, above) as Readonly<Record<string, unknown>>;
+  const known = knownKeys(schema, above);
+  const isKept = (name: string) => isGuarded || markAt(schema, [...above, name]) !== null;
+  const meant = slipsOf(key, known, MOST_WRONG).find((name) => !(name in held) && isKept(name));
+  if (meant === undefined) return isGuarded ? withoutEntry(schema, whole, path) : { value: without(whole, path), path };
+  const { [key]: value, ...others } = held;
+  return { value: replaced(whole, above, { ...others, [meant]: value }), path, message: `must be written '${meant}'; it counts as that` };
+}
+
+function ofWrongValue(schema: z.ZodType, whole: unknown, issue: z.core.$ZodIssue): Repair | null {
+  const { path } = issue;
+  const found = valueAt(whole, path);
+  const guard = guardOf(schema, path);
+  if (guard === null) {
+    const away = existing(whole, path);
+    return away.length === 0 ? null : { value: without(whole, away), path };
   }
-  return path;
+  const isItem = path.length > guard.path.length;
+  const isType = (expected: string) => issue.code === 'invalid_type' && issue.expected === expected;
+  const texts = typeof found === 'string' && isType('array') ? textsIn(found) : [];
+  if (texts.length > 0)
+    return { value: replaced(whole, path, texts), path, message: 'must be a list, such as [a, b]; it counts as one, split at commas' };
+  if (isItem && isType('string') && ['number', 'boolean'].includes(typeof found))
+    return {
+      value: replaced(whole, path, String(found)),
+      path,
+      message: `must be a string, not ${String(found)}; it counts as '${String(found)}'`,
+    };
+  if (guard.narrowest === undefined) return withoutEntry(schema, whole, path);
+  const why = describe({ ...issue, path: [] }, found).replace(/^the file:? /u, '');
+  const counts = typeof guard.narrowest === 'string' ? `'${guard.narrowest}'` : JSON.stringify(guard.narrowest);
+  return {
+    value: replaced(whole, guard.path, guard.narrowest),
+    path,
+    message: `${why}; ${isItem ? 'the list' : 'it'} counts as ${counts}`,
+  };
 }
 
-/** The innermost entry of a map with free keys on the way to `path`. */
-function entryOf(schema: z.ZodType, path: readonly PropertyKey[]): readonly PropertyKey[] {
-  for (let length = path.length; length > 0; length -= 1) {
+interface Guard {
+  readonly path: readonly PropertyKey[];
+  readonly narrowest: unknown;
+}
+
+/** The innermost safeguard that a value at `path` belongs to. One with a `narrowest` is a value or a list; one without is all that it holds. */
+function guardOf(schema: z.ZodType, path: readonly PropertyKey[]): Guard | null {
+  for (let length = path.length; length >= 0; length -= 1) {
+    const place = path.slice(0, length);
+    const mark = markAt(schema, place);
+    const isInList = path.length === length + 1 && typeof path.at(-1) === 'number';
+    if (mark !== null && (mark.narrowest === undefined || length === path.length || isInList))
+      return { path: place, narrowest: mark.narrowest };
+  }
+  return null;
+}
+
+function markAt(schema: z.ZodType, path: readonly PropertyKey[]): { readonly narrowest?: unknown } | null {
+  const meta = schemaAt(schema, path)?.meta();
+  return meta?.['safeguard'] === true ? { narrowest: meta['narrowest'] } : null;
+}
+
+/** Without the innermost entry of a map with free keys on the way to `path`; null: there is none. */
+function withoutEntry(schema: z.ZodType, whole: unknown, path: readonly PropertyKey[]): Repair | null {
+  for (let length = existing(whole, path).length; length > 0; length -= 1) {
     const above = schemaAt(schema, path.slice(0, length - 1));
-    if (above !== null && unwrapped(above).type === 'record') return path.slice(0, length);
+    if (above !== null && unwrapped(above).type === 'record') return { value: without(whole, path.slice(0, length)), path };
   }
-  return [];
+  return null;
 }
 
-function isSafeguard(schema: z.ZodType, path: readonly PropertyKey[]): boolean {
-  if (path.some((_, depth) => isMarkedAt(schema, path.slice(0, depth + 1)))) return true;
-  const meant = nameMeant(schema, path);
-  return meant !== undefined && isMarkedAt(schema, [...path.slice(0, -1), meant]);
-}
-
-/** The known key that an unknown one at `path` is closest to. */
-function nameMeant(schema: z.ZodType, path: readonly PropertyKey[]): string | undefined {
-  const known = knownKeys(schema, path.slice(0, -1));
-  const key = String(path.at(-1));
-  return known.includes(key) ? undefined : nearest(key, known, 1)[0];
-}
-
-function isMarkedAt(schema: z.ZodType, path: readonly PropertyKey[]): boolean {
-  return schemaAt(schema, path)?.meta()?.['safeguard'] === true;
+/** As far as there is something: of a missing key the map that lacks it. */
+function existing(value: unknown, path: readonly PropertyKey[]): readonly PropertyKey[] {
+  const depth = path.findIndex((_, at) => valueAt(value, path.slice(0, at + 1)) === undefined);
+  return depth === -1 ? path : path.slice(0, depth);
 }
 
 /** `value` without what stands at `path`; a list that would lose an item goes as a whole. */
@@ -105,48 +147,12 @@ function without(value: unknown, path: readonly PropertyKey[]): unknown {
   return kept === undefined ? rest : { ...rest, [key]: kept };
 }
 
-/** What an owner's schema only says, with `params: { severity: 'warning' }`, and takes. */
-export function isNote(issue: z.core.$ZodIssue): boolean {
-  return issue.code === 'custom' && issue.params?.['severity'] === 'warning';
-}
-
-interface Instead {
-  readonly path: readonly PropertyKey[];
-  readonly value: unknown;
-  readonly message: string;
-}
-
-/** What stands in the place of a value that is refused: the list that was meant by a text, or what `narrowest` says of it or of its list. */
-function insteadOf(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): Instead | null {
-  const { path } = issue;
-  const found = valueAt(value, path);
-  const isListed = issue.code === 'invalid_type' && issue.expected === 'array' && isSafeguard(schema, path);
-  const list = isListed && typeof found === 'string' ? textsIn(found) : null;
-  if (list !== null) return { path, value: list, message: 'must be a list, such as [a, b]; it counts as one, split at commas' };
-  const isEntry = typeof path.at(-1) === 'number';
-  const above = isEntry ? path.slice(0, -1) : path;
-  const narrowest = issue.code === 'unrecognized_keys' ? undefined : schemaAt(schema, above)?.meta()?.['narrowest'];
-  if (narrowest === undefined) return null;
-  const why = describe({ ...issue, path: [] }, found).replace(/^the file:? /u, '');
-  const counts = typeof narrowest === 'string' ? `'${narrowest}'` : JSON.stringify(narrowest);
-  return { path: above, value: narrowest, message: `${why}; ${isEntry ? 'the list' : 'it'} counts as ${counts}` };
-}
-
 function replaced(value: unknown, [key, ...below]: readonly PropertyKey[], by: unknown): unknown {
   if (key === undefined) return by;
+  if (Array.isArray(value)) return value.map((item: unknown, at) => (at === key ? replaced(item, below, by) : item));
   return isPlainMap(value) ? { ...value, [key]: replaced(value[String(key)], below, by) } : value;
 }
 
-function textsIn(text: string): readonly string[] | null {
-  const texts = text.split(',').flatMap((part) => part.trim() || []);
-  return texts.length === 0 ? null : texts;
-}
-
-/** `value` with the key at `path` under another name; null where that is taken. */
-function withName(value: unknown, [key, ...below]: readonly PropertyKey[], name: string): unknown {
-  if (!isPlainMap(value) || key === undefined) return null;
-  const { [String(key)]: held, ...rest } = value;
-  if (below.length === 0) return name in rest ? null : { ...rest, [name]: held };
-  const inner = withName(held, below, name);
-  return inner === null ? null : { ...rest, [key]: inner };
+function textsIn(text: string): readonly string[] {
+  return text.split(',').flatMap((part) => part.trim() || []);
 }

@@ -100,8 +100,18 @@ export function describe(issue: z.core.$ZodIssue, value: unknown, root = ''): st
   }
   if (issue.code === 'invalid_type' && issue.expected === 'boolean') return `${subject} must be true or false, not ${shown(found)}`;
   if (issue.code === 'invalid_type') return `${subject} must be ${withArticle(issue.expected)}, not ${kindOf(found)}`;
+  const bound = boundOf(issue);
+  if (bound !== null && !issue.message.startsWith('must ')) return `${subject} must ${bound}`;
   const reason = issue.message.replace(/^Invalid \w+: /, '');
   return reason.startsWith('must ') ? `${subject} ${reason}` : `${subject}: ${reason}`;
+}
+
+function boundOf(issue: z.core.$ZodIssue): string | null {
+  if (issue.code !== 'too_small' && issue.code !== 'too_big') return null;
+  const [bound, word] = issue.code === 'too_small' ? [issue.minimum, 'at least'] : [issue.maximum, 'at most'];
+  if (issue.origin === 'string') return bound === 1 && word === 'at least' ? 'not be empty' : `have ${word} ${bound} characters`;
+  if (issue.origin === 'array') return `have ${word} ${bound} entries`;
+  return `be ${issue.inclusive === false ? (word === 'at least' ? 'more than' : 'less than') : word} ${bound}`;
 }
 
 function withArticle(type: string): string {

@@ -31,17 +31,24 @@ export function usableConfig(schema: unknown, effective: ExtensionConfig, file: 
 type Located = Place & { readonly message: string };
 
 function findingsOf(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, effective: ExtensionConfig): readonly Located[] {
-  return describeIssues(issues, schema, effective.config).map(({ path, message }) => ({ ...placeOf(effective.where(path)), message }));
+  return describeIssues(issues, schema, effective.config).map(({ path, message }) => {
+    const place = placeOf(effective.where(path));
+    const [above, name] = [place.name.replace(/\.?[^.]*$/u, ''), pathText([place.name])];
+    const whole = message.startsWith('unknown key ')
+      ? message.replace(/^unknown key '[^']*'(?! in )/u, `$& in '${above}'`)
+      : message.replace(`'${pathText([path])}'`, `'${name}'`);
+    return { ...place, message: whole };
+  });
 }
 
 function invalid(findings: readonly Located[], file: string): Problem {
   const [first] = findings;
   // The failure itself names the first place; the others are told in the message.
-  const texts = findings.map(({ place, name, message }) => `${place === first?.place ? '' : place}${name}: ${message}`);
+  const texts = findings.map(({ place, message }) => `${place === first?.place ? '' : place}${message}`);
   return new Problem('validate', 'config_invalid', texts.join('; '), {
     file: first?.file ?? file,
     line: first?.line,
-    cure: "correct it in the settings, or 'config' in the manifest",
+    cure: first?.file === undefined ? "Correct it in the settings, or 'config' in the manifest" : 'Correct it there',
   });
 }
 

@@ -27,8 +27,7 @@ export interface Candidate extends Version {
   discard(): Promise<void>;
 }
 
-/** What an owner of keys under `agent:` finds wrong with one. */
-/** `usable`: the value without what is wrong in it. */
+/** What the owner of a key under `agent:` says of a value; `usable`: that without what is wrong in it. */
 export interface AgentKeyCheck {
   readonly findings: readonly AgentKeyFinding[];
   readonly usable: unknown;

@@ -25,7 +25,10 @@ export interface ExtensionConfig {
 /** What manifest and settings together say about an extension. Of a broken manifest only the settings count. */
 export function configOf(declaration: Declaration, settings: Settings): ExtensionConfig {
   const { id, manifest } = declaration;
-  const { enabled: _, isolation = null, memory_mb: memoryMb = null, secrets: granted = [], ...own } = settings.extensions[id] ?? {};
+  const block = settings.extensions[id] ?? {};
+  const slips = misspelt(block, COMMON_KEYS, manifest);
+  const { enabled: _, isolation = keptInProcess(slips, block), memory_mb: memoryMb = null, secrets: granted = [], ...rest } = block;
+  const own = withoutKeys(rest, slips);
   const claimsSkills = manifest?.provides.includes('skill') ?? false;
   const offered = providersOf(manifest, settings);
   const claimed = { ...(claimsSkills ? settings.skills : {}), ...(offered.length === 0 ? {} : { providers: Object.fromEntries(offered) }) };
@@ -51,9 +54,19 @@ export function configOf(declaration: Declaration, settings: Settings): Extensio
 export function enabledBy(settings: Settings): (id: string, manifest: Manifest | null) => boolean {
   return (id, manifest) => {
     const block = settings.extensions[id] ?? {};
-    const isMeant = misspelt(block, COMMON_KEYS, manifest).some(([key, name]) => name === 'enabled' && block[key] === false);
-    return block.enabled ?? (isMeant ? false : (manifest?.enabled ?? true));
+    const isOff = misspelt(block, COMMON_KEYS, manifest).some(([key, name]) => name === 'enabled' && block[key] !== true);
+    return block.enabled ?? (isOff ? false : (manifest?.enabled ?? true));
   };
+}
+
+type Slips = ReturnType<typeof misspelt>;
+
+function keptInProcess(slips: Slips, block: PlainMap): 'process' | null {
+  return slips.some(([key, name]) => name === 'isolation' && block[key] !== 'in_process') ? 'process' : null;
+}
+
+function withoutKeys<T extends PlainMap>(block: T, slips: Slips): T {
+  return Object.fromEntries(Object.entries(block).filter(([key]) => !slips.some(([slip]) => slip === key))) as T;
 }
 
 /** What every block `extensions.<id>` may hold beside the extension's own config, with an example of each. */
@@ -63,14 +76,22 @@ const MOST_WRONG = 2;
 /** What every block `providers.<prefix>` may hold. */
 const PROVIDER_KEYS: PlainMap = { base_url: '', api_key_env: '' };
 
+/** What of these keeps something back. */
+const NARROWING: readonly string[] = ['enabled', 'isolation'];
+
 /**
- * Keys that are no config of the extension's manifest, stand close to one that every such block may hold, and have a value of its
- * kind: an option without a default stands only in the class, which is not loaded yet, and `secret: x` is no list of secrets.
+ * Keys that are no config of the extension's manifest and stand close to one that every such block may hold: one that keeps something back,
+ * or one with a value of its kind, because an option without a default stands only in the class, which is not loaded yet, and `secret: x` is
+ * no list of secrets.
  */
 function misspelt(block: PlainMap, common: PlainMap, manifest: Manifest | null): readonly (readonly [key: string, name: string])[] {
   return Object.entries(block).flatMap(([key, value]) => {
     if (key in common || key in (manifest?.config ?? {})) return [];
-    const name = Object.keys(common).find((known) => slipsOf(key, [known], MOST_WRONG).length > 0 && isAlike(value, common[known]));
+    const name = Object.keys(common).find(
+      (known) =>
+        slipsOf(key, [known], MOST_WRONG).length > 0 &&
+        (NARROWING.includes(known) ? typeof value !== 'object' : isAlike(value, common[known])),
+    );
     return name === undefined ? [] : [[key, name] as const];
   });
 }
@@ -79,17 +100,29 @@ function isAlike(a: unknown, b: unknown): boolean {
   return typeof a === typeof b && Array.isArray(a) === Array.isArray(b);
 }
 
-/** Findings for misspelt keys of `extensions.<id>` and `providers.<prefix>`. A misspelt `enabled: false` counts: nothing runs that a person switched off. */
+/** Findings for misspelt keys of `extensions.<id>` and `providers.<prefix>`. What keeps something back counts: nothing runs that a person switched off. */
 export function misspeltSettings(
   settings: Settings,
   declarations: ReadonlyMap<string, Pick<Declaration, 'manifest'>>,
 ): readonly Diagnostic[] {
   const find = (section: string, block: PlainMap, common: PlainMap, manifest: Manifest | null = null) =>
-    misspelt(block, common, manifest).map(([key, name]): Diagnostic => ({
-      severity: 'warning',
-      code: 'unknown_key',
-      message: `${placeIn(settings, section, key)}unknown key '${key}' in '${section}'${common === PROVIDER_KEYS ? ' is ignored' : ''} (did you mean '${name}'?)`,
-    }));
+    misspelt(block, common, manifest).map(([key, name]): Diagnostic => {
+      const narrow = {
+        enabled: block[key] === true ? undefined : 'false',
+        isolation: block[key] === 'in_process' ? undefined : "'process'",
+      }[name];
+      const counts = name in block ? undefined : narrow;
+      const what =
+        counts === undefined
+          ? `unknown key '${key}' in '${section}' is ignored (did you mean '${name}'?)`
+          : `'${section}.${key}' must be written '${name}'; it counts as ${counts}`;
+      return {
+        severity: 'warning',
+        code: 'unknown_key',
+        message: `${placeIn(settings, section, key)}${what}`,
+        cure: 'Correct the key',
+      };
+    });
   return [
     ...Object.entries(settings.extensions).flatMap(([id, block]) =>
       find(`extensions.${id}`, block, COMMON_KEYS, declarations.get(id)?.manifest),
@@ -124,8 +157,13 @@ export function withIdsMeant(settings: Settings, declared: readonly string[]): S
 export function unknownExtensionSettings(settings: Settings, ids: Iterable<string>): readonly Diagnostic[] {
   const known = new Set(ids);
   const hintOn = (id: string, kept: readonly string[]) => {
-    const meant = kept.length === 0 ? [] : slipsOf(id, known).map((slip) => `'${slip}'`);
-    return meant.length > 0 ? `; its '${kept.join("' and '")}' counts for ${meant.join(' and ')}` : didYouMean(id, known);
+    const isNew = (meant: string) => (key: string) => !(key in (settings.extensions[meant] ?? {}));
+    const counts = slipsOf(id, known).map((meant) => ({ meant, keys: kept.filter(isNew(meant)).join("' and '") }));
+    const texts = [...new Set(counts.flatMap(({ keys }) => keys || []))].map((keys) => {
+      const ids = counts.filter((each) => each.keys === keys).map(({ meant }) => `'${meant}'`);
+      return `its '${keys}' counts for ${ids.join(' and ')}`;
+    });
+    return texts.length > 0 ? `; ${texts.join(', ')}` : didYouMean(id, known);
   };
   return Object.entries(settings.extensions)
     .filter(([id]) => !known.has(id))
@@ -141,8 +179,7 @@ function providersOf(manifest: Manifest | null, settings: Settings) {
   return Object.entries(settings.providers)
     .filter(([prefix]) => manifest?.models.some((model) => model.prefix === prefix))
     .map(([prefix, block]) => {
-      const slips = new Set(misspelt(block, PROVIDER_KEYS, null).map(([key]) => key)); // said once, of the settings
-      return [prefix, Object.fromEntries(Object.entries(block).filter(([key]) => !slips.has(key))) as typeof block] as const;
+      return [prefix, withoutKeys(block, misspelt(block, PROVIDER_KEYS, null))] as const; // said once, of the settings
     });
 }
 

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { codeOf } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { nearest, slipsOf } from '../../contract/nearest.ts';
-import { isPlainMap, overlay, type PlainMap } from '../../contract/plain-data.ts';
+import { isPlainMap, type PlainMap } from '../../contract/plain-data.ts';
 import { readTextFile } from '../discovery/source-files.ts';
 import type { Positions } from '../discovery/declaration.ts';
 
@@ -74,7 +74,7 @@ async function parse(file: string): Promise<SettingsRecord> {
   const source = { file, positions, code: 'settings_invalid', value };
   const found = issues.flatMap((issue) =>
     issuesToDiagnostics([issue], schema, source)
-      .map((each) => (each.code === 'unknown_key' ? saidIgnored(each) : each))
+      .map((each) => (each.code === 'unknown_key' || !isAboutApprovals(issue) ? saidIgnored(each) : each))
       .map((each) => (isAboutApprovals(issue) ? asking(each) : each)),
   );
   const misnamed = [...slips].flatMap(([key, meant]) => {
@@ -84,7 +84,7 @@ async function parse(file: string): Promise<SettingsRecord> {
   });
   const ofText = isBroken ? document.diagnostics.map(asking) : document.diagnostics;
   const diagnostics = [...ofText, ...misnamed, ...found].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
-  const values = isPlainMap(rest) ? withSwitchedOff(rest, issues) : {};
+  const values = isPlainMap(rest) ? rest : {};
   const asks = isBroken || !isPlainMap(rest) || issues.some(isAboutApprovals);
   return { values: asks ? { ...values, ...ASK_ALWAYS } : values, positions, diagnostics };
 }
@@ -93,23 +93,16 @@ async function parse(file: string): Promise<SettingsRecord> {
 const SAFEGUARDED: readonly string[] = ['skills', 'extensions'];
 const MOST_WRONG = 2;
 
-/** A map whose name is closest to that of such a block counts as that, where that is not there. */
+/** What has a name close to that of such a block counts as that, where that is not there. */
 function withBlocksMeant(value: unknown, known: readonly string[]): { value: unknown; slips: ReadonlyMap<string, string> } {
   const slips = new Map<string, string>();
   if (!isPlainMap(value)) return { value, slips };
-  for (const [key, block] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
     const [meant = ''] = known.includes(key) ? [] : slipsOf(key, known, MOST_WRONG);
     const isTaken = meant in value || [...slips.values()].includes(meant);
-    if (SAFEGUARDED.includes(meant) && isPlainMap(block) && !isTaken) slips.set(key, meant);
+    if (SAFEGUARDED.includes(meant) && !isTaken) slips.set(key, meant);
   }
   return { value: Object.fromEntries(Object.entries(value).map(([key, part]) => [slips.get(key) ?? key, part])), slips };
-}
-
-/** Nobody knows whether an extension was to run whose `enabled` cannot be read: it does not. */
-function withSwitchedOff(values: PlainMap, issues: readonly z.core.$ZodIssue[]): PlainMap {
-  const ids = issues.flatMap(({ path: [section, id, key] }) => (section === 'extensions' && key === 'enabled' ? [String(id)] : []));
-  const off = Object.fromEntries(ids.map((id) => [id, { enabled: false }]));
-  return ids.length === 0 ? values : overlay(values, { extensions: off });
 }
 
 /** A finding for which nobody knows what `approvals` were. */

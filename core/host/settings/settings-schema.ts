@@ -72,24 +72,31 @@ export const settingsSchema = once(() => {
     extensions: z
       .record(
         z.string(),
-        z.looseObject({
-          enabled: z.boolean().optional().describe('false switches the extension or agent off.'),
-          secrets: z
-            .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a secret, not its value'))
-            .optional()
-            .describe('Names of more secrets that the extension may ask for.'),
-          isolation: z
-            .enum(['in_process', 'process'])
-            .optional()
-            .describe('in_process lets an extension that did not come with Pith run inside the kernel.'),
-          memory_mb: z
-            .int()
-            .min(128)
-            .optional()
-            .describe(
-              'How much memory its process and all that it starts may hold, in MB; 512 without it. Half of it is the limit of its heap.',
-            ),
-        }),
+        z
+          .looseObject({
+            enabled: z
+              .boolean()
+              .optional()
+              .meta({ safeguard: true, narrowest: false })
+              .describe('false switches the extension or agent off.'),
+            secrets: z
+              .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a secret, not its value'))
+              .optional()
+              .describe('Names of more secrets that the extension may ask for.'),
+            isolation: z
+              .enum(['in_process', 'process'])
+              .optional()
+              .meta({ safeguard: true, narrowest: 'process' })
+              .describe('in_process lets an extension that did not come with Pith run inside the kernel.'),
+            memory_mb: z
+              .int()
+              .min(128)
+              .optional()
+              .describe(
+                'How much memory its process and all that it starts may hold, in MB; 512 without it. Half of it is the limit of its heap.',
+              ),
+          })
+          .meta({ safeguard: true, narrowest: { enabled: false } }),
       )
       .default({})
       .describe('Settings of extensions and agents, by id. Further keys are the extension’s own config, and it checks them.'),
@@ -105,7 +112,11 @@ export const settingsSchema = once(() => {
       })
       .default({ data_mb: 1024, keys: 100_000, key_values_mb: 64, log_mb: 10, logs: 5 })
       .describe('How much extensions and the log may keep on disk.'),
-    skills: z.record(z.string(), z.unknown()).default({}).describe('Settings of skills, checked by the extension that provides them.'),
+    skills: z
+      .record(z.string(), z.unknown())
+      .default({})
+      .meta({ safeguard: true, narrowest: { enabled: false } })
+      .describe('Settings of skills, checked by the extension that provides them.'),
   });
 });
 

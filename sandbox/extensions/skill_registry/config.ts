@@ -8,10 +8,10 @@ export const configSchema = once(() => {
   const names = z.array(z.string().min(1)).default([]);
   const source = z.union([z.string().min(1), z.strictObject({ path: z.string().min(1), label: z.string().min(1).optional() })]);
   return z.strictObject({
-    enabled: z.boolean().default(true).meta({ safeguard: true }),
+    enabled: z.boolean().default(true).meta({ safeguard: true, narrowest: false }),
     /** Ids that may be used; empty means all. */
     allowed: names.meta({ safeguard: true }),
-    disabled: names.meta({ safeguard: true }),
+    disabled: names.meta({ safeguard: true, narrowest: ['*'] }),
     /** Folders beside the default ones; `{ replace: […] }` takes the place of all of them. */
     sources: z.union([z.array(source), z.strictObject({ replace: z.array(source) })]).default([]),
     /** One more source. */

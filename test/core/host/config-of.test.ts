@@ -50,19 +50,40 @@ describe('config', () => {
     );
     const found = misspeltSettings(settings, new Map([plain, registry].map((each) => [each.id, each])));
     expect(found.map(({ message }) => message)).toEqual([
-      "sandbox/pith.yaml:3: unknown key 'enabld' in 'extensions.plain' (did you mean 'enabled'?)",
-      "sandbox/pith.yaml:5: unknown key 'memory_mbb' in 'extensions.registry' (did you mean 'memory_mb'?)",
+      "sandbox/pith.yaml:3: 'extensions.plain.enabld' must be written 'enabled'; it counts as false",
+      "sandbox/pith.yaml:5: unknown key 'memory_mbb' in 'extensions.registry' is ignored (did you mean 'memory_mb'?)",
     ]);
     expect(enabledBy(settings)('plain', plain.manifest)).toBe(false);
     expect(configOf(plain, settings).enabled).toBe(false);
     expect(enabledBy(settings)('registry', registry.manifest)).toBe(true);
   });
 
+  it.each([
+    ['isolaton: process', 'process'],
+    ['isolaton: proces', 'process'],
+    ['isolation: proces', 'process'],
+    ['isolaton: in_process', null],
+  ])('use.md 3 a slip of what keeps an extension out of the kernel keeps it out: %s', async (text, isolation) => {
+    const { settings, plain } = await setUp(`extensions: { plain: { ${text} } }\n`);
+    const { config, isolation: found } = configOf(plain, settings);
+    expect([found, Object.keys(config).includes('isolaton')]).toEqual([isolation, false]);
+  });
+
+  it.each(['false', 'off', '{ enabled: flase }', '{ enabeld: "no" }', '{ enabeld: false }'])(
+    'use.md 3 what may be meant to switch an extension off does: %s',
+    async (block) => {
+      const { settings, plain } = await setUp(`extensions: { plain: ${block} }\n`);
+      expect(configOf(plain, settings).enabled).toBe(false);
+    },
+  );
+
   it('an option that only the class knows is no misspelt key, except a boolean close to enabled', async () => {
     const { settings, plain } = await setUp(
       'extensions:\n  plain: { secret: x, enable: [a], memory_gb: big }\n  registry: { enable: false }\n',
     );
-    expect(misspeltSettings(settings, new Map([[plain.id, plain]]))).toMatchObject([{ message: expect.stringContaining("'enable'") }]);
+    expect(misspeltSettings(settings, new Map([[plain.id, plain]]))).toMatchObject([
+      { message: expect.stringContaining("'extensions.registry.enable'") },
+    ]);
     expect(enabledBy(settings)('plain', plain.manifest)).toBe(true);
     expect(enabledBy(settings)('registry', plain.manifest)).toBe(false);
   });
@@ -80,6 +101,8 @@ describe('config', () => {
       "nothing declares 'plai'; its 'isolation' counts for 'plain' and 'plaid'",
       "nothing declares 'plain2' (did you mean 'plain' or 'plaid'?)",
     ]);
+    const { settings: said } = await setUp('extensions: { plainn: { enabled: false }, plain: { enabled: true } }\n');
+    expect(unknownExtensionSettings(said, ['plain'])[0]?.message).toMatch(/nothing declares 'plainn' \(did you mean 'plain'\?\)$/u);
     expect(withIdsMeant(settings, ['plain', 'plainn', 'plai', 'plain2'])).toBe(settings);
   });
 

@@ -164,7 +164,15 @@ describe('a slip in one key', () => {
     ]);
   });
 
-  it.each(['enabled: flase', 'enbled: flase', 'agent: { limits: { max_turns: many } }', 'agent: { limit: { max_turns: 1 } }'])(
+  it.each(['enabled: flase', 'enbled: flase'])('use.md 3: %s switches it off, and is said', async (slip) => {
+    const text = `id: slip\nentrypoint: main.ts\nprovides: [tool]\n${slip}\n`;
+    const { declarations } = await discoverIn(folderWith({ 'extensions/slip/manifest.yaml': text, 'extensions/slip/main.ts': '' }));
+    const { manifest, diagnostics } = declarations.get('slip')!;
+    expect(manifest?.enabled).toBe(false);
+    expect(diagnostics.at(-1)?.message).toBe("'enabled' must be true or false, not 'flase'; it counts as false");
+  });
+
+  it.each(['agent: { limits: { max_turns: many } }', 'agent: { limit: { max_turns: 1 } }'])(
     'use.md 3: %s is a safeguard, and what cannot be read stops the extension',
     async (slip) => {
       const text = `id: slip\nentrypoint: main.ts\nprovides: [tool]\n${slip}\n`;

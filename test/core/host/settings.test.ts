@@ -151,12 +151,20 @@ describe('settings', () => {
     ['extension: { kv: { enabled: false } }', { extensions: { kv: { enabled: false } } }, /'extension' must be written 'extensions'/u],
     ['extension: { kv: { enabled: of } }', { extensions: { kv: { enabled: false } } }, /'extension' must be written 'extensions'/u],
     ['skils: { disabled: [x] }\nskills: { disabled: [y] }', { skills: { disabled: ['y'] } }, /unknown key 'skils' is ignored/u],
-    ['skils: 7', { skills: {} }, /unknown key 'skils' is ignored/u],
+    ['skils: 7', { skills: { enabled: false } }, /'skils' must be written 'skills'; it counts as that/u],
   ])('a slip in the name of a block that holds safeguards counts as that: %s', async (text, holds, said) => {
     const { settings, diagnostics } = await load({ 'sandbox/pith.yaml': `# first\n${text}\n` });
     expect(settings).toMatchObject(holds);
     expect(settings.approvals.tools).toEqual([]);
     expect(diagnostics[0]).toMatchObject({ line: 2, message: expect.stringMatching(said) });
+  });
+
+  it('says a bound in words', async () => {
+    const { diagnostics } = await load({ 'sandbox/pith.yaml': 'quotas: { logs: 0 }\ndefault_agent: ""\n' });
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      "'quotas.logs' must be at least 1 (ignored)",
+      "'default_agent' must not be empty (ignored)",
+    ]);
   });
 
   it('K50 what is said of approvals stands at the finding on them, in the order of the file', async () => {
@@ -179,7 +187,7 @@ describe('settings', () => {
   it('K7 a key where its name belongs is refused without being repeated', async () => {
     const { diagnostics } = await load({ 'sandbox/pith.yaml': 'providers:\n  openai: { api_key_env: sk-canary-123 }\n' });
     expect(diagnostics).toMatchObject([
-      { line: 2, message: "'providers.openai.api_key_env' must be the name of an environment variable, not a key" },
+      { line: 2, message: "'providers.openai.api_key_env' must be the name of an environment variable, not a key (ignored)" },
     ]);
     expect(JSON.stringify(diagnostics)).not.toContain('canary');
   });

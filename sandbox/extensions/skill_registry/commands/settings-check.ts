@@ -1,4 +1,4 @@
-import { didYouMean, nearest, PithError } from 'pith';
+import { didYouMean, PithError, slipsOf } from 'pith';
 import type { SkillsConfig } from '../config.ts';
 
 interface Kind {
@@ -47,8 +47,9 @@ const LIMITS: Readonly<Record<string, Kind>> = {
   env: { what: 'a list of names', fits: (value) => TEXTS.fits(value) && (value as string[]).every((name) => NAME.test(name)) },
 };
 
-/** Their defaults allow more than may have been written: with one that cannot be read the extension does not start either. */
+/** Their defaults allow more than may have been written. */
 const SAFEGUARDS: readonly string[] = ['enabled', 'allowed', 'disabled'];
+const MOST_WRONG = 2;
 
 /** What is wrong with these settings, by key. */
 export function settingProblems(config: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
@@ -61,20 +62,27 @@ export function settingProblems(config: Readonly<Record<string, unknown>>): Read
   );
 }
 
-/** The settings without what the extension ignores; a slip in the name of a safeguard counts as that, a text as the list of what its commas part. Throws `config_invalid` where it would not start with them. */
+/** The settings as the extension reads them: without what it ignores, with the narrowest value of a safeguard that cannot be read. Throws `config_invalid` where it would not start. */
 export function usableSettings<T extends Readonly<Record<string, unknown>>>(config: T): T {
-  const named = Object.entries(config).map(([key, value]) => {
-    const [meant = key] = Object.hasOwn(KINDS, key) ? [] : nearest(key, Object.keys(KINDS), 1);
-    const name = SAFEGUARDS.includes(meant) && !Object.hasOwn(config, meant) ? meant : key;
-    const isList = name === 'allowed' || name === 'disabled';
-    const parts = isList && typeof value === 'string' ? value.split(',').flatMap((part) => part.trim() || []) : [];
-    return [name, parts.length > 0 ? parts : value] as const;
+  const known = Object.keys(KINDS);
+  const entries = Object.entries(config).map(([key, value]): [string, unknown] => {
+    const slips = Object.hasOwn(KINDS, key) ? [] : slipsOf(key, known, MOST_WRONG);
+    return [slips.find((name) => SAFEGUARDS.includes(name) && !Object.hasOwn(config, name)) ?? key, value];
   });
-  const problems = settingProblems(Object.fromEntries(named));
-  const keys = [...problems.keys()];
-  if (keys.some((key) => SAFEGUARDS.includes(key) || SAFEGUARDS.includes(nearest(key, Object.keys(KINDS), 1)[0] ?? '')))
-    throw new PithError('config_invalid', [...problems.values()].join('; '), { cure: "correct it under 'skills' in pith.yaml" });
-  return Object.fromEntries(named.filter(([key]) => !problems.has(key))) as T;
+  const named = Object.fromEntries(entries.map(([key, value]) => [key, SAFEGUARDS.includes(key) ? narrowed(key, value) : value]));
+  const problems = settingProblems(named);
+  const allowed = problems.get('allowed');
+  if (allowed !== undefined) throw new PithError('config_invalid', allowed, { cure: "Correct it under 'skills' in pith.yaml" });
+  return Object.fromEntries(Object.entries(named).filter(([key]) => !problems.has(key))) as T;
+}
+
+function narrowed(key: string, value: unknown): unknown {
+  if (key === 'enabled') return BOOLEAN.fits(value) ? value : false;
+  const list = typeof value === 'string' ? value.split(',').flatMap((part) => part.trim() || []) : value;
+  const texts = Array.isArray(list)
+    ? list.map((item) => (['number', 'boolean'].includes(typeof item) ? String(item) : (item as unknown)))
+    : list;
+  return key === 'disabled' && !TEXTS.fits(texts) ? ['*'] : texts;
 }
 
 function isSources(value: unknown): boolean {
