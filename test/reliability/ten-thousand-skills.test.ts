@@ -94,6 +94,7 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
     const pith = await testKernel({ sandbox: folder.sandbox, model });
     try {
       tell('services started', await timed(() => pith.kernel.start()), 'ms');
+      if (LONG) await sleep(2000); // the folders of extensions are watched by then
       const pieces = longestPiece(); // what boots before is the same with no skill
       model.add({ text: 'ok' });
       tell('first turn after that', await timed(() => pith.run('which plan is next')), 'ms');
