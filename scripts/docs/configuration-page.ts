@@ -29,7 +29,7 @@ export async function configurationPage(root: string): Promise<string> {
   return `<!-- made from the schemas by npm run docs -->
 # Configuration
 
-Nothing has to be configured. What is written there and not known, or not valid, is reported with file, line and the nearest known key. A slip near the name of a safeguard, such as \`skills.disable\`, counts as that, and one that cannot be read stops what it guards; everything else is ignored.
+Nothing has to be configured. What is written there and not known, or not valid, is reported with file, line and the nearest known key. What keeps something back is never ignored: a slip in its name, such as \`skills.disable\` or \`isolaton\`, counts as that, and where its value cannot be read the narrowest one stands (\`enabled: flase\` is off, \`isolation: proces\` is \`process\`). Everything else that is wrong is ignored, with its default.
 
 ## Where settings come from
 
