@@ -27,6 +27,7 @@ export function slipsOf(entry: string, candidates: Iterable<string>, most = 1): 
   let [found, least]: [string[], number] = [[], most];
   for (const candidate of candidates) {
     const name = bare(candidate);
+    if (Math.abs(name.length - written.length) > least) continue; // as most keys of ten thousand skills
     const cost = slipCost(written, name);
     if (cost > least || (cost > 1 && name.length < 5)) continue;
     if (cost < least) [found, least] = [[], cost];
