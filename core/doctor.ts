@@ -103,7 +103,7 @@ function withModel(status: AgentStatus, host: ExtensionHost, router: ModelRouter
       message: messageOf(error),
       ...(spec.origin === null ? {} : { file: spec.origin }),
       ...(line === undefined ? {} : { line }),
-      cure: (error instanceof PithError ? error.cure : undefined) ?? 'Correct the name of its model',
+      cure: (error instanceof PithError ? error.cure : undefined) ?? 'correct the name of its model',
     };
     return { ...status, state: status.state === 'active' ? 'degraded' : status.state, notes: [...status.notes, note] };
   }

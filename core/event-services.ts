@@ -106,7 +106,7 @@ export function createEventServices({ store, journal, clock, host, events, appro
         severity: 'warning',
         code: 'handler_failed',
         message: `event ${event} (${topic}) could not be delivered to '${handler}' after 8 attempts: ${error}`,
-        cure: 'Correct the handler; events that come later are delivered',
+        cure: 'correct the handler; events that come later are delivered',
       }));
       const gone = orphans(store, host.handlers.declared()).map(({ handler, count }): Diagnostic => ({
         severity: 'warning',

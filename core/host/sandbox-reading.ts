@@ -116,7 +116,7 @@ function trustFindings({ level, opened, why }: Trust, state: StatePlace, loosene
 
 /** The finding on a file while the settings that it had before still hold. */
 function kept(finding: Diagnostic): Diagnostic {
-  return { ...finding, message: `${finding.message}; keeping the previous settings`, cure: 'Correct the file' };
+  return { ...finding, message: `${finding.message}; keeping the previous settings`, cure: 'correct the file' };
 }
 
 function isEmpty(shown: string): Diagnostic {

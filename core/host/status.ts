@@ -86,7 +86,7 @@ function blockersOf(lifecycle: Lifecycle, discovery: Discovery, declaration: Dec
         code: 'dependency_failed',
         message: `needs '${id}', which cannot run: ${lifecycle.reason(slot) ?? 'it failed'}`,
         file: declaration.file,
-        cure: `Fix '${id}'; see: pith doctor`,
+        cure: `fix '${id}'; see: pith doctor`,
       },
     ];
   });
@@ -104,7 +104,7 @@ function failureOf(lifecycle: Lifecycle, slot: Slot): Failure | undefined {
     message: lifecycle.reason(slot) ?? '',
     at: 0,
     file: slot.declaration.file,
-    cure: `Fix '${blocker.id}'`,
+    cure: `fix '${blocker.id}'`,
   };
 }
 
@@ -121,7 +121,7 @@ function notesOf({ parts }: Lifecycle, { written, config, current, notes }: Slot
   const found: ExtensionStatus['notes'][number][] = [...notes].map(([message, code]) => ({
     code,
     message,
-    ...(code === 'config_invalid' && { cure: 'Correct the setting' }),
+    ...(code === 'config_invalid' && { cure: 'correct the setting' }),
   }));
   for (const { severity, ...note } of declaration.diagnostics) if (severity !== 'error') found.push(note);
   for (const { ask, never } of declaration.withheld ?? [])
@@ -146,7 +146,7 @@ const IN_THE_MANIFEST: ReadonlySet<Failure['phase']> = new Set(['discover', 'val
 
 /** A finding always names a file and a cure, if only the general ones. */
 function pick({ phase, code, message, file, line, cure }: Failure, declaration: Declaration) {
-  const general = IN_THE_MANIFEST.has(phase) ? 'Correct the manifest' : 'Correct the source; it is loaded again by itself';
+  const general = IN_THE_MANIFEST.has(phase) ? 'correct the manifest' : 'correct the source; it is loaded again by itself';
   return { phase, code, message, file: file ?? declaration.file, ...(line === undefined ? {} : { line }), cure: cure ?? general };
 }
 

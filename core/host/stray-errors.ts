@@ -14,7 +14,7 @@ export interface Owner {
 
 const owners = new AsyncLocalStorage<Owner | undefined>();
 
-/** Those that are Pith's own are told by the file names in an error's stack. */
+/** Of Pith's own extensions, by id: a stray error of theirs is attributed by the file names in its stack. */
 const shipped = new Map<string, Owner>();
 
 /**

@@ -68,7 +68,7 @@ describe('pith chat on a pipe', () => {
       expect(out).toContain('code-review'); // the skills are there
       expect(err).toContain("pith: sandbox/pith.yaml:1: unknown key 'default_agnt' is ignored (did you mean 'default_agent'?)\n");
       expect(err).toContain(
-        "pith: sandbox/pith.yaml:3: unknown key 'max_skill' in 'skills' is ignored (did you mean 'max_skills'?); Correct the setting\n",
+        "pith: sandbox/pith.yaml:3: unknown key 'max_skill' in 'skills' is ignored (did you mean 'max_skills'?); correct the setting\n",
       );
       expect(err).toContain(
         "pith: the extension 'broken' cannot run sandbox/extensions/broken/manifest.yaml:3: unknown key 'provids' (did you mean 'provides'?)",
@@ -102,7 +102,7 @@ describe('pith chat on a pipe', () => {
       expect(err.match(/'nope' names no model/gu)).toHaveLength(1);
       expect(err).toContain("pith: sandbox/agents/off/manifest.yaml:2: 'enabld' must be written 'enabled'; it counts as that");
       expect(err).toContain("nothing declares 'kvv'; its 'enabled' counts for 'kv'");
-      expect(err).toContain("'skills.poll_seconds' must be a number, not a string (ignored); Correct the setting");
+      expect(err).toContain("'skills.poll_seconds' must be a number, not a string (ignored); correct the setting");
       expect(err).not.toContain('builder_agent');
       const failed = await run('chat', '-p', 'hello', '-a', 'broken');
       expect([failed.code, failed.err.match(/the agent 'broken' cannot run/gu)]).toEqual([1, ["the agent 'broken' cannot run"]]);
@@ -114,7 +114,7 @@ describe('pith chat on a pipe', () => {
         'orchestrator active',
       ]);
       expect(agents[2]!.message).toMatch(
-        /^cannot delegate to 'broken': 'agent.limits.max_turns' must be a number, not a string \(\S+:2\); Correct the value$/u,
+        /^cannot delegate to 'broken': 'agent.limits.max_turns' must be a number, not a string \(\S+:2\); correct the value$/u,
       );
       expect(extensions.find(({ id }) => id === 'kv')).toMatchObject({ state: 'disabled' });
     } finally {

@@ -31,7 +31,7 @@ export async function checkAgentKeys(
       severity: 'error',
       code: 'agent_key_unowned',
       message: `no extension owns 'agent.${key}'${didYouMean(key, [...owners.keys(), ...KERNEL_AGENT_KEYS])}`,
-      cure: 'Correct or remove the key',
+      cure: 'correct or remove the key',
       ...at(`agent.${key}`),
     };
     return [unowned];
@@ -52,14 +52,14 @@ async function checkKey(
   try {
     const generation = await lifecycle.ready(owner);
     const { findings, usable } = await generation.checkAgentKey(key, value);
-    const notes = findings.map(({ path, cure = `Correct '${pathText([path])}'`, ...rest }) => ({ ...rest, cure, ...at(path) }));
+    const notes = findings.map(({ path, cure = `correct '${pathText([path])}'`, ...rest }) => ({ ...rest, cure, ...at(path) }));
     return { notes, usable };
   } catch (error) {
     const note: Diagnostic = {
       severity: 'warning',
       code: 'provider_unavailable',
       message: `'agent.${key}' was not checked: ${messageOf(error)}`,
-      cure: `Fix '${owner.id}'`,
+      cure: `fix '${owner.id}'`,
       ...at(`agent.${key}`),
     };
     return { notes: [note], usable: value };

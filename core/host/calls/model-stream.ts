@@ -77,5 +77,5 @@ class Parts implements AsyncIterable<ModelPart>, AsyncIterator<ModelPart, undefi
 }
 
 function neverLate(): never {
-  throw new Error('a stream has no limit of its own');
+  throw new Error('a stream has no time limit');
 }

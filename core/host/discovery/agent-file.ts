@@ -33,8 +33,8 @@ export const agentFileSchema = z.strictObject({
 
 /** Keys that such files have elsewhere and that say how a model is called: read over with a warning, so that the agent works. */
 const FOREIGN_KEYS: Readonly<Record<string, string>> = {
-  temperature: 'Remove it: the model has its own default',
-  top_p: 'Remove it: the model has its own default',
+  temperature: 'remove it: the model has its own default',
+  top_p: 'remove it: the model has its own default',
   max_tokens: "Write 'limits: { max_tokens: … }' for the tokens of one turn",
   llm: "Write 'model: provider/model'",
   api_key: 'Keep keys in the environment or in pith secrets',
@@ -94,7 +94,7 @@ function foreignKeys(value: unknown, file: string, positions: Positions): { read
     if (!Object.hasOwn(FOREIGN_KEYS, key)) return [];
     const [line, column] = positions[key] ?? [2, 1];
     const message = `'${key}' has no effect here`;
-    return [{ severity: 'warning', code: 'key_without_effect', message, file, line, column, cure: FOREIGN_KEYS[key] ?? 'Remove it' }];
+    return [{ severity: 'warning', code: 'key_without_effect', message, file, line, column, cure: FOREIGN_KEYS[key] ?? 'remove it' }];
   });
   return { rest: Object.fromEntries(entries.filter(([key]) => !Object.hasOwn(FOREIGN_KEYS, key))), warnings };
 }

@@ -63,7 +63,7 @@ function doubt(declaration: Declaration, key: string, owned: ReadonlySet<string>
     severity: 'warning',
     code: 'agent_key_unowned',
     ...placeOf(declaration, key),
-    cure: 'Correct the broken manifest',
+    cure: 'correct the broken manifest',
     message: `nothing that could be read owns the key '${key}' in 'agent' (broken: ${unreadable.join(', ')})${didYouMean(key, knownKeys(owned))}`,
   };
 }

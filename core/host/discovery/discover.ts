@@ -113,7 +113,7 @@ function ofAgentPath(directory: string, diagnostics: Diagnostic[]): Place {
       severity: 'warning',
       code: 'settings_invalid',
       message: `agents.paths: there is no folder ${directory}`,
-      cure: 'Correct agents.paths',
+      cure: 'correct agents.paths',
       file: directory,
     });
   }
@@ -136,7 +136,7 @@ function foldersIn(directory: string, diagnostics: Diagnostic[]): readonly strin
       code: 'manifest_invalid',
       message: `the folder cannot be read: ${messageOf(error)}`,
       file: directory,
-      cure: 'Make it readable',
+      cure: 'make it readable',
     });
     return [];
   }
@@ -160,7 +160,7 @@ function duplicate(same: readonly Entry[]): Entry {
     line: declaration.positions?.['id']?.[0] ?? 1,
     column: 1,
     message: `the id '${declaration.id}' is declared more than once: ${files.join(' and ')}`,
-    cure: 'Rename one of the folders',
+    cure: 'rename one of the folders',
   }));
   const declaration: Declaration = {
     ...first.declaration,
@@ -177,6 +177,6 @@ function shadowed(id: string, loser: Declaration, winner: Declaration): Diagnost
     code: 'duplicate_id',
     file: loser.file,
     message: `the agent '${id}' is not used, because ${winner.file} declares the same id`,
-    cure: 'Rename one of the folders',
+    cure: 'rename one of the folders',
   };
 }

@@ -44,7 +44,7 @@ async function read(directory: string, name: string, digest: string, stamp: Fold
   const prompt = promptOf(directory, stamp.files, found);
   for (const [each, what] of stamp.odd) if (what !== 'a socket') found.push(notAFile(directory, each, what));
   if (name === MANIFEST_FILE && stamp.files.includes(AGENT_FILE))
-    found.push(warning(directory, AGENT_FILE, `is not read, because there is a ${MANIFEST_FILE}`, 'Remove one of them'));
+    found.push(warning(directory, AGENT_FILE, `is not read, because there is a ${MANIFEST_FILE}`, 'remove one of them'));
   if (stamp.truncated)
     found.push(
       warning(
@@ -78,14 +78,14 @@ async function read(directory: string, name: string, digest: string, stamp: Fold
 function promptOf(directory: string, files: readonly string[], found: Diagnostic[]): Declaration['prompt'] {
   const [name, ...others] = PROMPT_FILES.filter((each) => files.includes(each));
   if (name === undefined) return null;
-  for (const other of others) found.push(warning(directory, other, `is not read, because there is a ${name}`, 'Remove one of them'));
+  for (const other of others) found.push(warning(directory, other, `is not read, because there is a ${name}`, 'remove one of them'));
   const file = path.join(directory, name);
   try {
     const why = whyNotItsOwn(directory, file);
     if (why === null) return { file, text: readTextFile(file, MAX_PROMPT_BYTES) };
     found.push({ ...PROMPT_FINDING, message: why, file, cure: "Copy the prompt into the agent's folder" });
   } catch (error) {
-    found.push({ ...PROMPT_FINDING, message: messageOf(error), file, cure: `Make it UTF-8 text of at most ${MAX_PROMPT_BYTES} bytes` });
+    found.push({ ...PROMPT_FINDING, message: messageOf(error), file, cure: `make it UTF-8 text of at most ${MAX_PROMPT_BYTES} bytes` });
   }
   return null;
 }
@@ -110,7 +110,7 @@ function notAFile(directory: string, name: string, what: string): Diagnostic {
     file: path.join(directory, name),
     line: 1,
     column: 1,
-    cure: 'Remove it',
+    cure: 'remove it',
   };
 }
 
@@ -118,7 +118,7 @@ const MAX_PROMPT_BYTES = 256 * 1024;
 
 function nothingDeclared(directory: string, kind: 'extensions' | 'agents', { files }: FolderStamp): Diagnostic {
   const stat = fs.statSync(path.join(directory, MANIFEST_FILE), { throwIfNoEntry: false });
-  if (stat !== undefined) return { ...notAFile(directory, MANIFEST_FILE, kindOf(stat)), cure: `Put a ${MANIFEST_FILE} in its place` };
+  if (stat !== undefined) return { ...notAFile(directory, MANIFEST_FILE, kindOf(stat)), cure: `put a ${MANIFEST_FILE} in its place` };
   const slip = files.find((file) => SLIPS.includes(file));
   const wanted = kind === 'agents' ? `${MANIFEST_FILE} or ${AGENT_FILE}` : MANIFEST_FILE;
   return {
@@ -143,7 +143,7 @@ function unreadable(directory: string, kind: 'extensions' | 'agents', error: unk
     line: 1,
     column: 1,
     message: `the folder cannot be read: ${messageOf(error)}`,
-    cure: `Make it readable, or move it out of ${kind}`,
+    cure: `make it readable, or move it out of ${kind}`,
   };
   const declaration = {
     id: path.basename(directory),

@@ -63,7 +63,7 @@ export function openIndex(folder: StateFolder): IndexFile {
         code: 'internal',
         message,
         file,
-        cure: 'Make the folder writable; until then every start reads all manifests',
+        cure: 'make the folder writable; until then every start reads all manifests',
       };
     }
   };

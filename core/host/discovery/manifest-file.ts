@@ -147,7 +147,7 @@ export function eventChecks(manifest: Manifest, add: Add): void {
       const cure = "Write minute, hour, day, month and weekday, such as '0 3 * * *'";
       add(`schedules.${index}.cron`, 'manifest_invalid', `'${cron}' ${problem}`, cure);
     }
-    if (names.has(name)) add(`schedules.${index}.name`, 'manifest_invalid', `there are two schedules '${name}'`, 'Rename one of them');
+    if (names.has(name)) add(`schedules.${index}.name`, 'manifest_invalid', `there are two schedules '${name}'`, 'rename one of them');
     names.add(name);
   });
 }
@@ -155,5 +155,5 @@ export function eventChecks(manifest: Manifest, add: Add): void {
 function checkTopic(key: string, topic: string, known: readonly string[], what: string, add: Add): void {
   if (known.includes(topic)) return;
   const hint = didYouMean(topic, known);
-  add(key, 'name_unknown', `there is no ${what} '${topic}'${hint}`, hint === '' ? `Use one of: ${known.join(', ')}` : 'Correct the name');
+  add(key, 'name_unknown', `there is no ${what} '${topic}'${hint}`, hint === '' ? `use one of: ${known.join(', ')}` : 'correct the name');
 }

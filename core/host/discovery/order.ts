@@ -32,7 +32,7 @@ export function orderOf(declarations: ReadonlyMap<string, Declaration>, isEnable
     const missing = hard.get(declaration.id)!.filter((id) => !declarations.has(id));
     if (missing.length > 0)
       fail(declaration, 'dependency_missing', missingMessage(missing, declarations), {
-        cure: 'Add it, or correct depends_on',
+        cure: 'add it, or correct depends_on',
         ...placeOf(declaration, missing[0]!),
       });
   }
@@ -40,7 +40,7 @@ export function orderOf(declarations: ReadonlyMap<string, Declaration>, isEnable
     const shown = [...group, group[0]!].join(' → ');
     for (const id of group)
       fail(declarations.get(id)!, 'dependency_cycle', `depends on itself: ${shown}`, {
-        cure: 'Remove one of these from depends_on',
+        cure: 'remove one of these from depends_on',
         ...placeOf(declarations.get(id)!, null),
       });
   }

@@ -23,8 +23,8 @@ export function issuesToDiagnostics(issues: readonly z.core.$ZodIssue[], schema:
 }
 
 function cureOf(issue: z.core.$ZodIssue, value: unknown): string {
-  if (issue.message.endsWith('counts as that')) return 'Correct the name';
-  return valueAt(value, issue.path) === undefined ? 'Add it' : 'Correct the value';
+  if (issue.message.endsWith('counts as that')) return 'correct the name';
+  return valueAt(value, issue.path) === undefined ? 'add it' : 'correct the value';
 }
 
 /** The same finding, of a key or value that was left out. */
@@ -44,7 +44,7 @@ export function unknownKey(
   const parent = pathText(path.slice(0, -1));
   const hint = didYouMean(key, known);
   const message = `unknown key '${key}'${parent === '' ? '' : ` in '${parent}'`}${hint}`;
-  const cure = hint !== '' ? undefined : known.length === 0 ? 'Remove it' : `Use one of: ${known.join(', ')}`;
+  const cure = hint !== '' ? undefined : known.length === 0 ? 'remove it' : `use one of: ${known.join(', ')}`;
   return { ...diagnostic(path, 'unknown_key', message, source), ...(cure === undefined ? {} : { cure }) };
 }
 

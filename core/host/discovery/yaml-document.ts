@@ -54,7 +54,7 @@ function read(document: Document.Parsed, locate: Locate, options: YamlOptions): 
       diagnostics.push(finding(options, locate(error.pos[0]), "holds a second document after '---'", 'Keep one document a file'));
       continue;
     }
-    diagnostics.push(finding(options, locate(error.pos[0]), `is not valid YAML: ${firstLine(error.message)}`, 'Correct the syntax'));
+    diagnostics.push(finding(options, locate(error.pos[0]), `is not valid YAML: ${firstLine(error.message)}`, 'correct the syntax'));
   }
   for (const warning of document.warnings) {
     diagnostics.push({ ...finding(options, locate(warning.pos[0]), firstLine(warning.message)), severity: 'warning' });
@@ -76,7 +76,7 @@ function read(document: Document.Parsed, locate: Locate, options: YamlOptions): 
         const inner = path === '' ? key : `${path}.${key}`;
         const place = note(inner, pair.key);
         if (seen.has(key)) diagnostics.push(finding(options, place, `has the key '${inner}' twice`, 'Keep one of them'));
-        if (key === '__proto__') diagnostics.push(finding(options, place, `has a key that is not allowed: '${inner}'`, 'Remove it'));
+        if (key === '__proto__') diagnostics.push(finding(options, place, `has a key that is not allowed: '${inner}'`, 'remove it'));
         seen.add(key);
         walk(pair.value, inner, depth + 1);
       }

@@ -48,7 +48,7 @@ function invalid(findings: readonly Located[], file: string): Problem {
   return new Problem('validate', 'config_invalid', texts.join('; '), {
     file: first?.file ?? file,
     line: first?.line,
-    cure: first?.file === undefined ? "Correct it in the settings, or 'config' in the manifest" : 'Correct it there',
+    cure: first?.file === undefined ? "correct it in the settings, or 'config' in the manifest" : 'correct it there',
   });
 }
 

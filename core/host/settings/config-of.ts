@@ -120,7 +120,7 @@ export function misspeltSettings(
         severity: 'warning',
         code: 'unknown_key',
         message: `${placeIn(settings, section, key)}${what}`,
-        cure: 'Correct the key',
+        cure: 'correct the key',
       };
     });
   return [
@@ -170,7 +170,7 @@ export function unknownExtensionSettings(settings: Settings, ids: Iterable<strin
     .map(([id, block]) => ({
       severity: 'warning',
       code: 'unknown_key',
-      cure: 'Correct the id or remove the block',
+      cure: 'correct the id or remove the block',
       message: `${settingName(settings, `extensions.${id}`)}: nothing declares '${id}'${hintOn(id, Object.keys(keptBackBy(block)))}`,
     }));
 }

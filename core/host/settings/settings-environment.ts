@@ -56,7 +56,7 @@ export function settingsFromEnvironment(env: Readonly<Record<string, string | un
           severity: 'warning',
           code: 'unknown_key',
           message: `unknown environment variable ${name}${hint}`,
-          cure: 'Correct its name or unset it',
+          cure: 'correct its name or unset it',
         });
     }
   }

@@ -37,7 +37,7 @@ export async function readSettingsFile(file: string): Promise<SettingsRecord | n
       file,
       line: 1,
       column: 1,
-      cure: 'Correct the file; until then its settings are left out',
+      cure: 'correct the file; until then its settings are left out',
     };
     return { values: ASK_ALWAYS, positions: {}, diagnostics: [diagnostic], unread: true };
   }
@@ -108,7 +108,7 @@ function withBlocksMeant(value: unknown, known: readonly string[]): { value: unk
 /** A finding for which nobody knows what `approvals` were. */
 function asking(finding: Diagnostic): Diagnostic {
   if (finding.severity !== 'error') return finding;
-  return { ...finding, cure: `${finding.cure ?? 'Correct it'}; until then every tool asks before it runs` };
+  return { ...finding, cure: `${finding.cure ?? 'correct it'}; until then every tool asks before it runs` };
 }
 
 /** Whether an issue may be about what was to be approved: `approvals` itself, what is below it, a slip in its name. */

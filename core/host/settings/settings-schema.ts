@@ -42,7 +42,7 @@ export const settingsSchema = once(() => {
         paths: z
           .array(z.string().min(1))
           .default([])
-          .describe('More folders that hold agents. Relative to the folder of the settings file; ~/ is the home folder.'),
+          .describe('More folders of agents, relative to the folder of the settings file; ~/ is the home folder.'),
       })
       .default({ paths: [] })
       .describe('Where agents are found beside the sandbox.'),

@@ -40,7 +40,7 @@ function misspeltDependencies(declarations: KnownNames['declarations']): readonl
       const hint = declarations.has(id) ? '' : didYouMean(id, declarations.keys());
       const line = positions?.[`optional_depends_on.${index}`]?.[0] ?? 1;
       const message = `optional_depends_on '${id}': nothing declares it${hint}`;
-      return hint === '' ? [] : [{ severity: 'warning', code: 'name_unknown', message, file, line, cure: 'Correct the name' }];
+      return hint === '' ? [] : [{ severity: 'warning', code: 'name_unknown', message, file, line, cure: 'correct the name' }];
     }),
   );
 }
@@ -53,7 +53,7 @@ function unknownProviders(settings: Settings, declarations: KnownNames['declarat
     .map((prefix) => {
       const hint = didYouMean(prefix, prefixes) || (prefixes.length === 0 ? '' : ` (there are ${prefixes.join(', ')})`);
       const message = `${settingName(settings, `providers.${prefix}`)}: no extension offers models under '${prefix}'${hint}`;
-      return { severity: 'warning', code: 'unknown_key', message, cure: 'Correct the name or remove the block' };
+      return { severity: 'warning', code: 'unknown_key', message, cure: 'correct the name or remove the block' };
     });
 }
 
@@ -65,7 +65,7 @@ function unknownAgent(settings: Settings, agents: readonly string[]): readonly D
       severity: 'error',
       code: 'agent_unknown',
       message: `${settingName(settings, 'default_agent')}: there is no agent '${name}', or it is switched off${didYouMean(name, agents)}`,
-      cure: `Correct the name, or add the agent; until then '${DEFAULT_SETTINGS.default_agent}' answers`,
+      cure: `correct the name, or add the agent; until then '${DEFAULT_SETTINGS.default_agent}' answers`,
     },
   ];
 }
@@ -110,7 +110,7 @@ function unknownModels(settings: Settings, router: KnownNames['router']): readon
     } catch (error) {
       const cure = error instanceof PithError ? error.cure : undefined;
       const message = `${settingName(settings, `models.${alias}`)}: ${messageOf(error)}`;
-      return [{ severity: 'error', code: codeOf(error, 'model_unknown'), message, cure: cure ?? 'Correct the name' }];
+      return [{ severity: 'error', code: codeOf(error, 'model_unknown'), message, cure: cure ?? 'correct the name' }];
     }
   });
 }

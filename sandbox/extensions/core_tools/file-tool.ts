@@ -16,7 +16,7 @@ const input = z.object({
   content: z.string().optional().describe('For write: the whole new text.'),
   to: z.string().optional().describe('For move and copy: the new path.'),
   part: z.int().min(1).default(1).describe('For read: which part of a long file.'),
-  overwrite: z.boolean().default(false).describe('For move and copy: replace what stands there.'),
+  overwrite: z.boolean().default(false).describe('For move and copy: replace an existing file.'),
 });
 
 type Input = z.infer<typeof input>;

@@ -3,7 +3,12 @@ import type { Desk, Wish } from './desk.ts';
 import { scheduleView } from './schedule.ts';
 import { isTimeZone, localTimeZone, momentOf, nextRun, spanOf } from './times.ts';
 
-const message = z.string().trim().min(1).max(4000).describe('What the agent is told then. It does not see this conversation.');
+const message = z
+  .string()
+  .trim()
+  .min(1)
+  .max(4000)
+  .describe('The message that the agent gets at that time. It does not see this conversation.');
 const agent = z.string().min(1).optional().describe('Another agent that you may call; default yourself.');
 
 export function scheduleTools(desk: Desk, clock: Clock): readonly Tool[] {

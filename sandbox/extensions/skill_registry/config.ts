@@ -85,7 +85,7 @@ export const agentSkillsCheck = once(() =>
     const note = (path: string, code: string, message: string, cure: string) =>
       check.addIssue({ code: 'custom', path: [path], message, params: { severity: 'warning', code, cure } });
     if (most !== undefined && mode !== 'triggers')
-      note('max_skills', 'no_effect', `only the mode 'triggers' reads it; this agent's is '${mode}'`, "Remove it, or set 'mode: triggers'");
+      note('max_skills', 'no_effect', `only the mode 'triggers' reads it; this agent's is '${mode}'`, "remove it, or set 'mode: triggers'");
   }),
 );
 

@@ -94,7 +94,7 @@ describe('order', () => {
       id: 'broken',
       manifest: null,
       diagnostics: [
-        { severity: 'error', code: 'unknown_key', message: "unknown key 'x'", file: '/x/broken/manifest.yaml', line: 3, cure: 'Remove it' },
+        { severity: 'error', code: 'unknown_key', message: "unknown key 'x'", file: '/x/broken/manifest.yaml', line: 3, cure: 'remove it' },
       ],
     };
     const { order, failures } = orderOf(new Map([...declarations, ['broken', broken]]), enabled);
@@ -105,7 +105,7 @@ describe('order', () => {
       cure: "Switch 'off' on",
       message: expect.stringContaining('switched off'),
     });
-    expect(failures.get('b')).toMatchObject({ cause: "unknown key 'x'", cure: 'Remove it' });
+    expect(failures.get('b')).toMatchObject({ cause: "unknown key 'x'", cure: 'remove it' });
     expect(failures.get('broken')).toMatchObject({ phase: 'validate', code: 'unknown_key', line: 3 });
   });
 

@@ -171,10 +171,10 @@ describe('settings', () => {
     const text = 'extensoins: { kv: { enabled: false } }\nstuff: { disabled: [x] }\naprovals: { tools: [hello] }\nskils: {}\n';
     const { settings, diagnostics } = await load({ 'sandbox/pith.yaml': text });
     expect(diagnostics.map(({ line, cure }) => [line, cure])).toEqual([
-      [1, 'Correct the name'],
-      [2, expect.stringMatching(/^Use one of: /u)],
-      [3, 'Correct it; until then every tool asks before it runs'],
-      [4, 'Correct the name'],
+      [1, 'correct the name'],
+      [2, expect.stringMatching(/^use one of: /u)],
+      [3, 'correct it; until then every tool asks before it runs'],
+      [4, 'correct the name'],
     ]);
     expect([settings.extensions, settings.skills]).toEqual([{ kv: { enabled: false } }, {}]);
   });

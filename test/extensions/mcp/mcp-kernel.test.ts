@@ -165,7 +165,7 @@ describe('MCP servers', () => {
     await start({ fix: { command: 'x', argz: [] }, strict: { command: 'x', approvals: 'alwys' } });
     const { state, notes } = await test.kernel.extensions.activate('mcp');
     expect(state).toBe('active');
-    expect(notes).toContainEqual({ code: 'config_invalid', message: expect.stringContaining('argz'), cure: 'Correct the setting' });
-    expect(notes).toContainEqual({ code: 'config_invalid', message: expect.stringContaining('approvals'), cure: 'Correct the setting' });
+    expect(notes).toContainEqual({ code: 'config_invalid', message: expect.stringContaining('argz'), cure: 'correct the setting' });
+    expect(notes).toContainEqual({ code: 'config_invalid', message: expect.stringContaining('approvals'), cure: 'correct the setting' });
   });
 });

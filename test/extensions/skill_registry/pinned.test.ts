@@ -107,7 +107,7 @@ it('S31 use.md 3: of a key below `skills` that cannot be read the narrowest valu
   const seen = async (id: string) => provider.readableSkills!((await kernel.agents.resolve(id)).spec);
   for (const { id, state, notes } of found) {
     expect([state, notes.map(({ message }) => message)]).toEqual(['degraded', [slips[id as keyof typeof slips][1]]]);
-    expect(notes[0]).toMatchObject({ severity: 'warning', line: 4, cure: expect.stringContaining("Correct 'agent.skills") });
+    expect(notes[0]).toMatchObject({ severity: 'warning', line: 4, cure: expect.stringContaining("correct 'agent.skills") });
   }
   expect(Object.fromEntries(await Promise.all(found.map(async ({ id }) => [id, await seen(id)] as const)))).toEqual({
     mode: [],

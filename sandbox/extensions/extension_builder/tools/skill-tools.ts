@@ -34,7 +34,7 @@ function check(builder: Builder): Tool {
   return defineTool({
     name: 'check_skill',
     description:
-      'Hold a staged skill to the specification and scan it. Returns findings with file, line and cure, and the digest that activate_skill wants.',
+      'Check a staged skill against the specification and scan it. Returns findings with file, line and cure, and the digest that activate_skill needs.',
     input: z.object({ id }),
     effect: 'idempotent',
     timeoutMs: 60_000,

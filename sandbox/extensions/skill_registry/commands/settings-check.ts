@@ -72,7 +72,7 @@ export function usableSettings<T extends Readonly<Record<string, unknown>>>(conf
   const named = Object.fromEntries(entries.map(([key, value]) => [key, SAFEGUARDS.includes(key) ? narrowed(key, value) : value]));
   const problems = settingProblems(named);
   const allowed = problems.get('allowed');
-  if (allowed !== undefined) throw new PithError('config_invalid', allowed, { cure: "Correct it under 'skills' in pith.yaml" });
+  if (allowed !== undefined) throw new PithError('config_invalid', allowed, { cure: "correct it under 'skills' in pith.yaml" });
   return Object.fromEntries(Object.entries(named).filter(([key]) => !problems.has(key))) as T;
 }
 

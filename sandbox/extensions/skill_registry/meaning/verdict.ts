@@ -46,7 +46,7 @@ export function findingOf(model: string, measure: Measure | null, cases: number,
   if (measure !== null || cases >= ENOUGH_CASES) return [];
   const message = `the embedding model ${model} is used without having been measured: the skills have ${cases} examples, ${ENOUGH_CASES} are needed`;
   return [
-    { severity: 'info', code: 'embedding_unmeasured', message, cure: "Give skills 'examples', or ask: pith skills eval --ranker fused" },
+    { severity: 'info', code: 'embedding_unmeasured', message, cure: "give skills 'examples', or ask: pith skills eval --ranker fused" },
   ];
 }
 

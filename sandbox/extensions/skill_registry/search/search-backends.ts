@@ -151,7 +151,7 @@ export class SearchBackends {
     if (typeof named === 'string' && !rankers.includes(named)) {
       const others = rankers.length === 0 ? 'no extension provides one' : `there is ${rankers.join(', ')}`;
       const message = `skills.ranker names '${named}', and no extension of that id ranks now: the default ranker answers; ${others}`;
-      found.push({ severity: 'warning', code: 'ranker_unknown', message, cure: 'Correct skills.ranker, or remove it' });
+      found.push({ severity: 'warning', code: 'ranker_unknown', message, cure: 'correct skills.ranker, or remove it' });
     }
     return found;
   }
