@@ -112,7 +112,7 @@ function unlessForeign(error) {
 
 /** The command and the process of an extension: a file each, in which what is imported late is evaluated late. */
 async function bundleCommand(folder) {
-  await build({ ...common, outdir: folder, entryPoints: { main: 'core/main.ts', process: 'core/host/process/child/main.ts' } });
+  await build({ ...common, outdir: folder, entryPoints: { main: 'core/main.ts', process: 'core/process/child/main.ts' } });
 }
 
 /** What programs and tests import as `pith` and `pith/testing`: one instance of the contract. */
@@ -128,7 +128,7 @@ async function bundleContract(folder) {
 /** By the same code that bundles other people's extensions, so that digests agree. */
 async function bundleExtensions(folder) {
   const outfile = path.join(folder, 'ship-extensions.js');
-  await build({ ...common, sourcemap: false, packages: 'external', outfile, entryPoints: ['core/host/bundles/ship-extensions.ts'] });
+  await build({ ...common, sourcemap: false, packages: 'external', outfile, entryPoints: ['core/loader/ship-extensions.ts'] });
   const { shipExtensions } = await import(pathToFileURL(outfile).href);
   await rm(outfile);
   await shipExtensions(root, path.join(folder, 'ext'));

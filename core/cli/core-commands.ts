@@ -1,5 +1,5 @@
 import type { Command, CommandInput, CommandIO, CommandOption } from '../contract/protocols/command-provider.ts';
-import type { Kernel } from '../kernel-surface.ts';
+import type { Kernel } from '../compose/kernel.ts';
 import { requireTrust } from '../trust/index.ts';
 import type { NamedTarget } from './opened-target.ts';
 

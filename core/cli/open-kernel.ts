@@ -1,4 +1,4 @@
-import type { Kernel } from '../kernel-surface.ts';
+import type { Kernel } from '../compose/kernel.ts';
 import type { Trust } from '../trust/index.ts';
 
 /** What a command line works on. */
@@ -17,6 +17,6 @@ export type OpenKernel = (target: Target) => Promise<Kernel>;
 
 /** The kernel is imported on first use. */
 export const openKernel: OpenKernel = async ({ sandbox, trust, env, flags, workingDirectory }) => {
-  const [{ createKernel }, { kernelCommands }] = await Promise.all([import('../kernel.ts'), import('./core-commands.ts')]);
+  const [{ createKernel }, { kernelCommands }] = await Promise.all([import('../compose/compose.ts'), import('./core-commands.ts')]);
   return createKernel({ sandbox, trust, env, flags: { ...flags }, workingDirectory, commands: kernelCommands });
 };

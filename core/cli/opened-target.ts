@@ -2,9 +2,9 @@ import path from 'node:path';
 import { printableLine } from '../contract/printable.ts';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';
-import { loadSettings } from '../host/settings/settings.ts';
+import { loadSettings } from '../kernel/settings/settings.ts';
 import { decideState, distrustSandbox, trustOf, trustSandbox, type StatePlace, type Trust, userHome } from '../trust/index.ts';
-import type { SandboxOverview, ShownOverview } from '../host/sandbox-overview.ts';
+import type { SandboxOverview, ShownOverview } from '../compose/sandbox-overview.ts';
 import type { Target } from './open-kernel.ts';
 
 /** The target of a command line, as far as it is known before anybody is asked. */
@@ -49,7 +49,7 @@ export async function wantedState({ env, flags, workingDirectory = process.cwd()
 
 /** Looks at what a sandbox brings, for a person. */
 export async function lookAt(trust: Trust): Promise<ShownOverview & { readonly overview: SandboxOverview }> {
-  const { overviewOf, shownOverview } = await import('../host/sandbox-overview.ts');
+  const { overviewOf, shownOverview } = await import('../compose/sandbox-overview.ts');
   const overview = await overviewOf(trust, userHome());
   return { overview, ...shownOverview(overview) };
 }

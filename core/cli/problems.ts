@@ -3,8 +3,8 @@ import type { Diagnostic } from '../contract/diagnostic.ts';
 import { PithError } from '../contract/errors.ts';
 import { printableLine } from '../contract/printable.ts';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
-import type { Kernel } from '../kernel-surface.ts';
-import { failureOf } from '../problems.ts';
+import type { Kernel } from '../compose/kernel.ts';
+import { failureOf } from '../compose/problems.ts';
 import { describeError } from './report.ts';
 
 const MOST_LINES = 3;

@@ -1,7 +1,7 @@
 import pc from 'picocolors';
 import { commandUsage, matchCommand, optionUsage, type CommandShape } from '../contract/command-line.ts';
 import type { Command, CommandIO, CommandOption } from '../contract/protocols/command-provider.ts';
-import type { Kernel } from '../kernel-surface.ts';
+import type { Kernel } from '../compose/kernel.ts';
 import { COMMON_OPTIONS } from './common-options.ts';
 import { commandsBelow, LINE_COMMANDS, loadCommands, resolveCommand } from './resolve-command.ts';
 import { describeError, EXIT } from './report.ts';

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { manifestSchema } from '../../core/contract/manifest.ts';
-import { agentFileSchema } from '../../core/host/discovery/agent-file.ts';
-import { ENVIRONMENT_SETTINGS } from '../../core/host/settings/settings-environment.ts';
-import { settingsSchema } from '../../core/host/settings/settings-schema.ts';
+import { agentFileSchema } from '../../core/kernel/discovery/agent-file.ts';
+import { ENVIRONMENT_SETTINGS } from '../../core/kernel/settings/settings-environment.ts';
+import { settingsSchema } from '../../core/kernel/settings/settings-schema.ts';
 import { agentSkillsSchema, configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
 import { keyTable, rowsOf, schemaOf } from './schema-rows.ts';
 import { AGENT_SKILLS, SKILLS_SETTINGS } from './skills-settings.ts';

@@ -1,5 +1,5 @@
 import { configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
-import { settingsSchema } from '../../core/host/settings/settings-schema.ts';
+import { settingsSchema } from '../../core/kernel/settings/settings-schema.ts';
 import { schemaOf, type Schema } from './schema-rows.ts';
 import { SKILLS_SETTINGS } from './skills-settings.ts';
 

@@ -24,24 +24,23 @@ async function cruise(root: string): Promise<Report['summary']> {
 
 /** One file for each rule that breaks it. Their names are those of no real file. */
 const PLANTED: Readonly<Record<string, readonly [file: string, text: string]>> = {
-  'no-cycles': ['core/events/circle-a.ts', "import { b } from './circle-b.ts';\nexport const a = () => b;\n"],
-  'core-without-sandbox': ['core/agents/planted.ts', "export * from '../../sandbox/extensions/one/main.ts';\n"],
-  'contract-knows-nothing-above': ['core/contract/planted.ts', "export * from '../threads/innocent.ts';\n"],
-  'events-knows-nothing-above': ['core/events/planted.ts', "export * from '../agents/innocent.ts';\n"],
-  'storage-knows-nothing-above': ['core/storage/planted.ts', "export * from '../host/innocent.ts';\n"],
-  'models-knows-nothing-above': ['core/models/planted.ts', "export * from '../host/innocent.ts';\n"],
-  'threads-knows-nothing-above': ['core/threads/planted.ts', "export * from '../agents/innocent.ts';\n"],
-  'agents-knows-nothing-above': ['core/agents/planted-too.ts', "export * from '../host/innocent.ts';\n"],
-  'host-knows-nothing-above': ['core/host/planted.ts', "export * from '../kernel.ts';\n"],
-  'extensions-only-know-the-contract': ['sandbox/extensions/one/planted.ts', "export * from '../../../core/host/innocent.ts';\n"],
+  'no-cycles': ['core/durable/circle-a.ts', "import { b } from './circle-b.ts';\nexport const a = () => b;\n"],
+  'core-without-sandbox': ['core/agent/planted.ts', "export * from '../../sandbox/extensions/one/main.ts';\n"],
+  ...Object.fromEntries(
+    ['contract', 'trust', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'agent'].map(
+      (name) => [`${name}-knows-nothing-above`, [`core/${name}/planted-above.ts`, "export * from '../compose/compose.ts';\n"]] as const,
+    ),
+  ),
+  'compose-knows-nothing-above': ['core/compose/planted-above.ts', "export * from '../cli/innocent.ts';\n"],
+  'extensions-only-know-the-contract': ['sandbox/extensions/one/planted.ts', "export * from '../../../core/kernel/innocent.ts';\n"],
   'extensions-keep-to-their-folder': ['sandbox/extensions/one/planted-too.ts', "export * from '../two/main.ts';\n"],
-  'container-only-in-the-kernel': ['core/host/planted-container.ts', "export { container } from 'tsyringe';\n"],
-  'production-packages-only': ['core/host/planted-package.ts', "export { assert } from 'fast-check';\n"],
+  'container-only-in-compose': ['core/kernel/planted-container.ts', "export { container } from 'tsyringe';\n"],
+  'production-packages-only': ['core/kernel/planted-package.ts', "export { assert } from 'fast-check';\n"],
 };
 
 const INNOCENT: readonly (readonly [file: string, text: string])[] = [
-  ['core/events/circle-b.ts', "import { a } from './circle-a.ts';\nexport const b = () => a;\n"],
-  ...['core/threads/innocent.ts', 'core/agents/innocent.ts', 'core/host/innocent.ts', 'core/kernel.ts'].map(
+  ['core/durable/circle-b.ts', "import { a } from './circle-a.ts';\nexport const b = () => a;\n"],
+  ...['core/kernel/innocent.ts', 'core/cli/innocent.ts', 'core/compose/compose.ts'].map(
     (file) => [file, 'export const here = true;\n'] as const,
   ),
   ...['one', 'two'].map((id) => [`sandbox/extensions/${id}/main.ts`, 'export const here = true;\n'] as const),

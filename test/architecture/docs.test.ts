@@ -3,7 +3,7 @@ import path from 'node:path';
 import { ERROR_CODES } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { settingsSchema } from '../../core/host/settings/settings-schema.ts';
+import { settingsSchema } from '../../core/kernel/settings/settings-schema.ts';
 import { configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
 import { generatedPages } from '../../scripts/docs/pages.ts';
 import { filesBelow, read, ROOT } from './repository.ts';

@@ -23,20 +23,20 @@ describe('house rules', () => {
     expect(
       uses(
         /\bDate\.now\(|new Date\(\)|(?<![.\w])set(?:Timeout|Interval)\(/,
-        /^core\/(?:host\/system-clock\.ts|testing\/leak-check\.ts|cli\/)/,
+        /^core\/(?:kernel\/system-clock\.ts|testing\/leak-check\.ts|cli\/)/,
       ),
     ).toEqual([]);
   });
 
   it('the environment is read by the kernel, the command line and the test kit only', () => {
-    expect(uses(/\bprocess\.env\b/, /^core\/(?:kernel\.ts|cli\/process\.ts|testing\/test-kernel\.ts)$/)).toEqual([]);
+    expect(uses(/\bprocess\.env\b/, /^core\/(?:compose\/compose\.ts|cli\/process\.ts|testing\/test-kernel\.ts)$/)).toEqual([]);
   });
 
   it('nobody writes to the console; the command line and the terminal have their streams', () => {
     // Only what turns the console of extensions aside names it.
     expect(uses(/\bconsole\.\w/, /^core\/cli\/process\.ts$/)).toEqual([]);
     expect(
-      uses(/\bprocess\.std(?:out|err)\.write/, /^core\/(?:cli\/|host\/(?:logger|stray-errors)\.ts)|^sandbox\/extensions\/cli_channel\//),
+      uses(/\bprocess\.std(?:out|err)\.write/, /^core\/(?:cli\/|kernel\/(?:logger|stray-errors)\.ts)|^sandbox\/extensions\/cli_channel\//),
     ).toEqual([]);
   });
 
@@ -44,7 +44,7 @@ describe('house rules', () => {
     const allowed = {
       'core/contract/outgoing-requests.ts': 'the guard itself',
       'core/models/port.ts': 'a port of the loopback address, which is a constant',
-      'core/host/process/child/main.ts': 'a socket over an inherited descriptor, which connects to nothing',
+      'core/process/child/main.ts': 'a socket over an inherited descriptor, which connects to nothing',
     };
     const imports = /(?:from|import\(|require\()\s*['"`](?:node:)?(?:https?2?|net|tls|dns(?:\/promises)?|dgram|undici|ws)['"`]/;
     const found = SOURCES.flatMap((file) => [
@@ -74,9 +74,9 @@ describe('house rules', () => {
     expect([...new Set(found)]).toEqual([
       'core/contract/protocol.ts', // the id of a protocol, not of an extension
       'core/contract/protocols/embedding-provider.ts', // the same
-      'core/host/calls/protocols.ts', // the same
-      'core/host/discovery/agent-keys.ts', // the documented default of an AGENT.md (K40)
-      'core/storage/key-value.ts', // the name of a table, not of an extension
+      'core/kernel/calls/protocols.ts', // the same
+      'core/kernel/discovery/agent-keys.ts', // the documented default of an AGENT.md (K40)
+      'core/store/key-value.ts', // the name of a table, not of an extension
     ]);
   });
 
@@ -120,10 +120,10 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['core/contract/state-files.ts', 'the module itself'],
   ['core/cli/commands/init.ts', 'a new project'],
   ['core/testing/test-kernel.ts', 'folders of tests'],
-  ['core/host/bundles/ship-extensions.ts', 'the build'],
-  ['core/host/confined/confined-process.ts', 'a folder of its own below the temporary one'],
-  ['core/host/extension-data.ts', 'one rename of a folder that was looked at'],
-  ['core/host/process/started.ts', '/proc'],
+  ['core/loader/ship-extensions.ts', 'the build'],
+  ['core/confined/confined-process.ts', 'a folder of its own below the temporary one'],
+  ['core/kernel/extension-data.ts', 'one rename of a folder that was looked at'],
+  ['core/process/started.ts', '/proc'],
   ['core/trust/alone.ts', 'a lock in ~/.pith'],
   ['core/trust/sandbox-trust.ts', 'the state of restricted sandboxes in ~/.pith'],
   ['sandbox/extensions/core_tools/directory.ts', 'files of the sandbox, by descriptors'],

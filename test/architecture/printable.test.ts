@@ -10,7 +10,7 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
   [/^core\/contract\/printable\.ts$/, 'is the one function'],
   [/^core\/contract\/runs-later\.ts$/, 'compares names of files as systems do'],
   [
-    /^core\/(?:contract\/terminal-text|host\/discovery\/\w[\w-]*|host\/toolsets\/module-place)\.ts$/,
+    /^core\/(?:contract\/terminal-text|kernel\/discovery\/\w[\w-]*|toolsets\/module-place)\.ts$/,
     'counts cells, or refuses a byte order mark or a character in a file',
   ],
   [/^sandbox\/extensions\/cli_channel\/(?:line-editor|turn-view|inline-markdown)\.ts$/, "is the terminal's own: keys, lines, cells"],

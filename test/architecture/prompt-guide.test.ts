@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PROMPT_VARIABLES } from '../../core/agents/prompt/template-check.ts';
-import { checkPrompt, renderPrompt } from '../../core/agents/prompt/prompt.ts';
+import { PROMPT_VARIABLES } from '../../core/agent/prompt/template-check.ts';
+import { checkPrompt, renderPrompt } from '../../core/agent/prompt/prompt.ts';
 import { read } from './repository.ts';
 import { listed } from './skill-text.ts';
 import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';

@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import path from 'node:path';
-import { createJournal, type Journal } from '../../core/events/journal.ts';
-import { systemClock } from '../../core/host/system-clock.ts';
-import { openDatabase } from '../../core/storage/open-database.ts';
-import { openStore } from '../../core/storage/store.ts';
+import { createJournal, type Journal } from '../../core/durable/journal.ts';
+import { systemClock } from '../../core/kernel/system-clock.ts';
+import { openDatabase } from '../../core/store/open-database.ts';
+import { openStore } from '../../core/store/store.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
 import { inFolder } from './places.ts';
 

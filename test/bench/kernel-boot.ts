@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import path from 'node:path';
 import type { ExtensionContext, Manifest } from '../../core/contract/index.ts';
 import { manifestSchema } from '../../core/contract/manifest.ts';
-import type { Declaration } from '../../core/host/discovery/declaration.ts';
-import { orderOf } from '../../core/host/discovery/order.ts';
-import { createHostParts } from '../../core/host/host-shell.ts';
-import type { HostOptions } from '../../core/host/host-options.ts';
-import { constructClass } from '../../core/host/lifecycle/in-process.ts';
-import { systemClock } from '../../core/host/system-clock.ts';
-import { createKernel } from '../../core/kernel.ts';
+import type { Declaration } from '../../core/kernel/discovery/declaration.ts';
+import { orderOf } from '../../core/kernel/discovery/order.ts';
+import { createHostParts } from '../../core/kernel/host-shell.ts';
+import type { HostOptions } from '../../core/kernel/host-options.ts';
+import { constructClass } from '../../core/kernel/lifecycle/in-process.ts';
+import { systemClock } from '../../core/kernel/system-clock.ts';
+import { createKernel } from '../../core/compose/compose.ts';
 import { interleaved, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put, settle } from './places.ts';
 

@@ -1,13 +1,13 @@
 import path from 'node:path';
-import { createBoundSkills } from '../../core/agents/prompt/bound-skills.ts';
-import { createTurns, type TurnDependencies, type Turns } from '../../core/agents/turn/turn.ts';
+import { createBoundSkills } from '../../core/agent/prompt/bound-skills.ts';
+import { createTurns, type TurnDependencies, type Turns } from '../../core/agent/turn/turn.ts';
 import type { LanguageModel, ModelPart, TurnEvent } from '../../core/contract/index.ts';
-import { createKernel, type Kernel } from '../../core/kernel.ts';
-import { openDatabase } from '../../core/storage/open-database.ts';
-import { openStore } from '../../core/storage/store.ts';
-import type { ApprovalStore } from '../../core/threads/approvals.ts';
-import { createThreads } from '../../core/threads/store.ts';
-import type { CallRecord, Threads, ThreadWriter, TurnRecord } from '../../core/threads/thread.ts';
+import { createKernel, type Kernel } from '../../core/compose/compose.ts';
+import { openDatabase } from '../../core/store/open-database.ts';
+import { openStore } from '../../core/store/store.ts';
+import type { ApprovalStore } from '../../core/agent/threads/approvals.ts';
+import { createThreads } from '../../core/agent/threads/store.ts';
+import type { CallRecord, Threads, ThreadWriter, TurnRecord } from '../../core/agent/threads/thread.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put } from './places.ts';
 
@@ -152,7 +152,7 @@ async function drain(turns: Turns, agent: string): Promise<TurnEvent> {
 
 /** A step that is on disk before the next one begins. */
 async function durableSteps(runs: number, folder: string): Promise<readonly Row[]> {
-  const store = openStore(path.join(folder, 'steps.db'), (await import('../../core/host/system-clock.ts')).systemClock);
+  const store = openStore(path.join(folder, 'steps.db'), (await import('../../core/kernel/system-clock.ts')).systemClock);
   const threads = createThreads(store, { now: () => 0 } as never).writer(() => undefined);
   const plain = openDatabase(path.join(folder, 'floor.db'));
   plain.exec('CREATE TABLE steps (turn TEXT, step INTEGER, message TEXT, PRIMARY KEY (turn, step)) WITHOUT ROWID');

@@ -103,7 +103,7 @@ describe('building in a conversation', () => {
     expect(test.kernel.extensions.show('city_time')).toMatchObject({ state: 'active', tier: 'process' });
   }, 120_000);
 
-  // What ends its process, or reaches for the kernel: test/core/host/probe.
+  // What ends its process, or reaches for the kernel: test/core/probe.
   it('K73 what loops for ever is refused, the builder is told, and the chat goes on', async () => {
     const answers: string[] = [];
     const note = (reply: ScriptedReply) => (request: ChatBody) => {

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../core/host/system-clock.ts';
-import { openStore } from '../../core/storage/store.ts';
-import { openNode, temporaryFolder, until } from '../core/events/world.ts';
-import { bundleProgram, exitOf, startProgram } from '../core/storage/child-process.ts';
+import { systemClock } from '../../core/kernel/system-clock.ts';
+import { openStore } from '../../core/store/store.ts';
+import { openNode, temporaryFolder, until } from '../core/durable/world.ts';
+import { bundleProgram, exitOf, startProgram } from '../core/store/child-process.ts';
 
 /** 5, in the long form 200; before a release `PITH_TEST_ROUNDS=2000 npm run test:soak`. */
 const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 5));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkPrompt, renderPrompt } from '../../core/agents/prompt/prompt.ts';
+import { checkPrompt, renderPrompt } from '../../core/agent/prompt/prompt.ts';
 import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
 
 const render = (text: string) => renderPrompt(text, 'prompt.jinja2', PROMPT_VALUES);

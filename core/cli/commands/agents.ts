@@ -1,9 +1,9 @@
 import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { AgentStatus } from '../../agents/registry/registry.ts';
-import { slipsIn } from '../../doctor.ts';
-import type { Kernel } from '../../kernel-surface.ts';
+import type { AgentStatus } from '../../agent/registry/registry.ts';
+import { slipsIn } from '../../compose/doctor.ts';
+import type { Kernel } from '../../compose/kernel.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 
 export async function listAgents(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {

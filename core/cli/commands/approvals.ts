@@ -1,11 +1,11 @@
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { JsonValue } from '../../contract/plain-data.ts';
 import { printable, printableLine } from '../../contract/printable.ts';
-import { LOCAL_USER } from '../../agents/turn/open-turn.ts';
+import { LOCAL_USER } from '../../agent/turn/open-turn.ts';
 import type { TurnEvent } from '../../contract/turn.ts';
-import type { Approval, ApprovalReply } from '../../threads/approval.ts';
-import { unknownApproval } from '../../threads/approvals.ts';
-import type { Kernel } from '../../kernel-surface.ts';
+import type { Approval, ApprovalReply } from '../../agent/threads/approval.ts';
+import { unknownApproval } from '../../agent/threads/approvals.ts';
+import type { Kernel } from '../../compose/kernel.ts';
 import { approvalJson, questionLines, startedText, timeOf } from './approval-text.ts';
 import { colours, printTable } from './text.ts';
 

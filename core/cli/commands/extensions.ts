@@ -2,14 +2,14 @@ import { resolve } from 'node:path';
 import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { ExtensionStatus } from '../../host/host-options.ts';
+import type { ExtensionStatus } from '../../kernel/host-options.ts';
 import { printableLine } from '../../contract/printable.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { askText } from '../../trust/index.ts';
 import type { JsonValue } from '../../contract/plain-data.ts';
 import { type Manifest } from '../../contract/manifest.ts';
 import { NETWORK_REACH } from '../../contract/manifest-asks.ts';
-import type { Kernel } from '../../kernel-surface.ts';
+import type { Kernel } from '../../compose/kernel.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 
 export async function listExtensions(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {

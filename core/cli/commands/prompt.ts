@@ -1,8 +1,8 @@
 import { PithError } from '../../contract/errors.ts';
 import { printable } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { PromptPreview } from '../../agents/prompt/preview.ts';
-import type { Kernel } from '../../kernel-surface.ts';
+import type { PromptPreview } from '../../agent/prompt/preview.ts';
+import type { Kernel } from '../../compose/kernel.ts';
 import { findAgent } from './agents.ts';
 import { colours, printTable } from './text.ts';
 

@@ -1,7 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import { recipientOf, USUAL } from '../../host/recipients.ts';
-import type { Kernel } from '../../kernel-surface.ts';
+import { recipientOf, USUAL } from '../../kernel/recipients.ts';
+import type { Kernel } from '../../compose/kernel.ts';
 import { printTable } from './text.ts';
 
 /** Names and recipients only. */

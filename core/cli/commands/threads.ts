@@ -3,7 +3,7 @@ import { didYouMean } from '../../contract/nearest.ts';
 import { printable } from '../../contract/printable.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { Message } from '../../contract/turn.ts';
-import type { Kernel } from '../../kernel-surface.ts';
+import type { Kernel } from '../../compose/kernel.ts';
 import { colours, printTable } from './text.ts';
 
 export async function listThreads(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {

@@ -3,8 +3,8 @@ import type { CommandInput, CommandIO } from '../../contract/protocols/command-p
 import { printable, printableLine } from '../../contract/printable.ts';
 import type { JsonValue } from '../../contract/plain-data.ts';
 import type { ToolResult } from '../../contract/tool.ts';
-import type { Kernel } from '../../kernel-surface.ts';
-import type { ToolQuestion } from '../../agents/tools/tool-caller.ts';
+import type { Kernel } from '../../compose/kernel.ts';
+import type { ToolQuestion } from '../../agent/tools/tool-caller.ts';
 import { argumentLines, detailLines } from './approval-text.ts';
 import { findAgent } from './agents.ts';
 import { printTable } from './text.ts';

@@ -1,9 +1,9 @@
 import { PassThrough, Writable } from 'node:stream';
 import type { Command } from '../../../core/contract/index.ts';
 import type { OpenKernel, Target } from '../../../core/cli/open-kernel.ts';
-import type { Kernel } from '../../../core/kernel-surface.ts';
+import type { Kernel } from '../../../core/compose/kernel.ts';
 import { runCli } from '../../../core/cli/run.ts';
-import type { DeclaredCommand } from '../../../core/host/host-options.ts';
+import type { DeclaredCommand } from '../../../core/kernel/host-options.ts';
 
 export interface Ran {
   readonly code: number;

@@ -1,7 +1,7 @@
 import type { LanguageModel, ModelCallOptions, ModelPart } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
 import { readWithRetry, type Retry, type RetryOptions } from '../../../core/models/retry.ts';
-import { manualClock } from '../storage/manual-clock.ts';
+import { manualClock } from '../store/manual-clock.ts';
 import { failed, modelOf, start, text } from './scripted-stream.ts';
 
 const options: ModelCallOptions = { prompt: [] };

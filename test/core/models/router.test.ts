@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { probePort } from '../../../core/models/port.ts';
 import type { DeclaredModel, RouterDependencies } from '../../../core/models/declared-model.ts';
 import { createRouter } from '../../../core/models/router.ts';
-import { manualClock } from '../storage/manual-clock.ts';
+import { manualClock } from '../store/manual-clock.ts';
 import { modelOf } from './scripted-stream.ts';
 
 const cloud: DeclaredModel = { extensionId: 'cloud', shipped: true, prefix: 'cloud', when_env: ['CLOUD_KEY'], rank: 30, default: 'big' };

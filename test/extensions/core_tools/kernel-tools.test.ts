@@ -5,8 +5,8 @@ import type { JsonValue, ToolResult } from 'pith';
 import { recordEvents, testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
-import { TURN } from '../../core/host/sandbox.ts';
-import { createKernel, type Kernel } from '../../../core/kernel.ts';
+import { TURN } from '../../core/kernel/sandbox.ts';
+import { createKernel, type Kernel } from '../../../core/compose/compose.ts';
 
 const CANARY = 'sk-canary-7391-never-told';
 

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TURN } from '../../core/host/sandbox.ts';
+import { TURN } from '../../core/kernel/sandbox.ts';
 import { inProcesses } from '../tier.ts';
 import { testKernel } from 'pith/testing';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
-import { probeSandboxing } from '../../../core/host/process/sandboxing.ts';
+import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { bench, checked, CITY_TIME, passed, toolSource, type Bench } from './bench.ts';
 
 let made: Bench;

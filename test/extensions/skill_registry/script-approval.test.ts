@@ -3,12 +3,12 @@ import path from 'node:path';
 import type { TurnEvent } from 'pith';
 import { recordEvents } from 'pith/testing';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { probeSandboxing } from '../../../core/host/process/sandboxing.ts';
+import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { scriptKernel, type ScriptKernel } from './script-kernel.ts';
 
 const { available } = await probeSandboxing();
 const seam = vi.hoisted(() => ({ missing: false }));
-vi.mock('../../../core/host/process/sandboxing.ts', async (original) => {
+vi.mock('../../../core/process/sandboxing.ts', async (original) => {
   const real = await original<{ probeSandboxing(): Promise<unknown> }>();
   const missing = {
     available: false,

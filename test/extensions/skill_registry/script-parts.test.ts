@@ -9,8 +9,8 @@ import { configSchema } from '../../../sandbox/extensions/skill_registry/config.
 import { interpreterOf, runScript, type ScriptPorts } from '../../../sandbox/extensions/skill_registry/scripts/run-script.ts';
 import { findScript, subjectOf } from '../../../sandbox/extensions/skill_registry/scripts/script-file.ts';
 import { digestSkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
-import { createConfinedPrograms } from '../../../core/host/confined/confined-process.ts';
-import { probeSandboxing } from '../../../core/host/process/sandboxing.ts';
+import { createConfinedPrograms } from '../../../core/confined/confined-process.ts';
+import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import type { Skill } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 

@@ -4,8 +4,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { recordEvents } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
-import { probeSandboxing } from '../../../core/host/process/sandboxing.ts';
-import { runs } from '../../core/host/process/hosts.ts';
+import { probeSandboxing } from '../../../core/process/sandboxing.ts';
+import { runs } from '../../core/process/hosts.ts';
 import { scriptKernel } from './script-kernel.ts';
 
 const { available } = await probeSandboxing();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { didYouMean, PithError, type AgentSpec, type CommandContext, type CommandIO, type JsonValue, type Logger } from 'pith';
 import { afterEach } from 'vitest';
-import { systemClock } from '../../../core/host/system-clock.ts';
+import { systemClock } from '../../../core/kernel/system-clock.ts';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
 
 const opened: { release(): Promise<unknown> }[] = [];

@@ -4,8 +4,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
-import { familyOf, processEntry } from '../../../core/host/process/process-table.ts';
-import { runs, until } from '../../core/host/process/hosts.ts';
+import { familyOf, processEntry } from '../../../core/process/process-table.ts';
+import { runs, until } from '../../core/process/hosts.ts';
 import { FAULTS, faultyExtension, type FaultPhase } from './faulty-extension.ts';
 
 /** One place of the matrix: what fails, and when. */

@@ -1,0 +1,108 @@
+import type { Clock } from '../../contract/index.ts';
+import { PithError } from '../../contract/errors.ts';
+import { untilAborted } from '../../contract/promises.ts';
+import type { Lease, Leases } from '../../store/leases.ts';
+
+/**
+ * Proves inside a write that the writer still holds its thread: throws `thread_busy` where a stalled process wakes up after another one
+ * has taken the thread. Every write of a turn carries one.
+ */
+export type Fence = () => void;
+
+/** The right to work on one thread. */
+export interface ThreadHold {
+  /** Aborts with `thread_busy` when the lease was lost: another process may work on the thread now. */
+  readonly lost: AbortSignal;
+  readonly fence: Fence;
+  /** Lets the next one in. Once; later calls do nothing. */
+  release(): Promise<void>;
+}
+
+export interface ThreadQueue {
+  /** Waits for its turn: first come, first served in this process; `thread_busy` when another process keeps the thread. */
+  acquire(threadId: string, signal?: AbortSignal): Promise<ThreadHold>;
+  /** Runs `task` while holding the thread. */
+  run<T>(threadId: string, task: (hold: ThreadHold) => Promise<T>, signal?: AbortSignal): Promise<T>;
+}
+
+/** Short, so that after `kill -9` the thread is free again soon; longer than the event loop is ever blocked. */
+const LEASE_MS = 3_000;
+/** Longer than a lease, so that one left by a dead process is waited out. */
+const WAIT_MS = 5_000;
+const PAUSE_MS = 100;
+
+/** One queue per thread; threads run side by side. */
+export function createThreadQueue(leases: Pick<Leases, 'acquire'>, clock: Clock): ThreadQueue {
+  const tails = new Map<string, Promise<void>>();
+
+  async function acquire(threadId: string, signal?: AbortSignal): Promise<ThreadHold> {
+    signal?.throwIfAborted();
+    const before = tails.get(threadId);
+    let leave = (): void => undefined;
+    const left = new Promise<void>((resolve) => (leave = resolve));
+    const tail = before === undefined ? left : before.then(() => left);
+    tails.set(threadId, tail);
+    void tail.then(() => {
+      if (tails.get(threadId) === tail) tails.delete(threadId);
+    });
+    try {
+      if (before !== undefined) await (signal === undefined ? before : untilAborted(before, signal));
+      const lease = await take(leases, clock, threadId, signal);
+      const lost = new AbortController();
+      lease.lost.addEventListener('abort', () => lost.abort(taken(threadId, lease.lost.reason)), { once: true });
+      return {
+        lost: lost.signal,
+        fence() {
+          if (!lease.isHeld()) throw taken(threadId);
+        },
+        async release() {
+          await lease.release().finally(leave);
+        },
+      };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  return {
+    acquire,
+    async run(threadId, task, signal) {
+      const hold = await acquire(threadId, signal);
+      try {
+        return await task(hold);
+      } finally {
+        await hold.release();
+      }
+    },
+  };
+}
+
+async function take(leases: Pick<Leases, 'acquire'>, clock: Clock, threadId: string, signal?: AbortSignal): Promise<Lease> {
+  const end = clock.now() + WAIT_MS;
+  for (;;) {
+    const lease = await leases.acquire(`thread:${threadId}`, LEASE_MS);
+    if (lease !== null && signal?.aborted) {
+      await lease.release();
+      signal.throwIfAborted();
+    }
+    if (lease !== null) return lease;
+    if (clock.now() >= end) {
+      throw new PithError('thread_busy', `thread '${threadId}' is in use by another process`, {
+        where: threadId,
+        retryable: true,
+        cure: 'wait until it has ended, or use another thread',
+      });
+    }
+    await clock.sleep(PAUSE_MS, signal);
+  }
+}
+
+function taken(threadId: string, cause?: unknown): PithError {
+  return new PithError('thread_busy', `thread '${threadId}' is no longer held by this process, which stood still for too long`, {
+    where: threadId,
+    retryable: true,
+    cure: 'what was done until then is kept; send the message again',
+    cause,
+  });
+}

@@ -1,0 +1,246 @@
+import type { Clock, Retain, SqlRow } from '../../contract/index.ts';
+import { PithError } from '../../contract/errors.ts';
+import type { Store } from '../../store/store.ts';
+import type { Statement } from '../../store/writer.ts';
+import type { Fence } from './queue.ts';
+import { rowReader } from './rows.ts';
+import type { CallState, Threads, ThreadWriter, TurnRecord } from './thread.ts';
+
+/** Names without an underscore: no extension's prefix can reach them. A turn's agent stands apart, because each step rewrites the turn's row. */
+const SCHEMA = [
+  `CREATE TABLE threads (
+     id TEXT PRIMARY KEY, agent TEXT NOT NULL, date TEXT NOT NULL, title TEXT NOT NULL,
+     created INTEGER NOT NULL, updated INTEGER NOT NULL, compactions INTEGER NOT NULL DEFAULT 0
+   ) WITHOUT ROWID;
+   CREATE INDEX threadsupdated ON threads (updated DESC);
+   CREATE TABLE messages (
+     thread TEXT NOT NULL, seq INTEGER NOT NULL, turn TEXT NOT NULL, message TEXT NOT NULL, retain TEXT,
+     PRIMARY KEY (thread, seq)
+   ) WITHOUT ROWID;
+   CREATE TABLE turns (
+     id TEXT PRIMARY KEY, thread TEXT NOT NULL, channel TEXT NOT NULL, user TEXT NOT NULL, correlation TEXT NOT NULL,
+     depth INTEGER NOT NULL, state TEXT NOT NULL, steps INTEGER NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL, started INTEGER NOT NULL
+   ) WITHOUT ROWID;
+   CREATE INDEX turnsopen ON turns (thread) WHERE state IN ('running', 'awaiting_approval');
+   CREATE TABLE turnagents (turn TEXT PRIMARY KEY, agent TEXT NOT NULL, policy TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE calls (
+     turn TEXT NOT NULL, step INTEGER NOT NULL, place INTEGER NOT NULL, call TEXT NOT NULL, name TEXT NOT NULL, extension TEXT NOT NULL,
+     tool TEXT NOT NULL, input TEXT NOT NULL, effect TEXT NOT NULL, state TEXT NOT NULL, result TEXT,
+     PRIMARY KEY (turn, step, place)
+   ) WITHOUT ROWID;`,
+  `ALTER TABLE turns ADD COLUMN key TEXT;
+   CREATE UNIQUE INDEX turnskeyed ON turns (thread, key) WHERE key IS NOT NULL;`,
+  `CREATE TABLE turndelegated (turn TEXT PRIMARY KEY, turns INTEGER NOT NULL, steps INTEGER NOT NULL, calls INTEGER NOT NULL) WITHOUT ROWID;`,
+];
+
+const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
+  FROM turns WHERE id = ?`;
+const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** Writes `user.message` in the transaction of the turn that answers it. */
+export type WriteSaid = (statement: Statement, turn: TurnRecord, text: string) => void;
+
+export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid = () => undefined): Threads {
+  store.migrate('threads', SCHEMA);
+  const read = rowReader(store.file);
+
+  const withCalls = (row: SqlRow | null) => {
+    if (row === null) return null;
+    const turn = read.turn(row);
+    return { turn, calls: store.all('SELECT * FROM calls WHERE turn = ? ORDER BY step, place', turn.id).map(read.call) };
+  };
+
+  return {
+    load(threadId) {
+      const row = store.get('SELECT * FROM threads WHERE id = ?', threadId);
+      if (row === null) return null;
+      const messages = store.all('SELECT seq, turn, message, retain FROM messages WHERE thread = ? ORDER BY seq', threadId);
+      return { thread: read.thread(row), messages: messages.map((message) => read.message(threadId, message)) };
+    },
+
+    list(limit) {
+      return store.all('SELECT * FROM threads ORDER BY updated DESC, id LIMIT ?', limit).map(read.thread);
+    },
+
+    unfinished(threadId) {
+      const row = store.get(
+        `SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND state IN ('running', 'awaiting_approval')
+           ORDER BY started DESC, id DESC LIMIT 1`,
+        threadId,
+      );
+      return withCalls(row);
+    },
+
+    last(threadId) {
+      const row = store.get(
+        `SELECT * FROM turns JOIN turnagents ON turn = id
+           WHERE id = (SELECT turn FROM messages WHERE thread = ? AND turn <> '' ORDER BY seq DESC LIMIT 1)`,
+        threadId,
+      );
+      return row === null ? null : read.turn(row);
+    },
+
+    keyed(threadId, key) {
+      return withCalls(store.get('SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND key = ?', threadId, key));
+    },
+
+    delegated(turnId) {
+      const row = store.get('SELECT turns, steps, calls FROM turndelegated WHERE turn = ?', turnId);
+      return { turns: Number(row?.turns ?? 0), steps: Number(row?.steps ?? 0), calls: Number(row?.calls ?? 0) };
+    },
+
+    writer: (fence) => createWriter(store, clock, fence, writeSaid),
+  };
+}
+
+function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: WriteSaid): ThreadWriter {
+  const write = (run: (statement: Statement) => void) =>
+    store.write((statement) => {
+      fence();
+      run(statement);
+    });
+
+  const setCall = (turnId: string, step: number, index: number, state: CallState) =>
+    write((statement) => {
+      const { changes } = statement('UPDATE calls SET state = ? WHERE turn = ? AND step = ? AND place = ?', state, turnId, step, index);
+      found(changes, `call ${step}/${index} of turn '${turnId}'`);
+    });
+
+  return {
+    async beginTurn(thread, turn, messages, said) {
+      const agent = JSON.stringify(turn.agent);
+      const policy = JSON.stringify(turn.policy);
+      const texts = messages.map((message) => JSON.stringify(message));
+      await write((statement) => {
+        const now = clock.now();
+        statement(
+          'INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0) ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent',
+          thread.id,
+          thread.agentId,
+          thread.date,
+          thread.title.replaceAll('\0', ' '),
+          now,
+          now,
+        );
+        statement(
+          'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+          turn.id,
+          thread.id,
+          turn.channelId,
+          turn.userId,
+          turn.correlationId,
+          turn.depth,
+          turn.state,
+          turn.steps,
+          turn.usage.inputTokens,
+          turn.usage.outputTokens,
+          turn.startedAt,
+          turn.key,
+        );
+        statement('INSERT INTO turnagents VALUES (?, ?, ?)', turn.id, agent, policy);
+        for (const text of texts) statement(INSERT_MESSAGE, text, null, turn.id);
+        if (said !== undefined) writeSaid(statement, turn, said);
+      });
+    },
+
+    async recordStep(turnId, step, message, calls, usage) {
+      const text = JSON.stringify(message);
+      const inputs = calls.map(
+        (call) => [JSON.stringify(call.input) ?? 'null', call.result === null ? null : JSON.stringify(call.result)] as const,
+      );
+      await write((statement) => {
+        const { changes } = statement(
+          'UPDATE turns SET steps = ?, input = ?, output = ? WHERE id = ?',
+          step + 1,
+          usage.inputTokens,
+          usage.outputTokens,
+          turnId,
+        );
+        found(changes, `turn '${turnId}'`);
+        statement(INSERT_MESSAGE, text, null, turnId);
+        calls.forEach((call, place) => {
+          const [input = 'null', result = null] = inputs[place] ?? [];
+          statement(
+            INSERT_CALL,
+            turnId,
+            call.step,
+            call.index,
+            call.callId,
+            call.name,
+            call.extensionId,
+            call.tool,
+            input,
+            call.effect,
+            call.state,
+            result,
+          );
+        });
+      });
+    },
+
+    startCall: (turnId, step, index) => setCall(turnId, step, index, 'started'),
+    suspendCall: (turnId, step, index) => setCall(turnId, step, index, 'requested'),
+
+    async finishCall(turnId, step, index, result) {
+      const text = JSON.stringify(result);
+      await write((statement) => {
+        const { changes } = statement(
+          `UPDATE calls SET state = 'finished', result = ? WHERE turn = ? AND step = ? AND place = ?`,
+          text,
+          turnId,
+          step,
+          index,
+        );
+        found(changes, `call ${step}/${index} of turn '${turnId}'`);
+      });
+    },
+
+    async recordResults(turnId, message, retain) {
+      const text = JSON.stringify(message);
+      await write((statement) => {
+        found(statement(INSERT_MESSAGE, text, retainText(retain), turnId).changes, `turn '${turnId}'`);
+      });
+    },
+
+    async charge(turnId, { turns, steps, calls }, { inputTokens, outputTokens }) {
+      await write((statement) => {
+        statement('INSERT OR REPLACE INTO turndelegated VALUES (?, ?, ?, ?)', turnId, turns, steps, calls);
+        statement('UPDATE turns SET input = ?, output = ? WHERE id = ?', inputTokens, outputTokens, turnId);
+      });
+    },
+
+    async setState(turnId, state, usage) {
+      await write((statement) => {
+        const { changes } = statement(
+          'UPDATE turns SET state = ?, input = ?, output = ? WHERE id = ?',
+          state,
+          usage.inputTokens,
+          usage.outputTokens,
+          turnId,
+        );
+        found(changes, `turn '${turnId}'`);
+        statement('UPDATE threads SET updated = ? WHERE id = (SELECT thread FROM turns WHERE id = ?)', clock.now(), turnId);
+      });
+    },
+
+    async compact(threadId, throughSeq, replacement) {
+      const texts = replacement.map((part) => [JSON.stringify(part.message), retainText(part.retain)] as const);
+      await write((statement) => {
+        found(statement('UPDATE threads SET compactions = compactions + 1 WHERE id = ?', threadId).changes, `thread '${threadId}'`);
+        statement('DELETE FROM messages WHERE thread = ? AND seq <= ?', threadId, throughSeq);
+        // They take the last numbers of what they replace, so that later messages keep theirs.
+        texts.forEach(([text, retain], place) => {
+          statement(`INSERT INTO messages VALUES (?, ?, '', ?, ?)`, threadId, throughSeq - texts.length + 1 + place, text, retain);
+        });
+      });
+    },
+  };
+}
+
+function retainText(retain: Readonly<Record<string, Retain>>): string | null {
+  return Object.keys(retain).length === 0 ? null : JSON.stringify(retain);
+}
+
+function found(changes: number, what: string): void {
+  if (changes === 0) throw new PithError('thread_unknown', `${what} is not stored`);
+}

@@ -1,0 +1,63 @@
+import type { Clock, DurableTopicMap, PublishOptions } from '../../contract/index.ts';
+import type { Journal } from '../../durable/journal.ts';
+import { createLeases, createOwner } from '../../store/leases.ts';
+import type { Store } from '../../store/store.ts';
+import { createApprovals, type ApprovalStore } from './approvals.ts';
+import { createAttendance, type Attendance } from './attendance.ts';
+import { createThreadQueue, type ThreadQueue } from './queue.ts';
+import { createThreads } from './store.ts';
+import type { Threads, TurnRecord } from './thread.ts';
+
+export interface ThreadStores {
+  readonly threads: Threads;
+  readonly approvals: ApprovalStore & Attendance;
+  readonly queue: ThreadQueue;
+}
+
+/** Threads and approvals, whose rows and events are one commit, and the leases on threads. `journal` has been made before: its tables must be there before a transaction begins. */
+export function createThreadStores(
+  store: Store,
+  clock: Clock,
+  journal: Pick<Journal, 'append'>,
+  withoutSecrets: <T>(value: T) => T,
+): ThreadStores {
+  const leases = createLeases(store, clock, createOwner());
+  const threads = createThreads(store, clock, (statement, turn, text) =>
+    journal.append(statement, 'user.message', ...messageSaid(turn, withoutSecrets(text))),
+  );
+  const approvals = createApprovals(store, clock, {
+    requested: (statement, { id, tool, path, rootThreadId, channelId, userId, correlationId }) => {
+      const agents = path.map(({ agentId }) => agentId);
+      const payload = { v: 1, approvalId: id, tool, agents, threadId: rootThreadId, channelId, userId } as const;
+      journal.append(statement, 'approval.requested', payload, { key: keyOf(rootThreadId), correlationId });
+    },
+    answered: (statement, { id, rootThreadId, correlationId }, answer) => {
+      const payload = { v: 1, approvalId: id, threadId: rootThreadId, answer } as const;
+      journal.append(statement, 'approval.answered', payload, { key: keyOf(rootThreadId), correlationId });
+    },
+  });
+  return {
+    threads,
+    approvals: { ...approvals, ...createAttendance(approvals, threads, leases, clock) },
+    queue: createThreadQueue(leases, clock),
+  };
+}
+
+/** The event of a person's message, in order within its thread. */
+export function messageSaid(turn: TurnRecord, text: string): [DurableTopicMap['user.message'], PublishOptions] {
+  const { id: turnId, threadId, agent, channelId, userId, correlationId } = turn;
+  return [
+    { v: 1, threadId, turnId, agentId: agent.id, channelId, userId, text: text.slice(0, MOST_CHARACTERS) },
+    { key: keyOf(threadId), correlationId },
+  ];
+}
+
+/** What fits an event in every script, JSON escapes included; the thread has the rest. */
+const MOST_CHARACTERS = 40_000;
+
+const LONGEST_KEY = 512;
+
+/** Events of one conversation keep their order. */
+function keyOf(threadId: string): string {
+  return threadId.slice(0, LONGEST_KEY).replaceAll('\0', ' ');
+}

@@ -1,0 +1,119 @@
+import type {
+  AgentSpec,
+  JsonValue,
+  Message,
+  Retain,
+  ToolEffect,
+  ToolResult,
+  TurnEndReason,
+  TurnPolicy,
+  Usage,
+} from '../../contract/index.ts';
+import type { Fence } from './queue.ts';
+
+export interface ThreadRecord {
+  readonly id: string;
+  readonly agentId: string;
+  /** The day the thread began, `YYYY-MM-DD`: prompts print it, so that their bytes do not change at midnight. */
+  readonly date: string;
+  /** The first user text, cut. */
+  readonly title: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly compactions: number;
+}
+
+export interface StoredMessage {
+  readonly seq: number;
+  readonly turnId: string;
+  readonly message: Message;
+  /** By tool call id, for tool messages whose results asked to be kept. */
+  readonly retain: Readonly<Record<string, Retain>>;
+}
+
+export type TurnState = 'running' | TurnEndReason;
+
+export interface TurnRecord {
+  readonly id: string;
+  readonly threadId: string;
+  readonly agent: AgentSpec;
+  readonly channelId: string;
+  readonly userId: string;
+  readonly policy: TurnPolicy;
+  readonly correlationId: string;
+  readonly depth: number;
+  readonly state: TurnState;
+  /** Model steps that have been persisted. */
+  readonly steps: number;
+  readonly usage: Usage;
+  readonly startedAt: number;
+  /** What its caller names it by; null for one without. */
+  readonly key: string | null;
+}
+
+/** What the turns that a turn called have done, and those that they called. */
+export interface Delegated {
+  /** Called by this turn itself. */
+  turns: number;
+  steps: number;
+  calls: number;
+}
+
+export type CallState = 'requested' | 'started' | 'finished';
+
+/** One tool call, keyed turn/step/index. */
+export interface CallRecord {
+  readonly turnId: string;
+  readonly step: number;
+  readonly index: number;
+  readonly callId: string;
+  /** The name the model used. */
+  readonly name: string;
+  readonly extensionId: string;
+  readonly tool: string;
+  readonly input: JsonValue;
+  readonly effect: ToolEffect;
+  readonly state: CallState;
+  readonly result: ToolResult | null;
+}
+
+/** What threads keep. Reads are synchronous. */
+export interface Threads {
+  load(threadId: string): { readonly thread: ThreadRecord; readonly messages: readonly StoredMessage[] } | null;
+  /** Newest first. */
+  list(limit: number): readonly ThreadRecord[];
+  /** The thread's turn that has not ended (state `running` or `awaiting_approval`) and its calls, or null. */
+  unfinished(threadId: string): { readonly turn: TurnRecord; readonly calls: readonly CallRecord[] } | null;
+  /** The turn of the thread's newest message, or null. */
+  last(threadId: string): TurnRecord | null;
+  /** The thread's turn of this name and its calls, or null. */
+  keyed(threadId: string, key: string): { readonly turn: TurnRecord; readonly calls: readonly CallRecord[] } | null;
+  /** What `charge` wrote last; zeros where nothing did. */
+  delegated(turnId: string): Delegated;
+  /** For whoever holds a thread: each write rejects with what `fence` throws, and leaves no trace then. */
+  writer(fence: Fence): ThreadWriter;
+}
+
+/** A write is on disk when its promise resolves. */
+export interface ThreadWriter {
+  /** Makes the thread if it is new, writes the turn and its first messages, in one commit; with it what a person `said`, as an event. */
+  beginTurn(
+    thread: Pick<ThreadRecord, 'id' | 'agentId' | 'date' | 'title'>,
+    turn: TurnRecord,
+    messages: readonly Message[],
+    said?: string,
+  ): Promise<void>;
+  /** One model step: the assistant message, the calls it asks for (`requested`) and the usage so far, in one commit. */
+  recordStep(turnId: string, step: number, message: Message, calls: readonly CallRecord[], usage: Usage): Promise<void>;
+  /** A call that waits for somebody's answer: it will be run again, whatever its effect. */
+  suspendCall(turnId: string, step: number, index: number): Promise<void>;
+  startCall(turnId: string, step: number, index: number): Promise<void>;
+  finishCall(turnId: string, step: number, index: number, result: ToolResult): Promise<void>;
+  /** The tool message that answers a step, after its calls have finished. */
+  recordResults(turnId: string, message: Message, retain: Readonly<Record<string, Retain>>): Promise<void>;
+  /** What a turn has used, with all that it called. */
+  charge(turnId: string, delegated: Delegated, usage: Usage): Promise<void>;
+  setState(turnId: string, state: TurnState, usage: Usage): Promise<void>;
+  /** Replaces all messages up to `throughSeq` by `replacement` and counts one compaction, in one commit. */
+  compact(threadId: string, throughSeq: number, replacement: readonly Pick<StoredMessage, 'message' | 'retain'>[]): Promise<void>;
+}

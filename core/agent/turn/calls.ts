@@ -1,0 +1,117 @@
+import { nearest } from '../../contract/nearest.ts';
+import { inputProblem } from '../../contract/plain-data.ts';
+import { toolError } from '../../contract/tool.ts';
+import type { JsonValue, ToolResult } from '../../contract/index.ts';
+import type { CallRecord } from '../threads/thread.ts';
+import { needsApproval } from '../tools/approval.ts';
+import { decide } from '../tools/gate.ts';
+import { RUNS, decisionOf, type CallDecision } from './asking.ts';
+import { spendCalls } from './call-tree.ts';
+import { callsLeft } from './limits.ts';
+import type { RawCall } from './step.ts';
+import { withFixed } from '../tools/agent-tools.ts';
+import { missingTools, type OfferedTool } from '../tools/tools.ts';
+import type { AskedCall, RunningTurn } from './turn-types.ts';
+
+/** A call and what the gate decided. */
+export interface DecidedCall extends CallDecision {
+  readonly record: CallRecord;
+}
+
+/** Finds the tool and reads the input of each call. What cannot run carries its answer. */
+export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonly AskedCall[] {
+  const taken = new Set<string>();
+  return calls.map(({ callId: given, name, input: text }, index) => {
+    // Some servers give parallel calls the same id, or none: results could not be told apart.
+    const callId = given === '' || taken.has(given) ? `${given || 'call'}-${turn.progress.steps}-${index}` : given;
+    taken.add(callId);
+    const tool = turn.offer.toolsByName.get(name) ?? null;
+    const read = parseInput(text);
+    const problem = tool === null ? unknownTool(name, turn) : 'why' in read ? invalidInput(name, read.why) : null;
+    return { callId, name, tool, input: 'why' in read ? {} : read.input, problem };
+  });
+}
+
+/** Sends each call through the gate, in the order in which the model asked. */
+export function decideCalls(turn: RunningTurn, step: number, asked: readonly AskedCall[]): Promise<readonly DecidedCall[]> {
+  const before = turn.progress.calls;
+  const most = before + callsLeft(turn).calls;
+  spendCalls(turn, asked.length);
+  return Promise.all(
+    asked.map(async (call, index): Promise<DecidedCall> => {
+      const record = recordOf(turn.record.id, step, index, call);
+      if (call.problem) return { record, result: call.problem, question: null };
+      return { record, ...(await decideCall(turn, record, before + index, most)) };
+    }),
+  );
+}
+
+/** The tool that a recorded call is for: by its name, or, where names have changed since it was asked for, by what it is. */
+export function toolOf({ offer }: RunningTurn, { name, extensionId, tool }: CallRecord): OfferedTool | undefined {
+  const isIt = (each: OfferedTool) => each.extensionId === extensionId && each.descriptor.name === tool;
+  const found = offer.toolsByName.get(name);
+  return found && isIt(found) ? found : [...offer.toolsByName.values()].find(isIt);
+}
+
+/** What the gate says of a call. `mostCalls`: how many this turn may make in all. */
+export async function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Promise<CallDecision> {
+  const { deps, plan } = turn;
+  const { extensionId, tool, input } = record;
+  const offered = toolOf(turn, record);
+  const needed = offered !== undefined && (await needsApproval(deps, offered, input, plan.info));
+  const decision = decide({ extensionId, tool, needsApproval: needed !== false, callsBefore, mostCalls, policy: plan.policy });
+  if (typeof decision === 'object') return { result: toolError(decision.code, decision.message), question: null };
+  if (needed === false) return RUNS;
+  // Nobody is asked about a call that its tool will refuse; the kernel refuses it then, whatever the tool would do.
+  const refused = await deps.extensions.refusal(extensionId, tool, input);
+  return refused === null ? decisionOf(turn, record, needed) : { result: toolError('tool_input_invalid', refused), question: null };
+}
+
+function recordOf(turnId: string, step: number, index: number, { callId, name, tool, input }: AskedCall): CallRecord {
+  const { effect, name: toolName } = tool?.descriptor ?? { effect: 'read' as const, name };
+  return {
+    turnId,
+    step,
+    index,
+    callId,
+    name,
+    extensionId: tool?.extensionId ?? '',
+    tool: toolName,
+    input: withFixed(input, tool),
+    effect,
+    state: 'requested',
+    result: null,
+  };
+}
+
+/** Models write nothing at all for a tool without arguments. What is wrong is told to the model, which may try again. */
+function parseInput(text: string): { readonly input: JsonValue } | { readonly why: string } {
+  if (text.trim() === '') return { input: {} };
+  const why = `is not a JSON object: ${text.length > SHOWN_INPUT ? `${text.slice(0, SHOWN_INPUT)}…` : text}`;
+  try {
+    const input = JSON.parse(text) as JsonValue;
+    if (typeof input !== 'object' || input === null || Array.isArray(input)) return { why };
+    const problem = inputProblem(input);
+    return problem === null ? { input } : { why: problem };
+  } catch {
+    return { why }; // where it breaks off helps nobody who cannot count characters
+  }
+}
+
+const SHOWN_INPUT = 200;
+
+function invalidInput(name: string, why: string): ToolResult {
+  return toolError('tool_input_invalid', `the input of '${name}' ${why}`);
+}
+
+function unknownTool(name: string, turn: RunningTurn): ToolResult {
+  const names = [...turn.offer.toolsByName.keys()];
+  const close = nearest(name, names);
+  const hint =
+    close.length > 0
+      ? `; the nearest are ${close.join(', ')}`
+      : names.length > 0
+        ? `; there are ${names.slice(0, 20).join(', ')}`
+        : '; this agent has no tools';
+  return toolError('tool_unknown', `there is no tool '${name}'${hint}${missingTools(turn.plan.spec, turn.deps.extensions)}`);
+}

@@ -1,0 +1,123 @@
+import { PithError } from '../../contract/errors.ts';
+import type { AgentSpec, TurnPolicy, TurnRequest, TurnStarter } from '../../contract/index.ts';
+import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
+import { narrowed, permits } from '../tools/gate.ts';
+import type { Threads, TurnRecord } from '../threads/thread.ts';
+import type { RunningTurn, TurnDependencies } from './turn-types.ts';
+
+/** The extension outside the kernel that asks for a turn. The host writes it; nothing that such an extension sends can. */
+export interface TurnOrigin {
+  readonly extensionId: string;
+  /** Agents that a person lets it start. */
+  readonly agents: readonly string[];
+}
+
+/** A request as the kernel passes it on: with who made it, where that is not the kernel's own code. */
+export type OriginalRequest = TurnRequest & { readonly origin?: TurnOrigin };
+
+/**
+ * The request's policy with all strangers that the turn comes from: whoever asks for it, and those of the turn that calls it. What a
+ * stranger says of this itself is dropped.
+ */
+function withStarters(
+  { policy = {}, parent, origin, agent }: Pick<OriginalRequest, 'policy' | 'parent' | 'origin' | 'agent'>,
+  calling: RunningTurn | null,
+): TurnPolicy {
+  const { startedBy: said = [], ...rest } = policy;
+  const above = (calling?.plan.policy ?? parent?.policy)?.startedBy ?? [];
+  const own = origin === undefined ? said : [starterOf(origin, agent)];
+  return comingFrom(rest, [...above, ...own]);
+}
+
+/**
+ * What a turn may not do because another one calls it. What the caller was denied stays denied, whoever is called, and so does what a stranger
+ * that began it may not have. Beyond that a declared agent runs with its own tools; one made at run time (without an origin) has no tool that its caller lacks, and no higher limit. Who calls it may let it
+ * have the toolsets of the skills that it carries, as far as its own policy lets it have them.
+ */
+export function inheritedPolicy(
+  request: Pick<OriginalRequest, 'policy' | 'parent' | 'origin' | 'agent'>,
+  { origin, usesSkills }: AgentSpec,
+  parent: RunningTurn | null,
+): TurnPolicy {
+  const policy = withStarters(request, parent);
+  const { parent: calling } = request;
+  if (calling === undefined) return policy;
+  const denied = [...new Set([...(policy.denyTools ?? []), ...((parent?.plan.policy ?? calling.policy)?.denyTools ?? [])])];
+  const own: TurnPolicy = denied.length === 0 ? policy : { ...policy, denyTools: denied };
+  if (origin !== null) return own;
+  const { tools, agent } = parent?.offer.info ?? calling;
+  const callerPolicy = parent?.plan.policy ?? calling.policy ?? {};
+  const carried = (policy.allowTools ?? []).filter((entry) => {
+    const [toolset = '', tool = ''] = entry.split('/', 2);
+    return usesSkills.some((id) => toolset === TOOLSET_PREFIX + id) && permits(callerPolicy, toolset, tool);
+  });
+  const allowTools = tools.filter((tool) => permits(policy, tool.split('/', 1)[0] as string, tool.slice(tool.indexOf('/') + 1)));
+  return { ...own, allowTools: [...allowTools, ...carried], limits: narrowed(parent?.plan.limits ?? agent.limits, policy.limits) };
+}
+
+/**
+ * A model that a stranger offers, and that no person named, drives the stranger's own tools: an agent that was made at run time, or that a
+ * stranger declares, may name it for no more.
+ */
+export function withOwnModel(
+  { models, extensions }: Pick<TurnDependencies, 'models' | 'extensions'>,
+  { id, model, origin }: AgentSpec,
+  policy: TurnPolicy,
+  parent: RunningTurn | null,
+): TurnPolicy {
+  if (policy.model !== undefined) return policy; // a channel says what a person chose; what a stranger names was refused
+  const provider = models.providerOf(model);
+  if (provider === null || !extensions.isForeign(provider)) return policy;
+  const declaredByPerson = origin !== null && !extensions.isForeign(id);
+  const fromCaller = origin === null && parent?.record.agent.model === model; // its own call stands under the same rule
+  return declaredByPerson || fromCaller
+    ? policy
+    : comingFrom(policy, [...(policy.startedBy ?? []), { extensionId: provider, ownOnly: true }]);
+}
+
+/** Throws `not_allowed` where a stranger names a model, by itself or in an agent that it brings: it gets those that a person has chosen. */
+export function refuseNamedModel({ origin, policy, agent }: OriginalRequest, models: Pick<TurnDependencies['models'], 'isAlias'>): void {
+  if (origin === undefined) return;
+  const named = [policy?.model, typeof agent === 'string' ? undefined : agent.model].find(
+    (each) => each !== undefined && !models.isAlias(each),
+  );
+  if (named === undefined) return;
+  throw new PithError('not_allowed', `the extension '${origin.extensionId}' names the model '${named}' for a turn that it begins`, {
+    cure: "leave the model out, or name an alias such as 'default' or 'fast': which model that is, a person decides in the settings",
+  });
+}
+
+/** Throws `not_allowed` where a stranger goes on with a turn that it did not begin: it would have what that one has. */
+export function refuseOthersTurn({ origin }: OriginalRequest, { threadId, policy }: TurnRecord): void {
+  if (origin === undefined || policy.startedBy?.some(({ extensionId }) => extensionId === origin.extensionId)) return;
+  throw new PithError('not_allowed', `the turn of thread '${threadId}' was not begun by the extension '${origin.extensionId}'`, {
+    cure: 'use a separate thread',
+  });
+}
+
+/** Throws `not_allowed` where a stranger would read on in a thread that somebody else began below the turn that it serves. */
+export function refuseOthersThread(request: OriginalRequest, threads: Pick<Threads, 'last'>): void {
+  const { origin, threadId } = request;
+  if (origin === undefined || threadId.startsWith(`${origin.extensionId}:`)) return;
+  const last = threads.last(threadId);
+  if (last) refuseOthersTurn(request, last);
+}
+
+/** Whether a person may have written the message: a stranger's own words reach nobody as theirs. */
+export function isPersons({ origin, agent }: OriginalRequest): boolean {
+  return origin === undefined || !starterOf(origin, agent).ownOnly;
+}
+
+/** Ids of the strangers that a turn comes from, for people. */
+export function startersOf({ startedBy = [] }: TurnPolicy): readonly string[] {
+  return [...new Set(startedBy.map(({ extensionId }) => extensionId))];
+}
+
+function starterOf({ extensionId, agents }: TurnOrigin, agent: string | AgentSpec): TurnStarter {
+  return { extensionId, ownOnly: typeof agent !== 'string' || !agents.includes(agent) };
+}
+
+function comingFrom(policy: TurnPolicy, starters: readonly TurnStarter[]): TurnPolicy {
+  const distinct = new Map(starters.map((each) => [`${each.extensionId} ${each.ownOnly}`, each]));
+  return distinct.size === 0 ? policy : { ...policy, startedBy: [...distinct.values()] };
+}

@@ -1,0 +1,102 @@
+import type { JsonValue, Message, Retain, ToolResult } from '../../contract/index.ts';
+import type { OfferedDocument } from '../prompt/documents.ts';
+import type { StoredMessage } from '../threads/thread.ts';
+
+export type ToolMessage = Extract<Message, { role: 'tool' }>;
+export type AssistantMessage = Extract<Message, { role: 'assistant' }>;
+type UserMessage = Extract<Message, { role: 'user' }>;
+type ResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
+
+/** The message that a user's turn begins with: documents, then turn parts, the user's own text last. */
+export function userMessage(turnParts: readonly string[], text: string, documents: readonly OfferedDocument[] = []): Message {
+  const whole = documents.map(({ key, digest, text: body }) => ({
+    type: 'text' as const,
+    text: body,
+    providerOptions: { pith: { document: { key, digest } } },
+  }));
+  return { role: 'user', content: [...whole, ...[...turnParts, text].map((part) => ({ type: 'text' as const, text: part }))] };
+}
+
+/** Which document a part beside a user's text is; null for every other part. */
+export function documentOf(part: UserMessage['content'][number]): Retain | null {
+  const document = part.providerOptions?.['pith']?.['document'] as Partial<Retain> | null | undefined;
+  return typeof document?.key === 'string' ? { key: document.key, digest: String(document.digest) } : null;
+}
+
+/** The documents that stand in messages. */
+export function documentsIn(messages: readonly Message[]): readonly Retain[] {
+  return messages.flatMap((message) => (message.role === 'user' ? message.content.flatMap((part) => documentOf(part) ?? []) : []));
+}
+
+/** A result as the model reads it: text as it is, other values as JSON, errors as `{"error": …}`. */
+export function resultPart(callId: string, name: string, result: ToolResult): ResultPart {
+  const output: ResultPart['output'] = result.ok
+    ? { type: 'text', value: outputText(result.output) }
+    : { type: 'error-json', value: { error: { code: result.error.code, message: result.error.message } } };
+  return { type: 'tool-result', toolCallId: callId, toolName: name, output };
+}
+
+/** The system text and the thread's messages as one prompt. Neighbouring user messages become one: some models insist on turns. */
+export function assemble(system: string, messages: readonly Message[]): Message[] {
+  const prompt: Message[] = system === '' ? [] : [{ role: 'system', content: system }];
+  for (const message of messages) {
+    const last = prompt.at(-1);
+    if (message.role === 'user' && last?.role === 'user')
+      prompt[prompt.length - 1] = { role: 'user', content: [...last.content, ...message.content] };
+    else prompt.push(message);
+  }
+  return prompt;
+}
+
+/** Marks what compaction wrote in the user's place. */
+export function summaryMessage(text: string): Message {
+  return { role: 'user', content: [{ type: 'text', text }], providerOptions: { pith: { summary: true } } };
+}
+
+export function isSummary(message: Message): boolean {
+  return message.providerOptions?.pith?.summary === true;
+}
+
+/** The user's own texts, oldest first; what providers put beside them is left out. */
+export function userTexts(messages: readonly StoredMessage[], most: number): readonly string[] {
+  const texts: string[] = [];
+  for (let index = messages.length - 1; index >= 0 && texts.length < most; index -= 1) {
+    const message = messages[index]?.message;
+    if (message?.role === 'user' && !isSummary(message)) texts.unshift(ownText(message));
+  }
+  return texts;
+}
+
+/**
+ * What of a thread's messages a model is sent. A question whose turn ended before the model said anything is left out, as if it had never
+ * been asked: whoever still wants its answer asks again. It stays in the store. `current` is the turn that is still being worked on.
+ */
+export function sentHistory(messages: readonly StoredMessage[], current?: string): readonly StoredMessage[] {
+  const answered = new Set(messages.flatMap(({ turnId, message }) => (message.role === 'assistant' ? [turnId] : [])));
+  return messages.filter(
+    ({ turnId, message }) =>
+      // Compaction writes without a turn.
+      message.role !== 'user' || turnId === '' || turnId === current || answered.has(turnId) || isSummary(message),
+  );
+}
+
+/** Ids of the calls that an assistant message asks for. */
+export function callIdsOf(message: Message | undefined): readonly string[] {
+  if (message?.role !== 'assistant') return [];
+  return message.content.flatMap((part) => (part.type === 'tool-call' && !part.providerExecuted ? [part.toolCallId] : []));
+}
+
+/** What an assistant message says, without reasoning and calls. */
+export function textOfAnswer(message: Message): string {
+  if (message.role !== 'assistant') return '';
+  return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
+}
+
+function ownText(message: UserMessage): string {
+  const last = message.content.at(-1);
+  return last?.type === 'text' ? last.text : '';
+}
+
+function outputText(output: JsonValue): string {
+  return typeof output === 'string' ? output : (JSON.stringify(output) ?? 'null');
+}

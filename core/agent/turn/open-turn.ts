@@ -1,0 +1,200 @@
+import { ulid } from 'ulid';
+import { PithError } from '../../contract/errors.ts';
+import type { Message, TurnEvent } from '../../contract/index.ts';
+import { NO_SPAN } from '../../durable/spans.ts';
+import type { Fence } from '../threads/queue.ts';
+import type { CallRecord, Delegated, StoredMessage, TurnRecord } from '../threads/thread.ts';
+import { planTurn } from './plan.ts';
+import { assemble, callIdsOf, documentsIn, sentHistory, textOfAnswer, userMessage } from './messages.ts';
+import {
+  inheritedPolicy,
+  isPersons,
+  refuseNamedModel,
+  refuseOthersThread,
+  refuseOthersTurn,
+  withOwnModel,
+  type OriginalRequest,
+} from './foreign-turn.ts';
+import { keyedTurn, withoutBrokenAnswer, type EndedTurn } from './keyed-turn.ts';
+import { chargeCallers, countCalled, type CallNode } from './call-tree.ts';
+import type { NoticeSink } from './notice-sink.ts';
+import { StepEvents } from './run-calls.ts';
+import { closeSuspended, closeUnfinished, openCalls, type Unfinished } from './resume.ts';
+import type { RunningTurn, TurnDependencies } from './turn-types.ts';
+import { untilAborted } from '../../contract/promises.ts';
+
+/** A turn whose row and first message are on disk. */
+export interface OpenedTurn {
+  readonly turn: RunningTurn;
+  /** Calls that were asked for before the program ended, without an answer yet. */
+  readonly open: readonly CallRecord[];
+  /** The answer is there already; only the turn's end was not written. */
+  readonly answered: boolean;
+}
+
+export interface Opening {
+  readonly deps: TurnDependencies;
+  readonly notices: NoticeSink;
+  readonly request: OriginalRequest;
+  readonly node: CallNode;
+  readonly signal: AbortSignal;
+  readonly fence: Fence;
+}
+
+export const UNKNOWN_CHANNEL = 'none';
+export const LOCAL_USER = 'local';
+
+/** Begins a turn, or continues the thread's unfinished one or the one of the request's key. null: there was nothing to continue. */
+export async function* openTurn(opening: Opening): AsyncGenerator<TurnEvent, OpenedTurn | EndedTurn | null, undefined> {
+  const { deps, request } = opening;
+  refuseNamedModel(request, deps.models);
+  refuseOthersThread(request, deps.threads);
+  const keyed = request.key === undefined ? null : keyedTurn(deps.threads, request.threadId, request.key);
+  if (keyed && 'end' in keyed) refuseOthersTurn(request, keyed.record);
+  if (keyed) return 'end' in keyed ? keyed : yield* continueTurn(opening, keyed);
+  const unfinished = deps.threads.unfinished(request.threadId);
+  if (request.resume && unfinished) return yield* continueTurn(opening, unfinished);
+  if (request.input !== undefined && request.input.trim() !== '')
+    return yield* beginTurn(opening, deps.extensions.cleaning.redact(request.input), unfinished); // a person may paste one
+  if (!request.resume) throw new PithError('usage', 'the message is empty', { cure: 'write something' });
+  if (deps.threads.load(request.threadId) === null) {
+    throw new PithError('thread_unknown', `there is no thread '${request.threadId}'`, { cure: 'name another thread, or begin a new one' });
+  }
+  yield { type: 'notice', code: 'nothing_to_resume', message: `thread '${request.threadId}' has no unfinished turn` };
+  return null;
+}
+
+async function* beginTurn(
+  opening: Opening,
+  input: string,
+  unfinished: Unfinished | null,
+): AsyncGenerator<TurnEvent, OpenedTurn, undefined> {
+  const { deps, request, node, signal, fence } = opening;
+  const writer = deps.threads.writer(fence);
+  const { parent } = request;
+  countCalled(node);
+  const { threadId, channelId = parent?.channelId ?? UNKNOWN_CHANNEL, userId = parent?.userId ?? LOCAL_USER } = request;
+  const { spec, notes } = await untilAborted(deps.registry.resolve(request.agent), signal);
+  const inherited = inheritedPolicy(request, spec, node.parent);
+  const policy = withOwnModel(deps, spec, inherited, node.parent);
+  if (policy !== inherited)
+    yield {
+      type: 'notice',
+      code: 'model_not_chosen',
+      message: `no person chose the model '${spec.model}' of the agent '${spec.id}': it has only the tools of the extension that offers it; name it under 'models' in the settings, or in an agent of your own`,
+    };
+  const loaded = deps.threads.load(threadId);
+  const history = sentHistory(loaded?.messages ?? []);
+  const record: TurnRecord = {
+    id: ulid(deps.clock.now()),
+    threadId,
+    agent: spec,
+    channelId,
+    userId,
+    policy,
+    correlationId: parent?.correlationId ?? request.correlationId ?? ulid(deps.clock.now()),
+    depth: node.depth,
+    state: 'running',
+    steps: 0,
+    usage: { inputTokens: 0, outputTokens: 0 },
+    startedAt: deps.clock.now(),
+    key: request.key ?? null,
+  };
+  const date = loaded?.thread.date ?? dayOf(deps.clock.now());
+  const compactions = loaded?.thread.compactions ?? 0;
+  const plan = await planTurn(deps, { turn: record, notes, thread: { date, compactions, history }, text: input }, signal);
+  // Nothing stored has changed until here: a message that cannot be answered leaves the thread and its open questions as they were.
+  if (unfinished?.turn.state === 'awaiting_approval') await closeSuspended({ ...deps, fence }, unfinished, { text: input, by: userId });
+  else if (unfinished) await closeUnfinished(writer, unfinished, loaded?.messages ?? []);
+  const before = unfinished ? sentHistory(deps.threads.load(threadId)?.messages ?? []) : history;
+  const message = userMessage(
+    plan.turnParts.map(({ text }) => text),
+    input,
+    plan.documents,
+  );
+  const said = record.depth === 0 && isPersons(request) ? input : undefined; // a callee's task is no person's message
+  await Promise.all([
+    writer.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message], said),
+    ...chargeCallers(node.parent),
+  ]);
+  const delegated = { turns: 0, steps: 0, calls: 0 };
+  const messages = [...before.map((stored) => stored.message), message];
+  const turn = running(opening, { plan, record, documents: documentsIn([message]), delegated, messages });
+  return { turn, open: [], answered: false };
+}
+
+async function* continueTurn(opening: Opening, unfinished: Unfinished): AsyncGenerator<TurnEvent, OpenedTurn, undefined> {
+  const { deps, request, signal } = opening;
+  if (request.input && request.key === undefined)
+    yield {
+      type: 'notice',
+      code: 'input_not_sent',
+      message: 'the unfinished turn is continued first; send the message again afterwards',
+    };
+  const loaded = deps.threads.load(request.threadId);
+  const { turn: record, calls } = unfinished;
+  refuseOthersTurn(request, record);
+  const history = withoutBrokenAnswer(record, sentHistory(loaded?.messages ?? [], record.id));
+  const date = loaded?.thread.date ?? dayOf(deps.clock.now());
+  // Of the new request only the model counts: what the turn may do was settled when it began.
+  const policy = request.policy?.model === undefined ? record.policy : { ...record.policy, model: request.policy.model };
+  const thread = { date, compactions: loaded?.thread.compactions ?? 0, history };
+  const plan = await planTurn(deps, { turn: { ...record, policy }, notes: [], thread, text: null }, signal);
+  if (record.state !== 'running') await deps.threads.writer(opening.fence).setState(record.id, 'running', record.usage);
+  const turn = running(opening, {
+    plan,
+    record,
+    documents: documentsIn(history.flatMap(({ turnId, message }) => (turnId === record.id ? message : []))),
+    delegated: deps.threads.delegated(record.id),
+    messages: history.map(({ message }) => message),
+  });
+  turn.progress.calls = calls.length;
+  const own = history.filter(({ turnId, message }) => turnId === record.id && message.role === 'assistant');
+  turn.progress.text = own.map(({ message }) => textOfAnswer(message)).findLast((text) => text !== '') ?? '';
+  return { turn, open: openCalls(unfinished, history), answered: isAnswered(history.at(-1), record) };
+}
+
+interface Begun extends Pick<RunningTurn, 'plan' | 'record' | 'documents'> {
+  readonly delegated: Delegated;
+  /** Of the thread, with that of this turn. */
+  readonly messages: readonly Message[];
+}
+
+function running({ deps, notices, node, signal, fence }: Opening, { plan, record, documents, delegated, messages }: Begun): RunningTurn {
+  return {
+    deps,
+    plan,
+    record,
+    writer: deps.threads.writer(fence),
+    fence,
+    documents,
+    span: NO_SPAN,
+    notices,
+    parent: node.parent,
+    signal,
+    events: new StepEvents(),
+    offer: {
+      toolsByName: new Map(plan.tools.offered.map((tool) => [tool.modelName, tool])),
+      functionTools: plan.tools.functions,
+      late: plan.tools.late,
+      info: plan.info,
+    },
+    conversation: { prompt: assemble(plan.system, messages), meter: { tokens: 0, counted: 0, incompressible: 0 } },
+    progress: { usage: record.usage, steps: record.steps, calls: 0, called: new Map(), delegated, suspended: false, text: '' },
+  };
+}
+
+function isAnswered(last: StoredMessage | undefined, record: TurnRecord): boolean {
+  return last?.turnId === record.id && last.message.role === 'assistant' && callIdsOf(last.message).length === 0;
+}
+
+export function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+const TITLE_LENGTH = 80;
+
+function titleOf(input: string): string {
+  const line = input.trim().replace(/\s+/g, ' ');
+  return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH - 1)}…` : line;
+}

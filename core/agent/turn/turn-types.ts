@@ -1,0 +1,171 @@
+import type {
+  AgentLimits,
+  AgentSpec,
+  Clock,
+  Events,
+  JsonValue,
+  Message,
+  ModelCallOptions,
+  Retain,
+  ToolResult,
+  TurnEndReason,
+  TurnInfo,
+  TurnPolicy,
+  Usage,
+} from '../../contract/index.ts';
+import type { Span } from '../../durable/spans.ts';
+import type { ModelRouter, ResolvedModel } from '../../models/router.ts';
+import type { ApprovalStore } from '../threads/approvals.ts';
+import type { Fence, ThreadQueue } from '../threads/queue.ts';
+import type { Delegated, Threads, ThreadWriter, TurnRecord } from '../threads/thread.ts';
+import type { BoundSkills } from '../prompt/bound-skills.ts';
+import type { OfferedDocument } from '../prompt/documents.ts';
+import type { NoticeSink } from './notice-sink.ts';
+import type { StepEvents } from './run-calls.ts';
+import type { ExtensionsPort } from '../ports.ts';
+import type { AgentRegistry } from '../registry/registry.ts';
+import type { OfferedTool } from '../tools/tools.ts';
+
+/** What turns are made from. */
+export interface TurnDependencies {
+  readonly registry: AgentRegistry;
+  readonly skills: BoundSkills;
+  readonly extensions: ExtensionsPort;
+  readonly threads: Threads;
+  readonly approvals: ApprovalStore;
+  /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
+  readonly askAlways: readonly string[];
+  readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf'>;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly queue: ThreadQueue;
+  /** Told when a thread could not be given back after its turn had ended. */
+  unreleased?(threadId: string, error: unknown): void;
+  /** Absolute; prompts print it. */
+  readonly sandboxDir: string;
+}
+
+export type FunctionTool = Extract<NonNullable<ModelCallOptions['tools']>[number], { type: 'function' }>;
+
+/** All that is fixed for one turn before anything stored changes: agent, model, tools, instructions, contexts. Data, no code of extensions. */
+export interface TurnPlan {
+  readonly spec: AgentSpec;
+  readonly info: TurnInfo;
+  readonly limits: AgentLimits;
+  readonly policy: TurnPolicy;
+  readonly model: Pick<ResolvedModel, 'ref' | 'model' | 'contextWindow'>;
+  readonly tools: PlannedTools;
+  readonly system: string;
+  /** What `system` is made of, in order. */
+  readonly systemParts: readonly NamedText[];
+  /** Whole texts that stand first in the user's message. */
+  readonly documents: readonly OfferedDocument[];
+  /** Texts that stand before the user's own in the same message. */
+  readonly turnParts: readonly NamedText[];
+  readonly notices: readonly Notice[];
+}
+
+/** The tools that a turn begins with, and whence more may come. */
+export interface PlannedTools {
+  readonly offered: readonly OfferedTool[];
+  readonly functions: FunctionTool[];
+  /** `extension/tool` of those that `uses_tools` gives. */
+  readonly own: readonly string[];
+  /** Names of tools that ship and may come during the turn. */
+  readonly reserved: ReadonlySet<string>;
+  /** Extensions that were asked what they bring to this turn. */
+  readonly providers: readonly string[];
+  /** Those of them whose toolsets were not open in time. */
+  readonly late: readonly string[];
+}
+
+export interface NamedText {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface Notice {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A turn under way: what was fixed before it began, and what has happened so far. */
+export interface RunningTurn {
+  readonly deps: TurnDependencies;
+  readonly plan: TurnPlan;
+  readonly record: TurnRecord;
+  /** What it stores, it stores as long as it holds its thread. */
+  readonly writer: ThreadWriter;
+  readonly fence: Fence;
+  /** Those that stand in its message. */
+  readonly documents: readonly Retain[];
+  span: Span;
+  readonly notices: NoticeSink;
+  /** The turn that called this one; null for a person's own. */
+  readonly parent: RunningTurn | null;
+  readonly signal: AbortSignal;
+  readonly events: StepEvents;
+  readonly offer: Offer;
+  readonly conversation: Conversation;
+  readonly progress: Progress;
+}
+
+/** What the model and the tools are told. Begins as the plan says; extensions may bring more during the turn. */
+export interface Offer {
+  toolsByName: ReadonlyMap<string, OfferedTool>;
+  functionTools: FunctionTool[];
+  /** Extensions with toolsets that are still being opened: asked again after each step. */
+  late: readonly string[];
+  /** Replaced when the thread is compacted, and with the tools. */
+  info: TurnInfo;
+}
+
+/** What the model is sent. */
+export interface Conversation {
+  /** Grows by each step; the model gets this very array. */
+  prompt: Message[];
+  readonly meter: Meter;
+}
+
+/** What a turn has done. */
+export interface Progress {
+  /** With that of the turns that it called. */
+  usage: Usage;
+  /** Model steps that have been persisted. */
+  steps: number;
+  calls: number;
+  /** Calls by tool, for saying what was done. */
+  readonly called: Map<string, number>;
+  /** What turns that this one called have done, and those that they called. Their tokens stand in `usage`. */
+  readonly delegated: Delegated;
+  /** One of those waits for a person. */
+  suspended: boolean;
+  /** The last text that the model said in this turn. */
+  text: string;
+}
+
+/** Tokens of the prompt as far as they are known. */
+export interface Meter {
+  tokens: number;
+  /** Messages of the prompt that `tokens` covers. */
+  counted: number;
+  /** The size at which compaction last gained nothing; 0: it was not tried. */
+  incompressible: number;
+}
+
+export interface TurnEnd {
+  readonly reason: TurnEndReason;
+  /** True when the end has been persisted together with the last step. */
+  readonly stored?: boolean;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** One call as the model asked for it. */
+export interface AskedCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly tool: OfferedTool | null;
+  readonly input: JsonValue;
+  /** Set when the call cannot be run: an unknown tool, or input that is no JSON object. */
+  readonly problem: ToolResult | null;
+}

@@ -1,0 +1,291 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setMaxListeners } from 'node:events';
+import { PithError } from '../../contract/errors.ts';
+import type { TurnEndReason, TurnEvent } from '../../contract/index.ts';
+import { startSpan, type Span } from '../../durable/spans.ts';
+import { createCallTree, type CallTree } from './call-tree.ts';
+import type { OriginalRequest } from './foreign-turn.ts';
+import { republish, type EndedTurn } from './keyed-turn.ts';
+import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
+import { answerCalls, plainFailure, runLoop } from './loop.ts';
+import { NoticeSink } from './notice-sink.ts';
+import { openTurn, type Opening } from './open-turn.ts';
+import { resumeCalls, withdraw } from './resume.ts';
+import type { RunningTurn, TurnDependencies, TurnEnd } from './turn-types.ts';
+
+export type { TurnDependencies } from './turn-types.ts';
+
+export interface TurnEvents extends AsyncIterableIterator<TurnEvent, undefined> {
+  return(): Promise<IteratorResult<TurnEvent, undefined>>;
+}
+
+export interface Turns {
+  /** Begins with the first event that is asked for. Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
+  run(request: OriginalRequest, signal?: AbortSignal): TurnEvents;
+}
+
+export interface TurnOptions {
+  /** Made, or looked at again, before each turn. What it rejects with ends the turn: the store may be damaged, or the disk full. */
+  dependencies(): Promise<TurnDependencies>;
+  /** Takes secrets out of what is said of a failure: providers repeat keys there. */
+  cleaned?(event: TurnEvent): TurnEvent;
+}
+
+/** What all turns of a kernel have in common. */
+interface Shared {
+  readonly notices: NoticeSink;
+  readonly tree: CallTree;
+}
+
+type TurnEndEvent = Extract<TurnEvent, { type: 'turn-end' }>;
+
+/** The one way to run an agent. */
+export function createTurns({ dependencies, cleaned = (event) => event }: TurnOptions): Turns {
+  const shared: Shared = { notices: new NoticeSink(), tree: createCallTree() };
+
+  /** From the request to the end, which comes when the thread has been given back. */
+  async function* events(request: OriginalRequest, stop: AbortController): AsyncGenerator<TurnEvent, void, undefined> {
+    let end: TurnEndEvent;
+    let thread: HeldThread | null = null;
+    try {
+      thread = await holdThread(await dependencies(), shared, request, stop);
+      end = yield* turn(thread, shared.tree, stop);
+    } catch (error) {
+      end = neverBegan(error, stop.signal);
+    }
+    await thread?.leave();
+    yield end;
+  }
+
+  return {
+    run: (request, signal) =>
+      readTurn(
+        (stop) => events(request, stop),
+        (event) => (event.type === 'notice' || event.type === 'turn-end' ? cleaned(event) : event),
+        signal,
+      ),
+  };
+}
+
+/**
+ * The events of a turn for whoever reads it. The turn is the kernel's work: it runs in the context in which it was asked for, and one that
+ * is stopped comes to its end and gives its thread back although nobody reads on.
+ */
+function readTurn(
+  begin: (stop: AbortController) => AsyncGenerator<TurnEvent, void, undefined>,
+  cleaned: (event: TurnEvent) => TurnEvent,
+  signal: AbortSignal | undefined,
+): TurnEvents {
+  const inside = AsyncLocalStorage.snapshot();
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal); // calls side by side listen to it, and the turns that they call
+  const unlisten = follow(signal, stop);
+  const unread: TurnEvent[] = [];
+  let turn: AsyncGenerator<TurnEvent, void, undefined> | null = null;
+  let ending: Promise<void> | null = null;
+  let isLeft = false;
+
+  const endAlone = async (from: AsyncGenerator<TurnEvent, void, undefined>): Promise<void> => {
+    for (;;) {
+      const { done, value } = await inside(() => from.next());
+      if (done) return;
+      if (!isLeft) unread.push(value);
+    }
+  };
+  const stopped = () => {
+    if (turn === null || ending !== null) return;
+    ending = endAlone(turn);
+    ending.catch(() => undefined); // told to who reads on
+  };
+  stop.signal.addEventListener('abort', stopped, { once: true });
+  const leave = () => {
+    unlisten();
+    stop.abort(new PithError('aborted', 'nobody reads this turn any more'));
+  };
+
+  const reader: TurnEvents = {
+    [Symbol.asyncIterator]: () => reader,
+    async next() {
+      if (isLeft) return { done: true, value: undefined };
+      const from = (turn ??= inside(() => begin(stop)));
+      if (ending === null) {
+        const { done, value } = await inside(() => from.next());
+        if (!done) return { done: false, value: cleaned(value) };
+        leave();
+      }
+      await ending;
+      const value = unread.shift();
+      return value === undefined ? { done: true, value } : { done: false, value: cleaned(value) };
+    },
+    async return() {
+      isLeft = true;
+      unread.length = 0;
+      leave();
+      await ending;
+      return { done: true, value: undefined };
+    },
+  };
+  return reader;
+}
+
+/** A thread on which one turn may work, until `lost` aborts. */
+interface HeldThread extends Opening {
+  readonly lost: AbortSignal;
+  leave(): Promise<void>;
+}
+
+/** Waits for the thread. From then on the turn ends when the one that called it does, or when the thread is lost. */
+async function holdThread(
+  deps: TurnDependencies,
+  { notices, tree }: Shared,
+  request: OriginalRequest,
+  stop: AbortController,
+): Promise<HeldThread> {
+  const node = tree.node(request);
+  const { signal } = stop;
+  const offs = [follow(node.parent?.signal, stop)];
+  try {
+    const { fence, lost, release } = await deps.queue.acquire(request.threadId, signal);
+    offs.push(follow(lost, stop));
+    const leave = async (): Promise<void> => {
+      for (const off of offs) off();
+      // Nothing is lost: the lease runs out by itself.
+      await release().catch((error: unknown) => deps.unreleased?.(request.threadId, error));
+    };
+    return { deps, notices, request, node, fence, signal, lost, leave };
+  } catch (error) {
+    for (const off of offs) off();
+    throw error;
+  }
+}
+
+/** One turn on a thread that is held. */
+async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController): AsyncGenerator<TurnEvent, TurnEndEvent, undefined> {
+  const { deps, signal, lost } = opening;
+  let running: RunningTurn | null = null;
+  let before: EndedTurn | null = null;
+  let cancelBudget: (() => void) | undefined;
+  let end: TurnEnd = { reason: 'done' };
+  try {
+    const opened = yield* openTurn(opening);
+    if (opened && 'end' in opened) {
+      before = opened;
+      end = opened.end;
+      yield* republish(opened);
+    } else if (opened) {
+      const begun = (running = opened.turn);
+      tree.began(begun);
+      begun.span = spanOf(begun);
+      cancelBudget = deps.clock.after(begun.plan.limits.time_budget_ms, () => stop.abort(new TimeBudgetSpent(begun)));
+      yield* begun.span.run(() => announce(begun));
+      const [first] = opened.open;
+      const resumed = first === undefined ? null : yield* answerCalls(begun, first.step, await resumeCalls(begun, opened.open));
+      end = resumed ?? (opened.answered ? { reason: 'done' } : yield* runLoop(begun));
+    }
+  } catch (error) {
+    end = endOfError(error, running, signal);
+  }
+  cancelBudget?.();
+  if (running) tree.ended(running);
+  if (lost.aborted) end = { reason: 'error', error: plainFailure(lost.reason, 'thread_busy'), stored: true };
+  const event = await close(deps, running, before, end);
+  if (running) await settleQuestions(running, event.reason);
+  endSpan(running, event);
+  return event;
+}
+
+/** `stop` aborts when `signal` does. Returns its off. */
+function follow(signal: AbortSignal | undefined, stop: AbortController): () => void {
+  const onAbort = () => stop.abort(signal?.reason);
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+  return () => signal?.removeEventListener('abort', onAbort);
+}
+
+/** The turn could not even begin, for instance because it was aborted while it waited for its place. */
+function neverBegan(error: unknown, signal: AbortSignal): TurnEndEvent {
+  if (signal.aborted) return { type: 'turn-end', reason: 'aborted', ...NOTHING };
+  return { type: 'turn-end', reason: 'error', ...NOTHING, error: plainFailure(error) };
+}
+
+function spanOf({ plan, record, parent }: RunningTurn): Span {
+  return startSpan({
+    name: `invoke_agent ${plan.spec.id}`,
+    correlationId: record.correlationId,
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': plan.spec.id,
+      'gen_ai.conversation.id': record.threadId,
+      'gen_ai.request.model': plan.model.ref,
+    },
+    parent: parent?.span,
+  });
+}
+
+function endSpan(turn: RunningTurn | null, { reason, usage, error }: TurnEndEvent): void {
+  const attributes = {
+    'pith.turn.reason': reason,
+    'gen_ai.usage.input_tokens': usage.inputTokens,
+    'gen_ai.usage.output_tokens': usage.outputTokens,
+    'error.type': error?.code,
+  };
+  turn?.span.end(attributes, error?.message);
+}
+
+/** A suspended turn suspends its caller; one that ended otherwise leaves no question of those that it called behind. */
+async function settleQuestions({ deps, record, progress, parent, fence }: RunningTurn, reason: TurnEndReason): Promise<void> {
+  if (reason === 'awaiting_approval') {
+    if (parent) parent.progress.suspended = true;
+  } else if (progress.suspended) {
+    try {
+      await withdraw({ ...deps, fence }, record.id, { reason: 'the turn that asked has ended', by: null });
+    } catch {
+      // The store failed, which the turn's end says; an answer to such a question finds nothing to continue.
+    }
+  }
+}
+
+function announce({ plan, record, documents, deps, notices }: RunningTurn): readonly TurnEvent[] {
+  const { id: turnId, threadId, correlationId } = record;
+  deps.events.publish('turn.started', { turnId, threadId, agentId: plan.spec.id, documents, correlationId });
+  const given = plan.documents.filter(({ key, digest }) => documents.some((each) => each.key === key && each.digest === digest));
+  return [
+    { type: 'turn-start', agent: plan.spec.id, thread: threadId, turn: turnId, model: plan.model.ref },
+    ...given.flatMap(({ extensionId: extension, key, line }): TurnEvent[] =>
+      line === undefined ? [] : [{ type: 'document', extension, key, line }],
+    ),
+    ...notices.fresh(threadId, plan.notices),
+  ];
+}
+
+function endOfError(error: unknown, turn: RunningTurn | null, signal: AbortSignal): TurnEnd {
+  if (!signal.aborted) return { reason: 'error', error: plainFailure(error) };
+  const spent = timeSpent(signal);
+  return turn && spent ? limitEnd(turn, spent) : { reason: 'aborted' };
+}
+
+/** Writes the turn's end, unless it is written already. An end that cannot be written is an error, whatever it was before. */
+async function close(deps: TurnDependencies, turn: RunningTurn | null, before: EndedTurn | null, asked: TurnEnd): Promise<TurnEndEvent> {
+  let end = asked;
+  if (turn && !end.stored) {
+    try {
+      await turn.writer.setState(turn.record.id, end.reason, turn.progress.usage);
+    } catch (error) {
+      end = end.reason === 'error' ? end : { reason: 'error', error: plainFailure(error, 'database_failed') };
+    }
+  }
+  const { reason, error } = end;
+  const { usage, text } = turn?.progress ?? before ?? NOTHING;
+  if (turn)
+    deps.events.publish('turn.ended', {
+      turnId: turn.record.id,
+      threadId: turn.record.threadId,
+      reason,
+      usage,
+      correlationId: turn.record.correlationId,
+    });
+  const event: TurnEndEvent = { type: 'turn-end', reason, text, usage };
+  return error === undefined ? event : { ...event, error };
+}
+
+const NOTHING = { text: '', usage: { inputTokens: 0, outputTokens: 0 } };

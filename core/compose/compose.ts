@@ -1,0 +1,284 @@
+import { userHome } from '../trust/index.ts';
+import 'reflect-metadata';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
+import { within } from '../contract/promises.ts';
+import { createBoundSkills } from '../agent/prompt/bound-skills.ts';
+import { compactByHand } from '../agent/compaction/compact-turn.ts';
+import { preview } from '../agent/prompt/preview.ts';
+import { checkAgent, createAgentRegistry, type AgentRegistry } from '../agent/registry/registry.ts';
+import { createToolCaller, type ToolCaller } from '../agent/tools/tool-caller.ts';
+import { createTurns, type TurnDependencies } from '../agent/turn/turn.ts';
+import { examine, slipsIn } from './doctor.ts';
+import { createEventServices, type EventServices } from './event-services.ts';
+import { createEvents, createListenerFailures } from '../kernel/events/bus.ts';
+import { createJournal, type Journal } from '../durable/journal.ts';
+import { ExtensionHost } from '../kernel/host.ts';
+import { hostOptionsOf, readSandbox } from './sandbox-reading.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../kernel/settings/settings.ts';
+import { askedAlways, unknownNames } from '../kernel/settings/unknown-names.ts';
+import { createScope } from '../kernel/lifecycle/scope.ts';
+import { systemClock } from '../kernel/system-clock.ts';
+import { probePort } from '../models/port.ts';
+import { createRouter, type ModelRouter } from '../models/router.ts';
+import { createDatabase } from '../store/extension-database.ts';
+import { createKeyValue } from '../store/key-value.ts';
+import { NewProblems, problemsIn } from './problems.ts';
+import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
+import { openStore, type Store } from '../store/store.ts';
+import { createThreadStores, type ThreadStores } from '../agent/threads/stores.ts';
+
+export type { Kernel, KernelOptions } from './kernel.ts';
+
+/** How old the last look at the folders may be when a turn begins. */
+const TURN_REFRESH_MS = 1000;
+/** So long does a turn wait for the names of tools that need approval. */
+const ASKED_WAIT_MS = 2000;
+
+const STORE: InjectionToken<Store> = Symbol('store');
+const JOURNAL: InjectionToken<Journal> = Symbol('journal');
+const EVENT_SERVICES: InjectionToken<EventServices> = Symbol('event services');
+const STORES: InjectionToken<ThreadStores> = Symbol('threads and approvals');
+const ROUTER: InjectionToken<ModelRouter> = Symbol('router');
+const AGENTS: InjectionToken<AgentRegistry> = Symbol('agents');
+const TURN_DEPENDENCIES: InjectionToken<TurnDependencies> = Symbol('turn dependencies');
+const TOOL_CALLER: InjectionToken<ToolCaller> = Symbol('tool caller');
+
+/** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. */
+export async function createKernel(options: KernelOptions): Promise<Kernel> {
+  const { env = process.env, clock = systemClock, model } = options;
+  const container = root.createChildContainer();
+  const listenerFailures = createListenerFailures();
+  const events = createEvents({ ...listenerFailures, journal: () => get(JOURNAL) });
+
+  const { home = userHome(), flags, shipped, workingDirectory, trust, accepts } = options;
+  const reading = await readSandbox({
+    sandbox: options.sandbox,
+    trust,
+    accepts,
+    env,
+    home: home ?? undefined,
+    flags,
+    shipped,
+    workingDirectory,
+  });
+  const { settings, index } = reading;
+  const { sandbox } = reading.options;
+  const scope = createScope(clock);
+
+  /** Made when it is first asked for, released when the kernel stops, newest first. */
+  const lazily = <T>(token: InjectionToken<T>, make: () => T, release?: (made: T) => void | Promise<void>) =>
+    container.register(token, {
+      useFactory: instanceCachingFactory(() => {
+        const made = make();
+        if (release) scope.own(() => release(made));
+        return made;
+      }),
+    });
+  const get = <T>(token: InjectionToken<T>): T => container.resolve(token);
+
+  const databaseFile = path.join(settings.data_dir, 'pith.db');
+  lazily(
+    STORE,
+    () => openStore(databaseFile, clock),
+    (store) => store.close(),
+  );
+  lazily(JOURNAL, () =>
+    createJournal({
+      store: get(STORE),
+      clock,
+      handlers: (topic, payload) => host.handlers.of(topic, payload),
+      written: (written) => {
+        events.announce(written);
+        services?.written(written);
+      },
+    }),
+  );
+  lazily(EVENT_SERVICES, () =>
+    createEventServices({ store: get(STORE), journal: get(JOURNAL), clock, host, events, approvals: () => get(STORES).approvals }),
+  );
+  lazily(STORES, () => createThreadStores(get(STORE), clock, get(JOURNAL), host.withoutSecrets));
+
+  const host = await ExtensionHost.create({
+    ...hostOptionsOf(reading),
+    renewed: async () => {
+      if (services !== null) await problems.publish(); // before, nobody listens, and asking the agents would load code
+    },
+    clock,
+    events,
+    wire: options.wire,
+    isolation: options.isolation,
+    keyValue: (extensionId) => createKeyValue(get(STORE), extensionId, reading.settings.quotas),
+    database: (extensionId) => createDatabase(get(STORE), extensionId),
+    agents: {
+      list: async () => (await get(AGENTS).list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
+      find: async (id) => (await get(AGENTS).resolve(id)).spec,
+      check: (agent) => checkAgent(get(AGENTS), get(ROUTER), agent),
+      run: (request, signal) => runTurn(request, signal),
+    },
+    commands: () => options.commands?.(kernel) ?? [],
+    kernelPaths: () => options.commands?.(kernel) ?? [],
+  });
+
+  const skills = createBoundSkills(host);
+  lazily(
+    AGENTS,
+    () => createAgentRegistry({ declarations: () => host.agents(), extensions: host, skills, events }),
+    (agents) => agents.stop(),
+  );
+  lazily(ROUTER, () =>
+    createRouter({
+      get settings() {
+        return reading.settings;
+      },
+      get env() {
+        return { ...host.setup.stored(), ...env };
+      },
+      clock,
+      probePort,
+      declared: () => host.models(),
+      provider: (extensionId) => host.modelProvider(extensionId),
+      override: model,
+    }),
+  );
+  lazily<TurnDependencies>(TURN_DEPENDENCIES, () => ({
+    registry: get(AGENTS),
+    skills,
+    extensions: host,
+    ...get(STORES),
+    get askAlways() {
+      return askedAlways(reading.settings, { ...host.discovery, toolsOf });
+    },
+    models: get(ROUTER),
+    events,
+    clock,
+    unreleased: (threadId, error) => host.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
+    sandboxDir: sandbox,
+  }));
+  lazily(TOOL_CALLER, () => createToolCaller(get(TURN_DEPENDENCIES)));
+  host.onChange(() => {
+    get(AGENTS).invalidate();
+    get(ROUTER).invalidate();
+  });
+
+  const toolsOf = (id: string): readonly string[] => host.knownTools(id).map(({ name }) => name);
+
+  /** Tools that the settings name one by one are known only to code that has run. */
+  const knowAsked = async () => {
+    const named = reading.settings.approvals.tools.filter((entry) => entry.includes('/'));
+    const known = Promise.allSettled(named.map((entry) => host.tools(entry.split('/', 1)[0] as string)));
+    if (named.length > 0) await within(clock, ASKED_WAIT_MS, known);
+  };
+
+  const { run: runTurn } = createTurns({
+    async dependencies() {
+      await host.refreshIfOlderThan(TURN_REFRESH_MS);
+      await knowAsked();
+      return get(TURN_DEPENDENCIES);
+    },
+    cleaned: host.withoutSecrets,
+  });
+
+  const findings = () =>
+    host.withoutSecrets([
+      ...reading.diagnostics,
+      ...host.discovery.diagnostics,
+      ...unknownNames(reading.settings, { ...host.discovery, agents: host.agents(), router: get(ROUTER), toolsOf }),
+      ...listenerFailures.diagnostics(),
+    ]);
+
+  const problemsNow = async () => {
+    const slips = await slipsIn(host);
+    await knowAsked();
+    const agents = await get(AGENTS).list();
+    const { default_agent: defaultAgent } = settingsNow();
+    return host.withoutSecrets([...problemsIn({ extensions: host.list(), agents, defaultAgent, findings: findings() }), ...slips]);
+  };
+  const problems = new NewProblems(events, problemsNow);
+
+  /** With a default agent that there is, where the one that is named is none and the usual one is there. */
+  const settingsNow = (): Settings => {
+    const { default_agent: usual } = DEFAULT_SETTINGS;
+    const has = (id: string) => host.agents().some((agent) => agent.id === id);
+    return has(reading.settings.default_agent) || !has(usual) ? reading.settings : { ...reading.settings, default_agent: usual };
+  };
+
+  const deliveries = () => (existsSync(databaseFile) ? get(EVENT_SERVICES).notes() : []);
+
+  let services: EventServices | null = null;
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    const unwritten = await index.save(); // never rejects
+    if (unwritten) host.logger('index').warn(unwritten.message, { ...unwritten }); // while there is a log
+    await services?.stop();
+    await host.stop();
+    await scope.close();
+    await index.save();
+    events.close();
+    container.clearInstances();
+  };
+
+  const kernel: Kernel = {
+    sandbox,
+    trust: reading.options.trust,
+    state: reading.state,
+    get settings() {
+      return settingsNow();
+    },
+    events,
+    clock,
+    get threads() {
+      return get(STORES).threads;
+    },
+    get approvals() {
+      return get(STORES).approvals;
+    },
+    extensions: host,
+    get agents() {
+      return get(AGENTS);
+    },
+    get router() {
+      return get(ROUTER);
+    },
+    runTurn,
+    preview: (request) => preview(get(TURN_DEPENDENCIES), request),
+    toolsOf: (agentId) => get(TOOL_CALLER).toolsOf(agentId),
+    async callTool(user, name, input, signal = new AbortController().signal) {
+      await knowAsked();
+      return get(TOOL_CALLER).call(user, name, input, signal);
+    },
+    compact: (threadId, signal) => compactByHand(get(TURN_DEPENDENCIES), threadId, signal),
+    async doctor() {
+      const commands = () => options.commands?.(kernel) ?? [];
+      const storage = async () => {
+        const { storageFindings } = await import('./storage-findings.ts');
+        const extensions = [...host.discovery.declarations.values()].map(({ id }) => id);
+        return storageFindings({ databaseFile, dataDirectory: settings.data_dir, extensions, quotas: reading.settings.quotas, clock });
+      };
+      const report = await examine({ host, agents: get(AGENTS), router: get(ROUTER), findings, deliveries, storage, commands });
+      const { level, opened, why } = reading.options.trust;
+      return { sandbox: { path: opened, trust: level, why, state: reading.settings.data_dir }, ...report };
+    },
+    probe: async (directory, signal = new AbortController().signal) =>
+      (await import('../probe/probe.ts')).probeExtension({ ...hostOptionsOf(reading), discovery: host.discovery }, directory, signal),
+    unconfined: async () => (await import('../process/sandboxing.ts')).whyUnconfined(await hostOptionsOf(reading).sandboxing?.()),
+    findings,
+    async problems() {
+      const found = await problemsNow();
+      problems.know(found);
+      return found;
+    },
+    restarts: createRestarts(),
+    async start() {
+      await host.startServices();
+      await host.watch();
+      if (stopping) return; // it was stopped meanwhile
+      services = get(EVENT_SERVICES);
+      services.start();
+    },
+    startUsed: () => host.startServices('used'),
+    stop: () => (stopping ??= stop()),
+  };
+  return kernel;
+}

@@ -1,0 +1,235 @@
+import { codeOf, messageOf, PithError } from '../contract/errors.ts';
+import type { Diagnostic, Command, SkillSummary } from '../contract/index.ts';
+import type { AgentRegistry, AgentStatus } from '../agent/registry/registry.ts';
+import type { ExtensionStatus } from '../kernel/host-options.ts';
+import type { ExtensionHost } from '../kernel/host.ts';
+import type { ModelRouter } from '../models/router.ts';
+import { fails, isIgnored } from './problems.ts';
+import type { Trust } from '../trust/index.ts';
+
+/** The shape of `pith doctor --json`; `ok` is false when an extension, an agent or the settings failed. */
+export interface DoctorReport {
+  /** The sandbox that was opened, and whether it is the person's. */
+  readonly sandbox?: { readonly path: string; readonly trust: Trust['level']; readonly why: string | null; readonly state: string };
+  readonly ok: boolean;
+  readonly model: { readonly ref: string; readonly why: string };
+  readonly extensions: readonly ExtensionReport[];
+  readonly agents: readonly AgentReport[];
+  /** Counts by state. */
+  readonly skills: Readonly<Record<string, number>>;
+  /** Findings of settings, discovery, and single skills. */
+  readonly notes: readonly Diagnostic[];
+}
+
+type Finding = Partial<Pick<ExtensionStatus, 'code' | 'message' | 'file' | 'line' | 'cure'>>;
+export type ExtensionReport = Pick<ExtensionStatus, 'id' | 'state' | 'tier' | 'phase' | 'notes'> & Finding;
+export type AgentReport = Pick<AgentStatus, 'id' | 'state'> & Finding & { readonly notes: readonly Diagnostic[] };
+
+export interface DoctorDependencies {
+  readonly host: ExtensionHost;
+  readonly agents: AgentRegistry;
+  readonly router: ModelRouter;
+  /** What settings and discovery found. */
+  readonly findings: () => readonly Diagnostic[];
+  /** Events that could not be delivered. */
+  readonly deliveries?: () => readonly Diagnostic[];
+  /** What is wrong with what is kept on disk. */
+  readonly storage?: () => Promise<readonly Diagnostic[]>;
+  /** Of the kernel itself. */
+  readonly commands?: () => readonly { readonly path: string }[];
+}
+
+/** Loads, constructs and initialises every enabled extension, side by side, and says what came of it. */
+export async function examine({
+  host,
+  agents,
+  router,
+  findings,
+  deliveries,
+  storage,
+  commands,
+}: DoctorDependencies): Promise<DoctorReport> {
+  const extensions = (await host.activateAll()).map(extensionReport);
+  const checked = (await agents.list()).map((status) => agentReport(withModel(status, host, router)));
+  const model = await router.choose().then(
+    ({ ref, why }) => ({ ref, why }),
+    (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
+  );
+  const skills = await examineSkills(host);
+  const kept = (await storage?.()) ?? [];
+  const ofCommands = [...(await clashes(host, commands?.())), ...(await commandNotes(host, commands?.()))];
+  const ofHost = [...ofCommands, ...(await host.sandboxNotes())];
+  const notes = [...findings(), ...kept, ...undelivered(deliveries, kept), ...skills.notes, ...ofHost];
+  const failed =
+    extensions.some((extension) => fails(extension) || extension.notes.some(isIgnored)) ||
+    checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
+    notes.some(({ severity }) => severity === 'error') ||
+    model.ref === 'none';
+  return host.withoutSecrets({ ok: !failed, model, extensions, agents: checked, skills: skills.counts, notes });
+}
+
+/** They are rows: where the rows cannot be read that is said once. */
+function undelivered(deliveries: DoctorDependencies['deliveries'], kept: readonly Diagnostic[]): readonly Diagnostic[] {
+  try {
+    return deliveries?.() ?? [];
+  } catch (error) {
+    if (kept.some(({ severity }) => severity === 'error')) return [];
+    return [{ severity: 'error', code: codeOf(error, 'database_failed'), message: messageOf(error) }];
+  }
+}
+
+function extensionReport(status: ExtensionStatus): ExtensionReport {
+  const { id, state, tier, phase, code, message, file, line, cure, notes } = status;
+  return { id, state, tier, phase, code, message, file, line, cure, notes };
+}
+
+function agentReport({ id, state, notes }: AgentStatus): AgentReport {
+  const worst = notes.find(({ severity }) => severity === 'error') ?? notes.find(({ severity }) => severity === 'warning');
+  return { id, state, code: worst?.code, message: worst?.message, file: worst?.file, line: worst?.line, cure: worst?.cure, notes };
+}
+
+/** Its status with the finding that nothing goes by the name of its model. Another model can be named, so it has not failed. */
+function withModel(status: AgentStatus, host: ExtensionHost, router: ModelRouter): AgentStatus {
+  if (status.spec === null) return status;
+  const { id, spec } = status;
+  try {
+    router.check(spec.model);
+    return status;
+  } catch (error) {
+    const line = host.discovery.declarations.get(id)?.positions?.['agent.model']?.[0];
+    const note: Diagnostic = {
+      severity: 'error',
+      code: codeOf(error, 'model_unknown'),
+      message: messageOf(error),
+      ...(spec.origin === null ? {} : { file: spec.origin }),
+      ...(line === undefined ? {} : { line }),
+      cure: (error instanceof PithError ? error.cure : undefined) ?? 'correct the name of its model',
+    };
+    return { ...status, state: status.state === 'active' ? 'degraded' : status.state, notes: [...status.notes, note] };
+  }
+}
+
+async function examineSkills(
+  host: ExtensionHost,
+): Promise<{ readonly counts: Record<string, number>; readonly notes: readonly Diagnostic[] }> {
+  const counts: Record<string, number> = { offered: 0, invalid: 0 };
+  const provider = await host.skills();
+  if (provider === null) return { counts, notes: [] };
+  try {
+    const skills = await provider.listSkills();
+    for (const { state } of skills) counts[state] = (counts[state] ?? 0) + 1;
+    const notes = skills
+      .filter(
+        ({ state, diagnostics }) =>
+          state === 'invalid' || (state === 'offered' && diagnostics.some(({ severity }) => severity === 'error')),
+      )
+      .flatMap(({ id, path, state, reason, diagnostics }) => {
+        const errors = diagnostics.filter(({ severity }) => severity === 'error');
+        const instead = state === 'invalid' ? '' : ' (an earlier version stays in use)';
+        const stated: readonly Diagnostic[] =
+          errors.length > 0 ? errors : [{ severity: 'error', code: 'skill_invalid', message: reason ?? 'invalid', file: path }];
+        return stated.map((diagnostic) => ({ ...diagnostic, message: `skill '${id}': ${diagnostic.message}${instead}` }));
+      });
+    const findings = (await provider.skillFindings?.()) ?? [];
+    return { counts, notes: [...notes, ...slipsOf(skills), ...findings.filter(({ severity }) => severity !== 'info')] };
+  } catch (error) {
+    return { counts, notes: [{ severity: 'error', code: 'provider_failed', message: `skills cannot be listed: ${messageOf(error)}` }] };
+  }
+}
+
+/** Misspelt keys and names of skills, and of what else a person wrote and runs. Loads the skills, and no further extension. Never rejects. */
+export async function slipsIn(host: ExtensionHost): Promise<readonly Diagnostic[]> {
+  const skills = host
+    .skills()
+    .then(async (provider) => [...slipsOf((await provider?.listSkills()) ?? []), ...((await provider?.skillFindings?.()) ?? [])]);
+  const found = await Promise.allSettled([skills, commandNotes(host)]); // what fails there is said as a failure
+  return found.flatMap((each) => (each.status === 'fulfilled' ? each.value.filter(isIgnored) : []));
+}
+
+function slipsOf(skills: readonly SkillSummary[]): readonly Diagnostic[] {
+  return skills
+    .filter(({ state }) => state !== 'untrusted' && state !== 'shadowed')
+    .flatMap(({ id, diagnostics }) => diagnostics.filter(isIgnored).map((each) => ({ ...each, message: `skill '${id}' ${each.message}` })));
+}
+
+/** What commands say is wrong with them, and those that give way to others; `taken`: commands of the kernel. Ask when everything has been activated. */
+export async function commandNotes(
+  host: Pick<ExtensionHost, 'list' | 'commands' | 'commandsOf'>,
+  taken: readonly { readonly path: string }[] = [],
+): Promise<readonly Diagnostic[]> {
+  const active = host.list().filter(({ state, provides }) => state === 'active' && provides.includes('command'));
+  const lists = await Promise.all(active.map(({ id }) => host.commandsOf(id).catch((): readonly Command[] => []))); // told as failed
+  const commands = lists.flat();
+  const strangers = new Set(commands.filter(({ prefixed }) => prefixed !== undefined).map(({ path }) => path)); // these give way themselves
+  const others = [...host.commands(), ...commands.filter((command) => command.yields !== true)].filter(({ path }) => !strangers.has(path));
+  const words = new Set([...taken, ...others].map(firstWord));
+  return commands.flatMap((command): readonly Diagnostic[] => [
+    ...(command.notes ?? []),
+    ...(command.yields === true && words.has(firstWord(command)) ? [hidden(command)] : []),
+  ]);
+}
+
+function firstWord({ path }: { readonly path: string }): string {
+  return path.split(' ', 1)[0] ?? path;
+}
+
+function hidden({ path, description }: Command): Diagnostic {
+  return {
+    severity: 'warning',
+    code: 'name_clash',
+    message: `'/${path}' (${description}) gives way to the command of that name`,
+    cure: 'rename it',
+  };
+}
+
+const KERNEL = 'pith itself';
+
+/** Notes on names that more than one extension gives to a tool or a command; `taken`: commands of the kernel. Ask when everything has been activated. */
+export async function clashes(
+  host: Pick<ExtensionHost, 'list' | 'tools' | 'commands' | 'keepsNames'>,
+  taken: readonly { readonly path: string }[] = [],
+): Promise<readonly Diagnostic[]> {
+  const active = host.list().filter(({ state, provides }) => state === 'active' && provides.includes('tool'));
+  const offered = await Promise.all(
+    active.map(async ({ id }) => {
+      const tools = await host.tools(id).catch(() => []); // it stopped in between, and is told as failed
+      return tools.map(({ name, yields }) => [name, id, host.keepsNames(id) && yields !== true] as const);
+    }),
+  );
+  return [
+    ...shared(offered.flat().map(([name, id]) => [name, id] as const)).map(([name, ids]) => {
+      const keepers = offered.flat().flatMap(([each, id, keeps]) => (keeps && each === name ? [id] : []));
+      const seen = ids.map((id) => (keepers.length === 1 && keepers[0] === id ? `${name} of '${id}'` : `${id}__${name}`));
+      return clash(`the tool '${name}' is offered by ${listed(ids)}; an agent that uses both sees ${seen.join(' and ')}`);
+    }),
+    ...host
+      .commands()
+      .filter(({ path, declared }) => path !== declared)
+      .map(({ path, declared, extensionId }) =>
+        clash(
+          `the command '${declared}' of '${extensionId}' is reached as 'pith ${path}': another has that name, or begins with the same word`,
+        ),
+      ),
+    ...shared([
+      ...taken.map(({ path }) => [path, KERNEL] as const),
+      ...host.commands().map(({ path, extensionId }) => [path, extensionId] as const),
+    ]).map(([path, ids]) =>
+      clash(`the command '${path}' is declared by ${listed(ids)}; only that of '${ids[0]}' runs where both have the same words`),
+    ),
+  ];
+}
+
+/** Names with all that have them, where these are several. */
+function shared(pairs: readonly (readonly [string, string])[]): readonly (readonly [string, readonly string[]])[] {
+  const owners = new Map<string, Set<string>>();
+  for (const [name, owner] of pairs) owners.set(name, (owners.get(name) ?? new Set()).add(owner));
+  return [...owners].filter(([, ids]) => ids.size > 1).map(([name, ids]) => [name, [...ids]] as const);
+}
+
+function listed(ids: readonly string[]): string {
+  return ids.map((id) => `'${id}'`).join(' and ');
+}
+
+function clash(message: string): Diagnostic {
+  return { severity: 'info', code: 'name_clash', message, cure: 'rename one of them if that is not meant' };
+}

@@ -1,0 +1,115 @@
+import type { PreviewRequest, PromptPreview } from '../agent/prompt/preview.ts';
+import type { AgentRegistry } from '../agent/registry/registry.ts';
+import type { ToolUser } from '../agent/tools/tool-caller.ts';
+import type { OfferedTool } from '../agent/tools/tools.ts';
+import type {
+  Clock,
+  Command,
+  Diagnostic,
+  Events,
+  JsonValue,
+  LanguageModel,
+  ToolResult,
+  TurnEvent,
+  TurnRequest,
+  Off,
+} from '../contract/index.ts';
+import type { DoctorReport } from './doctor.ts';
+import type { HostOptions } from '../kernel/host-options.ts';
+import type { ExtensionHost } from '../kernel/host.ts';
+import type { ProbeReport } from '../probe/report.ts';
+import type { Settings, SettingsInput } from '../kernel/settings/settings.ts';
+import type { ModelRouter } from '../models/router.ts';
+import type { AttendedApprovals } from '../agent/threads/attendance.ts';
+import type { Threads } from '../agent/threads/thread.ts';
+import type { StatePlace, Trust } from '../trust/index.ts';
+
+export interface KernelOptions {
+  /** Absolute path. */
+  readonly sandbox: string;
+  /** Whose sandbox it is; absent: as it is recorded in the home folder, so that one that nobody trusted is restricted. */
+  readonly trust?: Trust;
+  /** The caller vouches for the sandbox, as `--trust` does. */
+  readonly accepts?: boolean;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where `.pith/config.yaml` is looked for, and what extensions are told of; null: nowhere. Default the user's home. */
+  readonly home?: string | null;
+  /** Settings above all files and the environment. */
+  readonly flags?: SettingsInput;
+  /** What relative paths of flags and environment are relative to; default: the process's. */
+  readonly workingDirectory?: string;
+  readonly clock?: Clock;
+  /** Serialise every argument and result of extensions. */
+  readonly wire?: boolean;
+  /** Where extensions run: as they are granted (default), or all of them in the tier named here. */
+  readonly isolation?: HostOptions['isolation'];
+  /** False: without the extensions, agents and skills that ship with Pith. */
+  readonly shipped?: boolean;
+  /** Replaces every model. */
+  readonly model?: { readonly model: LanguageModel; readonly contextWindow: number | null };
+  /** The kernel's own commands, offered to extensions beside those of extensions. */
+  commands?(kernel: Kernel): readonly Command[];
+}
+
+/** One sandbox, running. */
+export interface Kernel {
+  /** The sandbox that it works in; a restricted one is not that of `trust.opened`. */
+  readonly sandbox: string;
+  readonly trust: Trust;
+  readonly state: StatePlace;
+  readonly settings: Settings;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly threads: Threads;
+  /** What people are asked, and their answers. Only a person's command may answer. */
+  readonly approvals: AttendedApprovals;
+  readonly extensions: ExtensionHost;
+  readonly agents: AgentRegistry;
+  readonly router: ModelRouter;
+  /** The one way to run an agent. Never throws; the last event is `turn-end`. */
+  runTurn(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
+  /** What a turn would send, without sending or writing anything. */
+  preview(request: PreviewRequest): Promise<PromptPreview>;
+  toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
+  /** Calls one tool as an agent would; what needs approval is refused unless `user` can ask a person. */
+  callTool(user: ToolUser, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
+  /** Shortens a thread now. Rejects `thread_unknown`. */
+  compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
+  doctor(): Promise<DoctorReport>;
+  /** Loads the extension in a folder for trial, apart from everything that runs. */
+  probe(directory: string, signal?: AbortSignal): Promise<ProbeReport>;
+  /** Why no sandbox holds the code of a trial; null: one does. */
+  unconfined(): Promise<string | null>;
+  /** What is wrong in the settings and with what was found. Loads nothing. */
+  findings(): readonly Diagnostic[];
+  /** What a person should know before a conversation: wrong settings, extensions and agents that cannot run or of which something was ignored. */
+  problems(): Promise<readonly Diagnostic[]>;
+  readonly restarts: Restarts;
+  /** Starts services, deliveries and schedules, and watches the sandbox. */
+  start(): Promise<void>;
+  /** Starts only what is used, for a turn or two; what is published durably waits for a process that starts all. */
+  startUsed(): Promise<void>;
+  /** Releases everything, at most ten seconds. Once; never rejects. */
+  stop(): Promise<void>;
+}
+
+/** Restarts of the kernel's process: asked for by whoever needs one, given by what runs it. */
+export interface Restarts {
+  /** False where nothing could start the kernel again. */
+  ask(reason: string): boolean;
+  handle(give: (reason: string) => void): Off;
+}
+
+export function createRestarts(): Restarts {
+  const givers = new Set<(reason: string) => void>();
+  return {
+    ask(reason) {
+      for (const give of givers) give(reason);
+      return givers.size > 0;
+    },
+    handle(give) {
+      givers.add(give);
+      return () => void givers.delete(give);
+    },
+  };
+}

@@ -1,0 +1,225 @@
+import path from 'node:path';
+import type { Diagnostic } from '../contract/diagnostic.ts';
+import { isPlainMap, type JsonValue, type PlainMap } from '../contract/plain-data.ts';
+import { oncePromised } from '../contract/promises.ts';
+import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
+import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import { discover } from '../kernel/discovery/discover.ts';
+import { openIndex, type IndexFile } from '../kernel/discovery/index-file.ts';
+import type { HostOptions } from '../kernel/host-options.ts';
+import { logLevelOf } from '../kernel/logger.ts';
+import { packageRoot } from '../kernel/package-version.ts';
+import type { Sandboxing } from '../process/sandboxing.ts';
+import { quarantineIn } from '../kernel/quarantine.ts';
+import { openSecretsFile } from '../kernel/secrets-file.ts';
+import { configOf, enabledBy, withIdsMeant } from '../kernel/settings/config-of.ts';
+import { shippedSandbox } from '../contract/shipped-sandbox.ts';
+import { trustOf, type StatePlace, type Trust } from '../trust/index.ts';
+import { loadSettings, type LoadedSettings, type Settings, type SettingsOptions } from '../kernel/settings/settings.ts';
+
+export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory' | 'untrusted'> {
+  /** Whose sandbox it is; absent: as it is recorded. */
+  readonly trust?: Trust;
+  /** The caller vouches for the sandbox, as `--trust` does. */
+  readonly accepts?: boolean;
+  /** What relative paths of flags and environment are relative to; default: the process's. */
+  readonly workingDirectory?: string;
+  /** False: without what ships with Pith. Default true. */
+  readonly shipped?: boolean;
+}
+
+/** A sandbox's settings, and the index in its data directory. */
+export interface SandboxReading {
+  /** `sandbox` is the one to work in. */
+  readonly options: SandboxOptions & { readonly trust: Trust };
+  /** Where the state is kept. */
+  readonly state: StatePlace;
+  readonly index: IndexFile;
+  /** As they were read last. */
+  settings: Settings;
+  /** Ids of what there is, as it was looked at last. */
+  declared: readonly string[];
+  /** Of the settings. */
+  diagnostics: readonly Diagnostic[];
+  /** Reads the files of the settings again, and says whether they changed. The data directory stays; so do all settings while a file cannot be read at all, or is empty and was not. Never rejects. */
+  renew(): Promise<boolean>;
+  /** What bubblewrap does on this machine, tried once. */
+  bubblewrap(): Promise<Sandboxing>;
+}
+
+/** Reads the settings of a sandbox. Never rejects. */
+export async function readSandbox(options: SandboxOptions): Promise<SandboxReading> {
+  const { home = null } = options;
+  const trust = options.trust ?? trustOf({ sandbox: options.sandbox, shipped: shippedSandbox(), home, accepts: options.accepts });
+  const { sandbox, untrusted } = trust;
+  const settingsOptions = { ...options, sandbox, untrusted, workingDirectory: options.workingDirectory ?? process.cwd() };
+  const first = await loadSettings(settingsOptions);
+  const state = trust.claim(first.settings.data_dir);
+  let { unread } = first; // of the settings that hold
+  const reading: SandboxReading = {
+    options: { ...options, sandbox, trust },
+    state,
+    index: openIndex(indexIn(state.directory)),
+    settings: Object.freeze({ ...first.settings, data_dir: state.directory }),
+    declared: [],
+    diagnostics: [...first.diagnostics, ...trustFindings(trust, state, first.loosened)],
+    bubblewrap: oncePromised(async () => (await import('../process/sandboxing.ts')).probeSandboxing()),
+    async renew() {
+      const { data_dir } = reading.settings;
+      const found = await loadSettings(settingsOptions);
+      const emptied = found.empty.filter((shown) => Object.values(reading.settings.origins).some((each) => each.startsWith(`${shown}:`)));
+      const keeps = (found.unread && !unread) || emptied.length > 0;
+      if (!keeps) unread = found.unread;
+      const settings = keeps ? reading.settings : Object.freeze({ ...found.settings, data_dir });
+      const findings = keeps ? [...found.diagnostics.map(kept), ...emptied.map(isEmpty)] : found.diagnostics;
+      const diagnostics = [...findings, ...trustFindings(trust, state, found.loosened)];
+      const changed = textOf(settings, diagnostics) !== textOf(reading.settings, reading.diagnostics);
+      Object.assign(reading, { settings, diagnostics });
+      return changed;
+    },
+  };
+  return reading;
+}
+
+/** What a person should know of whose sandbox and state this is. */
+function trustFindings({ level, opened, why }: Trust, state: StatePlace, loosened: LoadedSettings['loosened']): readonly Diagnostic[] {
+  const cure = 'see what it brings, and trust it, with: pith trust';
+  return [
+    ...(level === 'restricted'
+      ? [
+          {
+            severity: 'warning',
+            code: 'restricted',
+            message: `${opened} is restricted: ${why}; only what ships with Pith is used`,
+            cure,
+          } as const,
+        ]
+      : []),
+    ...(state.why === null
+      ? []
+      : [
+          {
+            severity: 'warning',
+            code: state.isNew ? 'trust_failed' : 'state_unknown', // that has been said by whoever opened it
+            message: `started with fresh state: ${state.why}`,
+            cure: state.cure ?? 'if the old state is yours, run: pith trust --yes --state',
+          } as const,
+        ]),
+    ...loosened.map(({ setting, effect, where }) => ({
+      severity: 'info' as const,
+      code: 'safeguard_loosened',
+      message: `${where} ${setting}: ${effect}`,
+      cure: 'take the setting out if you did not mean that',
+    })),
+  ];
+}
+
+/** The finding on a file while the settings that it had before still hold. */
+function kept(finding: Diagnostic): Diagnostic {
+  return { ...finding, message: `${finding.message}; keeping the previous settings`, cure: 'correct the file' };
+}
+
+function isEmpty(shown: string): Diagnostic {
+  const message = `${shown} is empty; keeping the previous settings`;
+  return { severity: 'warning', code: 'settings_invalid', message, cure: 'write its settings again, or remove the file to go without' };
+}
+
+function textOf(settings: Settings, diagnostics: readonly Diagnostic[]): string {
+  return JSON.stringify([{ ...settings, origins: null }, diagnostics]);
+}
+
+type OfTheSandbox =
+  | 'trust'
+  | 'untrustedSandbox'
+  | 'sandbox'
+  | 'home'
+  | 'dataDirectory'
+  | 'quotas'
+  | 'packageRoot'
+  | 'discover'
+  | 'configOf'
+  | 'watched'
+  | 'index'
+  | 'env'
+  | 'logLevel'
+  | 'sandboxing'
+  | 'confined'
+  | 'quarantine'
+  | 'renewSettings'
+  | 'storedSecrets';
+
+/** What a host over this sandbox is made of, whoever makes it. */
+export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheSandbox> {
+  const { options, index, settings } = reading;
+  const { trust } = options;
+  const settingsMeant = () => withIdsMeant(reading.settings, reading.declared);
+  const installation = packageRoot();
+  const roots = sandboxRoots(options.sandbox, installation, options.shipped ?? true).filter(
+    ({ shipped }) => shipped || trust.level !== 'restricted',
+  );
+  return {
+    sandbox: options.sandbox,
+    trust,
+    untrustedSandbox: trust.untrusted,
+    home: options.home ?? null,
+    dataDirectory: settings.data_dir,
+    quotas: settings.quotas,
+    packageRoot: installation,
+    discover: (at) =>
+      discover({
+        roots,
+        agentPaths: reading.settings.agents.paths,
+        index,
+        isEnabled(id, manifest, ids) {
+          reading.declared = [...ids];
+          return enabledBy(settingsMeant())(id, manifest);
+        },
+        grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, settings.data_dir),
+        at,
+      }),
+    configOf: (declaration, changes) => configOf(declaration, changes ? withChanges(settingsMeant(), changes) : settingsMeant()),
+    renewSettings: () => reading.renew(),
+    storedSecrets: options.home === undefined ? undefined : openSecretsFile(options.home),
+    watched: roots.flatMap(({ directory }) => [path.join(directory, 'extensions'), path.join(directory, 'agents')]),
+    index,
+    env: options.env,
+    logLevel: logLevelOf(options.env['PITH_LOG']),
+    sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : reading.bubblewrap()),
+    confined: async () =>
+      (await import('../confined/confined-process.ts')).createConfinedPrograms(
+        { dataDirectory: settings.data_dir, env: options.env },
+        reading.bubblewrap,
+      ),
+    quarantine: quarantineIn(settings.data_dir),
+  };
+}
+
+function withChanges(settings: Settings, changes: SettingsChange): Settings {
+  let values: PlainMap = settings;
+  for (const [dotted, value] of Object.entries(changes)) values = withValue(values, dotted.split('.'), value);
+  const origins = { ...settings.origins, ...Object.fromEntries(Object.keys(changes).map((dotted) => [dotted, 'the new'])) };
+  return { ...values, origins } as unknown as Settings;
+}
+
+/** null takes the key out. */
+function withValue(values: PlainMap, [key = '', ...below]: readonly string[], value: JsonValue): PlainMap {
+  const { [key]: former, ...rest } = values;
+  if (below.length > 0) return { ...values, [key]: withValue(isPlainMap(former) ? former : {}, below, value) };
+  return value === null ? rest : { ...values, [key]: value };
+}
+
+function indexIn(dataDirectory: string): StateFolder {
+  return stateFolder(dataDirectory, '.cache');
+}
+
+export interface SandboxRoot {
+  readonly directory: string;
+  readonly shipped: boolean;
+}
+
+/** What ships lies below the user's sandbox; when the sandbox is Pith's own there is one layer. */
+export function sandboxRoots(sandbox: string, packageRoot: string, withShipped: boolean): readonly SandboxRoot[] {
+  const own = path.join(packageRoot, 'sandbox');
+  if (path.resolve(sandbox) === own) return [{ directory: own, shipped: true }];
+  return [...(withShipped ? [{ directory: own, shipped: true }] : []), { directory: sandbox, shipped: false }];
+}

@@ -1,0 +1,285 @@
+import os from 'node:os';
+import path from 'node:path';
+import { mkdirSync, mkdtempSync, rmSync, closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
+import type { ConfinedOutcome, ConfinedProgram, ConfinedPrograms, ConfinedPath } from '../contract/confined.ts';
+import { PithError } from '../contract/errors.ts';
+import { keepGuardian, newMark } from '../process/guardian.ts';
+import { recordHost } from '../process/host-records.ts';
+import { watchMemory } from '../process/memory-watch.ts';
+import { HOST_VARIABLE, killHost, sweepRemains } from '../process/process-end.ts';
+import { familyOf, processEntry } from '../process/process-table.ts';
+import { startProcess } from '../process/start-process.ts';
+import { dieFirst, diesWithUs, endOf } from '../process/started.ts';
+import { systemClock } from '../kernel/system-clock.ts';
+import { findProgram, installCommand, SYSTEM_PATH } from '../process/programs.ts';
+import { probeSandboxing, BASE_READ_ONLY, namespaces, system, type Sandboxing } from '../process/sandboxing.ts';
+
+export interface ConfinedHost {
+  /** Absolute path of the kernel's state: there it is noted what must be ended should the kernel die. */
+  readonly dataDirectory: string;
+  /** Of this only the language reaches a program. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const MEMORY_MB = 512;
+const ARGUMENTS = 3;
+const STATUS = 4;
+const STDIO = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] as const;
+
+/** Runs it and waits until nothing is left of it. `bubblewrap`: what holds it; null: nothing does. */
+export async function runConfined(
+  host: ConfinedHost,
+  program: ConfinedProgram,
+  bubblewrap: string | null,
+  signal?: AbortSignal,
+): Promise<ConfinedOutcome> {
+  const temporary = bubblewrap === null ? mkdtempSync(path.join(os.tmpdir(), 'pith-run-')) : TEMPORARY;
+  try {
+    if (bubblewrap === null) mkdirSync(path.join(temporary, 'home'));
+    return await untilGone(host, program, bubblewrap, environmentOf(program, temporary, host.env), signal);
+  } finally {
+    if (bubblewrap === null) rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+async function untilGone(
+  host: ConfinedHost,
+  program: ConfinedProgram,
+  bubblewrap: string | null,
+  env: Readonly<Record<string, string>>,
+  signal: AbortSignal | undefined,
+): Promise<ConfinedOutcome> {
+  const marker = newMark();
+  if (bubblewrap === null) await keepGuardian();
+  const argv = bubblewrap === null ? diesWithUs(limited(program)) : heldBy(bubblewrap, program);
+  const covered = coverInherited(STDIO);
+  const child = await startProcess(argv, {
+    cwd: bubblewrap === null ? program.cwd : '/',
+    env: { ...(bubblewrap === null ? env : {}), [HOST_VARIABLE]: marker },
+    detached: true,
+    stdio: covered.stdio,
+  }).finally(() => covered.close());
+  const pid = child.pid as number;
+  const [out, err, status] = [child.stdio[1] as Readable, child.stdio[2] as Readable, child.stdio[STATUS] as Readable];
+  const told = textOf(status);
+  const input = child.stdio[ARGUMENTS] as Writable;
+  input.on('error', () => undefined); // it did not start: its end tells
+  input.end(bubblewrap === null ? '' : `${confinedArguments(program, env).join('\0')}\0`);
+
+  let stopped: string | null = null;
+  let timedOut = false;
+  let family: readonly (readonly [number, string])[] = [];
+  const stop = (why: string): void => {
+    if (stopped !== null) return;
+    stopped = why;
+    family = familyOf(pid).flatMap((each) => {
+      const entry = processEntry(each);
+      return entry === null ? [] : [[each, entry.startTime] as const];
+    });
+    killHost(pid);
+  };
+  const output = readBounded([out, err], program.maxOutputBytes, () => stop(`its output was longer than ${program.maxOutputBytes} bytes`));
+  const cancel = systemClock.after(program.timeoutMs, () => {
+    timedOut = stopped === null;
+    stop(`it took longer than ${program.timeoutMs / 1000} s`);
+  });
+  const abort = (): void => stop('it was aborted');
+  signal?.addEventListener('abort', abort, { once: true });
+  const forget = recordHost(host.dataDirectory, pid, marker);
+  dieFirst(pid);
+  const { memoryMb = MEMORY_MB, maxProcesses = MOST_PROCESSES } = program;
+  const watch = watchMemory(pid, memoryMb, systemClock, stop, maxProcesses);
+  try {
+    const { code, signal: by } = await endOf(child);
+    if (bubblewrap === null) await sweepRemains(pid, marker, watch.seen);
+    await goneAll(family);
+    if (signal?.aborted) throw new PithError('aborted', 'the program was aborted and ended', { cause: signal.reason });
+    const stderr = output.text(err);
+    const exit = stopped === null ? exitOf(code, by) : null;
+    if (stopped === null && bubblewrap !== null && !told().includes('exit-code'))
+      throw new PithError('process_ended', `the program could not be started: ${lastLine(stderr)}`);
+    return { exit, stdout: output.text(out), stderr, truncated: output.truncated, timedOut, stopped };
+  } finally {
+    cancel();
+    watch.stop();
+    forget();
+    signal?.removeEventListener('abort', abort);
+    for (const stream of [out, err, status]) stream.destroy();
+  }
+}
+
+function heldBy(bubblewrap: string, program: ConfinedProgram): readonly string[] {
+  return [bubblewrap, '--args', `${ARGUMENTS}`, '--json-status-fd', `${STATUS}`, '--', ...limited(program)];
+}
+
+function exitOf(code: number | null, by: NodeJS.Signals | null): number {
+  return code ?? 128 + (by === null ? 0 : os.constants.signals[by]);
+}
+
+const LONGEST_STATUS = 4096;
+
+function textOf(stream: Readable): () => string {
+  let text = '';
+  stream
+    .on('error', () => undefined)
+    .on('data', (chunk: Buffer) => void (text = `${text}${chunk.toString('latin1')}`.slice(-LONGEST_STATUS)));
+  return () => text;
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1) ?? '';
+}
+
+const GONE_MS = 2000;
+const LOOK_MS = 5;
+
+/** The first process of a namespace ends after all others of it. */
+async function goneAll(family: readonly (readonly [number, string])[]): Promise<void> {
+  for (let waited = 0; waited < GONE_MS; waited += LOOK_MS) {
+    if (!family.some(([pid, startTime]) => processEntry(pid)?.startTime === startTime)) return;
+    await systemClock.sleep(LOOK_MS);
+  }
+}
+
+/** What two streams said, up to a number of bytes that they share. */
+export interface BoundedOutput {
+  /** The text of one of them so far. */
+  text(stream: Readable): string;
+  readonly truncated: boolean;
+}
+
+/** Reads until there is too much, tells that once, and reads no further. */
+export function readBounded(streams: readonly Readable[], most: number, exceeded: () => void): BoundedOutput {
+  const chunks = new Map<Readable, Buffer[]>(streams.map((stream) => [stream, []]));
+  let left = most;
+  let truncated = false;
+  for (const stream of streams) {
+    stream.on('error', () => undefined); // its process is gone
+    stream.on('data', (chunk: Buffer) => {
+      if (truncated) return;
+      chunks.get(stream)?.push(chunk.length > left ? chunk.subarray(0, left) : chunk);
+      truncated = chunk.length > left;
+      left = Math.max(0, left - chunk.length);
+      if (!truncated) return;
+      for (const each of streams) each.destroy();
+      exceeded();
+    });
+  }
+  return {
+    // A character that was cut at the limit is left out.
+    text: (stream) => new TextDecoder().decode(Buffer.concat(chunks.get(stream) ?? []), { stream: true }),
+    get truncated() {
+      return truncated;
+    },
+  };
+}
+
+const CLOSE_ON_EXEC = 0o2000000;
+
+/** `stdio` for a process to start that gets nothing of what Pith's own parent left open: what it would get is empty. `close` after the start. */
+export function coverInherited<Each>(stdio: readonly Each[]): { readonly stdio: (Each | 'ignore' | number)[]; close(): void } {
+  const inherited = inheritedDescriptors().filter((descriptor) => descriptor >= stdio.length);
+  if (inherited.length === 0) return { stdio: [...stdio], close: () => undefined };
+  const empty = openSync('/dev/null', 'r');
+  const covered: (Each | 'ignore' | number)[] = [...stdio];
+  for (let at = stdio.length; at <= Math.max(...inherited); at += 1) covered.push(inherited.includes(at) ? empty : 'ignore');
+  return { stdio: covered, close: () => closeSync(empty) };
+}
+
+/** Descriptors above the three standard ones that programs which we start would get from us: Pith's own parent left them open. */
+function inheritedDescriptors(): readonly number[] {
+  return names('/proc/self/fd')
+    .map(Number)
+    .filter((descriptor) => descriptor > 2 && isInherited(`/proc/self/fdinfo/${descriptor}`));
+}
+
+function isInherited(file: string): boolean {
+  try {
+    const flags = /^flags:\s*(\d+)/mu.exec(readFileSync(file, 'latin1'))?.[1];
+    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+  } catch {
+    return false; // it has been closed
+  }
+}
+
+function names(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // there is no /proc
+  }
+}
+
+/** What `context.confined` does. `probe`: whether bubblewrap works here, asked once. */
+export function createConfinedPrograms(host: ConfinedHost, probe: () => Promise<Sandboxing> = probeSandboxing): ConfinedPrograms {
+  return {
+    async unavailable() {
+      const found = await probe();
+      return found.available ? null : { why: found.why, cure: found.cure };
+    },
+    locate: async (name, folders) => ({ path: findProgram(name, folders), install: installCommand(name) }),
+    async run(program, signal) {
+      if (signal?.aborted) throw new PithError('aborted', 'the program was not started: it was aborted', { cause: signal.reason });
+      if (program.sandbox === 'none') return runConfined(host, program, null, signal);
+      const found = await probe();
+      if (!found.available) throw new PithError('sandbox_unavailable', `the program was not run: ${found.why}`, { cure: found.cure });
+      return runConfined(host, program, found.program, signal);
+    },
+  };
+}
+
+/** Where a program in a sandbox finds its temporary folder. */
+const TEMPORARY = '/tmp';
+
+const MOST_PROCESSES = 128;
+/** Threads count; a process of Node has a dozen. */
+const THREADS_EACH = 16;
+const LARGEST_FILE = 64 * 1024 * 1024;
+
+/** What bubblewrap is told before the program. It goes through a descriptor: nobody reads values of the environment from the list of processes. */
+function confinedArguments(program: ConfinedProgram, env: Readonly<Record<string, string>>): readonly string[] {
+  const { cwd, readOnly, writable = [] } = program;
+  return [
+    ...namespaces(false),
+    ...system(),
+    '--dir',
+    env['HOME'] ?? TEMPORARY,
+    ...readOnly.flatMap((place) => bind('--ro-bind', place)),
+    ...writable.flatMap((place) => bind('--bind', place)),
+    ...BASE_READ_ONLY,
+    ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
+    '--chdir',
+    cwd,
+  ];
+}
+
+/** The program with the limits that the system itself holds, where it can be told them. */
+function limited(program: ConfinedProgram): readonly string[] {
+  const { argv, sandbox, maxProcesses = MOST_PROCESSES } = program;
+  const prlimit = process.platform === 'linux' ? findProgram('prlimit') : null;
+  if (prlimit === null) return argv;
+  const counts = sandbox === 'required' && countsInNamespace();
+  const limits = ['--core=0', `--fsize=${LARGEST_FILE}`, ...(counts ? [`--nproc=${maxProcesses * THREADS_EACH}`] : [])];
+  return [prlimit, ...limits, '--', ...argv];
+}
+
+function environmentOf(
+  program: ConfinedProgram,
+  temporary: string,
+  { LANG = 'C.UTF-8' }: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const folders = [...new Set([...SYSTEM_PATH.split(path.delimiter), path.dirname(process.execPath)])];
+  const own = { PATH: folders.join(path.delimiter), LANG };
+  return { ...program.env, ...own, HOME: path.join(temporary, 'home'), TMPDIR: temporary };
+}
+
+function bind(how: string, place: ConfinedPath): readonly string[] {
+  return typeof place === 'string' ? [how, place, place] : [how, place.from, place.at];
+}
+
+/** Since 5.14 Linux counts the processes of a user apart in each user namespace; before, all that the user has would count. */
+function countsInNamespace(): boolean {
+  const [major = 0, minor = 0] = os.release().split('.').map(Number);
+  return major > 5 || (major === 5 && minor >= 14);
+}

@@ -1,0 +1,124 @@
+import { messageOf } from '../contract/errors.ts';
+import type { Clock, Logger } from '../contract/index.ts';
+import type { Leases } from '../store/leases.ts';
+import type { Store } from '../store/store.ts';
+import { deliveryRows } from './delivery-rows.ts';
+import { hastenRetries, tidyJournal } from './journal-tidy.ts';
+import { Worker, type WorkerOptions } from './worker.ts';
+
+export interface DeliveriesOptions {
+  readonly store: Store;
+  readonly leases: Leases;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Every handler that is declared. */
+  declared(): ReadonlySet<string>;
+  /** Those that can be called in this process now. */
+  callable(): ReadonlySet<string>;
+  readonly sideBySide: WorkerOptions['sideBySide'];
+  readonly call: WorkerOptions['call'];
+  /** Told at each look, at least once a second. */
+  looked?(): void;
+}
+
+/** Works on deliveries from `start` to `stop`. */
+export interface Deliveries {
+  start(): void;
+  /** Looks for work for these handlers, or for all. */
+  wake(handlers?: Iterable<string>): void;
+  /** Handlers may have come or gone. */
+  refresh(): void;
+  /** Lets what runs end within `graceMs`, then aborts it; that is delivered again later. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** What another process wrote is seen within a second. */
+const LOOK_MS = 800;
+const TIDY_MS = 3_600_000;
+const FIRST_TIDY_MS = 60_000;
+
+export function createDeliveries(options: DeliveriesOptions): Deliveries {
+  const { store, clock, logger } = options;
+  const workers = new Map<string, Worker>();
+  const closing = new Set<Promise<void>>();
+  let running = false;
+  let version = -1;
+  let tidied = 0;
+  /** When it was looked last; Infinity: a former process may have had a later clock. */
+  let lookedAt = Infinity;
+  let cancel: (() => void) | undefined;
+
+  function refresh(): void {
+    if (!running) return;
+    const callable = options.callable();
+    for (const [handler, worker] of workers) {
+      if (callable.has(handler)) continue;
+      workers.delete(handler);
+      close(worker, 0);
+    }
+    for (const handler of callable) {
+      if (workers.has(handler)) continue;
+      const worker = new Worker({ ...options, handler, rows: deliveryRows(store, handler) });
+      workers.set(handler, worker);
+      worker.wake();
+    }
+  }
+
+  function close(worker: Worker, graceMs: number): void {
+    const closed = worker.stop(graceMs).finally(() => closing.delete(closed));
+    closing.add(closed);
+  }
+
+  function look(): void {
+    const now = clock.now();
+    if (now < lookedAt) hasten(now);
+    lookedAt = now;
+    try {
+      const seen = Number(store.get('PRAGMA data_version')?.data_version);
+      const changed = seen !== version;
+      version = seen;
+      for (const worker of workers.values())
+        if (changed || worker.contended || (worker.nextDue !== null && worker.nextDue <= now)) worker.wake();
+      options.looked?.();
+      if (Math.abs(now - tidied) >= TIDY_MS) tidy(now);
+    } catch (error) {
+      logger.warn('the journal could not be looked at', { error: messageOf(error) });
+    }
+    if (running) cancel = clock.after(LOOK_MS, look);
+  }
+
+  function hasten(now: number): void {
+    hastenRetries(store, now).then(
+      () => workers.forEach((worker) => worker.wake()),
+      (error: unknown) => logger.warn('deliveries that failed wait for the former clock', { error: messageOf(error) }),
+    );
+  }
+
+  function tidy(now: number): void {
+    tidied = now;
+    tidyJournal(store, options.declared(), now).catch((error: unknown) =>
+      logger.warn('the journal could not be tidied', { error: messageOf(error) }),
+    );
+  }
+
+  return {
+    start() {
+      if (running) return;
+      running = true;
+      tidied = clock.now() - TIDY_MS + FIRST_TIDY_MS;
+      refresh();
+      look();
+    },
+    wake(handlers = workers.keys()) {
+      for (const handler of handlers) workers.get(handler)?.wake();
+    },
+    refresh,
+    async stop(graceMs) {
+      running = false;
+      cancel?.();
+      for (const worker of workers.values()) close(worker, graceMs);
+      workers.clear();
+      await Promise.all(closing);
+    },
+  };
+}

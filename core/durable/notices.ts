@@ -1,0 +1,102 @@
+import { messageOf } from '../contract/errors.ts';
+import type { ChannelMessage, ChannelProvider, Clock, Delivery, DurableTopicMap, JsonValue, Logger, Remote } from '../contract/index.ts';
+import type { Store } from '../store/store.ts';
+import { Postponed } from './retry.ts';
+
+export interface NoticesOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** As deliveries name it. */
+  readonly handler: string;
+  /** Whether a question may be shown: `wait` while somebody is about to answer it, `settled` when it is not open any more. */
+  question(approvalId: string): 'open' | 'wait' | 'settled';
+  /** Channels that run now. */
+  channels(): readonly Remote<ChannelProvider>[];
+}
+
+/** Brings notices and questions to people, one after the other, by every channel that fits. */
+export interface Notices {
+  /** False while nobody could be reached. */
+  readonly reachable: boolean;
+  /** A channel opened, or may have. `greet`: somebody is there now who was not. */
+  opened(greet: boolean): void;
+  deliver(payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+
+export function createNotices({ store, clock, logger, handler, channels, question }: NoticesOptions): Notices {
+  let reachable = false;
+  /** Since when somebody is there who has not been told what came before; null: nobody. */
+  let greets: number | null = null;
+
+  /** Rejects `Postponed` when nobody could be reached: it waits, and has not failed. */
+  async function send(message: ChannelMessage, target: string | null, signal: AbortSignal): Promise<void> {
+    const open = channels();
+    const fitting = target === null ? open : open.filter(({ kinds }) => kinds.includes(target));
+    const places = (fitting.length > 0 ? fitting : open).flatMap((channel) =>
+      (target === null ? channel.kinds : [target]).map((place) => ({ channel, place })),
+    );
+    const results = await Promise.allSettled(places.map(({ channel, place }) => channel.deliver(message, place)));
+    signal.throwIfAborted();
+    if (results.some(({ status }) => status === 'fulfilled')) return;
+    reachable = false;
+    const why = results.flatMap((result) => (result.status === 'rejected' ? [messageOf(result.reason)] : []));
+    logger.debug('a notice waits for a channel', { why });
+    throw new Postponed(new Error(`nobody could be reached${why.length > 0 ? `: ${why.join('; ')}` : ''}`));
+  }
+
+  async function ask(asked: DurableTopicMap['approval.requested'], signal: AbortSignal): Promise<void> {
+    const state = question(asked.approvalId);
+    if (state === 'wait') throw new Postponed(new Error('somebody is being asked elsewhere'), true);
+    if (state === 'open') await send(questionOf(asked), null, signal);
+  }
+
+  async function greet(since: number, signal: AbortSignal): Promise<void> {
+    greets = null;
+    const { recent = 0, old = 0 } =
+      store.get(
+        `SELECT count(*) FILTER (WHERE at > ?) AS recent, count(*) FILTER (WHERE at <= ?) AS old
+           FROM deliveries JOIN events ON id = event WHERE handler = ? AND due >= 0 AND at <= ?`,
+        clock.now() - DAY_MS,
+        clock.now() - DAY_MS,
+        handler,
+        since,
+      ) ?? {};
+    const left = Number(old) === 0 ? '' : `; ${Number(old)} older than a day ${Number(old) === 1 ? 'is' : 'are'} left out`;
+    if (Number(recent) + Number(old) < 2) return;
+    await send(
+      { kind: 'notices', text: `${Number(recent)} notice${Number(recent) === 1 ? '' : 's'} came while nobody was here${left}` },
+      null,
+      signal,
+    );
+  }
+
+  return {
+    get reachable() {
+      return reachable;
+    },
+    opened(greetsNow) {
+      reachable = channels().length > 0;
+      if (greetsNow && reachable) greets ??= clock.now();
+    },
+    async deliver(payload, { id, topic }, signal) {
+      if (greets !== null) await greet(greets, signal);
+      const at = store.get('SELECT at FROM events WHERE id = ?', Number(id))?.at;
+      if (Number(at) <= clock.now() - DAY_MS) return;
+      if (topic === 'approval.requested') return ask(payload as unknown as DurableTopicMap['approval.requested'], signal);
+      const { text, kind, target, threadId } = payload as unknown as DurableTopicMap['notify'];
+      await send({ text, kind, ...(threadId === null ? {} : { threadId }) }, target, signal);
+    },
+  };
+}
+
+function questionOf({ approvalId, tool, agents, threadId }: DurableTopicMap['approval.requested']): ChannelMessage {
+  return {
+    kind: 'approval',
+    text: `${agents.join(' › ')} asks to run ${tool}; answer with: pith approvals approve ${approvalId}, or reject it`,
+    threadId,
+    approvalId,
+  };
+}

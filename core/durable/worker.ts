@@ -1,0 +1,261 @@
+import { within } from '../contract/promises.ts';
+import { messageOf } from '../contract/errors.ts';
+import type { Clock, Delivery, JsonValue, Logger } from '../contract/index.ts';
+import type { Lease, Leases } from '../store/leases.ts';
+import { DeliveryQueue } from './delivery-queue.ts';
+import type { DeliveryRow, DeliveryRows } from './delivery-rows.ts';
+import { MOST_ATTEMPTS, retryDelay } from './retry.ts';
+
+export interface WorkerOptions {
+  readonly handler: string;
+  readonly rows: DeliveryRows;
+  readonly leases: Leases;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How many run at once; default 16. */
+  sideBySide?(handler: string): number;
+  /** Calls the handler; rejects with why it failed. */
+  call(handler: string, payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void>;
+}
+
+const SIDE_BY_SIDE = 16;
+const LOADED_AT_ONCE = 500;
+const MOST_LOADED = 2000;
+const LEASE_MS = 15_000;
+/** How long an idle worker keeps its lease. */
+const LINGER_MS = 1000;
+/** Until the next attempt of what failed for no fault of its own: a reload, a provider that is gone, nobody to reach. */
+const PAUSE_MS = 1000;
+/** Later times are seen by the poll, which also sees the clock jump. */
+const FAR_MS = 2000;
+
+/** What a worker has while it has the lease, and loses with it as a whole. */
+interface Session {
+  readonly lease: Lease;
+  readonly queue: DeliveryQueue;
+  /** Aborts what runs. */
+  readonly abort: AbortController;
+  /** Events up to this one have been read. */
+  cursor: number;
+}
+
+/** Works on the deliveries of one handler while it holds their lease; several processes may try, one has it. */
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly #sideBySide: number;
+  #session: Session | null = null;
+  #more = true;
+  /** Looking for work, until there is none. */
+  #pumping: Promise<void> | null = null;
+  #again = false;
+  #woken = false;
+  #stopped = false;
+  readonly #running = new Set<Promise<void>>();
+  #cancelLinger: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
+  /** Something is due and waits for what runs: for its key, or for its own end. */
+  #overdue = false;
+  /** When the worker should look again: when the next timer or retry falls due; null: none is known. */
+  nextDue: number | null = null;
+  /** There was work that could not be begun: another process had the lease, or what a lost lease left behind still ran. */
+  contended = false;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#sideBySide = options.sideBySide?.(options.handler) ?? SIDE_BY_SIDE;
+  }
+
+  /** Looks for work. Cheap when there is none. Never rejects. */
+  wake(): void {
+    this.#more = true;
+    this.#woken = true;
+    this.#continue();
+  }
+
+  /**
+   * Waits up to `graceMs` for what runs, then aborts it; it is delivered again later. Nobody else begins it while it runs on: the lease is
+   * kept until it has ended, and then left to expire, because a call that was cut tells nothing of the code behind it.
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopped = true;
+    this.#cancelTimer?.();
+    this.#cancelLinger?.();
+    if (this.#running.size > 0 && graceMs > 0) await within(this.#options.clock, graceMs, Promise.allSettled(this.#running));
+    await this.#pumping; // it may be about to get the lease
+    const session = this.#session;
+    if (session === null) return;
+    if (this.#running.size === 0) return this.#release();
+    this.#session = null;
+    session.abort.abort(new Error('Pith is stopping'));
+    void Promise.allSettled(this.#running).then(() => session.lease.expire());
+  }
+
+  async #pump(): Promise<void> {
+    const { handler, logger } = this.#options;
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false;
+        await this.#work();
+      }
+    } catch (error) {
+      logger.warn(`deliveries to ${handler} could not be read`, { error: messageOf(error) });
+      this.#wakeIn(PAUSE_MS);
+    } finally {
+      this.#pumping = null;
+    }
+  }
+
+  async #work(): Promise<void> {
+    const { rows, clock } = this.#options;
+    this.contended = false;
+    if (this.#session === null) {
+      if (!rows.hasDue(clock.now())) return this.#plan();
+      this.#session = await this.#open();
+      if (this.#session === null) return void (this.contended = true);
+      if (this.#stopped) return this.#release();
+    }
+    const session = this.#session;
+    this.#cancelLinger?.();
+    this.#load(session);
+    for (let row = this.#next(session); row !== null; row = this.#next(session)) this.#start(row, session);
+    if (this.#woken || this.#running.size === 0) this.#plan();
+    this.#woken = false;
+    if (this.#running.size === 0 && !this.#isSoonDue()) this.#cancelLinger = clock.after(LINGER_MS, () => void this.#release());
+  }
+
+  /** null while somebody else has the lease, or what was begun under a former one still runs. */
+  async #open(): Promise<Session | null> {
+    const { leases, handler, rows } = this.#options;
+    const lease = this.#running.size > 0 ? null : await leases.acquire(`handler ${handler}`, LEASE_MS);
+    if (lease === null) return null;
+    const session: Session = { lease, queue: new DeliveryQueue(rows.ofKey), abort: new AbortController(), cursor: 0 };
+    for (const row of rows.held()) session.queue.hold(row);
+    lease.lost.addEventListener('abort', () => this.#lost(session), { once: true });
+    return session;
+  }
+
+  /** Another process works on them now: what runs here must not go on. */
+  #lost(session: Session): void {
+    if (this.#session === session) this.#session = null;
+    session.abort.abort(session.lease.lost.reason);
+  }
+
+  #load(session: Session): void {
+    const { rows, clock } = this.#options;
+    const { queue } = session;
+    if (!this.#more || queue.size >= MOST_LOADED) return;
+    const due = rows.dueBy(clock.now(), queue.size + LOADED_AT_ONCE);
+    for (const row of due) queue.add(row);
+    const fresh = rows.after(session.cursor, LOADED_AT_ONCE);
+    for (const row of fresh) queue.add(row);
+    session.cursor = fresh.at(-1)?.event ?? session.cursor;
+    this.#more = fresh.length === LOADED_AT_ONCE || due.length >= LOADED_AT_ONCE;
+  }
+
+  #next(session: Session): DeliveryRow | null {
+    if (this.#running.size >= this.#sideBySide || this.#stopped || this.#session !== session) return null;
+    const row = session.queue.take();
+    if (row !== null || !this.#more) return row;
+    this.#load(session);
+    return session.queue.take();
+  }
+
+  #start(row: DeliveryRow, session: Session): void {
+    const running = this.#deliver(row, session).finally(() => {
+      this.#running.delete(running);
+      if (this.#overdue && row.key !== null) this.#more = this.#woken = true; // its key may be free for what is overdue
+      if (!this.#stopped) this.#continue();
+    });
+    this.#running.add(running);
+  }
+
+  #continue(): void {
+    this.#again = true;
+    if (this.#pumping || this.#stopped) return;
+    this.#pumping = this.#pump();
+  }
+
+  async #deliver(row: DeliveryRow, session: Session): Promise<void> {
+    const { rows, handler, call } = this.#options;
+    const { event: id, key, attempts } = row;
+    const { signal } = session.abort;
+    let correlationId: string | undefined;
+    const counted = session.lease.inherited;
+    try {
+      if (attempts >= MOST_ATTEMPTS) throw new Error('the process that worked on it ended each time');
+      if (counted) await rows.count(id, attempts + 1);
+      const event = rows.event(id);
+      if (event !== null) {
+        const { topic, payload } = event;
+        correlationId = event.correlationId;
+        await call(handler, payload, { id: String(id), topic, key, attempt: attempts + 1, correlationId }, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) return this.#failed(row, session, error, correlationId);
+      if (counted && this.#stopped) await rows.count(id, attempts).catch(() => undefined); // the store is gone: it stands as one more attempt
+      return;
+    }
+    if (await this.#written(row, session, rows.done(id), correlationId)) session.queue.settle(row, false);
+  }
+
+  /** False when it stands on disk as it was: then it is read again, and what it did is done again. */
+  async #written(row: DeliveryRow, session: Session, write: Promise<void>, correlationId: string | undefined): Promise<boolean> {
+    const { logger, clock, handler } = this.#options;
+    try {
+      await write;
+      return true;
+    } catch (error) {
+      logger.warn('the end of a delivery could not be written', { handler, event: row.event, correlationId, error: messageOf(error) });
+      await clock.sleep(PAUSE_MS, session.abort.signal).catch(() => undefined); // it is stopping
+      if (this.#session === session) {
+        session.cursor = Math.min(session.cursor, row.event - 1);
+        session.queue.settle(row, row.key !== null);
+        this.#more = true;
+      }
+      return false;
+    }
+  }
+
+  async #failed(row: DeliveryRow, session: Session, error: unknown, correlationId: string | undefined): Promise<void> {
+    const { rows, clock, handler, logger } = this.#options;
+    const counted = session.queue.isFailure(row, error);
+    const attempts = row.attempts + (counted ? 1 : 0);
+    const dead = attempts >= MOST_ATTEMPTS;
+    const due = dead ? -1 : clock.now() + (counted ? retryDelay(attempts, Math.random()) : PAUSE_MS);
+    const fields = { handler, event: row.event, attempts, correlationId, error: messageOf(error) };
+    if (!counted) logger.debug('a delivery waits', fields);
+    else logger.warn(dead ? 'a delivery failed for the last time' : 'a delivery failed and is tried again', fields);
+    const write = rows.postpone({ ...row, attempts }, due, messageOf(error), session.lease);
+    if (await this.#written(row, session, write, correlationId)) session.queue.settle(row, !dead);
+    this.#woken = true;
+  }
+
+  /** What is due already needs no timer: it runs, or is looked for again when its key is free and at the next poll. */
+  #plan(): void {
+    const now = this.#options.clock.now();
+    const { next, isOverdue } = this.#options.rows.nextDue(now);
+    this.#overdue = isOverdue;
+    this.nextDue = isOverdue ? now : next;
+    this.#cancelTimer?.();
+    if (next !== null) this.#wakeIn(next - now);
+  }
+
+  /** The lease stays, and with it what is known of deliveries that wait for their next attempt. */
+  #isSoonDue(): boolean {
+    return this.nextDue !== null && this.nextDue - this.#options.clock.now() <= FAR_MS;
+  }
+
+  #wakeIn(ms: number): void {
+    this.#cancelTimer?.();
+    if (ms <= FAR_MS) this.#cancelTimer = this.#options.clock.after(Math.max(1, ms), () => this.wake());
+  }
+
+  async #release(): Promise<void> {
+    const session = this.#session;
+    if (session === null || this.#running.size > 0) return;
+    this.#session = null;
+    await session.lease.release().catch((error: unknown) => {
+      this.#options.logger.warn(`the lease of ${this.#options.handler} was not given back`, { error: messageOf(error) });
+    });
+  }
+}

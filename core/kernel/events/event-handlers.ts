@@ -1,0 +1,82 @@
+import type { Delivery, DurableTopic, DurableTopicMap, JsonValue } from '../../contract/index.ts';
+import type { Lifecycle } from '../lifecycle/lifecycle.ts';
+import { allHandlers, handlersOf, isEnabled, handlerNames } from './declared-handlers.ts';
+import { canRun } from '../../agent/ports.ts';
+import { Postponed } from '../../durable/retry.ts';
+import { running } from '../calls/handle.ts';
+import { invoke, recordCall } from '../calls/invoke.ts';
+
+/** One schedule of an enabled extension. */
+export interface ScheduleDeclaration {
+  readonly extensionId: string;
+  readonly name: string;
+  readonly cron: string;
+  readonly handler: string;
+}
+
+/** Handlers are named `extension/method`. Nothing here loads code but `call`. */
+export interface EventHandlers {
+  /** Those that an event is for, loaded or not. */
+  of(topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[];
+  declared(): ReadonlySet<string>;
+  /** Of extensions that can run now. */
+  callable(): ReadonlySet<string>;
+  schedules(): readonly ScheduleDeclaration[];
+  /** Rejects with what the handler threw. */
+  call(handler: string, payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void>;
+}
+
+export function createEventHandlers(lifecycle: Lifecycle): EventHandlers {
+  return {
+    of: (topic, payload) => handlersOf(lifecycle, topic, payload),
+    declared: () => allHandlers(lifecycle),
+    callable: () => callableHandlers(lifecycle),
+    schedules: () =>
+      [...lifecycle.slots.values()]
+        .filter(isEnabled)
+        .flatMap(({ id, declaration }) =>
+          (declaration.manifest?.schedules ?? []).map(({ name, cron, handler }) => ({ extensionId: id, name, cron, handler })),
+        ),
+    call: (handler, payload, delivery, signal) => callHandler(lifecycle, handler, payload, delivery, signal),
+  };
+}
+
+/** How long one delivery may take. */
+const DELIVERY_MS = 600_000;
+
+/** Calls `extension/method`, loading the extension when needed. Rejects with what it threw, `Postponed` while it is not there or when it was replaced meanwhile. */
+export async function callHandler(
+  lifecycle: Lifecycle,
+  handler: string,
+  payload: JsonValue,
+  delivery: Omit<Delivery, 'signal'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const [extensionId = '', method = ''] = handler.split('/');
+  const generation = await running(lifecycle, extensionId).catch((error: unknown) => {
+    throw new Postponed(lifecycle.parts.secrets.redactError(error));
+  });
+  try {
+    const values = [payload, delivery];
+    await invoke(lifecycle.parts, generation, {
+      operation: `handler.${method}`,
+      values,
+      timeoutMs: DELIVERY_MS,
+      signal,
+      phase: 'background',
+    });
+  } catch (error) {
+    recordCall(lifecycle.parts, extensionId, 'background', error, delivery.correlationId);
+    const redacted = lifecycle.parts.secrets.redactError(error);
+    throw generation.calls.isCut ? new Postponed(redacted) : redacted;
+  }
+}
+
+/** Handlers of the extensions that can run now. */
+export function callableHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
+  return new Set(
+    [...lifecycle.slots.values()]
+      .filter((slot) => isEnabled(slot) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
+      .flatMap(({ id, declaration }) => handlerNames(declaration.manifest).map((name) => `${id}/${name}`)),
+  );
+}

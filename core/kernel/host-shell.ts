@@ -1,0 +1,194 @@
+import { canRun } from '../agent/ports.ts';
+import { messageOf, PithError } from '../contract/errors.ts';
+import type { Off, Protocol, Remote } from '../contract/index.ts';
+import { createBundleStore } from '../loader/bundle-store.ts';
+import type { Declaration, Discovery } from './discovery/declaration.ts';
+import { createFailures } from './failures.ts';
+import { commandsOf } from './calls/command-port.ts';
+import { remoteOf, descriptorOf } from './calls/handle.ts';
+import { REACHABLE_FROM_PROCESS } from './calls/protocols.ts';
+import { renewToolsWhenChanged } from './calls/renew-tools.ts';
+import type { HostOptions } from './host-options.ts';
+import type { HostParts } from './host-parts.ts';
+import { Lifecycle } from './lifecycle/lifecycle.ts';
+import { createLog, type Log } from './logger.ts';
+import { endOrphans } from '../process/host-records.ts';
+import { Refresh } from './reload/refresh.ts';
+import { tierOf } from './lifecycle/generation.ts';
+import { createSecrets } from './secrets.ts';
+import { Toolsets } from '../toolsets/toolsets.ts';
+import type { Slot } from './lifecycle/slot.ts';
+import { guardProcess, type Owner } from './stray-errors.ts';
+import { DIRECT, SERIALISED } from './calls/wire.ts';
+import { problemOf, type Problem } from './problem.ts';
+import type { ProviderFacts } from '../process/setup.ts';
+
+/** The parts of the host, made in order and joined. */
+export interface HostShell {
+  readonly parts: HostParts;
+  readonly lifecycle: Lifecycle;
+  readonly refresh: Refresh;
+  readonly log: Log;
+  readonly toolsets: Toolsets;
+  onChange(listener: (ids: ReadonlySet<string>) => void): Off;
+  /** Lifts the guard of the process and closes the log. */
+  close(): Promise<void>;
+}
+
+export function createHostParts(options: HostOptions, discovery: Discovery): HostShell {
+  const { clock, dataDirectory, packageRoot } = options;
+  const listeners = new Set<(ids: ReadonlySet<string>) => void>();
+  const changed = (ids: ReadonlySet<string>): void => {
+    for (const listener of listeners) listener(ids);
+  };
+  const listen = (listener: (ids: ReadonlySet<string>) => void): Off => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
+  const secrets = createSecrets(options.env, options.storedSecrets);
+  const log = createLog({
+    dataDirectory,
+    level: options.logLevel ?? 'info',
+    clock,
+    quota: options.quotas,
+    redact: secrets.redact,
+  });
+  const orphansEnded = endOrphans(dataDirectory).then(
+    (count) => count > 0 && log.logger('host').warn('ended processes of extensions that a killed kernel left', { count }),
+    (error: unknown) => log.logger('host').warn('processes that a killed kernel left were not ended', { error: messageOf(error) }),
+  );
+  const failures = createFailures({ clock, events: options.events, logger: log.logger('host'), redact: secrets.redact });
+  const parts: HostParts = {
+    options,
+    clock,
+    secrets,
+    failures,
+    bundles: createBundleStore({ dataDirectory, packageRoot }),
+    wire: options.wire ? SERIALISED : DIRECT,
+    cut: new AbortController(),
+    logger: (name) => log.logger(name),
+    ...createOwners((extensionId, problem) => parts.crashed(extensionId, problem)),
+    note: (extensionId, code, message) => {
+      lifecycle.note(extensionId, secrets.redact(message), code);
+      log.logger(extensionId).warn(message, { code });
+    },
+    crashed: (extensionId, problem) => {
+      if (lifecycle.slots.has(extensionId))
+        lifecycle.post(extensionId, { type: 'crashed', failure: failures.describe(extensionId, problem) });
+      else failures.record(extensionId, problem);
+    },
+    lost: ({ number, declaration: { id } }, why, needed) =>
+      lifecycle.post(id, { type: 'lost', number, failure: failures.describe(id, why), needed }),
+    idle: ({ number, declaration: { id } }) => lifecycle.post(id, { type: 'idle', number }),
+    providersFor: (user) => providersFor(lifecycle, user),
+    onProviders: (listener) => listen(listener),
+    use: (user, protocol) => {
+      if (!mayReach(parts, user, protocol)) throw unreachable(user, protocol);
+      const id = user.manifest?.depends_on.find((each) => provides(lifecycle.slots.get(each), protocol));
+      if (id !== undefined) return remote(lifecycle, id, protocol);
+      throw undeclared(user, protocol);
+    },
+    find: (user, protocol) =>
+      mayReach(parts, user, protocol)
+        ? [
+            ...kernelProvider(options, protocol),
+            ...[...lifecycle.slots.values()]
+              .filter(
+                (slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))),
+              )
+              .map(({ id }) => remote(lifecycle, id, protocol)),
+          ]
+        : [],
+  };
+  const lifecycle = new Lifecycle(parts, (id) => changed(new Set([id])));
+  const refresh = new Refresh(lifecycle, discovery, changed);
+  const toolsets = new Toolsets(lifecycle);
+  listen((ids) => toolsets.changed(ids));
+  const renewing = renewToolsWhenChanged(lifecycle);
+  const unguard = guardProcess(secrets.redact);
+  return {
+    parts,
+    lifecycle,
+    refresh,
+    log,
+    toolsets,
+    onChange: listen,
+    close: async () => {
+      renewing();
+      toolsets.close();
+      unguard();
+      await orphansEnded;
+      log.close();
+    },
+  };
+}
+
+/** Code that may run in the kernel's process needs no door to do what it likes; all other code never acts as a person. */
+function mayReach(parts: HostParts, user: Declaration, { id }: Protocol): boolean {
+  return REACHABLE_FROM_PROCESS.has(id) || tierOf(parts, user) === 'in_process';
+}
+
+/** The kernel speaks one protocol itself: its commands. */
+function kernelProvider<T extends object>({ commands }: HostOptions, protocol: Protocol<T>): readonly Remote<T>[] {
+  if (commands === undefined || protocol.id !== 'command') return [];
+  return [Object.freeze({ extensionId: 'kernel', getCommands: async () => commands() }) as unknown as Remote<T>];
+}
+
+/** Commands carry functions, which are run in their extension's name. */
+function remote<T extends object>(lifecycle: Lifecycle, id: string, protocol: Protocol<T>): Remote<T> {
+  if (protocol.id !== 'command') return remoteOf(lifecycle, id, protocol);
+  const getCommands = async () => {
+    const slot = lifecycle.slots.get(id);
+    return slot ? commandsOf(lifecycle, slot) : [];
+  };
+  return Object.freeze({ extensionId: id, getCommands }) as unknown as Remote<T>;
+}
+
+function provides(slot: Slot | undefined, protocol: Protocol): boolean {
+  return slot?.declaration.manifest?.provides.includes(protocol.id) ?? false;
+}
+
+function unreachable({ id, file }: Declaration, protocol: Protocol): PithError {
+  return new PithError('not_allowed', `'${id}' runs in a separate process and cannot use providers of '${protocol.id}'`, {
+    where: file,
+    cure: `if you trust it, let it run in the kernel: extensions.${id}.isolation: in_process in pith.yaml`,
+  });
+}
+
+function undeclared(user: Declaration, protocol: Protocol): PithError {
+  return new PithError('not_declared', `'${user.id}' asks for a provider of '${protocol.id}', but nothing in its depends_on provides it`, {
+    where: user.file,
+    cure: "add the provider's id to 'depends_on', or use context.find",
+  });
+}
+
+/** Whose code runs, for each extension and phase one; `crashed` is told of what nobody caught. */
+export function createOwners(crashed: (extensionId: string, problem: Problem) => void): Pick<HostParts, 'owner' | 'loaded'> {
+  const owners = new Map<string, Owner>();
+  const ours = new Set<string>();
+  return {
+    owner(extensionId, phase) {
+      const key = `${extensionId}\0${phase}`;
+      const owner = owners.get(key) ?? {
+        extensionId,
+        get isShipped() {
+          return ours.has(extensionId);
+        },
+        report: (code, error) => crashed(extensionId, problemOf(error, phase, code)),
+      };
+      owners.set(key, owner);
+      return owner;
+    },
+    loaded: (extensionId, shipped) => void (shipped ? ours.add(extensionId) : ours.delete(extensionId)),
+  };
+}
+
+/** Every other extension with what of it a process may reach. */
+export function providersFor(lifecycle: Lifecycle, user: Declaration): readonly ProviderFacts[] {
+  return [...lifecycle.slots.values()].flatMap((slot): readonly ProviderFacts[] => {
+    const provides = (slot.declaration.manifest?.provides ?? []).filter((id) => REACHABLE_FROM_PROCESS.has(id));
+    if (slot.id === user.id || provides.length === 0) return [];
+    const constants = descriptorOf(lifecycle, slot)?.constants ?? {};
+    return [{ id: slot.id, provides, constants, reachable: slot.pending !== null || canRun(lifecycle.stateOf(slot)) }];
+  });
+}

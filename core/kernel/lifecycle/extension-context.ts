@@ -1,0 +1,147 @@
+import { PithError } from '../../contract/errors.ts';
+import type { AgentsApi, CommandContext, ConfinedPrograms, Database, Events, ExtensionContext, KeyValue } from '../../contract/index.ts';
+import { didYouMean } from '../../contract/nearest.ts';
+import { once } from '../../contract/promises.ts';
+import type { OriginalRequest, TurnOrigin } from '../../agent/turn/foreign-turn.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import type { HostParts } from '../host-parts.ts';
+import { problemOf } from '../problem.ts';
+import { askerOf } from '../recipients.ts';
+import { eventPublisher, refusedListening } from '../events/event-publisher.ts';
+import { createCommandContext } from './command-context.ts';
+import type { Scope } from './scope.ts';
+import { isForeign } from './generation.ts';
+import { correlationOf } from '../calls/invoke.ts';
+import { currentCorrelation, runAs, runOutside } from '../stray-errors.ts';
+
+/** What an extension is given at construction. All that it takes through this is owned by `scope`. */
+export function createExtensionContext(
+  parts: HostParts,
+  declaration: Declaration,
+  config: Readonly<Record<string, unknown>>,
+  scope: Scope,
+): ExtensionContext {
+  const { id } = declaration;
+  const { secrets } = parts.options.configOf(declaration);
+  const open = once(() => runOutside(() => parts.options.keyValue(id)));
+  const database = once(() => runOutside(() => parts.options.database(id)));
+  const base = createCommandContext(parts, declaration, config);
+  const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents'>> = {
+    events: eventsOf(parts, declaration, scope),
+    kv: keyValueOf(open),
+    database: databaseOf(database),
+    confined: confinedOf(parts, declaration, scope),
+    agents: agentsOf(parts, declaration),
+    getSecret(name, use) {
+      if (secrets.includes(name)) return parts.secrets.get(name, askerOf(declaration, parts.bundles.isShipped(declaration), name, use));
+      if (isWithheld(declaration, `secret ${name}`)) return null; // as if nobody had set it
+      throw new PithError(
+        'not_declared',
+        `'${id}' asks for the secret '${name}', which its manifest does not declare${didYouMean(name, secrets)}`,
+        {
+          where: declaration.file,
+          cure: `add ${name} to 'secrets', or name it as a provider's api_key_env in the settings`,
+        },
+      );
+    },
+    use: (protocol) => parts.use(declaration, protocol),
+    find: (protocol) => parts.find(declaration, protocol),
+    own: (release) => scope.own(() => runAs(parts.owner(id, 'stop'), release)),
+  };
+  return Object.defineProperties(base, Object.getOwnPropertyDescriptors(members)) as ExtensionContext;
+}
+
+/** It asked for that, and nobody has agreed yet: it does without. */
+function isWithheld({ withheld = [] }: Declaration, ask: string): boolean {
+  return withheld.some((each) => each.ask === ask);
+}
+
+function eventsOf(parts: HostParts, declaration: Declaration, scope: Scope): Events {
+  const { id } = declaration;
+  return {
+    publish: eventPublisher(parts, declaration),
+    handle(topic, listener) {
+      if (isWithheld(declaration, `hears ${topic}`)) return () => undefined;
+      const refused = refusedListening(declaration, topic);
+      if (refused) throw refused;
+      const owner = parts.owner(id, 'call');
+      const failed = (error: unknown): void => void parts.failures.record(id, problemOf(error, 'call', 'provider_failed'));
+      const off = parts.options.events.handle(topic, async (payload) => {
+        if (scope.closed) return;
+        try {
+          await runAs(owner, () => listener(payload), correlationOf([payload]));
+        } catch (error) {
+          failed(error);
+        }
+      });
+      scope.own(off);
+      return off;
+    },
+  };
+}
+
+/** The store is opened by the first use, not by being handed out. */
+function keyValueOf(open: () => KeyValue): KeyValue {
+  return {
+    get: async (key) => open().get(key),
+    set: async (key, value) => open().set(key, value),
+    delete: async (key) => open().delete(key),
+    keys: async (prefix) => open().keys(prefix),
+  };
+}
+
+function databaseOf(open: () => Database): Database {
+  return {
+    all: (sql, ...parameters) => open().all(sql, ...parameters),
+    get: (sql, ...parameters) => open().get(sql, ...parameters),
+    write: async (run) => open().write(run),
+  };
+}
+
+/** A program ends with the extension that runs it. */
+function confinedOf(parts: HostParts, declaration: Declaration, scope: Scope): ConfinedPrograms {
+  const open = once(() => runOutside(() => parts.options.confined()));
+  const running = new Set<Promise<unknown>>();
+  scope.own(() => Promise.allSettled(running).then(() => undefined)); // the signal of the scope has ended them by then
+  return {
+    unavailable: async () => (await open()).unavailable(),
+    locate: async (name, folders) => (await open()).locate(name, folders),
+    run: async (program, signal) => {
+      const stop = signal === undefined ? scope.signal : AbortSignal.any([scope.signal, signal]);
+      const programs = await open();
+      const env = { ...program.env, ...passed(parts, declaration, program.pass) };
+      const run = runOutside(() => programs.run({ ...program, env }, stop));
+      running.add(run);
+      return run.finally(() => running.delete(run));
+    },
+  };
+}
+
+function passed({ secrets }: HostParts, { id }: Declaration, names: readonly string[] = []): Readonly<Record<string, string>> {
+  secrets.declare(names);
+  const asker = { recipient: `extension:${id}`, usual: false };
+  return Object.fromEntries(
+    names.map((name) => [name, secrets.get(name, asker)] as const).filter((pair): pair is [string, string] => pair[1] !== null),
+  );
+}
+
+/** A turn that an extension starts is the kernel's work: its errors are not the extension's. Who starts it stands in the request of a stranger. */
+function agentsOf(parts: HostParts, declaration: Declaration): AgentsApi {
+  const { agents } = parts.options;
+  const { id: extensionId, manifest } = declaration;
+  const origin: TurnOrigin = { extensionId, agents: manifest?.permissions.agents ?? [] }; // a manifest holds no more than a person agreed to
+  return {
+    list: () => runOutside(() => agents.list()),
+    find: (id) => runOutside(() => agents.find(id)),
+    check: (agent) => runOutside(() => agents.check(agent)),
+    run: (request, signal) => {
+      const correlationId = request.correlationId ?? currentCorrelation();
+      const asked: OriginalRequest = {
+        ...request,
+        ...(correlationId === undefined ? {} : { correlationId }),
+        ...(isForeign(parts, declaration) ? { origin } : {}),
+      };
+      return runOutside(() => agents.run(asked, signal));
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import type { z } from 'zod';
+import type { Extension, ExtensionContext, Command, CommandContext } from '../../contract/index.ts';
+import type { HostParts } from '../host-parts.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import { Problem } from '../problem.ts';
+import { toolsetClass } from '../../toolsets/toolset-class.ts';
+import { runAs, type Owner } from '../stray-errors.ts';
+import { codeOf, messageOf } from '../../contract/errors.ts';
+import { importBundle } from '../../loader/contract-shim.ts';
+
+/** The default export of an entrypoint. */
+export interface ExtensionClass {
+  new (context: ExtensionContext): Extension & Record<string, unknown>;
+  /** Checks the extension's configuration before construction. */
+  readonly config?: z.ZodType;
+  /** Checks the keys under `agent:` that the manifest's `agent_keys` claims. */
+  readonly agentKeys?: Readonly<Record<string, z.ZodType>>;
+  /** What `pith doctor` should say of this configuration. The code `unconfined` is shown in red. */
+  readonly settingsNotes?: (config: Readonly<Record<string, unknown>>) => readonly { readonly code: string; readonly message: string }[];
+}
+
+export interface ImportedClass {
+  readonly Class: ExtensionClass;
+  readonly shipped: boolean;
+}
+
+/** Bundles and imports an extension's entrypoint. A higher `generation` is evaluated afresh. Throws a `Problem`. */
+export async function importClass(
+  parts: Pick<HostParts, 'bundles' | 'loaded' | 'clock' | 'note'>,
+  declaration: Declaration,
+  generation: number,
+  owner: Owner,
+): Promise<ImportedClass> {
+  const entry = declaration.manifest?.entrypoint;
+  if (entry === undefined)
+    throw new Problem('import', 'entrypoint_missing', `'${declaration.id}' has no entrypoint`, { file: declaration.file });
+  const { module, shipped } = await importEntry(parts, declaration, entry, generation, owner);
+  const Class = declaration.toolset ? await runAs(owner, () => toolsetClass(module, { ...parts, declaration })) : module['default'];
+  if (!isClass(Class)) {
+    throw new Problem('import', 'import_failed', `${entry} has no class as its default export`, {
+      file: declaration.file,
+      cure: `write 'export default class …' in ${entry}`,
+    });
+  }
+  return { Class, shipped };
+}
+
+function isClass(value: unknown): value is ExtensionClass {
+  return typeof value === 'function' && typeof value.prototype === 'object';
+}
+
+/** The default export of a command entry: makes commands without activating their extension. */
+export type CommandEntry = (context: CommandContext) => readonly Command[] | Promise<readonly Command[]>;
+
+/** Bundles and imports a command entry into this process. Rejects with a `Problem`. */
+export async function importCommands(
+  parts: Pick<HostParts, 'bundles' | 'loaded' | 'owner'>,
+  declaration: Declaration,
+  entry: string,
+): Promise<CommandEntry> {
+  const owner = parts.owner(declaration.id, 'import');
+  const { module } = await importEntry(parts, declaration, entry, 1, owner);
+  const make = module['default'];
+  if (typeof make !== 'function')
+    throw new Problem('import', 'import_failed', `${entry} has no function as its default export`, {
+      file: `${declaration.directory}/${entry}`,
+      cure: 'export default (context) => [commands]',
+    });
+  return async (context) => runAs(owner, () => (make as CommandEntry)(context));
+}
+
+/** Bundles and imports one entry of an extension. Throws a `Problem`. */
+export async function importEntry(
+  { bundles, loaded }: Pick<HostParts, 'bundles' | 'loaded'>,
+  declaration: Declaration,
+  entry: string,
+  generation: number,
+  owner: Owner,
+) {
+  const made = await bundles.bundle(declaration, entry);
+  loaded(declaration.id, made.shipped);
+  try {
+    const module = await runAs(owner, () => importBundle(made.file, generation));
+    return { module, shipped: made.shipped };
+  } catch (error) {
+    // A package that moved since the bundle was made is found again by making it anew.
+    if (codeOf(error, '') === 'ERR_MODULE_NOT_FOUND') await bundles.forget(made);
+    const refused = codeOf(error, '') === 'exit_refused';
+    throw new Problem('import', refused ? 'exit_refused' : 'import_failed', `${entry} could not be imported: ${messageOf(error)}`, {
+      cause: error,
+      file: `${declaration.directory}/${entry}`,
+    });
+  }
+}

@@ -1,0 +1,349 @@
+import { setMaxListeners } from 'node:events';
+import { within, untilAborted } from '../../contract/promises.ts';
+import { canRun, type ExtensionState } from '../../agent/ports.ts';
+import { messageOf, PithError } from '../../contract/errors.ts';
+import type { Failure, Phase } from '../../contract/index.ts';
+import type { HostParts } from '../host-parts.ts';
+import { problemOf } from '../problem.ts';
+import { lacksRoom } from '../../process/start-process.ts';
+import { runOutside } from '../stray-errors.ts';
+import { TOOLSET_INVALID } from '../../toolsets/toolset-declaration.ts';
+import { ExtensionActor } from './actor.ts';
+import { LONGEST_RESTART_DELAY_MS } from './reduce.ts';
+import { close, type Generation, type Version } from './generation.ts';
+import { blockerOf, slotKey, stateOf, type Slot } from './slot.ts';
+import type { Effect, LifeEvent, Starts, Wanted } from './state.ts';
+import { construct } from './tier.ts';
+
+/** Brings extensions to life when they are needed, and to rest: runs the effects of their actors. */
+export class Lifecycle {
+  readonly parts: HostParts;
+  /** Every extension that is declared now. */
+  readonly slots: ReadonlyMap<string, Slot>;
+  /** Told of every extension whose state changed. */
+  readonly changed: (extensionId: string) => void;
+  /** Ends what was begun beside the extensions: processes of command entries. */
+  readonly endings: (() => Promise<void>)[] = [];
+  readonly #declared = new Map<string, ExtensionActor>();
+  readonly #actors = new Map<string, ExtensionActor>();
+  readonly #end = new AbortController();
+  #starts: Starts = 'nothing';
+  #constructing = 0;
+  /** Those that wait until fewer are constructed. */
+  readonly #queue: (() => void)[] = [];
+
+  constructor(parts: HostParts, changed: (extensionId: string) => void) {
+    this.parts = parts;
+    this.slots = this.#declared;
+    this.changed = changed;
+    setMaxListeners(0, parts.cut.signal); // as many as begin at once
+  }
+
+  get stopped(): boolean {
+    return this.#end.signal.aborted;
+  }
+
+  stateOf(slot: Slot): ExtensionState {
+    return stateOf(this.slots, slot);
+  }
+
+  /** The hard dependency that keeps an extension from running. */
+  blocker(slot: Slot): Slot | undefined {
+    return blockerOf(this.slots, slot);
+  }
+
+  /** Why it cannot run, as the end of a sentence; undefined when it can. */
+  reason(slot: Slot): string | undefined {
+    const state = this.stateOf(slot);
+    if (canRun(state)) return undefined;
+    if (state === 'disabled') return 'it is switched off';
+    const failure = slot.failure ?? slot.declared;
+    if (failure) return failure.message;
+    const blocker = this.blocker(slot);
+    return blocker ? `it needs '${blocker.id}', which cannot run: ${this.reason(blocker) ?? 'it failed'}` : 'it failed';
+  }
+
+  /** An extension was found or has changed. What runs of it is replaced where that is needed; see `settled`. */
+  declare(wanted: Wanted): Slot {
+    const { id } = wanted.declaration;
+    const actor = this.#actors.get(id) ?? this.#create(id, wanted);
+    this.#declared.set(id, actor);
+    actor.post({ type: 'declared', wanted });
+    return actor;
+  }
+
+  /** Its folder is gone: what runs of it is stopped. */
+  withdraw(extensionId: string): void {
+    this.#declared.delete(extensionId);
+    this.post(extensionId, { type: 'gone' });
+  }
+
+  /** Loads an extension anew although nothing changed; what failed gets another chance. */
+  async reloadByHand(wanted: Wanted): Promise<void> {
+    const { id } = wanted.declaration;
+    this.post(id, { type: 'reload by hand', wanted });
+    await this.settled(id);
+    await this.wakeServices(); // of what needs it
+  }
+
+  post(extensionId: string, event: LifeEvent): void {
+    this.#actors.get(extensionId)?.post(event);
+  }
+
+  /** When nothing is under way for that id. */
+  async settled(extensionId: string): Promise<void> {
+    await this.#actors.get(extensionId)?.settled();
+  }
+
+  note(extensionId: string, message: string, code: string): void {
+    this.#actors.get(extensionId)?.note(message, code);
+  }
+
+  /** The version that runs, loading it when needed. Rejects `provider_unavailable` with the reason. */
+  async ready({ id }: Pick<Slot, 'id'>): Promise<Generation> {
+    const actor = this.#declared.get(id);
+    if (!actor) throw unavailable(id, 'nothing declares it');
+    if (actor.current) return actor.current;
+    if (actor.pending) return actor.pending;
+    const why = this.stopped ? STOPPING : this.reason(actor);
+    if (why !== undefined) throw unavailable(id, why);
+    const coming = actor.coming();
+    actor.post({ type: 'asked' });
+    return coming;
+  }
+
+  /** `used`: what is activated is started, and no service runs. */
+  async startServices(which: 'used' | 'all'): Promise<void> {
+    this.#starts = which;
+    const running = [...this.#actors.values()].filter(({ current }) => current !== null);
+    for (const actor of this.#actors.values()) actor.post({ type: 'start', starts: which });
+    await Promise.all([...running.map((actor) => actor.settled()), this.wakeServices()]);
+  }
+
+  /**
+   * Brings services to life that can run now and do not: new ones, mended ones, and those whose dependencies are back; with them what was
+   * `edited`, so that whoever broke it hears of it. Never rejects.
+   */
+  async wakeServices(edited: ReadonlySet<string> = new Set()): Promise<void> {
+    if (this.#starts !== 'all' || this.stopped) return;
+    const asleep = [...this.slots.values()].filter(
+      (slot) =>
+        !slot.current && (edited.has(slot.id) || slot.declaration.manifest?.provides.includes('service')) && canRun(this.stateOf(slot)),
+    );
+    await Promise.all(asleep.map((slot) => this.ready(slot).catch(recorded)));
+  }
+
+  /** Keeps what the extension offers, so that the next start need not load it. */
+  remember({ declaration, config, surface }: Generation): void {
+    const { index } = this.parts.options;
+    const { id } = declaration;
+    // Each load reports what is wrong with a toolset, so that one with findings is loaded each time.
+    if ([...(this.#actors.get(id)?.notes.values() ?? [])].includes(TOOLSET_INVALID)) return;
+    const key = slotKey({ declaration, config });
+    if (JSON.stringify(index.surface(id, key)) !== JSON.stringify(surface.descriptor)) index.putSurface(id, key, surface.descriptor);
+  }
+
+  /** Stops every extension after its dependents, side by side where they do not depend on each other. Never rejects. */
+  async stopAll(): Promise<void> {
+    this.#end.abort();
+    for (const actor of this.#actors.values()) actor.post({ type: 'ending' });
+    const stopping = new Map<ExtensionActor, Promise<void>>();
+    const stop = (actor: ExtensionActor): Promise<void> => {
+      const known = stopping.get(actor);
+      if (known) return known;
+      const dependents = [...this.#actors.values()].filter((other) => other.declaration.manifest?.depends_on.includes(actor.id));
+      stopping.set(actor, Promise.resolve()); // of a cycle nothing runs
+      const done = Promise.all(dependents.map(stop)).then(() => {
+        actor.post({ type: 'stop', graceMs: GRACE_MS });
+        return actor.settled();
+      });
+      stopping.set(actor, done);
+      return done;
+    };
+    const all = Promise.all([...[...this.#actors.values()].map(stop), ...this.endings.map((end) => end())]);
+    const cancel = this.parts.clock.after(BEGUN_MS, () => this.parts.cut.abort());
+    await within(this.parts.clock, LIMIT_MS, all);
+    cancel();
+  }
+
+  #create(id: string, wanted: Wanted): ExtensionActor {
+    const actor = new ExtensionActor({
+      id,
+      wanted,
+      starts: this.#starts,
+      run: (own, effect) => {
+        try {
+          this.#run(own, effect);
+        } catch (error) {
+          this.parts
+            .logger('host')
+            .error('an effect of an extension failed', { extensionId: id, effect: effect.type, reason: messageOf(error) });
+        }
+      },
+      unavailable: (own, refused) => unavailable(id, this.stopped ? STOPPING : (this.reason(own) ?? refused ?? 'it was stopped')),
+    });
+    this.#actors.set(id, actor);
+    return actor;
+  }
+
+  #run(actor: ExtensionActor, effect: Effect): void {
+    const { parts } = this;
+    const { id } = actor;
+    const { events } = parts.options;
+    switch (effect.type) {
+      case 'wait':
+        this.#report(
+          actor,
+          async () => ({ type: 'waited', token: effect.token, refused: await this.#wait(actor, effect.version, effect.until) }),
+          (error) => ({ type: 'waited', token: effect.token, refused: messageOf(error) }),
+        );
+        return;
+      case 'construct':
+        this.#try(actor, effect.number, 'initialize', async () => {
+          const { from, number } = effect;
+          const candidate = await this.#inTurn(() => {
+            this.parts.cut.signal.throwIfAborted();
+            return 'again' in from ? from.again(number) : construct(parts, from, number);
+          });
+          if (this.parts.cut.signal.aborted) await candidate.discard();
+          return { type: 'constructed', number, candidate };
+        });
+        return;
+      case 'initialize':
+        this.#try(actor, effect.number, 'initialize', async () => {
+          const { candidate, number, starts } = effect;
+          const { signal } = parts.cut;
+          const discard = (): void => void candidate.discard(); // ends a process at once
+          if (signal.aborted) discard();
+          signal.throwIfAborted();
+          signal.addEventListener('abort', discard, { once: true });
+          try {
+            const generation = await candidate.initialize();
+            try {
+              signal.throwIfAborted();
+              await start(generation, starts);
+              signal.throwIfAborted();
+            } catch (error) {
+              await close(generation, 0);
+              throw error;
+            }
+            return { type: 'initialized', number, generation };
+          } finally {
+            signal.removeEventListener('abort', discard);
+          }
+        });
+        return;
+      case 'start':
+        this.#try(actor, effect.number, 'start', async () => {
+          await start(effect.generation, effect.starts);
+          return { type: 'started', number: effect.number };
+        });
+        return;
+      case 'close':
+        this.#ended(actor, { type: 'closed', number: effect.number }, () => close(effect.generation, effect.graceMs));
+        return;
+      case 'discard':
+        this.#ended(actor, { type: 'discarded', number: effect.number }, () => effect.candidate.discard());
+        return;
+      case 'try later':
+        parts.clock.after(effect.afterMs, () => actor.post({ type: 'room', attempt: effect.attempt }));
+        return;
+      case 'record':
+        parts.failures.keep(effect.failure);
+        return;
+      case 'forget failures':
+        parts.failures.clear(id);
+        return;
+      case 'publish':
+        if (effect.topic === 'extension.stopped') events.publish(effect.topic, { extensionId: id });
+        else events.publish(effect.topic, { extensionId: id, generation: effect.number });
+        return;
+      case 'remember':
+        this.remember(effect.generation);
+        return;
+      case 'wake services':
+        void this.wakeServices();
+        return;
+      case 'changed':
+        this.changed(id);
+    }
+  }
+
+  /** Runs what may fail in the extension's name, and posts what comes of it. Once cut, nothing waits for the work: it ends what it makes. */
+  #try(actor: ExtensionActor, number: number, phase: Phase, work: () => Promise<LifeEvent>): void {
+    const unlessCut = () => untilAborted(work(), this.parts.cut.signal);
+    this.#report(actor, unlessCut, (error) => {
+      const failure = this.#failureOf(actor.id, error, phase);
+      return { type: 'failed', number, failure, lacksRoom: lacksRoom(error) };
+    });
+  }
+
+  /** Ends a version. However that goes, it has ended. */
+  #ended(actor: ExtensionActor, event: LifeEvent, work: () => Promise<void>): void {
+    const done = async () => (await work(), event);
+    this.#report(actor, done, (error) => {
+      this.parts.logger('host').error('an extension did not end well', { extensionId: actor.id, reason: messageOf(error) });
+      return event;
+    });
+  }
+
+  /** Does something for an actor, and posts how it ended: an actor that is told nothing would wait for ever. */
+  #report(actor: ExtensionActor, work: () => Promise<LifeEvent>, otherwise: (error: unknown) => LifeEvent): void {
+    void runOutside(work)
+      .catch(otherwise)
+      .then((event) => actor.post(event));
+  }
+
+  /** A few at once: the limit of each counts from when it begins, and two hundred side by side would all be late. */
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#constructing >= MOST_CONSTRUCTING) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    else this.#constructing += 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.#queue.shift();
+      if (next) next();
+      else this.#constructing -= 1;
+    }
+  }
+
+  #failureOf(extensionId: string, error: unknown, phase: Phase): Failure {
+    return this.parts.failures.describe(extensionId, problemOf(error, phase, phase === 'start' ? 'start_failed' : 'initialize_failed'));
+  }
+
+  /** Until its dependencies run and its time has come. Why it may not begin, as the end of a sentence; null: it may. Never rejects. */
+  async #wait(actor: ExtensionActor, { declaration }: Version, until: number): Promise<string | null> {
+    await Promise.resolve(); // what changed with it is declared by then
+    const { clock } = this.parts;
+    const wanted = declaration.manifest?.depends_on ?? [];
+    const missing = wanted.some((id) => !this.slots.has(id)) ? actor.declared?.message : undefined;
+    if (missing !== undefined) return missing;
+    const results = await Promise.allSettled(wanted.flatMap((id) => this.#declared.get(id) ?? []).map((slot) => this.ready(slot)));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed) return messageOf(failed.reason);
+    const ms = Math.min(until - clock.now(), LONGEST_RESTART_DELAY_MS); // the clock may have been set back
+    if (ms > 0) await clock.sleep(ms, this.#end.signal).catch(recorded); // only the end of Pith ends the wait
+    return this.stopped ? STOPPING : null;
+  }
+}
+
+const MOST_CONSTRUCTING = 16;
+const GRACE_MS = 1000;
+/** For what an extension is doing to begin, once Pith ends. */
+const BEGUN_MS = 300;
+/** The whole process has ten seconds to end. */
+const LIMIT_MS = 8000;
+const STOPPING = 'Pith is stopping';
+
+async function start(generation: Generation, starts: Starts): Promise<void> {
+  if (starts !== 'nothing') await generation.start(starts === 'all');
+}
+
+export function unavailable(extensionId: string, why: string, cause?: unknown): PithError {
+  return new PithError('provider_unavailable', `'${extensionId}' cannot be used: ${why}`, { cause, cure: 'see: pith doctor' });
+}
+
+/** For rejections that the failures have already. */
+export function recorded(): void {
+  return undefined;
+}

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { Declaration } from '../kernel/discovery/declaration.ts';
+import { sourceDigest, stampFolder } from '../kernel/discovery/source-files.ts';
+import type { Toolset } from '../contract/index.ts';
+import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import { toolsetDeclaration, toolsetDigest, TOOLSET_ENTRY } from '../toolsets/toolset-declaration.ts';
+import { isUnchanged, readSources, sourcesOf, timeNow, type ToolsetSources } from '../toolsets/toolset-sources.ts';
+import { buildOf, packageVersion } from '../kernel/package-version.ts';
+
+export interface Bundle {
+  readonly file: string;
+  /** Made with Pith from the same sources: Pith's own code. */
+  readonly shipped: boolean;
+}
+
+/** Bundles by source digest: what came with Pith, else what was made before, else a new one. */
+export interface BundleStore {
+  /** Throws a `Problem` of phase `bundle`. */
+  bundle(declaration: Declaration, entry: string): Promise<Bundle>;
+  /** Whether its sources are those that Pith's own bundle was made from. */
+  isShipped(declaration: Declaration): boolean;
+  /** As a toolset's code is now: known from an earlier look where nothing that it is made of has changed, else bundled. `directory` is a real path. */
+  toolset(toolset: Toolset, directory: string): Promise<{ readonly declaration: Declaration; readonly sources: ToolsetSources }>;
+  /** After a bundle could not be imported: the next one is rebuilt. */
+  forget(bundle: Bundle): Promise<void>;
+}
+
+/** `ext/index.json` in the folder of a build. Files are relative to it. */
+export type ShippedIndex = Readonly<
+  Record<string, { readonly digest: string; readonly main: string | null; readonly commands: Readonly<Record<string, string>> }>
+>;
+
+const KEPT = 5;
+
+export function createBundleStore(options: { readonly dataDirectory: string; readonly packageRoot: string }): BundleStore {
+  const folder = stateFolder(options.dataDirectory, '.cache', 'bundles');
+  const shippedFolder = path.join(buildOf(options.packageRoot), 'ext');
+  let shipped: ShippedIndex | undefined;
+  const making = new Map<string, Promise<Bundle>>();
+
+  function shippedOf({ id, digest }: Declaration): ShippedIndex[string] | undefined {
+    shipped ??= readShipped(path.join(shippedFolder, 'index.json'));
+    const known = shipped[id];
+    return known?.digest === digest ? known : undefined;
+  }
+
+  async function find(declaration: Declaration, entry: string): Promise<Bundle> {
+    const known = shippedOf(declaration);
+    if (known !== undefined) {
+      const file = entry === declaration.manifest?.entrypoint ? known.main : known.commands[entry];
+      if (file) return { file: path.join(shippedFolder, file), shipped: true };
+    }
+    const file = fileOf(declaration, entry);
+    if (isThere(file)) return { file, shipped: false };
+    const made = await make(declaration, entry, file);
+    return { file: made, shipped: false };
+  }
+
+  /** A bundle is code: one that is no file of ours is not run. */
+  function isThere(file: string): boolean {
+    return folder.has(path.basename(file));
+  }
+
+  function fileOf(declaration: Declaration, entry: string): string {
+    return path.join(
+      folder.path,
+      `${fileNameOf(declaration)}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}.mjs`,
+    );
+  }
+
+  async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
+    const { directory, digest, toolset } = declaration;
+    const request = { directory, packageRoot: options.packageRoot, file };
+    const before = toolset ? null : stampFolder(directory);
+    const text = toolset
+      ? (await (await import('../toolsets/toolset-bundle.ts')).bundleToolset(request, toolset)).text
+      : await (await import('./bundle.ts')).bundle({ ...request, entry });
+    // Sources that changed since they were declared must not stand under the old digest, nor what was read while the same was written again.
+    const isSame = () => before?.fresh === false && stampFolder(directory).stamps === before.stamps && sourceDigest(directory) === digest;
+    const stable = toolset ? toolsetDigest(toolset, text) === digest : isSame();
+    const target = stable ? file : file.replace(/\.mjs$/, `-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.mjs`);
+    return write(target, text, declaration);
+  }
+
+  async function write(target: string, text: string, declaration: Declaration): Promise<string> {
+    await folder.write(path.basename(target), text, { durable: false }); // made again where it is lost
+    prune(folder, declaration);
+    return target;
+  }
+
+  async function study(toolset: Toolset, directory: string): ReturnType<BundleStore['toolset']> {
+    const { modules } = toolset;
+    const declared = (digest: string): Declaration => toolsetDeclaration(toolset, directory, digest);
+    const name = `${fileNameOf(declared(''))}.json`;
+    const key = keyOf(declared(JSON.stringify(modules)), '', options.packageRoot);
+    const known = readSources(folder, name, key);
+    if (known !== null && isUnchanged(known)) return { declaration: declared(known.digest), sources: known };
+    const { bundleToolset } = await import('../toolsets/toolset-bundle.ts');
+    const began = timeNow();
+    const { text, seen } = await bundleToolset(
+      { directory, packageRoot: options.packageRoot, file: path.join(folder.path, name) },
+      modules,
+    );
+    const declaration = declared(toolsetDigest(modules, text));
+    const sources = sourcesOf(directory, seen, { key, digest: declaration.digest, began });
+    const target = fileOf(declaration, TOOLSET_ENTRY);
+    if (!isThere(target)) await write(target, text, declaration);
+    await folder.write(name, JSON.stringify(sources), { durable: false }); // for the next process
+    return { declaration, sources };
+  }
+
+  return {
+    toolset: study,
+    bundle(declaration, entry) {
+      const key = `${declaration.id}\0${declaration.digest}\0${entry}`;
+      const found = making.get(key) ?? find(declaration, entry).finally(() => making.delete(key));
+      making.set(key, found);
+      return found;
+    },
+    isShipped: (declaration) => shippedOf(declaration) !== undefined,
+    async forget(made) {
+      if (!made.shipped) folder.remove(path.basename(made.file));
+    },
+  };
+}
+
+/** The id of a toolset is the name of a folder, whatever that is. */
+function fileNameOf({ id, toolset }: Declaration): string {
+  return toolset ? `toolset-${createHash('sha256').update(id).digest('hex').slice(0, 16)}` : id;
+}
+
+/** Names what one state of the sources was made into: one bundle for each entry. */
+function versionOf({ digest }: Declaration): string {
+  return digest.slice(0, 8);
+}
+
+function keyOf(declaration: Declaration, entry: string, packageRoot: string): string {
+  const parts = [declaration.digest, declaration.directory, entry, packageRoot, process.versions.node.split('.')[0], packageVersion()];
+  return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 32);
+}
+
+function readShipped(file: string): ShippedIndex {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as ShippedIndex;
+  } catch {
+    return {}; // not built: everything is bundled from its sources
+  }
+}
+
+/** Keeps all that was made of an extension's sources as they are now, and of former ones the newest, up to five in all. */
+function prune(folder: StateFolder, declaration: Declaration): void {
+  const own = new RegExp(`^${fileNameOf(declaration)}-([0-9a-f]+)-[0-9a-f]{32}(?:-[0-9a-f]{8})?\\.mjs$`);
+  const found = folder.list().flatMap((name) => {
+    const version = own.exec(name)?.[1];
+    return version === undefined ? [] : [{ name, isCurrent: version === versionOf(declaration) }];
+  });
+  const former = found
+    .filter(({ isCurrent }) => !isCurrent)
+    .map(({ name }) => ({ name, at: statSync(path.join(folder.path, name), { throwIfNoEntry: false })?.mtimeMs ?? 0 }));
+  const room = Math.max(0, KEPT - (found.length - former.length));
+  for (const { name } of former.sort((a, b) => b.at - a.at).slice(room)) folder.remove(name);
+}

@@ -1,0 +1,129 @@
+import path from 'node:path';
+import type * as Esbuild from 'esbuild';
+import type { BuildFailure, BuildOptions, Message, Plugin } from 'esbuild';
+import { contractShim } from './contract-shim.ts';
+import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
+import { NO_MAP, ownSources, sourceReader } from './own-sources.ts';
+import { Problem } from '../kernel/problem.ts';
+import { needDescriptors, notStarted } from '../process/start-process.ts';
+
+export interface BundleRequest extends Omit<ImportRules, 'bundlePackages'> {
+  /** Relative to the directory. */
+  readonly entry: string;
+  /** Stands for the entry's file, where there is none. */
+  readonly text?: string;
+  /** Where the bundle will lie: its source map says where the sources are from there. */
+  readonly file: string;
+}
+
+/** One module of an extension's own files for one entry. Throws a `Problem` of phase `bundle` that names file and line. */
+export async function bundle(request: BundleRequest): Promise<string> {
+  const { build } = await openBundler();
+  try {
+    const result = await build({
+      ...(await common({ ...request, bundlePackages: false })),
+      ...(request.text === undefined
+        ? { entryPoints: [path.join(request.directory, request.entry)] }
+        : { stdin: { contents: request.text, resolveDir: request.directory, sourcefile: request.entry } }),
+      write: false,
+      outfile: request.file,
+      sourcemap: 'inline',
+      sourcesContent: true, // so that readers of the map need not find the virtual ones
+      metafile: true,
+    });
+    // Also what a computed import brought in.
+    for (const input of Object.keys(result.metafile.inputs)) request.seen?.(path.resolve(request.directory, input));
+    return result.outputFiles[0]?.text ?? '';
+  } catch (error) {
+    throw isBuildFailure(error) ? problemOfBuild(error.errors[0], request) : error;
+  }
+}
+
+export interface ShippedBundleRequest extends Omit<ImportRules, 'bundlePackages'> {
+  /** Relative to the directory. */
+  readonly entry: string;
+  readonly outdir: string;
+}
+
+/** Bundles an entry with its packages, for the build. Returns the name of its file. */
+export async function bundleShipped({ entry, outdir, ...rules }: ShippedBundleRequest): Promise<string> {
+  const { build } = await openBundler();
+  const { metafile } = await build({
+    ...(await common({ ...rules, bundlePackages: true })),
+    // Packages in the old module format use what such modules have.
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module';import { fileURLToPath as __fileURLToPath } from 'node:url';const require = __createRequire(import.meta.url), __filename = __fileURLToPath(import.meta.url), __dirname = __fileURLToPath(new URL('.', import.meta.url));",
+    },
+    entryPoints: [path.join(rules.directory, entry)],
+    outdir,
+    entryNames: '[name]-[hash]',
+    outExtension: { '.js': '.mjs' },
+    conditions: ['module'],
+    minifySyntax: true,
+    minifyWhitespace: true,
+    metafile: true,
+  });
+  return path.basename(Object.keys(metafile.outputs)[0] ?? '');
+}
+
+async function common(rules: ImportRules) {
+  return {
+    absWorkingDir: rules.directory,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    logLevel: 'silent',
+    legalComments: 'none',
+    tsconfigRaw: { compilerOptions: { experimentalDecorators: true, target: 'ES2022', verbatimModuleSyntax: false } },
+    plugins: [await contractShim(), ...(rules.bundlePackages ? [englishOnly] : [ownSources(sourceReader(rules))]), importRules(rules)],
+  } as const satisfies BuildOptions;
+}
+
+function problemOfBuild(message: Message | undefined, { directory, entry }: BundleRequest): Problem {
+  const place = message?.location;
+  const file = place ? path.resolve(directory, place.file) : path.join(directory, entry);
+  // What ends too early is found in the line that was added.
+  const line = place && (place.lineText.includes(NO_MAP) ? place.line - 1 : place.line);
+  const where = `${path.relative(directory, file)}${line ? `:${line}` : ''}`;
+  const prohibited = message?.detail === FORBIDDEN;
+  return new Problem('bundle', prohibited ? FORBIDDEN : 'bundle_failed', `${where}: ${message?.text ?? 'could not be bundled'}`, {
+    file,
+    ...(line ? { line } : {}),
+    cure: prohibited ? message?.notes[0]?.text : 'correct the source',
+  });
+}
+
+function isBuildFailure(error: unknown): error is BuildFailure {
+  return error instanceof Error && Array.isArray((error as Partial<BuildFailure>).errors);
+}
+
+/** zod brings its messages in fifty languages, half of its size; start-up pays for each byte. */
+export const englishOnly: Plugin = {
+  name: 'english-only',
+  setup(build) {
+    build.onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+      loader: 'js',
+    }));
+  },
+};
+
+/**
+ * esbuild, whose process runs and answers. esbuild starts that itself and does not expect that this fails: without descriptors it would end
+ * Pith, and once it has failed it never tries again. Rejects `process_not_started`.
+ */
+export async function openBundler(): Promise<typeof Esbuild> {
+  const esbuild = await import('esbuild');
+  needDescriptors(WANTED);
+  try {
+    await esbuild.transform('');
+  } catch (error) {
+    await esbuild.stop(); // the next asks for a new process
+    throw notStarted(error);
+  }
+  return esbuild;
+}
+
+/** Its pipes, and what the start itself takes. */
+const WANTED = 12;

@@ -1,0 +1,141 @@
+import { realpathSync, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { builtinModules } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isBelow, isInside } from '../contract/paths.ts';
+import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild';
+
+export interface ImportRules {
+  /** The extension's folder, which relative imports must not leave. */
+  readonly directory: string;
+  /** Whose folder it is, in messages; default an extension's. */
+  readonly owner?: 'extension' | 'skill';
+  /** Where packages are looked for when the extension has none of its own. */
+  readonly packageRoot: string;
+  /** Packages become part of the bundle, as for shipped extensions; else they stay files, imported by absolute URL. */
+  readonly bundlePackages: boolean;
+  /** Told of every file that is read, and of every path that is looked for, whether it is there or not. */
+  readonly seen?: (file: string) => void;
+}
+
+/** Marks a finding of these rules among esbuild's. */
+export const FORBIDDEN = 'import_forbidden';
+export const WHAT_MAY = "import 'pith', node:*, npm packages and own files only";
+/** Native code and compilers find files beside themselves. */
+const NEVER_BUNDLED = /^(?:@photostructure\/sqlite|esbuild|typescript)(?:\/|$)/;
+const DESCRIPTIONS = ['package.json', 'tsconfig.json'];
+export const LARGEST_SOURCE = 16 * 1024 * 1024;
+const BUILT_IN = new Set(builtinModules);
+
+/** What an extension may import, and how each import is found. */
+export function importRules(rules: ImportRules): Plugin {
+  const home = realpathSync(rules.directory);
+  return {
+    name: 'pith-imports',
+    setup(build) {
+      if (rules.seen)
+        build.onLoad({ filter: /.*/, namespace: 'file' }, ({ path: file }) => {
+          rules.seen?.(file);
+          return undefined;
+        });
+      build.onResolve({ filter: /.*/ }, (args) => {
+        if (args.kind === 'entry-point' || args.pluginData === RESOLVING || args.namespace !== 'file') return undefined;
+        const inPackage = args.importer.split(path.sep).includes('node_modules');
+        return inPackage ? insidePackage(build, args) : resolveImport(build, args, rules, home);
+      });
+    },
+  };
+}
+
+const RESOLVING = Symbol('resolving');
+
+async function resolveImport(
+  build: PluginBuild,
+  args: OnResolveArgs,
+  rules: ImportRules,
+  home: string,
+): Promise<OnResolveResult | undefined> {
+  const wanted = args.path;
+  const { owner = 'extension' } = rules;
+  const leaves = `'${wanted}' leaves the ${owner}'s folder`;
+  if (wanted.startsWith('node:') || BUILT_IN.has(wanted))
+    return { path: wanted.startsWith('node:') ? wanted : `node:${wanted}`, external: true };
+  if (/^[a-z][a-z0-9+.-]+:/i.test(wanted)) return forbidden(`'${shorten(wanted)}' is code from elsewhere`, owner);
+  if (wanted.startsWith('pith/')) return forbidden(`'${wanted}' is not for ${owner}s`, owner);
+  if (path.isAbsolute(wanted)) return forbidden(`'${wanted}' is an absolute path`, owner);
+  const odd = await oddBeforeLooking(args, wanted, home);
+  if (odd !== null) return forbidden(`'${odd}' is no file`, owner);
+  if (/^\.\.?(?:\/|$)/.test(wanted)) {
+    rules.seen?.(path.resolve(args.resolveDir, wanted));
+    const found = await resolveFrom(build, args, args.resolveDir);
+    // Also what does not exist: whether there is something outside is not for an extension to learn.
+    if (found.errors?.length) return isBelow(path.resolve(args.resolveDir, wanted), home) ? found : forbidden(leaves, owner);
+    if (!isBelow(realpathSync(found.path ?? ''), home)) return forbidden(leaves, owner);
+    return statSync(found.path as string).isFile() ? found : forbidden(`'${wanted}' is no file`, owner); // whoever read it would wait for ever
+  }
+  return resolvePackage(build, args, rules, home);
+}
+
+/** To find a file, a bundler reads what describes the folders on its way. */
+async function oddBeforeLooking({ resolveDir }: OnResolveArgs, wanted: string, home: string): Promise<string | null> {
+  if (wanted.startsWith('.')) return oddDescription(home, path.resolve(resolveDir, wanted));
+  for (let at = resolveDir; isInside(at, home); at = path.dirname(at)) {
+    const odd = await oddDescription(home, path.join(at, 'node_modules', wanted));
+    if (odd !== null) return odd;
+  }
+  return null;
+}
+
+async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: ImportRules, home: string): Promise<OnResolveResult> {
+  const own = await resolveFrom(build, args, args.resolveDir);
+  // Who trusts a skill looks at its folder: what lies around that is not part of it.
+  const isUsable = !own.errors?.length && (rules.owner !== 'skill' || isBelow(realpathSync(own.path ?? ''), home));
+  if (isUsable) rules.seen?.(own.path ?? '');
+  const found = !isUsable ? await resolveFrom(build, args, rules.packageRoot) : own;
+  if (found.errors?.length || found.path === undefined) {
+    return { errors: [{ text: `Cannot find package '${args.path}' from the ${rules.owner ?? 'extension'}'s folder nor from Pith` }] };
+  }
+  if (!rules.bundlePackages) return { path: pathToFileURL(found.path).href, external: true };
+  return NEVER_BUNDLED.test(args.path) ? { path: args.path, external: true } : found;
+}
+
+function insidePackage(_build: PluginBuild, args: OnResolveArgs): OnResolveResult | undefined {
+  if (BUILT_IN.has(args.path)) return { path: `node:${args.path}`, external: true };
+  return NEVER_BUNDLED.test(args.path) ? { path: args.path, external: true } : undefined;
+}
+
+async function resolveFrom(build: PluginBuild, args: OnResolveArgs, resolveDir: string): Promise<OnResolveResult> {
+  const {
+    path: found,
+    errors,
+    sideEffects,
+    namespace,
+  } = await build.resolve(args.path, { resolveDir, kind: args.kind, importer: args.importer, pluginData: RESOLVING });
+  return errors.length > 0 ? { errors: [{ text: errors[0]!.text }] } : { path: found, sideEffects, namespace };
+}
+
+/** Why a bundler must not look into a folder: it reads these files by itself, whatever they are. null: it may. */
+export async function oddDescription(home: string, folder: string): Promise<string | null> {
+  for (let at = folder; isInside(at, home); at = path.dirname(at)) {
+    for (const name of DESCRIPTIONS) {
+      const found = await stat(path.join(at, name)).catch(() => null);
+      if (found !== null && !(found.isFile() && found.size <= LARGEST_SOURCE)) return path.relative(home, path.join(at, name));
+    }
+  }
+  return null;
+}
+
+/** Who must not import, as the begin of that. */
+export function mustNot(owner: NonNullable<ImportRules['owner']>): string {
+  return `${owner === 'extension' ? 'an extension' : 'a toolset'} must not import`;
+}
+
+function forbidden(what: string, owner: NonNullable<ImportRules['owner']>): OnResolveResult {
+  const text = `${what}: ${mustNot(owner)} it`;
+  return { errors: [{ text, detail: FORBIDDEN, notes: [{ text: WHAT_MAY }] }] };
+}
+
+function shorten(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}

@@ -1,0 +1,148 @@
+import { PithError } from '../../contract/errors.ts';
+import type { ConfinedPrograms } from '../../contract/confined.ts';
+import type { AgentSpec, Diagnostic, JsonValue, KeyValue, Logger, Phase, TurnEvent } from '../../contract/index.ts';
+import type { Failures } from '../../kernel/failures.ts';
+import type { HostOptions } from '../../kernel/host-options.ts';
+import type { HostParts } from '../../kernel/host-parts.ts';
+import { problemOf } from '../../kernel/problem.ts';
+import { createSecrets, type SharedSecret } from '../../kernel/secrets.ts';
+import type { StoredSecret } from '../../kernel/secrets-file.ts';
+import type { Owner } from '../../kernel/stray-errors.ts';
+import { systemClock } from '../../kernel/system-clock.ts';
+import { DIRECT } from '../../kernel/calls/wire.ts';
+import { errorToData } from '../error-data.ts';
+import type { Peer } from '../peer.ts';
+import { whereIn, type Setup } from '../setup.ts';
+import type { ChildEvents } from './child-events.ts';
+import { plainFields } from '../../kernel/logger.ts';
+import type { Providers } from './remote-providers.ts';
+
+/** What the parts of a host are in the process of one extension: the same words, answered by the kernel. */
+export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, providers: Providers): HostParts {
+  const { declaration, bundle, config, places } = setup;
+  const { id } = declaration;
+  const env = Object.fromEntries(
+    Object.entries(setup.secrets).flatMap(([name, given]) => (given.for === null ? [[name, given.value ?? '']] : [])),
+  );
+  const secrets = createSecrets(env, { get: (name) => storedOf(setup.secrets[name]) });
+  secrets.declare(Object.keys(setup.secrets));
+  const where = whereIn(places);
+  const options: HostOptions = {
+    ...setup.options,
+    discover: absent,
+    configOf: () => ({ ...config, where }),
+    watched: [],
+    index: { surface: () => undefined, putSurface: () => undefined },
+    clock: systemClock,
+    events,
+    env,
+    keyValue: () => keyValueOf(peer),
+    database: () => onlyInside('database', 'use context.kv'),
+    confined: async () => noneConfined(id),
+    agents: {
+      list: async () => (await peer.call('agents.list', [])) as readonly AgentSpec[],
+      find: async (id) => (await peer.call('agents.find', [id])) as AgentSpec,
+      check: async (agent) => (await peer.call('agents.check', [agent])) as readonly Diagnostic[],
+      run: (request, signal) => peer.stream('agents.run', [request], signal) as AsyncIterable<TurnEvent>,
+    },
+  };
+  const report = (operation: string, error: unknown): void => peer.tell(operation, [errorToData(error)]);
+  const ownerOf = (phase: Phase): Owner => ({
+    extensionId: id,
+    isShipped: false,
+    report: (code, error) => report('crashed', problemOf(error, phase, code)),
+  });
+  return {
+    options,
+    clock: options.clock,
+    bundles: { bundle: async () => bundle, isShipped: () => bundle.shipped, forget: async () => undefined, toolset: async () => absent() },
+    secrets,
+    failures: failuresOf(report),
+    wire: DIRECT,
+    cut: new AbortController(),
+    logger: () => loggerOf(peer),
+    owner: (_, phase) => {
+      // Told before it begins: it may never come to say anything again.
+      if (phase === 'background') peer.tell('background', []);
+      return ownerOf(phase);
+    },
+    loaded: () => undefined,
+    note: (_, code, message) => peer.tell('note', [code, message]),
+    crashed: (_, problem) => report('crashed', problem),
+    lost: absent,
+    idle: absent,
+    providersFor: absent,
+    onProviders: absent,
+    use: (_, protocol) => providers.use(declaration, protocol),
+    find: (_, protocol) => providers.find(protocol),
+  };
+}
+
+/** What was given for others has no value here, only whom it was given for. */
+function storedOf(given: SharedSecret | undefined): StoredSecret | null {
+  return given === undefined || given.for === null ? null : { value: given.value ?? '', for: given.for };
+}
+
+function failuresOf(report: (operation: string, error: unknown) => void): Failures {
+  const describe: Failures['describe'] = (extensionId, { phase, code, message }) => ({
+    extensionId,
+    phase,
+    code,
+    message,
+    at: systemClock.now(),
+  });
+  return {
+    record(extensionId, problem) {
+      report('failure', problem);
+      return describe(extensionId, problem);
+    },
+    describe,
+    keep: () => undefined,
+    all: () => [],
+    last: () => undefined,
+    clear: () => undefined,
+  };
+}
+
+function keyValueOf(peer: Peer): KeyValue {
+  return {
+    get: async (key) => (await peer.call('kv.get', [key])) as JsonValue,
+    set: async (key, value) => void (await peer.call('kv.set', [key, value])),
+    delete: async (key) => (await peer.call('kv.delete', [key])) as boolean,
+    keys: async (prefix) => (await peer.call('kv.keys', [prefix])) as readonly string[],
+  };
+}
+
+function loggerOf(peer: Peer): Logger {
+  const at =
+    (level: string) =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}): void =>
+      peer.tell('log', [level, String(message), plainFields(fields)]);
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+function onlyInside(member: string, instead: string): never {
+  throw new PithError(
+    'not_supported_yet',
+    `context.${member} is for extensions that run inside the kernel, and this one runs in a separate process`,
+    {
+      cure: `${instead}, or let it in by extensions.<id>.isolation: in_process in the settings`,
+    },
+  );
+}
+
+/** What is held by a sandbox hands out no other; an extension that can do without asks first. */
+function noneConfined(id: string): ConfinedPrograms {
+  const why = `the extension ${id} runs in a separate process, and only the kernel makes sandboxes for programs`;
+  const cure = `let it in by extensions.${id}.isolation: in_process in the settings`;
+  return {
+    unavailable: async () => ({ why, cure }),
+    locate: () => Promise.reject(new PithError('sandbox_unavailable', `programs are not looked for: ${why}`, { cure })),
+    run: () => Promise.reject(new PithError('sandbox_unavailable', `the program was not run: ${why}`, { cure })),
+  };
+}
+
+/** What only the kernel does. */
+function absent(): never {
+  throw new PithError('internal', 'this is the kernel’s to do, not that of an extension’s process');
+}

@@ -1,0 +1,114 @@
+import { messageOf, PithError, type ErrorCode } from '../contract/errors.ts';
+import type { Phase } from '../contract/index.ts';
+import { Problem } from '../kernel/problem.ts';
+
+/** An error on its way to another process. */
+export interface ErrorData {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly cure?: string;
+  readonly where?: string;
+  readonly retryable?: boolean;
+  readonly statusCode?: number;
+  /** `retry-after` and the like, of what a model's server answered. */
+  readonly responseHeaders?: Readonly<Record<string, string>>;
+  readonly stack?: string;
+  readonly cause?: ErrorData;
+  /** Of a `Problem`. */
+  readonly phase?: Phase;
+  readonly file?: string;
+  readonly line?: number;
+}
+
+const MOST_TEXT = 64 * 1024;
+const MOST_STACK = 4 * 1024;
+const DEEPEST_CAUSE = 3;
+const MOST_HEADERS = 100;
+const PHASES = [
+  'discover',
+  'validate',
+  'order',
+  'bundle',
+  'import',
+  'construct',
+  'initialize',
+  'start',
+  'getContext',
+  'getTurnTools',
+  'tool call',
+  'background',
+  'stop',
+  'reload',
+  'call',
+] as const satisfies readonly Phase[];
+
+/** Never throws, whatever was thrown. */
+export function errorToData(error: unknown, depth = 0): ErrorData {
+  const fields = (typeof error === 'object' && error !== null ? error : {}) as Readonly<Record<string, unknown>>;
+  const { cause } = fields;
+  const retryable = fields['retryable'] ?? fields['isRetryable'];
+  const headers = fields['responseHeaders'];
+  return {
+    name: text(fields['name'], 200) ?? 'Error',
+    message: messageOf(error).slice(0, MOST_TEXT),
+    code: text(fields['code'], 200),
+    cure: text(fields['cure'], MOST_TEXT),
+    where: text(fields['where'], MOST_TEXT),
+    ...(typeof retryable === 'boolean' ? { retryable } : {}),
+    ...(typeof fields['statusCode'] === 'number' ? { statusCode: fields['statusCode'] } : {}),
+    ...(isObject(headers) ? { responseHeaders: textsOf(headers) } : {}),
+    stack: text(fields['stack'], MOST_STACK),
+    ...(cause !== undefined && depth < DEEPEST_CAUSE ? { cause: errorToData(cause, depth + 1) } : {}),
+    ...(error instanceof Problem ? { phase: error.phase, file: error.file, line: error.line } : {}),
+  };
+}
+
+/** The error again: a `Problem`, a `PithError`, or a plain error with its code. Never throws, whatever was sent. */
+export function errorFromData(data: unknown, depth = 0): Error {
+  const { name, message, code, cure, where, retryable, statusCode, responseHeaders, stack, cause, phase, file, line } = checked(data);
+  const hasCause = cause !== undefined && depth < DEEPEST_CAUSE;
+  const options = { cure, where, retryable, statusCode, ...(hasCause ? { cause: errorFromData(cause, depth + 1) } : {}) };
+  const error =
+    phase !== undefined && code !== undefined
+      ? new Problem(phase, code as ErrorCode, message, { ...options, file, line })
+      : name === 'PithError'
+        ? new PithError(code ?? 'provider_failed', message, options)
+        : Object.assign(new Error(message, options), { code, statusCode, retryable, responseHeaders });
+  if (error.name !== name && name !== 'PithError') error.name = name;
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}
+
+function checked(data: unknown): ErrorData {
+  const given: { readonly [Key in keyof ErrorData]?: unknown } = isObject(data) ? data : {};
+  const { retryable, statusCode, responseHeaders, cause, phase, line } = given;
+  return {
+    name: text(given.name, 200) ?? 'Error',
+    message: text(given.message, MOST_TEXT) ?? 'it failed without a message',
+    code: text(given.code, 200),
+    cure: text(given.cure, MOST_TEXT),
+    where: text(given.where, MOST_TEXT),
+    retryable: typeof retryable === 'boolean' ? retryable : undefined,
+    statusCode: typeof statusCode === 'number' ? statusCode : undefined,
+    responseHeaders: isObject(responseHeaders) ? textsOf(responseHeaders) : undefined,
+    stack: text(given.stack, MOST_STACK),
+    cause: isObject(cause) ? (cause as ErrorData) : undefined,
+    phase: PHASES.find((each) => each === phase),
+    file: text(given.file, MOST_STACK),
+    line: typeof line === 'number' ? line : undefined,
+  };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function text(value: unknown, most: number): string | undefined {
+  return typeof value === 'string' ? value.slice(0, most) : undefined;
+}
+
+function textsOf(headers: object): Record<string, string> {
+  const texts = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return Object.fromEntries(texts.slice(0, MOST_HEADERS).map(([name, value]) => [name.slice(0, 200), value.slice(0, MOST_STACK)]));
+}

@@ -1,0 +1,58 @@
+import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import { killHost, killRemains } from './process-end.ts';
+import { processEntry } from './process-table.ts';
+
+/**
+ * Notes that this process started `pid`, so that a later start can end it should it outlive us. An empty file whose name says
+ * all: nothing can be half written. Returns what takes the note back.
+ */
+export function recordHost(dataDirectory: string, pid: number, marker: string): () => void {
+  const host = processEntry(pid);
+  const kernel = processEntry(process.pid);
+  if (!host || !kernel) return () => undefined;
+  const folder = stateFolder(dataDirectory, ...HOSTS);
+  const name = [kernel.pid, kernel.startTime, host.pid, host.startTime, marker].join('.');
+  try {
+    folder.append(name, '');
+  } catch {
+    return () => undefined; // a full or read-only disk, or a link in the way: the host still ends with us by the other means
+  }
+  return () => {
+    try {
+      folder.remove(name);
+    } catch {
+      // it is found dead by the next start
+    }
+  };
+}
+
+/**
+ * Ends recorded hosts whose kernel is gone, with what they started, and forgets them. A pid that belongs to another process by
+ * now is left alone. Resolves to how many there were.
+ */
+export async function endOrphans(dataDirectory: string): Promise<number> {
+  const folder = stateFolder(dataDirectory, ...HOSTS);
+  let ended = 0;
+  for (const name of names(folder).filter((each) => RECORD.test(each))) {
+    const [kernelPid, kernelStart, pid, start, marker] = name.split('.');
+    if (marker === undefined || processEntry(Number(kernelPid))?.startTime === kernelStart) continue;
+    folder.remove(name);
+    const host = Number(pid);
+    const isSame = processEntry(host)?.startTime === start;
+    if (isSame) killHost(host);
+    ended += (isSame ? 1 : 0) + (await killRemains(marker, isSame ? host : null));
+  }
+  return ended;
+}
+
+const HOSTS = ['.cache', 'hosts'] as const;
+/** As `recordHost` names a file; whatever else lies there stays. */
+const RECORD = /^\d+\.\d+\.\d+\.\d+\.[^.]+$/;
+
+function names(folder: StateFolder): readonly string[] {
+  try {
+    return folder.list();
+  } catch {
+    return []; // what a link leads to is somebody else's
+  }
+}

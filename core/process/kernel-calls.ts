@@ -1,0 +1,184 @@
+import { messageOf, PithError } from '../contract/errors.ts';
+import type { AgentSpec, ExtensionContext, Off, ProtocolId, PublishOptions, Topic, TopicMap, TurnRequest } from '../contract/index.ts';
+import { toJsonValue } from '../kernel/calls/json-value.ts';
+import { PROTOCOLS } from '../kernel/calls/protocols.ts';
+import type { HostParts } from '../kernel/host-parts.ts';
+import { problemOf } from '../kernel/problem.ts';
+import type { CommandCalls } from './command-bridge.ts';
+import { errorFromData } from './error-data.ts';
+import { cutText, givenObject, givenText } from './given.ts';
+import { logAllowance } from './rate-limits.ts';
+import type { OwnTurns } from './own-turns.ts';
+import type { Incoming, Peer } from './peer.ts';
+
+const MOST_NAME = 200;
+const MOST_NOTE = 2000;
+const MOST_LINE = 8 * 1024;
+const MOST_FIELDS = 64 * 1024;
+const MOST_TOPICS = 256;
+const MOST_ARGUMENTS = 16;
+
+export interface KernelCallsOptions {
+  readonly host: Pick<HostParts, 'note' | 'failures' | 'crashed'>;
+  /** The extension's own door, with all its checks: the process reaches the kernel through nothing else. */
+  readonly context: ExtensionContext;
+  readonly commands: CommandCalls;
+  readonly turns: OwnTurns;
+  peer(): Peer;
+  /** Its code came with a skill: it may say what happens, and ask for nothing. */
+  readonly isToolset?: boolean;
+  /** Its service begins to work. */
+  background(): void;
+}
+
+/** What the process of an extension may ask of the kernel. */
+export class KernelCalls {
+  readonly #options: KernelCallsOptions;
+  readonly #listening = new Map<string, Off>();
+  readonly #allowed = logAllowance((message) => this.#options.context.logger.warn(message));
+  #hasIgnored = false;
+
+  constructor(options: KernelCallsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether it waits for events. */
+  get listens(): boolean {
+    return this.#listening.size > 0;
+  }
+
+  readonly serve = (operation: string, args: readonly unknown[], incoming: Incoming): unknown => {
+    if (this.#options.isToolset && !TOOLSET_MAY.has(operation))
+      throw new PithError('not_allowed', `a toolset may not ask for ${operation}`);
+    if (operation.startsWith('io.')) return this.#options.commands.serve(operation, args);
+    if (!Object.hasOwn(this.#calls, operation)) throw new PithError('not_declared', `the kernel has no ${operation} for extensions`);
+    return this.#calls[operation]?.(args, incoming);
+  };
+
+  /** Said once: whoever writes into a terminal that is gone does so again and again. */
+  readonly ignored = (operation: string, error: unknown): void => {
+    if (this.#hasIgnored) return;
+    this.#hasIgnored = true;
+    this.#options.context.logger.warn('what it sent was ignored, and so will be what follows', { operation, why: messageOf(error) });
+  };
+
+  readonly #calls: Readonly<Record<string, (args: readonly unknown[], incoming: Incoming) => unknown>> = {
+    log: (given, { correlationId }) => this.#log(given, correlationId),
+    note: ([code, message]) => {
+      const text = cutText(message, MOST_NOTE);
+      if (this.#allowed(text.length)) this.#options.host.note(this.#options.context.id, cutText(code, MOST_NAME), text);
+    },
+    failure: ([error]) => {
+      const problem = problemOf(errorFromData(error), 'call', 'provider_failed');
+      if (this.#allowed(problem.message.length)) this.#options.host.failures.record(this.#options.context.id, problem);
+    },
+    crashed: ([error]) => this.#options.host.crashed(this.#options.context.id, problemOf(errorFromData(error), 'call', 'stray_error')),
+    background: () => this.#options.background(),
+    'kv.get': ([key]) => this.#options.context.kv.get(givenText(key, 'a key')),
+    'kv.set': ([key, value]) =>
+      this.#options.context.kv.set(givenText(key, 'a key'), value === undefined ? (value as never) : toJsonValue(value, 'the value')),
+    'kv.delete': ([key]) => this.#options.context.kv.delete(givenText(key, 'a key')),
+    'kv.keys': ([prefix]) => this.#options.context.kv.keys(prefix === undefined ? undefined : givenText(prefix, 'a prefix')),
+    'events.publish': (given, { correlationId }) => this.#publish(given, correlationId),
+    'events.handle': ([topic]) => this.#listen(givenText(topic, 'a topic')),
+    'events.off': ([topic]) => this.#unlisten(givenText(topic, 'a topic')),
+    'agents.list': () => this.#options.context.agents.list(),
+    'agents.find': ([id]) => this.#options.context.agents.find(givenText(id, 'an agent')),
+    'agents.check': ([agent]) => this.#options.context.agents.check(givenObject(agent, 'the agent') as unknown as AgentSpec),
+    'agents.run': ([given], { signal, correlationId }) => {
+      const request = givenObject(given, 'the request') as unknown as TurnRequest;
+      const whole = this.#options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...request });
+      return this.#options.context.agents.run(this.#broughtBy(whole), signal);
+    },
+    use: ([id, protocol, member, ...args], { signal }) =>
+      this.#use(givenText(id, 'a provider'), givenText(protocol, 'a protocol'), givenText(member, 'a member'), args, signal),
+  };
+
+  /** Whatever prompt stands in an agent that it hands over: its own process renders it. */
+  #broughtBy(request: TurnRequest): TurnRequest {
+    const { agent } = request;
+    return typeof agent === 'string' ? request : { ...request, agent: { ...agent, promptBy: this.#options.context.id } };
+  }
+
+  #log([level, message, fields]: readonly unknown[], correlationId: string | undefined): void {
+    const { logger } = this.#options.context;
+    const known = level === 'debug' || level === 'warn' || level === 'error' ? level : 'info';
+    const given = loggedFields(fields);
+    const text = cutText(message, MOST_LINE);
+    if (this.#allowed(text.length + JSON.stringify(given).length))
+      logger[known](text, { ...given, ...(correlationId === undefined ? {} : { correlationId }) });
+  }
+
+  #publish([topic, payload, given]: readonly unknown[], correlationId: string | undefined): Promise<string> {
+    const { events, logger } = this.#options.context;
+    try {
+      const options = givenObject(given ?? {}, 'the options') as PublishOptions;
+      return events.publish(givenText(topic, 'a topic') as 'notify', givenObject(payload, 'the payload') as unknown as TopicMap['notify'], {
+        ...options,
+        correlationId: options.correlationId ?? correlationId,
+      });
+    } catch (error) {
+      const why = messageOf(error); // told here too: of most topics nobody waits for an answer
+      if (this.#allowed(why.length)) logger.warn('an event was refused', { error: why });
+      throw error;
+    }
+  }
+
+  #listen(topic: string): void {
+    if (this.#listening.has(topic)) return;
+    if (topic.length > MOST_NAME || this.#listening.size >= MOST_TOPICS)
+      throw new PithError(
+        'parameter_invalid',
+        `an extension may wait for at most ${MOST_TOPICS} topics, named with at most ${MOST_NAME} characters`,
+      );
+    const off = this.#options.context.events.handle(topic as Topic, (payload) => this.#options.peer().tell('event', [topic, payload]));
+    this.#listening.set(topic, off);
+  }
+
+  #unlisten(topic: string): void {
+    this.#listening.get(topic)?.();
+    this.#listening.delete(topic);
+  }
+
+  #use(id: string, protocolId: string, name: string, args: readonly unknown[], signal: Incoming['signal']): unknown {
+    if (args.length > MOST_ARGUMENTS) throw new PithError('parameter_invalid', `${name} was given more than ${MOST_ARGUMENTS} arguments`);
+    const protocol = PROTOCOLS.get(protocolId as ProtocolId);
+    const member = protocol && Object.hasOwn(protocol.members, name) ? protocol.members[name] : undefined;
+    if (!protocol || !member || member.kind === 'constant') throw new PithError('not_declared', `there is no ${protocolId}.${name}`);
+    const handle = this.#handleOf(id, protocol) as Readonly<Record<string, (...values: unknown[]) => unknown>>;
+    const { signalAt } = member;
+    const values = signalAt === undefined ? args : [...Array.from({ length: signalAt }, (_, at) => args[at]), signal];
+    return handle[name]?.(...values);
+  }
+
+  #handleOf(id: string, protocol: Parameters<ExtensionContext['find']>[0]): object {
+    const { context } = this.#options;
+    const found = context.find(protocol).find(({ extensionId }) => extensionId === id) ?? this.#needed(id, protocol);
+    if (found) return found;
+    throw new PithError('stopped', `the extension '${id}' is not there any more`);
+  }
+
+  /** What stands in `depends_on` is reached also while it is being reloaded. */
+  #needed(id: string, protocol: Parameters<ExtensionContext['find']>[0]): object | undefined {
+    try {
+      const handle = this.#options.context.use(protocol);
+      return handle.extensionId === id ? handle : undefined;
+    } catch {
+      return undefined; // nothing in depends_on provides it
+    }
+  }
+}
+
+const TOOLSET_MAY = new Set(['log', 'note', 'failure', 'crashed']);
+
+/** Fields of a log line, as long as they can be written and are not too long. */
+function loggedFields(fields: unknown): Readonly<Record<string, unknown>> {
+  if (fields === undefined) return {};
+  try {
+    const given = givenObject(fields, 'the fields');
+    const { length } = JSON.stringify(given);
+    return length <= MOST_FIELDS ? given : { fields: `left out: ${length} characters` };
+  } catch (error) {
+    return { fields: messageOf(error) };
+  }
+}

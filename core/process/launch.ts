@@ -1,0 +1,180 @@
+import { existsSync, statSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { askedPath, credentialPlaces } from '../trust/index.ts';
+import type { Duplex, Readable } from 'node:stream';
+import type { Manifest } from '../contract/index.ts';
+import { codeOf } from '../contract/errors.ts';
+import { stateFolder } from '../contract/state-files.ts';
+import { systemClock } from '../kernel/system-clock.ts';
+import { endingOf, HOST_VARIABLE, killHost, sweepRemains, type Ending } from './process-end.ts';
+import { keepGuardian, newMark } from './guardian.ts';
+import { recordHost } from './host-records.ts';
+import { watchMemory } from './memory-watch.ts';
+import { capOutput } from './output-cap.ts';
+import { packagesAbove, sandboxArguments, withoutHome, type Sandboxing } from './sandboxing.ts';
+import { startProcess } from './start-process.ts';
+import { dieFirst, diesWithUs, endOf } from './started.ts';
+
+export type { Ending } from './process-end.ts';
+
+/** What the process of one extension is started with. */
+export interface LaunchSpec {
+  readonly extensionId: string;
+  /** Absolute path of the file that it runs. */
+  readonly entry: string;
+  /** Absolute path of the extension's folder. */
+  readonly directory: string;
+  /** Absolute path of the folder that it may write, which is its working directory; made when it is missing. */
+  readonly dataDirectory: string;
+  /** Absolute path of the folder that holds all data; absent: the one above. */
+  readonly stateDirectory?: string;
+  /** Absolute path of the sandbox; the project is its parent. */
+  readonly sandbox: string;
+  /** Absolute path of the user's home folder, as agreements were made with; null or absent: that of this process. */
+  readonly home?: string | null | undefined;
+  /** Absolute path of the folder that holds bundles; absent: it runs none. */
+  readonly bundles?: string;
+  /** It is tried out: of the project nothing but its own folder is seen. */
+  readonly isTrial?: boolean;
+  /** Absolute path of Pith's own package. */
+  readonly packageRoot: string;
+  /** What its manifest asks for. */
+  readonly permissions: Omit<Manifest['permissions'], 'agents'>;
+  /** Folders that some extension may write: no path that leads through one is opened. */
+  readonly writable?: readonly string[];
+  /** Of it and all that it starts, in MB of memory in use; half of it is the limit of its heap. Absent: 512. */
+  readonly memoryMb?: number;
+  /** What `probeSandboxing` found; absent: it runs without a sandbox. */
+  readonly sandboxing?: Sandboxing | null;
+  /** Of this only the search path, the time zone and the language reach it. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Told each line that it writes to its output or its error output, up to some 64 KB a second. */
+  output(line: string): void;
+}
+
+/** A process that has been started. */
+export interface HostProcess {
+  readonly pid: number;
+  /** Frames go both ways through this; it is descriptor 3 of the process. */
+  readonly socket: Duplex;
+  /** Resolves when the process and all that it started are gone. Never rejects. */
+  readonly ended: Promise<Ending>;
+  /** Says whether calls are open: its memory is looked at more often then. It counts as working from the start. */
+  working(isWorking: boolean): void;
+  /** Ends it and all that it started, at once. The first reason given is the one that `ended` tells, unless it had ended by then. */
+  kill(reason: Ending): void;
+}
+
+export const DEFAULT_MEMORY_MB = 512;
+const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
+
+/**
+ * Starts a process in a group of its own, with a cleared environment and, where there is one, in a sandbox. Its memory and output
+ * are watched. It does not outlive this process. Rejects `process_not_started`.
+ */
+export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
+  const memoryMb = spec.memoryMb ?? DEFAULT_MEMORY_MB;
+  const marker = newMark();
+  stateFolder(stateOf(spec), ...path.relative(stateOf(spec), spec.dataDirectory).split(path.sep)).make();
+  const isSandboxed = spec.sandboxing?.available === true;
+  if (!isSandboxed) await keepGuardian();
+  const child = await startProcess(commandOf(spec, heapMb(memoryMb), marker), {
+    cwd: spec.dataDirectory,
+    env: { ...environmentOf(spec), [HOST_VARIABLE]: marker },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  });
+  const pid = child.pid as number;
+  const socket = child.stdio[3] as Duplex;
+  socket.on('error', () => undefined); // the process is gone: `ended` tells
+  let reason: Ending | undefined;
+  const kill = (why: Ending): void => {
+    if (child.exitCode !== null || child.signalCode !== null) return; // it ended by itself, whatever is seen of that later
+    reason ??= why;
+    killHost(pid);
+  };
+  const overLimit = (message: string, cure: string): void => kill({ code: 'process_limit', message, cure });
+
+  let lastWords = '';
+  for (const stream of [child.stdout, child.stderr] as Readable[]) {
+    capOutput(stream, {
+      line: (text) => {
+        lastWords = `${lastWords}\n${text}`.slice(-4096);
+        spec.output(text);
+      },
+      flood: (message) => overLimit(message, 'print less'),
+    });
+  }
+
+  const forget = recordHost(stateOf(spec), pid, marker);
+  dieFirst(pid);
+  const watch = watchMemory(pid, memoryMb, systemClock, (message) =>
+    overLimit(message, `use less, or set extensions.${spec.extensionId}.memory_mb`),
+  );
+  const ended = endOf(child).then(async (how) => {
+    watch.stop();
+    if (!isSandboxed) await sweepRemains(pid, marker, watch.seen);
+    forget();
+    return reason ?? endingOf(how, { lastWords, heapMb: heapMb(memoryMb), extensionId: spec.extensionId, isSandboxed });
+  });
+  return { pid, socket, ended, working: (isWorking) => watch.working(isWorking), kill };
+}
+
+function heapMb(memoryMb: number): number {
+  return Math.max(32, Math.floor(memoryMb / 2));
+}
+
+function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly string[] {
+  const argv = [process.execPath, `--max-old-space-size=${heap}`, '--no-warnings', spec.entry];
+  if (spec.sandboxing?.available === true) {
+    const project = spec.isTrial === true ? null : path.dirname(spec.sandbox);
+    const state = stateOf(spec);
+    const home = spec.home ?? os.homedir();
+    const visible = [
+      ...(spec.isTrial === true ? partsOf(spec.packageRoot) : [...withoutHome(spec.sandbox, home), spec.packageRoot]),
+      spec.directory,
+      path.dirname(spec.entry),
+      ...(spec.bundles === undefined ? [] : [spec.bundles]),
+      ...packagesAbove(spec.packageRoot),
+      ...packagesAbove(spec.directory),
+    ];
+    const ownData = path.join(spec.packageRoot, 'sandbox', 'data');
+    const kept = { sandbox: spec.sandbox, home, dataDirectory: state, writable: spec.writable };
+    const hidden = [...(ownData === state ? [] : [ownData]), ...credentialPlaces(kept)].filter((place) => existsSync(place));
+    // Looked at again: a link on the way may lead elsewhere than when a person agreed.
+    const given = (how: 'read' | 'write') =>
+      spec.permissions[how].map((file) => askedPath(how, file, kept)).filter(({ real, never }) => never === null && isOpenable(real));
+    const [read, write] = [given('read'), given('write')];
+    const permissions = { ...spec.permissions, read: read.map(({ real }) => real), write: write.map(({ real }) => real) };
+    const links = [...read, ...write].filter(({ named, real }) => named !== real);
+    const places = { dataDirectory: spec.dataDirectory, stateDirectory: state, visible, project, hidden, permissions, links, home };
+    return [spec.sandboxing.program, ...sandboxArguments(places, { ...environmentOf(spec), [HOST_VARIABLE]: marker }, argv)];
+  }
+  return diesWithUs(argv);
+}
+
+/** What bubblewrap would not start with is left out: below a file, a loop of links, a name that is too long. What is not there yet it leaves out itself. */
+function isOpenable(file: string): boolean {
+  try {
+    statSync(file);
+    return true;
+  } catch (error) {
+    return codeOf(error, '') === 'ENOENT';
+  }
+}
+
+/** What of Pith's package code needs that is tried out. Not all of it: the package may be the project, too. */
+function partsOf(packageRoot: string): readonly string[] {
+  const parts = ['package.json', 'dist', 'node_modules', 'sandbox/extensions', 'sandbox/agents', 'sandbox/skills'];
+  return parts.map((part) => path.join(packageRoot, part));
+}
+
+function stateOf({ dataDirectory, stateDirectory = path.dirname(dataDirectory) }: LaunchSpec): string {
+  return stateDirectory;
+}
+
+function environmentOf({ env = {} }: LaunchSpec): Record<string, string> {
+  const { PATH = SEARCH_PATH, TZ, LANG } = env;
+  return { PATH, ...(TZ === undefined ? {} : { TZ }), ...(LANG === undefined ? {} : { LANG }) };
+}

@@ -1,0 +1,96 @@
+import { TEXT_LIMIT } from '../agent/prompt/template-limits.ts';
+import { PithError } from '../contract/errors.ts';
+import type { JsonValue, ProtocolId, ToolDescriptor, ToolResult } from '../contract/index.ts';
+import { toolError, toolResult } from '../contract/tool.ts';
+import { toJsonValue } from '../kernel/calls/json-value.ts';
+import { TURN_TOOLS } from '../kernel/calls/surface.ts';
+import type { DescribedTools } from '../kernel/calls/renew-tools.ts';
+import { Problem } from '../kernel/problem.ts';
+import { cutText, givenTexts } from './given.ts';
+import type { Offer } from './setup.ts';
+
+const MOST_TOOLS = 1000;
+const MOST_OPERATIONS = 1000;
+const MOST_WARNINGS = 50;
+const MOST_WARNING = 2000;
+const MOST_CONSTANTS = 64 * 1024;
+const MOST_TIMEOUT_MS = 2 ** 31 - 1;
+const DEFAULT_TIMEOUT_MS = 20_000;
+const MOST_SKILLS = 1000;
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** What a process says that it offers, in the shape that the kernel relies on. Throws a `Problem` for any other. */
+export function checkedOffer(value: unknown, provides: readonly ProtocolId[]): Offer {
+  const { descriptor, operations } = fieldsOf(value);
+  const { constants, ...described } = fieldsOf(descriptor);
+  if (!Array.isArray(operations) || operations.length > MOST_OPERATIONS || !operations.every((name) => typeof name === 'string'))
+    throw mismatch();
+  const given = toJsonValue(fieldsOf(constants), 'a constant') as Offer['descriptor']['constants'];
+  if (JSON.stringify(given).length > MOST_CONSTANTS) throw mismatch(': its constants are too long');
+  const turnTools = operations.includes(TURN_TOOLS) ? { turnTools: true as const } : {};
+  return { operations, descriptor: { provides, constants: given, ...checkedTools(described), ...turnTools } };
+}
+
+/** The tools that a process says that it has. Throws a `Problem` when they are none. */
+export function checkedTools(value: unknown): DescribedTools {
+  const { tools, warnings } = fieldsOf(value);
+  if (!Array.isArray(tools) || tools.length > MOST_TOOLS || !Array.isArray(warnings)) throw mismatch();
+  return {
+    tools: (toJsonValue(tools, 'the tools') as readonly JsonValue[]).map(checkedTool),
+    warnings: warnings.slice(0, MOST_WARNINGS).map((each) => cutText(each, MOST_WARNING)),
+  };
+}
+
+/** The prompt that a process rendered. Throws `prompt_invalid` for anything but a text that a rendering may have. */
+export function checkedPrompt(value: unknown): string {
+  if (typeof value === 'string' && value.length <= TEXT_LIMIT) return value;
+  throw new PithError('prompt_invalid', 'the process of the extension answered with no text, or with one that is too long, for its prompt');
+}
+
+/** The result of a tool, whatever its process sent in place of one. */
+export function checkedResult(value: unknown): ToolResult {
+  const { ok, output, error, title, metadata, retain } = fieldsOf(value);
+  const { key, digest } = fieldsOf(retain);
+  const extra = {
+    ...(typeof title === 'string' ? { title } : {}),
+    ...(metadata === undefined ? {} : { metadata: toJsonValue(metadata, 'the metadata') }),
+  };
+  if (ok === true) {
+    const kept = typeof key === 'string' && typeof digest === 'string' ? { retain: { key, digest } } : {};
+    return toolResult(toJsonValue(output, 'the result'), { ...extra, ...kept });
+  }
+  const { code, message } = fieldsOf(error);
+  if (typeof code === 'string' && typeof message === 'string') return toolError(code, message, extra);
+  return toolError('tool_failed', 'the process of the tool did not answer with a result');
+}
+
+function checkedTool(tool: JsonValue): ToolDescriptor {
+  const { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, agentTools, yields, permission } = fieldsOf(tool);
+  const { authoring, safeToShare, onlyForSkills } = fieldsOf(permission);
+  if (typeof name !== 'string' || !NAME.test(name)) throw mismatch(': a tool has no name that can be used');
+  if (typeof description !== 'string' || typeof inputSchema !== 'object' || inputSchema === null) throw mismatch(`: '${name}' is no tool`);
+  return {
+    name,
+    description,
+    inputSchema: inputSchema as ToolDescriptor['inputSchema'],
+    effect: effect === 'read' || effect === 'idempotent' ? effect : 'write',
+    needsApproval: needsApproval === 'never' || needsApproval === 'maybe' ? needsApproval : 'always',
+    timeoutMs: typeof timeoutMs === 'number' ? Math.min(Math.max(timeoutMs, 1), MOST_TIMEOUT_MS) : DEFAULT_TIMEOUT_MS,
+    optIn: optIn === true,
+    ...(agentTools === true ? { agentTools } : {}),
+    ...(yields === true ? { yields } : {}),
+    permission: {
+      ...(authoring === 'anyone' || authoring === 'admin' ? { authoring } : {}),
+      ...(typeof safeToShare === 'boolean' ? { safeToShare } : {}),
+      ...(onlyForSkills === undefined ? {} : { onlyForSkills: givenTexts(onlyForSkills, `the skills of '${name}'`, MOST_SKILLS) }),
+    },
+  };
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function mismatch(more = ''): Problem {
+  return new Problem('initialize', 'provides_mismatch', `its process did not say what it offers${more}`);
+}

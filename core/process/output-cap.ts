@@ -1,0 +1,75 @@
+import type { Readable } from 'node:stream';
+import { elapsed } from '../kernel/system-clock.ts';
+
+const FLOOD_BYTES = 16 * 1024 * 1024;
+const FLOOD_WINDOW_MS = 10_000;
+const KEPT_A_SECOND = 64 * 1024;
+const LONGEST_LINE = 8 * 1024;
+
+export interface OutputCap {
+  /** A line that the process printed, or a note on what was left out. */
+  line(text: string): void;
+  /** More came than anyone means to read. Called once. */
+  flood(message: string): void;
+}
+
+/** Reads what a process prints: so many lines a second are passed on, the rest is counted and dropped, and a flood is reported. */
+export function capOutput(stream: Readable, { line, flood }: OutputCap): void {
+  let windowFrom = elapsed();
+  let inWindow = 0;
+  let second = elapsed();
+  let passed = 0;
+  let dropped = 0;
+  let isFlood = false;
+
+  function tell(text: string): void {
+    const now = elapsed();
+    if (now - second >= 1000) {
+      second = now;
+      passed = 0;
+      tellDropped();
+    }
+    if (passed > KEPT_A_SECOND) dropped += text.length;
+    else if (text !== '') line(text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE)}…` : text);
+    passed += text.length + 1;
+  }
+
+  function tellDropped(): void {
+    if (dropped > 0) line(`… ${dropped} more characters were printed at once, and left out`);
+    dropped = 0;
+  }
+
+  let rest = '';
+  const decoder = new TextDecoder();
+  stream.on('data', (chunk: Buffer) => {
+    const now = elapsed();
+    if (now - windowFrom >= FLOOD_WINDOW_MS) {
+      windowFrom = now;
+      inWindow = 0;
+    }
+    inWindow += chunk.length;
+    if (inWindow > FLOOD_BYTES && !isFlood) {
+      isFlood = true;
+      flood(`it printed more than ${FLOOD_BYTES / 1024 / 1024} MB within ${FLOOD_WINDOW_MS / 1000} s`);
+    }
+    // What is dropped anyway is not decoded: that is what a flood would cost.
+    if (isFlood || passed > KEPT_A_SECOND * 4) {
+      if (now - second >= 1000) passed = 0;
+      dropped += chunk.length + rest.length;
+      rest = '';
+      return;
+    }
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/u);
+    rest = lines.pop() ?? '';
+    for (const each of lines) tell(each);
+    if (rest.length > LONGEST_LINE) {
+      tell(rest);
+      rest = '';
+    }
+  });
+  stream.on('end', () => {
+    if (rest !== '') tell(rest);
+    tellDropped();
+  });
+  stream.on('error', (error: Error) => tell(`its output cannot be read: ${error.message}`));
+}

@@ -1,0 +1,253 @@
+import type { Duplex } from 'node:stream';
+import { messageOf, PithError } from '../contract/errors.ts';
+import { isThenable } from '../contract/promises.ts';
+import { errorFromData, errorToData } from './error-data.ts';
+import { openFrames } from './frames.ts';
+import { answerMessage, askMessage, KIND, readMessage, type Message } from './message.ts';
+import { pumpStream, ReceivedStream } from './streams.ts';
+
+/** What came with a call that the other side makes. */
+export interface Incoming {
+  readonly signal: AbortSignal;
+  /** Of the message that the call belongs to. */
+  readonly correlationId: string | undefined;
+}
+
+export interface PeerOptions {
+  readonly socket: Duplex;
+  /** What may wait for the other side to read; more breaks the connection. Absent: no bound. */
+  readonly maxQueuedBytes?: number;
+  /** Answers a call of the other side: a value, a promise, or parts for a stream. */
+  serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown;
+  /** Of the call that is being served now. */
+  correlation?(): string | undefined;
+  /** Told once that nothing more will be understood. Open calls wait for `close`, which knows the reason. `gone`: the other side hung up. */
+  broken(why: string, gone: boolean): void;
+  /** Told of each message that nobody here waits for, in bytes. */
+  asked?(bytes: number): void;
+  /** Told why something that asks for no answer was not done. */
+  ignored?(operation: string, error: unknown): void;
+}
+
+/** Calls in both directions over one socket. */
+export interface Peer {
+  /** Rejects with the error of the other side, `aborted`, or what `close` was given. */
+  call(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): Promise<unknown>;
+  /** As `call`, for what answers with parts. */
+  stream(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): AsyncIterableIterator<unknown>;
+  /** Asks for no answer. */
+  tell(operation: string, args: readonly unknown[]): void;
+  /** Resolves when the other side answers at all. */
+  ping(): Promise<void>;
+  /** Calls that one side or the other waits for. */
+  readonly open: number;
+  /** Ends the connection; every open call is rejected with `why`. */
+  close(why: Error): void;
+}
+
+const MOST_OPEN = 10_000;
+
+type Asked = Pick<Extract<Message, { readonly operation: string }>, 'operation' | 'args' | 'correlationId'>;
+
+/** A call that has been made and not been answered. */
+interface PendingCall {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+  part?(value: unknown): void;
+}
+
+interface Serving {
+  abort(reason: unknown): void;
+  credit?(parts: number): void;
+}
+
+export function createPeer(options: PeerOptions): Peer {
+  const waiting = new Map<number, PendingCall>();
+  const serving = new Map<number, Serving>();
+  const pings: (() => void)[] = [];
+  let lastId = 0;
+  let over: Error | undefined;
+  let isBroken = false;
+  const frames = openFrames({
+    socket: options.socket,
+    maxQueuedBytes: options.maxQueuedBytes ?? Infinity,
+    received(sent, bytes) {
+      const message = readMessage(sent);
+      if (message) receive(message, bytes);
+      else broken('it sent what is no message');
+    },
+    broken,
+  });
+
+  function broken(why: string, gone = false): void {
+    frames.close(); // nothing that follows is read
+    if (!over && !isBroken) options.broken(why, gone);
+    isBroken = true;
+  }
+
+  function close(why: Error): void {
+    if (over) return;
+    over = why;
+    frames.close();
+    for (const call of waiting.values()) call.reject(why);
+    for (const call of serving.values()) call.abort(why);
+    waiting.clear();
+    serving.clear();
+  }
+
+  function receive(message: Message, bytes: number): void {
+    if (!isAwaited(message)) options.asked?.(bytes);
+    if (over || isBroken) return;
+    switch (message.kind) {
+      case KIND.call:
+      case KIND.stream:
+        return answer(message.id, message, message.kind === KIND.stream);
+      case KIND.note:
+        return heard(message);
+      case KIND.result:
+        return settle(message.id, (call) => call.resolve(message.value));
+      case KIND.error:
+        return settle(message.id, (call) => call.reject(errorFromData(message.value)));
+      case KIND.part:
+        return waiting.get(message.id)?.part?.(message.value);
+      case KIND.abort:
+        return serving.get(message.id)?.abort(message.value === undefined ? undefined : errorFromData(message.value));
+      case KIND.credit:
+        return serving.get(message.id)?.credit?.(message.parts);
+      case KIND.ping:
+        return frames.send([KIND.pong], 'an answer');
+      case KIND.pong:
+        return pings.shift()?.();
+    }
+  }
+
+  function isAwaited(message: Message): boolean {
+    if (message.kind === KIND.pong) return pings.length > 0;
+    return (message.kind === KIND.result || message.kind === KIND.error || message.kind === KIND.part) && waiting.has(message.id);
+  }
+
+  function settle(id: number, end: (call: PendingCall) => void): void {
+    const call = waiting.get(id);
+    waiting.delete(id);
+    if (call) end(call);
+  }
+
+  /** Who tells does not wait for what comes of it, and cannot be told that it failed. */
+  function heard({ operation, args, correlationId }: Asked): void {
+    const ignored = (error: unknown): void => options.ignored?.(operation, error);
+    try {
+      const result = options.serve(operation, args, { signal: new AbortController().signal, correlationId });
+      if (isThenable(result)) result.then(undefined, ignored);
+    } catch (error) {
+      ignored(error);
+    }
+  }
+
+  function answer(id: number, { operation, args, correlationId }: Asked, streamed: boolean): void {
+    if (serving.size >= MOST_OPEN || serving.has(id)) return broken('it asked too much at once');
+    const controller = new AbortController();
+    const entry: Serving = { abort: (reason) => controller.abort(reason) };
+    serving.set(id, entry);
+    const succeed = (value: unknown): void => {
+      if (!serving.delete(id)) return;
+      try {
+        frames.send(answerMessage(KIND.result, id, value), `the result of ${operation}`);
+      } catch (error) {
+        frames.send([KIND.error, id, errorToData(error)], 'an error');
+      }
+    };
+    const fail = (error: unknown): void => {
+      if (serving.delete(id)) frames.send([KIND.error, id, errorToData(error)], 'an error');
+    };
+    try {
+      const result = options.serve(operation, args, { signal: controller.signal, correlationId });
+      if (streamed) {
+        const send = (part: unknown): void => frames.send(answerMessage(KIND.part, id, part), `a part of ${operation}`);
+        pumpStream(result, { send, entry, ended: () => !serving.has(id) }).then(succeed, fail);
+      } else if (isThenable(result)) result.then(succeed, fail);
+      else succeed(result);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  function begin(
+    kind: number,
+    operation: string,
+    args: readonly unknown[],
+    call: PendingCall,
+    signal?: AbortSignal,
+    given?: string,
+  ): number {
+    const id = ++lastId;
+    const why = over ?? (signal?.aborted ? abortedBy(signal) : undefined);
+    if (why) call.reject(why);
+    else {
+      try {
+        const correlationId = given ?? options.correlation?.();
+        frames.send(askMessage(kind, id, operation, args, correlationId), `an argument of ${operation}`);
+        waiting.set(id, signal ? watched(id, call, signal) : call);
+      } catch (error) {
+        call.reject(error as Error);
+      }
+    }
+    return id;
+  }
+
+  /** The call, told to the other side as soon as it is cut. */
+  function watched(id: number, call: PendingCall, signal: AbortSignal): PendingCall {
+    const onAbort = (): void => {
+      if (!waiting.delete(id)) return;
+      cancel(id, signal.reason);
+      call.reject(abortedBy(signal));
+    };
+    const done = (): void => signal.removeEventListener('abort', onAbort);
+    signal.addEventListener('abort', onAbort);
+    return {
+      ...call,
+      resolve(value) {
+        done();
+        call.resolve(value);
+      },
+      reject(error) {
+        done();
+        call.reject(error);
+      },
+    };
+  }
+
+  function cancel(id: number, reason?: unknown): void {
+    waiting.delete(id);
+    if (!over) frames.send(answerMessage(KIND.abort, id, reason === undefined ? undefined : errorToData(reason)), 'an abort');
+  }
+
+  return {
+    call: (operation, args, signal, correlationId) =>
+      new Promise((resolve, reject) => void begin(KIND.call, operation, args, { resolve, reject }, signal, correlationId)),
+    stream(operation, args, signal, correlationId) {
+      const received = new ReceivedStream({
+        credit: (parts) => !over && frames.send([KIND.credit, id, parts], 'credit'),
+        cancel: () => cancel(id),
+        flooded: () => broken(`it sent more parts of ${operation} than were asked for`),
+      });
+      const id = begin(KIND.stream, operation, args, received.waiting, signal, correlationId);
+      return received;
+    },
+    tell(operation, args) {
+      if (!over) frames.send(askMessage(KIND.note, 0, operation, args, options.correlation?.()), `an argument of ${operation}`);
+    },
+    ping: () =>
+      new Promise((resolve) => {
+        pings.push(resolve);
+        if (!over) frames.send([KIND.ping], 'a question');
+      }),
+    get open() {
+      return waiting.size + serving.size;
+    },
+    close,
+  };
+}
+
+function abortedBy({ reason }: AbortSignal): Error {
+  return reason instanceof PithError ? reason : new PithError('aborted', `the call was aborted: ${messageOf(reason)}`, { cause: reason });
+}

@@ -1,0 +1,51 @@
+import { elapsed } from '../kernel/system-clock.ts';
+
+const WINDOW_MS = 1000;
+const MOST_BYTES = 32 * 1024 * 1024;
+const MOST_MESSAGES = 20_000;
+const MOST_CHARACTERS = 256 * 1024;
+
+/** Counts what a process begins by itself; more than fits in a second is a flood, reported once. `now` never goes back. */
+export function floodLimit(flooded: (why: string) => void, now: () => number = elapsed): (bytes: number) => void {
+  const count = countPerSecond(now);
+  let isReported = false;
+  return (size) => {
+    const { sum, times } = count(size);
+    if (isReported || (sum <= MOST_BYTES && times <= MOST_MESSAGES)) return;
+    isReported = true;
+    flooded(
+      sum > MOST_BYTES
+        ? `it sent more than ${MOST_BYTES / 1024 / 1024} MiB in a second`
+        : `it sent more than ${MOST_MESSAGES} messages in a second`,
+    );
+  };
+}
+
+/** What one process may have logged in a second. More is left out, and reported once in its place. */
+export function logAllowance(report: (message: string) => void, now: () => number = elapsed): (characters: number) => boolean {
+  const count = countPerSecond(now);
+  return (characters) => {
+    const { sum } = count(characters);
+    if (sum <= MOST_CHARACTERS) return true;
+    if (sum - characters <= MOST_CHARACTERS)
+      report(`more than ${MOST_CHARACTERS / 1024} KB were to be logged in a second: the rest is left out`);
+    return false;
+  };
+}
+
+function countPerSecond(now: () => number): (amount: number) => { readonly sum: number; readonly times: number } {
+  let began = -Infinity;
+  let sum = 0;
+  let times = 0;
+  return (amount) => {
+    const at = now();
+    if (at - began >= WINDOW_MS) {
+      began = at;
+      sum = 0;
+      times = 0;
+    }
+    sum += amount;
+    times += 1;
+    return { sum, times };
+  };
+}

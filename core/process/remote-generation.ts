@@ -1,0 +1,175 @@
+import { PithError } from '../contract/errors.ts';
+import type { JsonValue, LanguageModel, ModelCallOptions, ModelPart, ToolCall, Clock } from '../contract/index.ts';
+import { Calls } from '../kernel/calls/calls.ts';
+import { correlationOf } from '../kernel/calls/invoke.ts';
+import type { Operation } from '../kernel/calls/surface.ts';
+import type { HostParts } from '../kernel/host-parts.ts';
+import type { AgentKeyCheck, Generation, ModelParts } from '../kernel/lifecycle/generation.ts';
+import { PHASE_LIMIT_MS, STOP_LIMIT_MS } from '../kernel/lifecycle/phase-limit.ts';
+import { problemOf } from '../kernel/problem.ts';
+import { errorFromData } from './error-data.ts';
+import { givenObject, givenText } from './given.ts';
+import { checkedOffer, checkedPrompt, checkedResult, checkedTools } from './offer.ts';
+import type { RemoteHost } from './remote-host.ts';
+
+type Made = Pick<Generation, 'number' | 'declaration' | 'config' | 'shipped' | 'again'>;
+
+/** Initialises what a process has constructed. Rejects with a `Problem`; the process is ended then. */
+export async function initializeRemote(host: HostParts, remote: RemoteHost, made: Made): Promise<Generation> {
+  const { declaration } = made;
+  const { id, manifest } = declaration;
+  const offer = await remote.phase('initialize', 'initialize_failed', PHASE_LIMIT_MS, 'host.initialize');
+  const { descriptor, operations } = await checked(remote, () => checkedOffer(offer, manifest?.provides ?? []));
+  const { peer } = remote;
+  const calls = new Calls(host.clock);
+  remote.doing = 'call';
+  const generation: Generation = {
+    ...made,
+    tier: 'process',
+    surface: {
+      descriptor: host.secrets.redactJson(descriptor),
+      operations: new Map(operations.map((name) => [name, operationOf(remote, name)])),
+    },
+    calls,
+    run(phase, work) {
+      remote.doing = phase;
+      remote.used();
+      idle.used();
+      return work();
+    },
+    ...lifeOf(host, remote, id, manifest?.provides.includes('service') ?? false),
+    checkAgentKey: async (key, value) => {
+      generation.run('call', () => undefined);
+      return (await peer.call('agentKey', [key, value])) as AgentKeyCheck;
+    },
+    renderPrompt: async (prompt, signal) => checkedPrompt(await generation.run('call', () => peer.call('prompt.render', [prompt], signal))),
+    getModel: (name, prefix) => generation.run('call', () => modelOf(remote, name, prefix)),
+  };
+  const idle = endWhenIdle({
+    clock: host.clock,
+    busy: () => remote.staying || remote.listens || calls.size > 0 || peer.open > 0,
+    ended: () => host.idle(generation),
+  });
+  remote.lost((why) => {
+    idle.close();
+    host.lost(generation, why, remote.staying || remote.listens);
+  });
+  const { stop } = generation;
+  generation.stop = () => {
+    idle.close();
+    return stop();
+  };
+  return generation;
+}
+
+/** The process that said something else is ended. */
+async function checked<T>(remote: RemoteHost, read: () => T): Promise<T> {
+  try {
+    return read();
+  } catch (error) {
+    await remote.end('it was ended after an error');
+    throw problemOf(error, 'initialize', 'provides_mismatch');
+  }
+}
+
+/** Commands come with their functions; everything else is data. */
+function operationOf({ peer, commands, turns }: RemoteHost, name: string): Operation {
+  if (name === 'command.getCommands')
+    return async (values, signal) => commands.commandsOf(peer, [], await peer.call('command.list', values, signal));
+  const ask: Operation = (values, signal) => peer.call(name, values, signal, correlationOf(values));
+  if (name === 'tool.execute')
+    return async (values, signal) => {
+      const [, , call] = values as readonly [tool: string, input: JsonValue, call: ToolCall];
+      return checkedResult(await turns.during(call.turn, () => ask(values, signal) as Promise<unknown>));
+    };
+  if (name === 'tool.describe') return async (values, signal) => checkedTools(await ask(values, signal));
+  return ask;
+}
+
+function lifeOf(host: HostParts, remote: RemoteHost, id: string, isService: boolean): Pick<Generation, 'start' | 'stopService' | 'stop'> {
+  let started = false;
+  let serves = false;
+  const ask = async (operation: string): Promise<void> => {
+    if (remote.ending) return;
+    try {
+      await remote.phase('stop', 'stop_failed', STOP_LIMIT_MS * 2, operation);
+    } catch (error) {
+      host.failures.record(id, problemOf(error, 'stop', 'stop_failed'));
+    }
+  };
+  return {
+    async start(withService) {
+      if (started && (serves || !withService || !isService)) return;
+      started = true;
+      serves = isService && withService;
+      await remote.phase('start', 'start_failed', PHASE_LIMIT_MS, 'host.start', [withService]);
+      remote.doing = serves ? 'background' : 'call';
+      remote.staying = serves;
+      remote.used();
+    },
+    async stopService() {
+      if (serves) await ask('host.stopService');
+    },
+    async stop() {
+      await ask('host.stop');
+      await remote.end('it was stopped');
+    },
+  };
+}
+
+async function modelOf(remote: RemoteHost, name: string, prefix: string): Promise<ModelParts> {
+  const { peer } = remote;
+  const facts = givenObject(await peer.call('model.facts', [name, prefix]), `the model '${name}'`);
+  const { specificationVersion, provider, modelId, contextWindow } = facts;
+  const doStream = async ({ abortSignal, ...options }: ModelCallOptions) => ({
+    stream: revived(peer.stream('model.stream', [name, prefix, options], abortSignal)),
+  });
+  return {
+    contextWindow: typeof contextWindow === 'number' ? contextWindow : null,
+    model: {
+      specificationVersion: specificationVersion as LanguageModel['specificationVersion'],
+      provider: givenText(provider, 'the provider of a model'),
+      modelId: givenText(modelId, 'the id of a model'),
+      doStream,
+    },
+  };
+}
+
+/** Errors among the parts crossed as data. */
+async function* revived(parts: AsyncIterable<unknown>): AsyncGenerator<ModelPart> {
+  for await (const part of parts) {
+    const { type, error } = (typeof part === 'object' && part !== null ? part : {}) as {
+      readonly type?: unknown;
+      readonly error?: unknown;
+    };
+    if (typeof type !== 'string') throw new PithError('provider_failed', 'the model answered with what is no part of an answer');
+    yield type === 'error' ? { type, error: errorFromData(error) } : (part as ModelPart);
+  }
+}
+
+const IDLE_MS = 5 * 60_000;
+
+export interface IdleOptions {
+  readonly clock: Clock;
+  busy(): boolean;
+  /** Told once, when five minutes have gone by without use. */
+  ended(): void;
+}
+
+/** Watches for five minutes without a call. Being used costs a look at the clock and no timer. */
+export function endWhenIdle({ clock, busy, ended }: IdleOptions): { used(): void; close(): void } {
+  let last = clock.now();
+  let cancel = clock.after(IDLE_MS, check);
+  function check(): void {
+    const now = clock.now();
+    last = Math.min(last, now); // the clock may have been set back
+    const rest = last + IDLE_MS - now;
+    if (busy()) last = now;
+    else if (rest <= 0) return ended();
+    cancel = clock.after(rest > 0 ? rest : IDLE_MS, check);
+  }
+  return {
+    used: () => void (last = clock.now()),
+    close: () => cancel(),
+  };
+}

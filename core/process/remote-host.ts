@@ -1,0 +1,185 @@
+import path from 'node:path';
+import { messageOf, PithError, type ErrorCode } from '../contract/errors.ts';
+import type { Off, Phase } from '../contract/index.ts';
+import { watchFolder } from '../kernel/data-watch.ts';
+import type { Declaration } from '../kernel/discovery/declaration.ts';
+import { makeExtensionData } from '../kernel/extension-data.ts';
+import type { HostParts } from '../kernel/host-parts.ts';
+import { createExtensionContext } from '../kernel/lifecycle/extension-context.ts';
+import { runPhase, STOP_LIMIT_MS } from '../kernel/lifecycle/phase-limit.ts';
+import { createScope } from '../kernel/lifecycle/scope.ts';
+import { Problem, problemOf } from '../kernel/problem.ts';
+import { DEFAULT_SETTINGS } from '../kernel/settings/settings.ts';
+import { systemClock } from '../kernel/system-clock.ts';
+import { CommandCalls } from './command-bridge.ts';
+import { floodLimit } from './rate-limits.ts';
+import { MAX_QUEUED_BYTES } from './frames.ts';
+import { KernelCalls } from './kernel-calls.ts';
+import { launchHost, type Ending } from './launch.ts';
+import { Liveness } from './liveness.ts';
+import { OwnTurns } from './own-turns.ts';
+import { createPeer, type Peer } from './peer.ts';
+
+/** How long a process that hung up may take to say how it ended. */
+const HANG_UP_MS = 1000;
+
+/** The process of one version of an extension, as the kernel holds it. */
+export interface RemoteHost {
+  readonly peer: Peer;
+  readonly commands: CommandCalls;
+  readonly turns: OwnTurns;
+  /** Whether it must not be ended for being idle. */
+  readonly listens: boolean;
+  /** What its code was last asked to do. */
+  doing: Phase;
+  /** It works by itself from now on. */
+  staying: boolean;
+  /** `end` was called. */
+  readonly ending: boolean;
+  /** Asks it for one phase of its life. Rejects with a `Problem`; the process is ended then. */
+  phase(name: Phase, failed: ErrorCode, limitMs: number, operation: string, args?: readonly unknown[]): Promise<unknown>;
+  /** Told that something has been asked of it. */
+  used(): void;
+  /** Told once, with the reason, when the process has ended before `end` was called. */
+  lost(told: (why: Problem) => void): void;
+  /** Ends the process, and releases what its code took through the context. Never rejects. */
+  end(why: string): Promise<void>;
+}
+
+export async function openRemoteHost(host: HostParts, declaration: Declaration, entry: string): Promise<RemoteHost> {
+  const { id, manifest, directory } = declaration;
+  const { dataDirectory, trialOf, sandbox, home, packageRoot, configOf, env } = host.options;
+  const sandboxing = await host.options.sandboxing?.();
+  const data = dataOf(host, id);
+  const scope = createScope(host.clock, STOP_LIMIT_MS);
+  const { config, memoryMb } = configOf(declaration);
+  const context = createExtensionContext(host, declaration, config, scope);
+  const commands = new CommandCalls();
+  const turns = new OwnTurns(id);
+  const calls = new KernelCalls({
+    host,
+    context,
+    commands,
+    turns,
+    isToolset: declaration.toolset !== undefined,
+    peer: () => peer,
+    background: () => (remote.doing = 'background'),
+  });
+  const running = await launchHost({
+    extensionId: id,
+    entry,
+    directory,
+    dataDirectory: data,
+    stateDirectory: trialOf ?? dataDirectory,
+    bundles: path.join(dataDirectory, '.cache', 'bundles'),
+    isTrial: trialOf !== undefined,
+    sandbox,
+    home,
+    packageRoot,
+    writable: host.options.trust?.writable(),
+    permissions: manifest?.permissions ?? { network: false, read: [], write: [], agents: [] },
+    ...(memoryMb === null ? {} : { memoryMb }),
+    sandboxing,
+    env,
+    output: (line) => host.logger(id).info(line),
+  }).catch(async (error: unknown) => {
+    await scope.close();
+    throw problemOf(error, 'import', 'import_failed');
+  });
+  const limitMb = host.options.quotas?.data_mb ?? DEFAULT_SETTINGS.quotas.data_mb;
+  const unwatch = watchFolder(data, limitMb, systemClock, (message) =>
+    running.kill({ code: 'quota_exceeded', message, cure: `remove what is not needed there, or raise quotas.data_mb` }),
+  );
+  void running.ended.then(unwatch);
+  let ending = false;
+  let told: ((why: Problem) => void) | undefined;
+  let cancelHangUp: Off | undefined;
+  const kill = (message: string): void => running.kill({ code: 'process_ended', message });
+  const peer = createPeer({
+    socket: running.socket,
+    maxQueuedBytes: MAX_QUEUED_BYTES,
+    serve: calls.serve,
+    asked: floodLimit(kill),
+    ignored: calls.ignored,
+    broken: (why, gone) => {
+      // On a busy machine the timer may come before the end that has been reported meanwhile.
+      if (gone) cancelHangUp = systemClock.after(HANG_UP_MS, () => void setImmediate(() => kill(why)));
+      else kill(why);
+    },
+  });
+  const liveness = new Liveness({
+    ping: () => peer.ping(),
+    busy: () => remote.staying || peer.open > 0,
+    working: (isWorking) => running.working(isWorking),
+    silent: () => kill('it did not answer for 5 s and was ended'),
+  });
+  let toldProviders = JSON.stringify(host.providersFor(declaration));
+  scope.own(
+    host.onProviders(() => {
+      const facts = host.providersFor(declaration);
+      const text = JSON.stringify(facts);
+      if (text !== toldProviders) peer.tell('providers', [facts]);
+      toldProviders = text;
+    }),
+  );
+  const gone = running.ended.then((how) => over(how));
+
+  async function over({ code, message, cure }: Ending): Promise<void> {
+    cancelHangUp?.();
+    liveness.close();
+    const text = `the process of '${id}' is gone: ${message}`;
+    peer.close(new PithError(ending ? 'interrupted' : 'provider_failed', text, { retryable: true }));
+    if (!ending) told?.(new Problem(remote.doing, code, text, { cure: cure ?? `correct the source of ${id}; the log has what it wrote` }));
+    await scope.close();
+  }
+
+  const remote: RemoteHost = {
+    peer,
+    commands,
+    turns,
+    get listens() {
+      return calls.listens;
+    },
+    doing: 'import',
+    staying: false,
+    get ending() {
+      return ending;
+    },
+    async phase(name, failed, limitMs, operation, args = []) {
+      remote.doing = name;
+      const slow = (message: string): void => host.note(id, 'phase_slow', message);
+      try {
+        remote.used();
+        return await runPhase({ phase: name, clock: host.clock, limitMs, failed, slow }, () => peer.call(operation, args));
+      } catch (error) {
+        await remote.end('it was ended after an error');
+        const own = problemOf(error, name, failed);
+        if (own.code !== 'provider_failed') throw own;
+        // What the process could not say itself is told in the words of the phase; a service may have begun before that was said.
+        const during = remote.doing === 'background' ? 'background' : name;
+        throw new Problem(during, failed, messageOf(own), { cause: error, cure: own.cure });
+      }
+    },
+    used: () => liveness.used(),
+    lost: (listener) => (told = listener),
+    async end(why) {
+      ending = true;
+      kill(why);
+      await gone;
+    },
+  };
+  // What is initialised is ended by whoever has it by then.
+  const cut = (): void => void ((remote.doing === 'import' || remote.doing === 'construct') && remote.end('Pith is stopping'));
+  host.cut.signal.addEventListener('abort', cut);
+  scope.own(() => host.cut.signal.removeEventListener('abort', cut));
+  if (host.cut.signal.aborted) cut();
+  return remote;
+}
+
+function dataOf({ options }: HostParts, id: string): string {
+  try {
+    return makeExtensionData(options.dataDirectory, id);
+  } catch (error) {
+    throw problemOf(error, 'import', 'import_failed');
+  }
+}

@@ -1,0 +1,55 @@
+import type { ProtocolId } from '../contract/index.ts';
+import type { Bundle } from '../loader/bundle-store.ts';
+import type { SurfaceDescriptor } from '../kernel/calls/surface.ts';
+import type { Declaration } from '../kernel/discovery/declaration.ts';
+import type { HostOptions } from '../kernel/host-options.ts';
+import type { SharedSecret } from '../kernel/secrets.ts';
+import type { ExtensionConfig } from '../kernel/settings/config-of.ts';
+
+/** All that the process of an extension is told before its code is loaded. Plain data. */
+export interface Setup {
+  readonly declaration: Declaration;
+  readonly number: number;
+  readonly bundle: Bundle;
+  readonly options: Pick<HostOptions, 'sandbox' | 'home' | 'dataDirectory' | 'packageRoot'>;
+  readonly config: Omit<ExtensionConfig, 'where'>;
+  /** How messages name the keys of `config`, and what stands before the names of others. */
+  readonly places: { readonly [dotted: string]: string };
+  /** Of the declared names that are set. */
+  readonly secrets: { readonly [name: string]: SharedSecret };
+  readonly providers: readonly ProviderFacts[];
+}
+
+/** Another extension, as `context.use` and `context.find` must know it without waiting. */
+export interface ProviderFacts {
+  readonly id: string;
+  readonly provides: readonly ProtocolId[];
+  readonly constants: Readonly<Record<string, unknown>>;
+  /** It runs or could run now. */
+  readonly reachable: boolean;
+}
+
+/** What an extension's process answers to `initialize`. */
+export interface Offer {
+  readonly descriptor: SurfaceDescriptor;
+  /** Names of the operations that can be called. */
+  readonly operations: readonly string[];
+}
+
+/** The names of a configuration's keys in messages, for a process that has no settings. */
+export function placesOf({ config, where }: ExtensionConfig): Record<string, string> {
+  const places: Record<string, string> = { '': where('') };
+  const visit = (value: unknown, dotted: string): void => {
+    if (dotted !== '') places[dotted] = where(dotted);
+    if (typeof value !== 'object' || value === null) return;
+    for (const [key, part] of Object.entries(value)) visit(part, dotted === '' ? key : `${dotted}.${key}`);
+  };
+  visit(config, '');
+  places['*'] = where('*');
+  return places;
+}
+
+/** As `ExtensionConfig.where`, from what `placesOf` made. */
+export function whereIn(places: Readonly<Record<string, string>>): (dotted: string) => string {
+  return (dotted) => places[dotted] ?? (places['*'] ?? '*').replace(/\*$/, () => dotted);
+}

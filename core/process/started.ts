@@ -1,0 +1,31 @@
+import type { ChildProcess } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { systemClock } from '../kernel/system-clock.ts';
+import type { ExitOf } from './process-end.ts';
+import { findProgram } from './programs.ts';
+
+/** A command that the system ends, where it can, with the thread that started it, whatever ended that. */
+export function diesWithUs(argv: readonly string[]): readonly string[] {
+  const setpriv = process.platform === 'linux' ? findProgram('setpriv') : null;
+  return setpriv === null ? argv : [setpriv, '--pdeathsig', 'KILL', '--', ...argv];
+}
+
+/** When memory runs out, the system takes the host rather than the kernel. */
+export function dieFirst(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
+  } catch {
+    // Not Linux, or it has ended.
+  }
+}
+
+const LAST_OUTPUT_MS = 250;
+
+/** How it ended, once it is gone and what it printed has been read. */
+export function endOf(child: ChildProcess): Promise<ExitOf> {
+  return new Promise((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+    // What it started may hold its output open.
+    child.once('exit', (code, signal) => systemClock.after(LAST_OUTPUT_MS, () => resolve({ code, signal })));
+  });
+}

@@ -1,0 +1,202 @@
+import path from 'node:path';
+import { messageOf, PithError } from '../contract/errors.ts';
+import type { Remote, SecretUse, SettingsChange } from '../contract/index.ts';
+import { didYouMean } from '../contract/nearest.ts';
+import { SetupProvider } from '../contract/protocols/setup-provider.ts';
+import { callProvider, remoteOf, running } from '../kernel/calls/handle.ts';
+import { SECRET_USES } from '../kernel/calls/surface.ts';
+import type { ExtensionStatus } from '../kernel/host-options.ts';
+import type { Lifecycle } from '../kernel/lifecycle/lifecycle.ts';
+import type { Slot } from '../kernel/lifecycle/slot.ts';
+import { askerOf, concerns } from '../kernel/recipients.ts';
+import type { StoredSecret } from '../kernel/secrets-file.ts';
+import { checkSettings } from '../kernel/lifecycle/tier.ts';
+import { runOutside } from '../kernel/stray-errors.ts';
+
+/** A declared secret, without its value. */
+export interface SecretStatus {
+  readonly name: string;
+  /** Extensions that may ask for it. */
+  readonly extensions: readonly string[];
+  /** null: it is not set. */
+  readonly from: 'environment' | 'file' | null;
+  /** Whom a kept one was given for; null: none is kept. */
+  readonly for: readonly string[] | null;
+}
+
+/** Settings and secrets, as a person changes them while Pith runs. */
+export interface SetupPort {
+  /** null: it cannot be set up. */
+  provider(extensionId: string): Remote<SetupProvider> | null;
+  /** Checks, writes and reloads. Rejects `not_found`, `not_allowed`, `config_invalid`. */
+  configure(extensionId: string, changes: SettingsChange, wish?: SettingsWish): Promise<ExtensionStatus>;
+  /** Values that are kept for somebody who offers models, by name: only to see which are there. */
+  stored(): Readonly<Record<string, string>>;
+  /** Every declared secret, sorted by name. */
+  secrets(): readonly SecretStatus[];
+  /** Who asks for this name as the settings are, and where it goes; of one extension, or of all. Loads those that declare it. */
+  secretUsers(name: string, extensionId?: string): Promise<readonly string[]>;
+  /**
+   * Keeps a declared secret for these recipients; null takes it out. Rejects `not_declared`. The extensions that declare it are reloaded,
+   * so that they use it.
+   */
+  setSecret(name: string, given: StoredSecret | null): Promise<SecretStatus>;
+  /** Gives a kept secret to these, too. Rejects `not_found` where none is kept. */
+  allowSecret(name: string, recipients: readonly string[]): Promise<SecretStatus>;
+}
+
+export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: string) => Promise<ExtensionStatus>): SetupPort {
+  const { options, secrets } = lifecycle.parts;
+  const slotOf = (extensionId: string): Slot => {
+    const slot = lifecycle.slots.get(extensionId);
+    if (slot) return slot;
+    throw new PithError(
+      'not_found',
+      `no extension '${extensionId}': nothing declares it${didYouMean(extensionId, lifecycle.slots.keys())}`,
+      {
+        cure: 'see: pith extensions list',
+      },
+    );
+  };
+  const port: SetupPort = {
+    provider: (extensionId) =>
+      slotOf(extensionId).declaration.manifest?.provides.includes('setup') ? remoteOf(lifecycle, extensionId, SetupProvider) : null,
+    configure: (extensionId, changes, wish = 'person') =>
+      configure(lifecycle, slotOf(extensionId), changes, wish, () => reload(extensionId)),
+    stored() {
+      const offering = [...lifecycle.slots.values()].flatMap(({ declaration }) => (declaration.manifest?.models.length ? declaration : []));
+      const isForModels = (recipient: string): boolean =>
+        offering.some((declaration) => concerns(recipient, declaration, lifecycle.parts.bundles.isShipped(declaration)));
+      const kept = Object.entries(options.storedSecrets?.all() ?? {});
+      return Object.fromEntries(kept.flatMap(([name, secret]) => (secret.for.some(isForModels) ? [[name, secret.value]] : [])));
+    },
+    secrets() {
+      const users = new Map<string, string[]>();
+      for (const { id, config } of lifecycle.slots.values())
+        for (const name of config.secrets) users.set(name, [...(users.get(name) ?? []), id]);
+      return [...users]
+        .map(([name, extensions]): SecretStatus => {
+          const stored = options.storedSecrets?.get(name) ?? null;
+          const from = options.env[name] ? 'environment' : stored === null ? null : 'file';
+          return { name, extensions: extensions.sort(), from, for: stored?.for ?? null };
+        })
+        .sort((a, b) => (a.name < b.name ? -1 : 1));
+    },
+    async secretUsers(name, extensionId) {
+      const askers = [...lifecycle.slots.values()].filter(
+        ({ id, config }) => config.enabled && config.secrets.includes(name) && (extensionId ?? id) === id,
+      );
+      return [...new Set((await Promise.all(askers.map((slot) => usesOf(lifecycle, slot, name)))).flat())];
+    },
+    async allowSecret(name, recipients) {
+      const kept = options.storedSecrets?.get(name) ?? null;
+      if (kept !== null) return port.setSecret(name, { ...kept, for: [...new Set([...kept.for, ...recipients])] });
+      throw new PithError('not_found', `no secret '${name}' is kept`, { cure: `run: pith secrets set ${name}` });
+    },
+    async setSecret(name, given) {
+      const known = port.secrets();
+      const found = known.find((secret) => secret.name === name);
+      if (found === undefined)
+        throw new PithError(
+          'not_declared',
+          `no extension asks for a secret '${name}'${didYouMean(
+            name,
+            known.map((each) => each.name),
+          )}`,
+          {
+            cure: 'see: pith secrets list',
+          },
+        );
+      if (options.storedSecrets === undefined)
+        throw new PithError('settings_invalid', 'secrets cannot be kept: this Pith knows no home folder', {
+          cure: `set ${name} in the environment`,
+        });
+      options.storedSecrets.set(name, given);
+      secrets.declare([name]);
+      for (const id of found.extensions) if (lifecycle.slots.get(id)?.current) await reload(id);
+      return port.secrets().find((secret) => secret.name === name) ?? found;
+    },
+  };
+  return port;
+}
+
+/** Who of an extension asks for this name: the extension itself where it does not say more. Nobody while it cannot run: then nobody knows. */
+async function usesOf(lifecycle: Lifecycle, { id, declaration }: Slot, name: string): Promise<readonly string[]> {
+  const shipped = lifecycle.parts.bundles.isShipped(declaration);
+  try {
+    const { surface } = await running(lifecycle, id);
+    const uses = surface.operations.has(SECRET_USES)
+      ? ((await callProvider(lifecycle, id, SECRET_USES, [])) as readonly Use[])
+      : [{ name }];
+    return uses.filter((each) => each.name === name).map(({ use }) => askerOf(declaration, shipped, name, use).recipient);
+  } catch (error) {
+    lifecycle.parts.logger('secrets').warn('an extension does not say where its secrets go', { id, reason: messageOf(error) });
+    return [];
+  }
+}
+
+interface Use {
+  readonly name: string;
+  readonly use?: SecretUse;
+}
+
+/** Whose words the changes are: a person's, or those of an agent, which a person has only agreed to. */
+type SettingsWish = 'person' | 'agent';
+
+/** What grants something; only a person writes it. The rest of them also goes by `pith setup`. */
+const RIGHTS = ['isolation', 'enabled', 'secrets'];
+const RIGHTS_BESIDE = ['memory_mb', 'permissions'];
+/** Of what offers models: who is given the key, and which. */
+const RIGHTS_OF_MODELS = ['providers', 'base_url', 'api_key_env'];
+
+/**
+ * Changes settings of one extension: checks the paths and, by the schema of its class, the values; writes `pith.yaml`; reloads.
+ * Rejects `not_allowed` for settings of others and `config_invalid` with the path for what the schema refuses; nothing is written then. What
+ * fails with settings that the schema takes goes on with the former ones, as with any reload.
+ */
+async function configure(
+  lifecycle: Lifecycle,
+  slot: Slot,
+  changes: SettingsChange,
+  wish: SettingsWish,
+  reload: () => Promise<ExtensionStatus>,
+): Promise<ExtensionStatus> {
+  for (const dotted of Object.keys(changes)) checkPath(slot, dotted, wish);
+  const { parts } = lifecycle;
+  const { declaration } = slot.written;
+  const config = parts.options.configOf(declaration, changes);
+  await runOutside(() => checkSettings(parts, { declaration, config }, slot.current?.number ?? 1));
+  const { editSettingsFile } = await import('./settings-edit.ts');
+  editSettingsFile(path.join(parts.options.sandbox, 'pith.yaml'), changes);
+  return reload();
+}
+
+/**
+ * What may be set: the extension's own block, and for a person what belongs to the models that it offers. An address or the name of a key
+ * says who reads a secret, so that no agent sets it.
+ */
+function checkPath({ id, declaration }: Slot, dotted: string, wish: SettingsWish): void {
+  const models = declaration.manifest?.models ?? [];
+  const offered = [...models.map(({ prefix }) => `providers.${prefix}.`), ...(models.length > 0 ? ['models.'] : [])];
+  const own = [`extensions.${id}.`, ...(wish === 'person' ? offered : [])];
+  const rights = [
+    ...RIGHTS,
+    ...(wish === 'person' ? [] : RIGHTS_BESIDE),
+    ...(wish === 'agent' && models.length > 0 ? RIGHTS_OF_MODELS : []),
+  ].map((key) => `extensions.${id}.${key}`);
+  const isGranted = wish === 'agent' && offered.some((prefix) => dotted.startsWith(prefix));
+  const isRight = isGranted || rights.some((right) => dotted === right || dotted.startsWith(`${right}.`));
+  if (
+    own.some((prefix) => dotted.startsWith(prefix) && dotted.length > prefix.length) &&
+    !isRight &&
+    !/(?:^|\.)(?:__proto__|$)/u.test(dotted)
+  )
+    return;
+  throw new PithError(
+    'not_allowed',
+    `'${dotted}' cannot be set for '${id}': ${isRight ? 'only a person grants it' : 'it belongs to something else'}`,
+    {
+      cure: isGranted ? `a person can: pith setup ${id}` : 'write it into pith.yaml by hand',
+    },
+  );
+}

@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentSpec, JsonValue, Message, TurnInfo, TurnPolicy } from '../../../core/contract/index.ts';
+import type { CallRecord, TurnRecord } from '../../../core/agent/threads/thread.ts';
+import type { FakeExtension } from './fake-extensions.ts';
+import { agent, createWorld, type World } from './world.ts';
+
+const schema = {
+  type: 'object',
+  properties: { agent_id: { type: 'string' }, task: { type: 'string' } },
+  required: ['agent_id', 'task'],
+};
+const never = new AbortController().signal;
+
+/** An extension whose tool `run_agent` runs agents, and tells what it was called with. */
+function runner(seen: JsonValue[] = []): Record<string, FakeExtension> {
+  const run = (input: JsonValue) => (seen.push(input), 'it ran');
+  return {
+    runner: { tools: { run_agent: { agentTools: true, inputSchema: schema, run } } },
+    ext: { tools: { cook: {}, read: {}, put: {} } },
+  };
+}
+
+const main = agent('main', { usesTools: ['runner', 'ext'], delegatesTo: ['cook', 'baker', 'plain'] });
+const callees = [
+  agent('cook', { integrationMode: 'tool', description: 'Cooks soup.' }),
+  agent('baker', { integrationMode: 'tool', description: '' }),
+  agent('plain'),
+  agent('stranger', { integrationMode: 'tool' }),
+];
+
+describe('agents as tools', () => {
+  it('K43 are offered under their own names to their callers, without the agent in the input, and clash as others do', async () => {
+    const world = await createWorld({ agents: [main, ...callees], extensions: runner(), script: [{ text: 'ok' }] });
+    await world.run('go');
+    const tools = world.model.requests[0]?.tools ?? [];
+    expect(tools.map(({ name }) => name)).toEqual(['run_agent', 'ext__cook', 'read', 'put', 'baker', 'runner__cook']);
+    expect(tools.find(({ name }) => name === 'runner__cook')).toMatchObject({
+      description: expect.stringMatching(/^Cooks soup\..*'cook'/),
+      inputSchema: { type: 'object', properties: { task: { type: 'string' } }, required: ['task'] },
+    });
+    expect(tools.find(({ name }) => name === 'run_agent')?.inputSchema).toEqual(schema);
+  });
+
+  it('K43 are not there for an agent without the tool that runs agents, or whose policy denies it', async () => {
+    const alone = agent('alone', { usesTools: ['ext'], delegatesTo: ['cook'] });
+    const world = await createWorld({ agents: [main, alone, ...callees], extensions: runner(), script: [{ text: 'a' }, { text: 'b' }] });
+    await world.run('go', { agent: 'alone' });
+    await world.run('go', { threadId: 'other', policy: { denyTools: ['runner'] } });
+    for (const { tools } of world.model.requests) expect(tools.map(({ name }) => name)).toEqual(['cook', 'read', 'put']);
+  });
+
+  it('K43 run the agent whose name they have, whatever the model writes; the history keeps what it wrote', async () => {
+    const seen: JsonValue[] = [];
+    const input = { task: 'bread', agent_id: 'stranger' };
+    const world = await createWorld({
+      agents: [main, ...callees],
+      extensions: runner(seen),
+      script: [{ calls: [{ name: 'baker', input }] }, { text: 'ok' }],
+    });
+    const { events } = await world.run('go');
+    expect(seen).toEqual([{ task: 'bread', agent_id: 'baker' }]);
+    expect(events.find(({ type }) => type === 'tool-call')).toMatchObject({ name: 'baker', input: { agent_id: 'baker' } });
+    expect(JSON.stringify(world.history())).toContain('"stranger"');
+    expect(await world.tools.call('main', 'baker', { task: 'rolls' }, never)).toMatchObject({ ok: true });
+    expect(seen.at(-1)).toEqual({ task: 'rolls', agent_id: 'baker' });
+  });
+
+  it('K43 K45 a call that a process left behind is run again for the same agent', async () => {
+    const seen: JsonValue[] = [];
+    const world = await createWorld({ agents: [main, ...callees], extensions: runner(seen), script: [{ text: 'ok' }] });
+    await leftBehind(world, { name: 'baker', tool: 'run_agent', extensionId: 'runner', input: { task: 'bread', agent_id: 'baker' } });
+    expect((await world.collect({ resume: true })).end.reason).toBe('done');
+    expect(seen).toEqual([{ task: 'bread', agent_id: 'baker' }]);
+  });
+});
+
+describe('what a called turn may do', () => {
+  const DECLARED = agent('child', { usesTools: ['ext'] });
+  const MADE = agent('made', { usesTools: ['ext', 'more'], origin: null, limits: { ...DECLARED.limits, max_turns: 19 } });
+
+  /** The tools and limits that a child has whose caller has `parent`'s tools and runs under `policy`. */
+  async function childOf(
+    child: AgentSpec,
+    usesTools: readonly string[],
+    policy: TurnPolicy,
+  ): Promise<{ tools: readonly string[]; turn: TurnInfo }> {
+    const infos: TurnInfo[] = [];
+    const extensions: Record<string, FakeExtension> = {
+      ext: { tools: { read: {}, put: {} } },
+      more: { tools: { wipe: {} } },
+      watch: { context: { priority: 1, get: (_text, turn) => (infos.push(turn), null) } },
+      asks: {
+        tools: {
+          ask: {
+            run: async (_input, { turn, signal }) => {
+              const events = world.turns.run({ agent: child, input: 'task', threadId: 'child', parent: turn }, signal);
+              for await (const event of events) void event;
+            },
+          },
+        },
+      },
+    };
+    const script = [{ calls: [{ name: 'ask', input: {} }] }, { text: 'child' }, { text: 'main' }];
+    const world: World = await createWorld({ agents: [agent('main', { usesTools }), DECLARED], extensions, script });
+    await world.run('go', { policy });
+    const turn = infos.find(({ threadId }) => threadId === 'child');
+    expect(turn).toBeDefined();
+    return { tools: turn!.tools, turn: turn! };
+  }
+
+  it('K43 a declared agent has its own tools whoever calls it, but nothing that its caller was denied', async () => {
+    expect((await childOf(DECLARED, ['asks'], {})).tools).toEqual(['ext/read', 'ext/put']);
+    expect((await childOf(DECLARED, ['asks'], { allowTools: ['asks'] })).tools).toEqual(['ext/read', 'ext/put']);
+    expect((await childOf(DECLARED, ['asks'], { denyTools: ['ext/put'] })).tools).toEqual(['ext/read']);
+  });
+
+  it('K43 an agent made at run time has at most the tools of its caller at that moment', async () => {
+    expect((await childOf(MADE, ['asks', 'ext/read'], {})).tools).toEqual(['ext/read']);
+    expect((await childOf(MADE, ['asks', 'ext'], { allowTools: ['asks', 'ext/put'] })).tools).toEqual(['ext/put']);
+    expect((await childOf(MADE, ['asks', 'ext', 'more'], { denyTools: ['ext'] })).tools).toEqual(['more/wipe']);
+    expect((await childOf(MADE, ['asks'], {})).tools).toEqual([]);
+  });
+});
+
+describe('what a turn has used through others', () => {
+  it('K42 is on disk with each of their steps, and a resumed turn goes on from it', async () => {
+    const charged: unknown[] = [];
+    const run = async (_input: JsonValue, { turn, signal }: { turn: TurnInfo; signal: AbortSignal }) => {
+      const request = { agent: 'child', input: 'task', threadId: `${turn.threadId}/child`, parent: turn };
+      for await (const event of world.turns.run(request, signal)) {
+        if (event.type === 'step-end') charged.push([world.threads.delegated(turn.id), world.threads.unfinished('thread')?.turn.usage]);
+      }
+    };
+    const world: World = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] }), agent('child', { usesTools: ['ext/look'] })],
+      extensions: { ext: { tools: { ask: { run }, look: {} } } },
+      script: [{ calls: [{ name: 'ask', input: {} }] }, { calls: [{ name: 'look', input: {} }] }, { text: 'found' }, { text: 'ok' }],
+    });
+    await world.run('go');
+    expect(charged).toEqual([
+      [
+        { turns: 1, steps: 1, calls: 1 },
+        { inputTokens: 20, outputTokens: 10 },
+      ],
+      [
+        { turns: 1, steps: 2, calls: 1 },
+        { inputTokens: 30, outputTokens: 15 },
+      ],
+    ]);
+  });
+
+  it('K42 fan-out and steps are not given back by a restart', async () => {
+    const reasons: unknown[] = [];
+    const run = async (_input: JsonValue, { turn, signal }: { turn: TurnInfo; signal: AbortSignal }) => {
+      for await (const event of world.turns.run({ agent: 'main', input: 'task', threadId: 'child', parent: turn }, signal))
+        if (event.type === 'turn-end') reasons.push(event.error?.code ?? event.reason);
+    };
+    const world: World = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: { ext: { tools: { ask: { effect: 'idempotent', run } } } },
+      script: [{ text: 'ok' }],
+    });
+    await leftBehind(world, { name: 'ask', tool: 'ask', extensionId: 'ext', input: {} });
+    await world.writer.charge('T', { turns: 10, steps: 4, calls: 2 }, { inputTokens: 70, outputTokens: 7 });
+    const { end } = await world.collect({ resume: true });
+    expect(reasons).toEqual(['limit_reached']);
+    expect(end).toMatchObject({ reason: 'done', usage: { inputTokens: 80, outputTokens: 12 } });
+  });
+});
+
+/** The store as a process leaves it that was killed while this one call ran. */
+async function leftBehind(world: World, call: Pick<CallRecord, 'name' | 'tool' | 'extensionId' | 'input'>): Promise<void> {
+  const turn: TurnRecord = {
+    id: 'T',
+    threadId: 'thread',
+    agent: (await world.registry.resolve('main')).spec,
+    channelId: 'cli',
+    userId: 'local',
+    policy: {},
+    correlationId: 'C',
+    depth: 0,
+    state: 'running',
+    steps: 0,
+    usage: { inputTokens: 0, outputTokens: 0 },
+    startedAt: 1,
+    key: null,
+  };
+  const asked: Message = { role: 'user', content: [{ type: 'text', text: 'do it' }] };
+  await world.writer.beginTurn({ id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, [asked]);
+  const record: CallRecord = {
+    turnId: 'T',
+    step: 0,
+    index: 0,
+    callId: 'c0',
+    effect: 'idempotent',
+    state: 'requested',
+    result: null,
+    ...call,
+  };
+  const message: Message = { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c0', toolName: call.name, input: {} }] };
+  await world.writer.recordStep('T', 0, message, [record], { inputTokens: 0, outputTokens: 0 });
+  await world.writer.startCall('T', 0, 0);
+}

@@ -1,0 +1,258 @@
+import { describe, expect, it, vi } from 'vitest';
+import { preview } from '../../../core/agent/prompt/preview.ts';
+import { PithError, type TurnInfo, type TurnTool } from '../../../core/contract/index.ts';
+import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import type { FakeExtension } from './fake-extensions.ts';
+import { agent, createWorld, type World, type WorldOptions } from './world.ts';
+
+const toolset = (id: string): TurnTool => ({ toolset: { id, directory: `/skills/${id}`, modules: ['tools:default'] } });
+const call = (name: string): ScriptedStep => ({ calls: [{ name, input: {} }] });
+const names = (world: World) => world.model.requests.map(({ tools }) => tools.map(({ name }) => name));
+const messages = (events: readonly { readonly type: string }[]) =>
+  events.flatMap((event) => (event.type === 'notice' && 'message' in event ? [String(event.message)] : []));
+
+/** `ext` has `load` and, for those who name it, `hidden`; what it brings to a turn is `brings`. */
+async function bringing(brings: (turn: TurnInfo) => readonly TurnTool[], script: WorldOptions['script'], more: Partial<WorldOptions> = {}) {
+  const asked: TurnInfo[] = [];
+  const ext: FakeExtension = {
+    tools: { load: {}, hidden: { optIn: true, run: () => 'was hidden' } },
+    turnTools: (turn) => (asked.push(turn), brings(turn)),
+  };
+  const hello: FakeExtension = { tools: { greet: { run: () => 'Hello!' } } };
+  const extensions = { ext, 'toolset:hello': hello, ...more.extensions };
+  const world = await createWorld({ agents: [agent('main', { usesTools: ['ext'] })], ...more, extensions, script });
+  return { world, asked, ext };
+}
+
+describe('DESIGN 3.3 the tools of one turn', () => {
+  it('stand behind those of uses_tools, described as the turn needs them, and can be called', async () => {
+    const told = { tool: 'hidden', description: 'For this turn.', inputSchema: { type: 'object', title: 'T' } };
+    const { world, asked } = await bringing(() => [told], [call('hidden'), { text: 'ok' }]);
+    const { events } = await world.run('hi');
+    expect(names(world)).toEqual([
+      ['load', 'hidden'],
+      ['load', 'hidden'],
+    ]);
+    expect(world.model.requests[0]?.tools[1]).toMatchObject({ description: 'For this turn.', inputSchema: { title: 'T' } });
+    expect(events).toContainEqual(expect.objectContaining({ type: 'tool-result', name: 'hidden', ok: true, output: 'was hidden' }));
+    expect(asked.map(({ tools }) => tools)).toEqual([['ext/load'], ['ext/load']]); // of uses_tools, at the beginning and after the call
+  });
+
+  it('told differently, a tool of uses_tools keeps its place', async () => {
+    const { world } = await bringing(() => [{ tool: 'load', description: 'Anew.' }], [{ text: 'ok' }]);
+    await world.run('hi');
+    expect(world.model.requests[0]?.tools).toMatchObject([{ name: 'load', description: 'Anew.' }]);
+  });
+
+  it('are known to context providers and tools of the same turn', async () => {
+    const seen: (readonly string[])[] = [];
+    const context: FakeExtension = { context: { priority: 1, get: (_, turn) => (seen.push(turn.tools), null) } };
+    const { world } = await bringing(() => [toolset('hello')], [{ text: 'ok' }], { extensions: { context } });
+    await world.run('hi');
+    expect(seen).toEqual([['ext/load', 'toolset:hello/greet']]);
+  });
+
+  it('are not asked for where the agent does not name the extension', async () => {
+    const { world, asked } = await bringing(() => [toolset('hello')], [{ text: 'ok' }], { agents: [agent('main')] });
+    await world.run('hi');
+    expect(asked).toEqual([]);
+    expect(names(world)).toEqual([[]]);
+  });
+
+  it('are appended after a step that called their extension, and only then', async () => {
+    const script = [call('other'), call('load'), call('greet'), { text: 'ok' }];
+    let loaded = false;
+    const other: FakeExtension = { tools: { other: {} } };
+    const load: FakeExtension['tools'] = { load: { run: () => void (loaded = true) } };
+    const { world, asked, ext } = await bringing(() => (loaded ? [toolset('hello')] : []), script, {
+      agents: [agent('main', { usesTools: ['ext', 'other'] })],
+      extensions: { other },
+    });
+    ext.tools = load;
+    const { events } = await world.run('hi');
+    expect(names(world)).toEqual([
+      ['load', 'other'],
+      ['load', 'other'],
+      ['load', 'other', 'greet'],
+      ['load', 'other', 'greet'],
+    ]);
+    expect(asked).toHaveLength(2); // neither `other` nor the toolset is the extension
+    expect(events).toContainEqual(expect.objectContaining({ type: 'tool-result', name: 'greet', output: 'Hello!' }));
+  });
+
+  it('stay until the end of the turn, and go with it', async () => {
+    let first = true;
+    const { world } = await bringing(
+      () => (first ? ((first = false), [toolset('hello')]) : []),
+      [call('load'), { text: 'ok' }, { text: 'later' }],
+    );
+    await world.run('hi');
+    await world.run('again');
+    expect(names(world)).toEqual([['load', 'greet'], ['load', 'greet'], ['load']]);
+  });
+
+  it('S70 keep their own names, or get the id in front where one is taken', async () => {
+    const long = 'x'.repeat(60);
+    const extensions = {
+      'toolset:hello': { tools: { greet: {}, load: {} } },
+      'toolset:größe': { tools: { load: {} } },
+      'toolset:more': { tools: { greet: {}, [long]: {} } },
+      mine: { tools: { [long]: {} } },
+    };
+    const { world } = await bringing(() => ['hello', 'größe', 'more'].map(toolset), [{ text: 'ok' }], {
+      agents: [agent('main', { usesTools: ['ext', 'mine'] })],
+      extensions,
+    });
+    await world.run('hi');
+    const [offered = []] = names(world);
+    expect(offered).toEqual([
+      'load',
+      long,
+      'hello__greet',
+      'hello__load',
+      expect.stringMatching(/^gr__e__load_[0-9a-f]{8}$/),
+      'more__greet',
+      expect.stringMatching(/^more__x{49}_[0-9a-f]{8}$/),
+    ]);
+    for (const name of offered) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+  });
+
+  it('a name that the model has seen does not change when more comes', async () => {
+    let loads = 0;
+    const { world, ext } = await bringing(
+      () => ['hello', 'more'].slice(0, loads).map(toolset),
+      [call('load'), call('load'), call('greet'), { text: 'ok' }],
+      { extensions: { 'toolset:more': { tools: { greet: { run: () => 'more' } } } } },
+    );
+    ext.tools = { load: { run: () => void (loads += 1) } };
+    await world.run('hi');
+    expect(names(world).at(-1)).toEqual(['load', 'greet', 'more__greet']);
+    expect(world.extensions.calls.at(-1)?.tool).toBe('toolset:hello/greet');
+  });
+
+  it('what fails costs its own tools and a notice', async () => {
+    const broken: FakeExtension = {
+      tools: { mine: {} },
+      turnTools: () => {
+        throw new PithError('provider_timeout', 'it was too slow');
+      },
+    };
+    const { world } = await bringing(() => [toolset('gone'), toolset('hello'), { tool: 'nothing' }], [{ text: 'ok' }], {
+      agents: [agent('main', { usesTools: ['broken', 'ext'] })],
+      extensions: { broken },
+    });
+    const { events, end } = await world.run('hi');
+    expect(end.reason).toBe('done');
+    expect(names(world)).toEqual([['mine', 'load', 'greet']]);
+    expect(messages(events)).toEqual([
+      "'broken' brings no tools to this turn: it was too slow",
+      "the tools of the toolset 'gone' are missing: the toolset 'gone' cannot be loaded: it is broken",
+      "'ext' brings the tool 'nothing' to this turn, and has none of that name",
+    ]);
+  });
+
+  it('S70 S21 a toolset that is not open in time holds up neither this turn nor the next, and comes with a later step', async () => {
+    let opened = (): void => undefined;
+    const opening = new Promise<void>((resolve) => (opened = resolve));
+    const other: FakeExtension = { tools: { other: { run: () => void opened() } } };
+    const { world, asked } = await bringing(() => [toolset('slow'), toolset('hello')], [{ text: 'ok' }, call('other'), { text: 'ok' }], {
+      agents: [agent('main', { usesTools: ['ext', 'other'] })],
+      extensions: { other, 'toolset:slow': { opening, tools: { late: {} } } },
+    });
+    const first = world.run('hi');
+    await vi.waitFor(() => expect(asked).toHaveLength(1));
+    await new Promise((resolve) => setImmediate(resolve));
+    await world.clock.advance(3000);
+    expect(messages((await first).events)).toEqual([expect.stringMatching(/toolset 'slow' are missing: it is still being opened/)]);
+    const second = world.run('again');
+    await vi.waitFor(() => expect(asked).toHaveLength(2));
+    await new Promise((resolve) => setImmediate(resolve));
+    await world.clock.advance(0); // it has waited long enough before
+    await second;
+    expect(names(world)).toEqual([
+      ['load', 'other', 'greet'],
+      ['load', 'other', 'greet'],
+      ['load', 'other', 'greet', 'late'],
+    ]);
+  });
+
+  it('are narrowed by the policy of the turn, as they are offered and as they are called', async () => {
+    const policy = { denyTools: ['toolset:hello'] };
+    const { world } = await bringing(() => [toolset('hello'), { tool: 'hidden' }], [call('greet'), { text: 'ok' }], {});
+    const { events } = await world.run('hi', { policy });
+    expect(names(world)[0]).toEqual(['load', 'hidden']);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'tool-result', ok: false, error: expect.objectContaining({ code: 'tool_unknown' }) }),
+    );
+  });
+
+  it('uses_tools may name a toolset or tools of one, which narrows it; one that nobody brings is said', async () => {
+    const extensions = { 'toolset:hello': { tools: { greet: {}, wave: {} } } };
+    const agents = [agent('main', { usesTools: ['ext', 'toolset:hello/wave', 'toolset:gone'] })];
+    const { world } = await bringing(() => [toolset('hello')], [{ text: 'ok' }], { agents, extensions });
+    const { events } = await world.run('hi');
+    expect(names(world)).toEqual([['load', 'wave']]);
+    expect(messages(events)).toEqual(["the tools of 'toolset:gone' are missing: nothing brings them now"]);
+  });
+
+  it('are asked for anew when a turn is continued, also for a question about one of them', async () => {
+    const extensions = {
+      'toolset:hello': {
+        source: 'v1',
+        tools: { greet: { needsApproval: 'always' as const, effect: 'write' as const, run: () => 'Hello!' } },
+      },
+    };
+    const { world } = await bringing(() => [toolset('hello')], [call('greet'), { text: 'ok' }], { extensions });
+    expect((await world.run('hi')).end.reason).toBe('awaiting_approval');
+    const [question] = world.deps.approvals.list();
+    expect(question).toMatchObject({ tool: 'toolset:hello/greet', source: 'v1' });
+    await world.deps.approvals.answer(question!.id, { answer: 'once', by: 'local' });
+    const { events, end } = await world.collect({ resume: true });
+    expect(end).toMatchObject({ reason: 'done', text: 'ok' });
+    expect(events).toContainEqual(expect.objectContaining({ type: 'tool-result', name: 'greet', output: 'Hello!' }));
+  });
+
+  it('a call that waited runs also when its tool has another name by then', async () => {
+    const brought = ['hello'];
+    const needsApproval = 'always' as const;
+    const extensions = {
+      'toolset:hello': { tools: { greet: { needsApproval, run: () => 'Hello!' } } },
+      'toolset:early': { tools: { greet: {} } },
+    };
+    const { world } = await bringing(() => brought.map(toolset), [call('greet'), { text: 'ok' }], { extensions });
+    await world.run('hi');
+    brought.unshift('early');
+    await world.deps.approvals.answer(world.deps.approvals.list()[0]!.id, { answer: 'once', by: 'local' });
+    await world.collect({ resume: true });
+    expect(world.extensions.calls.map(({ tool }) => tool)).toEqual(['toolset:hello/greet']);
+  });
+
+  it('stand in previews, and can be listed and called by hand', async () => {
+    const { world } = await bringing(() => [toolset('hello')], []);
+    expect((await preview(world.deps, { agent: 'main', input: 'hi' })).tools.map(({ name }) => name)).toEqual(['load', 'greet']);
+    expect((await world.tools.toolsOf('main')).map(({ modelName }) => modelName)).toEqual(['load', 'greet']);
+    const signal = new AbortController().signal;
+    expect(await world.tools.call('main', 'toolset:hello/greet', {}, signal)).toMatchObject({ ok: true, output: 'Hello!' });
+  });
+
+  it('K61 an agent made at run time gets those of its caller, and no others', async () => {
+    const run: (call: { readonly turn: TurnInfo; readonly signal: AbortSignal }) => Promise<string> = async ({ turn, signal }) => {
+      const child = agent('child', { usesTools: ['ext', 'toolset:hello/greet', 'toolset:more'], origin: null });
+      for await (const _ of world.turns.run({ agent: child, threadId: 'child', input: 'task', parent: turn }, signal));
+      return 'done';
+    };
+    const extensions = { 'toolset:more': { tools: { other: {} } } };
+    const { world, ext } = await bringing(
+      ({ agent: { id } }) => (id === 'main' ? [toolset('hello')] : [toolset('hello'), toolset('more'), { tool: 'hidden' }]),
+      [call('load'), { text: 'child' }, { text: 'ok' }],
+      { extensions },
+    );
+    ext.tools = { load: { run: (_, each) => run(each) }, hidden: { optIn: true } };
+    await world.run('hi');
+    expect(names(world)).toEqual([
+      ['load', 'greet'],
+      ['load', 'greet'],
+      ['load', 'greet'],
+    ]);
+  });
+});

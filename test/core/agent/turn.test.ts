@@ -1,0 +1,454 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { describe, expect, it, vi } from 'vitest';
+import { createTurns } from '../../../core/agent/turn/turn.ts';
+import { toolError, toolResult, type JsonValue, type ModelPart, type ToolCall } from '../../../core/contract/index.ts';
+import type { ThreadQueue } from '../../../core/agent/threads/queue.ts';
+import type { ThreadWriter } from '../../../core/agent/threads/thread.ts';
+import { agent, createWorld, noticesOf, type World } from './world.ts';
+
+const tools = (names: Record<string, object>) => ({ ext: { tools: names } });
+
+describe('one turn', () => {
+  it('K45 persists a turn step by step and ends with turn-end', async () => {
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ look: { run: () => ({ found: 3 }) } }),
+      script: [{ text: 'Looking.', calls: [{ name: 'look', input: { at: 'x' } }] }, { text: 'Three.' }],
+    });
+    const { events, end } = await world.run('How many?');
+    expect(events.map(({ type }) => type)).toEqual([
+      'turn-start',
+      'text-delta',
+      'tool-call',
+      'tool-result',
+      'step-end',
+      'text-delta',
+      'step-end',
+      'turn-end',
+    ]);
+    expect(end).toEqual({ type: 'turn-end', reason: 'done', text: 'Three.', usage: { inputTokens: 20, outputTokens: 10 } });
+    expect(events[3]).toMatchObject({ name: 'look', ok: true, output: { found: 3 } });
+    expect(world.history()).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'How many?' }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'Looking.' },
+          { type: 'tool-call', toolCallId: 'call-1-0', toolName: 'look', input: { at: 'x' } },
+        ],
+      },
+      {
+        role: 'tool',
+        content: [{ type: 'tool-result', toolCallId: 'call-1-0', toolName: 'look', output: { type: 'text', value: '{"found":3}' } }],
+      },
+      { role: 'assistant', content: [{ type: 'text', text: 'Three.' }] },
+    ]);
+    expect(world.model.requests[1]?.messages).toEqual(world.history().slice(0, 3));
+    expect(world.threads.unfinished('thread')).toBeNull();
+    expect(world.recorded.of('turn.ended')).toMatchObject([{ reason: 'done' }]);
+    expect(world.recorded.of('tool.called')).toMatchObject([{ extensionId: 'ext', tool: 'look', ok: true }]);
+  });
+
+  it('DESIGN 3.4 parallel calls run side by side; results stand in call order, events as they finish', async () => {
+    const arrived: string[] = [];
+    let release = () => undefined as void;
+    const both = new Promise<void>((resolve) => (release = resolve));
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({
+        slow: {
+          async run() {
+            arrived.push('slow');
+            await both;
+            return 'slow';
+          },
+        },
+        quick: {
+          run() {
+            arrived.push('quick');
+            setImmediate(release);
+            return 'quick';
+          },
+        },
+      }),
+      script: [
+        {
+          calls: [
+            { name: 'slow', input: {} },
+            { name: 'quick', input: {} },
+          ],
+        },
+        { text: 'done' },
+      ],
+    });
+    const { events } = await world.run('go');
+    expect(arrived).toEqual(['slow', 'quick']);
+    expect(events.flatMap((event) => (event.type === 'tool-result' ? [event.name] : []))).toEqual(['quick', 'slow']);
+    const message = world.history()[2];
+    expect(message?.role === 'tool' && message.content.map((part) => part.type === 'tool-result' && part.toolName)).toEqual([
+      'slow',
+      'quick',
+    ]);
+  });
+
+  it('K44 an unknown tool and input that is no object are answered, with the nearest names', async () => {
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ read_skill: {}, other: {} }),
+      script: [
+        {
+          calls: [
+            { name: 'raed_skill', input: {} },
+            { name: 'other', input: '{"a":' },
+            { name: 'other', input: '[1]' },
+            { name: 'other', input: '' },
+          ],
+        },
+        { text: 'sorry' },
+      ],
+    });
+    const { events } = await world.run('go');
+    const results = events.flatMap((event) => (event.type === 'tool-result' ? [event] : []));
+    expect(results.map(({ ok, error }) => [ok, error?.code])).toEqual([
+      [false, 'tool_unknown'],
+      [false, 'tool_input_invalid'],
+      [false, 'tool_input_invalid'],
+      [true, undefined],
+    ]);
+    expect(results[0]?.error?.message).toContain('read_skill');
+    const sent = world.model.requests[1]?.messages.at(-1);
+    expect(sent?.role === 'tool' && sent.content[1]).toMatchObject({
+      output: { type: 'error-json', value: { error: { code: 'tool_input_invalid' } } },
+    });
+    expect(world.extensions.calls).toMatchObject([{ tool: 'ext/other', input: {} }]);
+  });
+
+  it('T19 F27: arguments nested 200,000 deep are refused before anything walks them, and the turn goes on', async () => {
+    const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ other: { needsApproval: true } }),
+      script: [
+        {
+          calls: [
+            { name: 'other', input: deep(200_000) },
+            { name: 'other', input: `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}` },
+            { name: 'other', input: deep(61) },
+          ],
+        },
+        { text: 'sorry' },
+      ],
+    });
+    const { events, end } = await world.run('go');
+    const results = events.flatMap((event) => (event.type === 'tool-result' ? [event.error] : []));
+    expect(results.map((error) => [error?.code, error?.message])).toEqual(
+      Array.from({ length: 3 }, () => [
+        'tool_input_invalid',
+        "the input of 'other' is nested more than 60 levels deep; give it flatter, or as text",
+      ]),
+    );
+    expect(end).toMatchObject({ reason: 'done', text: 'sorry' });
+    expect(world.extensions.calls).toEqual([]);
+  });
+
+  it('DESIGN 3.4 calls that share an id, or have none, keep their own results', async () => {
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ echo: { run: (input: { n: string }) => input.n } }),
+      script: [
+        { calls: ['a', 'b', 'c'].map((n, index) => ({ name: 'echo', input: { n }, id: index === 2 ? '' : 'same' })) },
+        { text: 'ok' },
+      ],
+    });
+    await world.run('go');
+    const [, asked, answered] = world.history();
+    const ids = asked?.role === 'assistant' ? asked.content.map((part) => part.type === 'tool-call' && part.toolCallId) : [];
+    expect(new Set(ids).size).toBe(3);
+    expect(
+      answered?.role === 'tool' &&
+        answered.content.map((part) => part.type === 'tool-result' && [part.toolCallId, 'value' in part.output && part.output.value]),
+    ).toEqual([
+      [ids[0], 'a'],
+      [ids[1], 'b'],
+      [ids[2], 'c'],
+    ]);
+  });
+
+  it('DESIGN 3.4 a failed tool is told to the model as an error', async () => {
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ bad: { run: () => toolError('no_luck', 'not today') } }),
+      script: [{ calls: [{ name: 'bad', input: {} }] }, { text: 'ok' }],
+    });
+    await world.run('go');
+    expect(world.model.requests[1]?.messages.at(-1)).toMatchObject({
+      content: [{ output: { type: 'error-json', value: { error: { code: 'no_luck', message: 'not today' } } } }],
+    });
+  });
+
+  it('DESIGN 3.4 metadata is for channels, retain for compaction; neither reaches the model', async () => {
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ t: { run: () => toolResult('text', { title: 'T', metadata: { a: 1 }, retain: { key: 'k', digest: 'd' } }) } }),
+      script: [{ calls: [{ name: 't', input: {} }] }, { text: 'ok' }],
+    });
+    const { events } = await world.run('go');
+    expect(events.find(({ type }) => type === 'tool-result')).toMatchObject({ output: 'text', title: 'T', metadata: { a: 1 } });
+    expect(JSON.stringify(world.model.requests[1]?.messages)).not.toMatch(/"a":1|digest/);
+    expect(world.threads.load('thread')?.messages[2]?.retain).toEqual({ 'call-1-0': { key: 'k', digest: 'd' } });
+  });
+
+  it('K5 a model error ends the turn with reason error and never as the answer', async () => {
+    const world = await createWorld({
+      script: [{ text: 'Half', breakWith: Object.assign(new Error('boom'), { statusCode: 400 }) }, { text: 'fine' }],
+    });
+    const { end, events } = await world.run('hi');
+    expect(end).toMatchObject({ reason: 'error', text: 'Half', error: { code: 'model_failed' } });
+    expect(end.error?.message).toContain('model scripted/scripted: boom');
+    expect(events.filter(({ type }) => type === 'text-delta')).toHaveLength(1);
+    expect((await world.run('again')).end.reason).toBe('done');
+  });
+
+  it('K44 an empty answer, a cut answer and a filtered one are said', async () => {
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ t: {} }),
+      script: [
+        {},
+        { text: 'long', finish: 'length' },
+        { finish: 'content-filter' },
+        { text: 'Saving.', calls: [{ name: 't', input: {} }] },
+        {},
+      ],
+    });
+    expect((await world.run('1')).end).toMatchObject({ reason: 'error', error: { code: 'model_failed' } });
+    expect(noticesOf((await world.run('2')).events)).toEqual(['answer_cut']);
+    expect(noticesOf((await world.run('3')).events)).toEqual(['answer_filtered']);
+    const last = await world.run('4');
+    expect(last.end).toMatchObject({ reason: 'done', text: 'Saving.' });
+    expect(noticesOf(last.events)).toEqual(['answer_empty']);
+    world.model.expectFinished();
+  });
+
+  it('DESIGN 3.4 the system text is byte-identical between turns, also after one that failed', async () => {
+    const world = await createWorld({
+      agents: [agent('main', { prompt: 'Today is {{ date }}.' })],
+      extensions: { ctx: { context: { priority: 60, get: () => 'CATALOG' } } },
+      script: [{ text: 'a' }, { error: Object.assign(new Error('no'), { statusCode: 400 }) }, { text: 'b' }],
+    });
+    await world.run('one');
+    await world.clock.advance(2 * 86_400_000);
+    await world.run('two');
+    await world.run('three');
+    expect(world.model.requests.map(({ system }) => system)).toEqual(Array(3).fill('Today is 2026-01-01.\n\nCATALOG'));
+    expect(world.model.requests[2]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+    expect(world.model.requests[2]?.messages[2]?.content).toEqual([{ type: 'text', text: 'three' }]);
+  });
+
+  it('DESIGN 3.4 an empty message is refused, and a store that fails ends the turn without a throw', async () => {
+    const world = await createWorld({ script: [{ text: 'a' }] });
+    expect((await world.run('  ')).end).toMatchObject({ reason: 'error', error: { code: 'usage' } });
+    failing(world, { recordStep: () => Promise.reject(new Error('disk full')) });
+    expect((await world.run('hi')).end).toMatchObject({ reason: 'error', error: { message: 'disk full' } });
+  });
+
+  it('DESIGN 3.4 a result that cannot be stored ends the turn, after its sibling calls, without a stray rejection', async () => {
+    const done: string[] = [];
+    const slow = async () => {
+      for (let round = 0; round < 5; round += 1) await new Promise((resolve) => setImmediate(resolve));
+      done.push('slow');
+    };
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ quick: {}, slow: { run: slow } }),
+      script: [
+        {
+          calls: [
+            { name: 'quick', input: {} },
+            { name: 'slow', input: {} },
+          ],
+        },
+      ],
+    });
+    failing(world, { finishCall: () => Promise.reject(new Error('disk full')) });
+    expect((await world.run('hi')).end).toMatchObject({ reason: 'error', error: { message: 'disk full' } });
+    expect(done).toEqual(['slow']);
+  });
+});
+
+describe('ending a turn early', () => {
+  it('DESIGN 3.4 an abort while the model speaks keeps what was said', async () => {
+    const world = await createWorld({ script: [{ text: 'Half of', hang: true }, { text: 'next' }] });
+    const stop = new AbortController();
+    const events = [];
+    for await (const event of world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal)) {
+      events.push(event);
+      if (event.type === 'text-delta' && event.text === 'of') stop.abort();
+    }
+    expect(events.at(-1)).toMatchObject({ type: 'turn-end', reason: 'aborted', text: 'Half of' });
+    expect(world.history()[1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Half of' }] });
+    expect(world.threads.unfinished('thread')).toBeNull();
+    expect((await world.run('go on')).end.reason).toBe('done');
+  });
+
+  it('DESIGN 3.4 an abort while a tool runs answers every call, so that the history stays valid', async () => {
+    const stop = new AbortController();
+    const hang = {
+      run: (_: unknown, call: { signal: AbortSignal }) =>
+        new Promise((_resolve, reject) => call.signal.addEventListener('abort', () => reject(call.signal.reason))),
+    };
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ hang, quick: { run: () => setImmediate(() => stop.abort()) && 'q' } }),
+      script: [
+        {
+          calls: [
+            { name: 'hang', input: {} },
+            { name: 'quick', input: {} },
+          ],
+        },
+        { text: 'next' },
+      ],
+    });
+    const { end } = await world.run('go', {}, stop.signal);
+    expect(end.reason).toBe('aborted');
+    const answer = world.history()[2];
+    expect(answer?.role === 'tool' && answer.content.map((part) => part.type === 'tool-result' && part.output.type)).toEqual([
+      'error-json',
+      'text',
+    ]);
+    expect((await world.run('on')).end.reason).toBe('done');
+  });
+
+  it('DESIGN 3.4 who stops reading ends the turn and lets the next one in', async () => {
+    const world = await createWorld({ script: [{ text: 'Half', hang: true }, { text: 'next' }] });
+    for await (const event of world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' })) if (event.type === 'text-delta') break;
+    expect(world.threads.unfinished('thread')).toBeNull();
+    expect((await world.run('on')).text).toBe('next');
+  });
+
+  it('DESIGN 3.4 who leaves while a model hangs ends the turn at once', async () => {
+    const world = await createWorld({ script: [{ text: 'Half', hang: true }, { text: 'next' }] });
+    const turn = world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' });
+    for (let event = await turn.next(); event.value?.type !== 'text-delta';) event = await turn.next();
+    const pending = turn.next();
+    await turn.return();
+    expect(await pending).toMatchObject({ done: expect.any(Boolean) });
+    expect(await turn.next()).toEqual({ done: true, value: undefined });
+    expect(world.store.all('SELECT state FROM turns')).toEqual([{ state: 'aborted' }]);
+    expect(world.store.all('SELECT * FROM leases')).toEqual([]);
+  });
+
+  it('DESIGN 3.4 a turn that nobody reads on ends when it is stopped, and whoever reads later hears how', async () => {
+    const stop = new AbortController();
+    const world = await createWorld({ script: [{ text: 'Half', hang: true }] });
+    const turn = world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal);
+    await turn.next();
+    stop.abort();
+    await vi.waitFor(() => expect(world.store.all('SELECT * FROM leases')).toEqual([]));
+    const rest = [];
+    for await (const event of turn) rest.push(event);
+    expect(rest.at(-1)).toMatchObject({ type: 'turn-end', reason: 'aborted' });
+  });
+
+  it('DESIGN 3.4 who leaves gets back when how the turn ended is stored, and its tools have heard of it', async () => {
+    const heard: unknown[] = [];
+    const run = (_input: JsonValue, { signal }: ToolCall) =>
+      new Promise((resolve) => signal.addEventListener('abort', () => (heard.push(signal.aborted), resolve('late'))));
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ quick: {}, slow: { run } }),
+      script: [{ calls: ['quick', 'slow'].map((name) => ({ name, input: {} })) }],
+    });
+    const turn = world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' });
+    for await (const event of turn) if (event.type === 'tool-result') break;
+    expect(heard).toEqual([true]);
+    expect(world.store.all('SELECT state FROM turns')).toEqual([{ state: 'aborted' }]);
+    expect(world.store.all('SELECT state FROM calls')).toEqual([{ state: 'finished' }, { state: 'finished' }]);
+    expect(world.store.all('SELECT * FROM leases')).toEqual([]);
+  });
+
+  it('DESIGN 3.4 waits for a slow reader', async () => {
+    let given = 0;
+    const world = await createWorld();
+    const doStream = async () => ({
+      stream: (async function* (): AsyncGenerator<ModelPart> {
+        for (; given < 1_000; given += 1) yield { type: 'text-delta', id: '1', delta: 'a' };
+      })(),
+    });
+    const model = { ref: 'a/b', why: '', contextWindow: null, model: { ...world.model.model, doStream } };
+    Object.assign(world.deps.models, { resolve: async () => model });
+    const turn = world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' });
+    for (let read = 0; read < 10; read += 1) await turn.next();
+    for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(given).toBeLessThan(20);
+    await turn.return();
+  });
+
+  it('DESIGN 3.4 runs in the context in which it was asked for, whoever reads it', async () => {
+    const context = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const world = await createWorld({
+      agents: [agent('main', { usesTools: ['ext'] })],
+      extensions: tools({ t: { run: () => void seen.push(context.getStore()) } }),
+      script: [
+        () => (seen.push(context.getStore()), { text: 'a', calls: [{ name: 't', input: {} }] }),
+        () => (seen.push(context.getStore()), { text: 'b' }),
+      ],
+    });
+    const turn = context.run('asker', () => world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' }));
+    await context.run('reader', async () => {
+      for await (const _ of turn) expect(context.getStore()).toBe('reader');
+    });
+    expect(seen).toEqual(['asker', 'asker', 'asker']);
+  });
+
+  it('K45 one turn at a time in a thread; other threads run side by side', async () => {
+    let running = 0;
+    let most = 0;
+    const step = async () => {
+      most = Math.max(most, (running += 1));
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+      return { text: 'ok' };
+    };
+    const world = await createWorld({ script: [step, step, step, step] });
+    await Promise.all([world.run('1'), world.run('2')]);
+    expect(most).toBe(1);
+    expect(world.history().map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+    await Promise.all([world.run('3', { threadId: 'b' }), world.run('4', { threadId: 'c' })]);
+    expect(most).toBe(2);
+  });
+
+  it('K45 an aborted wait for the thread ends as aborted', async () => {
+    const world = await createWorld();
+    const stop = new AbortController();
+    stop.abort();
+    expect((await world.run('hi', {}, stop.signal)).end).toMatchObject({ reason: 'aborted' });
+  });
+
+  it('K45 a thread that cannot be given back does not end its turn twice', async () => {
+    const world = await createWorld({ script: [{ text: 'done' }] });
+    const told: unknown[] = [];
+    const { deps } = world;
+    const queue: ThreadQueue = {
+      ...deps.queue,
+      async acquire(threadId, signal) {
+        const hold = await deps.queue.acquire(threadId, signal);
+        return { ...hold, release: () => hold.release().then(() => Promise.reject(new Error('the lease stays'))) };
+      },
+    };
+    const unreleased = (threadId: string, error: unknown) => void told.push(threadId, error);
+    const turns = createTurns({ dependencies: async () => ({ ...deps, queue, unreleased }) });
+    const events = [];
+    for await (const event of turns.run({ agent: 'main', threadId: 'thread', input: 'hi' })) events.push(event);
+    expect(events.filter(({ type }) => type === 'turn-end')).toMatchObject([{ reason: 'done', text: 'done' }]);
+    expect(told).toEqual(['thread', new Error('the lease stays')]);
+  });
+});
+
+/** From now on these writes of turns fail. */
+function failing({ threads }: World, writes: Partial<ThreadWriter>): void {
+  const { writer } = threads;
+  threads.writer = (fence) => ({ ...writer(fence), ...writes });
+}

@@ -1,0 +1,142 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createBoundSkills } from '../../../core/agent/prompt/bound-skills.ts';
+import type { AgentDeclaration } from '../../../core/agent/ports.ts';
+import { createAgentRegistry } from '../../../core/agent/registry/registry.ts';
+import { createToolCaller } from '../../../core/agent/tools/tool-caller.ts';
+import type { OriginalRequest } from '../../../core/agent/turn/foreign-turn.ts';
+import { createTurns, type TurnDependencies } from '../../../core/agent/turn/turn.ts';
+import { DEFAULT_LIMITS, type AgentSpec, type Clock, type TurnEvent } from '../../../core/contract/index.ts';
+import { createEvents } from '../../../core/kernel/events/bus.ts';
+import { createJournal } from '../../../core/durable/journal.ts';
+import { createLeases } from '../../../core/store/leases.ts';
+import { openStore } from '../../../core/store/store.ts';
+import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
+import { recordEvents } from '../../../core/testing/record-events.ts';
+import { scriptedModel, type ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import { createApprovals } from '../../../core/agent/threads/approvals.ts';
+import { createThreadQueue } from '../../../core/agent/threads/queue.ts';
+import { createThreads } from '../../../core/agent/threads/store.ts';
+import { fakeExtensions, type FakeExtension } from './fake-extensions.ts';
+import { agentSpec } from '../../fixtures/agent-spec.ts';
+
+export function agent(id: string, parts: Partial<AgentSpec> = {}): AgentSpec {
+  return agentSpec({ id, origin: `/sandbox/agents/${id}/manifest.yaml`, ...parts, limits: { ...DEFAULT_LIMITS, ...parts.limits } });
+}
+
+export function declaration(spec: AgentSpec): AgentDeclaration {
+  return { id: spec.id, spec, diagnostics: [], file: spec.origin ?? '' };
+}
+
+export interface WorldOptions {
+  readonly agents?: readonly AgentSpec[];
+  readonly extensions?: Record<string, FakeExtension>;
+  readonly skills?: Record<string, string>;
+  readonly script?: readonly ScriptedStep[];
+  readonly contextWindow?: number;
+  /** Tools that the settings want approved always. */
+  readonly askAlways?: readonly string[];
+  /** Default: time stands still until `advance`. */
+  readonly clock?: Clock;
+  /** Another world's store: the same disk, a new process. */
+  readonly file?: string;
+}
+
+export type End = Extract<TurnEvent, { type: 'turn-end' }>;
+
+/** Turns with the real registry, store and queue; only the model, the clock and the extensions are made up. */
+export async function createWorld(options: WorldOptions = {}) {
+  const clock = (options.clock ?? fakeClock()) as FakeClock;
+  const folder = options.file === undefined ? await mkdtemp(join(tmpdir(), 'pith-agents-')) : null;
+  const file = options.file ?? join(folder as string, 'pith.db');
+  const store = openStore(file, clock);
+  const events = createEvents({
+    onListenerError(_topic, error) {
+      throw error;
+    },
+    journal: () => journal,
+  });
+  const journal = createJournal({ store, clock, handlers: () => [], written: events.announce });
+  const recorded = recordEvents(events);
+  const extensions = fakeExtensions(options.extensions, options.skills);
+  const declarations = (options.agents ?? [agent('main')]).map(declaration);
+  const model = scriptedModel(options.script, { contextWindow: options.contextWindow ?? null });
+  const skills = createBoundSkills(extensions);
+  const registry = createAgentRegistry({ declarations: () => declarations, extensions, skills, events });
+  const threads = createThreads(store, clock);
+  const deps: TurnDependencies = {
+    registry,
+    skills,
+    extensions,
+    threads,
+    approvals: createApprovals(store, clock),
+    askAlways: options.askAlways ?? [],
+    events,
+    clock,
+    models: {
+      resolve: async () => ({ ref: 'scripted/scripted', why: 'test', model: model.model, contextWindow: model.contextWindow }),
+      isAlias: (name) => name === 'default',
+      providerOf: (ref) => (ref.includes('/') ? (ref.split('/', 1)[0] as string) : null),
+    },
+    queue: createThreadQueue(createLeases(store, clock, 'test'), clock),
+    sandboxDir: '/sandbox',
+  };
+  const turns = createTurns({ dependencies: async () => deps });
+  const tools = createToolCaller(deps);
+
+  async function collect(
+    request: Partial<OriginalRequest>,
+    signal?: AbortSignal,
+  ): Promise<{ events: TurnEvent[]; end: End; text: string }> {
+    const seen: TurnEvent[] = [];
+    for await (const event of turns.run({ agent: 'main', threadId: 'thread', ...request }, signal)) seen.push(event);
+    const end = seen.at(-1) as End;
+    return { events: seen, end, text: end.text };
+  }
+
+  let closed = false;
+  const stop = async () => {
+    if (closed) return;
+    closed = true;
+    registry.stop();
+    await store.close();
+    if (folder !== null) await rm(folder, { recursive: true, force: true });
+  };
+  onTestFinished(stop);
+
+  return {
+    clock,
+    file,
+    store,
+    events,
+    recorded,
+    extensions,
+    declarations,
+    model,
+    registry,
+    threads,
+    /** Writes what a turn of a program that has died left behind. */
+    writer: threads.writer(() => undefined),
+    deps,
+    turns,
+    tools,
+    collect,
+    stop,
+    run: (input: string, request: Partial<OriginalRequest> = {}, signal?: AbortSignal) => collect({ input, ...request }, signal),
+    history: (threadId = 'thread') => (threads.load(threadId)?.messages ?? []).map(({ message }) => message),
+  };
+}
+
+export type World = Awaited<ReturnType<typeof createWorld>>;
+
+export function noticesOf(events: readonly TurnEvent[]): readonly string[] {
+  return events.flatMap((event) => (event.type === 'notice' ? [event.code] : []));
+}
+
+/** All that is stored of threads, to be compared. */
+export function storedRows({ store }: World): unknown {
+  const tables = ['threads', 'messages', 'turns', 'turnagents', 'turndelegated', 'calls', 'approvals'];
+  return Object.fromEntries(tables.map((table) => [table, store.all(`SELECT * FROM ${table}`)]));
+}

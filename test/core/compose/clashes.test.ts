@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { clashes } from '../../../core/compose/doctor.ts';
+
+it('a command of an extension that the kernel has as well is noted, with the one that runs', async () => {
+  const command = (path: string) => ({
+    extensionId: 'mine',
+    path,
+    declared: path,
+    needs: 'initialized' as const,
+    entry: undefined,
+    description: '',
+  });
+  const host = { list: () => [], tools: async () => [], keepsNames: () => false, commands: () => [command('doctor'), command('greet')] };
+  expect(await clashes(host, [{ path: 'doctor' }, { path: 'tools list' }])).toEqual([
+    expect.objectContaining({
+      code: 'name_clash',
+      message: expect.stringMatching(/'doctor' is declared by 'pith itself' and 'mine'; only that of 'pith itself' runs/u),
+    }),
+  ]);
+});

@@ -1,0 +1,141 @@
+import { testKernel } from 'pith/testing';
+import { expect, it } from 'vitest';
+import { extensionFiles, toolExtension } from '../../journeys/sandbox-files.ts';
+
+const AGENT = (id: string, model: string) => `id: ${id}\nname: A\nversion: 1.0.0\nagent:\n  description: Answers.\n  model: ${model}\n`;
+
+it('doctor finds a default agent that is not there, with the nearest name and the line', async () => {
+  await using pith = await testKernel({ files: { 'pith.yaml': '# mine\ndefault_agent: orchestratr\n' } });
+  expect(pith.kernel.settings.default_agent).toBe('orchestrator'); // it answers instead
+  const report = await pith.kernel.doctor();
+  expect(report.ok).toBe(false);
+  expect(report.notes).toContainEqual(
+    expect.objectContaining({
+      severity: 'error',
+      code: 'agent_unknown',
+      message: expect.stringMatching(/^sandbox\/pith\.yaml:2 default_agent: .*did you mean 'orchestrator'/u),
+    }),
+  );
+});
+
+it('doctor finds misspelt models: the chosen one, aliases and those of agents, and asks no provider', async () => {
+  await using pith = await testKernel({
+    files: {
+      'pith.yaml': 'models:\n  fast: opnai/test\n',
+      'agents/hasty/manifest.yaml': AGENT('hasty', 'fastt'),
+      'agents/sound/manifest.yaml': AGENT('sound', 'openai/whatever'),
+    },
+    env: { PITH_MODEL: 'opnai/test' },
+  });
+  const report = await pith.kernel.doctor();
+  expect(report).toMatchObject({ ok: false, model: { ref: 'none', why: expect.stringContaining("did you mean 'openai'") } });
+  expect(report.notes).toContainEqual(
+    expect.objectContaining({
+      severity: 'error',
+      message: expect.stringMatching(/^sandbox\/pith\.yaml:2 models\.fast: .*did you mean 'openai'/u),
+    }),
+  );
+  expect(report.agents.find(({ id }) => id === 'hasty')).toMatchObject({
+    state: 'degraded',
+    code: 'model_unknown',
+    line: 6,
+    message: expect.stringContaining("did you mean 'fast'"),
+  });
+  expect(report.agents.find(({ id }) => id === 'sound')).toMatchObject({ state: 'active', code: undefined });
+});
+
+it('doctor finds a misspelt provider, with the nearest one and the line', async () => {
+  await using pith = await testKernel({
+    files: { 'pith.yaml': 'providers:\n  opnai:\n    base_url: http://127.0.0.1:1/v1\n  ollama: {}\n' },
+  });
+  const { notes } = await pith.kernel.doctor();
+  expect((notes ?? []).filter(({ message }) => message.includes('providers.'))).toEqual([
+    expect.objectContaining({
+      severity: 'warning',
+      code: 'unknown_key',
+      message: expect.stringMatching(/^sandbox\/pith\.yaml:2 providers\.opnai: .*did you mean 'openai'\?\)$/u),
+    }),
+  ]);
+});
+
+it('doctor is content with names that are right', async () => {
+  await using pith = await testKernel({
+    files: { 'pith.yaml': 'default_agent: orchestrator\nmodels:\n  fast: openai/x\n  thinking: fast\n' },
+  });
+  expect(await pith.kernel.doctor()).toMatchObject({ ok: true });
+});
+
+it('doctor notes tools and commands that share a name, and is well with them', async () => {
+  const main = "export default class { getCommands() { return [{ path: 'greet', description: 'x', run: () => 0 }]; } }\n";
+  const commands = [{ path: 'greet', description: 'x' }];
+  await using pith = await testKernel({
+    files: {
+      ...toolExtension('one', 'greet_person', "'a'"),
+      ...toolExtension('two', 'greet_person', "'b'"),
+      ...toolExtension('three', 'wave', "'c'"),
+      ...extensionFiles('first', { provides: ['command'], manifest: { commands }, main }),
+      ...extensionFiles('second', { provides: ['command'], manifest: { commands }, main }),
+    },
+  });
+  const report = await pith.kernel.doctor();
+  expect(report.ok).toBe(true);
+  expect(report.notes.filter(({ code }) => code === 'name_clash')).toEqual([
+    expect.objectContaining({
+      severity: 'info',
+      code: 'name_clash',
+      message: expect.stringMatching(/'greet_person' is offered by 'one' and 'two'/u),
+    }),
+    expect.objectContaining({ code: 'name_clash', message: expect.stringMatching(/'greet' of 'first' is reached as 'pith first:greet'/u) }),
+    expect.objectContaining({
+      code: 'name_clash',
+      message: expect.stringMatching(/'greet' of 'second' is reached as 'pith second:greet'/u),
+    }),
+  ]);
+});
+
+it.each([
+  [
+    'a misspelt setting of a provider',
+    { 'pith.yaml': 'providers:\n  openai:\n    base_ur: http://127.0.0.1:1/v1\n' },
+    /^sandbox\/pith\.yaml:3: .*'base_url'/u,
+  ],
+  [
+    'an optional dependency that nothing declares, near one that is there',
+    extensionFiles('mine', {
+      provides: ['tool'],
+      manifest: { optional_depends_on: ['kvv'] },
+      main: 'export default class { getTools() { return []; } }\n',
+    }),
+    /^optional_depends_on 'kvv'.*did you mean 'kv'/u,
+  ],
+  [
+    'an extension whose start fails',
+    extensionFiles('mine', {
+      provides: ['service'],
+      main: "export default class { start() { throw new Error('no start'); } async runBackground() {} }\n",
+    }),
+    /^the extension 'mine' .*no start/u,
+  ],
+])('problems have %s, once', async (_what, files, message) => {
+  await using pith = await testKernel({ files });
+  await pith.kernel.start();
+  const found = await pith.kernel.problems();
+  expect(found.map((each) => each.message)).toEqual([expect.stringMatching(message)]);
+});
+
+it('problems have every error of an agent', async () => {
+  const manifest = 'id: me\nagent:\n  uses_tools: kv\n  limits: { max_turns: 0 }\n';
+  await using pith = await testKernel({ files: { 'agents/me/manifest.yaml': manifest } });
+  expect(await pith.kernel.problems()).toMatchObject([
+    { message: expect.stringMatching(/^the agent 'me' cannot run: 'agent\.uses_tools' must be a list/u), line: 3 },
+    { message: expect.stringMatching(/^the agent 'me' cannot run: 'agent\.limits\.max_turns'/u), line: 4 },
+  ]);
+});
+
+it('problems do not name an extension that runs, although its service threw once', async () => {
+  const main = "export default class { async runBackground() { throw new Error('boom'); } }\n";
+  await using pith = await testKernel({ files: extensionFiles('mine', { provides: ['service'], main }) });
+  await pith.kernel.start();
+  await expect.poll(() => pith.kernel.extensions.show('mine')).toMatchObject({ state: 'active', phase: 'background' });
+  expect(await pith.kernel.problems()).toEqual([]);
+});

@@ -1,0 +1,120 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openKernel } from '../../../core/cli/open-kernel.ts';
+import { kernelCommands } from '../../../core/cli/core-commands.ts';
+import { testKernel, type TestKernel } from '../../../core/testing/index.ts';
+import { cli } from '../cli/fakes.ts';
+import { main, manifest, tools } from '../process/extension.ts';
+
+const tool = (name: string) => `defineTool({ name: '${name}', description: 'd', input: z.object({}), execute: () => '${name}' })`;
+const command = (at: string) => `{ path: '${at}', description: 'taken', run: async (_, io) => io.print('stranger ran ${at}') }`;
+
+/** Declares what ships under other ids, and what the kernel has. */
+const CMD = {
+  ...manifest('cmd', {
+    provides: ['command'],
+    commands: ['skills list', 'skills', 'mcp list', 'doctor deep', 'chat', 'mine'].map((at) => ({
+      path: at,
+      description: `of cmd: ${at}`,
+    })),
+  }),
+  ...main(
+    'cmd',
+    `getCommands() { return [${['skills list', 'skills', 'mcp list', 'doctor deep', 'chat', 'mine', 'deploy'].map(command).join()}]; }`,
+  ),
+};
+
+describe('commands', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-names-')));
+    for (const [file, text] of Object.entries({ ...CMD, 'skills/hello/SKILL.md': '---\nname: hello\ndescription: d\n---\n' })) {
+      await mkdir(path.dirname(path.join(folder, 'sandbox', file)), { recursive: true });
+      await writeFile(path.join(folder, 'sandbox', file), text);
+    }
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+  const run = (...argv: string[]) => cli(argv, { cwd: folder, openKernel });
+
+  it('T15 F17: the words of shipped commands stay theirs; those of a stranger have its id in front, in help too', async () => {
+    expect((await run('skills', 'list')).out).toContain('hello');
+    expect((await run('mcp', 'list')).out).toContain('No MCP servers');
+    expect((await run('mine')).out).toContain('stranger ran mine');
+    expect((await run('cmd:skills', 'list')).out).toContain('stranger ran skills list');
+    expect((await run('cmd:doctor', 'deep')).out).toContain('stranger ran doctor deep');
+    const help = (await run('--help')).out;
+    expect(help).toMatch(/^ {2}cmd:skills list +of cmd/mu);
+    expect(help).toMatch(/^ {2}mine +of cmd/mu);
+    expect(help).not.toMatch(/^ {2}skills list +of cmd/mu);
+  }, 60_000);
+
+  it('T15 F17: a folder of the same id in a sandbox of ones own is what ships, for its names', async () => {
+    const own = {
+      ...manifest('mcp', { provides: ['command'], commands: [{ path: 'mcp list', description: 'own' }] }),
+      ...main('mcp', `getCommands() { return [${command('mcp list')}]; }`),
+    };
+    for (const [file, text] of Object.entries(own)) {
+      await mkdir(path.dirname(path.join(folder, 'sandbox', file)), { recursive: true });
+      await writeFile(path.join(folder, 'sandbox', file), text);
+    }
+    expect((await run('mcp', 'list')).out).toContain('stranger ran mcp list');
+  }, 60_000);
+});
+
+describe('names in a kernel', () => {
+  let test: TestKernel;
+  afterEach(() => test.stop());
+
+  it('T15 F17: doctor says under which name a command of a stranger is reached; two strangers both have their ids in front', async () => {
+    const twin = (id: string) => ({
+      ...manifest(id, { provides: ['command'], commands: [{ path: 'both' }] }),
+      ...main(id, `getCommands() { return [${command('both')}]; }`),
+    });
+    test = await testKernel({ files: { ...CMD, ...twin('one'), ...twin('two') }, commands: kernelCommands });
+    const { notes } = await test.kernel.doctor();
+    const said = notes.filter(({ code }) => code === 'name_clash').map(({ message }) => message);
+    expect(said).toContainEqual(expect.stringContaining("the command 'skills list' of 'cmd' is reached as 'pith cmd:skills list'"));
+    expect(said).toContainEqual(expect.stringContaining("the command 'both' of 'one' is reached as 'pith one:both'"));
+    expect(test.kernel.extensions.commands().map((each) => each.path)).toEqual(expect.arrayContaining(['one:both', 'two:both', 'mine']));
+    const paths = (await test.kernel.extensions.commandsOf('cmd')).map((each) => each.path);
+    expect(paths).toEqual(['cmd:skills list', 'cmd:skills', 'cmd:mcp list', 'cmd:doctor deep', 'cmd:chat', 'mine', 'deploy']);
+  }, 60_000);
+
+  it('T15 F18: shipped tools keep their names, a stranger of the same name has its id in front, and doctor says so', async () => {
+    const files = {
+      ...manifest('cmd', { provides: ['tool'] }),
+      ...tools('cmd', ['file', 'read_skill', 'skill', 'alone'].map(tool).join()),
+      ...manifest('other', { provides: ['tool'] }),
+      ...tools('other', ['both', 'file'].map(tool).join()),
+      ...manifest('third', { provides: ['tool'] }),
+      ...tools('third', tool('both')),
+      'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [cmd, core_tools, skill_registry, other/file, other, third] }\n',
+      'agents/without/manifest.yaml': 'id: without\nagent: { uses_tools: [cmd/alone, cmd/file] }\n',
+    };
+    test = await testKernel({ files });
+    const { kernel } = test;
+    const nameOf = async (agent: string) =>
+      Object.fromEntries(
+        (await kernel.toolsOf(agent)).map(({ modelName, extensionId, descriptor }) => [`${extensionId}/${descriptor.name}`, modelName]),
+      );
+    expect(await nameOf('asker')).toMatchObject({
+      'core_tools/file': 'file',
+      'cmd/file': 'cmd__file',
+      'other/file': 'other__file',
+      'skill_registry/read_skill': 'read_skill',
+      'cmd/read_skill': 'cmd__read_skill',
+      'cmd/skill': 'cmd__skill', // one that ships and may come during the turn
+      'cmd/alone': 'alone',
+      'other/both': 'other__both',
+      'third/both': 'third__both',
+    });
+    expect(await nameOf('without')).toEqual({ 'cmd/alone': 'alone', 'cmd/file': 'file' });
+    expect(await kernel.callTool('asker', 'cmd/file', {})).toMatchObject({ ok: true, output: 'file' });
+    const { notes } = await kernel.doctor();
+    const said = notes.map(({ message }) => message);
+    expect(said).toContainEqual(expect.stringContaining("sees cmd__file and file of 'core_tools' and other__file"));
+    expect(said).toContainEqual(expect.stringContaining('sees other__both and third__both'));
+  }, 60_000);
+});

@@ -1,0 +1,27 @@
+import { spawn } from 'node:child_process';
+import { build } from 'esbuild';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { probeSandboxing } from '../../../core/process/sandboxing.ts';
+import { runs, until } from '../process/hosts.ts';
+
+const { available } = await probeSandboxing();
+const KINDS = [...(available ? ['required'] : []), 'none'];
+
+it.skipIf(process.platform !== 'linux').each(KINDS)('S73 nothing is left when Pith itself is killed: sandbox %s', async (sandbox) => {
+  const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-killed-')));
+  const outfile = path.join(folder, 'kernel.mjs');
+  const entryPoints = [path.resolve('test/core/confined/fixtures/kernel.ts')];
+  await build({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node', target: 'node20', logLevel: 'silent' });
+  const nap = `81.${process.pid}`;
+  const script = `(setsid sleep ${nap} &) & sleep ${nap}`;
+  const program = { argv: ['/bin/sh', '-c', script], cwd: '/tmp', readOnly: [], timeoutMs: 60_000, maxOutputBytes: 100, sandbox };
+  const kernel = spawn(process.execPath, [outfile, JSON.stringify({ dataDirectory: folder, program })], { stdio: 'inherit' });
+  await until(() => runs(nap), 5000);
+  kernel.kill('SIGKILL');
+  await until(() => !runs(nap), 3000);
+  await rm(folder, { recursive: true, force: true });
+  expect(runs(nap)).toBe(false);
+});

@@ -1,0 +1,202 @@
+import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
+import { task, until } from './world.ts';
+import { describe, expect, it } from 'vitest';
+
+const SEEN = (method: string, body = '') =>
+  `async ${method}(payload, delivery) { await this.context.kv.set(\`\${delivery.id} ${method} \${delivery.attempt}\`, { payload, correlation: delivery.correlationId }); ${body} }`;
+
+function listener(methods: string, manifest: object): Record<string, string> {
+  return {
+    'extensions/listener/manifest.yaml': JSON.stringify({ id: 'listener', entrypoint: 'main.ts', isolation: 'in_process', ...manifest }),
+    'extensions/listener/main.ts': `export default class { constructor(context) { this.context = context; } ${methods} }\n`,
+  };
+}
+
+const AGENT = { 'agents/main/manifest.yaml': 'id: main\nagent: {}\n', 'pith.yaml': 'default_agent: main\n' };
+
+async function kept(pith: { sandbox: string }): Promise<readonly { key: string; value: Record<string, unknown> }[]> {
+  const { openStore } = await import('../../../core/store/store.ts');
+  const { createKeyValue } = await import('../../../core/store/key-value.ts');
+  const { systemClock } = await import('../../../core/kernel/system-clock.ts');
+  const store = openStore(`${pith.sandbox}/data/pith.db`, systemClock);
+  try {
+    createKeyValue(store, 'look'); // makes its tables where they are missing
+    return store
+      .all('SELECT key, value FROM kv ORDER BY key')
+      .map(({ key, value }) => ({ key: String(key), value: JSON.parse(String(value)) }));
+  } finally {
+    await store.close();
+  }
+}
+
+describe('handlers of manifests', () => {
+  it('K31 K32 a message reaches the handlers that manifests declare, with the correlation id of its turn', async () => {
+    const model = scriptedModel([{ text: 'hello' }]);
+    await using pith = await testKernel({
+      model,
+      shipped: false,
+      files: { ...AGENT, ...listener(SEEN('remember'), { events: { handles: [{ topic: 'user.message', handler: 'remember' }] } }) },
+    });
+    const started: string[] = [];
+    pith.kernel.events.handle('turn.started', ({ correlationId }) => void started.push(correlationId));
+    const said: string[] = [];
+    pith.kernel.events.handle('user.message', ({ text }) => void said.push(text));
+    await pith.run('good morning');
+    expect(said).toEqual(['good morning']);
+    expect(await kept(pith)).toEqual([]); // nobody works on deliveries before the services start
+    await pith.kernel.start();
+    await until(async () => expect(await kept(pith)).toHaveLength(1));
+    const [{ key, value } = { key: '', value: {} }] = await kept(pith);
+    expect(key).toBe('1 remember 1');
+    expect(value).toMatchObject({
+      payload: { v: 1, text: 'good morning', threadId: 'test', agentId: 'main', userId: 'tester' },
+      correlation: started[0],
+    });
+  });
+
+  it('K31 a method that is missing is named, with the nearest; topics and times that cannot be are found in the file', async () => {
+    await using pith = await testKernel({
+      shipped: false,
+      model: scriptedModel([]),
+      files: {
+        ...AGENT,
+        ...listener('rememberAll() {}', { events: { handles: [{ topic: 'user.message', handler: 'remember' }] } }),
+        'extensions/timer/manifest.yaml': [
+          'id: timer',
+          'entrypoint: main.ts',
+          'events:',
+          '  handles: [{ topic: user.mesage, handler: tick }]',
+          'schedules:',
+          '  - { name: a, cron: "* * * * * *", handler: tick }',
+          '  - { name: b, cron: "61 * * * *", handler: tick }',
+          '',
+        ].join('\n'),
+        'extensions/timer/main.ts': 'export default class { tick() {} }\n',
+      },
+    });
+    const report = await pith.kernel.doctor();
+    expect(report.extensions.find(({ id }) => id === 'listener')).toMatchObject({ state: 'failed', code: 'provides_mismatch' });
+    expect(report.extensions.find(({ id }) => id === 'listener')?.message).toContain("'remember(payload, delivery)'");
+    const found = pith.kernel.extensions.discovery.declarations.get('timer')?.diagnostics ?? [];
+    expect(found.map(({ code, line, message }) => [code, line, message])).toEqual([
+      ['name_unknown', 4, expect.stringContaining("did you mean 'user.message'")],
+      ['manifest_invalid', 6, "'* * * * * *' has 6 fields, not five"],
+      ['manifest_invalid', 7, expect.stringContaining('minute')],
+    ]);
+  });
+
+  it('K31 an extension publishes the durable topics that it declares, and no others', async () => {
+    const body = `async tick(payload) {
+      const { events } = this.context;
+      const codes = [];
+      for (const topic of ['task.changed', 'notify', 'user.message']) {
+        await events.publish(topic, { v: 1, taskId: 'x' }).catch((error) => codes.push(error.code));
+      }
+      await events.publish('notify', { v: 1, run() {} }).catch((error) => codes.push(error.code));
+      await events.publish('notify', { v: 1, text: 'x'.repeat(300_000) }).catch((error) => codes.push(error.code));
+      await this.context.kv.set('codes', codes);
+    }`;
+    await using pith = await testKernel({
+      shipped: false,
+      model: scriptedModel([]),
+      files: { ...AGENT, ...listener(body, { events: { publishes: ['notify'], handles: [{ topic: 'task.changed', handler: 'tick' }] } }) },
+    });
+    await pith.kernel.start();
+    await pith.kernel.events.publish('task.changed', task('x'));
+    await until(async () => expect(await kept(pith)).toHaveLength(1));
+    expect((await kept(pith))[0]?.value).toEqual(['not_declared', 'not_allowed', 'not_serialisable', 'parameter_invalid']);
+  });
+
+  it('K31 an extension listens to the durable topics that it declares, and no others', async () => {
+    const body = `async tick() {
+      const { events, kv } = this.context;
+      const heard = [];
+      for (const topic of ['user.message', 'approval.requested', 'notify', 'schedule.due', 'turn.started']) {
+        try {
+          events.handle(topic, () => undefined);
+          heard.push(topic);
+        } catch (error) { heard.push(error.code); }
+      }
+      await kv.set('heard', heard);
+    }`;
+    await using pith = await testKernel({
+      shipped: false,
+      model: scriptedModel([]),
+      files: { ...AGENT, ...listener(body, { events: { handles: [{ topic: 'schedule.due', handler: 'tick' }] } }) },
+    });
+    await pith.kernel.start();
+    await pith.kernel.events.publish('schedule.due', { v: 1, extensionId: 'x', name: 'x', at: 1 });
+    await until(async () => expect(await kept(pith)).toHaveLength(1));
+    expect((await kept(pith))[0]?.value).toEqual(['not_declared', 'not_declared', 'not_declared', 'schedule.due', 'turn.started']);
+  });
+
+  it.each(['in_process', 'process'] as const)('K30 K50 what the kernel says is not said by an extension, %s', async (isolation) => {
+    const body = `async tick() {
+      const { events } = this.context;
+      const codes = [];
+      for (const topic of ['extension.failed', 'extension.reloaded', 'turn.ended', 'tool.called', 'agent.changed', 'channel.opened']) {
+        try { events.publish(topic, { extensionId: 'kv', reason: 'done' }); } catch (error) { codes.push(error.code); }
+      }
+      await this.context.kv.set('codes', codes);
+    }`;
+    await using pith = await testKernel({
+      shipped: false,
+      isolation,
+      model: scriptedModel([]),
+      files: { ...AGENT, ...listener(body, { events: { handles: [{ topic: 'schedule.due', handler: 'tick' }] } }) },
+    });
+    const heard: unknown[] = [];
+    for (const topic of ['extension.failed', 'turn.ended', 'tool.called', 'agent.changed'] as const)
+      pith.kernel.events.handle(topic, (payload) => void heard.push(payload));
+    pith.kernel.events.handle('channel.opened', ({ extensionId }) => void heard.push(extensionId));
+    await pith.kernel.start();
+    await pith.kernel.events.publish('schedule.due', { v: 1, extensionId: 'x', name: 'x', at: 1 });
+    await until(async () => expect(await kept(pith)).toHaveLength(1));
+    await until(() => expect(heard).toEqual(['listener']));
+    expect((await kept(pith))[0]?.value).toEqual(Array.from({ length: 5 }, () => 'not_allowed'));
+  });
+
+  it('K31 a new handler sees only later events, and doctor lists dead letters and what waits for handlers that are gone', async () => {
+    const clock = fakeClock();
+    const handles = (handler: string) => ({ events: { handles: [{ topic: 'task.changed', handler }] } });
+    await using pith = await testKernel({
+      clock,
+      shipped: false,
+      model: scriptedModel([]),
+      files: { ...AGENT, ...listener('old() { throw new Error("no luck"); }', handles('old')) },
+    });
+    await pith.kernel.events.publish('task.changed', task('early'));
+    await pith.kernel.start();
+    for (let round = 0; round < 600; round++) {
+      await clock.advance(1000);
+      if ((await pith.kernel.doctor()).notes.some(({ code }) => code === 'handler_failed')) break;
+    }
+    const dead = (await pith.kernel.doctor()).notes.filter(({ code }) => code === 'handler_failed');
+    expect(dead.map(({ message }) => message)).toEqual([
+      "event 1 (task.changed) could not be delivered to 'listener/old' after 8 attempts: no luck",
+    ]);
+    await pith.kernel.events.publish('task.changed', task('waits'), { at: clock.now() + 3_600_000 });
+    for (const [file, text] of Object.entries(listener(SEEN('fresh'), handles('fresh')))) await pith.write(file, text);
+    await pith.kernel.extensions.refresh();
+    const gone = (await pith.kernel.doctor()).notes.filter(({ message }) => message.includes('no enabled extension'));
+    expect(gone.map(({ message }) => message)).toEqual(["1 event waits for 'listener/old', which no enabled extension declares any more"]);
+    await pith.kernel.events.publish('task.changed', task('late'));
+    await until(async () => expect((await kept(pith)).map(({ key }) => key)).toEqual(['3 fresh 1']));
+  });
+
+  it('K31 a handler in a separate process is delivered to, also after its process has died, which counts as an attempt', async () => {
+    const body = `async tick(payload, delivery) {
+      if (delivery.attempt === 1) (await import('node:child_process')).execSync('kill -9 ' + process.pid);
+      await this.context.kv.set(String(delivery.attempt), { taskId: payload.taskId });
+    }`;
+    await using pith = await testKernel({
+      isolation: 'process',
+      shipped: false,
+      model: scriptedModel([]),
+      files: { ...AGENT, ...listener(body, { isolation: 'process', events: { handles: [{ topic: 'task.changed', handler: 'tick' }] } }) },
+    });
+    await pith.kernel.start();
+    await pith.kernel.events.publish('task.changed', task('t1'));
+    await until(async () => expect(await kept(pith)).toEqual([{ key: '2', value: { taskId: 't1' } }]));
+  });
+});

@@ -1,0 +1,41 @@
+/** Publishes without end and works on the deliveries, until it is killed. Prints `published <id>` after each commit and `handled <id>` at each delivery. */
+import { createDeliveries } from '../../../core/durable/deliveries.ts';
+import { createJournal } from '../../../core/durable/journal.ts';
+import { systemClock } from '../../../core/kernel/system-clock.ts';
+import { createLeases, createOwner } from '../../../core/store/leases.ts';
+import { openStore } from '../../../core/store/store.ts';
+
+const [file = '', name = ''] = process.argv.slice(2);
+const clock = systemClock;
+const store = openStore(file, clock);
+const handlers = new Set(['a/one', 'b/two']);
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const quiet = () => undefined;
+
+const journal = createJournal({
+  store,
+  clock,
+  handlers: () => [...handlers],
+  written: (events) => deliveries.wake(new Set(events.flatMap((event) => event.handlers))),
+});
+const deliveries = createDeliveries({
+  store,
+  leases: createLeases(store, clock, createOwner()),
+  clock,
+  logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  declared: () => handlers,
+  callable: () => handlers,
+  sideBySide: undefined,
+  call: async (handler, _payload, { id }) => say(`handled ${handler} ${id}`),
+});
+deliveries.start();
+
+async function write(writer: number): Promise<never> {
+  for (let index = 0; ; index++) {
+    const taskId = `${name} ${writer} ${index}`;
+    say(
+      `published ${await journal.publish('task.changed', { v: 1, taskId, state: 'running', goal: '', threadId: null, note: null }, { key: `${writer}` })} ${taskId}`,
+    );
+  }
+}
+await Promise.all([0, 1, 2, 3].map(write));

@@ -1,0 +1,135 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { nextRun } from '../../../core/durable/cron.ts';
+import { createSchedules, type DeclaredSchedule } from '../../../core/durable/schedules.ts';
+import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
+import { openNode, temporaryFolder, until, type Node } from './world.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const zone = process.env['TZ'];
+let place: Awaited<ReturnType<typeof temporaryFolder>>;
+const nodes: Node[] = [];
+
+beforeAll(() => void (process.env['TZ'] = 'Europe/Berlin'));
+afterAll(() => {
+  if (zone === undefined) delete process.env['TZ'];
+  else process.env['TZ'] = zone;
+});
+beforeEach(async () => {
+  place = await temporaryFolder();
+});
+afterEach(async () => {
+  for (const node of nodes.splice(0)) await node.close();
+  await place.remove();
+});
+
+/** A process with schedules; `runs` are the times for which the handler was called. */
+function open(clock: FakeClock, declared: () => readonly DeclaredSchedule[], runs: number[]) {
+  const node = openNode(place.folder, clock, { 'a/tick': (payload) => void runs.push((payload as { at: number }).at) });
+  nodes.push(node);
+  const { store, journal } = node;
+  const logger = { debug() {}, info() {}, warn() {}, error() {} };
+  const schedules = createSchedules({ store, journal, clock, logger, declared });
+  node.deliveries.start();
+  schedules.refresh();
+  return { ...node, schedules };
+}
+
+const tick = (cron: string): DeclaredSchedule => ({ extensionId: 'a', name: 't', cron, handler: 'tick' });
+
+async function pass(clock: FakeClock, ms: number, ...processes: ReturnType<typeof open>[]): Promise<void> {
+  for (let left = ms; left > 0; left -= 60_000) {
+    await clock.advance(Math.min(60_000, left));
+    for (const { schedules } of processes) schedules.look();
+  }
+  await settled(...processes);
+}
+
+/** Until nothing that is due waits. */
+async function settled(...processes: ReturnType<typeof open>[]): Promise<void> {
+  for (const { store, deliveries, schedules } of processes) {
+    deliveries.wake();
+    schedules.look();
+    await until(() => expect(store.all('SELECT event FROM deliveries WHERE due = 0')).toEqual([]));
+  }
+}
+
+const next = (node: Node) => node.store.get('SELECT next FROM schedules')?.next;
+const planned = (node: Node) => until(() => expect(next(node)).toEqual(expect.any(Number)));
+
+it('K31 times are exact on the days when the clocks go forward and back', () => {
+  const runs = (cron: string, from: string, to: string): string[] => {
+    const found: string[] = [];
+    for (let at = nextRun(cron, Date.parse(from)); at !== null && at < Date.parse(to); at = nextRun(cron, at))
+      found.push(new Date(at).toISOString().slice(5, 16));
+    return found;
+  };
+  expect(runs('30 2 * * *', '2026-03-28T00:00Z', '2026-03-31T00:00Z')).toEqual(['03-28T01:30', '03-29T01:00', '03-30T00:30']);
+  expect(runs('30 2 * * *', '2026-10-24T00:00Z', '2026-10-27T00:00Z')).toEqual(['10-24T00:30', '10-25T00:30', '10-26T01:30']);
+  expect(runs('*/30 * * * *', '2026-03-28T23:00Z', '2026-03-29T22:00Z')).toHaveLength(45); // a day of 23 hours
+  expect(runs('*/30 * * * *', '2026-10-24T22:00Z', '2026-10-25T23:00Z')).toHaveLength(49); // of 25
+});
+
+it('K31 a schedule fires at each of its times, exactly once with two processes, also over a change of the clocks', async () => {
+  const clock = fakeClock(Date.parse('2026-10-24T22:59:00Z'));
+  const runs: number[] = [];
+  const first = open(clock, () => [tick('0 * * * *')], runs);
+  const second = open(clock, () => [tick('0 * * * *')], runs);
+  await planned(first);
+  await planned(second);
+  await pass(clock, 4 * HOUR, first, second);
+  const start = Date.parse('2026-10-24T23:00:00Z');
+  expect([...runs].sort()).toEqual([0, 1, 2, 3].map((hour) => start + hour * HOUR));
+});
+
+it('K31 runs that were missed collapse to one, after a restart too', async () => {
+  const clock = fakeClock(Date.parse('2026-01-01T00:30:00Z'));
+  const runs: number[] = [];
+  const first = open(clock, () => [tick('0 * * * *')], runs);
+  await planned(first);
+  await nodes.pop()?.close();
+  await clock.advance(50 * HOUR);
+  const later = open(clock, () => [tick('0 * * * *')], runs);
+  await until(() => expect(runs).toHaveLength(1));
+  await settled(later);
+  await pass(clock, HOUR, later);
+  expect(runs).toEqual([Date.parse('2026-01-01T01:00:00Z'), Date.parse('2026-01-03T03:00:00Z')]);
+});
+
+it('K31 a clock that jumps a day ahead or back neither repeats nor loses a run', async () => {
+  const base = fakeClock(Date.parse('2026-01-01T02:30:00Z'));
+  let shift = 0;
+  const clock: FakeClock = { ...base, now: () => base.now() + shift };
+  const runs: number[] = [];
+  const node = open(clock, () => [tick('0 4 * * *')], runs); // 03:00 UTC
+  const jump = async (ms: number) => {
+    shift += ms;
+    await pass(clock, 60_000, node);
+  };
+  await planned(node);
+  await jump(DAY); // the second of January, 02:31
+  await until(() => expect(runs).toEqual([Date.parse('2026-01-01T03:00:00Z')]));
+  await jump(-DAY);
+  await pass(clock, HOUR, node); // over the time at which it ran already
+  expect(runs).toHaveLength(1);
+  await pass(clock, DAY, node);
+  await until(() => expect(runs).toEqual([Date.parse('2026-01-01T03:00:00Z'), Date.parse('2026-01-02T03:00:00Z')]));
+});
+
+it('K31 a schedule that was changed starts over, one that was removed is forgotten', async () => {
+  const clock = fakeClock(Date.parse('2026-01-01T00:30:00Z'));
+  const runs: number[] = [];
+  let declared = [tick('0 * * * *')];
+  const node = open(clock, () => declared, runs);
+  await planned(node);
+  declared = [tick('45 * * * *')];
+  node.schedules.refresh();
+  await until(() => expect(next(node)).toBe(Date.parse('2026-01-01T00:45:00Z')));
+  await pass(clock, HOUR, node);
+  expect(runs).toEqual([Date.parse('2026-01-01T00:45:00Z')]);
+  declared = [];
+  node.schedules.refresh();
+  await until(() => expect(next(node)).toBeUndefined());
+  await pass(clock, 2 * HOUR, node);
+  expect(runs).toHaveLength(1);
+});

@@ -1,0 +1,139 @@
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { configOf, enabledBy, misspeltSettings, unknownExtensionSettings, withIdsMeant } from '../../../core/kernel/settings/config-of.ts';
+import { loadSettings, type SettingsInput } from '../../../core/kernel/settings/settings.ts';
+import { discoverIn, folderWith } from './sandbox-folder.ts';
+
+const SKILLFUL = 'id: registry\nentrypoint: main.ts\nprovides: [skill]\nconfig:\n  a: 1\n  b: 1\n  c: 1\n  deep: { x: 1, y: 1 }\n';
+
+describe('config', () => {
+  it('K7 manifest < extensions.<id> < the skills block, which only the provider of skills claims', async () => {
+    const yaml =
+      'extensions:\n  registry: { b: 2, c: 2, deep: { y: 2 }, enabled: true, isolation: in_process }\n  plain: { k: 2 }\nskills:\n  c: 3\n  enabled: false\n';
+    const { registry, plain, settings } = await setUp(yaml);
+    expect(configOf(registry, settings)).toMatchObject({ enabled: true, isolation: 'in_process' });
+    expect(configOf(registry, settings).config).toEqual({ a: 1, b: 2, c: 3, deep: { x: 1, y: 2 }, enabled: false });
+    expect(configOf(plain, settings)).toMatchObject({ enabled: true, isolation: null, config: { k: 2 } });
+    expect(registry.manifest!.config).toEqual({ a: 1, b: 1, c: 1, deep: { x: 1, y: 1 } });
+  });
+
+  it('K7 a key is named by the place that set it', async () => {
+    const { registry, settings } = await setUp('extensions:\n  registry:\n    b: 2\nskills:\n  c: 3\n  sources: [a, b]\n');
+    const { where } = configOf(registry, settings);
+    expect(where('c')).toBe('sandbox/pith.yaml:5 skills.c');
+    expect(where('sources.1')).toBe('sandbox/pith.yaml:6 skills.sources.1');
+    expect(where('b')).toBe('sandbox/pith.yaml:3 extensions.registry.b');
+    expect(where('deep.x')).toBe(`${registry.file}:8 config.deep.x`);
+    expect(where('absent')).toBe('skills.absent');
+  });
+
+  it('K7 providers reach the extension that offers their prefix, and no other', async () => {
+    const { registry, plain, settings } = await setUp(
+      'providers:\n  mine: { base_url: "http://a/v1" }\n  other: { base_url: "http://b/v1" }\n',
+    );
+    expect(configOf(plain, settings).config).toEqual({ k: 1, providers: { mine: { base_url: 'http://a/v1' } } });
+    expect(configOf(plain, settings).where('providers.mine.base_url')).toBe('sandbox/pith.yaml:2 providers.mine.base_url');
+    expect(configOf(registry, settings).config).not.toHaveProperty('providers');
+  });
+
+  it('K61 the settings grant a key to the extension that offers the prefix, and no extension grants itself one', async () => {
+    const { registry, plain, settings } = await setUp(
+      'providers:\n  mine: { api_key_env: MY_KEY }\n  other: { api_key_env: OTHER_KEY }\nextensions:\n  registry: { providers: { mine: { api_key_env: TAKEN } } }\n',
+    );
+    expect(configOf(plain, settings).secrets).toEqual(['DECLARED', 'MY_KEY']);
+    expect(configOf(registry, settings).secrets).toEqual([]);
+  });
+
+  it('use.md 3 a misspelt key that every block may hold is named, and a misspelt enabled: false counts', async () => {
+    const { settings, plain, registry } = await setUp(
+      'extensions:\n  plain:\n    enabld: false\n  registry:\n    memory_mbb: 64\n    a: 2\n',
+    );
+    const found = misspeltSettings(settings, new Map([plain, registry].map((each) => [each.id, each])));
+    expect(found.map(({ message }) => message)).toEqual([
+      "sandbox/pith.yaml:3: 'extensions.plain.enabld' must be written 'enabled'; it counts as false",
+      "sandbox/pith.yaml:5: unknown key 'memory_mbb' in 'extensions.registry' is ignored (did you mean 'memory_mb'?)",
+    ]);
+    expect(enabledBy(settings)('plain', plain.manifest)).toBe(false);
+    expect(configOf(plain, settings).enabled).toBe(false);
+    expect(enabledBy(settings)('registry', registry.manifest)).toBe(true);
+  });
+
+  it.each([
+    ['isolaton: process', 'process'],
+    ['isolaton: proces', 'process'],
+    ['isolation: proces', 'process'],
+    ['isolaton: in_process', null],
+  ])('use.md 3 a slip of what keeps an extension out of the kernel keeps it out: %s', async (text, isolation) => {
+    const { settings, plain } = await setUp(`extensions: { plain: { ${text} } }\n`);
+    const { config, isolation: found } = configOf(plain, settings);
+    expect([found, Object.keys(config).includes('isolaton')]).toEqual([isolation, false]);
+  });
+
+  it.each(['false', 'off', '{ enabled: flase }', '{ enabeld: "no" }', '{ enabeld: false }'])(
+    'use.md 3 what may be meant to switch an extension off does: %s',
+    async (block) => {
+      const { settings, plain } = await setUp(`extensions: { plain: ${block} }\n`);
+      expect(configOf(plain, settings).enabled).toBe(false);
+    },
+  );
+
+  it('an option that only the class knows is no misspelt key, except a boolean close to enabled', async () => {
+    const { settings, plain } = await setUp(
+      'extensions:\n  plain: { secret: x, enable: [a], memory_gb: big }\n  registry: { enable: false }\n',
+    );
+    expect(misspeltSettings(settings, new Map([[plain.id, plain]]))).toMatchObject([
+      { message: expect.stringContaining("'extensions.registry.enable'") },
+    ]);
+    expect(enabledBy(settings)('plain', plain.manifest)).toBe(true);
+    expect(enabledBy(settings)('registry', plain.manifest)).toBe(false);
+  });
+
+  it('use.md 3 what a block of a misspelt id switches off counts for every id that it is a slip of', async () => {
+    const { settings } = await setUp(
+      'extensions:\n  plainn: { enabled: false, secrets: [A] }\n  plai: { isolation: process }\n  plain2: { enabled: false }\n',
+    );
+    const meant = withIdsMeant(settings, ['plain', 'plaid']);
+    expect(meant.extensions).toMatchObject({ plain: { enabled: false, isolation: 'process' }, plaid: { isolation: 'process' } });
+    expect(meant.extensions['plain']).not.toHaveProperty('secrets');
+    expect(meant.extensions['plaid']).not.toHaveProperty('enabled');
+    expect(unknownExtensionSettings(settings, ['plain', 'plaid']).map(({ message }) => message.slice(message.indexOf('nothing')))).toEqual([
+      "nothing declares 'plainn'; its 'enabled' counts for 'plain'",
+      "nothing declares 'plai'; its 'isolation' counts for 'plain' and 'plaid'",
+      "nothing declares 'plain2' (did you mean 'plain' or 'plaid'?)",
+    ]);
+    const { settings: said } = await setUp('extensions: { plainn: { enabled: false }, plain: { enabled: true } }\n');
+    expect(unknownExtensionSettings(said, ['plain'])[0]?.message).toMatch(/nothing declares 'plainn' \(did you mean 'plain'\?\)$/u);
+    expect(withIdsMeant(settings, ['plain', 'plainn', 'plai', 'plain2'])).toBe(settings);
+  });
+
+  it('K7 settings switch on and off, also what is broken; flags win', async () => {
+    const { settings, registry } = await setUp('extensions:\n  registry: { enabled: false }\n  broken: { enabled: false }\n');
+    expect(enabledBy(settings)('registry', registry.manifest)).toBe(false);
+    expect(enabledBy(settings)('broken', null)).toBe(false);
+    expect(enabledBy(settings)('plain', null)).toBe(true);
+    const flagged = await setUp('extensions:\n  registry: { enabled: false }\n', { extensions: { registry: { enabled: true } } });
+    expect(configOf(flagged.registry, flagged.settings).enabled).toBe(true);
+  });
+
+  it('K7 a block for an id that nothing declares is told with its place and the nearest', async () => {
+    const { settings, ids } = await setUp('extensions:\n  registri: { a: 1 }\n');
+    expect(unknownExtensionSettings(settings, ids)).toMatchObject([
+      { severity: 'warning', message: "sandbox/pith.yaml:2 extensions.registri: nothing declares 'registri' (did you mean 'registry'?)" },
+    ]);
+  });
+});
+
+async function setUp(yaml: string, flags: SettingsInput = {}) {
+  const root = folderWith({
+    'sandbox/pith.yaml': yaml,
+    'sandbox/extensions/registry/manifest.yaml': SKILLFUL,
+    'sandbox/extensions/registry/main.ts': '',
+    'sandbox/extensions/plain/manifest.yaml':
+      'id: plain\nentrypoint: main.ts\nprovides: [model]\nmodels: [{ prefix: mine }]\nsecrets: [DECLARED]\nconfig: { k: 1 }\n',
+    'sandbox/extensions/plain/main.ts': '',
+  });
+  const sandbox = path.join(root, 'sandbox');
+  const { settings } = await loadSettings({ sandbox, env: {}, flags, workingDirectory: sandbox });
+  const { declarations } = await discoverIn(sandbox);
+  return { settings, registry: declarations.get('registry')!, plain: declarations.get('plain')!, ids: declarations.keys() };
+}

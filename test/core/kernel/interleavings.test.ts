@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { ExtensionHost } from '../../../core/kernel/host.ts';
+import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
+
+const STEPS = [
+  'sound 1',
+  'sound 2',
+  'broken',
+  'failing',
+  'misspelt',
+  'removed',
+  'checked out',
+  'look',
+  'look',
+  'call',
+  'call',
+  'reload',
+  'crash',
+  'tick',
+] as const;
+type Step = (typeof STEPS)[number];
+
+const world = globalThis as { begunAndEnded?: string[] };
+
+const source = (name: string): string =>
+  toolClass(
+    `if (input.n) void Promise.reject(new Error('astray')); return '${name}';`,
+    `async initialize() { await null; ${name === 'failing' ? 'throw new Error("no");' : ''} globalThis.begunAndEnded.push('begun'); this.begun = true; }
+     async stop() { await new Promise((resolve) => setTimeout(resolve, 15)); if (this.begun) globalThis.begunAndEnded.push('ended'); }`,
+  );
+
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function take(sandbox: TestSandbox, host: ExtensionHost, step: Step): Promise<{ readonly work?: Promise<unknown> }> {
+  switch (step) {
+    case 'removed': {
+      await sandbox.remove('extensions/it');
+      const work = host.refresh();
+      while (host.state('it') !== undefined) await tick();
+      return { work };
+    }
+    case 'checked out': {
+      const { work: removed } = await take(sandbox, host, 'removed');
+      await sandbox.extension('it', 'tool', source('sound 1'));
+      const found = host.refresh();
+      while (host.state('it') === undefined) await tick();
+      return { work: Promise.all([removed, found, host.callTool('it', 'work', {}, CALL, NEVER)]) };
+    }
+    case 'look':
+      return { work: host.refresh() };
+    case 'call':
+      return { work: host.callTool('it', 'work', {}, CALL, NEVER) };
+    case 'crash':
+      return { work: host.callTool('it', 'work', { n: 1 }, CALL, NEVER) };
+    case 'reload':
+      return { work: host.reload('it').catch(() => undefined) }; // nothing may declare it then
+    case 'tick':
+      await tick();
+      return {};
+    case 'misspelt':
+      await sandbox.write('extensions/it/manifest.yaml', 'id: it\nentrypoint: main.ts\nprovids: [tool]\n');
+      return {};
+    default:
+      await sandbox.extension('it', 'tool', step === 'broken' ? 'export default class {{' : source(step));
+      return {};
+  }
+}
+
+it('B1 B11: whatever is written, called and reloaded in any order, one version of a real extension begins only after the one before has ended', async () => {
+  const listeners = process.listeners('unhandledRejection');
+  process.removeAllListeners('unhandledRejection'); // the runner takes stray errors for failed tests
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom(...STEPS), { minLength: 4, maxLength: 14, size: 'max' }), async (steps) => {
+        const log: string[] = (world.begunAndEnded = []);
+        const sandbox = await testSandbox();
+        await sandbox.extension('it', 'tool', source('sound 1'));
+        const host = await sandbox.host();
+        const open: (Promise<unknown> | undefined)[] = [];
+        for (const step of steps) open.push((await take(sandbox, host, step)).work);
+        await Promise.all(open);
+        await sandbox.extension('it', 'tool', source('sound 2'));
+        await host.refresh();
+        await host.reload('it'); // also after three crashes
+        expect(await host.callTool('it', 'work', {}, CALL, NEVER)).toEqual({ ok: true, output: 'sound 2' });
+        await sandbox.close();
+        expect(log).toEqual(log.map((_, index) => (index % 2 === 0 ? 'begun' : 'ended')));
+        expect(log.at(-1)).toBe('ended');
+      }),
+      { numRuns: 40 },
+    );
+  } finally {
+    for (const listener of listeners) process.on('unhandledRejection', listener);
+  }
+}, 60_000);

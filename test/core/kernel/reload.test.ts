@@ -1,0 +1,369 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SkillProvider } from '../../../core/contract/index.ts';
+import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import type { ExtensionHost } from '../../../core/kernel/host.ts';
+import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
+
+let sandbox: TestSandbox;
+beforeEach(async () => {
+  sandbox = await testSandbox();
+});
+afterEach(() => sandbox.close());
+
+const log = (): string[] => ((globalThis as { reloadLog?: string[] }).reloadLog ??= []);
+const work = (host: ExtensionHost, id = 'it') => host.callTool(id, 'work', {}, CALL, NEVER);
+
+describe('reload', () => {
+  it('K20 takes an edit of a helper file, fresh, without a restart', async () => {
+    await sandbox.write('extensions/it/value.ts', 'export const value = 1;');
+    await sandbox.extension('it', 'tool', `import { value } from './value.ts';\n${toolClass('return value;')}`);
+    const host = await sandbox.host();
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    await sandbox.write('extensions/it/value.ts', 'export const value = 2;');
+    expect([...(await host.refresh())]).toEqual(['it']);
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+    expect(host.show('it')).toMatchObject({ state: 'active', generation: 2 });
+    expect((await host.refresh()).size).toBe(0);
+  });
+
+  it.each([
+    ['a syntax error', 'export default class {{'],
+    ['a constructor that throws', toolClass('return 2;', 'constructor() { throw new Error("broke"); }')],
+    ['a method that is misspelt', 'export default class { getTool() { return []; } }'],
+  ])('K20 keeps the old version running over %s, which never stopped', async (_, broken) => {
+    log().length = 0;
+    await sandbox.extension('it', 'tool', toolClass('return 1;', 'stop() { globalThis.reloadLog.push("stopped"); }'));
+    const host = await sandbox.host();
+    await work(host);
+    await sandbox.extension('it', 'tool', broken);
+    await host.refresh();
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    expect(log()).toEqual([]);
+    expect(host.show('it')).toMatchObject({
+      state: 'active',
+      phase: 'reload',
+      message: expect.stringContaining('still running the previous one'),
+    });
+    await sandbox.extension('it', 'tool', toolClass('return 3;'));
+    await host.refresh();
+    expect(await work(host)).toEqual({ ok: true, output: 3 });
+    expect(host.show('it')?.phase).toBeUndefined();
+  });
+
+  it('K20 shows a reload that failed until one succeeds, whatever fails after it', async () => {
+    await sandbox.extension('it', 'tool', toolClass('throw new Error("no luck");'));
+    const host = await sandbox.host();
+    await work(host);
+    await sandbox.extension('it', 'tool', 'export default class {{');
+    await host.refresh();
+    await work(host);
+    expect(host.failures().at(-1)).toMatchObject({ code: 'tool_failed' });
+    expect(host.show('it')).toMatchObject({ state: 'active', phase: 'reload' });
+    await sandbox.extension('it', 'tool', toolClass('return 3;'));
+    await host.refresh();
+    expect(host.show('it')?.phase).toBeUndefined();
+  });
+
+  it('K20 keeps the old version over a broken manifest, and its dependents too', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    await sandbox.extension('user', 'tool', toolClass('return 2;'), 'depends_on: [it]');
+    const host = await sandbox.host();
+    await host.activateAll();
+    await sandbox.write('extensions/it/manifest.yaml', 'id: it\nentrypointt: main.ts\n');
+    await host.refresh();
+    expect(host.show('it')).toMatchObject({ state: 'active', phase: 'reload' });
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    expect(await work(host, 'user')).toEqual({ ok: true, output: 2 });
+  });
+
+  it('K20 brings the old version back when the new one fails to initialise', async () => {
+    log().length = 0;
+    const logged = (name: string, body = '') =>
+      `async initialize() { globalThis.reloadLog.push("init ${name}"); ${body} } stop() { globalThis.reloadLog.push("stop ${name}"); }`;
+    await sandbox.extension('it', 'tool', toolClass('return 1;', logged('old')));
+    const host = await sandbox.host();
+    await work(host);
+    await sandbox.extension('it', 'tool', toolClass('return 2;', logged('new', 'throw new Error("cannot");')));
+    await host.refresh();
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    expect(log()).toEqual(['init old', 'stop old', 'init new', 'stop new', 'init old']);
+    expect(host.show('it')).toMatchObject({ state: 'active', phase: 'reload', message: expect.stringContaining('cannot') });
+  });
+
+  it('K20 gives open calls five seconds, then ends them interrupted; later calls wait for the new version', async () => {
+    const clock = fakeClock();
+    const old =
+      'return new Promise((resolve) => { globalThis.aborted = null; call.signal.addEventListener("abort", () => (globalThis.aborted = call.signal.reason.code)); });';
+    await sandbox.extension('it', 'tool', toolClass(old));
+    const host = await sandbox.host({ clock });
+    await host.activate('it');
+    const open = work(host);
+    await sandbox.extension('it', 'tool', toolClass('return "new";'));
+    const refreshed = host.refresh();
+    while (host.show('it')?.state === 'active') await new Promise((resolve) => setTimeout(resolve, 5));
+    const later = work(host);
+    await clock.advance(4000);
+    expect(await Promise.race([open, Promise.resolve('open')])).toBe('open');
+    await clock.advance(1500);
+    expect(await open).toMatchObject({ ok: false, error: { code: 'interrupted' } });
+    expect((globalThis as { aborted?: string }).aborted).toBe('interrupted');
+    await refreshed;
+    expect(await later).toEqual({ ok: true, output: 'new' });
+  });
+
+  it('K20 keeps handles of dependents valid, and tells stopped when the provider is gone', async () => {
+    const skills = (name: string) =>
+      `export default class S { async getSkillContent() { throw new PithError('skill_not_found', '${name}'); } async listSkills() { return [{ id: '${name}' }]; } async validateSkill() { return []; } }`;
+    await sandbox.extension('it', 'skill', skills('one'));
+    const host = await sandbox.host();
+    const handle = await host.skills();
+    expect(await handle?.listSkills()).toEqual([{ id: 'one' }]);
+    await sandbox.extension('it', 'skill', skills('two'));
+    await host.refresh();
+    expect(await handle?.listSkills()).toEqual([{ id: 'two' }]);
+    expect(handle?.extensionId).toBe('it');
+    expect(SkillProvider.missing(handle ?? {})).toEqual([]);
+    await sandbox.remove('extensions/it');
+    await host.refresh();
+    await expect(handle?.listSkills()).rejects.toMatchObject({ code: 'stopped' });
+    expect(await host.skills()).toBeNull();
+  });
+
+  it('K20 takes added, removed and disabled extensions and tells who changed', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host();
+    const changes: string[][] = [];
+    const off = host.onChange((ids) => changes.push([...ids]));
+    await sandbox.extension('added', 'tool', toolClass('return 2;'));
+    await sandbox.write('agents/someone/manifest.yaml', 'id: someone\nagent: { description: A }\n');
+    await host.refresh();
+    expect(host.ids()).toEqual(['added', 'it']);
+    expect(host.agents().map(({ id, spec }) => [id, spec?.description])).toEqual([['someone', 'A']]);
+    expect(changes).toEqual([['added', 'someone']]);
+    await work(host, 'added');
+    off();
+    await sandbox.extension('added', 'tool', toolClass('return 2;'), 'enabled: false');
+    await host.refresh();
+    expect(host.show('added')).toMatchObject({ state: 'disabled', generation: 0 });
+    await sandbox.remove('extensions/added');
+    await host.refresh();
+    expect(host.show('added')).toBeNull();
+    expect(host.state('added')).toBeUndefined();
+  });
+
+  it('K20 sees an edit in a turn that starts a second later, and does not look sooner', async () => {
+    const clock = fakeClock();
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host({ clock });
+    await work(host);
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    await host.refreshIfOlderThan(1000);
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    await clock.advance(1000);
+    await host.refreshIfOlderThan(1000);
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+  });
+
+  it('K20 a message that follows a save waits a moment for the reload, whoever looked first', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host({ clock: fakeClock() });
+    await work(host);
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    const looking = host.refresh();
+    await host.refreshIfOlderThan(1000);
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+    await looking;
+  });
+
+  it('K20 looks again after a look that may have read the folder before an edit; those that ask meanwhile share that look', async () => {
+    const clock = fakeClock();
+    let open = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    let looks = 0;
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host({
+      clock,
+      discovered: async () => {
+        if ((looks += 1) === 2) await gate; // the first is that of the host as it is made
+      },
+    });
+    await work(host);
+    const first = host.refresh();
+    await expect.poll(() => looks).toBe(2);
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    const hinted = host.refresh();
+    await clock.advance(1000);
+    const message = host.refreshIfOlderThan(1000);
+    open();
+    expect([...(await first)]).toEqual([]);
+    await message;
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+    expect([...(await hinted)]).toEqual(['it']);
+    expect(looks).toBe(3);
+  });
+
+  it('K20 a change that could not be told fails neither the look that found it nor any turn after it', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host({ renewed: () => Promise.reject(new Error('nobody listens')) });
+    await work(host);
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    await host.refreshIfOlderThan(0);
+    await host.refreshIfOlderThan(1000);
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+    await host.stop();
+    expect(await readFile(path.join(sandbox.directory, 'data/logs/pith.log'), 'utf8')).toContain('nobody listens');
+  });
+
+  it('K20 reloads when another process asks, by the poll alone', async () => {
+    const clock = fakeClock();
+    await sandbox.extension(
+      'it',
+      'tool',
+      `globalThis.loadsK20 = (globalThis.loadsK20 ?? 0) + 1;\n${toolClass('return globalThis.loadsK20;')}`,
+    );
+    const running = await sandbox.host({ clock });
+    await work(running);
+    await running.watch();
+    const terminal = await sandbox.host();
+    expect(await terminal.reload('it')).toMatchObject({ state: 'active', generation: 1 });
+    for (let round = 0; round < 1000 && running.show('it')?.generation === 1; round++) {
+      await clock.advance(5000);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(running.show('it')).toMatchObject({ state: 'active', generation: 2 });
+    expect(terminal.show('it')).toMatchObject({ generation: 1 });
+  });
+
+  it('K20 looks at once when a folder changes', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host();
+    await work(host);
+    await host.watch();
+    await new Promise((resolve) => setTimeout(resolve, 200)); // until the watcher stands
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    for (let round = 0; round < 100 && host.show('it')?.generation === 1; round++) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+  });
+
+  it('gives what failed another chance by hand, and says not_found for what nothing declares', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;', 'constructor() { if (globalThis.failIt) throw new Error("broke"); }'));
+    const state = globalThis as { failIt?: boolean };
+    state.failIt = true;
+    const host = await sandbox.host();
+    expect(await work(host)).toMatchObject({ error: { code: 'tool_gone', message: expect.stringContaining('broke') } });
+    state.failIt = false;
+    expect(await work(host)).toMatchObject({ error: { code: 'tool_gone' } });
+    expect(await host.reload('it')).toMatchObject({ state: 'active' });
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    await expect(host.reload('itt')).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining("'it'") });
+  });
+
+  it('use 6: the last good version goes on with its tools and contexts as it declared them, until the new one is valid', async () => {
+    const manifest = 'id: it\nentrypoint: main.ts\nprovides: [tool, context]\n';
+    const both = (n: number) => toolClass(`return ${n};`, 'contextPriority = 1; getContext() { return "context"; }');
+    await sandbox.extension('it', 'tool, context', both(1));
+    await sandbox.extension('user', 'tool', toolClass('return "used";'), 'depends_on: [it]');
+    const host = await sandbox.host();
+    await work(host);
+    await sandbox.write('extensions/it/manifest.yaml', manifest.replace('provides', 'provids'));
+    await host.refresh();
+    expect((await host.tools('it')).map(({ name }) => name)).toEqual(['work']);
+    expect((await host.contexts()).map(({ extensionId }) => extensionId)).toEqual(['it']);
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    expect(await work(host, 'user')).toEqual({ ok: true, output: 'used' }); // it was at rest, and what it needs runs
+    expect(host.show('it')).toMatchObject({
+      state: 'active',
+      provides: ['tool', 'context'],
+      phase: 'reload',
+      message: expect.stringContaining('New version is invalid; still running the previous one'),
+    });
+    await sandbox.extension('it', 'tool, context', both(2));
+    await host.refresh();
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+    expect(host.show('it')?.phase).toBeUndefined();
+  });
+
+  it.each([
+    ['a misspelt key', 'provids: [tool]'],
+    ['a dependency that nothing declares', 'provides: [tool]\ndepends_on: [nope]'],
+  ])('use 6: what was valid and never loaded keeps its tools over %s, with the code that an approval is bound to', async (_, broken) => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host();
+    const source = host.sourceOf('it');
+    await sandbox.write('extensions/it/manifest.yaml', `id: it\nentrypoint: main.ts\n${broken}\n`);
+    await host.refresh();
+    expect(host.show('it')).toMatchObject({ state: 'idle', phase: 'reload', message: expect.stringContaining('New version is invalid') });
+    expect((await host.tools('it')).map(({ name }) => name)).toEqual(['work']);
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    expect(host.sourceOf('it')).toBe(source);
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    await host.refresh();
+    expect(await work(host)).toEqual({ ok: true, output: 2 });
+    expect(host.show('it')?.phase).toBeUndefined();
+  });
+
+  it('use 6: what was never loaded does not stand in with other code than it was declared with, nor once its folder was gone', async () => {
+    const broken = 'id: it\nentrypoint: main.ts\nprovids: [tool]\n';
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host();
+    await sandbox.write('extensions/it/main.ts', toolClass('return 2;'));
+    await sandbox.write('extensions/it/manifest.yaml', broken);
+    await host.refresh();
+    expect(host.show('it')).toMatchObject({ state: 'failed', phase: 'validate', message: expect.stringContaining("'provids'") });
+    expect(await work(host)).toMatchObject({ error: { code: 'tool_gone' } });
+    await sandbox.extension('it', 'tool', toolClass('return 3;'));
+    await host.refresh();
+    await sandbox.remove('extensions/it');
+    await host.refresh();
+    await sandbox.extension('it', 'tool', toolClass('return 3;'));
+    await sandbox.write('extensions/it/manifest.yaml', broken);
+    await host.refresh();
+    expect(host.show('it')).toMatchObject({ state: 'failed', phase: 'validate' });
+  });
+
+  it('B4: an approval is bound to the code that runs, not to the one that failed to load', async () => {
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host();
+    await work(host);
+    const running = host.sourceOf('it');
+    await sandbox.extension('it', 'tool', 'export default class {{');
+    await host.refresh();
+    expect(await work(host)).toEqual({ ok: true, output: 1 });
+    expect(host.sourceOf('it')).toBe(running);
+    await sandbox.extension('it', 'tool', toolClass('return 2;'));
+    await host.refresh();
+    expect(host.sourceOf('it')).not.toBe(running);
+  });
+
+  it('B11: a folder that is removed and back within the drain, as a checkout does it, leaves one version alive', async () => {
+    const clock = fakeClock();
+    log().length = 0;
+    const own = (n: number) =>
+      toolClass(
+        `if (input.n) return new Promise(() => {}); return ${n};`,
+        `initialize() { globalThis.reloadLog.push('begins ${n}'); } stop() { globalThis.reloadLog.push('ends ${n}'); }`,
+      );
+    await sandbox.extension('it', 'tool', own(1));
+    const host = await sandbox.host({ clock });
+    await host.activate('it');
+    const open = host.callTool('it', 'work', { n: 1 }, CALL, NEVER);
+    await sandbox.remove('extensions/it');
+    const removed = host.refresh();
+    while (host.state('it') !== undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    await sandbox.extension('it', 'tool', own(2));
+    await Promise.race([removed, new Promise((resolve) => setTimeout(resolve, 50))]);
+    const back = host.refresh();
+    while (host.state('it') === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    const later = work(host);
+    for (let second = 0; second < 12; second += 1) {
+      await clock.advance(500);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(await open).toMatchObject({ error: { code: 'interrupted' } });
+    expect(await later).toEqual({ ok: true, output: 2 });
+    await Promise.all([removed, back]);
+    expect(log()).toEqual(['begins 1', 'ends 1', 'begins 2']);
+  });
+});

@@ -1,0 +1,173 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { Clock, Failure, ToolCall, TurnInfo } from '../../../core/contract/index.ts';
+import { createEvents } from '../../../core/kernel/events/bus.ts';
+import { createJournal } from '../../../core/durable/journal.ts';
+import { configOf, enabledBy } from '../../../core/kernel/settings/config-of.ts';
+import { discover } from '../../../core/kernel/discovery/discover.ts';
+import type { HostOptions } from '../../../core/kernel/host-options.ts';
+import { ExtensionHost } from '../../../core/kernel/host.ts';
+import { stateFolder } from '../../../core/contract/state-files.ts';
+import { openIndex } from '../../../core/kernel/discovery/index-file.ts';
+import { packageRoot } from '../../../core/kernel/package-version.ts';
+import { loadSettings } from '../../../core/kernel/settings/settings.ts';
+import { systemClock } from '../../../core/kernel/system-clock.ts';
+import { createConfinedPrograms } from '../../../core/confined/confined-process.ts';
+import { createDatabase } from '../../../core/store/extension-database.ts';
+import { createKeyValue } from '../../../core/store/key-value.ts';
+import { openStore, type Store } from '../../../core/store/store.ts';
+import { agentSpec } from '../../fixtures/agent-spec.ts';
+
+export interface HostSetup {
+  readonly wire?: boolean;
+  /** Default `in_process`, for speed. */
+  readonly isolation?: HostOptions['isolation'];
+  readonly clock?: Clock;
+  readonly sandboxing?: HostOptions['sandboxing'];
+  readonly agreements?: HostOptions['agreements'];
+  readonly env?: Readonly<Record<string, string>>;
+  /** After each look at the disk, before the host has what it found. */
+  readonly discovered?: () => Promise<void>;
+  readonly renewed?: HostOptions['renewed'];
+}
+
+/** A real sandbox in a temporary folder and hosts over it. */
+export interface TestSandbox {
+  readonly directory: string;
+  readonly failures: Failure[];
+  readonly storeOpened: () => boolean;
+  write(file: string, text: string): Promise<void>;
+  remove(file: string): Promise<void>;
+  /** `extensions/<id>/manifest.yaml` and `main.ts`. `manifest` is added to id and entrypoint. */
+  extension(id: string, provides: string, body: string, manifest?: string): Promise<void>;
+  host(setup?: HostSetup): Promise<ExtensionHost>;
+  close(): Promise<void>;
+}
+
+export async function testSandbox(): Promise<TestSandbox> {
+  const root = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-host-')));
+  const directory = path.join(root, 'sandbox');
+  await mkdir(directory, { recursive: true });
+  const hosts: ExtensionHost[] = [];
+  const stores: Store[] = [];
+  const failures: Failure[] = [];
+
+  const sandbox: TestSandbox = {
+    directory,
+    failures,
+    storeOpened: () => stores.length > 0,
+    async write(file, text) {
+      await mkdir(path.dirname(path.join(directory, file)), { recursive: true });
+      await writeFile(path.join(directory, file), text);
+    },
+    remove: (file) => rm(path.join(directory, file), { recursive: true, force: true }),
+    async extension(id, provides, body, manifest = '') {
+      await sandbox.write(`extensions/${id}/manifest.yaml`, `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n${manifest}\n`);
+      await sandbox.write(`extensions/${id}/main.ts`, `import { defineTool, toolError, toolResult, z, PithError } from 'pith';\n${body}\n`);
+    },
+    async host({
+      wire = false,
+      isolation = 'in_process',
+      clock = systemClock,
+      env = {},
+      sandboxing,
+      agreements,
+      discovered,
+      renewed,
+    } = {}) {
+      const dataDirectory = path.join(directory, 'data');
+      const index = openIndex(stateFolder(dataDirectory, '.cache'));
+      const { settings } = await loadSettings({ sandbox: directory, env, workingDirectory: directory });
+      const events = createEvents({
+        onListenerError: () => undefined,
+        journal: () => createJournal({ store: open(), clock, handlers: () => [], written: events.announce }),
+      });
+      events.handle('extension.failed', (failure) => void failures.push(failure));
+      let store: Store | undefined;
+      const open = () => {
+        if (!store) stores.push((store = openStore(path.join(dataDirectory, 'pith.db'), systemClock)));
+        return store;
+      };
+      const host = await ExtensionHost.create({
+        sandbox: directory,
+        dataDirectory,
+        packageRoot: packageRoot(),
+        index,
+        clock,
+        events,
+        env,
+        ...(sandboxing === undefined ? {} : { sandboxing }),
+        ...(agreements === undefined ? {} : { agreements }),
+        wire,
+        renewed,
+        isolation,
+        discover: async (at) => {
+          const found = await discover({
+            roots: [{ directory, shipped: false }],
+            agentPaths: [],
+            index,
+            isEnabled: enabledBy(settings),
+            at,
+          });
+          await discovered?.();
+          return found;
+        },
+        configOf: (declaration) => configOf(declaration, settings),
+        watched: [path.join(directory, 'extensions'), path.join(directory, 'agents')],
+        keyValue: (id) => createKeyValue(open(), id),
+        database: (id) => createDatabase(open(), id),
+        confined: async () => createConfinedPrograms({ dataDirectory, env }),
+        agents: {
+          list: () => Promise.resolve([]),
+          find: (id) => Promise.reject(new Error(`no agent '${id}'`)),
+          check: () => Promise.resolve([]),
+          run: () => {
+            throw new Error('no agents here');
+          },
+        },
+      });
+      const stop = host.stop.bind(host);
+      host.stop = async () => {
+        await stop();
+        await index.save();
+      };
+      hosts.push(host);
+      return host;
+    },
+    async close() {
+      for (const host of hosts) await host.stop();
+      for (const store of stores) await store.close();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+  return sandbox;
+}
+
+export const TURN: TurnInfo = {
+  id: 't1',
+  threadId: 'thread',
+  channelId: 'test',
+  userId: 'tester',
+  tools: [],
+  model: { ref: 'test/model', contextWindow: null },
+  userTexts: [],
+  compactions: 0,
+  correlationId: 'c1',
+  depth: 0,
+  agent: agentSpec({ id: 'agent' }),
+};
+
+export const CALL: Omit<ToolCall, 'signal'> = { turn: TURN, idempotencyKey: 'k1' };
+
+/** A class with one tool named `work` whose `execute` has this body. */
+export function toolClass(body: string, more = ''): string {
+  return `export default class Sample {
+  ${more}
+  getTools() {
+    return [defineTool({ name: 'work', description: 'Works.', input: z.object({ n: z.number().optional() }), effect: 'read', async execute(input, call) { ${body} } })];
+  }
+}`;
+}
+
+export const NEVER = new AbortController().signal;

@@ -1,0 +1,129 @@
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PithError, z } from 'pith';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { importBundle } from '../../../core/loader/contract-shim.ts';
+import { createBundleStore } from '../../../core/loader/bundle-store.ts';
+import type { Declaration } from '../../../core/kernel/discovery/declaration.ts';
+import { packageRoot } from '../../../core/kernel/package-version.ts';
+import { shipExtensions } from '../../../core/loader/ship-extensions.ts';
+import { sourceDigest } from '../../../core/kernel/discovery/source-files.ts';
+
+let root: string;
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-bundles-')));
+  await mkdir(path.join(root, 'sandbox/extensions/mine'), { recursive: true });
+  await writeFile(
+    path.join(root, 'sandbox/extensions/mine/manifest.yaml'),
+    'id: mine\nentrypoint: main.ts\nprovides: [tool]\ncommands: [{ path: mine, entry: commands.ts }]\n',
+  );
+  await source(
+    'main.ts',
+    "import { z } from 'pith';\nimport { ulid } from 'ulid';\nexport default class Mine { getTools() { return [ulid, z.string()]; } }",
+  );
+  await source(
+    'commands.ts',
+    "import { PithError, didYouMean } from 'pith';\nexport default () => [new PithError('usage', didYouMean('a', ['b']))];",
+  );
+  await symlink(path.join(packageRoot(), 'node_modules'), path.join(root, 'node_modules'));
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const directory = (): string => path.join(root, 'sandbox/extensions/mine');
+const source = (name: string, text: string) => writeFile(path.join(directory(), name), text);
+const declaration = (): Declaration => ({
+  id: 'mine',
+  directory: directory(),
+  file: path.join(directory(), 'manifest.yaml'),
+  prompt: null,
+  shipped: true,
+  diagnostics: [],
+  digest: sourceDigest(directory()),
+  manifest: { entrypoint: 'main.ts' } as Declaration['manifest'],
+});
+/** As the build does. */
+async function ship(): Promise<void> {
+  await shipExtensions(root, path.join(root, 'dist', 'newest', 'ext'));
+  await writeFile(path.join(root, 'dist', 'build.json'), '{"build":"newest"}');
+}
+const store = () => createBundleStore({ dataDirectory: path.join(root, 'data'), packageRoot: root });
+
+describe('bundles', () => {
+  it('K6 uses what the build shipped while the sources are the same, and bundles them when they are not', async () => {
+    await ship();
+    const shipped = await store().bundle(declaration(), 'main.ts');
+    expect(shipped).toMatchObject({ shipped: true, file: expect.stringContaining(path.join('dist', 'newest', 'ext', 'mine')) });
+    expect(await readFile(shipped.file, 'utf8')).not.toContain('node_modules');
+    expect(await store().bundle(declaration(), 'commands.ts')).toMatchObject({ shipped: true });
+    await source('main.ts', 'export default class Changed {}');
+    const own = await store().bundle(declaration(), 'main.ts');
+    expect(own).toMatchObject({ shipped: false, file: expect.stringContaining(path.join('data', '.cache', 'bundles')) });
+    expect(await readFile(own.file, 'utf8')).toContain('Changed');
+  });
+
+  it('K20 does not keep new sources under an old digest', async () => {
+    const old = declaration();
+    await source('main.ts', 'export default class Newer {}');
+    const made = await store().bundle(old, 'main.ts');
+    expect(await readFile(made.file, 'utf8')).toContain('Newer');
+    await source(
+      'main.ts',
+      "import { z } from 'pith';\nimport { ulid } from 'ulid';\nexport default class Mine { getTools() { return [ulid, z.string()]; } }",
+    );
+    expect(declaration().digest).toBe(old.digest);
+    expect(await readFile((await store().bundle(declaration(), 'main.ts')).file, 'utf8')).toContain('Mine');
+  });
+
+  it('K20 does not keep what it read while an editor wrote the same text again', async () => {
+    const text = await readFile(path.join(directory(), 'main.ts'), 'utf8');
+    const old = declaration();
+    for (let waitMs = 0; waitMs < 40; waitMs += 1) {
+      await source('main.ts', '');
+      const making = store().bundle(old, 'main.ts');
+      await sleep(waitMs / 2);
+      await source('main.ts', text);
+      await making;
+      expect(await readFile((await store().bundle(declaration(), 'main.ts')).file, 'utf8')).toContain('Mine');
+      await rm(path.join(root, 'data'), { recursive: true });
+    }
+  });
+
+  it('K6 keeps the bundles of all entries as they are now, however many', async () => {
+    const entries = ['main.ts', 'commands.ts', 'a.ts', 'b.ts', 'c.ts', 'd.ts', 'e.ts'];
+    const bundles = async (text: string) => {
+      for (const name of entries) await source(name, `export default '${text} ${name}';`);
+      const made = await Promise.all(entries.map((entry) => store().bundle(declaration(), entry)));
+      return made.map(({ file }) => path.basename(file)).sort();
+    };
+    const files = async () => (await readdir(path.join(root, 'data/.cache/bundles'))).sort();
+    const first = await bundles('first');
+    expect(await files()).toEqual(first);
+    const second = await bundles('second');
+    expect(await files()).toEqual(second);
+  });
+
+  it('K6 gives each bundle, shipped or not, the one contract of the copy of Pith that loads it', async () => {
+    const another = () => ((globalThis as unknown as Record<symbol, unknown>)[Symbol.for('pith.contract')] = {});
+    await source('main.ts', "import { z, PithError } from 'pith';\nexport default { z, PithError };");
+    await ship();
+    const load = async () => {
+      const made = await store().bundle(declaration(), 'main.ts');
+      another();
+      return { shipped: made.shipped, exported: (await importBundle(made.file, 1))['default'] };
+    };
+    const shipped = await load();
+    await source('note.ts', '');
+    const own = await load();
+    expect([shipped.shipped, own.shipped]).toEqual([true, false]);
+    for (const { exported } of [shipped, own]) expect(exported).toEqual({ z, PithError });
+  });
+
+  it('shares one bundling among callers at the same time and leaves no temporary file', async () => {
+    const shared = store();
+    const [one, two] = await Promise.all([shared.bundle(declaration(), 'main.ts'), shared.bundle(declaration(), 'main.ts')]);
+    expect(one).toBe(two);
+    expect(await readdir(path.join(root, 'data/.cache/bundles'))).toEqual([path.basename(one.file)]);
+  });
+});

@@ -1,0 +1,93 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { testKernel } from 'pith/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TestKernel } from 'pith/testing';
+import { sampleInput } from '../../../core/probe/smoke.ts';
+
+const MANIFEST = 'id: city_time\nentrypoint: main.ts\nprovides: [tool]\n';
+const tool = (body: string, more = '') => `
+import { defineTool, z, type ToolProvider } from 'pith';
+export default class CityTime implements ToolProvider {
+  getTools() {
+    return [defineTool({ name: 'city_time', description: 'Time', effect: 'read', input: z.object({ city: z.string().meta({ examples: ['Berlin'] }) }), ${more}
+      execute: ({ city }) => { ${body} } })];
+  }
+}`;
+
+let test: TestKernel;
+beforeAll(async () => void (test = await testKernel({ shipped: false })));
+afterAll(() => test.stop());
+
+async function probe(files: Readonly<Record<string, string>>, id = 'city_time') {
+  const folder = path.join(test.sandbox, '.staging', 'extensions', id);
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
+  const report = await test.kernel.probe(folder);
+  return { ...report, errors: report.findings.filter(({ severity }) => severity === 'error') };
+}
+
+describe('a probe of a folder', () => {
+  it('K72 loads it apart from the sandbox, calls what changes nothing and leaves nothing behind', async () => {
+    const report = await probe({ 'manifest.yaml': MANIFEST, 'main.ts': tool('return { city };') });
+    expect(report).toMatchObject({ id: 'city_time', ok: true, tried: ['city_time'], tools: [{ name: 'city_time', effect: 'read' }] });
+    expect(test.kernel.extensions.ids()).toEqual([]);
+    expect(await readdir(path.join(test.kernel.settings.data_dir, '.cache', 'probes'))).toEqual([]);
+  });
+
+  it.each([
+    ['a broken manifest', 'manifest', { 'manifest.yaml': 'id: city_time\nentrypont: main.ts\n' }, /entrypont/],
+    [
+      'a forbidden import',
+      'imports',
+      { 'main.ts': `import '../../core/kernel.ts';\n${tool('return 1;')}` },
+      /leaves the extension|Could not resolve/,
+    ],
+    ['a class that lacks a method', 'contract', { 'main.ts': 'export default class X { getTool() { return []; } }' }, /getTools\(\)/],
+    ['a syntax error', 'load', { 'main.ts': 'export default class {' }, /main\.ts:1/],
+    [
+      'a throwing constructor',
+      'load',
+      { 'main.ts': 'export default class X { constructor() { throw new Error("no luck"); } getTools() { return []; } }' },
+      /no luck/,
+    ],
+    ['a tool that throws', 'smoke', { 'main.ts': tool('throw new Error(`no ${city}`);') }, /no Berlin/],
+    ['an output that is no JSON', 'smoke', { 'main.ts': tool('return { city, f: () => 1 };') }, /not_serialisable/],
+  ])('K72 says what is wrong with %s', async (_what, check, files, message) => {
+    const { ok, errors } = await probe({ 'manifest.yaml': MANIFEST, 'main.ts': tool('return 1;'), ...files });
+    expect(ok).toBe(false);
+    expect(errors).toContainEqual(expect.objectContaining({ check, message: expect.stringMatching(message) }));
+  });
+
+  it('K72 does not call what writes, what needs a person, and what it has no input for', async () => {
+    const { tried, findings } = await probe({ 'main.ts': tool('return 1;', 'needsApproval: true,') });
+    expect(tried).toEqual([]);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ check: 'smoke', severity: 'info', message: expect.stringContaining('a person must agree') }),
+    );
+  });
+
+  it('K72 calls getContext once', async () => {
+    const manifest = 'id: my_context\nentrypoint: main.ts\nprovides: [context]\n';
+    const main = (body: string) => `export default class X { contextPriority = 5; async getContext() { ${body} } }`;
+    expect(await probe({ 'manifest.yaml': manifest, 'main.ts': main('return "hello";') }, 'my_context')).toMatchObject({
+      ok: true,
+      tried: ['getContext'],
+    });
+    expect(await probe({ 'main.ts': main('throw new Error("no context");') }, 'my_context')).toMatchObject({ ok: false });
+  });
+
+  it('K72 makes an input from what a schema gives, and says what it lacks', () => {
+    const city = { type: 'string' };
+    expect(
+      sampleInput({ type: 'object', properties: { city, days: { type: 'integer', default: 3 } }, required: ['city', 'days'] }),
+    ).toEqual({ lacking: 'city' });
+    expect(
+      sampleInput({
+        type: 'object',
+        properties: { city: { ...city, examples: ['Rome'] }, kind: { enum: ['a', 'b'] }, note: city },
+        required: ['city', 'kind'],
+      }),
+    ).toEqual({ input: { city: 'Rome', kind: 'a' } });
+  });
+});

@@ -1,0 +1,176 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { recordEvents, scriptedModel, testKernel, type TestKernel, type TestKernelOptions } from '../../../core/testing/index.ts';
+import { main, manifest, tools } from './extension.ts';
+
+let kernel: TestKernel | undefined;
+afterEach(() => kernel?.stop());
+
+const AGENT = { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n' };
+
+async function open(options: TestKernelOptions): Promise<TestKernel> {
+  kernel = await testKernel({ isolation: 'process', shipped: false, ...options, files: { ...AGENT, ...options.files } });
+  return kernel;
+}
+
+function call(test: TestKernel, name: string, input: Record<string, string> = {}) {
+  return test.kernel.callTool('asker', name, input);
+}
+
+const TOOL = (body: string, name = 'act') =>
+  `defineTool({ name: '${name}', description: 'd', input: z.object({ a: z.string().optional() }), execute: async ({ a }, call) => { ${body} } })`;
+
+describe('the context of an extension in a separate process', () => {
+  it('K5: kv, config, own folders and clock work from there', async () => {
+    const body = TOOL(
+      `await context.kv.set('k', { n: 1 }); return { v: await context.kv.get('k'), keys: await context.kv.keys(), gone: await context.kv.delete('k'),
+       id: context.id, limit: context.config.limit, data: context.dataDirectory, directory: context.directory, now: context.clock.now() > 0 };`,
+    );
+    const test = await open({ files: { ...manifest('mine', { provides: ['tool'], config: { limit: 3 } }), ...tools('mine', body) } });
+    const result = await call(test, 'act');
+    expect(result).toMatchObject({
+      ok: true,
+      output: {
+        v: { n: 1 },
+        keys: ['k'],
+        gone: true,
+        id: 'mine',
+        limit: 3,
+        now: true,
+        directory: path.join(test.sandbox, 'extensions', 'mine'),
+      },
+    });
+  });
+
+  it('K5: the database is refused with a cure, and the rest goes on', async () => {
+    const body = TOOL(`context.database.all('select 1'); return 1;`);
+    const test = await open({ files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
+    expect(await call(test, 'act')).toMatchObject({
+      ok: false,
+      error: { code: 'tool_failed', message: expect.stringContaining('context.database is for extensions that run inside the kernel') },
+    });
+  });
+
+  it('K61: only declared secrets reach the process, and the environment holds none', async () => {
+    const body = TOOL(`let refused = ''; try { context.getSecret('OTHER_KEY'); } catch (error) { refused = error.code; }
+      return { own: context.getSecret('OWN_KEY').length, refused, names: Object.keys(process.env).filter((name) => name.endsWith('_KEY')) };`);
+    const test = await open({
+      env: { OWN_KEY: 'canary-own-1234', OTHER_KEY: 'canary-other-1234' },
+      files: { ...manifest('mine', { provides: ['tool'], secrets: ['OWN_KEY'] }), ...tools('mine', body) },
+    });
+    expect(await call(test, 'act')).toEqual({ ok: true, output: { own: 15, refused: 'not_declared', names: [] } });
+  });
+
+  it('K30: events go both ways', async () => {
+    const mine = main(
+      'mine',
+      `async initialize() { this.context.events.handle('extension.activated', ({ extensionId }) => { if (extensionId === 'other') this.context.events.publish('skills.changed', { added: ['seen'], changed: [], removed: [] }); }); }
+       getTools() { return []; }`,
+    );
+    const test = await open({
+      files: {
+        ...manifest('mine', { provides: ['tool'] }),
+        ...mine,
+        ...manifest('other', { provides: ['tool'] }),
+        ...tools('other', TOOL('return 1;')),
+      },
+    });
+    const { events, extensions } = test.kernel;
+    const seen = new Promise((resolve) => events.handle('skills.changed', resolve));
+    await extensions.activate('mine');
+    await extensions.activate('other');
+    expect(await seen).toMatchObject({ added: ['seen'] });
+  });
+
+  it('K5: providers are reached from the process and in it, also where they are processes themselves', async () => {
+    const skills = main(
+      'shelf',
+      `async listSkills() { return [{ id: 'one', name: 'One', description: '', source: 's', path: 'p', state: 'offered', tokens: 1, diagnostics: [] }]; }
+       async getSkillContent(id) { throw new PithError('skill_not_found', 'no skill ' + id, { cure: 'look', retryable: true }); }
+       async validateSkill() { return []; }`,
+    );
+    const body =
+      TOOL(`const shelf = context.use(SkillProvider); let code = ''; try { await shelf.getSkillContent('x'); } catch (error) { code = error.code + ' ' + error.cure + ' ' + error.retryable; }
+      return { ids: (await shelf.listSkills()).map(({ id }) => id), code, found: context.find(SkillProvider).map(({ extensionId }) => extensionId), none: context.find(ModelProvider).length };`);
+    const test = await open({
+      files: {
+        ...manifest('shelf', { provides: ['skill'] }),
+        ...skills,
+        ...manifest('mine', { provides: ['tool'], depends_on: ['shelf'] }),
+        ...tools('mine', body, "import { SkillProvider, ModelProvider } from 'pith';"),
+      },
+    });
+    expect(await call(test, 'act')).toEqual({
+      ok: true,
+      output: { ids: ['one'], code: 'skill_not_found look true', found: ['shelf'], none: 0 },
+    });
+  });
+
+  it('K50: turns are run in threads of its own and below a turn that it serves, never in those of people', async () => {
+    const body = TOOL(`
+      const run = async (request) => {
+        for await (const event of context.agents.run({ agent: 'asker', input: 'hi', ...request })) if (event.type === 'turn-end') return event.error?.code ?? event.text;
+      };
+      const { turn } = call;
+      return [
+        await run({ threadId: 'private' }).catch(({ code }) => code),
+        await run({ threadId: turn.threadId, parent: turn }).catch(({ code }) => code),
+        await run({ threadId: turn.threadId + '/x', parent: { ...turn, id: 'another' } }).catch(({ code }) => code),
+        await run({ threadId: turn.threadId + '/x', parent: { ...turn, depth: -100 } }),
+      ];`);
+    const model = scriptedModel([{ text: 'below' }]);
+    const test = await open({ model, files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
+    expect(await call(test, 'act')).toEqual({ ok: true, output: ['not_allowed', 'not_allowed', 'not_allowed', 'below'] });
+  });
+
+  it('K5: an agent is run from there, part by part', async () => {
+    const body =
+      TOOL(`const types = []; for await (const event of context.agents.run({ agent: 'asker', input: 'hi', threadId: 'mine:inner' })) types.push(event.type);
+      return { types: [...new Set(types)], agents: (await context.agents.list()).map(({ id }) => id) };`);
+    const model = scriptedModel([{ text: 'word '.repeat(200) }]);
+    const test = await open({ model, files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
+    const result = await call(test, 'act');
+    expect(result).toMatchObject({ ok: true, output: { agents: ['asker'] } });
+    expect(result.ok && (result.output as { types: string[] }).types).toEqual(
+      expect.arrayContaining(['turn-start', 'text-delta', 'turn-end']),
+    );
+  });
+
+  it('K5: a context provider and its signal cross', async () => {
+    const source = main(
+      'mine',
+      `contextPriority = 5; async getContext(prompt, turn) { return 'asked: ' + prompt + ' in ' + turn.threadId; }`,
+    );
+    const model = scriptedModel([{ text: 'ok' }]);
+    const test = await open({ model, files: { ...manifest('mine', { provides: ['context'] }), ...source } });
+    const { requests } = await test.run('hello', { agent: 'asker' });
+    expect(requests[0]?.system).toContain('asked: hello in test');
+  });
+
+  it('K32: log lines carry the correlation id of the turn that they serve', async () => {
+    const body = TOOL(`context.logger.info('from the tool', { a: 1 }); return 1;`);
+    const model = scriptedModel([{ calls: [{ name: 'act', input: {} }] }, { text: 'done' }]);
+    const test = await open({ model, files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
+    const record = recordEvents(test.kernel.events);
+    await test.run('go', { agent: 'asker' });
+    const correlationId = record.of('tool.called')[0]?.correlationId;
+    await test.kernel.stop();
+    const log = await readFile(path.join(test.sandbox, 'data', 'logs', 'pith.log'), 'utf8');
+    const line = log.split('\n').find((each) => each.includes('from the tool'));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({ name: 'mine', a: 1, correlationId });
+  });
+
+  it('K4: a configuration that the class refuses is told with its place', async () => {
+    const mine = main('mine', `static config = z.strictObject({ limit: z.number() }); getTools() { return []; }`);
+    const test = await open({
+      files: { ...manifest('mine', { provides: ['tool'] }), ...mine, 'pith.yaml': 'extensions:\n  mine:\n    limit: many\n' },
+    });
+    expect(await test.kernel.extensions.activate('mine')).toMatchObject({
+      state: 'failed',
+      code: 'config_invalid',
+      line: 3,
+      tier: 'process',
+    });
+  });
+});

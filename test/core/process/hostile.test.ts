@@ -1,0 +1,141 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { CommandIO } from '../../../core/contract/index.ts';
+import { testKernel, type TestKernel } from '../../../core/testing/index.ts';
+import { main, manifest, tools } from './extension.ts';
+
+let kernel: TestKernel | undefined;
+afterEach(() => kernel?.stop());
+
+const AGENT = { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n' };
+const NEVER = new AbortController().signal;
+
+/** Frames that are written past what Pith gives an extension. */
+const HEAD = `import fs from 'node:fs';
+const send = (message) => sendBytes(Buffer.from(JSON.stringify(message)));
+const sendBytes = (body) => { const head = Buffer.alloc(4); head.writeUInt32LE(body.length); let rest = Buffer.concat([head, body]);
+  while (rest.length > 0) try { rest = rest.subarray(fs.writeSync(3, rest)); } catch (error) { if (error.code !== 'EAGAIN') throw error; } };
+const doubled = (levels) => { let value = 'x'; for (let at = 0; at < levels; at += 1) value = [value, value]; return value; };
+const length = [0xc0, 0x94, 0xde, 0x0f]; // 33 million
+const sparse = [0x41, 24, ...Array.from({ length: 24 }, () => [0x61, ...length, 0x40, 0, ...length]).flat(), 0x24, 0, 24];
+const odd = { toString: 1, valueOf: 1, length: -1, then: 1 };`;
+
+const CALM = `defineTool({ name: 'calm', description: 'd', input: z.object({}), execute: () => 'well' })`;
+
+async function open(act: string): Promise<TestKernel> {
+  const tool = `defineTool({ name: 'act', description: 'd', input: z.object({}), timeoutMs: 5000, execute: async () => { ${act}; return 'sent'; } })`;
+  return (kernel = await testKernel({
+    isolation: 'process',
+    shipped: false,
+    files: {
+      ...AGENT,
+      ...manifest('mine', { provides: ['tool'] }),
+      ...tools('mine', tool, HEAD),
+      ...manifest('other', { provides: ['tool'] }),
+      ...tools('other', CALM),
+    },
+  }));
+}
+
+/** The kernel answers for others, whatever one extension has sent. */
+async function answers(test: TestKernel): Promise<void> {
+  expect(await test.kernel.callTool('asker', 'calm', {})).toMatchObject({ ok: true, output: 'well' });
+}
+
+describe('what the process of an extension sends', () => {
+  it.each([
+    ['a message that is none', `send('hello')`],
+    ['an operation that is no text', `send([7, 0, odd, []])`],
+    ['a call without a number', `send([0, odd, 'kv.get', ['x']])`],
+    ['F8: two dozen lists with nothing in them, as v8 writes them', `sendBytes(Buffer.from([0xff, 0x0f, ...sparse]))`],
+    ['F8: a list in a list, four million deep', `sendBytes(Buffer.alloc(4194304, '['))`],
+    ['F8: four million lists', `sendBytes(Buffer.from('[0,5,"kv.set",["k",[[]' + ',[]'.repeat(2700000) + ']]]'))`],
+    ['F8: four million names', `sendBytes(Buffer.from('[0,5,"kv.set",["k",{"a":0' + ',"a":0'.repeat(1390000) + '}]]'))`],
+    ['F8: what is longer than it says', `sendBytes(Buffer.from('[0,5,"kv.get",["k"]]]]]]]]]'))`],
+    ['F8: a text without an end', `sendBytes(Buffer.from('[0,5,"kv.get",["k'))`],
+    ['a value that doubles twenty times', `send([0, 5, 'kv.set', ['k', doubled(20)]])`],
+    ['a value that doubles in a log line', `send([7, 0, 'log', ['info', 'm', { a: doubled(20) }]])`],
+    ['room for parts that is no number', `send([6, 5, odd])`],
+    ['a value that is too deep', `let deep = []; for (let at = 0; at < 500; at += 1) deep = [deep]; send([0, 5, 'kv.set', ['k', deep]])`],
+  ])('K10 T11: %s ends that process and nothing else', async (_, act) => {
+    const test = await open(`${act}; await new Promise(() => undefined)`);
+    expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: false });
+    await answers(test);
+    expect(test.kernel.extensions.show('mine')).toMatchObject({
+      code: 'process_ended',
+      message: expect.stringMatching(/it (sent what|asked)/),
+    });
+  });
+
+  it.each([
+    ['a note that nobody knows', `send([7, 0, 'nonsense', []]); send([7, 0, 'constructor', []]); send([7, 0, '__proto__', []])`],
+    ['a word to a terminal that is gone', `send([7, 0, 'io.print', [999, 'late']])`],
+    [
+      'words that are none',
+      `send([7, 0, 'log', ['info', odd, odd]]); send([7, 0, 'note', [odd, odd]]); send([7, 0, 'failure', [{ name: odd, message: odd, code: odd, phase: odd, cause: odd, responseHeaders: odd }]])`,
+    ],
+    [
+      'answers that nobody waits for',
+      `for (let at = 900; at < 950; at += 1) { send([2, at, odd]); send([3, at, { message: odd, name: odd }]); send([4, at, odd]); send([5, at, odd]); send([9]); }`,
+    ],
+    [
+      'names of prototypes',
+      `for (const name of ['kv.set', 'events.publish', 'agents.check', 'agents.run', 'use', 'log', 'note', 'failure'])
+        sendBytes(Buffer.from('[0,' + (900 + name.length) + ',"' + name + '",[{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}},"__proto__","constructor",{"__proto__":{"polluted":1}}]]'))`,
+    ],
+    [
+      'calls with what is no text',
+      `for (const name of ['kv.get', 'kv.set', 'kv.keys', 'events.publish', 'events.handle', 'agents.check', 'agents.run', 'use']) send([0, 900 + name.length, name, [odd, odd, odd, odd]])`,
+    ],
+  ])('K10: %s ends nothing', async (_, act) => {
+    const test = await open(act);
+    expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: true, output: 'sent' });
+    await answers(test);
+    expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: true });
+    expect('polluted' in {}).toBe(false);
+  });
+
+  it('K5: an offer that doubles is refused in words, and its process ended', async () => {
+    const schema = `let a = { type: 'string' }; for (let at = 0; at < 24; at += 1) a = { anyOf: [a, a] };`;
+    const tool = `Object.assign(defineTool({ name: 'act', description: 'd', input: z.object({}), execute: () => 1 }), { inputSchema: a })`;
+    kernel = await testKernel({
+      isolation: 'process',
+      shipped: false,
+      files: {
+        ...manifest('mine', { provides: ['tool'] }),
+        ...main('mine', `getTools() { ${schema} return [${tool}]; }`),
+      },
+    });
+    await expect(kernel.kernel.extensions.tools('mine')).rejects.toThrow(/mine/);
+    expect(kernel.kernel.extensions.show('mine')).toMatchObject({ state: 'failed', message: expect.stringContaining('parts') });
+  });
+
+  it('K10: a thousand long notes leave the last few, cut', async () => {
+    const test = await open(`for (let at = 0; at < 1000; at += 1) send([7, 0, 'note', ['odd', at + 'x'.repeat(3000)]])`);
+    expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: true });
+    const notes = test.kernel.extensions.show('mine')?.notes ?? [];
+    expect(notes.length).toBeGreaterThan(0);
+    expect(notes.length).toBeLessThanOrEqual(50);
+    expect(JSON.stringify(notes).length).toBeLessThan(50 * 2500);
+  });
+
+  it('K10: a command that prints after it returned is not heard, and ends nothing', async () => {
+    kernel = await testKernel({
+      isolation: 'process',
+      shipped: false,
+      files: {
+        ...manifest('mine', { provides: ['tool'], commands: [{ path: 'mine look', needs: 'index', entry: 'commands.ts' }] }),
+        ...main('mine', `getTools() { return []; }`),
+        'extensions/mine/commands.ts': `export default () => [{ path: 'mine look', description: 'd', run: async (input, io) => {
+          if (globalThis.before) { await globalThis.before; io.print('then'); return; }
+          globalThis.before = new Promise((resolve) => setTimeout(() => { io.print('late'); resolve(); }, 50)); io.print('now'); } }];`,
+      },
+    });
+    const { extensions } = kernel.kernel;
+    const [command] = await (await extensions.importCommandEntry('mine', 'commands.ts'))(extensions.commandContext('mine'));
+    const said: string[] = [];
+    const io = { print: (text: string) => said.push(text) } as unknown as CommandIO;
+    await command?.run({ arguments: {}, options: {} }, io, NEVER);
+    await command?.run({ arguments: {}, options: {} }, io, NEVER);
+    expect(said).toEqual(['now', 'then']);
+  });
+});

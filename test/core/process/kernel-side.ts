@@ -1,0 +1,89 @@
+import { Duplex } from 'node:stream';
+import type { ExtensionContext } from '../../../core/contract/index.ts';
+import { CommandCalls } from '../../../core/process/command-bridge.ts';
+import { KernelCalls } from '../../../core/process/kernel-calls.ts';
+import { OwnTurns } from '../../../core/process/own-turns.ts';
+import { createPeer, type Peer } from '../../../core/process/peer.ts';
+import { words } from '../../words.ts';
+
+/** A context that takes what it is given apart, as the kernel does. */
+function context(): ExtensionContext {
+  const walk = (...values: unknown[]) => void JSON.stringify(values);
+  const later = async (...values: unknown[]) => walk(...values);
+  const logger = { debug: walk, info: walk, warn: walk, error: walk };
+  const kv = { get: later, set: later, delete: later, keys: later };
+  const events = { publish: later, handle: () => () => undefined };
+  const agents = {
+    list: () => [],
+    check: later,
+    run: async function* (request: unknown) {
+      yield walk(request);
+    },
+  };
+  const parts = {
+    id: 'mine',
+    logger,
+    kv,
+    events,
+    agents,
+    find: () => [],
+    use: () => {
+      throw new Error('nothing');
+    },
+  };
+  return parts as unknown as ExtensionContext;
+}
+
+export interface Ears {
+  readonly peer: Peer;
+  readonly sent: Buffer[];
+  readonly why: string[];
+  hear(bytes: Buffer): void;
+}
+
+/** The kernel's end of a socket, without a process at the other. */
+export function kernelSide(): Ears {
+  const sent: Buffer[] = [];
+  const why: string[] = [];
+  const socket = new Duplex({
+    read: () => undefined,
+    write(chunk: Buffer, _encoding, done) {
+      sent.push(chunk);
+      done();
+    },
+  });
+  const host = { note: () => undefined, failures: { record: () => undefined }, crashed: () => undefined };
+  const calls = new KernelCalls({
+    host: host as unknown as ConstructorParameters<typeof KernelCalls>[0]['host'],
+    context: context(),
+    commands: new CommandCalls(),
+    turns: new OwnTurns('mine'),
+    peer: () => peer,
+    background: () => undefined,
+  });
+  const peer = createPeer({
+    socket,
+    serve: calls.serve,
+    ignored: calls.ignored,
+    broken: (reason) => why.push(reason),
+  });
+  return { peer, sent, why, hear: (bytes) => void socket.emit('data', bytes) };
+}
+
+/** As it crosses. */
+export function frame(message: unknown): Buffer {
+  return framed(Buffer.from(JSON.stringify(message, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each)) ?? ''));
+}
+
+/** Any bytes with their length in front. */
+export function framed(body: Uint8Array): Buffer {
+  const head = Buffer.alloc(4);
+  head.writeUInt32LE(body.length);
+  return Buffer.concat([head, body]);
+}
+
+/** What a process may ask for, and what it may not. */
+export const OPERATIONS = words(`
+  log note failure crashed background kv.get kv.set kv.delete kv.keys events.publish events.handle events.off agents.list
+  agents.check agents.run use io.print io.ask io.input constructor __proto__ nonsense
+`);

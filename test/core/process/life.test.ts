@@ -1,0 +1,231 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { fakeClock, recordEvents, testKernel, type TestKernel, type TestKernelOptions } from '../../../core/testing/index.ts';
+import { isAlive, until as heldWithin } from './hosts.ts';
+import { main, manifest, tools } from './extension.ts';
+
+const until = (holds: () => boolean) => heldWithin(holds, 15_000);
+let kernel: TestKernel | undefined;
+afterEach(() => kernel?.stop());
+
+async function open(options: TestKernelOptions): Promise<TestKernel> {
+  kernel = await testKernel({
+    isolation: 'process',
+    shipped: false,
+    flags: { extensions_sandbox: 'off' }, // a process in a sandbox does not know its own number
+    ...options,
+    files: { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n', ...options.files },
+  });
+  return kernel;
+}
+
+const call = (test: TestKernel, name: string, signal?: AbortSignal) => test.kernel.callTool('asker', name, {}, signal);
+const tool = (name: string, body: string, more = '') =>
+  `defineTool({ name: '${name}', description: 'd', input: z.object({}), ${more} execute: async (_, call) => { ${body} } })`;
+const PID = tool('pid', 'return process.pid;');
+const TOOLS = manifest('mine', { provides: ['tool'] });
+
+async function pidOf(test: TestKernel): Promise<number> {
+  const result = await call(test, 'pid');
+  if (!result.ok) throw new Error(result.error.message);
+  return result.output as number;
+}
+
+describe('the life of an extension’s process', () => {
+  it('K3: nothing starts until a tool is called, once its tools are known', async () => {
+    const test = await open({ files: { ...TOOLS, ...tools('mine', PID) } });
+    const first = await pidOf(test);
+    await test.restart();
+    expect(isAlive(first)).toBe(false);
+    expect((await test.kernel.toolsOf('asker')).map(({ modelName }) => modelName)).toEqual(['pid']);
+    expect(test.kernel.extensions.state('mine')).toBe('idle');
+    expect(await pidOf(test)).not.toBe(first);
+  });
+
+  it('K10: a process that ends by itself fails its open call with the reason, and the next call starts another', async () => {
+    const test = await open({
+      files: {
+        ...TOOLS,
+        ...tools(
+          'mine',
+          [PID, tool('die', 'execSync("kill -9 " + process.pid); await new Promise(() => {});')].join(),
+          "import { execSync } from 'node:child_process';",
+        ),
+      },
+    });
+    const first = await pidOf(test);
+    const failed = record(test);
+    process.kill(first, 'SIGKILL');
+    await until(() => failed.of('extension.failed').length > 0);
+    expect(failed.of('extension.failed')[0]).toMatchObject({
+      extensionId: 'mine',
+      code: 'process_ended',
+      message: expect.stringContaining('SIGKILL'),
+    });
+    expect(await pidOf(test)).not.toBe(first);
+    const open_ = call(test, 'die');
+    expect(await open_).toMatchObject({ ok: false, error: { code: 'tool_failed' } });
+  });
+
+  it.each([
+    ['imported', { head: "fs.writeFileSync('began', String(process.pid)); await new Promise(() => {});", body: '' }],
+    ['constructed', { head: '', body: "stopped = (fs.writeFileSync('began', String(process.pid)), (() => { for (;;); })());" }],
+  ])('B9: a process whose code does not come to be %s is ended with Pith', async (_, { head, body }) => {
+    const test = await open({ files: { ...TOOLS, ...main('mine', body, `import fs from 'node:fs';\n${head}`) } });
+    void test.kernel.extensions.activate('mine');
+    const began = path.join(test.kernel.settings.data_dir, 'extensions/mine/began');
+    await until(() => existsSync(began));
+    const pid = Number(readFileSync(began, 'utf8'));
+    const asked = performance.now();
+    await test.kernel.stop();
+    await until(() => !isAlive(pid));
+    expect(performance.now() - asked).toBeLessThan(5000);
+  });
+
+  it('K10: process.exit is refused and errors that nobody caught are told with their phase; the process goes on', async () => {
+    const bad = tool(
+      'bad',
+      `queueMicrotask(() => { throw new Error('astray'); }); try { process.exit(3); } catch (error) { return error.code; }`,
+    );
+    const test = await open({ files: { ...TOOLS, ...tools('mine', [PID, bad].join()) } });
+    const failed = record(test);
+    const first = await pidOf(test);
+    expect(await call(test, 'bad')).toEqual({ ok: true, output: 'exit_refused' });
+    await until(() => failed.of('extension.failed').length > 1);
+    expect(
+      failed
+        .of('extension.failed')
+        .map(({ code, phase }) => `${code} ${phase}`)
+        .sort(),
+    ).toEqual(['exit_refused tool call', 'stray_error tool call']);
+    expect(await pidOf(test)).toBe(first);
+  });
+
+  it('K11: the third crash in five minutes stops it until it is reloaded by hand', async () => {
+    const test = await open({ files: { ...TOOLS, ...tools('mine', PID) } });
+    const failed = record(test);
+    for (let crash = 1; crash <= 3; crash += 1) {
+      process.kill(await pidOf(test), 'SIGKILL');
+      await until(() => failed.of('extension.failed').filter(({ code }) => code === 'process_ended').length === crash);
+    }
+    await expect(call(test, 'pid')).rejects.toMatchObject({ code: 'tool_unknown', message: expect.stringContaining("'mine' failed") });
+    expect(test.kernel.extensions.show('mine')).toMatchObject({ state: 'failed', code: 'breaker_open' });
+    await test.kernel.extensions.reload('mine');
+    expect(await pidOf(test)).toBeGreaterThan(0);
+  });
+
+  it('K10: an endless loop is ended, and costs only its own tools', async () => {
+    const test = await open({
+      files: {
+        ...TOOLS,
+        ...tools('mine', tool('loop', 'for (;;) {}')),
+        ...manifest('other', { provides: ['tool'] }),
+        ...tools('other', PID),
+      },
+    });
+    await pidOf(test);
+    const looping = call(test, 'loop');
+    expect(await pidOf(test)).toBeGreaterThan(0);
+    expect(await looping).toMatchObject({ ok: false, error: { code: 'tool_failed', message: expect.stringContaining('did not answer') } });
+  });
+
+  it('K10: a flood of messages ends the process and leaves the kernel small', async () => {
+    const flood = tool(
+      'flood',
+      `const text = 'x'.repeat(1_000_000); for (let n = 0; n < 400; n += 1) context.logger.info(text); return 1;`,
+    );
+    const test = await open({ files: { ...TOOLS, ...tools('mine', flood) } });
+    const before = process.memoryUsage.rss();
+    expect(await call(test, 'flood')).toMatchObject({ ok: false, error: { message: expect.stringContaining('MiB in a second') } });
+    expect(process.memoryUsage.rss() - before).toBeLessThan(200 * 1024 * 1024);
+  });
+
+  it('K10: what is too large to cross fails its own call only', async () => {
+    const big = tool('big', `return 'x'.repeat(9 * 1024 * 1024);`);
+    const test = await open({ files: { ...TOOLS, ...tools('mine', [PID, big].join()) } });
+    const first = await pidOf(test);
+    expect(await call(test, 'big')).toMatchObject({
+      ok: false,
+      error: { code: 'not_serialisable', message: expect.stringContaining('8.0 MiB may cross') },
+    });
+    expect(await pidOf(test)).toBe(first);
+  });
+
+  it('K5: an abort reaches the signal of the call', async () => {
+    const wait = tool(
+      'wait',
+      `await new Promise((resolve) => call.signal.addEventListener('abort', resolve)); context.events.publish('skills.changed', { added: ['aborted'], changed: [], removed: [] });`,
+    );
+    const test = await open({ files: { ...TOOLS, ...tools('mine', [PID, wait].join()) } });
+    await pidOf(test);
+    const controller = new AbortController();
+    const aborted = new Promise((resolve) => test.kernel.events.handle('skills.changed', resolve));
+    const waiting = call(test, 'wait', controller.signal);
+    await pidOf(test);
+    controller.abort();
+    expect(await waiting).toMatchObject({ ok: false, error: { code: 'aborted' } });
+    expect(await aborted).toMatchObject({ added: ['aborted'] });
+  });
+
+  it('K10: after five minutes without a call the process is ended, and started again when it is needed', async () => {
+    const clock = fakeClock();
+    const test = await open({ clock, files: { ...TOOLS, ...tools('mine', PID) } });
+    const first = await pidOf(test);
+    await clock.advance(4 * 60_000);
+    expect(await pidOf(test)).toBe(first);
+    await clock.advance(4 * 60_000);
+    expect(isAlive(first)).toBe(true);
+    await clock.advance(60_000);
+    await until(() => !isAlive(first));
+    expect(test.kernel.extensions.state('mine')).toBe('idle');
+    expect(await pidOf(test)).not.toBe(first);
+  });
+
+  it('K20: the new version stands in its own process before the old one stops; a broken one leaves the old as it is', async () => {
+    const test = await open({ files: { ...TOOLS, ...tools('mine', PID) } });
+    const first = await pidOf(test);
+    await test.write('extensions/mine/main.ts', 'export default class { constructor() { throw new Error("broken"); } }');
+    await test.kernel.extensions.refresh();
+    expect(await pidOf(test)).toBe(first);
+    expect(test.kernel.extensions.show('mine')).toMatchObject({ state: 'active', phase: 'reload' });
+    for (const [file, text] of Object.entries(tools('mine', tool('pid', 'return -process.pid;')))) await test.write(file, text);
+    await test.kernel.extensions.refresh();
+    expect(await pidOf(test)).toBeLessThan(0);
+    expect(isAlive(first)).toBe(false);
+  });
+
+  it('K10: what is printed while it stops goes out before the process ends, and too much of it is told', async () => {
+    const test = await open({
+      files: {
+        ...TOOLS,
+        ...main('mine', `getTools() { return [${PID}]; } stop() { process.stdout.write('x'.repeat(20 * 1024 * 1024)); }`),
+      },
+    });
+    await pidOf(test);
+    await test.kernel.extensions.reload('mine');
+    expect(test.kernel.extensions.show('mine')).toMatchObject({
+      phase: 'stop',
+      message: expect.stringContaining('printed more than 16 MB'),
+    });
+  });
+
+  it('K10: a service runs in the process, is aborted by a stop, and the process ends with the kernel', async () => {
+    const mine = main(
+      'mine',
+      `getTools() { return [${PID}]; }
+       async runBackground(signal) { this.context.events.publish('skills.changed', { added: ['running'], changed: [], removed: [] }); await new Promise((resolve) => signal.addEventListener('abort', resolve)); }`,
+    );
+    const test = await open({ files: { ...manifest('mine', { provides: ['tool', 'service'] }), ...mine } });
+    const runs = new Promise((resolve) => test.kernel.events.handle('skills.changed', resolve));
+    await test.kernel.start();
+    expect(await runs).toMatchObject({ added: ['running'] });
+    const pid = await pidOf(test);
+    await test.kernel.stop();
+    expect(isAlive(pid)).toBe(false);
+  });
+});
+
+function record(test: TestKernel) {
+  return recordEvents(test.kernel.events);
+}

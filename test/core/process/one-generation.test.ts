@@ -1,0 +1,50 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it } from 'vitest';
+import { recordEvents, testKernel, type TestKernel } from '../../../core/testing/index.ts';
+import { isAlive, until as heldWithin } from './hosts.ts';
+import { main, manifest } from './extension.ts';
+
+const until = (holds: () => boolean) => heldWithin(holds, 15_000);
+let kernel: TestKernel | undefined;
+afterEach(() => kernel?.stop());
+
+const SERVICE = `async runBackground(signal) {
+  appendFileSync(path.join(this.context.dataDirectory, 'serving'), process.pid + '\\n');
+  await new Promise((resolve) => signal.addEventListener('abort', resolve));
+}`;
+const HEAD = "import { appendFileSync, existsSync } from 'node:fs'; import path from 'node:path';";
+
+it('B1: a crash of the old version while the new one is constructed leaves one service alive', async () => {
+  kernel = await testKernel({
+    isolation: 'process',
+    shipped: false,
+    flags: { extensions_sandbox: 'off' }, // a process in a sandbox does not know its own number
+    files: { ...manifest('mine', { provides: ['service'] }), ...main('mine', SERVICE, HEAD) },
+  });
+  const { extensions, events } = kernel.kernel;
+  const data = path.join(kernel.sandbox, 'data', 'extensions', 'mine');
+  const pidsIn = (name: string) =>
+    existsSync(path.join(data, name)) ? readFileSync(path.join(data, name), 'utf8').trim().split('\n').map(Number) : [];
+  const serving = () => pidsIn('serving');
+  const told = recordEvents(events);
+  await kernel.kernel.start();
+  await until(() => serving().length === 1);
+
+  const gate = `appendFileSync(${JSON.stringify(path.join(data, 'constructing'))}, process.pid + '\\n'); while (!existsSync(${JSON.stringify(path.join(data, 'go'))})) await new Promise((resolve) => setTimeout(resolve, 5));`;
+  const [[file, text]] = Object.entries(main('mine', SERVICE, `${HEAD} ${gate}`)) as [[string, string]];
+  await kernel.write(file, text);
+  const refreshed = extensions.refresh();
+  await until(() => pidsIn('constructing').length === 1);
+  process.kill(serving()[0] as number, 'SIGKILL');
+  await until(() => told.of('extension.failed').some(({ code }) => code === 'process_ended'));
+  await sleep(300); // a second version would be begun at once
+  await kernel.write('data/extensions/mine/go', '');
+  await refreshed;
+  await until(() => extensions.state('mine') === 'active');
+  await until(() => pidsIn('constructing').every((pid) => serving().includes(pid) || !isAlive(pid)));
+
+  expect(serving().filter(isAlive)).toHaveLength(1);
+  expect(extensions.show('mine')).toMatchObject({ state: 'active', generation: 2 });
+});

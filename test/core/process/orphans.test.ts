@@ -1,0 +1,112 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { build } from 'esbuild';
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { endOrphans } from '../../../core/process/host-records.ts';
+import { sweepRemains } from '../../../core/process/process-end.ts';
+import { processEntry } from '../../../core/process/process-table.ts';
+import { probeSandboxing } from '../../../core/process/sandboxing.ts';
+import { hostFolder, isAlive, runs, until, type HostFolder } from './hosts.ts';
+
+/** Above the highest pid that there is. */
+const NO_PID = 4_194_305;
+
+const isLinux = process.platform === 'linux';
+const sandboxing = await probeSandboxing();
+let folder: HostFolder;
+beforeEach(async () => {
+  folder = await hostFolder();
+});
+afterEach(() => folder.remove());
+
+const DESCENDANTS = `
+  spawn('sleep', ['62.5'], { stdio: 'ignore' });
+  spawn('sleep', ['62.5'], { stdio: 'ignore', detached: true });
+  spawn('sh', ['-c', 'sleep 62.5 & sleep 62.5 & wait'], { stdio: 'ignore', detached: true });
+  say('started');
+  for (;;);
+`;
+
+/** A process that stands for the kernel, with one host that has descendants and never looks at its socket. */
+async function kernelWithHost(sandboxed: boolean): Promise<{ readonly kernel: ChildProcess; readonly host: number }> {
+  const program = path.join(folder.project, 'kernel.mjs');
+  const entryPoints = [path.resolve('test/core/process/fixtures/kernel.ts')];
+  await build({ entryPoints, outfile: program, bundle: true, format: 'esm', platform: 'node', target: 'node20', logLevel: 'silent' });
+  const spec = await folder.spec(DESCENDANTS);
+  const kernel = spawn(process.execPath, [program, JSON.stringify({ ...spec, sandboxed })], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let host = 0;
+  for await (const line of createInterface({ input: kernel.stdout })) {
+    if (line.includes('started')) break;
+    host = Number(line);
+  }
+  expect(isAlive(host) && runs('62.5')).toBe(true);
+  return { kernel, host };
+}
+
+const KINDS = ['without a sandbox', ...(sandboxing.available ? ['in bubblewrap'] : [])];
+
+describe.runIf(isLinux)('a kernel that is killed', () => {
+  it.each(KINDS)('K10 leaves no descendant after two seconds: %s', async (kind) => {
+    const { kernel, host } = await kernelWithHost(kind === 'in bubblewrap');
+    kernel.kill('SIGKILL');
+    await until(() => !isAlive(host) && !runs('62.5'), 2000);
+    expect(runs('62.5')).toBe(false);
+  });
+});
+
+it.runIf(isLinux)('K10 a start ends hosts that a killed kernel left, and never a process that has their pid by now', async () => {
+  const records = path.join(folder.data, '.cache', 'hosts');
+  const started = await folder.launch("spawn('sleep', ['63.5'], { stdio: 'ignore', detached: true }); for (;;);");
+  await until(() => runs('63.5'));
+  expect(await endOrphans(folder.data)).toBe(0);
+  expect(isAlive(started.pid)).toBe(true);
+
+  const [own = ''] = readdirSync(records);
+  const [, kernelStart = '', pid = '', start = '', marker = ''] = own.split('.');
+  const stranger = spawn('sleep', ['64.5'], { stdio: 'ignore' });
+  mkdirSync(records, { recursive: true });
+  writeFileSync(path.join(records, `${NO_PID}.${kernelStart}.${pid}.${Number(start) + 1}.another-1`), '');
+  writeFileSync(
+    path.join(records, `${NO_PID}.${kernelStart}.${stranger.pid}.${processEntry(stranger.pid ?? 0)?.startTime}9.another-2`),
+    '',
+  );
+  expect(await endOrphans(folder.data)).toBe(0);
+  expect([started.pid, stranger.pid ?? 0].map(isAlive)).toEqual([true, true]);
+  stranger.kill();
+
+  writeFileSync(path.join(records, `${NO_PID}.${kernelStart}.${pid}.${start}.${marker}`), '');
+  expect(await endOrphans(folder.data)).toBeGreaterThan(0);
+  await started.ended;
+  await until(() => !isAlive(started.pid) && !runs('63.5'));
+  expect(readdirSync(records)).toEqual([]);
+});
+
+it('removes only records: nothing of other names, and nothing that a link leads to', async () => {
+  const people = path.join(folder.project, 'people');
+  mkdirSync(people);
+  const names = ['README', 'a.b.c', `${NO_PID}.1.${NO_PID + 1}.1.another-1`];
+  for (const name of names) writeFileSync(path.join(people, name), name);
+  mkdirSync(path.join(folder.data, '.cache'), { recursive: true });
+  symlinkSync(people, path.join(folder.data, '.cache/hosts'));
+  expect(await endOrphans(folder.data)).toBe(0);
+  expect(readdirSync(people).sort()).toEqual([...names].sort());
+  rmSync(path.join(folder.data, '.cache/hosts'));
+  renameSync(people, path.join(folder.data, '.cache/hosts'));
+  expect(await endOrphans(folder.data)).toBe(0);
+  expect(readdirSync(path.join(folder.data, '.cache/hosts')).sort()).toEqual(names.slice(0, 2).sort());
+});
+
+it.runIf(isLinux)('B12: the event loop goes on while all processes of the machine are looked at', async () => {
+  let turns = 0;
+  let looking = true;
+  const count = (): void => {
+    turns += 1;
+    if (looking) setImmediate(count);
+  };
+  setImmediate(count);
+  await sweepRemains(NO_PID, 'nothing-has-this-mark', new Map());
+  looking = false;
+  expect(turns).toBeGreaterThan(readdirSync('/proc').filter((name) => /^\d+$/.test(name)).length / 2);
+});

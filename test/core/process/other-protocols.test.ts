@@ -1,0 +1,167 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { CommandIO, JsonValue } from '../../../core/contract/index.ts';
+import { testKernel, type TestKernel, type TestKernelOptions } from '../../../core/testing/index.ts';
+import { main, manifest } from './extension.ts';
+
+let kernel: TestKernel | undefined;
+afterEach(() => kernel?.stop());
+
+async function open(options: TestKernelOptions): Promise<TestKernel> {
+  return (kernel = await testKernel({ isolation: 'process', shipped: false, ...options }));
+}
+
+function terminal(answers: readonly string[], lines: readonly string[]) {
+  const said: JsonValue[] = [];
+  const left = [...answers];
+  const io: CommandIO = {
+    print: (text) => void said.push(`out ${text}`),
+    error: (text) => void said.push(`err ${text}`),
+    json: (value) => void said.push(value),
+    ask: async (question) => {
+      said.push(`ask ${question}`);
+      return left.shift() ?? null;
+    },
+    input: (async function* () {
+      yield* lines;
+    })(),
+    interactive: true,
+    wantsJson: false,
+    quiet: false,
+    colour: false,
+    columns: 80,
+    workingDirectory: '/home/ada',
+  };
+  return { said, io };
+}
+
+describe('other protocols across processes', () => {
+  it('K5: a command speaks to the terminal of the kernel, in order', async () => {
+    const mine = main(
+      'mine',
+      `getCommands() { return [{ path: 'mine greet', description: 'd', run: async (input, io, signal) => {
+         io.print('hello ' + input.arguments.who + ' ' + io.columns + ' in ' + io.workingDirectory); const answer = await io.ask('name?'); io.error(String(answer));
+         for await (const line of io.input) io.print(line); io.json({ pid: process.pid }); return 4; } }]; }`,
+    );
+    const test = await open({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
+    const [command] = await test.kernel.extensions.commandsOf('mine');
+    const { said, io } = terminal(['Ada'], ['one', 'two']);
+    expect(await command?.run({ arguments: { who: 'you' }, options: {} }, io, new AbortController().signal)).toBe(4);
+    expect(said).toEqual(['out hello you 80 in /home/ada', 'ask name?', 'err Ada', 'out one', 'out two', { pid: expect.any(Number) }]);
+    expect((said.at(-1) as { pid: number }).pid).not.toBe(process.pid);
+  });
+
+  it('S92: a command in another process sends the next message of its conversation, which stays a conversation here', async () => {
+    const mine = main(
+      'mine',
+      `getCommands() { return [{ path: 'mine', description: 'd', takesLine: true, yields: true, notes: [{ severity: 'warning', code: 'c', message: 'm' }],
+         run: async (input, io) => { io.session.send('in ' + io.session.threadId + ' with ' + io.session.agentId); } }]; }`,
+    );
+    const test = await open({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
+    const [command] = await test.kernel.extensions.commandsOf('mine');
+    expect(command).toMatchObject({ takesLine: true, yields: true, notes: [{ message: 'm' }] });
+    const sent: string[] = [];
+    const session = { threadId: 't1', agentId: 'main', send: (text: string) => void sent.push(text) };
+    await command?.run({ arguments: {}, options: {} }, { ...terminal([], []).io, session }, new AbortController().signal);
+    expect(sent).toEqual(['in t1 with main']);
+  });
+
+  it('K5: what a command throws keeps its code and cure', async () => {
+    const mine = main(
+      'mine',
+      `getCommands() { return [{ path: 'mine', description: 'd', run: async () => { throw new PithError('usage', 'no', { cure: 'say yes' }); } }]; }`,
+    );
+    const test = await open({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
+    const [command] = await test.kernel.extensions.commandsOf('mine');
+    const run = command?.run({ arguments: {}, options: {} }, terminal([], []).io, new AbortController().signal);
+    await expect(run).rejects.toMatchObject({ code: 'usage', message: 'no', cure: 'say yes' });
+  });
+
+  it('K5: a model streams from another process, with credit, and its errors keep what retries need', async () => {
+    const mine = main(
+      'mine',
+      `async models() { return [{ name: 'm', contextWindow: 100 }]; }
+       getModel(name) { return { contextWindow: 100, model: { specificationVersion: 'v3', provider: 'mine', modelId: name, doStream: async ({ prompt }) => {
+         if (name === 'broken') throw Object.assign(new Error('slow down'), { statusCode: 429, isRetryable: true, responseHeaders: { 'retry-after': '2' } });
+         const say = async function* () { for (let n = 0; n < 300; n += 1) yield { type: 'text-delta', id: '0', delta: String(n) + ' ' }; yield { type: 'error', error: Object.assign(new Error('late'), { statusCode: 500 }) }; };
+         return { stream: say() }; } } }; }`,
+    );
+    const test = await open({ files: { ...manifest('mine', { provides: ['model'], models: [{ prefix: 'mine' }] }), ...mine } });
+    const provider = await test.kernel.extensions.modelProvider('mine');
+    expect(await provider.models('mine')).toEqual([{ name: 'm', contextWindow: 100 }]);
+    const { model, contextWindow } = await provider.getModel('m', 'mine');
+    expect({ id: model.modelId, contextWindow }).toEqual({ id: 'm', contextWindow: 100 });
+    const parts = [];
+    for await (const part of (await model.doStream({ prompt: [] })).stream) parts.push(part);
+    expect(parts).toHaveLength(301);
+    expect(parts.at(-1)).toMatchObject({ type: 'error', error: { message: 'late', statusCode: 500 } });
+    const { model: broken } = await provider.getModel('broken', 'mine');
+    const read = async () => {
+      for await (const part of (await broken.doStream({ prompt: [] })).stream) parts.push(part);
+    };
+    await expect(read()).rejects.toMatchObject({ statusCode: 429, retryable: true, responseHeaders: { 'retry-after': '2' } });
+  });
+
+  it('K5: keys under agent: are checked where their schema lives', async () => {
+    const mine = main('mine', `static agentKeys = { mood: z.enum(['good', 'bad']) }; getTools() { return []; }`);
+    const test = await open({
+      files: {
+        ...manifest('mine', { provides: ['tool'], agent_keys: ['mood'] }),
+        ...mine,
+        'agents/asker/manifest.yaml': 'id: asker\nagent:\n  mood: odd\n',
+        'agents/fine/manifest.yaml': 'id: fine\nagent:\n  mood: good\n',
+      },
+    });
+    const states = (await test.kernel.agents.list()).map(({ id, state, notes }) => [id, state, notes[0]?.line]);
+    expect(states).toEqual([
+      ['asker', 'failed', 3],
+      ['fine', 'active', undefined],
+    ]);
+  });
+
+  it('K5: channels are told through their process', async () => {
+    const mine = main('mine', `kinds = ['pager']; async deliver(message, target) { return target + ':' + message.text; }`);
+    const asks = main(
+      'asks',
+      `getTools() { return [defineTool({ name: 'page', description: 'd', input: z.object({}), execute: async () => { const [channel] = this.context.find(ChannelProvider); return { kinds: channel.kinds, said: await channel.deliver({ text: 'hi', kind: 'note' }, 'me') }; } })]; }`,
+      "import { ChannelProvider } from 'pith';",
+    );
+    const test = await open({
+      files: {
+        ...manifest('mine', { provides: ['channel'] }),
+        ...mine,
+        ...manifest('asks', { provides: ['tool'] }),
+        ...asks,
+        'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [asks] }\n',
+      },
+    });
+    await test.kernel.extensions.activate('mine');
+    expect(await test.kernel.callTool('asker', 'page', {})).toEqual({ ok: true, output: { kinds: ['pager'], said: 'me:hi' } });
+  });
+
+  it('K31: a durable event reaches a handler in its process, with its delivery', async () => {
+    const mine = main(
+      'mine',
+      `async changed(payload, delivery) { await this.context.kv.set('seen', { task: payload.taskId, attempt: delivery.attempt, correlated: delivery.correlationId !== '', signal: delivery.signal instanceof AbortSignal });
+         this.context.events.publish('skills.changed', { added: ['handled'], changed: [], removed: [] }); }
+       getTools() { const { context } = this; return [
+         defineTool({ name: 'tell', description: 'd', input: z.object({}), execute: async () => typeof (await context.events.publish('task.changed', { v: 1, taskId: 't1', state: 'done', goal: 'g', threadId: null, note: null })) }),
+         defineTool({ name: 'seen', description: 'd', input: z.object({}), execute: () => context.kv.get('seen') })]; }`,
+    );
+    const events = { publishes: ['task.changed'], handles: [{ topic: 'task.changed', handler: 'changed' }] };
+    const test = await open({
+      files: {
+        ...manifest('mine', { provides: ['tool'], events }),
+        ...mine,
+        'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [mine] }\n',
+      },
+    });
+    await test.kernel.start();
+    const handled = new Promise((resolve) => test.kernel.events.handle('skills.changed', resolve));
+    expect(await test.kernel.callTool('asker', 'tell', {})).toEqual({ ok: true, output: 'string' });
+    await handled;
+    expect(await test.kernel.callTool('asker', 'seen', {})).toEqual({
+      ok: true,
+      output: { task: 't1', attempt: 1, correlated: true, signal: true },
+    });
+  });
+});

@@ -1,0 +1,27 @@
+// Run in a separate process: takes one lease again and again, and checks that it never shares it.
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { systemClock } from '../../../core/kernel/system-clock.ts';
+import { createLeases, createOwner } from '../../../core/store/leases.ts';
+import { openStore } from '../../../core/store/store.ts';
+
+const [file = '', mark = '', rounds = '10'] = process.argv.slice(2);
+const clock = systemClock;
+const store = openStore(file, clock);
+const leases = createLeases(store, clock, createOwner());
+let taken = 0;
+let shared = 0;
+while (taken < Number(rounds)) {
+  const lease = await leases.acquire('one', 30_000);
+  if (lease === null) {
+    await clock.sleep(1);
+    continue;
+  }
+  taken += 1;
+  if (existsSync(mark)) shared += 1;
+  writeFileSync(mark, String(process.pid));
+  await clock.sleep(2);
+  rmSync(mark);
+  await lease.release();
+}
+await store.close();
+process.stdout.write(JSON.stringify({ taken, shared }));

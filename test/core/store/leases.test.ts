@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { createLeases, createOwner } from '../../../core/store/leases.ts';
+import { bundleProgram, exitOf, startProgram } from './child-process.ts';
+import { manualClock } from './manual-clock.ts';
+import { temporaryFolder, temporaryStore } from './temporary-store.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('leases', () => {
+  it('K45 gives a name to one holder at a time', async () => {
+    const clock = manualClock();
+    const store = temporaryStore(undefined, clock);
+    const [mine, other] = [createLeases(store, clock, 'a'), createLeases(store, clock, 'b')];
+    const results = await Promise.all([
+      mine.acquire('x', 1_000),
+      other.acquire('x', 1_000),
+      mine.acquire('x', 1_000),
+      other.acquire('y', 1_000),
+    ]);
+    expect(results.map((lease) => lease !== null)).toEqual([true, false, false, true]);
+    await results[0]?.release();
+    const next = await other.acquire('x', 1_000);
+    expect(next).not.toBeNull();
+    await results[0]?.release(); // a second release must not take it from its new holder
+    expect(await mine.acquire('x', 1_000)).toBeNull();
+  });
+
+  it('K45 renews itself while held and leaves no timer behind', async () => {
+    const clock = manualClock();
+    const store = temporaryStore(undefined, clock);
+    const lease = await createLeases(store, clock, 'a').acquire('x', 900);
+    const other = createLeases(store, clock, 'b');
+    for (let round = 0; round < 10; round += 1) {
+      await clock.advance(300);
+      await vi.waitFor(() => expect(store.get('SELECT until FROM leases')).toMatchObject({ until: clock.now() + 900 }));
+      await vi.waitFor(() => expect(clock.pending()).toBe(1));
+    }
+    expect(await other.acquire('x', 900)).toBeNull();
+    expect(lease?.lost.aborted).toBe(false);
+    await lease?.release();
+    expect(clock.pending()).toBe(0);
+    expect(store.all('SELECT * FROM leases')).toEqual([]);
+  });
+
+  it('K45 is taken over only when it has expired, and its holder learns that', async () => {
+    const clock = manualClock();
+    const store = temporaryStore(undefined, clock);
+    await store.write(() => undefined);
+    createLeases(store, clock, 'a');
+    await store.write((statement) => void statement('INSERT INTO leases VALUES (?, ?, ?)', 'x', 'dead', clock.now() + 500));
+    const other = createLeases(store, clock, 'b');
+    await clock.advance(499);
+    expect(await other.acquire('x', 1_000)).toBeNull();
+    await clock.advance(1);
+    const lease = await other.acquire('x', 900);
+    expect(lease).not.toBeNull();
+    await store.write((statement) => void statement(`UPDATE leases SET owner = 'thief'`));
+    await clock.advance(300);
+    await vi.waitFor(() => expect(lease?.lost.aborted).toBe(true));
+  });
+
+  it('K45 what a dead process held is free soon, also when the clock went back a day meanwhile', async () => {
+    const clock = manualClock();
+    const store = temporaryStore(undefined, clock);
+    await createLeases(store, manualClock({ start: clock.now() + DAY_MS }), 'dead').acquire('x', 3_000); // before the clock went back
+    const other = createLeases(store, clock, 'other');
+    expect([await other.acquire('x', 3_000), other.isHeld('x', 3_000)]).toEqual([null, true]);
+    await clock.advance(2_999);
+    expect(await other.acquire('x', 3_000)).toBeNull();
+    await clock.advance(1);
+    expect(other.isHeld('x', 3_000)).toBe(false);
+    expect(await other.acquire('x', 3_000)).not.toBeNull();
+  });
+
+  it('K45 who lives keeps a lease when the clock goes back a day', async () => {
+    let back = 0;
+    const time = manualClock();
+    const clock = { ...time, now: () => time.now() - back };
+    const store = temporaryStore(undefined, clock);
+    const lease = await createLeases(store, clock, 'alive').acquire('x', 3_000);
+    const other = createLeases(store, clock, 'other');
+    back = DAY_MS;
+    for (let round = 0; round < 10; round += 1) {
+      expect(await other.acquire('x', 3_000)).toBeNull();
+      time.advance(1_000);
+      await vi.waitFor(() => expect(store.get('SELECT until FROM leases')).toEqual({ until: clock.now() + 3_000 }));
+    }
+    expect(lease?.lost.aborted).toBe(false);
+  });
+
+  it('K45 two processes never hold a lease together', async () => {
+    const folder = temporaryFolder();
+    const program = await bundleProgram('child-lease', folder);
+    const children = [1, 2].map(() => startProgram(program, join(folder, 'pith.db'), join(folder, 'mark'), '40'));
+    const outputs = children.map((child) => {
+      let text = '';
+      child.stdout?.on('data', (data) => (text += String(data)));
+      return exitOf(child).then((code) => ({ code, text }));
+    });
+    for (const { code, text } of await Promise.all(outputs)) {
+      expect(code).toBe(0);
+      expect(JSON.parse(text)).toEqual({ taken: 40, shared: 0 });
+    }
+  });
+
+  it('names an owner by its process and by chance', () => {
+    expect(createOwner()).toMatch(new RegExp(`^${process.pid}-[0-9a-f]{12}$`));
+    expect(createOwner()).not.toBe(createOwner());
+  });
+});
