@@ -70,17 +70,56 @@ describe('pages', () => {
     );
   });
 
-  it('ADRs are numbered without a gap, and each says context, decision and consequences', () => {
-    const decisions = filesBelow('docs/adr', '.md');
-    expect(decisions.map((file) => Number(path.basename(file).slice(0, 4)))).toEqual(decisions.map((_, index) => index + 1));
-    const whole = decisions.filter((file) => /\*\*Context\.\*\*/.test(read(file)) && /\*\*Decision\.\*\*/.test(read(file)));
-    expect(whole.length).toBeGreaterThanOrEqual(14);
-  });
-
   it('the drawing is well formed and described', () => {
     const drawing = read('docs/pith.svg');
     expect(drawing).toMatch(/^<svg [^>]*role="img"[^>]*aria-labelledby="title description"/);
     const open = [...drawing.matchAll(/<(?!\/|\?|!)([a-z]+)(?:\s[^>]*[^/])?>/g)].length;
     expect([...drawing.matchAll(/<\/[a-z]+>/g)]).toHaveLength(open);
+  });
+});
+
+describe('decisions', () => {
+  const records = filesBelow('docs/adr', '.md').filter((file) => file !== 'docs/adr/README.md');
+  const numberOf = (file: string): string => path.basename(file).slice(0, 4);
+  const head = (file: string): string => read(file).split('\n\n')[1] ?? '';
+  /** The numbers that a line of the head names, each with the file to which it links. */
+  const links = (file: string, line: string): readonly (readonly [number: string, file: string])[] =>
+    [...(new RegExp(`^${line}(.*)$`, 'm').exec(head(file))?.[1] ?? '').matchAll(/\[(\d{4})\]\(([^)]+)\)/g)].map(
+      ([, number = '', target = '']) => [number, path.posix.join(path.posix.dirname(file), target)] as const,
+    );
+
+  it('have a number of their own, a title, a status and a date', () => {
+    const numbers = records.map(numberOf);
+    expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([]);
+    for (const file of records) {
+      expect(read(file), file).toMatch(new RegExp(`^# ${Number(numberOf(file))}\\. \\S`));
+      expect(head(file), file).toMatch(
+        /^Status: (?:accepted|superseded by \[\d{4}\]\([^)]+\))\nDate: \d{4}-\d\d-\d\d(?:\nSupersedes: .+)?$/,
+      );
+    }
+  });
+
+  it('that are superseded stand in their folder, and name their successor as it names them', () => {
+    for (const file of records) {
+      const successors = links(file, 'Status: superseded by ');
+      expect(path.posix.dirname(file) === 'docs/adr/superseded', file).toBe(successors.length > 0);
+      for (const [number, successor] of successors) {
+        expect(numberOf(successor), file).toBe(number);
+        expect(links(successor, 'Supersedes: '), `${successor} supersedes ${file}`).toContainEqual([numberOf(file), file]);
+      }
+      for (const [number, former] of links(file, 'Supersedes: ')) {
+        expect(
+          links(former, 'Status: superseded by ').map(([by]) => by),
+          `${number}, superseded by ${file}`,
+        ).toContain(numberOf(file));
+      }
+    }
+  });
+
+  it('are few: at most 25 concern the whole, the others stand with their extension, which exists', () => {
+    const living = records.filter((file) => path.posix.dirname(file) === 'docs/adr');
+    expect(living.length, 'merge small records on one subject, or move one to docs/adr/extensions/<id>').toBeLessThanOrEqual(47);
+    const extensions = new Set(records.flatMap((file) => /^docs\/adr\/extensions\/([^/]+)\//.exec(file)?.[1] ?? []));
+    expect([...extensions].filter((id) => !existsSync(path.join(ROOT, 'sandbox/extensions', id)))).toEqual([]);
   });
 });
