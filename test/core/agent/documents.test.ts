@@ -12,7 +12,7 @@ function giving(get: (prompt: string) => ContextParts | null, more: Partial<Worl
 
 const textsOf = (content: unknown) => (content as readonly { readonly text: string }[]).map(({ text }) => text);
 
-describe('ADR 30 documents beside a message', () => {
+describe('documents beside a message', () => {
   it('stand before its turn parts, whole, and are stored with it', async () => {
     const long = words(3000);
     const world = await giving(

@@ -100,7 +100,7 @@ describe('DESIGN 3.3 getTurnTools of an extension', () => {
   });
 });
 
-describe('ADR 30 documents of an extension', () => {
+describe('documents of an extension', () => {
   const giving = (documents: string): string =>
     `export default class { contextPriority = 5; async getContext() { return { documents: ${documents} }; } }`;
 
