@@ -16,9 +16,8 @@ const MODULES = {
 
 /** Until they are cut: what still runs up. */
 const UP = {
-  kernel: ['agent', 'durable', 'loader', 'models', 'process', 'setup', 'toolsets'],
-  loader: ['process', 'toolsets'],
-  process: ['agent', 'loader'],
+  kernel: ['setup', 'toolsets'],
+  loader: ['toolsets'],
   compose: ['confined', 'probe', 'setup'],
 };
 

@@ -112,7 +112,7 @@ function unlessForeign(error) {
 
 /** The command and the process of an extension: a file each, in which what is imported late is evaluated late. */
 async function bundleCommand(folder) {
-  await build({ ...common, outdir: folder, entryPoints: { main: 'core/main.ts', process: 'core/process/child/main.ts' } });
+  await build({ ...common, outdir: folder, entryPoints: { main: 'core/main.ts', process: 'core/compose/extension-process.ts' } });
 }
 
 /** What programs and tests import as `pith` and `pith/testing`: one instance of the contract. */

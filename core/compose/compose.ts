@@ -117,6 +117,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       check: (agent) => checkAgent(get(AGENTS), get(ROUTER), agent),
       run: (request, signal) => runTurn(request, signal),
     },
+    renderPrompt: async (prompt) => (await import('../agent/prompt/prompt.ts')).renderBrought(prompt),
     commands: () => options.commands?.(kernel) ?? [],
     kernelPaths: () => options.commands?.(kernel) ?? [],
   });
@@ -262,7 +263,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     probe: async (directory, signal = new AbortController().signal) =>
       (await import('../probe/probe.ts')).probeExtension({ ...hostOptionsOf(reading), discovery: host.discovery }, directory, signal),
-    unconfined: async () => (await import('../process/sandboxing.ts')).whyUnconfined(await hostOptionsOf(reading).sandboxing?.()),
+    unconfined: async () => (await import('../process/sandboxing.ts')).whyUnconfined(await hostOptionsOf(reading).sandboxing()),
     findings,
     async problems() {
       const found = await problemsNow();

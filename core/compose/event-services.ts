@@ -5,7 +5,7 @@ import { deadLetters } from '../durable/delivery-rows.ts';
 import type { Journal, WrittenEvent } from '../durable/journal.ts';
 import { orphans } from '../durable/journal-tidy.ts';
 import { createNotices } from '../durable/notices.ts';
-import { Postponed } from '../durable/retry.ts';
+import { Postponed } from '../kernel/events/event-handlers.ts';
 import { startSpan, within, type Span } from '../durable/spans.ts';
 import { createSchedules } from '../durable/schedules.ts';
 import { CHANNELS_HANDLER } from '../kernel/events/declared-handlers.ts';

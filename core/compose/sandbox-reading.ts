@@ -9,7 +9,9 @@ import { openIndex, type IndexFile } from '../kernel/discovery/index-file.ts';
 import type { HostOptions } from '../kernel/host-options.ts';
 import { logLevelOf } from '../kernel/logger.ts';
 import { packageRoot } from '../kernel/package-version.ts';
+import { createLoader } from '../loader/bundle-store.ts';
 import type { Sandboxing } from '../process/sandboxing.ts';
+import { createProcessTier, type ProcessOptions } from '../process/tier.ts';
 import { quarantineIn } from '../kernel/quarantine.ts';
 import { openSecretsFile } from '../kernel/secrets-file.ts';
 import { configOf, enabledBy, withIdsMeant } from '../kernel/settings/config-of.ts';
@@ -142,18 +144,20 @@ type OfTheSandbox =
   | 'index'
   | 'env'
   | 'logLevel'
-  | 'sandboxing'
+  | 'loader'
+  | 'processes'
   | 'confined'
   | 'quarantine'
   | 'renewSettings'
   | 'storedSecrets';
 
 /** What a host over this sandbox is made of, whoever makes it. */
-export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheSandbox> {
+export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheSandbox> & Pick<ProcessOptions, 'sandboxing'> {
   const { options, index, settings } = reading;
   const { trust } = options;
   const settingsMeant = () => withIdsMeant(reading.settings, reading.declared);
   const installation = packageRoot();
+  const sandboxing = async () => (settings.extensions_sandbox === 'off' ? null : reading.bubblewrap());
   const roots = sandboxRoots(options.sandbox, installation, options.shipped ?? true).filter(
     ({ shipped }) => shipped || trust.level !== 'restricted',
   );
@@ -184,7 +188,16 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
     index,
     env: options.env,
     logLevel: logLevelOf(options.env['PITH_LOG']),
-    sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : reading.bubblewrap()),
+    sandboxing,
+    loader: createLoader({ dataDirectory: settings.data_dir, packageRoot: installation }),
+    processes: (host) =>
+      createProcessTier(host, {
+        packageRoot: installation,
+        env: options.env,
+        sandboxing,
+        dataMb: settings.quotas.data_mb,
+        writable: () => trust.writable(),
+      }),
     confined: async () =>
       (await import('../confined/confined-process.ts')).createConfinedPrograms(
         { dataDirectory: settings.data_dir, env: options.env },

@@ -9,7 +9,7 @@ import { recordHost } from '../process/host-records.ts';
 import { watchMemory } from '../process/memory-watch.ts';
 import { HOST_VARIABLE, killHost, sweepRemains } from '../process/process-end.ts';
 import { familyOf, processEntry } from '../process/process-table.ts';
-import { startProcess } from '../process/start-process.ts';
+import { startProcess } from '../kernel/start-process.ts';
 import { dieFirst, diesWithUs, endOf } from '../process/started.ts';
 import { systemClock } from '../kernel/system-clock.ts';
 import { findProgram, installCommand, SYSTEM_PATH } from '../process/programs.ts';

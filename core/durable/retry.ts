@@ -1,5 +1,3 @@
-import { messageOf } from '../contract/errors.ts';
-
 /** A delivery that failed this often is a dead letter. */
 export const MOST_ATTEMPTS = 8;
 
@@ -11,20 +9,6 @@ export const LONGEST_MS = 300_000;
 export function retryDelay(attempts: number, random: number): number {
   const wait = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempts - 1));
   return Math.min(LONGEST_MS, Math.round(wait * (0.9 + 0.2 * random)));
-}
-
-/**
- * Only the kernel throws it: the handler is not there, was replaced, or nobody can be reached. The delivery waits and has not failed.
- * From the sixtieth time on it counts as failed all the same, unless it is `unlimited`.
- */
-export class Postponed extends Error {
-  constructor(
-    cause: unknown,
-    readonly unlimited = false,
-  ) {
-    super(messageOf(cause), { cause });
-    this.name = 'Postponed';
-  }
 }
 
 /** How often a delivery may be postponed; from then on each attempt counts. */

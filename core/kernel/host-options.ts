@@ -1,5 +1,4 @@
 import type {
-  AgentsApi,
   Clock,
   Command,
   ConfinedPrograms,
@@ -12,14 +11,14 @@ import type {
   ProtocolId,
   SettingsChange,
 } from '../contract/index.ts';
-import type { ExtensionState } from '../agent/ports.ts';
-import type { OriginalRequest } from '../agent/turn/foreign-turn.ts';
+import type { BroughtPrompt, ExtensionState, HostAgents } from './extensions-port.ts';
 import type { ExtensionConfig } from './settings/config-of.ts';
 import type { Settings } from './settings/settings.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
-import type { Tier } from './lifecycle/generation.ts';
+import type { HostParts } from './host-parts.ts';
+import type { ProcessTier, Tier } from './lifecycle/generation.ts';
+import type { Loader } from './loader.ts';
 import type { LogLevel } from './logger.ts';
-import type { Sandboxing } from '../process/sandboxing.ts';
 import type { SecretsFile } from './secrets-file.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { Trust } from '../trust/index.ts';
@@ -35,11 +34,6 @@ export interface SurfaceIndex {
   putSurface(extensionId: string, key: string, data: unknown): void;
 }
 
-/** `AgentsApi` with the origin of a request, which the host writes. */
-export interface HostAgents extends Omit<AgentsApi, 'run'> {
-  run(request: OriginalRequest, signal?: AbortSignal): ReturnType<AgentsApi['run']>;
-}
-
 export interface HostOptions {
   /** What a person agreed to. Absent: nothing. */
   readonly trust?: Trust;
@@ -53,8 +47,6 @@ export interface HostOptions {
   readonly dataDirectory: string;
   /** Absent: as the settings have them by default. */
   readonly quotas?: Settings['quotas'] | undefined;
-  /** For a trial: absolute path of the data of the host that tries. Processes see neither that nor the project. */
-  readonly trialOf?: string;
   /** Absolute path of Pith's own package: its `dist/ext` and its npm packages. */
   readonly packageRoot: string;
   /** Reads the folders again; cheap when nothing changed. `at`: now. */
@@ -74,8 +66,9 @@ export interface HostOptions {
   /** Secrets that the environment does not have. */
   readonly storedSecrets?: SecretsFile;
   readonly logLevel?: LogLevel;
-  /** What can hold the processes of extensions; null when the settings want nothing to. Absent: null. */
-  sandboxing?(): Promise<Sandboxing | null>;
+  readonly loader: Loader;
+  /** Absent: extensions run in this process only. */
+  processes?(host: HostParts): ProcessTier;
   /** What a person agreed to once. Absent: what `trust` says, else nothing. */
   readonly agreements?: Agreements;
   /** Versions that are not started, because the kernel crashed with them. */
@@ -90,6 +83,8 @@ export interface HostOptions {
   /** Programs that extensions run apart. Loaded on first use; throws where there can be none. */
   confined(): Promise<ConfinedPrograms>;
   readonly agents: HostAgents;
+  /** Rejects `prompt_invalid`. */
+  renderPrompt(prompt: BroughtPrompt): Promise<string>;
   /** The commands of the kernel by name: no extension that does not ship has one that begins as they do. */
   kernelPaths?(): readonly { readonly path: string }[];
   /** The kernel's own commands; extensions in its process find them as those of a provider called `kernel`. */

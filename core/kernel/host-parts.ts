@@ -1,11 +1,11 @@
 import type { Clock, Logger, Off, Phase, Protocol, Remote } from '../contract/index.ts';
-import type { BundleStore } from '../loader/bundle-store.ts';
+import type { Loader } from './loader.ts';
 import type { Declaration } from './discovery/declaration.ts';
 import type { Failures } from './failures.ts';
 import type { HostOptions } from './host-options.ts';
-import type { Generation } from './lifecycle/generation.ts';
+import type { Generation, ProcessTier } from './lifecycle/generation.ts';
 import type { Problem } from './problem.ts';
-import type { ProviderFacts } from '../process/setup.ts';
+import type { BroughtPrompt, ProviderFacts } from './extensions-port.ts';
 import type { Secrets } from './secrets.ts';
 import type { Owner } from './stray-errors.ts';
 import type { Wire } from './calls/wire.ts';
@@ -14,10 +14,14 @@ import type { Wire } from './calls/wire.ts';
 export interface HostParts {
   readonly options: HostOptions;
   readonly clock: Clock;
-  readonly bundles: BundleStore;
+  readonly loader: Loader;
+  /** undefined: extensions run in this process only. */
+  processes(): ProcessTier | undefined;
   readonly secrets: Secrets;
   readonly failures: Failures;
   readonly wire: Wire;
+  /** The text of a prompt that the code of this process brought. Rejects `prompt_invalid`. */
+  renderPrompt(prompt: BroughtPrompt): Promise<string>;
   /** Aborts while Pith ends: nothing that begins an extension is waited for any more. */
   readonly cut: AbortController;
   logger(name: string): Logger;

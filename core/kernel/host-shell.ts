@@ -1,7 +1,6 @@
-import { canRun } from '../agent/ports.ts';
+import { canRun, type ProviderFacts } from './extensions-port.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Off, Protocol, Remote } from '../contract/index.ts';
-import { createBundleStore } from '../loader/bundle-store.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import { createFailures } from './failures.ts';
 import { commandsOf } from './calls/command-port.ts';
@@ -12,7 +11,6 @@ import type { HostOptions } from './host-options.ts';
 import type { HostParts } from './host-parts.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { createLog, type Log } from './logger.ts';
-import { endOrphans } from '../process/host-records.ts';
 import { Refresh } from './reload/refresh.ts';
 import { tierOf } from './lifecycle/generation.ts';
 import { createSecrets } from './secrets.ts';
@@ -21,7 +19,6 @@ import type { Slot } from './lifecycle/slot.ts';
 import { guardProcess, type Owner } from './stray-errors.ts';
 import { DIRECT, SERIALISED } from './calls/wire.ts';
 import { problemOf, type Problem } from './problem.ts';
-import type { ProviderFacts } from '../process/setup.ts';
 
 /** The parts of the host, made in order and joined. */
 export interface HostShell {
@@ -36,7 +33,7 @@ export interface HostShell {
 }
 
 export function createHostParts(options: HostOptions, discovery: Discovery): HostShell {
-  const { clock, dataDirectory, packageRoot } = options;
+  const { clock, dataDirectory } = options;
   const listeners = new Set<(ids: ReadonlySet<string>) => void>();
   const changed = (ids: ReadonlySet<string>): void => {
     for (const listener of listeners) listener(ids);
@@ -53,18 +50,16 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     quota: options.quotas,
     redact: secrets.redact,
   });
-  const orphansEnded = endOrphans(dataDirectory).then(
-    (count) => count > 0 && log.logger('host').warn('ended processes of extensions that a killed kernel left', { count }),
-    (error: unknown) => log.logger('host').warn('processes that a killed kernel left were not ended', { error: messageOf(error) }),
-  );
   const failures = createFailures({ clock, events: options.events, logger: log.logger('host'), redact: secrets.redact });
   const parts: HostParts = {
     options,
     clock,
     secrets,
     failures,
-    bundles: createBundleStore({ dataDirectory, packageRoot }),
+    loader: options.loader,
+    processes: () => processes,
     wire: options.wire ? SERIALISED : DIRECT,
+    renderPrompt: options.renderPrompt,
     cut: new AbortController(),
     logger: (name) => log.logger(name),
     ...createOwners((extensionId, problem) => parts.crashed(extensionId, problem)),
@@ -100,6 +95,11 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
           ]
         : [],
   };
+  const processes = options.processes?.(parts);
+  const orphansEnded = processes?.endOrphans().then(
+    (count) => count > 0 && log.logger('host').warn('ended processes of extensions that a killed kernel left', { count }),
+    (error: unknown) => log.logger('host').warn('processes that a killed kernel left were not ended', { error: messageOf(error) }),
+  );
   const lifecycle = new Lifecycle(parts, (id) => changed(new Set([id])));
   const refresh = new Refresh(lifecycle, discovery, changed);
   const toolsets = new Toolsets(lifecycle);

@@ -1,4 +1,11 @@
-import { canRun, type AgentDeclaration, type ContextSource, type ExtensionsPort, type ExtensionState } from '../agent/ports.ts';
+import {
+  canRun,
+  type AgentDeclaration,
+  type ContextSource,
+  type ExtensionsPort,
+  type ExtensionState,
+  type DeclaredModel,
+} from './extensions-port.ts';
 import { PithError } from '../contract/errors.ts';
 import type {
   AgentSpec,
@@ -24,13 +31,12 @@ import { commandContext, commandsOf, importCommandEntry } from './calls/command-
 import type { CommandEntry } from './lifecycle/import-class.ts';
 import { keepsNames, type Discovery } from './discovery/declaration.ts';
 import type { DeclaredCommand, ExtensionStatus, HostOptions } from './host-options.ts';
-import type { DeclaredModel } from '../models/declared-model.ts';
 import { createHostParts, type HostShell } from './host-shell.ts';
 import { recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
 import { renderBrought } from './calls/prompt-port.ts';
 import { activeRemotes, contextSources, modelProvider, runningRemotes } from './calls/provider-port.ts';
 import { createEventHandlers, type EventHandlers } from './events/event-handlers.ts';
-import { notesOnSandbox } from '../process/sandbox-notes.ts';
+import { notesOnSandbox } from './confinement-notes.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
 import { isForeign } from './lifecycle/generation.ts';
@@ -85,7 +91,7 @@ export class ExtensionHost implements ExtensionsPort {
 
   /** On processes that run without the sandbox that the settings want. */
   readonly sandboxNotes = async (): Promise<readonly Diagnostic[]> => [
-    ...(await notesOnSandbox(this.#shell.parts.options, this.list())),
+    ...(await notesOnSandbox(this.#shell.parts.processes(), this.list())),
     ...[...this.#shell.toolsets.unconfined().values()].map(({ diagnostic }) => diagnostic),
   ];
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { CleanStream } from '../agent/ports.ts';
+import type { CleanStream } from './extensions-port.ts';
 import { isGivenFor, notGiven, type Asker } from './recipients.ts';
 import type { SecretsFile } from './secrets-file.ts';
 import { codeOf, messageOf, PithError } from '../contract/errors.ts';

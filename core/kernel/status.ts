@@ -1,11 +1,10 @@
 import { manifestAsks } from '../contract/manifest-asks.ts';
-import { canRun, type AgentDeclaration } from '../agent/ports.ts';
+import { canRun, type AgentDeclaration, type DeclaredModel } from './extensions-port.ts';
 import type { Diagnostic, Failure } from '../contract/index.ts';
 import { askText } from '../trust/index.ts';
 import { agentSpecOf } from './discovery/agent-spec.ts';
 import { keepsNames, type Declaration, type Discovery } from './discovery/declaration.ts';
 import type { ExtensionStatus } from './host-options.ts';
-import type { DeclaredModel } from '../models/declared-model.ts';
 import type { Lifecycle } from './lifecycle/lifecycle.ts';
 import { isExtension, runnable, type Slot } from './lifecycle/slot.ts';
 import { tierOf } from './lifecycle/generation.ts';

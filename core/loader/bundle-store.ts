@@ -4,28 +4,12 @@ import path from 'node:path';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
 import { sourceDigest, stampFolder } from '../kernel/discovery/source-files.ts';
 import type { Toolset } from '../contract/index.ts';
+import type { Bundle, Loader } from '../kernel/loader.ts';
+import { importBundle } from './contract-shim.ts';
 import { stateFolder, type StateFolder } from '../contract/state-files.ts';
 import { toolsetDeclaration, toolsetDigest, TOOLSET_ENTRY } from '../toolsets/toolset-declaration.ts';
-import { isUnchanged, readSources, sourcesOf, timeNow, type ToolsetSources } from '../toolsets/toolset-sources.ts';
+import { isUnchanged, readSources, sourcesOf, timeNow } from '../toolsets/toolset-sources.ts';
 import { buildOf, packageVersion } from '../kernel/package-version.ts';
-
-export interface Bundle {
-  readonly file: string;
-  /** Made with Pith from the same sources: Pith's own code. */
-  readonly shipped: boolean;
-}
-
-/** Bundles by source digest: what came with Pith, else what was made before, else a new one. */
-export interface BundleStore {
-  /** Throws a `Problem` of phase `bundle`. */
-  bundle(declaration: Declaration, entry: string): Promise<Bundle>;
-  /** Whether its sources are those that Pith's own bundle was made from. */
-  isShipped(declaration: Declaration): boolean;
-  /** As a toolset's code is now: known from an earlier look where nothing that it is made of has changed, else bundled. `directory` is a real path. */
-  toolset(toolset: Toolset, directory: string): Promise<{ readonly declaration: Declaration; readonly sources: ToolsetSources }>;
-  /** After a bundle could not be imported: the next one is rebuilt. */
-  forget(bundle: Bundle): Promise<void>;
-}
 
 /** `ext/index.json` in the folder of a build. Files are relative to it. */
 export type ShippedIndex = Readonly<
@@ -34,7 +18,7 @@ export type ShippedIndex = Readonly<
 
 const KEPT = 5;
 
-export function createBundleStore(options: { readonly dataDirectory: string; readonly packageRoot: string }): BundleStore {
+export function createLoader(options: { readonly dataDirectory: string; readonly packageRoot: string }): Loader {
   const folder = stateFolder(options.dataDirectory, '.cache', 'bundles');
   const shippedFolder = path.join(buildOf(options.packageRoot), 'ext');
   let shipped: ShippedIndex | undefined;
@@ -90,7 +74,7 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
     return target;
   }
 
-  async function study(toolset: Toolset, directory: string): ReturnType<BundleStore['toolset']> {
+  async function study(toolset: Toolset, directory: string): ReturnType<Loader['toolset']> {
     const { modules } = toolset;
     const declared = (digest: string): Declaration => toolsetDeclaration(toolset, directory, digest);
     const name = `${fileNameOf(declared(''))}.json`;
@@ -120,6 +104,7 @@ export function createBundleStore(options: { readonly dataDirectory: string; rea
       return found;
     },
     isShipped: (declaration) => shippedOf(declaration) !== undefined,
+    import: importBundle,
     async forget(made) {
       if (!made.shipped) folder.remove(path.basename(made.file));
     },

@@ -5,7 +5,7 @@ import { contractShim } from './contract-shim.ts';
 import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
 import { NO_MAP, ownSources, sourceReader } from './own-sources.ts';
 import { Problem } from '../kernel/problem.ts';
-import { needDescriptors, notStarted } from '../process/start-process.ts';
+import { needDescriptors, notStarted } from '../kernel/start-process.ts';
 
 export interface BundleRequest extends Omit<ImportRules, 'bundlePackages'> {
   /** Relative to the directory. */

@@ -1,10 +1,23 @@
 import { PithError, messageOf } from '../contract/errors.ts';
 import { didYouMean } from '../contract/nearest.ts';
-import type { LanguageModel } from '../contract/index.ts';
-import type { DeclaredModel, ResolvedParts, RouterDependencies } from './declared-model.ts';
+import type { Clock, LanguageModel } from '../contract/index.ts';
+import type { DeclaredModel, ModelParts, RoutedProvider } from '../kernel/extensions-port.ts';
 import { followAlias, splitReference, ALIASES, followDefault, type ModelReference } from './reference.ts';
 
-export interface ResolvedModel extends ResolvedParts {
+export interface RouterDependencies {
+  /** Read at each use; call `invalidate` after a change. */
+  readonly settings: { readonly models: Readonly<Record<string, string | undefined>> };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  declared(): readonly DeclaredModel[];
+  provider(extensionId: string): Promise<RoutedProvider>;
+  /** True when something listens on the port of the loopback address. */
+  probePort(port: number): Promise<boolean>;
+  readonly clock: Clock;
+  /** Replaces every model: for tests. */
+  readonly override?: ModelParts;
+}
+
+export interface ResolvedModel extends ModelParts {
   /** `provider/model`. */
   readonly ref: string;
   /** Why this one, for people. */

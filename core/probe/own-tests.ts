@@ -75,7 +75,7 @@ async function runFile(
     isTrial: true,
     packageRoot,
     permissions: { network: false, read: [], write: [] },
-    sandboxing: await sandboxing?.(),
+    sandboxing: await sandboxing(),
     output: (line) => void (lines.length < MAX_LINES && lines.push(line)),
   });
   const cancel = systemClock.after(TIMEOUT_MS, () =>

@@ -5,6 +5,7 @@ import { stateFolder } from '../contract/state-files.ts';
 import type { Declaration, Discovery } from '../kernel/discovery/declaration.ts';
 import { readFolder } from '../kernel/discovery/folder-read.ts';
 import { openIndex } from '../kernel/discovery/index-file.ts';
+import type { ProcessOptions } from '../process/tier.ts';
 import type { ExtensionStatus, HostOptions } from '../kernel/host-options.ts';
 import { runOwnTests } from './own-tests.ts';
 import { checkOf, findingOf, type ProbeFinding, type ProbeReport } from './report.ts';
@@ -12,12 +13,10 @@ import { trySurface } from './smoke.ts';
 import { openTrial } from './trial-host.ts';
 
 /** What a probe takes from the host that runs. */
-export type ProbeOptions = Pick<
-  HostOptions,
-  'sandbox' | 'home' | 'dataDirectory' | 'packageRoot' | 'configOf' | 'sandboxing' | 'confined'
-> & {
-  readonly discovery: Discovery;
-};
+export type ProbeOptions = Pick<HostOptions, 'sandbox' | 'home' | 'dataDirectory' | 'packageRoot' | 'configOf' | 'confined'> &
+  Pick<ProcessOptions, 'sandboxing'> & {
+    readonly discovery: Discovery;
+  };
 
 /**
  * Loads the extension in `directory`, which need not be one of the sandbox, for trial: in a separate process, with a data folder that is

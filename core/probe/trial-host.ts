@@ -10,6 +10,8 @@ import { openStore, type Store } from '../store/store.ts';
 import type { Declaration, Discovery } from '../kernel/discovery/declaration.ts';
 import { openIndex } from '../kernel/discovery/index-file.ts';
 import { orderOf } from '../kernel/discovery/order.ts';
+import { createLoader } from '../loader/bundle-store.ts';
+import { createProcessTier } from '../process/tier.ts';
 import { ExtensionHost } from '../kernel/host.ts';
 import { systemClock } from '../kernel/system-clock.ts';
 import type { ProbeOptions } from './probe.ts';
@@ -28,9 +30,15 @@ export async function openTrial(options: ProbeOptions, declaration: Declaration,
     sandbox: options.sandbox,
     home: options.home,
     dataDirectory,
-    trialOf: options.dataDirectory,
     packageRoot: options.packageRoot,
-    sandboxing: options.sandboxing,
+    loader: createLoader({ dataDirectory, packageRoot: options.packageRoot }),
+    processes: (kernel) =>
+      createProcessTier(kernel, {
+        packageRoot: options.packageRoot,
+        env: {},
+        sandboxing: options.sandboxing,
+        trialOf: options.dataDirectory,
+      }),
     confined: options.confined,
     discover: async (at) => discoveryOf(trial, options.discovery, at),
     configOf: (each) => ({ ...options.configOf(each), enabled: true, ...(each === trial ? { isolation: 'process', secrets: [] } : {}) }),
@@ -42,6 +50,7 @@ export async function openTrial(options: ProbeOptions, declaration: Declaration,
     keyValue: (extensionId) => createKeyValue(open(), extensionId),
     database: (extensionId) => createDatabase(open(), extensionId),
     agents: { list: async () => [], find: noAgent, check: async () => [], run: noAgents },
+    renderPrompt: noAgent,
   });
   const close = async () => {
     await host.stop();

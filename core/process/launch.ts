@@ -13,7 +13,7 @@ import { recordHost } from './host-records.ts';
 import { watchMemory } from './memory-watch.ts';
 import { capOutput } from './output-cap.ts';
 import { packagesAbove, sandboxArguments, withoutHome, type Sandboxing } from './sandboxing.ts';
-import { startProcess } from './start-process.ts';
+import { startProcess } from '../kernel/start-process.ts';
 import { dieFirst, diesWithUs, endOf } from './started.ts';
 
 export type { Ending } from './process-end.ts';

@@ -1,4 +1,3 @@
-import { TEXT_LIMIT } from '../agent/prompt/template-limits.ts';
 import { PithError } from '../contract/errors.ts';
 import type { JsonValue, ProtocolId, ToolDescriptor, ToolResult } from '../contract/index.ts';
 import { toolError, toolResult } from '../contract/tool.ts';
@@ -17,6 +16,8 @@ const MOST_CONSTANTS = 64 * 1024;
 const MOST_TIMEOUT_MS = 2 ** 31 - 1;
 const DEFAULT_TIMEOUT_MS = 20_000;
 const MOST_SKILLS = 1000;
+/** As long as any rendered prompt may be. */
+const MOST_PROMPT = 1024 * 1024;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** What a process says that it offers, in the shape that the kernel relies on. Throws a `Problem` for any other. */
@@ -43,7 +44,7 @@ export function checkedTools(value: unknown): DescribedTools {
 
 /** The prompt that a process rendered. Throws `prompt_invalid` for anything but a text that a rendering may have. */
 export function checkedPrompt(value: unknown): string {
-  if (typeof value === 'string' && value.length <= TEXT_LIMIT) return value;
+  if (typeof value === 'string' && value.length <= MOST_PROMPT) return value;
   throw new PithError('prompt_invalid', 'the process of the extension answered with no text, or with one that is too long, for its prompt');
 }
 

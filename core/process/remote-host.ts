@@ -18,6 +18,7 @@ import { KernelCalls } from './kernel-calls.ts';
 import { launchHost, type Ending } from './launch.ts';
 import { Liveness } from './liveness.ts';
 import { OwnTurns } from './own-turns.ts';
+import type { Sandboxing } from './sandboxing.ts';
 import { createPeer, type Peer } from './peer.ts';
 
 /** How long a process that hung up may take to say how it ended. */
@@ -46,10 +47,32 @@ export interface RemoteHost {
   end(why: string): Promise<void>;
 }
 
-export async function openRemoteHost(host: HostParts, declaration: Declaration, entry: string): Promise<RemoteHost> {
+/** What the processes of extensions are started with. */
+export interface ProcessOptions {
+  /** Absolute path of Pith's own package. */
+  readonly packageRoot: string;
+  /** Of this the search path, the time zone and the language reach a process. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What can hold processes; null when the settings want nothing to. */
+  sandboxing(): Promise<Sandboxing | null>;
+  /** The most that an extension may keep in its data folder; default as the settings have it. */
+  readonly dataMb?: number | undefined;
+  /** Folders that some extension may write: no path that leads through one is opened. */
+  writable?(): readonly string[];
+  /** For a trial: absolute path of the data of the host that tries. Processes see neither that nor the project. */
+  readonly trialOf?: string;
+}
+
+export async function openRemoteHost(
+  host: HostParts,
+  options: ProcessOptions,
+  declaration: Declaration,
+  entry: string,
+): Promise<RemoteHost> {
   const { id, manifest, directory } = declaration;
-  const { dataDirectory, trialOf, sandbox, home, packageRoot, configOf, env } = host.options;
-  const sandboxing = await host.options.sandboxing?.();
+  const { dataDirectory, sandbox, home, configOf } = host.options;
+  const { packageRoot, env, trialOf, dataMb: limitMb = DEFAULT_SETTINGS.quotas.data_mb } = options;
+  const sandboxing = await options.sandboxing();
   const data = dataOf(host, id);
   const scope = createScope(host.clock, STOP_LIMIT_MS);
   const { config, memoryMb } = configOf(declaration);
@@ -76,7 +99,7 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     sandbox,
     home,
     packageRoot,
-    writable: host.options.trust?.writable(),
+    writable: options.writable?.(),
     permissions: manifest?.permissions ?? { network: false, read: [], write: [], agents: [] },
     ...(memoryMb === null ? {} : { memoryMb }),
     sandboxing,
@@ -86,7 +109,6 @@ export async function openRemoteHost(host: HostParts, declaration: Declaration, 
     await scope.close();
     throw problemOf(error, 'import', 'import_failed');
   });
-  const limitMb = host.options.quotas?.data_mb ?? DEFAULT_SETTINGS.quotas.data_mb;
   const unwatch = watchFolder(data, limitMb, systemClock, (message) =>
     running.kill({ code: 'quota_exceeded', message, cure: `remove what is not needed there, or raise quotas.data_mb` }),
   );

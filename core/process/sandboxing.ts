@@ -6,7 +6,7 @@ import type { Manifest } from '../contract/index.ts';
 import { isBelow, isInside, realOf } from '../contract/paths.ts';
 import { systemClock } from '../kernel/system-clock.ts';
 import { findProgram, installCommand } from './programs.ts';
-import { startProcess } from './start-process.ts';
+import { startProcess } from '../kernel/start-process.ts';
 import { endOf } from './started.ts';
 
 /** What bubblewrap does on this machine. */

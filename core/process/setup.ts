@@ -1,5 +1,5 @@
-import type { ProtocolId } from '../contract/index.ts';
-import type { Bundle } from '../loader/bundle-store.ts';
+import type { ProviderFacts } from '../kernel/extensions-port.ts';
+import type { Bundle } from '../kernel/loader.ts';
 import type { SurfaceDescriptor } from '../kernel/calls/surface.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
 import type { HostOptions } from '../kernel/host-options.ts';
@@ -11,22 +11,13 @@ export interface Setup {
   readonly declaration: Declaration;
   readonly number: number;
   readonly bundle: Bundle;
-  readonly options: Pick<HostOptions, 'sandbox' | 'home' | 'dataDirectory' | 'packageRoot'>;
+  readonly options: Pick<HostOptions, 'sandbox' | 'home' | 'dataDirectory'>;
   readonly config: Omit<ExtensionConfig, 'where'>;
   /** How messages name the keys of `config`, and what stands before the names of others. */
   readonly places: { readonly [dotted: string]: string };
   /** Of the declared names that are set. */
   readonly secrets: { readonly [name: string]: SharedSecret };
   readonly providers: readonly ProviderFacts[];
-}
-
-/** Another extension, as `context.use` and `context.find` must know it without waiting. */
-export interface ProviderFacts {
-  readonly id: string;
-  readonly provides: readonly ProtocolId[];
-  readonly constants: Readonly<Record<string, unknown>>;
-  /** It runs or could run now. */
-  readonly reachable: boolean;
 }
 
 /** What an extension's process answers to `initialize`. */

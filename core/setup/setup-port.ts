@@ -66,7 +66,7 @@ export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: stri
     stored() {
       const offering = [...lifecycle.slots.values()].flatMap(({ declaration }) => (declaration.manifest?.models.length ? declaration : []));
       const isForModels = (recipient: string): boolean =>
-        offering.some((declaration) => concerns(recipient, declaration, lifecycle.parts.bundles.isShipped(declaration)));
+        offering.some((declaration) => concerns(recipient, declaration, lifecycle.parts.loader.isShipped(declaration)));
       const kept = Object.entries(options.storedSecrets?.all() ?? {});
       return Object.fromEntries(kept.flatMap(([name, secret]) => (secret.for.some(isForModels) ? [[name, secret.value]] : [])));
     },
@@ -122,7 +122,7 @@ export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: stri
 
 /** Who of an extension asks for this name: the extension itself where it does not say more. Nobody while it cannot run: then nobody knows. */
 async function usesOf(lifecycle: Lifecycle, { id, declaration }: Slot, name: string): Promise<readonly string[]> {
-  const shipped = lifecycle.parts.bundles.isShipped(declaration);
+  const shipped = lifecycle.parts.loader.isShipped(declaration);
   try {
     const { surface } = await running(lifecycle, id);
     const uses = surface.operations.has(SECRET_USES)

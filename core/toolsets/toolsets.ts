@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
-import { canRun, type ExtensionState } from '../agent/ports.ts';
+import { canRun, type ExtensionState } from '../kernel/extensions-port.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Diagnostic, Failure, Off, ToolDescriptor, Toolset } from '../contract/index.ts';
 import { SkillProvider } from '../contract/protocols/skill-provider.ts';
@@ -144,7 +144,7 @@ export class Toolsets {
     const asked = JSON.stringify([directory, toolset.modules]);
     const before = this.#ownEntry(providerId, toolset);
     if (before && before.asked === asked && isUnchanged(before.sources)) return before;
-    const { declaration, sources } = await this.#lifecycle.parts.bundles.toolset(toolset, directory);
+    const { declaration, sources } = await this.#lifecycle.parts.loader.toolset(toolset, directory);
     await this.#mayRun(toolset, declaration);
     const wanted = wantedOf(this.#lifecycle.parts, declaration, NO_FAILURES);
     const known = this.#ownEntry(providerId, toolset); // it may have gone meanwhile
@@ -167,8 +167,9 @@ export class Toolsets {
    * do. To run everything without a sandbox is their choice too, and what ships in Pith's own folder is Pith's.
    */
   async #mayRun({ id }: Toolset, { directory, digest }: Declaration): Promise<void> {
-    const { sandbox, packageRoot, sandboxing, trust, agreements = trust } = this.#lifecycle.parts.options;
-    const found = (await sandboxing?.()) ?? null;
+    const { parts } = this.#lifecycle;
+    const { sandbox, packageRoot, trust, agreements = trust } = parts.options;
+    const found = (await parts.processes()?.confinement()) ?? null;
     const shipped = path.join(packageRoot, 'sandbox');
     const isShipped = shipped !== sandbox && isBelow(path.join(shipped, 'skills'), directory);
     this.#unconfined.delete(id);

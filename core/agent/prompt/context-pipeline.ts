@@ -1,6 +1,6 @@
 import { codeOf, messageOf } from '../../contract/errors.ts';
 import type { ContextDocument, ContextParts, TurnInfo } from '../../contract/index.ts';
-import type { ContextSource } from '../ports.ts';
+import type { ContextSource } from '../../kernel/extensions-port.ts';
 import type { OfferedDocument } from './documents.ts';
 import { cutToTokens } from '../compaction/tokens.ts';
 

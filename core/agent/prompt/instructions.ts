@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { PithError } from '../../contract/errors.ts';
 import type { AgentSpec } from '../../contract/index.ts';
 import { printableLine } from '../../contract/printable.ts';
-import type { BroughtPrompt } from '../ports.ts';
+import type { BroughtPrompt } from '../../kernel/extensions-port.ts';
 import type { BoundSkill } from './bound-skills.ts';
 import { isTemplate, renderPrompt, type PromptVariables } from './prompt.ts';
 
@@ -52,7 +52,11 @@ interface Placed {
   readonly text: string;
 }
 
-function promptOf(spec: AgentSpec, placed: readonly Placed[], variables: Omit<PromptVariables, 'skills' | 'agent'>): BroughtPrompt {
+function promptOf(
+  spec: AgentSpec,
+  placed: readonly Placed[],
+  variables: Omit<PromptVariables, 'skills' | 'agent'>,
+): BroughtPrompt & { readonly variables: PromptVariables } {
   const agent = { id: spec.id, name: spec.name, description: spec.description, model: spec.model };
   const skills = Object.fromEntries(placed.map(({ name, token }) => [name, token]));
   return { text: spec.prompt ?? '', file: spec.promptFile, variables: { ...variables, agent, skills } };

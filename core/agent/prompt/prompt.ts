@@ -1,5 +1,6 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/index.ts';
+import type { BroughtPrompt } from '../../kernel/extensions-port.ts';
 
 /** The six variables of a prompt template. */
 export interface PromptVariables {
@@ -42,6 +43,11 @@ export async function renderPrompt(text: string, file: string | null, variables:
       cure: 'correct the template',
     });
   }
+}
+
+/** As `renderPrompt`, of what the process of an extension is given. */
+export function renderBrought({ text, file, variables }: BroughtPrompt): Promise<string> {
+  return renderPrompt(text, file, variables as PromptVariables);
 }
 
 type Place = readonly [name: string, key: string | undefined];

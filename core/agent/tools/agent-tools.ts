@@ -1,5 +1,5 @@
 import type { AgentSpec, JsonValue, ToolDescriptor } from '../../contract/index.ts';
-import type { ExtensionsPort } from '../ports.ts';
+import type { ExtensionsPort } from '../../kernel/extensions-port.ts';
 import type { UnnamedTool } from './tool-names.ts';
 import type { OfferedTool } from './tools.ts';
 

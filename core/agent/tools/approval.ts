@@ -1,5 +1,5 @@
 import type { ApprovalQuestion, JsonValue, ToolDescriptor, TurnInfo } from '../../contract/index.ts';
-import type { ExtensionsPort } from '../ports.ts';
+import type { ExtensionsPort } from '../../kernel/extensions-port.ts';
 import { digestOf, isNamed } from './gate.ts';
 import type { OfferedTool } from './tools.ts';
 

@@ -5,7 +5,7 @@ import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { toolsOfAgents } from './agent-tools.ts';
 import { permits } from './gate.ts';
 import { named, type UnnamedTool } from './tool-names.ts';
-import { canRun, type ExtensionsPort } from '../ports.ts';
+import { canRun, type ExtensionsPort } from '../../kernel/extensions-port.ts';
 
 /** A tool as one turn offers it: data only, no code. */
 export interface OfferedTool {

@@ -1,19 +1,10 @@
 import { PithError } from '../../contract/errors.ts';
-import type { AgentSpec, TurnPolicy, TurnRequest, TurnStarter } from '../../contract/index.ts';
+import type { AgentSpec, TurnPolicy, TurnStarter } from '../../contract/index.ts';
+import type { OriginalRequest, TurnOrigin } from '../../kernel/extensions-port.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { narrowed, permits } from '../tools/gate.ts';
 import type { Threads, TurnRecord } from '../threads/thread.ts';
 import type { RunningTurn, TurnDependencies } from './turn-types.ts';
-
-/** The extension outside the kernel that asks for a turn. The host writes it; nothing that such an extension sends can. */
-export interface TurnOrigin {
-  readonly extensionId: string;
-  /** Agents that a person lets it start. */
-  readonly agents: readonly string[];
-}
-
-/** A request as the kernel passes it on: with who made it, where that is not the kernel's own code. */
-export type OriginalRequest = TurnRequest & { readonly origin?: TurnOrigin };
 
 /**
  * The request's policy with all strangers that the turn comes from: whoever asks for it, and those of the turn that calls it. What a

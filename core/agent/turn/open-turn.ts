@@ -6,15 +6,8 @@ import type { Fence } from '../threads/queue.ts';
 import type { CallRecord, Delegated, StoredMessage, TurnRecord } from '../threads/thread.ts';
 import { planTurn } from './plan.ts';
 import { assemble, callIdsOf, documentsIn, sentHistory, textOfAnswer, userMessage } from './messages.ts';
-import {
-  inheritedPolicy,
-  isPersons,
-  refuseNamedModel,
-  refuseOthersThread,
-  refuseOthersTurn,
-  withOwnModel,
-  type OriginalRequest,
-} from './foreign-turn.ts';
+import { inheritedPolicy, isPersons, refuseNamedModel, refuseOthersThread, refuseOthersTurn, withOwnModel } from './foreign-turn.ts';
+import { type OriginalRequest } from '../../kernel/extensions-port.ts';
 import { keyedTurn, withoutBrokenAnswer, type EndedTurn } from './keyed-turn.ts';
 import { chargeCallers, countCalled, type CallNode } from './call-tree.ts';
 import type { NoticeSink } from './notice-sink.ts';

@@ -9,7 +9,7 @@ import { gatherContext } from '../prompt/context-pipeline.ts';
 import { mayServe, narrowed } from '../tools/gate.ts';
 import { instructionsOf } from '../prompt/instructions.ts';
 import { userTexts } from './messages.ts';
-import type { ContextSource } from '../ports.ts';
+import type { ContextSource } from '../../kernel/extensions-port.ts';
 import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
 import { missingToolsets, withTurnTools } from '../tools/turn-tools.ts';
 import type { FunctionTool, Notice, TurnPlan, TurnDependencies } from './turn-types.ts';

@@ -22,7 +22,7 @@ import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { OfferedDocument } from '../prompt/documents.ts';
 import type { NoticeSink } from './notice-sink.ts';
 import type { StepEvents } from './run-calls.ts';
-import type { ExtensionsPort } from '../ports.ts';
+import type { ExtensionsPort } from '../../kernel/extensions-port.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
 import type { OfferedTool } from '../tools/tools.ts';
 

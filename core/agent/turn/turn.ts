@@ -4,7 +4,7 @@ import { PithError } from '../../contract/errors.ts';
 import type { TurnEndReason, TurnEvent } from '../../contract/index.ts';
 import { startSpan, type Span } from '../../durable/spans.ts';
 import { createCallTree, type CallTree } from './call-tree.ts';
-import type { OriginalRequest } from './foreign-turn.ts';
+import type { OriginalRequest } from '../../kernel/extensions-port.ts';
 import { republish, type EndedTurn } from './keyed-turn.ts';
 import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
 import { answerCalls, plainFailure, runLoop } from './loop.ts';

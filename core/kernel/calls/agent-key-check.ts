@@ -1,5 +1,5 @@
 import { pathText } from '../discovery/schema-issues.ts';
-import type { ExtensionsPort } from '../../agent/ports.ts';
+import type { ExtensionsPort } from '../extensions-port.ts';
 import type { AgentSpec, Diagnostic, JsonValue } from '../../contract/index.ts';
 import { messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '../../contract/nearest.ts';

@@ -7,7 +7,7 @@ import { importCommands, type CommandEntry } from '../lifecycle/import-class.ts'
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import { tierOf } from '../lifecycle/generation.ts';
 import { Problem, placeOfError } from '../problem.ts';
-import { openRemoteEntry } from '../../process/remote-candidate.ts';
+import { processTier } from '../lifecycle/tier.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 import type { HostParts } from '../host-parts.ts';
 import { requireTrust } from '../../trust/index.ts';
@@ -35,7 +35,7 @@ async function makerOf(lifecycle: Lifecycle, slot: Slot, entry: string): Promise
   const { parts } = lifecycle;
   const { declaration } = slot;
   if (tierOf(parts, declaration) === 'in_process') return importCommands(parts, declaration, entry);
-  const { commands, end } = await openRemoteEntry(parts, slot, entry);
+  const { commands, end } = await processTier(parts, slot).openEntry(slot, entry);
   lifecycle.endings.push(end);
   return () => commands;
 }

@@ -1,5 +1,4 @@
-import type { BroughtPrompt } from '../../agent/ports.ts';
-import { renderPrompt } from '../../agent/prompt/prompt.ts';
+import type { BroughtPrompt } from '../extensions-port.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import { tierOf } from '../lifecycle/generation.ts';
@@ -17,8 +16,7 @@ export async function renderBrought(
   try {
     const slot = lifecycle.slots.get(extensionId);
     if (!slot) throw unavailable(extensionId, 'nothing declares it');
-    if ((slot.current?.tier ?? tierOf(parts, slot.declaration)) === 'in_process')
-      return await renderPrompt(prompt.text, prompt.file, prompt.variables);
+    if ((slot.current?.tier ?? tierOf(parts, slot.declaration)) === 'in_process') return await parts.renderPrompt(prompt);
     const generation = await lifecycle.ready(slot);
     const timedOut = (): PithError => new PithError('provider_timeout', `it took longer than ${RENDER_MS} ms and was cut`);
     const text = await generation.calls.run({ timeoutMs: RENDER_MS, timedOut, signal }, (cut) => generation.renderPrompt(prompt, cut));

@@ -1,7 +1,6 @@
-import { canRun, type ContextSource } from '../../agent/ports.ts';
+import { canRun, type ContextSource, type RoutedProvider } from '../extensions-port.ts';
 import type { ContextDocument, ContextParts, ModelCallOptions, Protocol, ProtocolId, Remote, TurnInfo } from '../../contract/index.ts';
 import { ModelProvider as ModelProtocol } from '../../contract/protocols/model-provider.ts';
-import type { RouterDependencies } from '../../models/declared-model.ts';
 import { callProvider, descriptorOf, remoteOf, running } from './handle.ts';
 import { streamOf } from './model-stream.ts';
 import { recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -33,8 +32,6 @@ export async function contextSources(lifecycle: Lifecycle): Promise<readonly Con
     .map((slot) => contextSource(lifecycle, slot))
     .sort((a, b) => a.priority - b.priority || (a.extensionId < b.extensionId ? -1 : 1));
 }
-
-type RoutedProvider = Awaited<ReturnType<RouterDependencies['provider']>>;
 
 /** Each call of a model goes to the version that runs then, in the extension's name. Rejects `provider_unavailable`. */
 export async function modelProvider(lifecycle: Lifecycle, extensionId: string): Promise<RoutedProvider> {

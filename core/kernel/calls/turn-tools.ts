@@ -1,4 +1,4 @@
-import { canRun } from '../../agent/ports.ts';
+import { canRun } from '../extensions-port.ts';
 import type { AgentSpec, TurnInfo, TurnTool } from '../../contract/index.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { recorded, type Lifecycle } from '../lifecycle/lifecycle.ts';

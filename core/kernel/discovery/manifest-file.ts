@@ -12,7 +12,7 @@ import { readTextFile } from './source-files.ts';
 import { MAX_YAML_BYTES, parseYaml } from './yaml-document.ts';
 import { DURABLE_TOPICS, TOPICS } from '../../contract/events.ts';
 import { didYouMean } from '../../contract/nearest.ts';
-import { cronProblem } from '../../durable/cron.ts';
+import { cronProblem } from './cron.ts';
 
 /** Reads `directory/manifest.yaml`. Never throws: whatever is wrong is in the diagnostics, and then the manifest is null. */
 export function readManifestFile(directory: string): FolderReading {

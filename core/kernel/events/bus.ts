@@ -1,20 +1,25 @@
 import { EventEmitter } from 'eventemitter3';
 import { DURABLE_TOPICS } from '../../contract/events.ts';
 import { isThenable } from '../../contract/promises.ts';
-import { messageOf } from '../../contract/errors.ts';
+import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Diagnostic, DurableTopic, DurableTopicMap, Events, PublishOptions } from '../../contract/index.ts';
-import type { Journal, WrittenEvent } from '../../durable/journal.ts';
+
+/** Where durable topics are written. */
+export interface DurableEvents {
+  /** Resolves to the event's id when it is on disk. */
+  publish<T extends DurableTopic>(topic: T, payload: DurableTopicMap[T], options?: PublishOptions): Promise<string>;
+}
 
 export interface EventsOptions {
   /** Told of each listener that threw or rejected. Must not throw. */
   onListenerError(topic: string, error: unknown): void;
-  /** Where durable topics are written; asked for by the first of them. */
-  journal(): Journal;
+  /** Asked for by the first durable event. Absent: this kernel keeps none, and publishing one rejects. */
+  journal?(): DurableEvents;
 }
 
 export interface Bus extends Events {
   /** Tells listeners of what the journal has written. */
-  announce(events: readonly WrittenEvent[]): void;
+  announce(events: readonly { readonly topic: DurableTopic; readonly payload: DurableTopicMap[DurableTopic] }[]): void;
   close(): void;
 }
 
@@ -25,7 +30,10 @@ export function createEvents({ onListenerError, journal }: EventsOptions): Bus {
   const emitter = new EventEmitter();
   const publish = (topic: string, payload: unknown, options?: PublishOptions): Promise<string> | undefined => {
     if (!DURABLE.has(topic)) return void emitter.emit(topic, payload);
-    return new Promise((resolve) => resolve(journal().publish(topic as DurableTopic, payload as DurableTopicMap[DurableTopic], options)));
+    return new Promise((resolve) => {
+      if (journal === undefined) throw new PithError('not_supported_yet', `'${topic}' was not published: this kernel keeps no events`);
+      resolve(journal().publish(topic as DurableTopic, payload as DurableTopicMap[DurableTopic], options));
+    });
   };
   return {
     publish: publish as Events['publish'],

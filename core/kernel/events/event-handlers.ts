@@ -1,8 +1,8 @@
+import { messageOf } from '../../contract/errors.ts';
 import type { Delivery, DurableTopic, DurableTopicMap, JsonValue } from '../../contract/index.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { allHandlers, handlersOf, isEnabled, handlerNames } from './declared-handlers.ts';
-import { canRun } from '../../agent/ports.ts';
-import { Postponed } from '../../durable/retry.ts';
+import { canRun } from '../extensions-port.ts';
 import { running } from '../calls/handle.ts';
 import { invoke, recordCall } from '../calls/invoke.ts';
 
@@ -39,6 +39,20 @@ export function createEventHandlers(lifecycle: Lifecycle): EventHandlers {
         ),
     call: (handler, payload, delivery, signal) => callHandler(lifecycle, handler, payload, delivery, signal),
   };
+}
+
+/**
+ * Only the kernel throws it: the handler is not there, was replaced, or nobody can be reached. The delivery waits and has not failed.
+ * From the sixtieth time on it counts as failed all the same, unless it is `unlimited`.
+ */
+export class Postponed extends Error {
+  constructor(
+    cause: unknown,
+    readonly unlimited = false,
+  ) {
+    super(messageOf(cause), { cause });
+    this.name = 'Postponed';
+  }
 }
 
 /** How long one delivery may take. */

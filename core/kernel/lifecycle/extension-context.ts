@@ -2,7 +2,7 @@ import { PithError } from '../../contract/errors.ts';
 import type { AgentsApi, CommandContext, ConfinedPrograms, Database, Events, ExtensionContext, KeyValue } from '../../contract/index.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { once } from '../../contract/promises.ts';
-import type { OriginalRequest, TurnOrigin } from '../../agent/turn/foreign-turn.ts';
+import type { OriginalRequest, TurnOrigin } from '../extensions-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
@@ -33,7 +33,7 @@ export function createExtensionContext(
     confined: confinedOf(parts, declaration, scope),
     agents: agentsOf(parts, declaration),
     getSecret(name, use) {
-      if (secrets.includes(name)) return parts.secrets.get(name, askerOf(declaration, parts.bundles.isShipped(declaration), name, use));
+      if (secrets.includes(name)) return parts.secrets.get(name, askerOf(declaration, parts.loader.isShipped(declaration), name, use));
       if (isWithheld(declaration, `secret ${name}`)) return null; // as if nobody had set it
       throw new PithError(
         'not_declared',

@@ -6,7 +6,6 @@ import { Problem } from '../problem.ts';
 import { toolsetClass } from '../../toolsets/toolset-class.ts';
 import { runAs, type Owner } from '../stray-errors.ts';
 import { codeOf, messageOf } from '../../contract/errors.ts';
-import { importBundle } from '../../loader/contract-shim.ts';
 
 /** The default export of an entrypoint. */
 export interface ExtensionClass {
@@ -26,7 +25,7 @@ export interface ImportedClass {
 
 /** Bundles and imports an extension's entrypoint. A higher `generation` is evaluated afresh. Throws a `Problem`. */
 export async function importClass(
-  parts: Pick<HostParts, 'bundles' | 'loaded' | 'clock' | 'note'>,
+  parts: Pick<HostParts, 'loader' | 'loaded' | 'clock' | 'note'>,
   declaration: Declaration,
   generation: number,
   owner: Owner,
@@ -54,7 +53,7 @@ export type CommandEntry = (context: CommandContext) => readonly Command[] | Pro
 
 /** Bundles and imports a command entry into this process. Rejects with a `Problem`. */
 export async function importCommands(
-  parts: Pick<HostParts, 'bundles' | 'loaded' | 'owner'>,
+  parts: Pick<HostParts, 'loader' | 'loaded' | 'owner'>,
   declaration: Declaration,
   entry: string,
 ): Promise<CommandEntry> {
@@ -71,20 +70,20 @@ export async function importCommands(
 
 /** Bundles and imports one entry of an extension. Throws a `Problem`. */
 export async function importEntry(
-  { bundles, loaded }: Pick<HostParts, 'bundles' | 'loaded'>,
+  { loader, loaded }: Pick<HostParts, 'loader' | 'loaded'>,
   declaration: Declaration,
   entry: string,
   generation: number,
   owner: Owner,
 ) {
-  const made = await bundles.bundle(declaration, entry);
+  const made = await loader.bundle(declaration, entry);
   loaded(declaration.id, made.shipped);
   try {
-    const module = await runAs(owner, () => importBundle(made.file, generation));
+    const module = await runAs(owner, () => loader.import(made.file, generation));
     return { module, shipped: made.shipped };
   } catch (error) {
     // A package that moved since the bundle was made is found again by making it anew.
-    if (codeOf(error, '') === 'ERR_MODULE_NOT_FOUND') await bundles.forget(made);
+    if (codeOf(error, '') === 'ERR_MODULE_NOT_FOUND') await loader.forget(made);
     const refused = codeOf(error, '') === 'exit_refused';
     throw new Problem('import', refused ? 'exit_refused' : 'import_failed', `${entry} could not be imported: ${messageOf(error)}`, {
       cause: error,

@@ -1,4 +1,3 @@
-import { renderPrompt } from '../../agent/prompt/prompt.ts';
 import type { Extension, ModelProvider, Phase } from '../../contract/index.ts';
 import { checkAgentKeyWith } from '../calls/agent-key-schema.ts';
 import { Calls } from '../calls/calls.ts';
@@ -94,7 +93,7 @@ async function initialize(host: HostParts, parts: Parts): Promise<Generation> {
       ...lifeOf(host, parts),
       again: (next) => constructClass(host, { declaration, config }, next, { Class, shipped }),
       checkAgentKey: async (key, value) => checkAgentKeyWith(Class.agentKeys, key, value),
-      renderPrompt: ({ text, file, variables }) => renderPrompt(text, file, variables),
+      renderPrompt: (prompt) => host.renderPrompt(prompt),
       getModel: async (name, prefix) => runAs(host.owner(id, 'call'), () => (instance as unknown as ModelProvider).getModel(name, prefix)),
     };
   } catch (error) {

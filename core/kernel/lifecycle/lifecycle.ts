@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { within, untilAborted } from '../../contract/promises.ts';
-import { canRun, type ExtensionState } from '../../agent/ports.ts';
+import { canRun, type ExtensionState } from '../extensions-port.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Failure, Phase } from '../../contract/index.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
-import { lacksRoom } from '../../process/start-process.ts';
+import { lacksRoom } from '../start-process.ts';
 import { runOutside } from '../stray-errors.ts';
 import { TOOLSET_INVALID } from '../../toolsets/toolset-declaration.ts';
 import { ExtensionActor } from './actor.ts';

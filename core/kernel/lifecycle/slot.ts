@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canRun, type ExtensionState } from '../../agent/ports.ts';
+import { canRun, type ExtensionState } from '../extensions-port.ts';
 import type { Failure } from '../../contract/index.ts';
 import { canonicalJson } from '../../contract/plain-data.ts';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';

@@ -1,4 +1,4 @@
-import type { BroughtPrompt } from '../../agent/ports.ts';
+import type { BroughtPrompt, ProviderFacts } from '../../kernel/extensions-port.ts';
 import { PithError } from '../../contract/errors.ts';
 import type { Command, ModelCallOptions, ModelPart, Phase, Topic, TopicMap } from '../../contract/index.ts';
 import type { Candidate, Generation } from '../../kernel/lifecycle/generation.ts';
@@ -11,9 +11,9 @@ import { runAs } from '../../kernel/stray-errors.ts';
 import { commandData, runFor, type CommandCalls } from '../command-bridge.ts';
 import { errorToData } from '../error-data.ts';
 import type { Incoming, Peer } from '../peer.ts';
-import type { Offer, ProviderFacts, Setup } from '../setup.ts';
+import type { Offer, Setup } from '../setup.ts';
 import { ChildEvents } from './child-events.ts';
-import { createChildParts } from './child-parts.ts';
+import { createChildParts, type ExtensionCode } from './child-parts.ts';
 import { Providers } from './remote-providers.ts';
 
 /** The one extension of this process, through the phases that the kernel asks for. */
@@ -32,13 +32,13 @@ export class ChildExtension {
   #candidate: Candidate | undefined;
   #generation: Generation | undefined;
 
-  constructor(peer: Peer, terminals: CommandCalls, setup: Setup) {
+  constructor(code: ExtensionCode, peer: Peer, terminals: CommandCalls, setup: Setup) {
     this.#peer = peer;
     this.#terminals = terminals;
     this.#setup = setup;
     this.#events = new ChildEvents(() => peer);
     this.#providers = new Providers(peer, setup.providers);
-    this.#parts = createChildParts(setup, peer, this.#events, this.#providers);
+    this.#parts = createChildParts(code, { setup, peer, events: this.#events, providers: this.#providers });
   }
 
   serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown {
@@ -81,10 +81,7 @@ export class ChildExtension {
     },
     event: ([topic, payload]) => this.#events.arrived(topic as Topic, payload as TopicMap[Topic]),
     providers: ([facts]) => void (this.#providers.facts = facts as readonly ProviderFacts[]),
-    'prompt.render': async ([prompt]) => {
-      const { text, file, variables } = prompt as BroughtPrompt;
-      return (await import('../../agent/prompt/prompt.ts')).renderPrompt(text, file, variables);
-    },
+    'prompt.render': ([prompt]) => this.#parts.renderPrompt(prompt as BroughtPrompt),
     agentKey: ([key, value]) => this.#running().checkAgentKey(String(key), value),
     'command.list': async () => commandData(await this.#commands()),
     'command.run': async (args, incoming) => {

@@ -3,6 +3,7 @@ import type { ConfinedPrograms } from '../../contract/confined.ts';
 import type { AgentSpec, Diagnostic, JsonValue, KeyValue, Logger, Phase, TurnEvent } from '../../contract/index.ts';
 import type { Failures } from '../../kernel/failures.ts';
 import type { HostOptions } from '../../kernel/host-options.ts';
+import type { Loader } from '../../kernel/loader.ts';
 import type { HostParts } from '../../kernel/host-parts.ts';
 import { problemOf } from '../../kernel/problem.ts';
 import { createSecrets, type SharedSecret } from '../../kernel/secrets.ts';
@@ -17,8 +18,21 @@ import type { ChildEvents } from './child-events.ts';
 import { plainFields } from '../../kernel/logger.ts';
 import type { Providers } from './remote-providers.ts';
 
+/** What the process of an extension cannot do by itself, given by whoever composes it. */
+export interface ExtensionCode {
+  readonly import: Loader['import'];
+  readonly renderPrompt: HostParts['renderPrompt'];
+}
+
+interface ChildParts {
+  readonly setup: Setup;
+  readonly peer: Peer;
+  readonly events: ChildEvents;
+  readonly providers: Providers;
+}
+
 /** What the parts of a host are in the process of one extension: the same words, answered by the kernel. */
-export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, providers: Providers): HostParts {
+export function createChildParts(code: ExtensionCode, { setup, peer, events, providers }: ChildParts): HostParts {
   const { declaration, bundle, config, places } = setup;
   const { id } = declaration;
   const env = Object.fromEntries(
@@ -27,8 +41,18 @@ export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, 
   const secrets = createSecrets(env, { get: (name) => storedOf(setup.secrets[name]) });
   secrets.declare(Object.keys(setup.secrets));
   const where = whereIn(places);
+  const loader: Loader = {
+    bundle: async () => bundle,
+    isShipped: () => bundle.shipped,
+    forget: async () => undefined,
+    toolset: async () => absent(),
+    import: code.import,
+  };
   const options: HostOptions = {
     ...setup.options,
+    packageRoot: '',
+    loader,
+    renderPrompt: code.renderPrompt,
     discover: absent,
     configOf: () => ({ ...config, where }),
     watched: [],
@@ -55,10 +79,12 @@ export function createChildParts(setup: Setup, peer: Peer, events: ChildEvents, 
   return {
     options,
     clock: options.clock,
-    bundles: { bundle: async () => bundle, isShipped: () => bundle.shipped, forget: async () => undefined, toolset: async () => absent() },
+    loader,
+    processes: () => undefined,
     secrets,
     failures: failuresOf(report),
     wire: DIRECT,
+    renderPrompt: code.renderPrompt,
     cut: new AbortController(),
     logger: () => loggerOf(peer),
     owner: (_, phase) => {

@@ -3,7 +3,7 @@ import type { Protocol, Remote } from '../../contract/index.ts';
 import { splitSignal } from '../../kernel/calls/wire.ts';
 import type { Declaration } from '../../kernel/discovery/declaration.ts';
 import type { Peer } from '../peer.ts';
-import type { ProviderFacts } from '../setup.ts';
+import type { ProviderFacts } from '../../kernel/extensions-port.ts';
 
 /** The providers of other extensions, reached through the kernel. */
 export class Providers {

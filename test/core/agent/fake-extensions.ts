@@ -1,5 +1,5 @@
-import { renderPrompt } from '../../../core/agent/prompt/prompt.ts';
-import type { ContextSource, ExtensionsPort, ExtensionState } from '../../../core/agent/ports.ts';
+import { renderBrought } from '../../../core/agent/prompt/prompt.ts';
+import type { ContextSource, ExtensionsPort, ExtensionState } from '../../../core/kernel/extensions-port.ts';
 import {
   messageOf,
   nearest,
@@ -114,7 +114,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     async skills() {
       return port.skillsState === 'off' ? null : provider(port);
     },
-    renderPrompt: (_, { text, file, variables }) => renderPrompt(text, file, variables),
+    renderPrompt: (_, prompt) => renderBrought(prompt),
     checkAgentKeys: async ({ keys }) => ({ notes: port.keyFindings, keys }),
   };
   return port;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { DeliveryQueue } from '../../../core/durable/delivery-queue.ts';
-import { Postponed } from '../../../core/durable/retry.ts';
+import { Postponed } from '../../../core/kernel/events/event-handlers.ts';
 import { openNode, task, temporaryFolder, until, type Handle, type Node } from './world.ts';
 
 let place: Awaited<ReturnType<typeof temporaryFolder>>;

@@ -13,6 +13,8 @@ import { openIndex } from '../../../core/kernel/discovery/index-file.ts';
 import { packageRoot } from '../../../core/kernel/package-version.ts';
 import { loadSettings } from '../../../core/kernel/settings/settings.ts';
 import { systemClock } from '../../../core/kernel/system-clock.ts';
+import { createLoader } from '../../../core/loader/bundle-store.ts';
+import { createProcessTier, type ProcessOptions } from '../../../core/process/tier.ts';
 import { createConfinedPrograms } from '../../../core/confined/confined-process.ts';
 import { createDatabase } from '../../../core/store/extension-database.ts';
 import { createKeyValue } from '../../../core/store/key-value.ts';
@@ -24,7 +26,7 @@ export interface HostSetup {
   /** Default `in_process`, for speed. */
   readonly isolation?: HostOptions['isolation'];
   readonly clock?: Clock;
-  readonly sandboxing?: HostOptions['sandboxing'];
+  readonly sandboxing?: ProcessOptions['sandboxing'];
   readonly agreements?: HostOptions['agreements'];
   readonly env?: Readonly<Record<string, string>>;
   /** After each look at the disk, before the host has what it found. */
@@ -71,7 +73,7 @@ export async function testSandbox(): Promise<TestSandbox> {
       isolation = 'in_process',
       clock = systemClock,
       env = {},
-      sandboxing,
+      sandboxing = async () => null,
       agreements,
       discovered,
       renewed,
@@ -97,7 +99,8 @@ export async function testSandbox(): Promise<TestSandbox> {
         clock,
         events,
         env,
-        ...(sandboxing === undefined ? {} : { sandboxing }),
+        loader: createLoader({ dataDirectory, packageRoot: packageRoot() }),
+        processes: (kernel) => createProcessTier(kernel, { packageRoot: packageRoot(), env, sandboxing }),
         ...(agreements === undefined ? {} : { agreements }),
         wire,
         renewed,
@@ -118,6 +121,7 @@ export async function testSandbox(): Promise<TestSandbox> {
         keyValue: (id) => createKeyValue(open(), id),
         database: (id) => createDatabase(open(), id),
         confined: async () => createConfinedPrograms({ dataDirectory, env }),
+        renderPrompt: async ({ text }) => text,
         agents: {
           list: () => Promise.resolve([]),
           find: (id) => Promise.reject(new Error(`no agent '${id}'`)),

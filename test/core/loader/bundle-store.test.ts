@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PithError, z } from 'pith';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { importBundle } from '../../../core/loader/contract-shim.ts';
-import { createBundleStore } from '../../../core/loader/bundle-store.ts';
+import { createLoader } from '../../../core/loader/bundle-store.ts';
 import type { Declaration } from '../../../core/kernel/discovery/declaration.ts';
 import { packageRoot } from '../../../core/kernel/package-version.ts';
 import { shipExtensions } from '../../../core/loader/ship-extensions.ts';
@@ -48,7 +48,7 @@ async function ship(): Promise<void> {
   await shipExtensions(root, path.join(root, 'dist', 'newest', 'ext'));
   await writeFile(path.join(root, 'dist', 'build.json'), '{"build":"newest"}');
 }
-const store = () => createBundleStore({ dataDirectory: path.join(root, 'data'), packageRoot: root });
+const store = () => createLoader({ dataDirectory: path.join(root, 'data'), packageRoot: root });
 
 describe('bundles', () => {
   it('K6 uses what the build shipped while the sources are the same, and bundles them when they are not', async () => {

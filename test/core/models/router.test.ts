@@ -2,8 +2,8 @@ import { createServer } from 'node:net';
 import type { LanguageModel, ModelInfo } from 'pith';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { probePort } from '../../../core/models/port.ts';
-import type { DeclaredModel, RouterDependencies } from '../../../core/models/declared-model.ts';
-import { createRouter } from '../../../core/models/router.ts';
+import { type RouterDependencies, createRouter } from '../../../core/models/router.ts';
+import type { DeclaredModel } from '../../../core/kernel/extensions-port.ts';
 import { manualClock } from '../store/manual-clock.ts';
 import { modelOf } from './scripted-stream.ts';
 

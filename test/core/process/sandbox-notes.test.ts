@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sandboxNotes } from '../../../core/process/sandbox-notes.ts';
+import { sandboxNotes } from '../../../core/kernel/confinement-notes.ts';
 import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { testKernel } from '../../../core/testing/index.ts';
 
@@ -27,7 +27,7 @@ describe('what doctor says of the sandbox', () => {
     ]);
     expect(sandboxNotes(missing, all.slice(1))).toEqual([]);
     expect(sandboxNotes(null, all)).toEqual([]);
-    expect(sandboxNotes({ available: true, program: 'bwrap' }, all)).toEqual([]);
+    expect(sandboxNotes({ available: true }, all)).toEqual([]);
   });
 
   it('K10 doctor has it where bubblewrap does not work, and not where the settings want none', async () => {

@@ -1,9 +1,13 @@
 import type {
   AgentSpec,
+  AgentsApi,
   ApprovalQuestion,
   ContextParts,
   Diagnostic,
   JsonValue,
+  LanguageModel,
+  ModelProvider,
+  ProtocolId,
   Remote,
   SkillProvider,
   ToolCall,
@@ -11,9 +15,9 @@ import type {
   ToolResult,
   Toolset,
   TurnInfo,
+  TurnRequest,
   TurnTool,
 } from '../contract/index.ts';
-import type { PromptVariables } from './prompt/prompt.ts';
 
 /** What a declared extension is at this moment. `idle`: declared and healthy, its code not loaded yet. */
 export type ExtensionState = 'active' | 'idle' | 'failed' | 'blocked' | 'disabled';
@@ -46,11 +50,11 @@ export interface Cleaning {
   stream(): CleanStream | null;
 }
 
-/** The prompt template of an agent that an extension brought, and the plain values for it. */
+/** The prompt template of an agent that an extension brought, and the plain values for it. Whoever composes says how it is rendered. */
 export interface BroughtPrompt {
   readonly text: string;
   readonly file: string | null;
-  readonly variables: PromptVariables;
+  readonly variables: object;
 }
 
 /** What agents need of extensions; the host implements it. */
@@ -106,4 +110,54 @@ export interface AgentDeclaration {
   readonly file: string;
   /** `[line, column]` of every key and item of `file`, by its path joined with dots, where they are known. */
   readonly positions?: Readonly<Record<string, readonly [number, number]>>;
+}
+
+/** The extension outside the kernel that asks for a turn. The host writes it; nothing that such an extension sends can. */
+export interface TurnOrigin {
+  readonly extensionId: string;
+  /** Agents that a person lets it start. */
+  readonly agents: readonly string[];
+}
+
+/** A request as the kernel passes it on: with who made it, where that is not the kernel's own code. */
+export type OriginalRequest = TurnRequest & { readonly origin?: TurnOrigin };
+
+/** `AgentsApi` with the origin of a request, which the host writes. */
+export interface HostAgents extends Omit<AgentsApi, 'run'> {
+  run(request: OriginalRequest, signal?: AbortSignal): ReturnType<AgentsApi['run']>;
+}
+
+/** A prefix that an extension offers models under, in the words of its manifest. */
+export interface DeclaredModel {
+  readonly extensionId: string;
+  /** Of an extension that ships, or of one by which a person replaces it. */
+  readonly shipped: boolean;
+  readonly prefix: string;
+  /** Chosen without settings when all of these are set. */
+  readonly when_env: readonly string[];
+  /** Chosen without settings when something listens on this loopback port. */
+  readonly when_port?: number;
+  /** Higher wins. */
+  readonly rank: number;
+  /** The model taken when only the prefix is known; absent: the first that the provider lists. */
+  readonly default?: string;
+}
+
+export interface ModelParts {
+  readonly model: LanguageModel;
+  readonly contextWindow: number | null;
+}
+
+/** The models of one extension. Each call goes to the version that runs then. */
+export interface RoutedProvider extends Pick<ModelProvider, 'models'> {
+  getModel(name: string, prefix: string): Promise<ModelParts>;
+}
+
+/** Another extension, as `context.use` and `context.find` must know it without waiting. */
+export interface ProviderFacts {
+  readonly id: string;
+  readonly provides: readonly ProtocolId[];
+  readonly constants: Readonly<Record<string, unknown>>;
+  /** It runs or could run now. */
+  readonly reachable: boolean;
 }

@@ -1,12 +1,15 @@
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Diagnostic } from '../contract/index.ts';
-import type { ExtensionStatus, HostOptions } from '../kernel/host-options.ts';
-import type { Sandboxing } from './sandboxing.ts';
+import type { ExtensionStatus } from './host-options.ts';
+import type { Confinement, ProcessTier } from './lifecycle/generation.ts';
 
 /** What `pith doctor` says of processes that run without the sandbox that the settings want. */
-export async function notesOnSandbox({ sandboxing }: HostOptions, extensions: readonly ExtensionStatus[]): Promise<readonly Diagnostic[]> {
+export async function notesOnSandbox(
+  processes: Pick<ProcessTier, 'confinement'> | undefined,
+  extensions: readonly ExtensionStatus[],
+): Promise<readonly Diagnostic[]> {
   try {
-    return sandboxNotes((await sandboxing?.()) ?? null, extensions);
+    return sandboxNotes((await processes?.confinement()) ?? null, extensions);
   } catch (error) {
     const message = `Pith cannot tell whether bubblewrap works here, so it starts no extension in a process: ${messageOf(error)}`;
     return [
@@ -22,7 +25,7 @@ export async function notesOnSandbox({ sandboxing }: HostOptions, extensions: re
 
 /** One note for all extensions that run in processes without a sandbox, though the settings want one. */
 export function sandboxNotes(
-  sandboxing: Sandboxing | null,
+  sandboxing: Confinement | null,
   extensions: readonly Pick<ExtensionStatus, 'id' | 'tier' | 'state'>[],
 ): readonly Diagnostic[] {
   const open = extensions.filter(({ tier, state }) => tier === 'process' && state !== 'disabled').map(({ id }) => `'${id}'`);

@@ -1,0 +1,113 @@
+import path from 'node:path';
+import { codeOf } from '../contract/errors.ts';
+import type { Command } from '../contract/index.ts';
+import type { Declaration } from '../kernel/discovery/declaration.ts';
+import type { HostParts } from '../kernel/host-parts.ts';
+import type { Candidate, ProcessTier, Version } from '../kernel/lifecycle/generation.ts';
+import { PHASE_LIMIT_MS, runPhase } from '../kernel/lifecycle/phase-limit.ts';
+import type { Bundle } from '../kernel/loader.ts';
+import { buildOf } from '../kernel/package-version.ts';
+import { Problem } from '../kernel/problem.ts';
+import { concerns } from '../kernel/recipients.ts';
+import { endOrphans } from './host-records.ts';
+import { initializeRemote } from './remote-generation.ts';
+import { openRemoteHost, type ProcessOptions, type RemoteHost } from './remote-host.ts';
+import { placesOf, type Setup } from './setup.ts';
+
+export type { ProcessOptions } from './remote-host.ts';
+
+/** Runs each extension in a process of its own, whose entry is made by the build. */
+export function createProcessTier(host: HostParts, options: ProcessOptions): ProcessTier {
+  const { clock, loader, secrets } = host;
+  const { sandbox, home, dataDirectory, configOf } = host.options;
+  const entryFile = path.join(buildOf(options.packageRoot), 'process.js');
+
+  /** In a process that imports the class and constructs nothing. */
+  async function imported(version: Version, number: number, bundle: Bundle): Promise<RemoteHost> {
+    const remote = await openRemoteHost(host, options, version.declaration, entryFile);
+    try {
+      await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.import', [setupOf(version, number, bundle)]);
+      return remote;
+    } catch (error) {
+      // A package that moved since the bundle was made is found again by rebuilding it.
+      if (error instanceof Problem && codeOf(error.cause, '') === 'ERR_MODULE_NOT_FOUND') await loader.forget(bundle);
+      throw error;
+    }
+  }
+
+  async function constructed(version: Version, number: number, bundle: Bundle): Promise<Candidate> {
+    const remote = await imported(version, number, bundle);
+    await remote.phase('construct', 'construct_failed', PHASE_LIMIT_MS, 'host.construct');
+    const { declaration, config } = version;
+    const made = { number, declaration, config, shipped: bundle.shipped };
+    return {
+      ...made,
+      tier: 'process',
+      initialize: () => initializeRemote(host, remote, { ...made, again: (next) => constructed(version, next, bundle) }),
+      discard: () => remote.end('another version is wanted'),
+    };
+  }
+
+  function bundled(declaration: Declaration, entry: string): Promise<Bundle> {
+    const slow = (message: string): void => host.note(declaration.id, 'phase_slow', message);
+    return runPhase({ phase: 'import', clock, limitMs: PHASE_LIMIT_MS, failed: 'import_failed', slow }, () =>
+      loader.bundle(declaration, entry),
+    );
+  }
+
+  async function mainOf(declaration: Declaration): Promise<Bundle> {
+    const { id, manifest, file } = declaration;
+    if (!manifest) throw new Problem('validate', 'manifest_invalid', `the manifest of '${id}' is broken`, { file });
+    const { entrypoint } = manifest;
+    if (entrypoint === undefined) throw new Problem('import', 'entrypoint_missing', `'${id}' has no entrypoint`, { file });
+    return bundled(declaration, entrypoint);
+  }
+
+  /** The values are those of its version; its rights are as they stand now. */
+  function setupOf({ declaration, config: { config: values, where } }: Version, number: number, bundle: Bundle): Setup {
+    const effective = { ...configOf(declaration), config: values, where };
+    const { where: _, ...config } = effective;
+    return {
+      declaration,
+      number,
+      bundle,
+      options: { sandbox, home, dataDirectory },
+      config,
+      places: placesOf(effective),
+      secrets: Object.fromEntries(
+        effective.secrets.flatMap((name) => {
+          const shared = secrets.share(name, (recipient) => concerns(recipient, declaration, bundle.shipped));
+          return shared === null ? [] : [[name, shared]];
+        }),
+      ),
+      providers: host.providersFor(declaration),
+    };
+  }
+
+  return {
+    construct: async (version, number) => constructed(version, number, await mainOf(version.declaration)),
+    async checkSettings(version, number) {
+      const remote = await imported(version, number, await mainOf(version.declaration));
+      await remote.phase('validate', 'config_invalid', PHASE_LIMIT_MS, 'host.checkConfig');
+      await remote.end('its settings were checked');
+    },
+    async openEntry(version, entry) {
+      const bundle = await bundled(version.declaration, entry);
+      const remote = await openRemoteHost(host, options, version.declaration, entryFile);
+      // A command entry is given no secrets: its context has no door to them.
+      const setup = { ...setupOf(version, 1, bundle), secrets: {} };
+      await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.entry', [setup, entry]);
+      const list = await remote.phase('call', 'provider_failed', PHASE_LIMIT_MS, 'command.list');
+      const commands = remote.commands.commandsOf(remote.peer, [], list).map((command): Command => ({
+        ...command,
+        run(...args) {
+          remote.used();
+          return command.run(...args);
+        },
+      }));
+      return { commands, end: () => remote.end('its command has ended') };
+    },
+    confinement: options.sandboxing,
+    endOrphans: () => endOrphans(dataDirectory),
+  };
+}
