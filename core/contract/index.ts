@@ -57,7 +57,7 @@ export { didYouMean, nearest, slipsOf } from './nearest.ts';
 export { notTextAt } from './not-text-at.ts';
 export { printable, printableJson, printableLine, printablePainted, PrintableStream } from './printable.ts';
 export { untilAborted, within } from './promises.ts';
-export { PROTOCOL_IDS, type Member, type Protocol, type ProtocolId, type Remote } from './protocol.ts';
+export { defineProtocol, type Member, type Protocol, type Remote } from './protocol.ts';
 export { runsLater } from './runs-later.ts';
 export { shippedSandbox } from './shipped-sandbox.ts';
 export { stateFolder, type StateFolder } from './state-files.ts';

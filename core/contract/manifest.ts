@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { DEFAULT_LIMITS } from './agent.ts';
 import { once } from './promises.ts';
-import { PROTOCOL_IDS } from './protocol.ts';
 
 /**
  * The strict shape of `manifest.yaml`. Made on first use: a start from a valid index never needs it.
@@ -18,6 +17,13 @@ export const manifestSchema = once(() => {
     );
   const text = z.string();
   const names = z.array(z.string().min(1)).default([]);
+  // Parts an id from the kernel's own names, which are one word.
+  const definedId = z
+    .string()
+    .regex(
+      /^(?=.{1,100}$)[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+$/,
+      'must be words in lower case joined by dots, such as acme.ranker, of at most 100 characters',
+    );
   const envName = z.string().regex(/^[A-Z][A-Z0-9_]*$/, 'must look like OPENAI_API_KEY');
 
   const limits = z.strictObject({
@@ -48,7 +54,12 @@ export const manifestSchema = once(() => {
         .default('0.0.0'),
       description: text.default(''),
       entrypoint: z.string().min(1).optional(),
-      provides: z.array(z.enum(PROTOCOL_IDS)).default([]),
+      provides: names,
+      defines: z
+        .strictObject({
+          protocols: z.record(definedId, z.array(z.string().min(1)).min(1)).default({}),
+        })
+        .prefault({}),
       depends_on: z.array(id).default([]),
       optional_depends_on: z.array(id).default([]),
       isolation: z.enum(['in_process', 'process']).default('process'),

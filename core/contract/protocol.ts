@@ -13,7 +13,10 @@ export interface Member {
 
 /** A named interface and its structural guard. `T` is what an implementing class looks like. */
 export interface Protocol<T extends object = object> {
-  readonly id: ProtocolId;
+  /** Two protocols of one id are the same, whoever made the value. */
+  readonly id: string;
+  /** It acts as a person or as the kernel: code in a separate process has no providers of it. */
+  readonly inProcessOnly: boolean;
   readonly members: Readonly<Record<string, Member>>;
   /** Signatures that `value` lacks or has in another shape; empty when it implements the protocol. */
   missing(value: object): readonly string[];
@@ -22,13 +25,16 @@ export interface Protocol<T extends object = object> {
   readonly type?: T;
 }
 
-export const PROTOCOL_IDS = ['tool', 'context', 'service', 'skill', 'model', 'command', 'channel', 'setup', 'embedding', 'ranker'] as const;
-export type ProtocolId = (typeof PROTOCOL_IDS)[number];
-
-export function defineProtocol<T extends object>(id: ProtocolId, members: { readonly [K in keyof Required<T>]: Member }): Protocol<T> {
+/** A protocol as the manifest of its extension names it in `defines.protocols`. Who provides it lists it in `static protocols` of the class. */
+export function defineProtocol<T extends object>(
+  id: string,
+  members: { readonly [K in keyof Required<T>]: Member },
+  { inProcessOnly = false }: { readonly inProcessOnly?: boolean } = {},
+): Protocol<T> {
   const entries = Object.entries<Member>(members);
   return Object.freeze({
     id,
+    inProcessOnly,
     members,
     missing(value: object) {
       const found = value as Record<string, unknown>;

@@ -7,7 +7,6 @@ import type {
   JsonValue,
   LanguageModel,
   ModelProvider,
-  ProtocolId,
   Remote,
   SkillProvider,
   ToolCall,
@@ -156,7 +155,7 @@ export interface RoutedProvider extends Pick<ModelProvider, 'models'> {
 /** Another extension, as `context.use` and `context.find` must know it without waiting. */
 export interface ProviderFacts {
   readonly id: string;
-  readonly provides: readonly ProtocolId[];
+  readonly provides: readonly string[];
   readonly constants: Readonly<Record<string, unknown>>;
   /** It runs or could run now. */
   readonly reachable: boolean;

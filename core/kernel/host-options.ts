@@ -8,7 +8,6 @@ import type {
   KeyValue,
   Manifest,
   Phase,
-  ProtocolId,
   SettingsChange,
 } from '../contract/index.ts';
 import type { BroughtPrompt, ExtensionState, HostAgents } from './extensions-port.ts';
@@ -95,7 +94,7 @@ export interface HostOptions {
 export interface ExtensionStatus {
   readonly id: string;
   readonly state: ExtensionState;
-  readonly provides: readonly ProtocolId[];
+  readonly provides: readonly string[];
   readonly shipped: boolean;
   /** Where it runs, or would run. */
   readonly tier: Tier;

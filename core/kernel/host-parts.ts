@@ -8,6 +8,7 @@ import type { Problem } from './problem.ts';
 import type { BroughtPrompt, ProviderFacts } from './extensions-port.ts';
 import type { Secrets } from './secrets.ts';
 import type { Owner } from './stray-errors.ts';
+import type { ProviderMember } from './calls/handle.ts';
 import type { Wire } from './calls/wire.ts';
 
 /** What the parts of the host share. Made once, in order, by `ExtensionHost.create`. */
@@ -41,6 +42,8 @@ export interface HostParts {
   providersFor(user: Declaration): readonly ProviderFacts[];
   /** Told whenever `providersFor` may answer differently. */
   onProviders(listener: () => void): Off;
+  /** A call that the process of `user` makes of another extension. */
+  callFromProcess(user: Declaration, member: ProviderMember, args: readonly unknown[]): Promise<unknown>;
   use<T extends object>(user: Declaration, protocol: Protocol<T>): Remote<T>;
   find<T extends object>(user: Declaration, protocol: Protocol<T>): readonly Remote<T>[];
 }

@@ -1,18 +1,17 @@
 import { canRun, type ProviderFacts } from './extensions-port.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
+import { KERNEL_PROTOCOLS } from '../contract/kernel-names.ts';
 import type { Off, Protocol, Remote } from '../contract/index.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import { createFailures } from './failures.ts';
 import { commandsOf } from './calls/command-port.ts';
-import { remoteOf, descriptorOf } from './calls/handle.ts';
-import { REACHABLE_FROM_PROCESS } from './calls/protocols.ts';
+import { callFromProcess, remoteOf, descriptorOf } from './calls/handle.ts';
 import { renewToolsWhenChanged } from './calls/renew-tools.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostParts } from './host-parts.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { createLog, type Log } from './logger.ts';
 import { Refresh } from './reload/refresh.ts';
-import { tierOf } from './lifecycle/generation.ts';
 import { createSecrets } from './secrets.ts';
 import { Toolsets } from '../toolsets/toolsets.ts';
 import type { Slot } from './lifecycle/slot.ts';
@@ -78,22 +77,17 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
     providersFor: (user) => providersFor(lifecycle, user),
     onProviders: (listener) => listen(listener),
     use: (user, protocol) => {
-      if (!mayReach(parts, user, protocol)) throw unreachable(user, protocol);
       const id = user.manifest?.depends_on.find((each) => provides(lifecycle.slots.get(each), protocol));
       if (id !== undefined) return remote(lifecycle, id, protocol);
       throw undeclared(user, protocol);
     },
-    find: (user, protocol) =>
-      mayReach(parts, user, protocol)
-        ? [
-            ...kernelProvider(options, protocol),
-            ...[...lifecycle.slots.values()]
-              .filter(
-                (slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))),
-              )
-              .map(({ id }) => remote(lifecycle, id, protocol)),
-          ]
-        : [],
+    find: (user, protocol) => [
+      ...kernelProvider(options, protocol),
+      ...[...lifecycle.slots.values()]
+        .filter((slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
+        .map(({ id }) => remote(lifecycle, id, protocol)),
+    ],
+    callFromProcess: (...call) => callFromProcess(lifecycle, ...call),
   };
   const processes = options.processes?.(parts);
   const orphansEnded = processes?.endOrphans().then(
@@ -123,11 +117,6 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
   };
 }
 
-/** Code that may run in the kernel's process needs no door to do what it likes; all other code never acts as a person. */
-function mayReach(parts: HostParts, user: Declaration, { id }: Protocol): boolean {
-  return REACHABLE_FROM_PROCESS.has(id) || tierOf(parts, user) === 'in_process';
-}
-
 /** The kernel speaks one protocol itself: its commands. */
 function kernelProvider<T extends object>({ commands }: HostOptions, protocol: Protocol<T>): readonly Remote<T>[] {
   if (commands === undefined || protocol.id !== 'command') return [];
@@ -146,13 +135,6 @@ function remote<T extends object>(lifecycle: Lifecycle, id: string, protocol: Pr
 
 function provides(slot: Slot | undefined, protocol: Protocol): boolean {
   return slot?.declaration.manifest?.provides.includes(protocol.id) ?? false;
-}
-
-function unreachable({ id, file }: Declaration, protocol: Protocol): PithError {
-  return new PithError('not_allowed', `'${id}' runs in a separate process and cannot use providers of '${protocol.id}'`, {
-    where: file,
-    cure: `if you trust it, let it run in the kernel: extensions.${id}.isolation: in_process in pith.yaml`,
-  });
 }
 
 function undeclared(user: Declaration, protocol: Protocol): PithError {
@@ -186,9 +168,10 @@ export function createOwners(crashed: (extensionId: string, problem: Problem) =>
 /** Every other extension with what of it a process may reach. */
 export function providersFor(lifecycle: Lifecycle, user: Declaration): readonly ProviderFacts[] {
   return [...lifecycle.slots.values()].flatMap((slot): readonly ProviderFacts[] => {
-    const provides = (slot.declaration.manifest?.provides ?? []).filter((id) => REACHABLE_FROM_PROCESS.has(id));
+    const { inProcessOnly = [], constants = {} } = descriptorOf(lifecycle, slot) ?? {};
+    const isOpen = (id: string) => !KERNEL_PROTOCOLS.get(id)?.inProcessOnly && !inProcessOnly.includes(id);
+    const provides = (slot.declaration.manifest?.provides ?? []).filter(isOpen);
     if (slot.id === user.id || provides.length === 0) return [];
-    const constants = descriptorOf(lifecycle, slot)?.constants ?? {};
     return [{ id: slot.id, provides, constants, reachable: slot.pending !== null || canRun(lifecycle.stateOf(slot)) }];
   });
 }

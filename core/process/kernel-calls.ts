@@ -1,7 +1,7 @@
 import { messageOf, PithError } from '../contract/errors.ts';
-import type { AgentSpec, ExtensionContext, Off, ProtocolId, PublishOptions, Topic, TopicMap, TurnRequest } from '../contract/index.ts';
+import type { AgentSpec, ExtensionContext, Off, PublishOptions, Topic, TopicMap, TurnRequest } from '../contract/index.ts';
 import { toJsonValue } from '../kernel/calls/json-value.ts';
-import { PROTOCOLS } from '../kernel/calls/protocols.ts';
+import type { Declaration } from '../kernel/discovery/declaration.ts';
 import type { HostParts } from '../kernel/host-parts.ts';
 import { problemOf } from '../kernel/problem.ts';
 import type { CommandCalls } from './command-bridge.ts';
@@ -19,7 +19,8 @@ const MOST_TOPICS = 256;
 const MOST_ARGUMENTS = 16;
 
 export interface KernelCallsOptions {
-  readonly host: Pick<HostParts, 'note' | 'failures' | 'crashed'>;
+  readonly host: Pick<HostParts, 'note' | 'failures' | 'crashed' | 'callFromProcess'>;
+  readonly declaration: Declaration;
   /** The extension's own door, with all its checks: the process reaches the kernel through nothing else. */
   readonly context: ExtensionContext;
   readonly commands: CommandCalls;
@@ -90,8 +91,7 @@ export class KernelCalls {
       const whole = this.#options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...request });
       return this.#options.context.agents.run(this.#broughtBy(whole), signal);
     },
-    use: ([id, protocol, member, ...args], { signal }) =>
-      this.#use(givenText(id, 'a provider'), givenText(protocol, 'a protocol'), givenText(member, 'a member'), args, signal),
+    use: (given, { signal }) => this.#use(given, signal),
   };
 
   /** Whatever prompt stands in an agent that it hands over: its own process renders it. */
@@ -140,32 +140,11 @@ export class KernelCalls {
     this.#listening.delete(topic);
   }
 
-  #use(id: string, protocolId: string, name: string, args: readonly unknown[], signal: Incoming['signal']): unknown {
+  #use([id, protocol, member, ...args]: readonly unknown[], signal: Incoming['signal']): Promise<unknown> {
+    const name = givenText(member, 'a member');
     if (args.length > MOST_ARGUMENTS) throw new PithError('parameter_invalid', `${name} was given more than ${MOST_ARGUMENTS} arguments`);
-    const protocol = PROTOCOLS.get(protocolId as ProtocolId);
-    const member = protocol && Object.hasOwn(protocol.members, name) ? protocol.members[name] : undefined;
-    if (!protocol || !member || member.kind === 'constant') throw new PithError('not_declared', `there is no ${protocolId}.${name}`);
-    const handle = this.#handleOf(id, protocol) as Readonly<Record<string, (...values: unknown[]) => unknown>>;
-    const { signalAt } = member;
-    const values = signalAt === undefined ? args : [...Array.from({ length: signalAt }, (_, at) => args[at]), signal];
-    return handle[name]?.(...values);
-  }
-
-  #handleOf(id: string, protocol: Parameters<ExtensionContext['find']>[0]): object {
-    const { context } = this.#options;
-    const found = context.find(protocol).find(({ extensionId }) => extensionId === id) ?? this.#needed(id, protocol);
-    if (found) return found;
-    throw new PithError('stopped', `the extension '${id}' is not there any more`);
-  }
-
-  /** What stands in `depends_on` is reached also while it is being reloaded. */
-  #needed(id: string, protocol: Parameters<ExtensionContext['find']>[0]): object | undefined {
-    try {
-      const handle = this.#options.context.use(protocol);
-      return handle.extensionId === id ? handle : undefined;
-    } catch {
-      return undefined; // nothing in depends_on provides it
-    }
+    const asked = { extensionId: givenText(id, 'a provider'), protocol: givenText(protocol, 'a protocol'), name };
+    return this.#options.host.callFromProcess(this.#options.declaration, asked, [...args, signal]);
   }
 }
 

@@ -1,8 +1,9 @@
 import { PithError } from '../contract/errors.ts';
-import type { JsonValue, ProtocolId, ToolDescriptor, ToolResult } from '../contract/index.ts';
+import type { JsonValue, ToolDescriptor, ToolResult } from '../contract/index.ts';
 import { toolError, toolResult } from '../contract/tool.ts';
 import { toJsonValue } from '../kernel/calls/json-value.ts';
-import { TURN_TOOLS } from '../kernel/calls/surface.ts';
+import { KERNEL_PROTOCOLS } from '../contract/kernel-names.ts';
+import { DEFAULT_TIMEOUT_MS as PROVIDER_TIMEOUT_MS, KERNEL_OPERATIONS, TURN_TOOLS, type OperationFacts } from '../kernel/calls/surface.ts';
 import type { DescribedTools } from '../kernel/calls/renew-tools.ts';
 import { Problem } from '../kernel/problem.ts';
 import { cutText, givenTexts } from './given.ts';
@@ -21,15 +22,34 @@ const MOST_PROMPT = 1024 * 1024;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** What a process says that it offers, in the shape that the kernel relies on. Throws a `Problem` for any other. */
-export function checkedOffer(value: unknown, provides: readonly ProtocolId[]): Offer {
+export function checkedOffer(value: unknown, provides: readonly string[]): Offer {
   const { descriptor, operations } = fieldsOf(value);
-  const { constants, ...described } = fieldsOf(descriptor);
+  const { constants, inProcessOnly, operations: facts, ...described } = fieldsOf(descriptor);
   if (!Array.isArray(operations) || operations.length > MOST_OPERATIONS || !operations.every((name) => typeof name === 'string'))
     throw mismatch();
   const given = toJsonValue(fieldsOf(constants), 'a constant') as Offer['descriptor']['constants'];
   if (JSON.stringify(given).length > MOST_CONSTANTS) throw mismatch(': its constants are too long');
   const turnTools = operations.includes(TURN_TOOLS) ? { turnTools: true as const } : {};
-  return { operations, descriptor: { provides, constants: given, ...checkedTools(described), ...turnTools } };
+  const closed = provides.filter(
+    (id) => KERNEL_PROTOCOLS.get(id)?.inProcessOnly ?? (Array.isArray(inProcessOnly) && inProcessOnly.includes(id)),
+  );
+  const offered = { provides, inProcessOnly: closed, operations: checkedFacts(facts, operations, provides), constants: given };
+  return { operations, descriptor: { ...offered, ...checkedTools(described), ...turnTools } };
+}
+
+/** Of the kernel's own protocols the kernel's word counts, of others that of the process. */
+function checkedFacts(value: unknown, operations: readonly string[], provides: readonly string[]): Offer['descriptor']['operations'] {
+  const given = fieldsOf(value);
+  const facts = operations.flatMap((name): readonly (readonly [string, OperationFacts])[] => {
+    const known = KERNEL_OPERATIONS.get(name);
+    if (known || !provides.includes(name.slice(0, name.lastIndexOf('.')))) return known ? [[name, known]] : [];
+    const { timeoutMs, stream } = fieldsOf(given[name]);
+    if (stream === true) return [[name, { timeoutMs: null, stream }]];
+    const limit =
+      typeof timeoutMs === 'number' ? Math.min(Math.max(timeoutMs, 1), MOST_TIMEOUT_MS) : timeoutMs === null ? null : PROVIDER_TIMEOUT_MS;
+    return [[name, { timeoutMs: limit }]];
+  });
+  return Object.fromEntries(facts);
 }
 
 /** The tools that a process says that it has. Throws a `Problem` when they are none. */

@@ -29,7 +29,7 @@ export async function initializeRemote(host: HostParts, remote: RemoteHost, made
     tier: 'process',
     surface: {
       descriptor: host.secrets.redactJson(descriptor),
-      operations: new Map(operations.map((name) => [name, operationOf(remote, name)])),
+      operations: new Map(operations.map((name) => [name, operationOf(remote, name, descriptor.operations[name]?.stream)])),
     },
     calls,
     run(phase, work) {
@@ -74,10 +74,11 @@ async function checked<T>(remote: RemoteHost, read: () => T): Promise<T> {
 }
 
 /** Commands come with their functions; everything else is data. */
-function operationOf({ peer, commands, turns }: RemoteHost, name: string): Operation {
+function operationOf({ peer, commands, turns }: RemoteHost, name: string, isStream = false): Operation {
   if (name === 'command.getCommands')
     return async (values, signal) => commands.commandsOf(peer, [], await peer.call('command.list', values, signal));
   const ask: Operation = (values, signal) => peer.call(name, values, signal, correlationOf(values));
+  if (isStream) return async (values, signal) => peer.stream(name, values, signal, correlationOf(values));
   if (name === 'tool.execute')
     return async (values, signal) => {
       const [, , call] = values as readonly [tool: string, input: JsonValue, call: ToolCall];

@@ -81,6 +81,7 @@ export async function openRemoteHost(
   const turns = new OwnTurns(id);
   const calls = new KernelCalls({
     host,
+    declaration,
     context,
     commands,
     turns,

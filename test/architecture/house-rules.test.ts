@@ -72,9 +72,8 @@ describe('house rules', () => {
     );
     expect(EXTENSIONS.length).toBeGreaterThan(3);
     expect([...new Set(found)]).toEqual([
-      'core/contract/protocol.ts', // the id of a protocol, not of an extension
       'core/contract/protocols/embedding-provider.ts', // the same
-      'core/kernel/calls/protocols.ts', // the same
+
       'core/kernel/discovery/agent-keys.ts', // the documented default of an AGENT.md (K40)
       'core/store/key-value.ts', // the name of a table, not of an extension
     ]);

@@ -1,5 +1,6 @@
 import * as contract from 'pith';
-import { ERROR_CODES, PROTOCOL_IDS, TOPICS } from 'pith';
+import { ERROR_CODES, TOPICS } from 'pith';
+import { KERNEL_PROTOCOLS } from '../../core/contract/kernel-names.ts';
 import * as testing from 'pith/testing';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
@@ -11,8 +12,8 @@ import { words } from '../words.ts';
 // Whatever stands here is used by people's extensions. A change of it needs an ADR, and a line in the extension pages.
 const CONTRACT_VALUES = words(`
   ChannelProvider CommandProvider ContextProvider DEFAULT_LIMITS DURABLE_TOPICS ERROR_CODES EmbeddingProvider ModelProvider
-  NETWORK_REACH PROTOCOL_IDS PithError PrintableStream RankerProvider ServiceProvider SetupProvider SkillProvider TOPICS Tool
-  ToolProvider captureCommand codeOf commandUsage defineTool didYouMean displayWidth guardedFetch hideKeys isToolResult manifestAsks
+  NETWORK_REACH PithError PrintableStream RankerProvider ServiceProvider SetupProvider SkillProvider TOPICS Tool
+  ToolProvider captureCommand codeOf commandUsage defineProtocol defineTool didYouMean displayWidth guardedFetch hideKeys isToolResult manifestAsks
   manifestSchema matchCommand messageOf nearest notTextAt optionUsage parseCommandInput printable printableJson printableLine
   printablePainted publicAddresses runsLater shippedSandbox slipsOf splitWords stateFolder toolError toolResult untilAborted within wrapLines z
 `);
@@ -22,7 +23,7 @@ const CONTRACT_TYPES = words(`
   ConfinedProgram ConfinedPrograms ContextDocument ContextParts Database Delivery Diagnostic DurableTopic DurableTopicMap
   EmbedOptions ErrorCode Events Extension ExtensionContext Failure GuardedFetch JsonValue KeyValue LanguageModel Logger
   Manifest Member Message ModelCallOptions ModelInfo ModelPart Off OutgoingOptions Phase PithErrorOptions ProgramPlace
-  Protocol ProtocolId PublishOptions RankedSkill RankerDocument RankerOptions Remote Retain SecretUse SettingsChange
+  Protocol PublishOptions RankedSkill RankerDocument RankerOptions Remote Retain SecretUse SettingsChange
   SetupField SetupSchema SkillContent SkillState SkillSummary SqlRow SqlValue StateFolder ToolCall ToolDefinition
   ToolDescriptor ToolEffect ToolPermission ToolResult ToolResultOptions Toolset Topic TopicMap TurnEndReason TurnEvent
   TurnInfo TurnPolicy TurnRequest TurnStarter TurnTool Usage
@@ -56,7 +57,7 @@ const CONTEXT_MEMBERS = words(`
   getSecret use find own
 `);
 const MANIFEST_KEYS = words(`
-  id name version description entrypoint provides depends_on optional_depends_on isolation permissions permissions.network
+  id name version description entrypoint provides defines defines.protocols depends_on optional_depends_on isolation permissions permissions.network
   permissions.read permissions.write permissions.agents enabled config secrets commands commands[].path commands[].needs
   commands[].entry commands[].description models models[].prefix models[].when_env models[].when_port models[].rank
   models[].default agent_keys events events.publishes events.handles events.handles[].topic events.handles[].handler
@@ -81,7 +82,7 @@ describe('the public surface', () => {
   it('topics', () => expect([...TOPICS]).toEqual(TOPIC_NAMES));
 
   it('protocols', () =>
-    expect([...PROTOCOL_IDS]).toEqual(
+    expect([...KERNEL_PROTOCOLS.keys()]).toEqual(
       words(`
       tool context service skill model command channel setup embedding ranker
     `),

@@ -1,11 +1,12 @@
 import path from 'node:path';
 import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
-import { PROTOCOL_IDS } from 'pith';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { KERNEL_PROTOCOLS } from '../../core/contract/kernel-names.ts';
 import { read } from './repository.ts';
 import { exampleOf, SKILL_FILE, TEMPLATES } from './skill-text.ts';
 
+const PROTOCOLS = [...KERNEL_PROTOCOLS.keys()];
 const folder = path.dirname(SKILL_FILE);
 const template = (name: string) => read(`${folder}/templates/${name}`);
 const KINDS = TEMPLATES.flatMap((file) => /main-([a-z]+)-provider\.ts$/.exec(file)?.[1] ?? []);
@@ -18,7 +19,7 @@ interface Sample {
 
 const sample = (manifest: string, main: string): Sample => ({ id: (parse(manifest) as { id: string }).id, manifest, main });
 const SAMPLES: readonly Sample[] = [
-  ...PROTOCOL_IDS.map((id) => exampleOf(`${folder}/references/${id}.md`)).map(({ manifest, main }) => sample(manifest, main)),
+  ...PROTOCOLS.map((id) => exampleOf(`${folder}/references/${id}.md`)).map(({ manifest, main }) => sample(manifest, main)),
   ...KINDS.map((kind) => sample(template(`manifest-${kind}-provider.yaml`), template(`main-${kind}-provider.ts`))),
 ];
 

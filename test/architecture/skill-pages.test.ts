@@ -1,17 +1,19 @@
 import { encode } from 'gpt-tokenizer';
 import path from 'node:path';
-import { manifestSchema, PROTOCOL_IDS, TOPICS } from 'pith';
+import { manifestSchema, TOPICS } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { lintSkill } from '../../sandbox/extensions/skill_registry/lint.ts';
 import { bodyOf } from '../extensions/skill_registry/format/body-of.ts';
 import { manifestKeys } from './manifest-keys.ts';
+import { KERNEL_PROTOCOLS } from '../../core/contract/kernel-names.ts';
 import { read, ROOT } from './repository.ts';
 import { blocks, codeSpans, exampleOf, listed, membersOf, PAGES, SKILL_FILE, TEMPLATES, typeErrors } from './skill-text.ts';
 
+const PROTOCOLS = [...KERNEL_PROTOCOLS.keys()];
 const skill = read(SKILL_FILE);
 const folder = path.dirname(SKILL_FILE);
-const PROTOCOL_PAGES = PROTOCOL_IDS.map((id) => `${folder}/references/${id}.md`);
+const PROTOCOL_PAGES = PROTOCOLS.map((id) => `${folder}/references/${id}.md`);
 const sorted = (names: readonly string[]) => [...names].sort();
 
 describe('the skill extension-development', () => {
@@ -20,7 +22,7 @@ describe('the skill extension-development', () => {
   });
 
   it('K71 lists every protocol, and none that does not exist', () => {
-    expect(listed(skill, 'Protocols')).toEqual([...PROTOCOL_IDS]);
+    expect(listed(skill, 'Protocols')).toEqual([...PROTOCOLS]);
     expect(
       sorted(
         codeSpans(
@@ -31,7 +33,7 @@ describe('the skill extension-development', () => {
             .join(),
         ),
       ),
-    ).toEqual(sorted(PROTOCOL_IDS));
+    ).toEqual(sorted(PROTOCOLS));
   });
 
   it('K71 lists every member of the context, and none that does not exist', () => {
@@ -42,7 +44,7 @@ describe('the skill extension-development', () => {
     expect(listed(skill, 'Events')).toEqual([...TOPICS]);
   });
 
-  it.each(PROTOCOL_IDS)('K71 the page of %s names every member of the protocol', async (id) => {
+  it.each(PROTOCOLS)('K71 the page of %s names every member of the protocol', async (id) => {
     const file = `core/contract/protocols/${id}-provider.ts`;
     const members = membersOf(file, `${id[0]?.toUpperCase()}${id.slice(1)}Provider`);
     const page = read(`${folder}/references/${id}.md`);
@@ -95,7 +97,7 @@ describe('the skill extension-development', () => {
     const pages = [SKILL_FILE, ...PAGES].flatMap((file) =>
       blocks(read(file), 'ts').map((block, index) => [`${path.basename(file, '.md')}-${index}.ts`, block] as const),
     );
-    expect(pages.length).toBeGreaterThanOrEqual(PROTOCOL_IDS.length + 3);
+    expect(pages.length).toBeGreaterThanOrEqual(PROTOCOLS.length + 3);
     expect(typeErrors(new Map([...templates, ...pages]))).toEqual([]);
     expect(typeErrors(new Map([['wrong.ts', "import { nothing } from 'pith';\nexport const text: string = nothing;\n"]])).join()).toContain(
       'nothing',

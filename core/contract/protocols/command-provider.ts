@@ -93,6 +93,10 @@ export interface CommandProvider {
   getCommands(): readonly Command[] | Promise<readonly Command[]>;
 }
 
-export const CommandProvider = defineProtocol<CommandProvider>('command', {
-  getCommands: { kind: 'method', signature: 'getCommands(): Command[]' },
-});
+export const CommandProvider = defineProtocol<CommandProvider>(
+  'command',
+  {
+    getCommands: { kind: 'method', signature: 'getCommands(): Command[]' },
+  },
+  { inProcessOnly: true },
+);

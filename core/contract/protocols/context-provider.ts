@@ -37,13 +37,17 @@ export interface ContextProvider {
   getContext(prompt: string, turn: TurnInfo, signal?: AbortSignal): Promise<string | ContextParts | null>;
 }
 
-export const ContextProvider = defineProtocol<ContextProvider>('context', {
-  contextPriority: { kind: 'constant', signature: 'contextPriority: number' },
-  placement: { kind: 'constant', signature: "placement: 'system' | 'turn'", optional: true },
-  getContext: {
-    kind: 'method',
-    signature: 'getContext(prompt: string, turn: TurnInfo): Promise<string | ContextParts | null>',
-    timeoutMs: 1000,
-    signalAt: 2,
+export const ContextProvider = defineProtocol<ContextProvider>(
+  'context',
+  {
+    contextPriority: { kind: 'constant', signature: 'contextPriority: number' },
+    placement: { kind: 'constant', signature: "placement: 'system' | 'turn'", optional: true },
+    getContext: {
+      kind: 'method',
+      signature: 'getContext(prompt: string, turn: TurnInfo): Promise<string | ContextParts | null>',
+      timeoutMs: 1000,
+      signalAt: 2,
+    },
   },
-});
+  { inProcessOnly: true },
+);

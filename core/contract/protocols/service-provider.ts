@@ -6,6 +6,10 @@ export interface ServiceProvider {
   runBackground(signal: AbortSignal): Promise<void>;
 }
 
-export const ServiceProvider = defineProtocol<ServiceProvider>('service', {
-  runBackground: { kind: 'method', signature: 'runBackground(signal: AbortSignal): Promise<void>', timeoutMs: null },
-});
+export const ServiceProvider = defineProtocol<ServiceProvider>(
+  'service',
+  {
+    runBackground: { kind: 'method', signature: 'runBackground(signal: AbortSignal): Promise<void>', timeoutMs: null },
+  },
+  { inProcessOnly: true },
+);

@@ -34,8 +34,12 @@ export interface SetupProvider {
   onSetupComplete(): Promise<string | null> | string | null;
 }
 
-export const SetupProvider = defineProtocol<SetupProvider>('setup', {
-  getSetupSchema: { kind: 'method', signature: 'getSetupSchema(): SetupSchema' },
-  applyConfig: { kind: 'method', signature: 'applyConfig(name: string, value: JsonValue): SettingsChange' },
-  onSetupComplete: { kind: 'method', signature: 'onSetupComplete(): Promise<string | null>', timeoutMs: 30_000 },
-});
+export const SetupProvider = defineProtocol<SetupProvider>(
+  'setup',
+  {
+    getSetupSchema: { kind: 'method', signature: 'getSetupSchema(): SetupSchema' },
+    applyConfig: { kind: 'method', signature: 'applyConfig(name: string, value: JsonValue): SettingsChange' },
+    onSetupComplete: { kind: 'method', signature: 'onSetupComplete(): Promise<string | null>', timeoutMs: 30_000 },
+  },
+  { inProcessOnly: true },
+);

@@ -32,13 +32,17 @@ export interface ToolProvider {
   getTurnTools?(turn: TurnInfo, signal?: AbortSignal): Promise<readonly TurnTool[]>;
 }
 
-export const ToolProvider = defineProtocol<ToolProvider>('tool', {
-  getTools: { kind: 'method', signature: 'getTools(): Tool[]' },
-  getTurnTools: {
-    kind: 'method',
-    signature: 'getTurnTools(turn: TurnInfo): Promise<TurnTool[]>',
-    optional: true,
-    timeoutMs: 1000,
-    signalAt: 1,
+export const ToolProvider = defineProtocol<ToolProvider>(
+  'tool',
+  {
+    getTools: { kind: 'method', signature: 'getTools(): Tool[]' },
+    getTurnTools: {
+      kind: 'method',
+      signature: 'getTurnTools(turn: TurnInfo): Promise<TurnTool[]>',
+      optional: true,
+      timeoutMs: 1000,
+      signalAt: 1,
+    },
   },
-});
+  { inProcessOnly: true },
+);

@@ -1,14 +1,13 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
-import type { Phase, Protocol, ProtocolId, Remote } from '../../contract/index.ts';
+import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import type { Phase, Protocol, Remote } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
-import { correlationOf, invoke, recordCall } from './invoke.ts';
-import { PROTOCOLS } from './protocols.ts';
+import { correlationOf, invoke, invokeStream, recordCall } from './invoke.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { slotKey, type Slot } from '../lifecycle/slot.ts';
-import type { SurfaceDescriptor } from './surface.ts';
+import { DEFAULT_TIMEOUT_MS, type SurfaceDescriptor } from './surface.ts';
 import { splitSignal } from './wire.ts';
-
-const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** Of what each turn asks for. */
 const PHASES: ReadonlyMap<string, Phase> = new Map<string, Phase>([
@@ -41,10 +40,10 @@ export async function callProvider(
   byReference = false,
 ): Promise<unknown> {
   const { parts } = lifecycle;
-  const { timeoutMs, signalAt } = limitsOf(operation);
-  const { values, signal } = splitSignal(args, signalAt);
+  const { values, signal } = splitSignal(args);
   const phase = PHASES.get(operation) ?? 'call';
   const generation = await running(lifecycle, extensionId);
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = generation.surface.descriptor.operations[operation] ?? {};
   try {
     return await invoke(parts, generation, { operation, values, timeoutMs, signal, phase, byReference });
   } catch (error) {
@@ -58,14 +57,6 @@ export function descriptorOf(lifecycle: Lifecycle, slot: Slot): SurfaceDescripto
   return (
     slot.current?.surface.descriptor ?? (lifecycle.parts.options.index.surface(slot.id, slotKey(slot)) as SurfaceDescriptor | undefined)
   );
-}
-
-/** A stream has no limit but the caller's signal and the provider's life: it may last. */
-function limitsOf(operation: string): { readonly timeoutMs: number | null; readonly signalAt: number | undefined } {
-  const [protocol = '', name = ''] = operation.split('.');
-  const member = PROTOCOLS.get(protocol as ProtocolId)?.members[name];
-  const timeoutMs = member?.kind === 'stream' ? null : member?.timeoutMs;
-  return { timeoutMs: timeoutMs === undefined ? DEFAULT_TIMEOUT_MS : timeoutMs, signalAt: member?.signalAt };
 }
 
 /** The version that runs; waits for one that is being replaced. Rejects `stopped`. */
@@ -87,11 +78,44 @@ function constant(lifecycle: Lifecycle, extensionId: string, operation: string):
 
 async function* stream(lifecycle: Lifecycle, extensionId: string, operation: string, args: readonly unknown[]): AsyncGenerator<unknown> {
   const { parts } = lifecycle;
-  const parcels = (await callProvider(lifecycle, extensionId, operation, args, true)) as AsyncIterable<unknown>;
+  const { values, signal } = splitSignal(args);
+  const generation = await running(lifecycle, extensionId);
   try {
-    for await (const parcel of parcels) yield parts.wire.pass(parcel, `a part of ${operation}`);
+    yield* invokeStream(parts, generation, { operation, values, signal });
   } catch (error) {
-    recordCall(parts, extensionId, 'call', error);
+    recordCall(parts, extensionId, 'call', error, correlationOf(values));
     throw parts.wire.error(error);
   }
+}
+
+/** One member of a provider, as code in a separate process asks for it. */
+export interface ProviderMember {
+  readonly extensionId: string;
+  readonly protocol: string;
+  readonly name: string;
+}
+
+/** A call that code in a separate process makes of another extension. Rejects `not_allowed` for what acts as a person or as the kernel. */
+export async function callFromProcess(
+  lifecycle: Lifecycle,
+  user: Declaration,
+  { extensionId, protocol, name }: ProviderMember,
+  args: readonly unknown[],
+): Promise<unknown> {
+  const manifest = lifecycle.slots.get(extensionId)?.declaration.manifest;
+  const operation = `${protocol}.${name}`;
+  if (KERNEL_PROTOCOLS.get(protocol)?.inProcessOnly) throw unreachable(user, protocol);
+  if (manifest && !manifest.provides.includes(protocol)) throw new PithError('not_declared', `'${extensionId}' provides no '${protocol}'`);
+  const { inProcessOnly, operations } = (await running(lifecycle, extensionId)).surface.descriptor;
+  if (inProcessOnly.includes(protocol)) throw unreachable(user, protocol);
+  const facts = operations[operation];
+  if (facts === undefined) throw new PithError('not_declared', `there is no ${operation}`);
+  return (facts.stream ? stream : callProvider)(lifecycle, extensionId, operation, args);
+}
+
+function unreachable({ id, file }: Declaration, protocol: string): PithError {
+  return new PithError('not_allowed', `'${id}' runs in a separate process and cannot use providers of '${protocol}'`, {
+    where: file,
+    cure: `if you trust it, let it run in the kernel: extensions.${id}.isolation: in_process in pith.yaml`,
+  });
 }

@@ -3,6 +3,7 @@ import type { Phase, TurnInfo } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
+import { openStream } from './open-stream.ts';
 import { DIRECT } from './wire.ts';
 
 export interface Invocation {
@@ -26,10 +27,8 @@ export async function invoke(
   { operation, values, timeoutMs, signal, phase, byReference }: Invocation,
 ): Promise<unknown> {
   const { id } = generation.declaration;
-  const act = generation.surface.operations.get(operation);
-  if (!act) throw new PithError('not_declared', `'${id}' has no ${operation}`);
   const { wire } = parts;
-  const sent = wire === DIRECT ? values : values.map((value) => wire.pass(value, `an argument of ${operation}`));
+  const act = prepared(parts, generation, operation, values);
   const timedOut = (): PithError =>
     new PithError(
       phase === 'tool call' ? 'tool_timeout' : 'provider_timeout',
@@ -37,9 +36,28 @@ export async function invoke(
       { retryable: true },
     );
   const result = await generation.calls.run({ timeoutMs, timedOut, signal }, async (callSignal) =>
-    generation.run(phase, () => act(sent, callSignal), correlationOf(values)),
+    generation.run(phase, () => act(callSignal), correlationOf(values)),
   );
   return byReference || wire === DIRECT ? result : wire.pass(result, `the result of ${operation}`);
+}
+
+/** As `invoke`, for an operation that answers with parts. */
+export async function* invokeStream(
+  parts: HostParts,
+  generation: Generation,
+  { operation, values, signal }: Pick<Invocation, 'operation' | 'values' | 'signal'>,
+): AsyncGenerator<unknown> {
+  const act = prepared(parts, generation, operation, values);
+  const ask = async (callSignal: AbortSignal) =>
+    (await generation.run('call', () => act(callSignal), correlationOf(values))) as AsyncIterable<unknown>;
+  for await (const part of await openStream(generation, signal, ask)) yield parts.wire.pass(part, `a part of ${operation}`);
+}
+
+function prepared({ wire }: HostParts, { declaration, surface }: Generation, operation: string, values: readonly unknown[]) {
+  const act = surface.operations.get(operation);
+  if (!act) throw new PithError('not_declared', `'${declaration.id}' has no ${operation}`);
+  const sent = wire === DIRECT ? values : values.map((value) => wire.pass(value, `an argument of ${operation}`));
+  return (signal: AbortSignal) => act(sent, signal);
 }
 
 /** Keeps a failed call unless its caller or a reload ended it, or its answer is an error that the caller sees (one with a code of its own). */

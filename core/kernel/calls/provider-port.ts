@@ -1,15 +1,15 @@
 import { canRun, type ContextSource, type RoutedProvider } from '../extensions-port.ts';
-import type { ContextDocument, ContextParts, ModelCallOptions, Protocol, ProtocolId, Remote, TurnInfo } from '../../contract/index.ts';
+import type { ContextDocument, ContextParts, ModelCallOptions, Protocol, Remote, TurnInfo } from '../../contract/index.ts';
 import { ModelProvider as ModelProtocol } from '../../contract/protocols/model-provider.ts';
 import { callProvider, descriptorOf, remoteOf, running } from './handle.ts';
-import { streamOf } from './model-stream.ts';
+import { openStream } from './open-stream.ts';
 import { recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 import { Problem } from '../problem.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 
 /** Extensions that provide `id` and could be activated, in the order of their ids. Those that could not are recorded. */
-export async function activeProviders(lifecycle: Lifecycle, id: ProtocolId): Promise<readonly Slot[]> {
+export async function activeProviders(lifecycle: Lifecycle, id: string): Promise<readonly Slot[]> {
   const slots = [...lifecycle.slots.values()].filter((slot) => provides(slot, id) && (slot.pending || canRun(lifecycle.stateOf(slot))));
   const ready = await Promise.all(slots.map((slot) => slot.current ?? lifecycle.ready(slot).catch(recorded)));
   return slots.filter((_, index) => ready[index] !== undefined);
@@ -50,7 +50,8 @@ export async function modelProvider(lifecycle: Lifecycle, extensionId: string): 
       async function doStream(options: ModelCallOptions) {
         const generation = slot?.current ?? (await running(lifecycle, extensionId));
         const { model: each } = await found(generation);
-        return streamOf(generation, options, (call) => generation.run('call', () => each.doStream(call)));
+        const ask = (abortSignal: AbortSignal) => generation.run('call', () => each.doStream({ ...options, abortSignal }));
+        return { stream: await openStream(generation, options.abortSignal, async (signal) => (await ask(signal)).stream) };
       }
     },
   };
@@ -132,6 +133,6 @@ function areDocuments(value: unknown): boolean {
   return Array.isArray(value) && value.length <= MOST_DOCUMENTS && value.every(isDocument);
 }
 
-function provides({ declaration }: Slot, id: ProtocolId): boolean {
+function provides({ declaration }: Slot, id: string): boolean {
   return declaration.manifest?.provides.includes(id) ?? false;
 }

@@ -1,20 +1,32 @@
 import type { JsonValue, Tool, ToolCall, ToolDescriptor, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { PithError } from '../../contract/errors.ts';
-import type { ProtocolId } from '../../contract/protocol.ts';
+import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
+import type { Protocol } from '../../contract/protocol.ts';
 import { handlerOperations } from '../events/declared-handlers.ts';
-import { PROTOCOLS } from './protocols.ts';
 import { asksApproval, executeTool, refusalOf } from './tool-call.ts';
 import { describeTools } from './tool-descriptor.ts';
 
 /** What the kernel knows of an extension without its code. Plain JSON; the persisted index keeps it. */
 export interface SurfaceDescriptor {
-  readonly provides: readonly ProtocolId[];
+  readonly provides: readonly string[];
+  /** Those of `provides` that only code in the kernel's process reaches. */
+  readonly inProcessOnly: readonly string[];
+  /** The methods of its protocols, such as `skill.listSkills`, and how each is called. */
+  readonly operations: Readonly<Record<string, OperationFacts>>;
   readonly tools: readonly ToolDescriptor[];
   /** `context.contextPriority`, `channel.kinds`, …: as they were when the extension was activated. */
   readonly constants: Readonly<Record<string, JsonValue>>;
   readonly warnings: readonly string[];
   /** It has tools of one turn: `getTurnTools`. */
   readonly turnTools?: true;
+}
+
+/** How the kernel calls one method of a protocol. */
+export interface OperationFacts {
+  /** Milliseconds until a call is cut; null for none. */
+  readonly timeoutMs: number | null;
+  /** It answers with parts. */
+  readonly stream?: true;
 }
 
 /** `values` are the arguments without the signal, which the host carries apart. */
@@ -31,25 +43,32 @@ export interface Surface {
  */
 export async function surfaceOf(
   instance: object,
-  provides: readonly ProtocolId[],
+  protocols: readonly Protocol[],
   redact: <T>(value: T) => T,
   handlers: readonly string[] = [],
 ): Promise<Surface> {
   const members = instance as Readonly<Record<string, unknown>>;
   const operations = new Map<string, Operation>(handlerOperations(instance, handlers));
   const constants: Record<string, JsonValue> = {};
-  for (const id of provides) {
-    for (const [name, member] of Object.entries(PROTOCOLS.get(id)?.members ?? {})) {
+  for (const { id, members: wanted } of protocols) {
+    for (const [name, member] of Object.entries(wanted)) {
       const part = members[name];
       if (part === undefined) continue;
       if (member.kind === 'constant') constants[`${id}.${name}`] = part as JsonValue;
       else operations.set(`${id}.${name}`, methodOf(instance, part as Method, member.signalAt));
     }
   }
+  const facts = protocols.flatMap((protocol) => factsOf(protocol).filter(([name]) => operations.has(name)));
+  const offered = {
+    provides: protocols.map(({ id }) => id),
+    inProcessOnly: protocols.filter(({ inProcessOnly }) => inProcessOnly).map(({ id }) => id),
+    operations: Object.fromEntries(facts),
+  };
   const uses = members[SECRET_USES.slice('extension.'.length)];
   if (typeof uses === 'function') operations.set(SECRET_USES, methodOf(instance, uses as Method, undefined));
   const make = async () => (members['getTools'] as () => readonly Tool[] | Promise<readonly Tool[]>).call(instance);
-  if (!provides.includes('tool')) return { descriptor: redact({ provides, tools: [], constants, warnings: [] }), operations };
+  if (!offered.provides.includes('tool'))
+    return { descriptor: { ...offered, ...redact({ tools: [], constants, warnings: [] }) }, operations };
   let tools: Tools = new Map();
   const describe = async () => {
     const { tools: now, descriptors, warnings } = await describeTools(await make());
@@ -60,8 +79,20 @@ export async function surfaceOf(
   operations.set('tool.describe', describe);
   const { tools: descriptors, warnings } = redact(await describe());
   const turnTools = operations.has(TURN_TOOLS) ? { turnTools: true as const } : {};
-  return { descriptor: { ...redact({ provides, constants }), tools: descriptors, warnings, ...turnTools }, operations };
+  return { descriptor: { ...offered, constants: redact(constants), tools: descriptors, warnings, ...turnTools }, operations };
 }
+
+export const DEFAULT_TIMEOUT_MS = 10_000;
+
+/** A stream has no limit but the caller's signal and the provider's life: it may last. */
+function factsOf({ id, members }: Protocol): readonly (readonly [string, OperationFacts])[] {
+  return Object.entries(members).flatMap(([name, { kind, timeoutMs = DEFAULT_TIMEOUT_MS }]) =>
+    kind === 'constant' ? [] : [[`${id}.${name}`, kind === 'stream' ? { timeoutMs: null, stream: true } : { timeoutMs }] as const],
+  );
+}
+
+/** What the kernel holds its own protocols to, whatever a provider says of them. */
+export const KERNEL_OPERATIONS: ReadonlyMap<string, OperationFacts> = new Map([...KERNEL_PROTOCOLS.values()].flatMap(factsOf));
 
 /** The operation that says where an extension sends its secrets. */
 export const SECRET_USES = 'extension.secretUses';
@@ -73,7 +104,7 @@ type Method = (...values: unknown[]) => unknown;
 
 /** The signal stands in its place, whatever was left out before it. */
 function methodOf(instance: object, method: Method, signalAt: number | undefined): Operation {
-  if (signalAt === undefined || method.length <= signalAt) return async (values) => method.call(instance, ...values);
+  if (signalAt === undefined || method.length <= signalAt) return async (values) => method.call(instance, ...values.slice(0, signalAt));
   return async (values, signal) => method.call(instance, ...Array.from({ length: signalAt }, (_, at) => values[at]), signal);
 }
 

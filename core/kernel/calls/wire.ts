@@ -25,12 +25,8 @@ export const SERIALISED: Wire = {
   },
 };
 
-/** Arguments, and the signal, which is carried apart. */
-export function splitSignal(
-  args: readonly unknown[],
-  signalAt: number | undefined,
-): { readonly values: readonly unknown[]; readonly signal: AbortSignal | undefined } {
-  if (signalAt === undefined) return { values: args, signal: undefined };
-  const given = args[signalAt];
-  return { values: args.slice(0, signalAt), signal: given instanceof AbortSignal ? given : undefined };
+/** Arguments, and the signal after them, which is carried apart. */
+export function splitSignal(args: readonly unknown[]): { readonly values: readonly unknown[]; readonly signal: AbortSignal | undefined } {
+  const given = args.at(-1);
+  return given instanceof AbortSignal ? { values: args.slice(0, -1), signal: given } : { values: args, signal: undefined };
 }

@@ -22,10 +22,18 @@ export interface Declaration {
   readonly diagnostics: readonly Diagnostic[];
   /** `[line, column]` in `file` by dotted path, for the parts that later checks speak of: `agent.*`, `config.*`, `provides`, `depends_on`, … */
   readonly positions?: Readonly<Record<string, readonly [number, number]>>;
+  /** What it may use of what it depends on defines. Absent: nothing. */
+  readonly imports?: Imports;
   /** No folder declares it: the modules of a skill, `path:Export` each, run as an extension in a separate process. */
   readonly toolset?: readonly string[];
   /** What its folder asks for and does not have: `manifest` is without it. Absent: nothing. */
   readonly withheld?: readonly { readonly ask: string; readonly never: string | null }[];
+}
+
+/** What other extensions define for one that depends on them. Plain data. */
+export interface Imports {
+  /** The members of each protocol. */
+  readonly protocols: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Whether the names of its commands, tools and models are those that ship: a stranger's equal name gives way. */
@@ -97,6 +105,8 @@ const KEPT = new Set([
   'agent',
   'config',
   'provides',
+  'defines',
+  'events',
   'depends_on',
   'entrypoint',
   'commands',

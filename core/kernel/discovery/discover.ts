@@ -5,6 +5,7 @@ import type { Manifest } from '../../contract/manifest.ts';
 import type { Granted } from '../../trust/index.ts';
 import { messageOf } from '../../contract/errors.ts';
 import { settleAgents, type Entry } from './agent-keys.ts';
+import { settleDefinitions } from './definitions.ts';
 import { AGENT_FILE, MANIFEST_FILE, type Declaration, type Discovery, type FolderRecord } from './declaration.ts';
 import { readFolder } from './folder-read.ts';
 import type { IndexFile } from './index-file.ts';
@@ -34,6 +35,7 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
     ...roots.filter(({ shipped }) => shipped).map(({ directory }) => ofSandbox(directory, true, diagnostics)),
   ];
   const entries = new Map<string, Entry>();
+  const ofPith = new Map<string, Declaration>();
   for (const { folders, shipped } of places) {
     const found = new Map<string, Entry[]>();
     for (const { directory, kind } of folders) {
@@ -48,6 +50,7 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
       found.set(id, [...(found.get(id) ?? []), { record, declaration: declarationOf(record, shipped, { index, grant }) }]);
     }
     for (const [id, same] of found) {
+      if (shipped) ofPith.set(id, same[0]!.declaration);
       const winner = entries.get(id);
       if (winner === undefined) entries.set(id, same.length === 1 ? same[0]! : duplicate(same));
       else if (shipped) entries.set(id, { ...winner, declaration: replacing(winner.declaration) });
@@ -55,7 +58,7 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
     }
   }
   index.keepFolders(seen);
-  const declarations = new Map([...settleAgents(entries)].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const declarations = new Map([...settleDefinitions(settleAgents(entries), ofPith)].sort(([a], [b]) => (a < b ? -1 : 1)));
   const isOn: IsEnabled = (id, manifest) => isEnabled(id, manifest, declarations.keys());
   // Nothing else says what is wrong with an agent that is switched off, such as how it was.
   for (const { id, manifest, diagnostics: found } of declarations.values())

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Extension, ExtensionContext, Command, CommandContext } from '../../contract/index.ts';
+import type { Extension, ExtensionContext, Command, CommandContext, Protocol } from '../../contract/index.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { Problem } from '../problem.ts';
@@ -12,6 +12,8 @@ export interface ExtensionClass {
   new (context: ExtensionContext): Extension & Record<string, unknown>;
   /** Checks the extension's configuration before construction. */
   readonly config?: z.ZodType;
+  /** Those of its `provides` that extensions define. */
+  readonly protocols?: readonly Protocol[];
   /** Checks the keys under `agent:` that the manifest's `agent_keys` claims. */
   readonly agentKeys?: Readonly<Record<string, z.ZodType>>;
   /** What `pith doctor` should say of this configuration. The code `unconfined` is shown in red. */

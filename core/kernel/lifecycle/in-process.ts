@@ -1,4 +1,4 @@
-import type { Extension, ModelProvider, Phase } from '../../contract/index.ts';
+import type { Extension, ModelProvider, Phase, Protocol } from '../../contract/index.ts';
 import { checkAgentKeyWith } from '../calls/agent-key-schema.ts';
 import { Calls } from '../calls/calls.ts';
 import { handlerNames } from '../events/declared-handlers.ts';
@@ -12,7 +12,7 @@ import { createExtensionContext } from './extension-context.ts';
 import type { Candidate, Generation, Version } from './generation.ts';
 import { importClass, type ExtensionClass, type ImportedClass } from './import-class.ts';
 import { PHASE_LIMIT_MS, runPhase, STOP_LIMIT_MS } from './phase-limit.ts';
-import { checkProvides } from './provides-check.ts';
+import { checkProvides, protocolsOf } from './provides-check.ts';
 import { createScope, type Scope } from './scope.ts';
 import { superviseService, type ServiceRun } from './services.ts';
 
@@ -22,6 +22,7 @@ interface Parts extends Version {
   readonly Class: ExtensionClass;
   readonly shipped: boolean;
   readonly instance: Extension & Record<string, unknown>;
+  readonly protocols: readonly Protocol[];
   readonly scope: Scope;
 }
 
@@ -56,8 +57,9 @@ export async function constructClass(
       () => runAs(host.owner(id, 'construct'), () => new Class(context)),
     );
     for (const { code, message } of Class.settingsNotes?.(config) ?? []) host.note(id, code, message);
-    for (const warning of checkProvides(instance, manifest, file)) host.note(id, 'provides_mismatch', warning);
-    const parts: Parts = { ...version, number, Class, shipped, instance, scope };
+    const protocols = protocolsOf(Class.protocols, declaration);
+    for (const warning of checkProvides(instance, manifest, file, protocols)) host.note(id, 'provides_mismatch', warning);
+    const parts: Parts = { ...version, number, Class, shipped, instance, protocols, scope };
     return {
       ...version,
       number,
@@ -73,12 +75,12 @@ export async function constructClass(
 }
 
 async function initialize(host: HostParts, parts: Parts): Promise<Generation> {
-  const { declaration, config, instance, Class, shipped, number } = parts;
+  const { declaration, config, instance, protocols, Class, shipped, number } = parts;
   const { id, manifest } = declaration;
   try {
     const surface = await phase(host, id, 'initialize', 'initialize_failed', PHASE_LIMIT_MS, async () => {
       await instance.initialize?.();
-      return surfaceOf(instance, manifest?.provides ?? [], host.secrets.redactJson, handlerNames(manifest));
+      return surfaceOf(instance, protocols, host.secrets.redactJson, handlerNames(manifest));
     });
     for (const warning of surface.descriptor.warnings) host.note(id, 'tool_input_invalid', warning);
     return {

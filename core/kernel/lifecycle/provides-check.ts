@@ -1,15 +1,45 @@
 import { distance } from 'fastest-levenshtein';
 import type { Manifest } from '../../contract/index.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
 import type { Protocol } from '../../contract/protocol.ts';
 import { didYouMean } from '../../contract/nearest.ts';
 import { handlerNames } from '../events/declared-handlers.ts';
 import { Problem } from '../problem.ts';
-import { PROTOCOLS } from '../calls/protocols.ts';
 
-/** Throws `provides_mismatch` when `instance` lacks what its manifest declares; returns a warning for each protocol that it has undeclared. */
-export function checkProvides(instance: object, manifest: Manifest, file: string): readonly string[] {
+/**
+ * The protocols that a manifest provides: the kernel's own, and those that extensions define as `static protocols` of the class has them.
+ * Throws `provides_mismatch` where the class does not list one, or where that is not what the manifest of its extension says.
+ */
+export function protocolsOf(given: unknown, { manifest, file, imports }: Declaration): readonly Protocol[] {
+  const listed = new Map((Array.isArray(given) ? (given as Protocol[]) : []).map((protocol) => [protocol?.id, protocol]));
+  return (manifest?.provides ?? []).map((id) => {
+    const own = KERNEL_PROTOCOLS.get(id);
+    if (own) return own;
+    const protocol = listed.get(id);
+    if (typeof protocol?.missing !== 'function')
+      throw new Problem(
+        'construct',
+        'provides_mismatch',
+        `the manifest provides '${id}', which 'static protocols' of the class does not list`,
+        {
+          file,
+          cure: 'import the protocol from the contract that defines it, and list it there',
+        },
+      );
+    const lacking = (manifest?.defines.protocols[id] ?? imports?.protocols[id] ?? []).filter((name) => !(name in protocol.members));
+    if (lacking.length === 0) return protocol;
+    throw new Problem('construct', 'provides_mismatch', `the protocol '${id}' lacks ${lacking.join(', ')}, which its manifest defines`, {
+      file,
+      cure: "make the contract and 'defines.protocols' of the extension that defines it agree",
+    });
+  });
+}
+
+/** Throws `provides_mismatch` when `instance` lacks what its manifest provides; returns a warning for each of the kernel's protocols that it has undeclared. */
+export function checkProvides(instance: object, manifest: Manifest, file: string, protocols: readonly Protocol[]): readonly string[] {
   const declared = new Set(manifest.provides);
-  const lacking = [...PROTOCOLS.values()].filter(({ id }) => declared.has(id)).flatMap((protocol) => describeMissing(protocol, instance));
+  const lacking = protocols.flatMap((protocol) => describeMissing(protocol, instance));
   if (lacking.length > 0) {
     throw new Problem('construct', 'provides_mismatch', `the class does not implement what its manifest provides: ${lacking.join('; ')}`, {
       file,
@@ -17,7 +47,7 @@ export function checkProvides(instance: object, manifest: Manifest, file: string
     });
   }
   checkHandlers(instance, manifest, file);
-  return [...PROTOCOLS.values()]
+  return [...KERNEL_PROTOCOLS.values()]
     .filter((protocol) => !declared.has(protocol.id) && hasSome(protocol, instance) && protocol.missing(instance).length === 0)
     .map((protocol) => `the class implements '${protocol.id}' but its manifest does not provide it: add it to 'provides'`);
 }

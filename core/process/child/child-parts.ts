@@ -99,6 +99,7 @@ export function createChildParts(code: ExtensionCode, { setup, peer, events, pro
     idle: absent,
     providersFor: absent,
     onProviders: absent,
+    callFromProcess: absent,
     use: (_, protocol) => providers.use(declaration, protocol),
     find: (_, protocol) => providers.find(protocol),
   };

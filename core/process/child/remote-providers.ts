@@ -44,7 +44,7 @@ export class Providers {
         continue;
       }
       handle[name] = (...args: unknown[]) => {
-        const { values, signal } = splitSignal(args, member.signalAt);
+        const { values, signal } = splitSignal(args);
         const asked = [extensionId, protocol.id, name, ...values];
         return member.kind === 'stream' ? this.#peer.stream('use', asked, signal) : this.#peer.call('use', asked, signal);
       };

@@ -1,4 +1,5 @@
 import { Duplex } from 'node:stream';
+import type { Declaration } from '../../../core/kernel/discovery/declaration.ts';
 import type { ExtensionContext } from '../../../core/contract/index.ts';
 import { CommandCalls } from '../../../core/process/command-bridge.ts';
 import { KernelCalls } from '../../../core/process/kernel-calls.ts';
@@ -52,9 +53,15 @@ export function kernelSide(): Ears {
       done();
     },
   });
-  const host = { note: () => undefined, failures: { record: () => undefined }, crashed: () => undefined };
+  const host = {
+    note: () => undefined,
+    failures: { record: () => undefined },
+    crashed: () => undefined,
+    callFromProcess: async () => undefined,
+  };
   const calls = new KernelCalls({
     host: host as unknown as ConstructorParameters<typeof KernelCalls>[0]['host'],
+    declaration: { id: 'mine', file: 'manifest.yaml' } as Declaration,
     context: context(),
     commands: new CommandCalls(),
     turns: new OwnTurns('mine'),

@@ -1,26 +1,27 @@
-import type { LanguageModel, ModelCallOptions, ModelPart } from '../../contract/index.ts';
+import { PithError } from '../../contract/errors.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 
-type Answer = Awaited<ReturnType<LanguageModel['doStream']>>;
-
 /**
- * Asks a model of `generation`. The answer is an open call of that generation until its last part has been read: a reload waits for it
+ * Asks `generation` for an answer in parts. It is an open call of that generation until its last part has been read: a reload waits for it
  * as for any other, then ends it `interrupted`.
  */
-export function streamOf(
+export function openStream<T>(
   generation: Generation,
-  options: ModelCallOptions,
-  ask: (options: ModelCallOptions) => PromiseLike<Answer>,
-): Promise<Answer> {
+  caller: AbortSignal | undefined,
+  ask: (signal: AbortSignal) => PromiseLike<AsyncIterable<T>>,
+): Promise<AsyncIterable<T>> {
   return new Promise((resolve, reject) => {
-    const limit = { timeoutMs: null, timedOut: neverLate, signal: options.abortSignal };
+    const limit = { timeoutMs: null, timedOut: neverLate, signal: caller };
     let cut: ((error: unknown) => void) | undefined;
     const whole = generation.calls.run(limit, async (signal) => {
-      const { stream } = await ask({ ...options, abortSignal: signal });
+      const answer = (await ask(signal)) as Partial<AsyncIterable<T>> | null | undefined;
+      if (typeof answer?.[Symbol.asyncIterator] !== 'function')
+        throw new PithError('provider_failed', 'the answer has no parts: return an AsyncIterable');
+      const source = (answer as AsyncIterable<T>)[Symbol.asyncIterator]();
       await new Promise<void>((ended) => {
-        const parts = new Parts(stream[Symbol.asyncIterator](), ended);
+        const parts = new Parts(source, ended);
         cut = (error) => parts.cut(error);
-        resolve({ stream: parts });
+        resolve(parts);
       });
     });
     whole.catch((error: unknown) => {
@@ -31,13 +32,13 @@ export function streamOf(
 }
 
 /** The parts of an answer, one at a time, until its end or `cut`. */
-class Parts implements AsyncIterable<ModelPart>, AsyncIterator<ModelPart, undefined> {
-  readonly #source: AsyncIterator<ModelPart>;
+class Parts<T> implements AsyncIterable<T>, AsyncIterator<T, undefined> {
+  readonly #source: AsyncIterator<T>;
   readonly #ended: () => void;
   #fail: ((error: unknown) => void) | undefined;
   #cutWith: { readonly error: unknown } | undefined;
 
-  constructor(source: AsyncIterator<ModelPart>, ended: () => void) {
+  constructor(source: AsyncIterator<T>, ended: () => void) {
     this.#source = source;
     this.#ended = ended;
   }
@@ -46,7 +47,7 @@ class Parts implements AsyncIterable<ModelPart>, AsyncIterator<ModelPart, undefi
     return this;
   }
 
-  next(): Promise<IteratorResult<ModelPart, undefined>> {
+  next(): Promise<IteratorResult<T, undefined>> {
     return new Promise((resolve, reject) => {
       if (this.#cutWith) return reject(this.#cutWith.error);
       this.#fail = reject;
@@ -63,7 +64,7 @@ class Parts implements AsyncIterable<ModelPart>, AsyncIterator<ModelPart, undefi
     });
   }
 
-  async return(): Promise<IteratorResult<ModelPart, undefined>> {
+  async return(): Promise<IteratorResult<T, undefined>> {
     this.#ended();
     await this.#source.return?.();
     return { done: true, value: undefined };
