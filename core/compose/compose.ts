@@ -27,7 +27,7 @@ import { createKeyValue } from '../store/key-value.ts';
 import { NewProblems, problemsIn } from './problems.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
 import { openStore, type Store } from '../store/store.ts';
-import { createThreadStores, type ThreadStores } from '../agent/threads/stores.ts';
+import { createThreadStores, type ThreadStores } from '../agent/threads/index.ts';
 
 export type { Kernel, KernelOptions } from './kernel.ts';
 

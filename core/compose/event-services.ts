@@ -10,9 +10,9 @@ import { startSpan, within, type Span } from '../durable/spans.ts';
 import { createSchedules } from '../durable/schedules.ts';
 import { CHANNELS_HANDLER } from '../kernel/events/declared-handlers.ts';
 import type { ExtensionHost } from '../kernel/host.ts';
-import { createLeases, createOwner } from '../store/leases.ts';
+import { createLeases, sqliteLeaseRows } from '../store/leases.ts';
 import type { Store } from '../store/store.ts';
-import type { AttendedApprovals } from '../agent/threads/attendance.ts';
+import { stateOfQuestion, type PersonApprovals } from '../agent/threads/index.ts';
 
 export interface EventServicesOptions {
   readonly store: Store;
@@ -20,7 +20,7 @@ export interface EventServicesOptions {
   readonly clock: Clock;
   readonly host: ExtensionHost;
   readonly events: Bus;
-  approvals(): AttendedApprovals;
+  approvals(): PersonApprovals;
 }
 
 /** What a kernel that serves does with the journal: deliveries, schedules, and notices to people. */
@@ -34,25 +34,25 @@ export interface EventServices {
 }
 
 const GRACE_MS = 3000;
-const FIRST_MS = 2000;
 /** Channels that say nothing when they open are tried this often. */
 const TRY_CHANNELS_MS = 30_000;
 const MOST_NOTES = 20;
 
 export function createEventServices({ store, journal, clock, host, events, approvals }: EventServicesOptions): EventServices {
   const logger = host.logger('events');
-  const question = (id: string): 'open' | 'wait' | 'settled' => {
-    const asked = approvals().get(id);
-    if (asked === null || asked.answer !== null || asked.expiresAt <= clock.now()) return 'settled';
-    // The channel in which it was asked shows it first, and says so by attending it.
-    return asked.createdAt + FIRST_MS > clock.now() || approvals().isAttended(asked.rootThreadId) ? 'wait' : 'open';
-  };
-  const notices = createNotices({ store, clock, logger, handler: CHANNELS_HANDLER, channels: () => host.channels(), question });
+  const notices = createNotices({
+    store,
+    clock,
+    logger,
+    handler: CHANNELS_HANDLER,
+    channels: () => host.channels(),
+    question: (id) => stateOfQuestion(id, approvals(), clock),
+  });
   const schedules = createSchedules({ store, journal, clock, logger, declared: () => host.handlers.schedules() });
   let triedAt = 0;
   const deliveries = createDeliveries({
     store,
-    leases: createLeases(store, clock, createOwner()),
+    leases: createLeases(sqliteLeaseRows(store, clock), clock),
     clock,
     logger,
     declared: () => host.handlers.declared(),

@@ -20,8 +20,7 @@ import type { ExtensionHost } from '../kernel/host.ts';
 import type { ProbeReport } from '../probe/report.ts';
 import type { Settings, SettingsInput } from '../kernel/settings/settings.ts';
 import type { ModelRouter } from '../models/router.ts';
-import type { AttendedApprovals } from '../agent/threads/attendance.ts';
-import type { Threads } from '../agent/threads/thread.ts';
+import type { PersonApprovals, Threads } from '../agent/threads/index.ts';
 import type { StatePlace, Trust } from '../trust/index.ts';
 
 export interface KernelOptions {
@@ -62,7 +61,7 @@ export interface Kernel {
   readonly clock: Clock;
   readonly threads: Threads;
   /** What people are asked, and their answers. Only a person's command may answer. */
-  readonly approvals: AttendedApprovals;
+  readonly approvals: PersonApprovals;
   readonly extensions: ExtensionHost;
   readonly agents: AgentRegistry;
   readonly router: ModelRouter;

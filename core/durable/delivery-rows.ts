@@ -1,5 +1,5 @@
 import type { DurableTopic, JsonValue, SqlRow } from '../contract/index.ts';
-import type { Lease } from '../store/leases.ts';
+import { isHeldInWrite, type Lease } from '../store/leases.ts';
 import type { Store } from '../store/store.ts';
 
 /** One delivery as a worker keeps it; its event is read when it runs. */
@@ -66,7 +66,7 @@ export function deliveryRows(store: Store, handler: string) {
     /** `due`: when it is tried again; -1 for never. Whoever has lost the lease changes nothing. */
     postpone: ({ event, attempts }: DeliveryRow, due: number, error: string, lease: Lease) =>
       store.write((statement) => {
-        if (!lease.isHeld()) return;
+        if (!isHeldInWrite(store, lease.fence)) return;
         statement(
           'UPDATE deliveries SET due = ?, attempts = ?, error = ? WHERE handler = ? AND event = ?',
           due,

@@ -10,7 +10,7 @@ export interface NoticesOptions {
   /** As deliveries name it. */
   readonly handler: string;
   /** Whether a question may be shown: `wait` while somebody is about to answer it, `settled` when it is not open any more. */
-  question(approvalId: string): 'open' | 'wait' | 'settled';
+  question(approvalId: string): Promise<'open' | 'wait' | 'settled'>;
   /** Channels that run now. */
   channels(): readonly Remote<ChannelProvider>[];
 }
@@ -48,7 +48,7 @@ export function createNotices({ store, clock, logger, handler, channels, questio
   }
 
   async function ask(asked: DurableTopicMap['approval.requested'], signal: AbortSignal): Promise<void> {
-    const state = question(asked.approvalId);
+    const state = await question(asked.approvalId);
     if (state === 'wait') throw new Postponed(new Error('somebody is being asked elsewhere'), true);
     if (state === 'open') await send(questionOf(asked), null, signal);
   }

@@ -1,16 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../contract/index.ts';
 import type { Store } from './store.ts';
+import type { Statement } from './writer.ts';
+
+/** Proof of a lease. A write that carries one changes nothing once somebody else has the name: the write itself compares it with the lease's row. */
+export interface Fence {
+  readonly name: string;
+  /** Of this one lease: a process that stalled and takes the name again gets another. It begins with the id of the process. */
+  readonly holder: string;
+}
 
 /** A name that this process holds alone until `release`, renewed meanwhile. */
 export interface Lease {
-  readonly name: string;
+  readonly fence: Fence;
   /** Aborts when the lease could not be renewed in time and another process may hold it. */
   readonly lost: AbortSignal;
   /** Who had it before did not give it back: it was killed, or stalled. */
   readonly inherited: boolean;
-  /** Whether the name is still this lease's. Asked inside a write, it holds until that write is on disk. */
-  isHeld(): boolean;
   release(): Promise<void>;
   /** Renews it no more: nobody has the name before its time is over. */
   expire(): void;
@@ -20,71 +26,57 @@ export interface Leases {
   /** null while somebody else holds the name. A holder that died keeps it until its time is over, whatever the clock does: at most `ttlMs` from when it was first asked for here. */
   acquire(name: string, ttlMs: number): Promise<Lease | null>;
   /** Whether anybody holds the name now; as `acquire` judges it. */
-  isHeld(name: string, ttlMs: number): boolean;
+  isHeld(name: string, ttlMs: number): Promise<boolean>;
 }
 
-const SCHEMA = ['CREATE TABLE leases (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID'];
+/** The rows of leases, by the store's own clock. Any number of processes may ask at once. */
+export interface LeaseRows {
+  /** `inherited`: there was a row whose time was over. */
+  take(fence: Fence, ttlMs: number): Promise<'taken' | 'inherited' | 'held'>;
+  /** False when somebody else has the name. */
+  renew(fence: Fence, ttlMs: number): Promise<boolean>;
+  release(fence: Fence): Promise<void>;
+  isHeld(name: string, ttlMs: number): Promise<boolean>;
+}
 
 /** Names this process among all that use a store. */
 export function createOwner(): string {
   return `${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
-/** Each change is one statement with its condition, so that any number of processes may try at once. */
-export function createLeases(store: Store, clock: Clock, owner: string): Leases {
-  store.migrate('leases', SCHEMA);
+export function createLeases(rows: LeaseRows, clock: Clock, owner = createOwner()): Leases {
   let count = 0;
-  /** The clock was set back: no lease lasts longer than one that is taken now. Its holder, where it lives, renews it meanwhile. */
-  const shorten = async (name: string, ttlMs: number): Promise<void> => {
-    const end = clock.now() + ttlMs;
-    if (store.get('SELECT 1 FROM leases WHERE name = ? AND until > ?', name, end) === null) return;
-    await store.write((statement) => void statement('UPDATE leases SET until = ? WHERE name = ? AND until > ?', end, name, end));
-  };
   return {
-    isHeld(name, ttlMs) {
-      shorten(name, ttlMs).catch(() => undefined); // it is held for now, and whoever wants to have it is told
-      return store.get('SELECT 1 FROM leases WHERE name = ? AND until > ?', name, clock.now()) !== null;
-    },
+    isHeld: (name, ttlMs) => rows.isHeld(name, ttlMs),
     async acquire(name, ttlMs) {
-      const holder = `${owner}-${(count += 1)}`; // a lease of the same process that was lost must not release a later one
-      let taken = 0;
-      let inherited = false;
-      await store.write((statement) => {
-        const now = clock.now();
-        inherited = store.get('SELECT 1 FROM leases WHERE name = ?', name) !== null;
-        taken = statement(
-          'INSERT INTO leases VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE leases.until <= ?',
-          name,
-          holder,
-          now + ttlMs,
-          now,
-        ).changes;
-      });
-      if (taken > 0) return hold(store, clock, name, holder, ttlMs, inherited);
-      await shorten(name, ttlMs);
-      return null;
+      const fence = { name, holder: `${owner}-${(count += 1)}` };
+      const until = clock.now() + ttlMs;
+      const taken = await rows.take(fence, ttlMs);
+      return taken === 'held' ? null : hold(rows, clock, { fence, ttlMs, until, inherited: taken === 'inherited' });
     },
   };
 }
 
-function hold(store: Store, clock: Clock, name: string, holder: string, ttlMs: number, inherited: boolean): Lease {
+interface Taken {
+  readonly fence: Fence;
+  readonly ttlMs: number;
+  /** By this process's clock, which only measures how long the store did not answer. */
+  readonly until: number;
+  readonly inherited: boolean;
+}
+
+function hold(rows: LeaseRows, clock: Clock, { fence, ttlMs, inherited, ...taken }: Taken): Lease {
   const lost = new AbortController();
-  let until = clock.now() + ttlMs;
+  let { until } = taken;
   let released: Promise<void> | undefined;
   let cancel = clock.after(ttlMs / 3, renew);
 
   function renew(): void {
-    let changes = 0;
-    let next = 0;
-    store
-      .write((statement) => {
-        next = clock.now() + ttlMs;
-        ({ changes } = statement('UPDATE leases SET until = ? WHERE name = ? AND owner = ?', next, name, holder));
-      })
-      .then(
-        () => (changes === 0 ? lose(`another process took '${name}'`) : renewed(next)),
-        (error: unknown) => (clock.now() >= until ? lose(`'${name}' could not be renewed`, error) : renewed(until)),
-      );
+    const next = clock.now() + ttlMs;
+    rows.renew(fence, ttlMs).then(
+      (isOurs) => (isOurs ? renewed(next) : lose(`another process took '${fence.name}'`)),
+      (error: unknown) => (clock.now() >= until ? lose(`'${fence.name}' could not be renewed`, error) : renewed(until)),
+    );
   }
 
   function renewed(end: number): void {
@@ -97,14 +89,13 @@ function hold(store: Store, clock: Clock, name: string, holder: string, ttlMs: n
   }
 
   return {
-    name,
+    fence,
     lost: lost.signal,
     inherited,
-    isHeld: () => store.get('SELECT 1 FROM leases WHERE name = ? AND owner = ?', name, holder) !== null,
     release() {
       if (released === undefined) {
         cancel();
-        released = store.write((statement) => void statement('DELETE FROM leases WHERE name = ? AND owner = ?', name, holder));
+        released = rows.release(fence);
       }
       return released;
     },
@@ -113,4 +104,51 @@ function hold(store: Store, clock: Clock, name: string, holder: string, ttlMs: n
       released ??= Promise.resolve();
     },
   };
+}
+
+const SCHEMA = ['CREATE TABLE leases (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID'];
+
+const TAKE = `INSERT INTO leases VALUES (?, ?, ?)
+  ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE leases.until <= ?`;
+
+/** Each change is one statement with its condition. */
+export function sqliteLeaseRows(store: Store, clock: Pick<Clock, 'now'>): LeaseRows {
+  store.migrate('leases', SCHEMA);
+  /** The clock was set back: no lease lasts longer than one that is taken now. Its holder, where it lives, renews it meanwhile. */
+  const shorten = (statement: Statement, name: string, end: number): void =>
+    void statement('UPDATE leases SET until = ? WHERE name = ? AND until > ?', end, name, end);
+  return {
+    async take({ name, holder }, ttlMs) {
+      let isFirst = false;
+      let taken = 0;
+      await store.write((statement) => {
+        const now = clock.now();
+        isFirst = store.get('SELECT 1 FROM leases WHERE name = ?', name) === null;
+        taken = statement(TAKE, name, holder, now + ttlMs, now).changes;
+        if (taken === 0) shorten(statement, name, now + ttlMs);
+      });
+      return taken === 0 ? 'held' : isFirst ? 'taken' : 'inherited';
+    },
+    async renew({ name, holder }, ttlMs) {
+      let changes = 0;
+      await store.write((statement) => {
+        const until = clock.now() + ttlMs;
+        ({ changes } = statement('UPDATE leases SET until = ? WHERE name = ? AND owner = ?', until, name, holder));
+      });
+      return changes > 0;
+    },
+    release: ({ name, holder }) =>
+      store.write((statement) => void statement('DELETE FROM leases WHERE name = ? AND owner = ?', name, holder)),
+    async isHeld(name, ttlMs) {
+      const now = clock.now();
+      const until = store.get('SELECT until FROM leases WHERE name = ? AND until > ?', name, now)?.until;
+      if (Number(until) > now + ttlMs) await store.write((statement) => shorten(statement, name, now + ttlMs)).catch(() => undefined); // it is held all the same
+      return until !== undefined;
+    },
+  };
+}
+
+/** Whether the lease of `fence` stands. Asked inside a write, it holds until that write is on disk. */
+export function isHeldInWrite(store: Store, { name, holder }: Fence): boolean {
+  return store.get('SELECT 1 FROM leases WHERE name = ? AND owner = ?', name, holder) !== null;
 }

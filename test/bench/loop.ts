@@ -4,10 +4,11 @@ import { createTurns, type TurnDependencies, type Turns } from '../../core/agent
 import type { LanguageModel, ModelPart, TurnEvent } from '../../core/contract/index.ts';
 import { createKernel, type Kernel } from '../../core/compose/compose.ts';
 import { openDatabase } from '../../core/store/open-database.ts';
+import { sqliteLeaseRows } from '../../core/store/leases.ts';
 import { openStore } from '../../core/store/store.ts';
-import type { ApprovalStore } from '../../core/agent/threads/approvals.ts';
-import { createThreads } from '../../core/agent/threads/store.ts';
-import type { CallRecord, Threads, ThreadWriter, TurnRecord } from '../../core/agent/threads/thread.ts';
+
+import type { ApprovalStore, CallRecord, Threads, ThreadWriter, TurnRecord } from '../../core/agent/threads/index.ts';
+import { createSqliteThreads } from '../../core/agent/threads/sqlite-threads.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put } from './places.ts';
 
@@ -68,7 +69,7 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
 
 function turnsInMemory(kernel: Kernel, sandboxDir: string): Turns {
   const kept = new AbortController().signal;
-  const hold = { lost: kept, fence: () => undefined, release: () => done };
+  const hold = { lost: kept, fence: { name: 'bench', holder: 'bench' }, release: () => done };
   const deps: TurnDependencies = {
     registry: kernel.agents,
     skills: createBoundSkills(kernel.extensions),
@@ -87,10 +88,10 @@ function turnsInMemory(kernel: Kernel, sandboxDir: string): Turns {
 
 const done = Promise.resolve();
 const silent: ApprovalStore = {
-  list: () => [],
-  get: () => null,
-  decision: () => ({ decision: null, changed: null }),
-  askedFor: () => [],
+  list: async () => [],
+  get: async () => null,
+  answersFor: async () => ({ always: [], asked: [] }),
+  askedFor: async () => [],
   ask: () => done,
   reject: () => done,
   answer: () => Promise.reject(new Error('nothing is asked')),
@@ -107,12 +108,12 @@ const writer: ThreadWriter = {
   compact: () => done,
 };
 const forgetful: Threads = {
-  load: () => null,
-  list: () => [],
-  unfinished: () => null,
-  keyed: () => null,
-  last: () => null,
-  delegated: () => ({ turns: 0, steps: 0, calls: 0 }),
+  load: async () => null,
+  list: async () => [],
+  unfinished: async () => null,
+  keyed: async () => null,
+  last: async () => null,
+  delegated: async () => ({ turns: 0, steps: 0, calls: 0 }),
   writer: () => writer,
 };
 
@@ -153,7 +154,9 @@ async function drain(turns: Turns, agent: string): Promise<TurnEvent> {
 /** A step that is on disk before the next one begins. */
 async function durableSteps(runs: number, folder: string): Promise<readonly Row[]> {
   const store = openStore(path.join(folder, 'steps.db'), (await import('../../core/kernel/system-clock.ts')).systemClock);
-  const threads = createThreads(store, { now: () => 0 } as never).writer(() => undefined);
+  const [clock, fence] = [{ now: () => 0 }, { name: 'bench', holder: 'bench' }];
+  await sqliteLeaseRows(store, clock).take(fence, 1e12);
+  const threads = createSqliteThreads(store, clock as never).writer(fence);
   const plain = openDatabase(path.join(folder, 'floor.db'));
   plain.exec('CREATE TABLE steps (turn TEXT, step INTEGER, message TEXT, PRIMARY KEY (turn, step)) WITHOUT ROWID');
   const message = {
@@ -169,7 +172,7 @@ async function durableSteps(runs: number, folder: string): Promise<readonly Row[
     return id;
   };
   const work = async (id: string, steps: number) => {
-    for (let step = 0; step < steps; step++) await threads.recordStep(id, step, message, [callOf(id, step)], usage);
+    for (let step = 0; step < steps; step++) await threads.recordStep(id, { step, message, calls: [callOf(id, step)], usage });
   };
   const steps = 200;
   const alone = await interleaved(runs, {

@@ -60,7 +60,7 @@ const handOn = call('builder_agent', { task: 'Make an extension city_time with a
 
 async function approve(outcome: TurnOutcome): Promise<TurnOutcome> {
   expect(outcome).toMatchObject({ reason: 'awaiting_approval' });
-  const [open] = test.kernel.approvals.list();
+  const [open] = await test.kernel.approvals.list();
   await test.kernel.approvals.answer(open!.id, { answer: 'once', by: 'tester' });
   return test.run('', { input: undefined, resume: true });
 }
@@ -68,7 +68,7 @@ async function approve(outcome: TurnOutcome): Promise<TurnOutcome> {
 /** As `test.run`; where nothing holds code that was only staged, a person is asked before its check too, and says yes. */
 async function ask(input: string): Promise<TurnOutcome> {
   let outcome = await test.run(input);
-  while (test.kernel.approvals.list()[0]?.tool === 'extension_builder/check_extension') outcome = await approve(outcome);
+  while ((await test.kernel.approvals.list())[0]?.tool === 'extension_builder/check_extension') outcome = await approve(outcome);
   return outcome;
 }
 
@@ -83,7 +83,7 @@ describe('building in a conversation', () => {
       activate,
     );
     const asked = await ask('make an extension that tells the time in a city and let the orchestrator use it');
-    const [question] = test.kernel.approvals.list();
+    const [question] = await test.kernel.approvals.list();
     expect(question).toMatchObject({
       tool: 'extension_builder/activate_extension',
       path: [{ agentId: 'orchestrator' }, { agentId: 'builder_agent' }],
@@ -120,11 +120,11 @@ describe('building in a conversation', () => {
       { text: 'The builder could not finish it.' },
     );
     const asked = await ask('make an extension that tells the time in a city');
-    expect(test.kernel.approvals.list()[0]?.details).toMatch(/refused|not checked|has not passed|does not pass/i);
+    expect((await test.kernel.approvals.list())[0]?.details).toMatch(/refused|not checked|has not passed|does not pass/i);
     expect(await approve(asked)).toMatchObject({ reason: 'done', text: 'The builder could not finish it.' }); // even a yes runs nothing
     expect(answers[0]).toMatch(/"ok":false/);
     expect(answers[1]).toContain('not_checked');
-    expect(test.kernel.approvals.list()).toEqual([]);
+    expect(await test.kernel.approvals.list()).toEqual([]);
     expect(existsSync(path.join(test.sandbox, 'extensions/city_time'))).toBe(false);
     server.script({ text: 'Still here.' });
     expect(await test.run('are you there?')).toMatchObject({ reason: 'done', text: 'Still here.' });

@@ -30,7 +30,7 @@ describe('a crowd', () => {
     expect(model.requests).toHaveLength(CHATS * 2);
     for (const request of model.requests) expect(new Set(JSON.stringify(request.messages).match(NONCE)).size).toBe(1);
     for (const [index, nonce] of nonces.entries()) {
-      const stored = JSON.stringify(pith.kernel.threads.load(`thread-${index}`)?.messages);
+      const stored = JSON.stringify((await pith.kernel.threads.load(`thread-${index}`))?.messages);
       expect(new Set(stored.match(NONCE))).toEqual(new Set([nonce]));
     }
     await pith.stop();

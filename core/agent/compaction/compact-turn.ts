@@ -11,7 +11,7 @@ import { headAndTail } from './shorten.ts';
 import { countTokens, textOf } from './tokens.ts';
 import { extract } from './transcript.ts';
 import type { PlannedTools, RunningTurn, TurnDependencies, TurnPlan } from '../turn/turn-types.ts';
-import type { ThreadWriter } from '../threads/thread.ts';
+import type { ThreadWriter } from '../threads/index.ts';
 
 /** How far a prompt must have grown before compaction is tried again that gained nothing. */
 const WORTH_ANOTHER_TRY = 1.1;
@@ -43,7 +43,7 @@ export async function compactIfNeeded(turn: RunningTurn, { force = false } = {})
     turn.conversation.meter.incompressible = measured;
     return null;
   }
-  const loaded = turn.deps.threads.load(turn.record.threadId);
+  const loaded = await turn.deps.threads.load(turn.record.threadId);
   turn.conversation.prompt = assemble(
     turn.plan.system,
     sentHistory(loaded?.messages ?? [], turn.record.id).map(({ message }) => message),
@@ -75,7 +75,7 @@ export async function compactThread(
   { threadId, writer, force, measured, turnId }: ThreadCompaction,
   signal: AbortSignal,
 ): Promise<Compacted | null> {
-  const loaded = deps.threads.load(threadId);
+  const loaded = await deps.threads.load(threadId);
   if (loaded === null) return null;
   let usage = { inputTokens: 0, outputTokens: 0 };
   const compaction = await compact({
@@ -121,7 +121,7 @@ export async function compactByHand(
   threadId: string,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }> {
-  const loaded = deps.threads.load(threadId);
+  const loaded = await deps.threads.load(threadId);
   if (loaded === null)
     throw new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
   const { spec } = await deps.registry.resolve(loaded.thread.agentId);
@@ -129,7 +129,7 @@ export async function compactByHand(
     threadId,
     async ({ lost, fence }) => {
       const stop = AbortSignal.any([signal, lost]);
-      const { thread, messages: stored } = deps.threads.load(threadId) ?? loaded;
+      const { thread, messages: stored } = (await deps.threads.load(threadId)) ?? loaded;
       const history = sentHistory(stored);
       const turn = { ...BY_HAND, threadId, agent: spec };
       const plan = await planTurn(deps, { turn, notes: [], thread: { ...thread, history }, text: null }, stop);

@@ -1,5 +1,5 @@
 import type { Message } from '../../contract/index.ts';
-import type { StoredMessage } from '../threads/thread.ts';
+import type { StoredMessage } from '../threads/index.ts';
 import { isSummary, summaryMessage } from '../turn/messages.ts';
 import { fateOf, keptOf, keptText, type RetainedFate } from './retained.ts';
 import { cutResults } from './shorten.ts';

@@ -1,5 +1,5 @@
 import type { Retain } from '../../contract/index.ts';
-import type { StoredMessage } from '../threads/thread.ts';
+import type { StoredMessage } from '../threads/index.ts';
 import { isSummary } from '../turn/messages.ts';
 import { isCut } from './shorten.ts';
 

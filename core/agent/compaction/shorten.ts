@@ -1,4 +1,4 @@
-import type { StoredMessage } from '../threads/thread.ts';
+import type { StoredMessage } from '../threads/index.ts';
 import type { ToolMessage } from '../turn/messages.ts';
 
 const HEAD = 2000;

@@ -30,7 +30,7 @@ export async function preview(
 ): Promise<PromptPreview> {
   const { threadId = 'preview', channelId = UNKNOWN_CHANNEL, userId = LOCAL_USER, input } = request;
   const { spec, notes } = await deps.registry.resolve(request.agent);
-  const loaded = request.threadId === undefined ? null : deps.threads.load(threadId);
+  const loaded = request.threadId === undefined ? null : await deps.threads.load(threadId);
   const history = sentHistory(loaded?.messages ?? []);
   const policy = withOwnModel(deps, spec, {}, null);
   const turn = { id: 'preview', threadId, agent: spec, channelId, userId, policy, correlationId: 'preview', depth: 0, key: null };

@@ -1,4 +1,6 @@
+import { PithError } from '../../contract/errors.ts';
 import type { JsonValue } from '../../contract/index.ts';
+import type { Fence } from '../../store/leases.ts';
 
 export type ApprovalAnswer = 'once' | 'always' | 'no';
 
@@ -65,11 +67,97 @@ export interface ApprovalReply {
   readonly by: string;
 }
 
-/** What people are asked and what they answered. Reads are synchronous; a write is on disk when its promise resolves. */
+/** What people are asked and what they answered. */
 export interface Approvals {
   /** Open questions, oldest first; of one conversation when its thread is named. */
-  list(rootThreadId?: string): readonly Approval[];
-  get(id: string): Approval | null;
-  /** Exactly one answer is taken. Rejects `approval_unknown`, `approval_answered` with who was first, or `not_allowed` for an `always` that is not offered. */
+  list(rootThreadId?: string): Promise<readonly Approval[]>;
+  get(id: string): Promise<Approval | null>;
+  /**
+   * Exactly one answer is taken; an `always` answers with it what else is open in the conversation and covered by it.
+   * Rejects `approval_unknown`, `approval_answered` with who was first, or `not_allowed` for an `always` that is not offered.
+   */
   answer(id: string, reply: ApprovalReply): Promise<Approval>;
+}
+
+/** What the gate does with approvals, beside what people do. A row and its event are one commit. */
+export interface ApprovalStore extends Approvals {
+  /** What was answered so far that may decide a call. */
+  answersFor(call: AskedCall): Promise<GivenAnswers>;
+  /** Rejects `thread_busy` once somebody else holds the thread. */
+  ask(question: Question, fence: Fence): Promise<void>;
+  /** Open questions that `turnId` waits for: its own, and those of agents that it called. */
+  askedFor(turnId: string): Promise<readonly Approval[]>;
+  /** Answers what is still open of these with no. `by` null: nobody did. Rejects `thread_busy` once somebody else holds the thread. */
+  reject(open: readonly Approval[], said: { readonly reason: string; readonly by: string | null }, fence: Fence): Promise<void>;
+}
+
+/** What of a question decides whether an earlier answer holds for it. */
+export type AskedCall = Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId' | 'source' | 'subject' | 'always'>;
+
+export interface GivenAnswers {
+  /** In the conversation, to questions about what this one is about. */
+  readonly always: readonly Approval[];
+  /** About this call with these very arguments, the newest first. */
+  readonly asked: readonly Approval[];
+}
+
+/**
+ * What was said of this call with these very arguments, or always in the thread of what its question covers; null when nobody was asked yet.
+ * A yes holds for the code and the subject that it was said to: `changed` says what has changed since there was one.
+ */
+export function decisionFrom(
+  { always, asked }: GivenAnswers,
+  call: AskedCall,
+): { readonly decision: Approval | null; readonly changed: 'extension' | 'subject' | null } {
+  const valid = always.find((each) => covers(each, call));
+  if (valid) return { decision: valid, changed: null };
+  const said = asked.find((each) => each.source === call.source && each.subject === call.subject) ?? asked[0] ?? null;
+  const isYes = said?.answer === 'once' || said?.answer === 'always';
+  if (isYes && said.subject !== call.subject) return { decision: null, changed: 'subject' };
+  if (isYes && said.source !== call.source) return { decision: null, changed: 'extension' };
+  return { decision: said, changed: said === null && always.length > 0 ? 'extension' : null };
+}
+
+/** Whether an `always` to the first question answers the second: same tool, same code, same thing that was shown. */
+export function covers(said: Pick<Question, 'tool' | 'source' | 'always'>, { tool, source, always }: typeof said): boolean {
+  return always !== null && said.always === always && said.tool === tool && said.source === source;
+}
+
+/** How long a question waits. */
+export const OPEN_MS = 24 * 60 * 60 * 1000;
+const UNANSWERED = 'nobody answered within 24 h';
+
+/** The question as it stands at `now`: one that nobody answered in time was answered with no. */
+export function expiredAt(approval: Approval, now: number): Approval {
+  if (approval.answer !== null || approval.expiresAt > now) return approval;
+  return { ...approval, answer: 'no', reason: UNANSWERED, answeredAt: approval.expiresAt };
+}
+
+export function unknownApproval(id: string, open: readonly Approval[]): PithError {
+  const ids = open.map((each) => each.id);
+  return new PithError('approval_unknown', `there is no question '${id}'`, {
+    where: id,
+    cure: ids.length === 0 ? 'nothing waits for approval now' : `open are ${ids.slice(0, 10).join(', ')}; see: pith approvals list`,
+  });
+}
+
+/** Refuses an `always` that is not offered. */
+export function onceOnly({ id, tool }: Approval): PithError {
+  return new PithError('not_allowed', `'${tool}' cannot be approved always: each such call needs its own approval`, {
+    where: id,
+    cure: `approve this one with: pith approvals approve ${id}`,
+  });
+}
+
+export function answeredBefore(approval: Approval): PithError {
+  return new PithError('approval_answered', `the question '${approval.id}' is no longer open: ${saidOf(approval)}`, {
+    where: approval.id,
+    cure: 'see: pith approvals list',
+  });
+}
+
+/** "by ann: once", "by nobody …" of an answer, for people. */
+function saidOf({ answer, by, reason }: Approval): string {
+  if (by === null) return reason ?? 'withdrawn';
+  return `answered by ${by}: ${answer}${reason === null ? '' : ` (${reason})`}`;
 }

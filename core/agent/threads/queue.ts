@@ -1,18 +1,13 @@
 import type { Clock } from '../../contract/index.ts';
 import { PithError } from '../../contract/errors.ts';
 import { untilAborted } from '../../contract/promises.ts';
-import type { Lease, Leases } from '../../store/leases.ts';
-
-/**
- * Proves inside a write that the writer still holds its thread: throws `thread_busy` where a stalled process wakes up after another one
- * has taken the thread. Every write of a turn carries one.
- */
-export type Fence = () => void;
+import type { Fence, Lease, Leases } from '../../store/leases.ts';
 
 /** The right to work on one thread. */
 export interface ThreadHold {
   /** Aborts with `thread_busy` when the lease was lost: another process may work on the thread now. */
   readonly lost: AbortSignal;
+  /** For every write that is made while it is held. */
   readonly fence: Fence;
   /** Lets the next one in. Once; later calls do nothing. */
   release(): Promise<void>;
@@ -30,6 +25,7 @@ const LEASE_MS = 3_000;
 /** Longer than a lease, so that one left by a dead process is waited out. */
 const WAIT_MS = 5_000;
 const PAUSE_MS = 100;
+const PREFIX = 'thread:';
 
 /** One queue per thread; threads run side by side. */
 export function createThreadQueue(leases: Pick<Leases, 'acquire'>, clock: Clock): ThreadQueue {
@@ -49,12 +45,10 @@ export function createThreadQueue(leases: Pick<Leases, 'acquire'>, clock: Clock)
       if (before !== undefined) await (signal === undefined ? before : untilAborted(before, signal));
       const lease = await take(leases, clock, threadId, signal);
       const lost = new AbortController();
-      lease.lost.addEventListener('abort', () => lost.abort(taken(threadId, lease.lost.reason)), { once: true });
+      lease.lost.addEventListener('abort', () => lost.abort(threadTaken(lease.fence, lease.lost.reason)), { once: true });
       return {
         lost: lost.signal,
-        fence() {
-          if (!lease.isHeld()) throw taken(threadId);
-        },
+        fence: lease.fence,
         async release() {
           await lease.release().finally(leave);
         },
@@ -81,7 +75,7 @@ export function createThreadQueue(leases: Pick<Leases, 'acquire'>, clock: Clock)
 async function take(leases: Pick<Leases, 'acquire'>, clock: Clock, threadId: string, signal?: AbortSignal): Promise<Lease> {
   const end = clock.now() + WAIT_MS;
   for (;;) {
-    const lease = await leases.acquire(`thread:${threadId}`, LEASE_MS);
+    const lease = await leases.acquire(`${PREFIX}${threadId}`, LEASE_MS);
     if (lease !== null && signal?.aborted) {
       await lease.release();
       signal.throwIfAborted();
@@ -98,7 +92,9 @@ async function take(leases: Pick<Leases, 'acquire'>, clock: Clock, threadId: str
   }
 }
 
-function taken(threadId: string, cause?: unknown): PithError {
+/** What a stalled process is told that wakes up after another one has taken its thread. */
+export function threadTaken({ name }: Fence, cause?: unknown): PithError {
+  const threadId = name.slice(PREFIX.length);
   return new PithError('thread_busy', `thread '${threadId}' is no longer held by this process, which stood still for too long`, {
     where: threadId,
     retryable: true,

@@ -1,16 +1,17 @@
 import type { Clock, DurableTopicMap, PublishOptions } from '../../contract/index.ts';
 import type { Journal } from '../../durable/journal.ts';
-import { createLeases, createOwner } from '../../store/leases.ts';
+import { createLeases, sqliteLeaseRows } from '../../store/leases.ts';
 import type { Store } from '../../store/store.ts';
-import { createApprovals, type ApprovalStore } from './approvals.ts';
-import { createAttendance, type Attendance } from './attendance.ts';
+import type { ApprovalStore } from './approval.ts';
+import { createSqliteApprovals } from './sqlite-approvals.ts';
+import { createAnswerWaiting, type AnswerWaiting } from './waiting.ts';
 import { createThreadQueue, type ThreadQueue } from './queue.ts';
-import { createThreads } from './store.ts';
+import { createSqliteThreads } from './sqlite-threads.ts';
 import type { Threads, TurnRecord } from './thread.ts';
 
 export interface ThreadStores {
   readonly threads: Threads;
-  readonly approvals: ApprovalStore & Attendance;
+  readonly approvals: ApprovalStore & AnswerWaiting;
   readonly queue: ThreadQueue;
 }
 
@@ -21,11 +22,11 @@ export function createThreadStores(
   journal: Pick<Journal, 'append'>,
   withoutSecrets: <T>(value: T) => T,
 ): ThreadStores {
-  const leases = createLeases(store, clock, createOwner());
-  const threads = createThreads(store, clock, (statement, turn, text) =>
+  const leases = createLeases(sqliteLeaseRows(store, clock), clock);
+  const threads = createSqliteThreads(store, clock, (statement, turn, text) =>
     journal.append(statement, 'user.message', ...messageSaid(turn, withoutSecrets(text))),
   );
-  const approvals = createApprovals(store, clock, {
+  const approvals = createSqliteApprovals(store, clock, {
     requested: (statement, { id, tool, path, rootThreadId, channelId, userId, correlationId }) => {
       const agents = path.map(({ agentId }) => agentId);
       const payload = { v: 1, approvalId: id, tool, agents, threadId: rootThreadId, channelId, userId } as const;
@@ -38,7 +39,7 @@ export function createThreadStores(
   });
   return {
     threads,
-    approvals: { ...approvals, ...createAttendance(approvals, threads, leases, clock) },
+    approvals: { ...approvals, ...createAnswerWaiting({ approvals, threads, leases, clock }) },
     queue: createThreadQueue(leases, clock),
   };
 }

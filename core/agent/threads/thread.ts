@@ -9,7 +9,7 @@ import type {
   TurnPolicy,
   Usage,
 } from '../../contract/index.ts';
-import type { Fence } from './queue.ts';
+import type { Fence } from '../../store/leases.ts';
 
 export interface ThreadRecord {
   readonly id: string;
@@ -77,34 +77,50 @@ export interface CallRecord {
   readonly result: ToolResult | null;
 }
 
-/** What threads keep. Reads are synchronous. */
+/** A turn that has not ended, and its calls. */
+export interface Unfinished {
+  readonly turn: TurnRecord;
+  readonly calls: readonly CallRecord[];
+}
+
+/** What threads keep. */
 export interface Threads {
-  load(threadId: string): { readonly thread: ThreadRecord; readonly messages: readonly StoredMessage[] } | null;
+  load(threadId: string): Promise<{ readonly thread: ThreadRecord; readonly messages: readonly StoredMessage[] } | null>;
   /** Newest first. */
-  list(limit: number): readonly ThreadRecord[];
-  /** The thread's turn that has not ended (state `running` or `awaiting_approval`) and its calls, or null. */
-  unfinished(threadId: string): { readonly turn: TurnRecord; readonly calls: readonly CallRecord[] } | null;
+  list(limit: number): Promise<readonly ThreadRecord[]>;
+  /** The thread's turn that has not ended (state `running` or `awaiting_approval`), or null. */
+  unfinished(threadId: string): Promise<Unfinished | null>;
   /** The turn of the thread's newest message, or null. */
-  last(threadId: string): TurnRecord | null;
-  /** The thread's turn of this name and its calls, or null. */
-  keyed(threadId: string, key: string): { readonly turn: TurnRecord; readonly calls: readonly CallRecord[] } | null;
+  last(threadId: string): Promise<TurnRecord | null>;
+  /** The thread's turn of this name and its calls, ended or not, or null. */
+  keyed(threadId: string, key: string): Promise<Unfinished | null>;
   /** What `charge` wrote last; zeros where nothing did. */
-  delegated(turnId: string): Delegated;
-  /** For whoever holds a thread: each write rejects with what `fence` throws, and leaves no trace then. */
+  delegated(turnId: string): Promise<Delegated>;
+  /** For whoever holds a thread: each write rejects with `thread_busy` once somebody else holds it, and leaves no trace then. */
   writer(fence: Fence): ThreadWriter;
 }
 
-/** A write is on disk when its promise resolves. */
+/** One model step as it is kept. */
+export interface StepRecord {
+  readonly step: number;
+  /** The assistant's. */
+  readonly message: Message;
+  /** Those that it asks for, `requested`. */
+  readonly calls: readonly CallRecord[];
+  /** Of the turn so far. */
+  readonly usage: Usage;
+}
+
+/** A write is one commit, on disk when its promise resolves. */
 export interface ThreadWriter {
-  /** Makes the thread if it is new, writes the turn and its first messages, in one commit; with it what a person `said`, as an event. */
+  /** Makes the thread if it is new, writes the turn and its first messages; with it what a person `said`, as an event. */
   beginTurn(
     thread: Pick<ThreadRecord, 'id' | 'agentId' | 'date' | 'title'>,
     turn: TurnRecord,
     messages: readonly Message[],
     said?: string,
   ): Promise<void>;
-  /** One model step: the assistant message, the calls it asks for (`requested`) and the usage so far, in one commit. */
-  recordStep(turnId: string, step: number, message: Message, calls: readonly CallRecord[], usage: Usage): Promise<void>;
+  recordStep(turnId: string, step: StepRecord): Promise<void>;
   /** A call that waits for somebody's answer: it will be run again, whatever its effect. */
   suspendCall(turnId: string, step: number, index: number): Promise<void>;
   startCall(turnId: string, step: number, index: number): Promise<void>;
@@ -114,6 +130,6 @@ export interface ThreadWriter {
   /** What a turn has used, with all that it called. */
   charge(turnId: string, delegated: Delegated, usage: Usage): Promise<void>;
   setState(turnId: string, state: TurnState, usage: Usage): Promise<void>;
-  /** Replaces all messages up to `throughSeq` by `replacement` and counts one compaction, in one commit. */
+  /** Replaces all messages up to `throughSeq` by `replacement` and counts one compaction. */
   compact(threadId: string, throughSeq: number, replacement: readonly Pick<StoredMessage, 'message' | 'retain'>[]): Promise<void>;
 }

@@ -1,9 +1,7 @@
 import { ulid } from 'ulid';
 import { toolError } from '../../contract/tool.ts';
 import type { ToolResult, TurnEvent } from '../../contract/index.ts';
-import { startersOfPath, type Approval, type AskingTurn, type Question } from '../threads/approval.ts';
-import { OPEN_MS } from '../threads/approvals.ts';
-import type { CallRecord } from '../threads/thread.ts';
+import { decisionFrom, startersOfPath, type Approval, type AskingTurn, type Question, OPEN_MS, type CallRecord } from '../threads/index.ts';
 import type { Ask } from '../tools/approval.ts';
 import { digestOf } from '../tools/gate.ts';
 import { callers } from './call-tree.ts';
@@ -27,10 +25,10 @@ export interface AskedQuestion {
 export const RUNS: CallDecision = { result: null, question: null };
 
 /** The answer that a person gave to this very call or for its tool, or the question that they are to be asked. */
-export function decisionOf(turn: RunningTurn, record: CallRecord, asking: Ask): CallDecision {
+export async function decisionOf(turn: RunningTurn, record: CallRecord, asking: Ask): Promise<CallDecision> {
   const question = questionOf(turn, record, asking);
   const { details, subject } = question;
-  const { decision, changed } = turn.deps.approvals.decision(question);
+  const { decision, changed } = decisionFrom(await turn.deps.approvals.answersFor(question), question);
   if (decision === null) {
     const what = changed === 'subject' ? 'what would run' : `the extension '${record.extensionId}'`;
     const why = `${what} has changed since you approved this: the answer was for what it was before`;

@@ -2,7 +2,7 @@ import { nearest } from '../../contract/nearest.ts';
 import { inputProblem } from '../../contract/plain-data.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { JsonValue, ToolResult } from '../../contract/index.ts';
-import type { CallRecord } from '../threads/thread.ts';
+import type { CallRecord } from '../threads/index.ts';
 import { needsApproval } from '../tools/approval.ts';
 import { decide } from '../tools/gate.ts';
 import { RUNS, decisionOf, type CallDecision } from './asking.ts';

@@ -3,7 +3,7 @@ import type { AgentSpec, TurnPolicy, TurnStarter } from '../../contract/index.ts
 import type { OriginalRequest, TurnOrigin } from '../../kernel/extensions-port.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { narrowed, permits } from '../tools/gate.ts';
-import type { Threads, TurnRecord } from '../threads/thread.ts';
+import type { Threads, TurnRecord } from '../threads/index.ts';
 import type { RunningTurn, TurnDependencies } from './turn-types.ts';
 
 /**
@@ -86,11 +86,11 @@ export function refuseOthersTurn({ origin }: OriginalRequest, { threadId, policy
   });
 }
 
-/** Throws `not_allowed` where a stranger would read on in a thread that somebody else began below the turn that it serves. */
-export function refuseOthersThread(request: OriginalRequest, threads: Pick<Threads, 'last'>): void {
+/** Rejects `not_allowed` where a stranger would read on in a thread that somebody else began below the turn that it serves. */
+export async function refuseOthersThread(request: OriginalRequest, threads: Pick<Threads, 'last'>): Promise<void> {
   const { origin, threadId } = request;
   if (origin === undefined || threadId.startsWith(`${origin.extensionId}:`)) return;
-  const last = threads.last(threadId);
+  const last = await threads.last(threadId);
   if (last) refuseOthersTurn(request, last);
 }
 

@@ -1,7 +1,6 @@
 import type { TurnEndReason, TurnEvent, Usage } from '../../contract/index.ts';
-import type { StoredMessage, Threads, TurnRecord } from '../threads/thread.ts';
+import type { StoredMessage, Threads, TurnRecord, Unfinished } from '../threads/index.ts';
 import { callIdsOf, textOfAnswer } from './messages.ts';
-import type { Unfinished } from './resume.ts';
 import type { TurnEnd } from './turn-types.ts';
 
 /** A turn that came to its end before it was asked for again. */
@@ -13,11 +12,11 @@ export interface EndedTurn {
 }
 
 /** The turn that goes by the request's key: one to continue, or what was the end of one that is over. null: there is none yet. */
-export function keyedTurn(threads: Threads, threadId: string, key: string): Unfinished | EndedTurn | null {
-  const found = threads.keyed(threadId, key);
+export async function keyedTurn(threads: Threads, threadId: string, key: string): Promise<Unfinished | EndedTurn | null> {
+  const found = await threads.keyed(threadId, key);
   if (found === null) return null;
   const { turn } = found;
-  const messages = threads.load(threadId)?.messages ?? [];
+  const messages = (await threads.load(threadId))?.messages ?? [];
   return goesOn(turn, messages) ? found : { record: turn, end: endOf(turn), text: textOf(turn, messages), usage: turn.usage };
 }
 

@@ -94,7 +94,7 @@ async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerato
   if (ending) {
     // One commit for the answer and the end of its turn.
     await Promise.all([
-      writer.recordStep(turn.record.id, step, message, [], turn.progress.usage),
+      writer.recordStep(turn.record.id, { step, message, calls: [], usage: turn.progress.usage }),
       writer.setState(turn.record.id, ending.reason, turn.progress.usage),
       ...chargeCallers(turn.parent),
     ]);
@@ -103,13 +103,7 @@ async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerato
   }
   const calls = await decideCalls(turn, step, asked);
   return yield* answerCalls(turn, step, calls, [
-    writer.recordStep(
-      turn.record.id,
-      step,
-      message,
-      calls.map(({ record }) => record),
-      turn.progress.usage,
-    ),
+    writer.recordStep(turn.record.id, { step, message, calls: calls.map(({ record }) => record), usage: turn.progress.usage }),
     ...chargeCallers(turn.parent),
   ]);
 }

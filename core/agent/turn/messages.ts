@@ -1,6 +1,6 @@
 import type { JsonValue, Message, Retain, ToolResult } from '../../contract/index.ts';
 import type { OfferedDocument } from '../prompt/documents.ts';
-import type { StoredMessage } from '../threads/thread.ts';
+import type { StoredMessage } from '../threads/index.ts';
 
 export type ToolMessage = Extract<Message, { role: 'tool' }>;
 export type AssistantMessage = Extract<Message, { role: 'assistant' }>;

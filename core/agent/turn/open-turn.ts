@@ -2,8 +2,8 @@ import { ulid } from 'ulid';
 import { PithError } from '../../contract/errors.ts';
 import type { Message, TurnEvent } from '../../contract/index.ts';
 import { NO_SPAN } from '../../durable/spans.ts';
-import type { Fence } from '../threads/queue.ts';
-import type { CallRecord, Delegated, StoredMessage, TurnRecord } from '../threads/thread.ts';
+import type { CallRecord, Delegated, StoredMessage, TurnRecord, Unfinished } from '../threads/index.ts';
+import type { Fence } from '../../store/leases.ts';
 import { planTurn } from './plan.ts';
 import { assemble, callIdsOf, documentsIn, sentHistory, textOfAnswer, userMessage } from './messages.ts';
 import { inheritedPolicy, isPersons, refuseNamedModel, refuseOthersThread, refuseOthersTurn, withOwnModel } from './foreign-turn.ts';
@@ -12,7 +12,7 @@ import { keyedTurn, withoutBrokenAnswer, type EndedTurn } from './keyed-turn.ts'
 import { chargeCallers, countCalled, type CallNode } from './call-tree.ts';
 import type { NoticeSink } from './notice-sink.ts';
 import { StepEvents } from './run-calls.ts';
-import { closeSuspended, closeUnfinished, openCalls, type Unfinished } from './resume.ts';
+import { closeSuspended, closeUnfinished, openCalls } from './resume.ts';
 import type { RunningTurn, TurnDependencies } from './turn-types.ts';
 import { untilAborted } from '../../contract/promises.ts';
 
@@ -41,16 +41,16 @@ export const LOCAL_USER = 'local';
 export async function* openTurn(opening: Opening): AsyncGenerator<TurnEvent, OpenedTurn | EndedTurn | null, undefined> {
   const { deps, request } = opening;
   refuseNamedModel(request, deps.models);
-  refuseOthersThread(request, deps.threads);
-  const keyed = request.key === undefined ? null : keyedTurn(deps.threads, request.threadId, request.key);
+  await refuseOthersThread(request, deps.threads);
+  const keyed = request.key === undefined ? null : await keyedTurn(deps.threads, request.threadId, request.key);
   if (keyed && 'end' in keyed) refuseOthersTurn(request, keyed.record);
   if (keyed) return 'end' in keyed ? keyed : yield* continueTurn(opening, keyed);
-  const unfinished = deps.threads.unfinished(request.threadId);
+  const unfinished = await deps.threads.unfinished(request.threadId);
   if (request.resume && unfinished) return yield* continueTurn(opening, unfinished);
   if (request.input !== undefined && request.input.trim() !== '')
     return yield* beginTurn(opening, deps.extensions.cleaning.redact(request.input), unfinished); // a person may paste one
   if (!request.resume) throw new PithError('usage', 'the message is empty', { cure: 'write something' });
-  if (deps.threads.load(request.threadId) === null) {
+  if ((await deps.threads.load(request.threadId)) === null) {
     throw new PithError('thread_unknown', `there is no thread '${request.threadId}'`, { cure: 'name another thread, or begin a new one' });
   }
   yield { type: 'notice', code: 'nothing_to_resume', message: `thread '${request.threadId}' has no unfinished turn` };
@@ -76,7 +76,7 @@ async function* beginTurn(
       code: 'model_not_chosen',
       message: `no person chose the model '${spec.model}' of the agent '${spec.id}': it has only the tools of the extension that offers it; name it under 'models' in the settings, or in an agent of your own`,
     };
-  const loaded = deps.threads.load(threadId);
+  const loaded = await deps.threads.load(threadId);
   const history = sentHistory(loaded?.messages ?? []);
   const record: TurnRecord = {
     id: ulid(deps.clock.now()),
@@ -99,7 +99,7 @@ async function* beginTurn(
   // Nothing stored has changed until here: a message that cannot be answered leaves the thread and its open questions as they were.
   if (unfinished?.turn.state === 'awaiting_approval') await closeSuspended({ ...deps, fence }, unfinished, { text: input, by: userId });
   else if (unfinished) await closeUnfinished(writer, unfinished, loaded?.messages ?? []);
-  const before = unfinished ? sentHistory(deps.threads.load(threadId)?.messages ?? []) : history;
+  const before = unfinished ? sentHistory((await deps.threads.load(threadId))?.messages ?? []) : history;
   const message = userMessage(
     plan.turnParts.map(({ text }) => text),
     input,
@@ -124,7 +124,7 @@ async function* continueTurn(opening: Opening, unfinished: Unfinished): AsyncGen
       code: 'input_not_sent',
       message: 'the unfinished turn is continued first; send the message again afterwards',
     };
-  const loaded = deps.threads.load(request.threadId);
+  const loaded = await deps.threads.load(request.threadId);
   const { turn: record, calls } = unfinished;
   refuseOthersTurn(request, record);
   const history = withoutBrokenAnswer(record, sentHistory(loaded?.messages ?? [], record.id));
@@ -138,7 +138,7 @@ async function* continueTurn(opening: Opening, unfinished: Unfinished): AsyncGen
     plan,
     record,
     documents: documentsIn(history.flatMap(({ turnId, message }) => (turnId === record.id ? message : []))),
-    delegated: deps.threads.delegated(record.id),
+    delegated: await deps.threads.delegated(record.id),
     messages: history.map(({ message }) => message),
   });
   turn.progress.calls = calls.length;

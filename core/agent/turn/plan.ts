@@ -2,7 +2,7 @@ import { messageOf, PithError } from '../../contract/errors.ts';
 import type { AgentSpec, Diagnostic, TurnInfo, TurnPolicy } from '../../contract/index.ts';
 import type { ResolvedModel } from '../../models/router.ts';
 import { untilAborted } from '../../contract/promises.ts';
-import type { StoredMessage, TurnRecord } from '../threads/thread.ts';
+import type { StoredMessage, TurnRecord } from '../threads/index.ts';
 import type { BoundSkill } from '../prompt/bound-skills.ts';
 import { fittingDocuments } from '../prompt/documents.ts';
 import { gatherContext } from '../prompt/context-pipeline.ts';

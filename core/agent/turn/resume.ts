@@ -1,19 +1,12 @@
 import { toolError } from '../../contract/tool.ts';
 import type { ToolResult } from '../../contract/index.ts';
-import type { CallRecord, StoredMessage, Threads, ThreadWriter, TurnRecord } from '../threads/thread.ts';
+import type { CallRecord, StoredMessage, Threads, ThreadWriter, Approval, ApprovalStore, Unfinished } from '../threads/index.ts';
+import type { Fence } from '../../store/leases.ts';
 import { decideCall, toolOf, type DecidedCall } from './calls.ts';
 import { keyOf } from './run-calls.ts';
 import { callIdsOf, resultPart } from './messages.ts';
 import type { RunningTurn } from './turn-types.ts';
-import type { Approval } from '../threads/approval.ts';
-import type { ApprovalStore } from '../threads/approvals.ts';
-import type { Fence } from '../threads/queue.ts';
 import { denied } from './asking.ts';
-
-export interface Unfinished {
-  readonly turn: TurnRecord;
-  readonly calls: readonly CallRecord[];
-}
 
 /** The calls of the last step that have no answer in the history yet, in their order; empty when that step is answered. */
 export function openCalls({ turn, calls }: Unfinished, messages: readonly StoredMessage[]): readonly CallRecord[] {
@@ -103,22 +96,22 @@ export async function closeSuspended(
   const withdrawal = { reason: `they wrote instead: ${said}`, by };
   const open = await withdraw(stores, turn.id, withdrawal);
   const { threads, fence } = stores;
-  const messages = threads.load(turn.threadId)?.messages ?? [];
+  const messages = (await threads.load(turn.threadId))?.messages ?? [];
   await closeUnfinished(threads.writer(fence), unfinished, messages, (record) => answerFor(record, open, withdrawal));
 }
 
 /** Answers what `turnId` still waits for with no, and ends the turns that it called and that wait too. Returns what was open. */
 export async function withdraw(stores: Stores, turnId: string, { reason, by }: Withdrawal): Promise<readonly Approval[]> {
   const { threads, approvals, fence } = stores;
-  const open = approvals.askedFor(turnId);
+  const open = await approvals.askedFor(turnId);
   await approvals.reject(open, { reason, by }, fence);
   const called = new Map(
     open.flatMap(({ path }) => path.slice(path.findIndex((each) => each.turnId === turnId) + 1)).map((each) => [each.turnId, each]),
   );
   for (const { turnId: id, threadId } of called.values()) {
-    const unfinished = threads.unfinished(threadId);
+    const unfinished = await threads.unfinished(threadId);
     if (unfinished?.turn.id !== id || unfinished.turn.state !== 'awaiting_approval') continue;
-    const messages = threads.load(threadId)?.messages ?? [];
+    const messages = (await threads.load(threadId))?.messages ?? [];
     await closeUnfinished(threads.writer(fence), unfinished, messages, (record) => answerFor(record, open, { reason, by }));
   }
   return open;

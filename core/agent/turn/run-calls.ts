@@ -2,7 +2,7 @@ import { toolError } from '../../contract/tool.ts';
 import type { Message, Retain, ToolResult, TurnEvent } from '../../contract/index.ts';
 import { headAndTail } from '../compaction/shorten.ts';
 import { startSpan } from '../../durable/spans.ts';
-import type { CallRecord } from '../threads/thread.ts';
+import type { CallRecord } from '../threads/index.ts';
 import { isSuspended } from './asking.ts';
 import type { DecidedCall } from './calls.ts';
 import { resultPart } from './messages.ts';

@@ -15,9 +15,8 @@ import type {
 } from '../../contract/index.ts';
 import type { Span } from '../../durable/spans.ts';
 import type { ModelRouter, ResolvedModel } from '../../models/router.ts';
-import type { ApprovalStore } from '../threads/approvals.ts';
-import type { Fence, ThreadQueue } from '../threads/queue.ts';
-import type { Delegated, Threads, ThreadWriter, TurnRecord } from '../threads/thread.ts';
+import type { ApprovalStore, ThreadQueue, Delegated, Threads, ThreadWriter, TurnRecord } from '../threads/index.ts';
+import type { Fence } from '../../store/leases.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { OfferedDocument } from '../prompt/documents.ts';
 import type { NoticeSink } from './notice-sink.ts';

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../contract/plain-data.ts';
 import { printableLine } from '../../contract/printable.ts';
-import { startersOfPath, type Approval } from '../../agent/threads/approval.ts';
+import { startersOfPath, type Approval } from '../../agent/threads/index.ts';
 
 const MOST_LINES = 40;
 const LONGEST_LINE = 400;

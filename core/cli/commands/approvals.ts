@@ -3,14 +3,13 @@ import type { JsonValue } from '../../contract/plain-data.ts';
 import { printable, printableLine } from '../../contract/printable.ts';
 import { LOCAL_USER } from '../../agent/turn/open-turn.ts';
 import type { TurnEvent } from '../../contract/turn.ts';
-import type { Approval, ApprovalReply } from '../../agent/threads/approval.ts';
-import { unknownApproval } from '../../agent/threads/approvals.ts';
+import { type Approval, type ApprovalReply, unknownApproval } from '../../agent/threads/index.ts';
 import type { Kernel } from '../../compose/kernel.ts';
 import { approvalJson, questionLines, startedText, timeOf } from './approval-text.ts';
 import { colours, printTable } from './text.ts';
 
 export async function listApprovals(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
-  const open = kernel.approvals.list();
+  const open = await kernel.approvals.list();
   io.json(open.map(approvalJson));
   printTable(
     io,
@@ -29,7 +28,7 @@ export async function listApprovals(kernel: Kernel, _input: CommandInput, io: Co
 }
 
 export async function showApproval(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
-  const approval = kernel.approvals.get(idOf(input)) ?? unknown(kernel, input);
+  const approval = (await kernel.approvals.get(idOf(input))) ?? (await unknown(kernel, input));
   const { answer, reason, by } = approval;
   io.json({ ...(approvalJson(approval) as object), answer, reason, by });
   const colour = colours(io);
@@ -51,8 +50,8 @@ export async function reject(kernel: Kernel, input: CommandInput, io: CommandIO,
 
 /** Waits for an answer, whoever gives it. */
 export async function waitForAnswer(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
-  const approval = kernel.approvals.get(idOf(input)) ?? unknown(kernel, input);
-  const answered = await kernel.approvals.answered(approval, signal);
+  const approval = (await kernel.approvals.get(idOf(input))) ?? (await unknown(kernel, input));
+  const answered = await kernel.approvals.waitFor(approval, signal);
   const { id, tool, answer, reason, by } = answered;
   io.json({ id, tool, answer, reason, by });
   io.print(saidLine(answered));
@@ -60,11 +59,11 @@ export async function waitForAnswer(kernel: Kernel, input: CommandInput, io: Com
 
 async function answer(kernel: Kernel, input: CommandInput, io: CommandIO, reply: ApprovalReply, signal: AbortSignal): Promise<number> {
   const { approvals } = kernel;
-  const asked = approvals.get(idOf(input));
-  const isAttended = asked !== null && approvals.isAttended(asked.rootThreadId);
+  const asked = await approvals.get(idOf(input));
+  const isAwaited = asked !== null && (await approvals.isAwaited(asked.rootThreadId));
   const answered = await approvals.answer(idOf(input), reply);
   io.print(saidLine(answered));
-  return goOn(kernel, answered, isAttended, io, signal);
+  return goOn(kernel, answered, isAwaited, io, signal);
 }
 
 function saidLine({ id, tool, answer, reason, by }: Approval): string {
@@ -76,8 +75,8 @@ function saidLine({ id, tool, answer, reason, by }: Approval): string {
   return `${what} ${words[answer]} by ${printableLine(by)}${why}`;
 }
 
-function unknown(kernel: Kernel, input: CommandInput): never {
-  throw unknownApproval(idOf(input), kernel.approvals.list());
+async function unknown(kernel: Kernel, input: CommandInput): Promise<never> {
+  throw unknownApproval(idOf(input), await kernel.approvals.list());
 }
 
 function idOf(input: CommandInput): string {
@@ -96,19 +95,19 @@ type End = Extract<TurnEvent, { type: 'turn-end' }>;
  * Goes on with the conversation that waited for this answer: in the process that shows it where one does, else here, printing what is said.
  * A conversation with further open questions waits for those. Exit code 1 when the turn fails.
  */
-async function goOn(kernel: Kernel, approval: Approval, isAttended: boolean, io: CommandIO, signal: AbortSignal): Promise<number> {
+async function goOn(kernel: Kernel, approval: Approval, isAwaited: boolean, io: CommandIO, signal: AbortSignal): Promise<number> {
   const { rootThreadId: threadId, channelId } = approval;
   const tell = (continued: Continued, end: End | null = null) =>
     io.json({ ...(approvalJson(approval) as object), answer: approval.answer, reason: approval.reason, continued, end: endJson(end) });
 
   if (io.session?.threadId === threadId) return (tell('later'), 0); // the conversation goes on by itself
-  const open = kernel.approvals.list(threadId);
+  const open = await kernel.approvals.list(threadId);
   if (open.length > 0) {
     io.print(`The conversation still waits for ${open.map(({ id, tool }) => `${printableLine(tool)} (${id})`).join(', ')}`);
     return (tell('later'), 0);
   }
-  if (kernel.threads.unfinished(threadId)?.turn.state !== 'awaiting_approval') return (tell('nowhere'), 0);
-  const grace = isAttended ? ATTENDED_MS : channelId === TERMINAL ? 0 : SERVED_MS;
+  if ((await kernel.threads.unfinished(threadId))?.turn.state !== 'awaiting_approval') return (tell('nowhere'), 0);
+  const grace = isAwaited ? ATTENDED_MS : channelId === TERMINAL ? 0 : SERVED_MS;
   if (grace > 0 && (await kernel.approvals.isContinued(threadId, grace, signal))) {
     io.print(`The conversation ${threadId} goes on where it is open`);
     return (tell('elsewhere'), 0);

@@ -8,7 +8,7 @@ import { colours, printTable } from './text.ts';
 
 export async function listThreads(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const limit = countOf(input, 'limit');
-  const threads = input.options['all'] === true ? kernel.threads.list(limit) : conversations(kernel, limit);
+  const threads = input.options['all'] === true ? await kernel.threads.list(limit) : await conversations(kernel, limit);
   io.json(threads.map((thread) => ({ ...thread })));
   printTable(
     io,
@@ -25,7 +25,7 @@ export async function listThreads(kernel: Kernel, input: CommandInput, io: Comma
 
 export async function showThread(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const id = String(input.arguments['id']);
-  const { thread, messages } = loadThread(kernel, id);
+  const { thread, messages } = await loadThread(kernel, id);
   const last = countOf(input, 'last');
   const shown = messages
     .map(({ message }) => ({ role: message.role, text: textOf(message) }))
@@ -39,7 +39,7 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
 export async function compactThread(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
   const id = input.arguments['id'] ?? io.session?.threadId;
   if (typeof id !== 'string') throw new PithError('usage', 'compact needs a thread', { cure: 'write: pith threads compact <id>' });
-  loadThread(kernel, id);
+  await loadThread(kernel, id);
   const { tokensBefore, tokensAfter } = await kernel.compact(id, signal);
   io.json({ thread: id, tokensBefore, tokensAfter });
   io.print(
@@ -50,9 +50,9 @@ export async function compactThread(kernel: Kernel, input: CommandInput, io: Com
 }
 
 /** Threads of people. Those of calls, tasks and schedules have a slash in their ids. */
-function conversations(kernel: Kernel, limit: number) {
+async function conversations(kernel: Kernel, limit: number) {
   for (let asked = limit * 4; ; asked *= 4) {
-    const found = kernel.threads.list(asked);
+    const found = await kernel.threads.list(asked);
     const own = found.filter(({ id }) => !id.includes('/'));
     if (own.length >= limit || found.length < asked) return own.slice(0, limit);
   }
@@ -64,10 +64,10 @@ function countOf(input: CommandInput, option: string): number {
   throw new PithError('usage', `--${option} must be a whole number from 1, not ${count}`, { cure: `write: --${option} 20` });
 }
 
-function loadThread(kernel: Kernel, id: string) {
-  const found = kernel.threads.load(id);
+async function loadThread(kernel: Kernel, id: string) {
+  const found = await kernel.threads.load(id);
   if (found) return found;
-  const known = kernel.threads.list(100).map((thread) => thread.id);
+  const known = (await kernel.threads.list(100)).map((thread) => thread.id);
   throw new PithError('thread_unknown', `no thread '${id}': nothing was said in it yet${didYouMean(id, known)}`, {
     cure: 'see: pith threads list',
   });

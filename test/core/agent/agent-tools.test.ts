@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentSpec, JsonValue, Message, TurnInfo, TurnPolicy } from '../../../core/contract/index.ts';
-import type { CallRecord, TurnRecord } from '../../../core/agent/threads/thread.ts';
+import type { CallRecord, TurnRecord } from '../../../core/agent/threads/index.ts';
 import type { FakeExtension } from './fake-extensions.ts';
 import { agent, createWorld, type World } from './world.ts';
 
@@ -60,7 +60,7 @@ describe('agents as tools', () => {
     const { events } = await world.run('go');
     expect(seen).toEqual([{ task: 'bread', agent_id: 'baker' }]);
     expect(events.find(({ type }) => type === 'tool-call')).toMatchObject({ name: 'baker', input: { agent_id: 'baker' } });
-    expect(JSON.stringify(world.history())).toContain('"stranger"');
+    expect(JSON.stringify(await world.history())).toContain('"stranger"');
     expect(await world.tools.call('main', 'baker', { task: 'rolls' }, never)).toMatchObject({ ok: true });
     expect(seen.at(-1)).toEqual({ task: 'rolls', agent_id: 'baker' });
   });
@@ -128,7 +128,8 @@ describe('what a turn has used through others', () => {
     const run = async (_input: JsonValue, { turn, signal }: { turn: TurnInfo; signal: AbortSignal }) => {
       const request = { agent: 'child', input: 'task', threadId: `${turn.threadId}/child`, parent: turn };
       for await (const event of world.turns.run(request, signal)) {
-        if (event.type === 'step-end') charged.push([world.threads.delegated(turn.id), world.threads.unfinished('thread')?.turn.usage]);
+        if (event.type === 'step-end')
+          charged.push([await world.threads.delegated(turn.id), (await world.threads.unfinished('thread'))?.turn.usage]);
       }
     };
     const world: World = await createWorld({
@@ -198,6 +199,6 @@ async function leftBehind(world: World, call: Pick<CallRecord, 'name' | 'tool' |
     ...call,
   };
   const message: Message = { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c0', toolName: call.name, input: {} }] };
-  await world.writer.recordStep('T', 0, message, [record], { inputTokens: 0, outputTokens: 0 });
+  await world.writer.recordStep('T', { step: 0, message, calls: [record], usage: { inputTokens: 0, outputTokens: 0 } });
   await world.writer.startCall('T', 0, 0);
 }

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { JsonValue, TurnEvent } from '../../../core/contract/index.ts';
 import { digestOf } from '../../../core/agent/tools/gate.ts';
 import { openStore } from '../../../core/store/store.ts';
-import { createApprovals } from '../../../core/agent/threads/approvals.ts';
+import { createSqliteApprovals } from '../../../core/agent/threads/sqlite-approvals.ts';
 import { agent, createWorld, type World, type WorldOptions } from './world.ts';
+import { lastingFence } from '../store/temporary-store.ts';
 
 const agents = [agent('main', { usesTools: ['ext'] })];
 const call = (name: string, input: JsonValue = {}) => ({ calls: [{ name, input }] });
@@ -38,8 +39,8 @@ describe('a call that needs approval', () => {
     expect(end.reason).toBe('awaiting_approval');
     expect(ran).toEqual([{ n: 1 }]);
     expect(results(events)).toMatchObject([{ name: 'safe', ok: true }]);
-    const [open] = approvals.list();
-    expect(approvals.list()).toHaveLength(1);
+    const [open] = await approvals.list();
+    expect(await approvals.list()).toHaveLength(1);
     expect(open).toMatchObject({
       tool: 'ext/risky',
       input,
@@ -53,8 +54,8 @@ describe('a call that needs approval', () => {
       { type: 'approval-request', id: open!.id, tool: 'ext/risky', input, digest: digestOf(input), agents: ['main'], thread: 'thread' },
     ]);
     expect(events.at(-2)?.type).toBe('approval-request');
-    expect(world.threads.unfinished('thread')?.turn.state).toBe('awaiting_approval');
-    expect(world.threads.unfinished('thread')?.calls.map(({ state }) => state)).toEqual(['requested', 'finished']);
+    expect((await world.threads.unfinished('thread'))?.turn.state).toBe('awaiting_approval');
+    expect((await world.threads.unfinished('thread'))?.calls.map(({ state }) => state)).toEqual(['requested', 'finished']);
   });
 
   it.each(['once', 'always'] as const)(
@@ -62,13 +63,13 @@ describe('a call that needs approval', () => {
     async (answer) => {
       const { world, ran, approvals, resume, tools } = await asking([call('risky', { n: 1 }), { text: 'done' }]);
       await world.run('go');
-      await approvals.answer(approvals.list()[0]!.id, { answer, by: 'ann' });
+      await approvals.answer((await approvals.list())[0]!.id, { answer, by: 'ann' });
       world.extensions.declared.set('ext', { tools, source: 'something else' });
       const { events, end } = await resume();
       expect(end.reason).toBe('awaiting_approval');
       expect(ran).toEqual([]);
       expect(questions(events)).toMatchObject([{ details: expect.stringContaining("'ext' has changed since you approved this") }]);
-      const [again] = approvals.list();
+      const [again] = await approvals.list();
       await approvals.answer(again!.id, { answer, by: 'ann' });
       expect((await resume()).end.reason).toBe('done');
       expect(ran).toEqual([{ n: 1 }]);
@@ -87,7 +88,7 @@ describe('a call that needs approval', () => {
     const steps = [call('risky', { n: 1 }), call('risky', { n: 2 }), call('risky', { n: 3 }), { text: 'done' }];
     const world = await createWorld({ agents, extensions: { ext: { tools: { risky } } }, script: steps });
     const { approvals } = world.deps;
-    const answer = async (said: 'once' | 'always') => approvals.answer(approvals.list()[0]!.id, { answer: said, by: 'ann' });
+    const answer = async (said: 'once' | 'always') => approvals.answer((await approvals.list())[0]!.id, { answer: said, by: 'ann' });
     const first = await world.run('go');
     expect(questions(first.events)).toMatchObject([{ details: 'runs digest-1' }]);
     await answer('once');
@@ -114,14 +115,15 @@ describe('a call that needs approval', () => {
   it('K50 questions are kept for 30 days, and an always for good', async () => {
     const { world, approvals } = await asking([call('risky', { n: 1 })]);
     await world.run('go');
-    const [old] = approvals.list();
+    const [old] = await approvals.list();
     await approvals.answer(old!.id, { answer: 'no', by: 'ann' });
+    const fence = await lastingFence(world.store, world.clock);
     const question = { ...old!, rootThreadId: 'other', tool: 'ext/other' };
-    await approvals.ask({ ...question, id: 'kept' }, () => undefined);
+    await approvals.ask({ ...question, id: 'kept' }, fence);
     await approvals.answer('kept', { answer: 'always', by: 'ann' });
-    await approvals.ask({ ...question, id: 'later', createdAt: old!.createdAt + 31 * 86_400_000 }, () => undefined);
-    expect(approvals.get(old!.id)).toBeNull();
-    expect(approvals.get('kept')).toMatchObject({ answer: 'always' });
+    await approvals.ask({ ...question, id: 'later', createdAt: old!.createdAt + 31 * 86_400_000 }, fence);
+    expect(await approvals.get(old!.id)).toBeNull();
+    expect(await approvals.get('kept')).toMatchObject({ answer: 'always' });
   });
 
   it('K50 once: the call runs when the turn is resumed, siblings are neither run nor told again, and the next call asks again', async () => {
@@ -133,14 +135,14 @@ describe('a call that needs approval', () => {
     };
     const { world, ran, approvals, resume } = await asking([both, call('risky', { n: 2 }), { text: 'done' }]);
     await world.run('go');
-    const [first] = approvals.list();
+    const [first] = await approvals.list();
     await approvals.answer(first!.id, { answer: 'once', by: 'ann' });
-    expect(approvals.get(first!.id)).toMatchObject({ answer: 'once', by: 'ann' });
+    expect(await approvals.get(first!.id)).toMatchObject({ answer: 'once', by: 'ann' });
     const { events, end } = await resume();
     expect(ran).toEqual([{}, { n: 1 }]);
     expect(results(events)).toMatchObject([{ name: 'risky', ok: true, output: 'did it' }]);
     expect(end.reason).toBe('awaiting_approval');
-    const [second] = approvals.list();
+    const [second] = await approvals.list();
     expect(second).toMatchObject({ input: { n: 2 } });
     await approvals.answer(second!.id, { answer: 'once', by: 'ann' });
     expect((await resume()).end).toMatchObject({ reason: 'done', text: 'done' });
@@ -151,13 +153,13 @@ describe('a call that needs approval', () => {
   it('K50 once binds the digest: the same call with other arguments asks again', async () => {
     const { world, ran, approvals, resume } = await asking([call('risky', { n: 1 }), { text: 'done' }]);
     await world.run('go');
-    await approvals.answer(approvals.list()[0]!.id, { answer: 'once', by: 'ann' });
+    await approvals.answer((await approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
     await world.store.write((statement) => void statement(`UPDATE calls SET input = '{"n":666}'`));
     const { end, events } = await resume();
     expect(end.reason).toBe('awaiting_approval');
     expect(ran).toEqual([]);
     expect(questions(events)).toMatchObject([{ input: { n: 666 } }]);
-    await approvals.answer(approvals.list()[0]!.id, { answer: 'no', by: 'ann' });
+    await approvals.answer((await approvals.list())[0]!.id, { answer: 'no', by: 'ann' });
     expect((await resume()).end.reason).toBe('done');
     expect(ran).toEqual([]);
   });
@@ -168,19 +170,14 @@ describe('a call that needs approval', () => {
     const { world, ran, approvals, resume } = await asking(script, { askAlways: ['ext/dear'] });
     world.extensions.declared.get('ext')!.tools!['dear'] = {};
     await world.run('go');
-    const [first, second] = approvals.list();
+    const [first, second] = await approvals.list();
     await approvals.answer(first!.id, { answer: 'always', by: 'ann' });
-    expect(approvals.get(second!.id)).toMatchObject({ answer: 'always', by: 'ann' });
+    expect(await approvals.get(second!.id)).toMatchObject({ answer: 'always', by: 'ann' });
     expect((await resume()).end).toMatchObject({ reason: 'done' });
     expect(ran).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
     expect((await world.run('go', { threadId: 'other' })).end.reason).toBe('awaiting_approval');
     expect((await world.run('go')).end.reason).toBe('awaiting_approval');
-    expect(
-      approvals
-        .list()
-        .map(({ tool, rootThreadId }) => [tool, rootThreadId])
-        .sort(),
-    ).toEqual([
+    expect((await approvals.list()).map(({ tool, rootThreadId }) => [tool, rootThreadId]).sort()).toEqual([
       ['ext/dear', 'thread'],
       ['ext/risky', 'other'],
     ]);
@@ -197,7 +194,7 @@ describe('a call that needs approval', () => {
     const steps = [call('risky', { n: 1 }), call('risky', { n: 1 }), call('risky', { n: 2 }), call('careful'), call('careful')];
     const world = await createWorld({ agents, extensions: { ext: { tools: { risky, careful } } }, script: steps });
     const { approvals } = world.deps;
-    const answer = (said: 'once' | 'always') => approvals.answer(approvals.list()[0]!.id, { answer: said, by: 'ann' });
+    const answer = async (said: 'once' | 'always') => approvals.answer((await approvals.list())[0]!.id, { answer: said, by: 'ann' });
     await world.run('go');
     await answer('always');
     const second = await world.collect({ resume: true });
@@ -211,8 +208,10 @@ describe('a call that needs approval', () => {
       code: 'not_allowed',
       message: expect.stringContaining("'ext/careful' cannot be approved always"),
     });
-    const other = createApprovals(openStore(world.file, world.clock), world.clock);
-    await expect(other.answer(approvals.list()[0]!.id, { answer: 'always', by: 'bob' })).rejects.toMatchObject({ code: 'not_allowed' });
+    const other = createSqliteApprovals(openStore(world.file, world.clock), world.clock);
+    await expect(other.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'bob' })).rejects.toMatchObject({
+      code: 'not_allowed',
+    });
     await answer('once');
     expect(questions((await world.collect({ resume: true })).events)).toMatchObject([{ tool: 'ext/careful', once: true }]);
   });
@@ -230,7 +229,7 @@ describe('a call that needs approval', () => {
     const world = await createWorld({ agents, extensions: { ext: { tools: { vague } } }, script: steps });
     const { approvals } = world.deps;
     await world.run('go');
-    await approvals.answer(approvals.list()[0]!.id, { answer: 'always', by: 'ann' });
+    await approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' });
     const { events } = await world.collect({ resume: true });
     expect(ran).toHaveLength(2);
     expect(questions(events)).toMatchObject([{ details: 'deletes all' }]);
@@ -244,30 +243,32 @@ describe('a call that needs approval', () => {
       call('risky', { n: 3 }),
     ]);
     await world.run('go');
-    await approvals.answer(approvals.list()[0]!.id, { answer: 'always', by: 'ann' });
+    await approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' });
     expect((await resume()).end.reason).toBe('done');
     expect(ran).toEqual([{ n: 1 }, { n: 2 }]);
     world.extensions.declared.set('ext', { tools: { ...tools, risky: { ...tools.risky, description: 'Does something else.' } } });
     expect((await world.run('again')).end.reason).toBe('awaiting_approval');
-    expect(approvals.list()).toMatchObject([{ input: { n: 3 } }]);
+    expect(await approvals.list()).toMatchObject([{ input: { n: 3 } }]);
   });
 
   it('T18 F12 an always from before it was said what it covers gives nothing, and a question from before takes none', async () => {
     const { world, ran, approvals } = await asking([call('risky', { n: 1 }), { text: 'done' }, call('risky', { n: 2 })]);
     await world.run('go');
-    await approvals.answer(approvals.list()[0]!.id, { answer: 'always', by: 'ann' });
+    await approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' });
     await world.store.write((statement) => void statement('UPDATE approvals SET always = NULL'));
     expect((await world.collect({ resume: true })).end.reason).toBe('done');
     expect(ran).toEqual([{ n: 1 }]); // the call that it answered
     expect((await world.run('again')).end.reason).toBe('awaiting_approval');
     await world.store.write((statement) => void statement('UPDATE approvals SET always = NULL'));
-    await expect(approvals.answer(approvals.list()[0]!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({ code: 'not_allowed' });
+    await expect(approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({
+      code: 'not_allowed',
+    });
   });
 
   it('K50 no: the model sees the reason, and the call never runs', async () => {
     const { world, ran, approvals, resume } = await asking([call('risky'), { text: 'I see' }]);
     await world.run('go');
-    await approvals.answer(approvals.list()[0]!.id, { answer: 'no', reason: 'use the other file', by: 'ann' });
+    await approvals.answer((await approvals.list())[0]!.id, { answer: 'no', reason: 'use the other file', by: 'ann' });
     const { events, end } = await resume();
     expect(end).toMatchObject({ reason: 'done', text: 'I see' });
     expect(results(events)).toMatchObject([{ ok: false, error: { code: 'approval_denied' } }]);
@@ -281,16 +282,16 @@ describe('a call that needs approval', () => {
     const again = await resume();
     expect(again.end.reason).toBe('awaiting_approval');
     expect(questions(again.events)).toEqual(questions(first.events));
-    expect(approvals.list()).toHaveLength(1);
+    expect(await approvals.list()).toHaveLength(1);
     expect(ran).toEqual([]);
   });
 
   it('K50 a new message in the thread answers no with itself as the reason', async () => {
     const { world, ran, approvals } = await asking([call('risky'), { text: 'fine' }]);
     await world.run('go');
-    const [open] = approvals.list();
+    const [open] = await approvals.list();
     expect((await world.run('leave that, what is the time?', { userId: 'ann' })).end).toMatchObject({ reason: 'done', text: 'fine' });
-    expect(approvals.get(open!.id)).toMatchObject({ answer: 'no', by: 'ann', reason: expect.stringContaining('leave that') });
+    expect(await approvals.get(open!.id)).toMatchObject({ answer: 'no', by: 'ann', reason: expect.stringContaining('leave that') });
     expect(lastTool(world)).toMatch(/approval_denied.*leave that, what is the time/su);
     expect(world.model.requests.at(-1)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
     expect(ran).toEqual([]);
@@ -300,12 +301,12 @@ describe('a call that needs approval', () => {
   it('K50 what nobody answered within 24 h counts as no', async () => {
     const { world, ran, approvals, resume } = await asking([call('risky'), { text: 'nobody was there' }]);
     await world.run('go');
-    const [open] = approvals.list();
+    const [open] = await approvals.list();
     await world.clock.advance(24 * 60 * 60 * 1000 - 1);
-    expect(approvals.list()).toHaveLength(1);
+    expect(await approvals.list()).toHaveLength(1);
     await world.clock.advance(1);
-    expect(approvals.list()).toEqual([]);
-    expect(approvals.get(open!.id)).toMatchObject({ answer: 'no', by: null, reason: 'nobody answered within 24 h' });
+    expect(await approvals.list()).toEqual([]);
+    expect(await approvals.get(open!.id)).toMatchObject({ answer: 'no', by: null, reason: 'nobody answered within 24 h' });
     await expect(approvals.answer(open!.id, { answer: 'once', by: 'ann' })).rejects.toMatchObject({ code: 'approval_answered' });
     expect((await resume()).end.reason).toBe('done');
     expect(lastTool(world)).toContain('nobody answered within 24 h');
@@ -315,14 +316,14 @@ describe('a call that needs approval', () => {
   it('K50 of two answers exactly one is taken, and the other is told who was first', async () => {
     const { world, approvals } = await asking([call('risky')]);
     await world.run('go');
-    const { id } = approvals.list()[0]!;
-    const other = createApprovals(openStore(world.file, world.clock), world.clock);
+    const { id } = (await approvals.list())[0]!;
+    const other = createSqliteApprovals(openStore(world.file, world.clock), world.clock);
     const answers = await Promise.allSettled([
       approvals.answer(id, { answer: 'once', by: 'ann' }),
       other.answer(id, { answer: 'no', by: 'bob' }),
     ]);
     expect(answers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    const { by } = approvals.get(id)!;
+    const { by } = (await approvals.get(id))!;
     const refused = answers.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
     expect(refused.reason).toMatchObject({ code: 'approval_answered', message: expect.stringContaining(`answered by ${by}`) });
     await expect(approvals.answer('nothing', { answer: 'once', by: 'ann' })).rejects.toMatchObject({ code: 'approval_unknown' });

@@ -3,7 +3,7 @@ import { compactByHand } from '../../../core/agent/compaction/compact-turn.ts';
 import { compact } from '../../../core/agent/compaction/compaction.ts';
 import type { Message, Retain } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
-import type { StoredMessage } from '../../../core/agent/threads/thread.ts';
+import type { StoredMessage } from '../../../core/agent/threads/index.ts';
 import { agent, createWorld, noticesOf } from './world.ts';
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
@@ -141,7 +141,7 @@ describe('compaction of a thread', () => {
     const third = await world.run(`third ${words(350)}`);
     expect(noticesOf(third.events)).toEqual(['thread_compacted']);
     expect(third.end).toMatchObject({ reason: 'done', text: 'three', usage: { inputTokens: 130, outputTokens: 54 } });
-    expect(world.threads.load('thread')?.thread.compactions).toBe(1);
+    expect((await world.threads.load('thread'))?.thread.compactions).toBe(1);
     expect(world.recorded.of('thread.compacted')).toMatchObject([
       { turnId: third.events[0]?.type === 'turn-start' && third.events[0].turn, compactions: 1, kept: [], dropped: [] },
     ]);
@@ -202,7 +202,7 @@ describe('compaction of a thread', () => {
     await world.run('short');
     const { tokensBefore, tokensAfter } = await compactByHand(world.deps, 'thread');
     expect(tokensAfter).toBeLessThan(tokensBefore / 2);
-    expect(JSON.stringify(world.history())).toContain('SHORT');
+    expect(JSON.stringify(await world.history())).toContain('SHORT');
     await expect(compactByHand(world.deps, 'nowhere')).rejects.toMatchObject({ code: 'thread_unknown' });
   });
 });

@@ -100,7 +100,7 @@ describe('context of a turn', () => {
     });
     for (const input of ['first', 'second']) {
       const shown = await preview(world.deps, { agent: 'main', input, threadId: 'thread', channelId: 'cli' });
-      const before = world.history();
+      const before = await world.history();
       await world.run(input, { channelId: 'cli' });
       const sent = world.model.requests.at(-1);
       expect(shown.system).toBe(sent?.system);

@@ -70,7 +70,7 @@ describe('a turn that another turn calls', () => {
     await world.clock.advance(5001);
     expect((await turn).end).toMatchObject({ reason: 'limit', error: { message: expect.stringContaining('time_budget_ms (5000)') } });
     expect(ends).toHaveLength(1);
-    expect(world.threads.unfinished('child-1')).toBeNull();
+    expect(await world.threads.unfinished('child-1')).toBeNull();
   });
 
   it('K42 agents call each other five deep, not six', async () => {

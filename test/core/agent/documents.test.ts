@@ -28,7 +28,7 @@ describe('documents beside a message', () => {
       [long, 'B', 'TURN', 'one'],
     ]);
     expect(world.model.requests[0]?.system).toBe('');
-    expect(world.threads.load('thread')?.messages[0]?.message.content[0]).toMatchObject({
+    expect((await world.threads.load('thread'))?.messages[0]?.message.content[0]).toMatchObject({
       providerOptions: { pith: { document: { key: 'a', digest: 'sha-a' } } },
     });
   });
@@ -90,7 +90,7 @@ describe('documents beside a message', () => {
     expect(seen[1]).toEqual(['one', 'two']);
     expect(transcripts[0]).toContain("given the whole text of 'skill-x'");
     expect(transcripts[0]).not.toContain('SECRET');
-    expect(world.threads.load('thread')?.thread.compactions).toBe(1);
+    expect((await world.threads.load('thread'))?.thread.compactions).toBe(1);
   });
 
   it('are counted by name in a preview', async () => {

@@ -60,7 +60,7 @@ describe('a turn whose thread another process has taken', () => {
     await world.run('go');
     expect((await world.run('something else')).end).toMatchObject(busy);
     expect(storedRows(world)).toEqual(before);
-    expect(world.deps.approvals.list()).toHaveLength(1);
+    expect(await world.deps.approvals.list()).toHaveLength(1);
   });
 
   it('B8: stores nothing of what a turn that it called has used', async () => {

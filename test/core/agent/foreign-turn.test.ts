@@ -28,7 +28,7 @@ describe('turns of extensions outside the kernel', () => {
     const world = await createWorld({ agents, extensions, script: [call('burn')] });
     const { events } = await world.run('hi', { origin: { extensionId: 'deputy', agents: ['main'] }, threadId: 'deputy:1' });
     expect(events).toContainEqual(expect.objectContaining({ type: 'approval-request', agents: ['main'], startedBy: ['deputy'] }));
-    const [title] = questionLines(world.deps.approvals.list()[0]!, false);
+    const [title] = questionLines((await world.deps.approvals.list())[0]!, false);
     expect(title).toBe("shelf/burn needs your approval (asked by main, started by extension 'deputy')");
   });
 
@@ -41,7 +41,7 @@ describe('turns of extensions outside the kernel', () => {
     world.extensions.declared.set('deputy', { ...extensions.deputy, tools: { own: { run } } });
     await world.run('hi', { origin: { extensionId: 'deputy', agents: [] }, threadId: 'deputy:1' });
     expect(world.model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([['own'], ['own'], ['own']]);
-    expect(world.threads.last('deputy:1/x')?.policy.startedBy).toEqual([{ extensionId: 'deputy', ownOnly: true }]);
+    expect((await world.threads.last('deputy:1/x'))?.policy.startedBy).toEqual([{ extensionId: 'deputy', ownOnly: true }]);
   });
 
   it('T14 F6: it goes on with no unfinished turn of somebody else', async () => {

@@ -18,7 +18,7 @@ describe('a question without an answer', () => {
     expect(textsOf((await preview(world.deps, { agent: 'main', input: 'second', threadId: 'thread' })).messages)).toEqual(['user: second']);
     expect((await world.run('second')).end.reason).toBe('done');
     expect(textsOf(world.model.requests[1]?.messages)).toEqual(['user: second']);
-    expect(textsOf(world.history())).toEqual(['user: lost', 'user: second', 'assistant: fine']);
+    expect(textsOf(await world.history())).toEqual(['user: lost', 'user: second', 'assistant: fine']);
   });
 
   it('K45 is left out after an abort as well, and what was half answered is not', async () => {

@@ -21,7 +21,7 @@ describe('limits', () => {
     expect(end.error?.message).toBe(
       "stopped at max_turns (2); so far: 2 model steps, 2 tool calls (ext/t × 2), 30 tokens; send another message to go on, or raise limits.max_turns of 'main'",
     );
-    expect(world.history().at(-1)?.role).toBe('tool');
+    expect((await world.history()).at(-1)?.role).toBe('tool');
     expect((await world.run('go on')).text).toBe('on');
   });
 
@@ -75,8 +75,8 @@ describe('limits', () => {
       end = event;
     }
     expect(end).toMatchObject({ reason: 'limit', text: 'Thinking', error: { message: expect.stringContaining('time_budget_ms (5000)') } });
-    expect(world.history().at(-1)).toMatchObject({ role: 'assistant' });
-    expect(world.threads.unfinished('thread')).toBeNull();
+    expect((await world.history()).at(-1)).toMatchObject({ role: 'assistant' });
+    expect(await world.threads.unfinished('thread')).toBeNull();
   });
 
   it('K42 a policy narrows the limits of an agent', async () => {

@@ -47,9 +47,9 @@ describe('a question of an agent that another one called', () => {
     expect(end.reason).toBe('awaiting_approval');
     expect(questions(events)).toMatchObject([{ tool: 'ext/risky', agents: ['main', 'helper'], thread: 'thread', input: { n: 1 } }]);
     expect(ran).toEqual(['side']);
-    const [open] = approvals.list();
+    const [open] = await approvals.list();
     expect(open).toMatchObject({ rootThreadId: 'thread', path: [{ agentId: 'main', threadId: 'thread' }, { agentId: 'helper' }] });
-    expect(world.threads.unfinished(open!.threadId)?.turn.state).toBe('awaiting_approval');
+    expect((await world.threads.unfinished(open!.threadId))?.turn.state).toBe('awaiting_approval');
 
     await approvals.answer(open!.id, { answer: 'once', by: 'ann' });
     const after = await resume();
@@ -66,7 +66,7 @@ describe('a question of an agent that another one called', () => {
     const first = await delegating([delegate, risky(1)]);
     await first.world.run('go');
     const second = await delegating([{ text: 'helped' }, { text: 'all done' }], { file: first.world.file });
-    await second.approvals.answer(second.approvals.list()[0]!.id, { answer: 'once', by: 'ann' });
+    await second.approvals.answer((await second.approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
     expect((await second.resume()).end).toMatchObject({ reason: 'done', text: 'all done' });
     expect([first.ran, second.ran]).toEqual([[], [{ n: 1 }]]);
   });
@@ -82,7 +82,7 @@ describe('a question of an agent that another one called', () => {
       { text: 'done' },
     ]);
     await world.run('go');
-    await approvals.answer(approvals.list()[0]!.id, { answer: 'always', by: 'ann' });
+    await approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' });
     expect((await resume()).end).toMatchObject({ reason: 'done', text: 'done' });
     expect(ran).toEqual([{ n: 1 }, { n: 2 }]);
   });
@@ -90,10 +90,10 @@ describe('a question of an agent that another one called', () => {
   it('K50 a new message of the person ends the called agent too, and tells the model why', async () => {
     const { world, ran, approvals } = await delegating([delegate, risky(1), { text: 'fine' }]);
     await world.run('go');
-    const [open] = approvals.list();
+    const [open] = await approvals.list();
     expect((await world.run('forget it')).end).toMatchObject({ reason: 'done', text: 'fine' });
-    expect(approvals.get(open!.id)).toMatchObject({ answer: 'no', reason: 'they wrote instead: forget it' });
-    expect(world.threads.unfinished(open!.threadId)).toBeNull();
+    expect(await approvals.get(open!.id)).toMatchObject({ answer: 'no', reason: 'they wrote instead: forget it' });
+    expect(await world.threads.unfinished(open!.threadId)).toBeNull();
     expect(JSON.stringify(world.model.requests.at(-1)?.messages)).toMatch(/approval_denied.*'ext\/risky'.*forget it/su);
     expect(ran).toEqual([]);
   });
@@ -103,7 +103,7 @@ describe('a question of an agent that another one called', () => {
       effect: 'write',
     });
     await world.run('go');
-    await approvals.answer(approvals.list()[0]!.id, { answer: 'once', by: 'ann' });
+    await approvals.answer((await approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
     expect((await resume()).end).toMatchObject({ reason: 'done', text: 'done' });
     expect(ran).toEqual([{ n: 1 }]);
   });
@@ -112,9 +112,9 @@ describe('a question of an agent that another one called', () => {
     const { world, approvals } = await delegating([delegate, risky(1), { text: 'I went on' }], { swallows: true });
     const { events, end } = await world.run('go');
     expect(end).toMatchObject({ reason: 'done', text: 'I went on' });
-    expect(approvals.list()).toEqual([]);
+    expect(await approvals.list()).toEqual([]);
     const [asked] = questions(events) as Extract<TurnEvent, { type: 'approval-request' }>[];
-    expect(approvals.get(asked!.id)).toMatchObject({ answer: 'no', by: null });
+    expect(await approvals.get(asked!.id)).toMatchObject({ answer: 'no', by: null });
 
     const liar = await createWorld({
       agents: [agent('main', { usesTools: ['ext'] })],

@@ -30,7 +30,7 @@ async function waiting(extensions: WorldOptions['extensions'] = {}): Promise<Wor
 /** The open question can still be answered, and its turn goes on. */
 async function goesOn(world: World): Promise<void> {
   const { approvals } = world.deps;
-  await approvals.answer(approvals.list()[0]!.id, { answer: 'once', by: 'ann' });
+  await approvals.answer((await approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
   expect((await world.collect({ resume: true })).end).toMatchObject({ reason: 'done', text: 'done' });
 }
 

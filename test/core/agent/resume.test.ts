@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { JsonValue, Message, ToolEffect, ToolResult } from '../../../core/contract/index.ts';
-import type { CallRecord, CallState, TurnRecord } from '../../../core/agent/threads/thread.ts';
+import type { CallRecord, CallState, TurnRecord } from '../../../core/agent/threads/index.ts';
 import { agent, createWorld, noticesOf, type World } from './world.ts';
 
 const NOTHING = { inputTokens: 0, outputTokens: 0 };
@@ -64,7 +64,7 @@ async function killed(
     role: 'assistant',
     content: calls.map(({ callId, name, input }) => ({ type: 'tool-call', toolCallId: callId, toolName: name, input: input as JsonValue })),
   };
-  await world.writer.recordStep('T', 0, message, calls, { inputTokens: 7, outputTokens: 3 });
+  await world.writer.recordStep('T', { step: 0, message, calls, usage: { inputTokens: 7, outputTokens: 3 } });
   for (const [index, { state, result }] of planned.entries()) {
     if (state !== 'requested') await world.writer.startCall('T', 0, index);
     if (state === 'finished' && result) await world.writer.finishCall('T', 0, index, result);
@@ -98,9 +98,9 @@ describe('a turn that a killed process left', () => {
       { value: 'same again' },
       { type: 'error-json', value: { error: { code: 'interrupted', message: expect.stringContaining('T/0/4') } } },
     ]);
-    expect(world.threads.load('thread')?.messages[2]?.retain).toEqual({ c0: { key: 'k', digest: 'd' } });
+    expect((await world.threads.load('thread'))?.messages[2]?.retain).toEqual({ c0: { key: 'k', digest: 'd' } });
     expect(events[0]).toMatchObject({ type: 'turn-start', turn: 'T' });
-    expect(world.threads.unfinished('thread')).toBeNull();
+    expect(await world.threads.unfinished('thread')).toBeNull();
   });
 
   it('K45 keeps the agent of its row and the date of its thread', async () => {
@@ -124,7 +124,12 @@ describe('a turn that a killed process left', () => {
 
   it('K45 whose answer was written only gets its end', async () => {
     const world = await killed(null, []);
-    await world.writer.recordStep('T', 0, { role: 'assistant', content: [{ type: 'text', text: 'said' }] }, [], NOTHING);
+    await world.writer.recordStep('T', {
+      step: 0,
+      message: { role: 'assistant', content: [{ type: 'text', text: 'said' }] },
+      calls: [],
+      usage: NOTHING,
+    });
     expect((await world.collect({ resume: true })).end).toMatchObject({ reason: 'done', text: 'said' });
     expect(world.model.requests).toHaveLength(0);
   });
@@ -144,7 +149,7 @@ describe('a turn that a killed process left', () => {
       'error-json',
       'error-json',
     ]);
-    expect(world.threads.unfinished('thread')).toBeNull();
+    expect(await world.threads.unfinished('thread')).toBeNull();
   });
 
   it('K45 is continued with the model that is asked for now, and with nothing else that its policy did not allow', async () => {
@@ -169,7 +174,7 @@ describe('a turn that a killed process left', () => {
     let state: unknown;
     world.extensions.declared.get('ext')!.tools!.put = {
       effect: 'write',
-      run: () => void (state = world.threads.unfinished('thread')?.calls[0]?.state),
+      run: async () => void (state = (await world.threads.unfinished('thread'))?.calls[0]?.state),
     };
     const { events } = await world.run('go');
     expect(state).toBe('started');

@@ -19,7 +19,7 @@ describe('a turn with a key', () => {
     expect(again.events.filter(({ type }) => type === 'text-delta')).toEqual([{ type: 'text-delta', text: 'the answer' }]);
     expect(again.events[0]).toMatchObject({ type: 'turn-start', agent: 'main', thread: 'thread' });
     expect(world.model.requests).toHaveLength(1);
-    expect(world.history()).toHaveLength(2);
+    expect(await world.history()).toHaveLength(2);
   });
 
   it('K45 another key, or the same in another thread, is another turn', async () => {

@@ -204,7 +204,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     };
     const { world } = await bringing(() => [toolset('hello')], [call('greet'), { text: 'ok' }], { extensions });
     expect((await world.run('hi')).end.reason).toBe('awaiting_approval');
-    const [question] = world.deps.approvals.list();
+    const [question] = await world.deps.approvals.list();
     expect(question).toMatchObject({ tool: 'toolset:hello/greet', source: 'v1' });
     await world.deps.approvals.answer(question!.id, { answer: 'once', by: 'local' });
     const { events, end } = await world.collect({ resume: true });
@@ -222,7 +222,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     const { world } = await bringing(() => brought.map(toolset), [call('greet'), { text: 'ok' }], { extensions });
     await world.run('hi');
     brought.unshift('early');
-    await world.deps.approvals.answer(world.deps.approvals.list()[0]!.id, { answer: 'once', by: 'local' });
+    await world.deps.approvals.answer((await world.deps.approvals.list())[0]!.id, { answer: 'once', by: 'local' });
     await world.collect({ resume: true });
     expect(world.extensions.calls.map(({ tool }) => tool)).toEqual(['toolset:hello/greet']);
   });

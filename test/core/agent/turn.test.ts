@@ -2,8 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it, vi } from 'vitest';
 import { createTurns } from '../../../core/agent/turn/turn.ts';
 import { toolError, toolResult, type JsonValue, type ModelPart, type ToolCall } from '../../../core/contract/index.ts';
-import type { ThreadQueue } from '../../../core/agent/threads/queue.ts';
-import type { ThreadWriter } from '../../../core/agent/threads/thread.ts';
+import type { ThreadQueue, ThreadWriter } from '../../../core/agent/threads/index.ts';
 import { agent, createWorld, noticesOf, type World } from './world.ts';
 
 const tools = (names: Record<string, object>) => ({ ext: { tools: names } });
@@ -28,7 +27,7 @@ describe('one turn', () => {
     ]);
     expect(end).toEqual({ type: 'turn-end', reason: 'done', text: 'Three.', usage: { inputTokens: 20, outputTokens: 10 } });
     expect(events[3]).toMatchObject({ name: 'look', ok: true, output: { found: 3 } });
-    expect(world.history()).toEqual([
+    expect(await world.history()).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'How many?' }] },
       {
         role: 'assistant',
@@ -43,8 +42,8 @@ describe('one turn', () => {
       },
       { role: 'assistant', content: [{ type: 'text', text: 'Three.' }] },
     ]);
-    expect(world.model.requests[1]?.messages).toEqual(world.history().slice(0, 3));
-    expect(world.threads.unfinished('thread')).toBeNull();
+    expect(world.model.requests[1]?.messages).toEqual((await world.history()).slice(0, 3));
+    expect(await world.threads.unfinished('thread')).toBeNull();
     expect(world.recorded.of('turn.ended')).toMatchObject([{ reason: 'done' }]);
     expect(world.recorded.of('tool.called')).toMatchObject([{ extensionId: 'ext', tool: 'look', ok: true }]);
   });
@@ -84,7 +83,7 @@ describe('one turn', () => {
     const { events } = await world.run('go');
     expect(arrived).toEqual(['slow', 'quick']);
     expect(events.flatMap((event) => (event.type === 'tool-result' ? [event.name] : []))).toEqual(['quick', 'slow']);
-    const message = world.history()[2];
+    const message = (await world.history())[2];
     expect(message?.role === 'tool' && message.content.map((part) => part.type === 'tool-result' && part.toolName)).toEqual([
       'slow',
       'quick',
@@ -161,7 +160,7 @@ describe('one turn', () => {
       ],
     });
     await world.run('go');
-    const [, asked, answered] = world.history();
+    const [, asked, answered] = await world.history();
     const ids = asked?.role === 'assistant' ? asked.content.map((part) => part.type === 'tool-call' && part.toolCallId) : [];
     expect(new Set(ids).size).toBe(3);
     expect(
@@ -195,7 +194,7 @@ describe('one turn', () => {
     const { events } = await world.run('go');
     expect(events.find(({ type }) => type === 'tool-result')).toMatchObject({ output: 'text', title: 'T', metadata: { a: 1 } });
     expect(JSON.stringify(world.model.requests[1]?.messages)).not.toMatch(/"a":1|digest/);
-    expect(world.threads.load('thread')?.messages[2]?.retain).toEqual({ 'call-1-0': { key: 'k', digest: 'd' } });
+    expect((await world.threads.load('thread'))?.messages[2]?.retain).toEqual({ 'call-1-0': { key: 'k', digest: 'd' } });
   });
 
   it('K5 a model error ends the turn with reason error and never as the answer', async () => {
@@ -286,8 +285,8 @@ describe('ending a turn early', () => {
       if (event.type === 'text-delta' && event.text === 'of') stop.abort();
     }
     expect(events.at(-1)).toMatchObject({ type: 'turn-end', reason: 'aborted', text: 'Half of' });
-    expect(world.history()[1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Half of' }] });
-    expect(world.threads.unfinished('thread')).toBeNull();
+    expect((await world.history())[1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Half of' }] });
+    expect(await world.threads.unfinished('thread')).toBeNull();
     expect((await world.run('go on')).end.reason).toBe('done');
   });
 
@@ -312,7 +311,7 @@ describe('ending a turn early', () => {
     });
     const { end } = await world.run('go', {}, stop.signal);
     expect(end.reason).toBe('aborted');
-    const answer = world.history()[2];
+    const answer = (await world.history())[2];
     expect(answer?.role === 'tool' && answer.content.map((part) => part.type === 'tool-result' && part.output.type)).toEqual([
       'error-json',
       'text',
@@ -323,7 +322,7 @@ describe('ending a turn early', () => {
   it('DESIGN 3.4 who stops reading ends the turn and lets the next one in', async () => {
     const world = await createWorld({ script: [{ text: 'Half', hang: true }, { text: 'next' }] });
     for await (const event of world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' })) if (event.type === 'text-delta') break;
-    expect(world.threads.unfinished('thread')).toBeNull();
+    expect(await world.threads.unfinished('thread')).toBeNull();
     expect((await world.run('on')).text).toBe('next');
   });
 
@@ -415,7 +414,7 @@ describe('ending a turn early', () => {
     const world = await createWorld({ script: [step, step, step, step] });
     await Promise.all([world.run('1'), world.run('2')]);
     expect(most).toBe(1);
-    expect(world.history().map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+    expect((await world.history()).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
     await Promise.all([world.run('3', { threadId: 'b' }), world.run('4', { threadId: 'c' })]);
     expect(most).toBe(2);
   });

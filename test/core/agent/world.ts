@@ -10,15 +10,16 @@ import { createTurns, type TurnDependencies } from '../../../core/agent/turn/tur
 import { DEFAULT_LIMITS, type AgentSpec, type Clock, type TurnEvent } from '../../../core/contract/index.ts';
 import { createEvents } from '../../../core/kernel/events/bus.ts';
 import { createJournal } from '../../../core/durable/journal.ts';
-import { createLeases } from '../../../core/store/leases.ts';
+import { createLeases, sqliteLeaseRows } from '../../../core/store/leases.ts';
 import { openStore } from '../../../core/store/store.ts';
 import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
 import { recordEvents } from '../../../core/testing/record-events.ts';
 import { scriptedModel, type ScriptedStep } from '../../../core/testing/scripted-model.ts';
-import { createApprovals } from '../../../core/agent/threads/approvals.ts';
-import { createThreadQueue } from '../../../core/agent/threads/queue.ts';
-import { createThreads } from '../../../core/agent/threads/store.ts';
+import { createSqliteApprovals } from '../../../core/agent/threads/sqlite-approvals.ts';
+import { createThreadQueue } from '../../../core/agent/threads/index.ts';
+import { createSqliteThreads } from '../../../core/agent/threads/sqlite-threads.ts';
 import { fakeExtensions, type FakeExtension } from './fake-extensions.ts';
+import { lastingFence } from '../store/temporary-store.ts';
 import { agentSpec } from '../../fixtures/agent-spec.ts';
 
 export function agent(id: string, parts: Partial<AgentSpec> = {}): AgentSpec {
@@ -64,13 +65,13 @@ export async function createWorld(options: WorldOptions = {}) {
   const model = scriptedModel(options.script, { contextWindow: options.contextWindow ?? null });
   const skills = createBoundSkills(extensions);
   const registry = createAgentRegistry({ declarations: () => declarations, extensions, skills, events });
-  const threads = createThreads(store, clock);
+  const threads = createSqliteThreads(store, clock);
   const deps: TurnDependencies = {
     registry,
     skills,
     extensions,
     threads,
-    approvals: createApprovals(store, clock),
+    approvals: createSqliteApprovals(store, clock),
     askAlways: options.askAlways ?? [],
     events,
     clock,
@@ -79,7 +80,7 @@ export async function createWorld(options: WorldOptions = {}) {
       isAlias: (name) => name === 'default',
       providerOf: (ref) => (ref.includes('/') ? (ref.split('/', 1)[0] as string) : null),
     },
-    queue: createThreadQueue(createLeases(store, clock, 'test'), clock),
+    queue: createThreadQueue(createLeases(sqliteLeaseRows(store, clock), clock), clock),
     sandboxDir: '/sandbox',
   };
   const turns = createTurns({ dependencies: async () => deps });
@@ -117,14 +118,14 @@ export async function createWorld(options: WorldOptions = {}) {
     registry,
     threads,
     /** Writes what a turn of a program that has died left behind. */
-    writer: threads.writer(() => undefined),
+    writer: threads.writer(await lastingFence(store, clock)),
     deps,
     turns,
     tools,
     collect,
     stop,
     run: (input: string, request: Partial<OriginalRequest> = {}, signal?: AbortSignal) => collect({ input, ...request }, signal),
-    history: (threadId = 'thread') => (threads.load(threadId)?.messages ?? []).map(({ message }) => message),
+    history: async (threadId = 'thread') => ((await threads.load(threadId))?.messages ?? []).map(({ message }) => message),
   };
 }
 

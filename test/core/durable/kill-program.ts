@@ -2,7 +2,7 @@
 import { createDeliveries } from '../../../core/durable/deliveries.ts';
 import { createJournal } from '../../../core/durable/journal.ts';
 import { systemClock } from '../../../core/kernel/system-clock.ts';
-import { createLeases, createOwner } from '../../../core/store/leases.ts';
+import { createLeases, sqliteLeaseRows, createOwner } from '../../../core/store/leases.ts';
 import { openStore } from '../../../core/store/store.ts';
 
 const [file = '', name = ''] = process.argv.slice(2);
@@ -20,7 +20,7 @@ const journal = createJournal({
 });
 const deliveries = createDeliveries({
   store,
-  leases: createLeases(store, clock, createOwner()),
+  leases: createLeases(sqliteLeaseRows(store, clock), clock, createOwner()),
   clock,
   logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
   declared: () => handlers,

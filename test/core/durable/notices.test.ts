@@ -102,16 +102,16 @@ it('K50 a question is shown by channels while it is open and nobody is about to 
     for (let second = 0; second < count; second++) await clock.advance(1000);
   };
   expect((await pith.run('wipe', { threadId: 'answered' })).reason).toBe('awaiting_approval');
-  const [first] = kernel.approvals.list();
+  const [first] = await kernel.approvals.list();
   await kernel.approvals.answer(first!.id, { answer: 'no', by: 'tester' });
   await seconds(10);
   expect(sent()).toEqual([]);
 
   await pith.run('wipe', { threadId: 'attended' });
-  const [second] = kernel.approvals.list();
+  const [second] = await kernel.approvals.list();
   const stop = new AbortController();
-  const attending = kernel.approvals.answered(second!, stop.signal).catch(() => undefined);
-  await until(() => expect(kernel.approvals.isAttended('attended')).toBe(true));
+  const attending = kernel.approvals.waitFor(second!, stop.signal).catch(() => undefined);
+  await until(async () => expect(await kernel.approvals.isAwaited('attended')).toBe(true));
   await seconds(10);
   expect(sent()).toEqual([]);
   stop.abort(); // whoever was there has left without an answer
@@ -121,7 +121,7 @@ it('K50 a question is shown by channels while it is open and nobody is about to 
   await until(() => expect(sent()).toEqual([line(second!.id)]));
 
   await pith.run('wipe', { threadId: 'nobody' });
-  const third = kernel.approvals.list().find(({ id }) => id !== second!.id);
+  const third = (await kernel.approvals.list()).find(({ id }) => id !== second!.id);
   await seconds(10);
   await until(() => expect(sent()).toEqual([line(second!.id), line(third!.id)]));
 });

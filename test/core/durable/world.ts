@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Clock, Delivery, DurableTopic, JsonValue, Logger } from 'pith';
 import { createDeliveries, type Deliveries } from '../../../core/durable/deliveries.ts';
 import { createJournal, type Journal } from '../../../core/durable/journal.ts';
-import { createLeases, createOwner } from '../../../core/store/leases.ts';
+import { createLeases, sqliteLeaseRows, createOwner } from '../../../core/store/leases.ts';
 import { openStore, type Store } from '../../../core/store/store.ts';
 
 export type Handle = (payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal) => Promise<void> | void;
@@ -43,7 +43,7 @@ export function openNode(
   });
   const deliveries = createDeliveries({
     store,
-    leases: createLeases(store, clock, createOwner()),
+    leases: createLeases(sqliteLeaseRows(store, clock), clock, createOwner()),
     clock,
     logger,
     declared: () => new Set(names),

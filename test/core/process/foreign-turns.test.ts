@@ -75,7 +75,7 @@ describe('turns that a foreign extension begins', () => {
     expect((await kernel.toolsOf('orchestrator')).map(({ modelName }) => modelName)).toEqual(
       expect.arrayContaining(['file', 'kv_set', 'submit_task', 'fix_echo']),
     );
-    expect(kernel.threads.last('deputy:1')?.policy.startedBy).toEqual([{ extensionId: 'deputy', ownOnly: true }]);
+    expect((await kernel.threads.last('deputy:1'))?.policy.startedBy).toEqual([{ extensionId: 'deputy', ownOnly: true }]);
   }, 60_000);
 
   it('T14 F6: below a turn whose call it works on it is the same, and what it says of itself counts for nothing', async () => {
@@ -100,7 +100,7 @@ describe('turns that a foreign extension begins', () => {
     const at = await open({ model, files: { ...files, ...manifest('deputy', { provides: ['tool'] }) } });
     expect(await go()).toMatchObject({ output: { results: ['tool_unknown'], reason: 'awaiting_approval' } });
     await at.restart();
-    const [question] = at.kernel.approvals.list();
+    const [question] = await at.kernel.approvals.list();
     await at.kernel.approvals.answer(String(question?.id), { answer: 'once', by: 'me' });
     model.add(...THEFT.slice(0, 1), { text: 'end' });
     const events: TurnEvent[] = [];
@@ -127,7 +127,7 @@ describe('turns that a foreign extension begins', () => {
     const ask = `defineTool({ name: 'ask', description: 'd', input: z.object({}), needsApproval: true, execute: () => 'asked' })`;
     const at = await open({ model, files: tools('deputy', `${GO}, ${ask}`), fields: { provides: ['tool'] } });
     expect(await go()).toMatchObject({ output: { asked: { agents: ['orchestrator'], startedBy: ['deputy'] } } });
-    expect(at.kernel.approvals.list()[0]?.path).toMatchObject([{ agentId: 'orchestrator', startedBy: ['deputy'] }]);
+    expect((await at.kernel.approvals.list())[0]?.path).toMatchObject([{ agentId: 'orchestrator', startedBy: ['deputy'] }]);
   }, 60_000);
 
   it('T14 F6: what stands in the input of a call is no turn that it serves', async () => {
@@ -137,7 +137,7 @@ describe('turns that a foreign extension begins', () => {
       ok: false,
       error: { message: expect.stringContaining("'deputy' serves no call of the turn that it names as parent") },
     });
-    expect((test as TestKernel).kernel.threads.load('cli_channel:victim/x')).toBeNull();
+    expect(await (test as TestKernel).kernel.threads.load('cli_channel:victim/x')).toBeNull();
   }, 60_000);
 
   it('T14 F6: it goes on with no turn of others, and reads in no thread of theirs', async () => {
@@ -146,7 +146,7 @@ describe('turns that a foreign extension begins', () => {
     await run('hello', { threadId: 'test/other' });
     const { results } = await run('go');
     expect(results[0]).toMatchObject({ output: { reason: 'error', error: 'not_allowed' } });
-    expect(kernel.threads.load('test/other')?.messages).toHaveLength(2);
+    expect((await kernel.threads.load('test/other'))?.messages).toHaveLength(2);
   }, 60_000);
 
   it('T14 F10: the model of a stranger drives its own tools alone where no person named it', async () => {

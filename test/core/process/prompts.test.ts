@@ -116,7 +116,7 @@ describe('a prompt that an extension brings', () => {
     const test = await open(files, model);
     expect(await test.run('hello', { agent: 'weather' })).toMatchObject({ reason: 'awaiting_approval' });
     await test.restart();
-    await test.kernel.approvals.answer(test.kernel.approvals.list()[0]!.id, { answer: 'once', by: 'ann' });
+    await test.kernel.approvals.answer((await test.kernel.approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
     expect(await test.run('', { agent: 'weather', input: undefined, resume: true })).toMatchObject({ reason: 'done', text: 'sunny' });
     expect(model.requests[1]?.system).toMatch(/^rendered in \d+$/);
     expect(model.requests[1]?.system).not.toBe(`rendered in ${process.pid}`);

@@ -1,13 +1,13 @@
 // Run in a separate process: takes one lease again and again, and checks that it never shares it.
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { systemClock } from '../../../core/kernel/system-clock.ts';
-import { createLeases, createOwner } from '../../../core/store/leases.ts';
+import { createLeases, sqliteLeaseRows, createOwner } from '../../../core/store/leases.ts';
 import { openStore } from '../../../core/store/store.ts';
 
 const [file = '', mark = '', rounds = '10'] = process.argv.slice(2);
 const clock = systemClock;
 const store = openStore(file, clock);
-const leases = createLeases(store, clock, createOwner());
+const leases = createLeases(sqliteLeaseRows(store, clock), clock, createOwner());
 let taken = 0;
 let shared = 0;
 while (taken < Number(rounds)) {

@@ -1,14 +1,17 @@
 // Run in a separate process: writes rows as fast as it can and tells each that was acknowledged.
 import { writeSync } from 'node:fs';
 import { systemClock } from '../../../core/kernel/system-clock.ts';
+import { sqliteLeaseRows } from '../../../core/store/leases.ts';
 import { openStore } from '../../../core/store/store.ts';
-import { createThreads } from '../../../core/agent/threads/store.ts';
-import type { TurnRecord } from '../../../core/agent/threads/thread.ts';
+import { createSqliteThreads } from '../../../core/agent/threads/sqlite-threads.ts';
+import type { TurnRecord } from '../../../core/agent/threads/index.ts';
 
 const [file = '', threadId = ''] = process.argv.slice(2);
 const clock = systemClock;
 const store = openStore(file, clock);
-const threads = createThreads(store, clock).writer(() => undefined);
+const fence = { name: `thread:${threadId}`, holder: `${process.pid}` };
+await sqliteLeaseRows(store, clock).take(fence, 1e12);
+const threads = createSqliteThreads(store, clock).writer(fence);
 const usage = { inputTokens: 1, outputTokens: 1 };
 const agent = { id: 'writer' } as TurnRecord['agent'];
 const turn: TurnRecord = {
@@ -42,12 +45,11 @@ for (let step = 0; ; step += 1) {
     state: 'requested',
     result: null,
   } as const;
-  await threads.recordStep(
-    turn.id,
+  await threads.recordStep(turn.id, {
     step,
-    { role: 'assistant', content: [{ type: 'text', text: `step ${step} ${'x'.repeat(step % 3_000)}` }] },
-    [call],
+    message: { role: 'assistant', content: [{ type: 'text', text: `step ${step} ${'x'.repeat(step % 3_000)}` }] },
+    calls: [call],
     usage,
-  );
+  });
   writeSync(1, `${step}\n`);
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { createLeases, createOwner } from '../../../core/store/leases.ts';
+import { createLeases, sqliteLeaseRows, createOwner } from '../../../core/store/leases.ts';
 import { bundleProgram, exitOf, startProgram } from './child-process.ts';
 import { manualClock } from './manual-clock.ts';
 import { temporaryFolder, temporaryStore } from './temporary-store.ts';
@@ -11,7 +11,10 @@ describe('leases', () => {
   it('K45 gives a name to one holder at a time', async () => {
     const clock = manualClock();
     const store = temporaryStore(undefined, clock);
-    const [mine, other] = [createLeases(store, clock, 'a'), createLeases(store, clock, 'b')];
+    const [mine, other] = [
+      createLeases(sqliteLeaseRows(store, clock), clock, 'a'),
+      createLeases(sqliteLeaseRows(store, clock), clock, 'b'),
+    ];
     const results = await Promise.all([
       mine.acquire('x', 1_000),
       other.acquire('x', 1_000),
@@ -29,8 +32,8 @@ describe('leases', () => {
   it('K45 renews itself while held and leaves no timer behind', async () => {
     const clock = manualClock();
     const store = temporaryStore(undefined, clock);
-    const lease = await createLeases(store, clock, 'a').acquire('x', 900);
-    const other = createLeases(store, clock, 'b');
+    const lease = await createLeases(sqliteLeaseRows(store, clock), clock, 'a').acquire('x', 900);
+    const other = createLeases(sqliteLeaseRows(store, clock), clock, 'b');
     for (let round = 0; round < 10; round += 1) {
       await clock.advance(300);
       await vi.waitFor(() => expect(store.get('SELECT until FROM leases')).toMatchObject({ until: clock.now() + 900 }));
@@ -47,9 +50,9 @@ describe('leases', () => {
     const clock = manualClock();
     const store = temporaryStore(undefined, clock);
     await store.write(() => undefined);
-    createLeases(store, clock, 'a');
+    createLeases(sqliteLeaseRows(store, clock), clock, 'a');
     await store.write((statement) => void statement('INSERT INTO leases VALUES (?, ?, ?)', 'x', 'dead', clock.now() + 500));
-    const other = createLeases(store, clock, 'b');
+    const other = createLeases(sqliteLeaseRows(store, clock), clock, 'b');
     await clock.advance(499);
     expect(await other.acquire('x', 1_000)).toBeNull();
     await clock.advance(1);
@@ -63,13 +66,14 @@ describe('leases', () => {
   it('K45 what a dead process held is free soon, also when the clock went back a day meanwhile', async () => {
     const clock = manualClock();
     const store = temporaryStore(undefined, clock);
-    await createLeases(store, manualClock({ start: clock.now() + DAY_MS }), 'dead').acquire('x', 3_000); // before the clock went back
-    const other = createLeases(store, clock, 'other');
-    expect([await other.acquire('x', 3_000), other.isHeld('x', 3_000)]).toEqual([null, true]);
+    const former = manualClock({ start: clock.now() + DAY_MS });
+    await createLeases(sqliteLeaseRows(store, former), former, 'dead').acquire('x', 3_000); // before the clock went back
+    const other = createLeases(sqliteLeaseRows(store, clock), clock, 'other');
+    expect([await other.acquire('x', 3_000), await other.isHeld('x', 3_000)]).toEqual([null, true]);
     await clock.advance(2_999);
     expect(await other.acquire('x', 3_000)).toBeNull();
     await clock.advance(1);
-    expect(other.isHeld('x', 3_000)).toBe(false);
+    expect(await other.isHeld('x', 3_000)).toBe(false);
     expect(await other.acquire('x', 3_000)).not.toBeNull();
   });
 
@@ -78,8 +82,8 @@ describe('leases', () => {
     const time = manualClock();
     const clock = { ...time, now: () => time.now() - back };
     const store = temporaryStore(undefined, clock);
-    const lease = await createLeases(store, clock, 'alive').acquire('x', 3_000);
-    const other = createLeases(store, clock, 'other');
+    const lease = await createLeases(sqliteLeaseRows(store, clock), clock, 'alive').acquire('x', 3_000);
+    const other = createLeases(sqliteLeaseRows(store, clock), clock, 'other');
     back = DAY_MS;
     for (let round = 0; round < 10; round += 1) {
       expect(await other.acquire('x', 3_000)).toBeNull();

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Clock } from 'pith';
+import { sqliteLeaseRows, type Fence } from '../../../core/store/leases.ts';
 import { openStore, type Store } from '../../../core/store/store.ts';
 import { manualClock } from './manual-clock.ts';
 
@@ -17,4 +19,11 @@ export function temporaryStore(file = join(temporaryFolder(), 'pith.db'), clock 
   const store = openStore(file, clock);
   onTestFinished(() => store.close());
   return store;
+}
+
+/** A lease that nobody gives back, for writing rows without working on a thread. */
+export async function lastingFence(store: Store, clock: Pick<Clock, 'now'>): Promise<Fence> {
+  const fence = { name: 'test', holder: 'test' };
+  await sqliteLeaseRows(store, clock).take(fence, 1e12);
+  return fence;
 }

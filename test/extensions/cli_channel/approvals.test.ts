@@ -90,7 +90,7 @@ describe('a tool asks the person at the terminal', () => {
     await user.sees('› ');
     user.type('go\n');
     await user.sees('Run it? [once/always/no]');
-    expect(pith.kernel.approvals.list()).toHaveLength(1);
+    expect(await pith.kernel.approvals.list()).toHaveLength(1);
     user.type('n\n');
     await user.sees('Why not?');
     user.type('wrong day\n');
@@ -109,8 +109,8 @@ describe('a tool asks the person at the terminal', () => {
     await user.sees('› ');
     user.type('go\n');
     await user.sees('Run it? [once/always/no]');
-    const [open] = other.kernel.approvals.list();
-    await expect.poll(() => other.kernel.approvals.isAttended(open!.rootThreadId)).toBe(true);
+    const [open] = await other.kernel.approvals.list();
+    await expect.poll(async () => await other.kernel.approvals.isAwaited(open!.rootThreadId)).toBe(true);
     await other.kernel.approvals.answer(open!.id, { answer: 'once', by: 'ann' });
     const asked = performance.now();
     await user.sees('Answered elsewhere by ann: once');
@@ -129,11 +129,11 @@ describe('a tool asks the person at the terminal', () => {
     await user.sees('Run it? [once/always/no]');
     user.type('\u0003');
     await user.sees('It stays open: answer with /approvals approve');
-    const [open] = pith.kernel.approvals.list();
+    const [open] = await pith.kernel.approvals.list();
     user.type(`/approvals approve ${open!.id}\n`);
     await user.sees('approved once by local');
     await user.sees('It flies.');
-    expect(pith.kernel.approvals.get(open!.id)).toMatchObject({ answer: 'once', by: 'local' });
+    expect(await pith.kernel.approvals.get(open!.id)).toMatchObject({ answer: 'once', by: 'local' });
     user.end();
     await user.done;
   });
@@ -145,7 +145,7 @@ describe('a tool asks the person at the terminal', () => {
     await user.sees('Run it? [once/always/no]');
     user.type('always\n');
     await user.sees('It flies.');
-    expect(pith.kernel.approvals.list()).toEqual([]);
+    expect(await pith.kernel.approvals.list()).toEqual([]);
     user.end();
     await user.done;
   });
@@ -159,7 +159,7 @@ describe('a tool asks the person at the terminal', () => {
     await user.sees('Run it? [once/no]');
     user.type('always\n');
     await user.sees('Always is not offered here');
-    expect(pith.kernel.approvals.list()).toMatchObject([{ answer: null }]);
+    expect(await pith.kernel.approvals.list()).toMatchObject([{ answer: null }]);
     await user.sees('Run it? [once/no]');
     user.type('once\n');
     await user.sees('Armed.');
@@ -172,7 +172,7 @@ describe('a tool asks the person at the terminal', () => {
     const long = `${'x'.repeat(1000)}\n${'y\n'.repeat(59)}`;
     const { pith } = await chatting([{ calls: [{ name: 'arm', input: { long } }] }]);
     await pith.run('go');
-    const [open] = pith.kernel.approvals.list();
+    const [open] = await pith.kernel.approvals.list();
     const lines = questionLines(open!, false);
     expect(lines).toContain(
       `  … not shown: 22 more lines and 604 characters at the end of 1 line; all of it: pith approvals show ${open!.id} --all`,
@@ -184,7 +184,7 @@ describe('a tool asks the person at the terminal', () => {
   it('K50 a pipe cannot be asked: the line says how to answer, and the exit code is 1', async () => {
     const { chat, pith } = await chatting([launch('x'), launch('x')]);
     const { code, err } = await pipe(chat, ['-p', 'go', '--thread', 'one']);
-    const [open] = pith.kernel.approvals.list();
+    const [open] = await pith.kernel.approvals.list();
     expect(code).toBe(1);
     expect(err).toContain(`risky/launch needs your approval: see pith approvals show ${open!.id}`);
     const json = await pipe(chat, ['-p', 'go', '--thread', 'two'], { json: true });

@@ -150,16 +150,16 @@ describe('the file tool in the kernel', () => {
     ]);
     expect((await pith.run('go')).events).toContainEqual(expect.objectContaining({ type: 'approval-request', once: true }));
     const { approvals } = pith.kernel;
-    const [first] = approvals.list();
+    const [first] = await approvals.list();
     await expect(approvals.answer(first!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({
       code: 'not_allowed',
       message: expect.stringContaining('cannot be approved always'),
     });
-    expect(approvals.get(first!.id)?.answer).toBeNull();
+    expect((await approvals.get(first!.id))?.answer).toBeNull();
     await approvals.answer(first!.id, { answer: 'once', by: 'ann' });
     expect((await resumed(pith)).at(-1)).toMatchObject({ reason: 'awaiting_approval' });
     expect(await readFile(join(pith.sandbox, 'agents/helper/notes.md'), 'utf8')).toBe('hello\n');
-    expect(approvals.list()).toMatchObject([{ input: { path: 'extensions/z/main.ts' }, always: null }]);
+    expect(await approvals.list()).toMatchObject([{ input: { path: 'extensions/z/main.ts' }, always: null }]);
     expect(await readdir(pith.sandbox)).not.toContain('extensions');
   });
 
@@ -169,14 +169,14 @@ describe('the file tool in the kernel', () => {
     });
     await pith.run('go');
     const { approvals } = pith.kernel;
-    await approvals.answer(approvals.list()[0]!.id, { answer: 'once', by: 'ann' });
+    await approvals.answer((await approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
     await writeFile(join(pith.sandbox, 'notes/z.ts'), 'evil();\n');
     const events = await resumed(pith);
     expect(events.filter(({ type }) => type === 'approval-request')).toMatchObject([
       { details: expect.stringMatching(/has changed since you approved this[^]*\+evil\(\);/) },
     ]);
     expect(await readdir(pith.sandbox)).not.toContain('extensions');
-    await approvals.answer(approvals.list()[0]!.id, { answer: 'once', by: 'ann' });
+    await approvals.answer((await approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
     expect((await resumed(pith)).at(-1)).toMatchObject({ reason: 'done' });
     expect(await readFile(join(pith.sandbox, 'extensions/z/main.ts'), 'utf8')).toBe('evil();\n');
   });
@@ -188,9 +188,9 @@ describe('the file tool in the kernel', () => {
     });
     await pith.run('go');
     const { approvals } = pith.kernel;
-    await approvals.answer(approvals.list()[0]!.id, { answer: 'always', by: 'ann' });
+    await approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' });
     expect((await resumed(pith)).at(-1)).toMatchObject({ reason: 'awaiting_approval' });
     expect((await readdir(join(pith.sandbox, 'notes'))).sort()).toEqual(['a.md', 'b.md']);
-    expect(approvals.list()).toMatchObject([{ input: { path: '.envrc' }, always: null }]);
+    expect(await approvals.list()).toMatchObject([{ input: { path: '.envrc' }, always: null }]);
   });
 });

@@ -31,7 +31,7 @@ describe('delegate_task', () => {
       { title: 'cook: done', line: 'cook: done (2 steps, 30 tokens)', metadata: { thread: answer?.['thread'] } },
     ]);
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 40, outputTokens: 20 } });
-    expect(pith.kernel.threads.load(String(answer?.['thread']))?.thread.agentId).toBe('cook');
+    expect((await pith.kernel.threads.load(String(answer?.['thread'])))?.thread.agentId).toBe('cook');
   });
 
   it('K43 delegates_to lists the only callees; any other name is refused with the nearest', async () => {
@@ -88,7 +88,7 @@ describe('delegate_task', () => {
     await pith.run('go', { channelId: 'web', userId: 'ada' });
     expect(new Set(seen.map(({ correlationId }) => correlationId)).size).toBe(1);
     expect(seen.map(({ agentId }) => agentId)).toEqual(['boss', 'cook']);
-    const child = pith.kernel.threads.load(String(seen[1]?.threadId));
+    const child = await pith.kernel.threads.load(String(seen[1]?.threadId));
     expect(JSON.stringify(child?.messages)).toMatch(/\\"depth\\":1,\\"user\\":\\"ada\\",\\"channel\\":\\"web\\"/);
   });
 
@@ -125,8 +125,8 @@ describe('delegate_task', () => {
     await expect.poll(() => model.requests.length, { timeout: 10_000 }).toBe(2);
     stop.abort();
     expect((await turn).reason).toBe('aborted');
-    const child = pith.kernel.threads.list(5).find(({ id }) => id.startsWith('test/'));
-    expect(pith.kernel.threads.unfinished(String(child?.id))).toBeNull();
+    const child = (await pith.kernel.threads.list(5)).find(({ id }) => id.startsWith('test/'));
+    expect(await pith.kernel.threads.unfinished(String(child?.id))).toBeNull();
   });
 
   it('K42 five deep and no deeper, also when agents call themselves', async () => {
@@ -173,7 +173,7 @@ describe('a turn that is gone on with', () => {
     expect(asked(requests[0])).toBe('Cook a soup.');
     expect(requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
     expect(readResults(requests[1])).toMatchObject([{ agent: 'cook', text: 'Leek soup.' }]);
-    expect(after.kernel.threads.list(10).filter(({ id }) => id.startsWith('test/'))).toHaveLength(1);
+    expect((await after.kernel.threads.list(10)).filter(({ id }) => id.startsWith('test/'))).toHaveLength(1);
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 40, outputTokens: 20 } });
   });
 });

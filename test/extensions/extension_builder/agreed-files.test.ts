@@ -40,13 +40,13 @@ describe('a yes to an activation is for those very files', () => {
     const first = await made.test.run('go', { agent: 'builder_agent' });
     expect(first.events).toContainEqual(expect.objectContaining({ type: 'approval-request', once: true }));
     const { approvals } = made.test.kernel;
-    const [asked] = approvals.list();
+    const [asked] = await approvals.list();
     await expect(approvals.answer(asked!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({ code: 'not_allowed' });
     expect(isActive(made, 'city_time')).toBe(false);
     await approvals.answer(asked!.id, { answer: 'once', by: 'ann' });
     expect(await resumed(made)).toMatchObject({ reason: 'awaiting_approval' });
     expect([isActive(made, 'city_time'), isActive(made, 'second')]).toEqual([true, false]);
-    expect(approvals.list()).toMatchObject([
+    expect(await approvals.list()).toMatchObject([
       {
         always: null,
         details: expect.stringMatching(/secrets: AWS_SECRET_ACCESS_KEY\nnetwork: everything[^\n]*\nread: ~\/\.ssh\nwrite: ~\//),
@@ -79,8 +79,10 @@ describe('a yes to an activation is for those very files', () => {
     });
     await made.test.run('go', { agent: 'main' });
     const { approvals } = made.test.kernel;
-    expect(approvals.list()).toMatchObject([{ tool: 'core_tools/configure_extension', always: null }]);
-    await expect(approvals.answer(approvals.list()[0]!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({ code: 'not_allowed' });
+    expect(await approvals.list()).toMatchObject([{ tool: 'core_tools/configure_extension', always: null }]);
+    await expect(approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({
+      code: 'not_allowed',
+    });
   });
 
   it('T18 F13: a source with a NUL is found by the check, with file and place, refused by the bundler, and never activated', async () => {

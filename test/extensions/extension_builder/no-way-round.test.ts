@@ -25,6 +25,6 @@ it('K50 K72 a call beside it that writes the checked bytes back gets no version 
   const { reason } = await made.test.run('go', { agent: 'builder_agent' });
   expect(reason).toBe('awaiting_approval');
   expect(existsSync(path.join(made.test.sandbox, 'extensions/city_time'))).toBe(false);
-  const questions = made.test.kernel.approvals.list();
+  const questions = await made.test.kernel.approvals.list();
   expect(questions.map(({ tool }) => tool).sort()).toEqual(['extension_builder/activate_extension', 'extension_builder/activate_skill']);
 });

@@ -129,7 +129,7 @@ describe('MCP servers', () => {
     ]);
     await start({ fix: local('rug') }, { model });
     await test.run('go');
-    const [first] = test.kernel.approvals.list();
+    const [first] = await test.kernel.approvals.list();
     await test.kernel.approvals.answer(String(first?.id), { answer: 'always', by: 'me' });
     await test.run('', { resume: true, input: undefined });
     expect((await test.run('again')).reason).toBe('done');
@@ -138,7 +138,7 @@ describe('MCP servers', () => {
     await expect.poll(schema, { timeout: 10_000 }).toContain('where');
     model.add(step('fix_write'));
     expect((await test.run('once more')).reason).toBe('awaiting_approval');
-    expect(test.kernel.approvals.list()[0]).toMatchObject({
+    expect((await test.kernel.approvals.list())[0]).toMatchObject({
       details: expect.stringContaining('has changed the schema of this tool since you agreed to it'),
       always: null, // after a yes it is not changed any more, and the next question reads otherwise
     });

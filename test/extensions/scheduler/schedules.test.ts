@@ -45,7 +45,7 @@ async function world(script: readonly ScriptedStep[] = [], uses: readonly string
 const idOf = (made: { output?: JsonValue }): string => (made.output as { schedule_id: string }).schedule_id;
 
 /** Moves time on until `done` says so: deliveries are real work on a real disk. */
-async function until(clock: World['clock'], done: () => boolean): Promise<void> {
+async function until(clock: World['clock'], done: () => boolean | Promise<boolean>): Promise<void> {
   await expect
     .poll(
       async () => {
@@ -77,7 +77,7 @@ describe('schedules', () => {
       { kind: 'schedule', threadId: 'kitchen', userId: 'tester', text: expect.stringMatching(/^boss .*: The soup!$/) },
     ]);
     expect(await pith.kernel.callTool('boss', 'list_schedules', {})).toMatchObject({ output: { schedules: [] } });
-    const threads = pith.kernel.threads.list(5).map(({ id }) => id);
+    const threads = (await pith.kernel.threads.list(5)).map(({ id }) => id);
     expect(threads.find((id) => id.startsWith('schedules/'))).toMatch(/\/1767226200000$/);
   });
 
@@ -151,7 +151,7 @@ describe('schedules', () => {
     model.add({ calls: [{ name: 'kv_delete', input: { key: 'k' } }] });
     await until(clock, () => notices.length > 0);
     expect(notices).toMatchObject([{ text: expect.stringContaining('waits for an answer') }]);
-    const [question] = pith.kernel.approvals.list();
+    const [question] = await pith.kernel.approvals.list();
     expect(question).toMatchObject({ tool: 'kv/kv_delete', path: [{ agentId: 'clerk' }] });
     model.add({ text: 'Gone.' });
     await pith.kernel.approvals.answer(String(question?.id), { answer: 'once', by: 'ada' });
@@ -175,8 +175,8 @@ describe('schedules', () => {
     await call('schedule_once', { message: 'x', in: '1m', agent_id: 'clerk' });
     model.add({ calls: [{ name: 'kv_delete', input: { key: 'a' } }] });
     await pith.kernel.start();
-    await until(clock, () => pith.kernel.approvals.list().length > 0 && notices.length > 0);
-    const question = pith.kernel.approvals.list()[0];
+    await until(clock, async () => (await pith.kernel.approvals.list()).length > 0 && notices.length > 0);
+    const question = (await pith.kernel.approvals.list())[0];
     const other = openStore(path.join(pith.kernel.settings.data_dir, 'pith.db'), clock);
     onTestFinished(() => other.close());
     const work = () =>

@@ -32,7 +32,7 @@ async function resumed({ pith }: ScriptKernel): Promise<readonly TurnEvent[]> {
 }
 
 const answer = async ({ pith }: ScriptKernel, said: 'once' | 'always' | 'no') => {
-  const [open] = pith.kernel.approvals.list();
+  const [open] = await pith.kernel.approvals.list();
   await pith.kernel.approvals.answer(open!.id, { answer: said, by: 'ann' });
 };
 const SCRIPTS = { 'scripts/a.sh': 'echo first; . scripts/part.sh\n', 'scripts/part.sh': 'echo part\n' };

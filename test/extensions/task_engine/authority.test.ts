@@ -33,7 +33,7 @@ describe('what tasks may do', () => {
     expect(names).toContain('kv_get');
     expect(names).not.toContain('kv_delete');
     expect(names).not.toContain('respond_to_review');
-    const unfinished = kernel.test.kernel.threads.list(10).find(({ id }) => id.startsWith('tasks/'))!;
+    const unfinished = (await kernel.test.kernel.threads.list(10)).find(({ id }) => id.startsWith('tasks/'))!;
     expect(unfinished.agentId).toBe('boss');
     const { tasks } = await kernel.tool('list_tasks', {});
     expect(tasks).toEqual([]); // they are ada's, and this user is another

@@ -16,7 +16,7 @@ describe('the task engine', () => {
     expect(task).toMatchObject({ agent: 'worker', result: 'all counted', steps: 2, thread: `tasks/${String(id)}` });
     expect(kernel.requests[0]!.system).toContain(`You work on task ${String(id)}.`);
     expect(lastUser(kernel.requests[0]!)).toBe('count the stars');
-    expect(kernel.test.kernel.threads.load(`tasks/${String(id)}`)?.thread.agentId).toBe('worker');
+    expect((await kernel.test.kernel.threads.load(`tasks/${String(id)}`))?.thread.agentId).toBe('worker');
     await expect.poll(() => kernel.states(), PATIENTLY).toEqual(['pending', 'running', 'done'].map((state) => `${String(id)} ${state}`));
   });
 

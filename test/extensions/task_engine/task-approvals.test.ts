@@ -37,7 +37,7 @@ describe('tasks whose tools need approval', () => {
     const { task_id } = await kernel.tool('submit_task', { goal: 'fly' }, 'pilot');
     const id = String(task_id);
     expect(await kernel.until(id, 'human_review')).toMatchObject({ note: expect.stringContaining('pith approvals list') });
-    const [question] = kernel.test.kernel.approvals.list();
+    const [question] = await kernel.test.kernel.approvals.list();
     expect(question).toMatchObject({ tool: 'launcher/launch', rootThreadId: `tasks/${id}` });
     await kernel.test.kernel.approvals.answer(question!.id, { answer: 'once', by: 'local' });
     expect(await kernel.until(id, 'done')).toMatchObject({ result: 'it says launched 1' });
@@ -49,7 +49,7 @@ describe('tasks whose tools need approval', () => {
     const id = String(task_id);
     await kernel.until(id, 'human_review');
     const { approvals } = kernel.test.kernel;
-    await approvals.answer(approvals.list()[0]!.id, { answer: 'once', by: 'local' });
+    await approvals.answer((await approvals.list())[0]!.id, { answer: 'once', by: 'local' });
     const here = await kernel.test.run('', { agent: 'pilot', threadId: `tasks/${id}`, input: undefined, resume: true });
     expect(here.text).toBe('it says launched 1');
     expect(await kernel.until(id, 'done')).toMatchObject({ result: 'it says launched 1' });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it } from 'vitest';
-import { createThreads } from '../../../../core/agent/threads/store.ts';
+import { createSqliteThreads } from '../../../../core/agent/threads/sqlite-threads.ts';
 import { bundleProgram, exitOf, startProgram } from '../../store/child-process.ts';
 import { manualClock } from '../../store/manual-clock.ts';
 import { temporaryFolder, temporaryStore } from '../../store/temporary-store.ts';
@@ -24,10 +24,10 @@ it('K45 loses no acknowledged step to kill -9', async () => {
 
     const store = temporaryStore(file);
     expect(store.get('PRAGMA integrity_check')).toMatchObject({ integrity_check: 'ok' });
-    const threads = createThreads(store, manualClock());
-    const messages = threads.load(threadId)?.messages ?? [];
+    const threads = createSqliteThreads(store, manualClock());
+    const messages = (await threads.load(threadId))?.messages ?? [];
     expect(messages.length).toBeGreaterThanOrEqual(acknowledged + 1);
-    const unfinished = threads.unfinished(threadId);
+    const unfinished = await threads.unfinished(threadId);
     expect(unfinished?.turn).toMatchObject({ state: 'running', steps: messages.length });
     // A step is there whole: its message and its call.
     expect(unfinished?.calls.map((call) => call.step)).toEqual(messages.map((_, step) => step));

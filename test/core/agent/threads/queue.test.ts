@@ -1,13 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createLeases, type Leases } from '../../../../core/store/leases.ts';
-import { createThreadQueue } from '../../../../core/agent/threads/queue.ts';
+import { createLeases, sqliteLeaseRows, type Leases } from '../../../../core/store/leases.ts';
+import { createThreadQueue } from '../../../../core/agent/threads/index.ts';
 import { manualClock } from '../../store/manual-clock.ts';
 import { temporaryStore } from '../../store/temporary-store.ts';
 
 function setup(jump = false) {
   const clock = manualClock({ jump });
   const store = temporaryStore(undefined, clock);
-  const leases = createLeases(store, clock, 'mine');
+  const leases = createLeases(sqliteLeaseRows(store, clock), clock, 'mine');
   return { clock, store, leases, queue: createThreadQueue(leases, clock) };
 }
 
@@ -74,7 +74,7 @@ describe('thread queue', () => {
 
   it('K45 says thread_busy when another process keeps the thread', async () => {
     const { queue, store, clock } = setup(true);
-    const held = await createLeases(store, clock, 'other').acquire('thread:t', 3_000); // and renews it
+    const held = await createLeases(sqliteLeaseRows(store, clock), clock, 'other').acquire('thread:t', 3_000); // and renews it
     const start = clock.now();
     await expect(queue.run('t', async () => 1)).rejects.toMatchObject({
       code: 'thread_busy',
@@ -113,10 +113,9 @@ describe('thread queue', () => {
       .fn<Leases['acquire']>()
       .mockRejectedValueOnce(new Error('disk'))
       .mockResolvedValue({
-        name: 'x',
+        fence: { name: 'x', holder: 'x' },
         lost: new AbortController().signal,
         inherited: false,
-        isHeld: () => true,
         expire: () => undefined,
         release,
       });

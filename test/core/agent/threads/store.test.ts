@@ -1,10 +1,10 @@
 import type { Message } from 'pith';
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../../core/store/store.ts';
-import { createThreads } from '../../../../core/agent/threads/store.ts';
-import type { CallRecord, Threads, ThreadWriter, TurnRecord } from '../../../../core/agent/threads/thread.ts';
+import { createSqliteThreads } from '../../../../core/agent/threads/sqlite-threads.ts';
+import type { CallRecord, Threads, ThreadWriter, TurnRecord } from '../../../../core/agent/threads/index.ts';
 import { manualClock } from '../../store/manual-clock.ts';
-import { temporaryStore } from '../../store/temporary-store.ts';
+import { lastingFence, temporaryStore } from '../../store/temporary-store.ts';
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
 const assistant = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] });
@@ -45,6 +45,8 @@ function callOf(turnId: string, step: number, index: number): CallRecord {
   };
 }
 
+const stepOf = (step: number, text: string, calls: readonly CallRecord[] = []) => ({ step, message: assistant(text), calls, usage });
+
 interface Setup {
   readonly clock: ReturnType<typeof manualClock>;
   readonly store: Store;
@@ -53,11 +55,11 @@ interface Setup {
   begin(threadId: string, turnId: string, text: string): Promise<void>;
 }
 
-function setup(): Setup {
+async function setup(): Promise<Setup> {
   const clock = manualClock();
   const store = temporaryStore(undefined, clock);
-  const threads = createThreads(store, clock);
-  const writer = threads.writer(() => undefined);
+  const threads = createSqliteThreads(store, clock);
+  const writer = threads.writer(await lastingFence(store, clock));
   return {
     clock,
     store,
@@ -70,20 +72,14 @@ function setup(): Setup {
 
 describe('Threads', () => {
   it('K45 persists each step with its calls, and the turn continues from there', async () => {
-    const { threads, writer, begin } = setup();
+    const { threads, writer, begin } = await setup();
     await begin('t', 'turn-1', 'hello');
-    await writer.recordStep(
-      'turn-1',
-      0,
-      assistant('looking'),
-      [callOf('turn-1', 0, 0), callOf('turn-1', 0, 1), callOf('turn-1', 0, 2)],
-      usage,
-    );
+    await writer.recordStep('turn-1', stepOf(0, 'looking', [callOf('turn-1', 0, 0), callOf('turn-1', 0, 1), callOf('turn-1', 0, 2)]));
     await writer.startCall('turn-1', 0, 0);
     await writer.startCall('turn-1', 0, 1);
     await writer.finishCall('turn-1', 0, 0, { ok: true, output: { lines: 3 }, retain: { key: 'k', digest: 'd' } });
 
-    const unfinished = threads.unfinished('t');
+    const unfinished = await threads.unfinished('t');
     expect(unfinished?.turn).toEqual(turnOf('turn-1', 't', { steps: 1, usage }));
     expect(unfinished?.calls).toEqual([
       { ...callOf('turn-1', 0, 0), state: 'finished', result: { ok: true, output: { lines: 3 }, retain: { key: 'k', digest: 'd' } } },
@@ -96,7 +92,7 @@ describe('Threads', () => {
       content: [{ type: 'tool-result', toolCallId: 'call-0-0', toolName: 'read', output: { type: 'json', value: { lines: 3 } } }],
     };
     await writer.recordResults('turn-1', results, { 'call-0-0': { key: 'k', digest: 'd' } });
-    expect(threads.load('t')?.messages).toEqual([
+    expect((await threads.load('t'))?.messages).toEqual([
       { seq: 1, turnId: 'turn-1', message: user('hello'), retain: {} },
       { seq: 2, turnId: 'turn-1', message: assistant('looking'), retain: {} },
       { seq: 3, turnId: 'turn-1', message: results, retain: { 'call-0-0': { key: 'k', digest: 'd' } } },
@@ -104,20 +100,20 @@ describe('Threads', () => {
   });
 
   it('K45 a turn that has ended is no longer unfinished; one that waits for approval is', async () => {
-    const { threads, writer, begin } = setup();
+    const { threads, writer, begin } = await setup();
     await begin('t', 'turn-1', 'hello');
     await writer.setState('turn-1', 'awaiting_approval', usage);
-    expect(threads.unfinished('t')?.turn).toMatchObject({ state: 'awaiting_approval', usage });
+    expect((await threads.unfinished('t'))?.turn).toMatchObject({ state: 'awaiting_approval', usage });
     for (const state of ['done', 'error', 'aborted', 'limit'] as const) {
       await writer.setState('turn-1', state, usage);
-      expect(threads.unfinished('t')).toBeNull();
+      expect(await threads.unfinished('t')).toBeNull();
     }
-    expect(threads.unfinished('other')).toBeNull();
-    expect(threads.load('other')).toBeNull();
+    expect(await threads.unfinished('other')).toBeNull();
+    expect(await threads.load('other')).toBeNull();
   });
 
   it('K45 keeps a thread over turns: its beginning stays, the newest comes first', async () => {
-    const { threads, writer, begin, clock } = setup();
+    const { threads, writer, begin, clock } = await setup();
     const start = clock.now();
     await begin('a', 'turn-1', 'first words\0');
     await writer.setState('turn-1', 'done', usage);
@@ -127,52 +123,52 @@ describe('Threads', () => {
     await writer.beginTurn({ id: 'a', agentId: 'helper', date: '2099-09-09', title: 'second words' }, turnOf('turn-3', 'a'), [
       user('again'),
     ]);
-    expect(threads.list(10).map((thread) => thread.id)).toEqual(['a', 'b']);
-    expect(threads.list(1)).toEqual([
+    expect((await threads.list(10)).map((thread) => thread.id)).toEqual(['a', 'b']);
+    expect(await threads.list(1)).toEqual([
       { id: 'a', agentId: 'helper', date: '2025-01-02', title: 'first words ', createdAt: start, updatedAt: start + 2_000, compactions: 0 },
     ]);
-    expect(threads.load('a')?.messages.map(({ seq, turnId }) => [seq, turnId])).toEqual([
+    expect((await threads.load('a'))?.messages.map(({ seq, turnId }) => [seq, turnId])).toEqual([
       [1, 'turn-1'],
       [2, 'turn-3'],
     ]);
   });
 
   it('replaces the oldest messages by a summary, in one commit, and later ones keep their numbers', async () => {
-    const { threads, writer, begin } = setup();
+    const { threads, writer, begin } = await setup();
     await begin('t', 'turn-1', 'one');
-    for (const step of [0, 1, 2]) await writer.recordStep('turn-1', step, assistant(`step ${step}`), [], usage);
+    for (const step of [0, 1, 2]) await writer.recordStep('turn-1', stepOf(step, `step ${step}`));
     await writer.compact('t', 3, [
       { message: user('summary'), retain: {} },
       { message: assistant('kept'), retain: { c: { key: 'k', digest: 'd' } } },
     ]);
-    const after = threads.load('t');
+    const after = await threads.load('t');
     expect(after?.thread.compactions).toBe(1);
     expect(after?.messages.map(({ seq, message, retain }) => [seq, message, retain])).toEqual([
       [2, user('summary'), {}],
       [3, assistant('kept'), { c: { key: 'k', digest: 'd' } }],
       [4, assistant('step 2'), {}],
     ]);
-    await writer.recordStep('turn-1', 3, assistant('next'), [], usage);
-    expect(threads.load('t')?.messages.map(({ seq }) => seq)).toEqual([2, 3, 4, 5]);
+    await writer.recordStep('turn-1', stepOf(3, 'next'));
+    expect((await threads.load('t'))?.messages.map(({ seq }) => seq)).toEqual([2, 3, 4, 5]);
   });
 
   it('refuses to write to what is not there, and leaves no half of it', async () => {
-    const { threads, writer, begin } = setup();
+    const { threads, writer, begin } = await setup();
     await begin('t', 'turn-1', 'one');
     const unknown = { code: 'thread_unknown' };
-    await expect(writer.recordStep('nope', 0, assistant('x'), [callOf('nope', 0, 0)], usage)).rejects.toMatchObject(unknown);
+    await expect(writer.recordStep('nope', stepOf(0, 'x', [callOf('nope', 0, 0)]))).rejects.toMatchObject(unknown);
     await expect(writer.startCall('turn-1', 0, 0)).rejects.toMatchObject(unknown);
     await expect(writer.finishCall('turn-1', 0, 0, { ok: true, output: 1 })).rejects.toMatchObject(unknown);
     await expect(writer.recordResults('nope', assistant('x'), {})).rejects.toMatchObject(unknown);
     await expect(writer.setState('nope', 'done', usage)).rejects.toMatchObject(unknown);
     await expect(writer.compact('nope', 1, [])).rejects.toMatchObject(unknown);
     await expect(begin('t', 'turn-1', 'the same turn twice')).rejects.toMatchObject({ code: 'database_failed' });
-    expect(threads.load('t')?.messages).toHaveLength(1);
-    expect(threads.unfinished('t')?.calls).toEqual([]);
+    expect((await threads.load('t'))?.messages).toHaveLength(1);
+    expect((await threads.unfinished('t'))?.calls).toEqual([]);
   });
 
   it('names a damaged row and still serves the other threads', async () => {
-    const { threads, begin, store } = setup();
+    const { threads, begin, store } = await setup();
     await begin('good', 'turn-1', 'fine');
     await begin('bad', 'turn-2', 'broken');
     await store.write((statement) => void statement(`UPDATE messages SET message = '{"role":"user"' WHERE thread = 'bad'`));
@@ -182,27 +178,27 @@ describe('Threads', () => {
       cure: expect.stringContaining('new thread'),
       message: expect.stringContaining(`message 1 of thread 'bad'`),
     };
-    expect(() => threads.load('bad')).toThrow(expect.objectContaining(failure));
+    await expect(threads.load('bad')).rejects.toEqual(expect.objectContaining(failure));
     await store.write((statement) => void statement(`UPDATE messages SET message = '{"role":"nobody","content":[]}' WHERE thread = 'bad'`));
-    expect(() => threads.load('bad')).toThrow(expect.objectContaining(failure));
+    await expect(threads.load('bad')).rejects.toEqual(expect.objectContaining(failure));
     await store.write((statement) => void statement(`UPDATE turnagents SET agent = '[]' WHERE turn = 'turn-2'`));
-    expect(() => threads.unfinished('bad')).toThrow(
+    await expect(threads.unfinished('bad')).rejects.toEqual(
       expect.objectContaining({ message: expect.stringContaining(`the agent of turn 'turn-2' of thread 'bad'`) }),
     );
-    expect(threads.load('good')?.messages).toHaveLength(1);
-    expect(threads.list(10)).toHaveLength(2);
+    expect((await threads.load('good'))?.messages).toHaveLength(1);
+    expect(await threads.list(10)).toHaveLength(2);
   });
 
   it('keeps 100 turns that write at once apart', async () => {
-    const { threads, writer, begin } = setup();
+    const { threads, writer, begin } = await setup();
     await Promise.all(
       Array.from({ length: 100 }, async (_, number) => {
         await begin(`t${number}`, `turn-${number}`, `hello ${number}`);
-        for (let step = 0; step < 5; step += 1) await writer.recordStep(`turn-${number}`, step, assistant(`${number}.${step}`), [], usage);
+        for (let step = 0; step < 5; step += 1) await writer.recordStep(`turn-${number}`, stepOf(step, `${number}.${step}`));
       }),
     );
     for (let number = 0; number < 100; number += 1) {
-      const texts = threads.load(`t${number}`)?.messages.map(({ message }) => (message.content[0] as { text: string }).text);
+      const texts = (await threads.load(`t${number}`))?.messages.map(({ message }) => (message.content[0] as { text: string }).text);
       expect(texts).toEqual([`hello ${number}`, ...[0, 1, 2, 3, 4].map((step) => `${number}.${step}`)]);
     }
   });

@@ -1,15 +1,23 @@
 import type { Clock, JsonValue, SqlRow } from '../../contract/index.ts';
-import { PithError } from '../../contract/errors.ts';
 import type { Store } from '../../store/store.ts';
 import type { Statement } from '../../store/writer.ts';
-import type { Approval, ApprovalAnswer, Approvals, AskingTurn, Question } from './approval.ts';
-import type { Fence } from './queue.ts';
+import {
+  answeredBefore,
+  covers,
+  expiredAt,
+  OPEN_MS,
+  onceOnly,
+  unknownApproval,
+  type Approval,
+  type ApprovalAnswer,
+  type ApprovalStore,
+  type AskingTurn,
+  type Question,
+} from './approval.ts';
+import { checkThreadFence } from './sqlite-threads.ts';
 
-/** How long a question waits. */
-export const OPEN_MS = 24 * 60 * 60 * 1000;
 /** How long a question is kept. What was answered with `always` holds as long as its conversation. */
 const KEEP_MS = 30 * OPEN_MS;
-const UNANSWERED = 'nobody answered within 24 h';
 
 const SCHEMA = [
   `CREATE TABLE approvals (
@@ -28,23 +36,6 @@ const SCHEMA = [
   'ALTER TABLE approvals ADD COLUMN always TEXT;',
 ];
 
-/** What the gate does with approvals, beside what people do. */
-export interface ApprovalStore extends Approvals {
-  /**
-   * What was said of this call with these very arguments, or always in the thread of what its question covers; null when nobody was asked yet.
-   * A yes holds for the code and the subject that it was said to: `changed` says what has changed since there was one.
-   */
-  decision(question: Asked): { readonly decision: Approval | null; readonly changed: 'extension' | 'subject' | null };
-  /** Rejects with what `fence` throws. */
-  ask(question: Question, fence: Fence): Promise<void>;
-  /** Open questions that `turnId` waits for: its own, and those of agents that it called. */
-  askedFor(turnId: string): readonly Approval[];
-  /** Answers what is still open of these with no. `by` null: nobody did. Rejects with what `fence` throws. */
-  reject(open: readonly Approval[], said: { readonly reason: string; readonly by: string | null }, fence: Fence): Promise<void>;
-}
-
-type Asked = Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId' | 'source' | 'subject' | 'always'>;
-
 /** Writes the events of approvals in the transactions of their rows. */
 export interface ApprovalEvents {
   requested(statement: Statement, question: Question): void;
@@ -53,10 +44,10 @@ export interface ApprovalEvents {
 
 const NONE: ApprovalEvents = { requested: () => undefined, answered: () => undefined };
 
-export function createApprovals(store: Store, clock: Clock, events: ApprovalEvents = NONE): ApprovalStore {
+export function createSqliteApprovals(store: Store, clock: Clock, events: ApprovalEvents = NONE): ApprovalStore {
   store.migrate('approvals', SCHEMA);
 
-  const read = (row: SqlRow): Approval => approvalOf(row, clock.now());
+  const read = (row: SqlRow): Approval => expiredAt(approvalOf(row), clock.now());
   const get = (id: string): Approval | null => {
     const row = store.get('SELECT * FROM approvals WHERE id = ?', id);
     return row === null ? null : read(row);
@@ -85,8 +76,8 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
   };
 
   return {
-    list,
-    get,
+    list: async (rootThreadId) => list(rootThreadId),
+    get: async (id) => get(id),
 
     async answer(id, reply) {
       const found = get(id);
@@ -104,27 +95,21 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
       return now;
     },
 
-    decision(question) {
-      const { turnId, step, index, digest, tool, rootThreadId, source, subject, always: key } = question;
-      const always = store
-        .all(`SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always' AND always = ?`, rootThreadId, tool, key)
-        .map(read);
-      const valid = always.find((each) => covers(each, question));
-      if (valid) return { decision: valid, changed: null };
-      const asked = store
-        .all(
-          'SELECT * FROM approvals WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC',
-          turnId,
-          step,
-          index,
-          digest,
-        )
-        .map(read);
-      const said = asked.find((each) => each.source === source && each.subject === subject) ?? asked[0] ?? null;
-      const isYes = said?.answer === 'once' || said?.answer === 'always';
-      if (isYes && said.subject !== subject) return { decision: null, changed: 'subject' };
-      if (isYes && said.source !== source) return { decision: null, changed: 'extension' };
-      return { decision: said, changed: said === null && always.length > 0 ? 'extension' : null };
+    async answersFor({ turnId, step, index, digest, tool, rootThreadId, always }) {
+      return {
+        always: store
+          .all(`SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always' AND always = ?`, rootThreadId, tool, always)
+          .map(read),
+        asked: store
+          .all(
+            'SELECT * FROM approvals WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC',
+            turnId,
+            step,
+            index,
+            digest,
+          )
+          .map(read),
+      };
     },
 
     async ask(question, fence) {
@@ -133,7 +118,7 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
       const call = [id, turnId, step, index, rootThreadId, threadId, tool, input, digest, path] as const;
       const asker = [channelId, userId, correlationId, question.createdAt, question.expiresAt] as const;
       await store.write((statement) => {
-        fence();
+        checkThreadFence(store, fence);
         statement(`DELETE FROM approvals WHERE created <= ? AND answer IS NOT 'always'`, question.createdAt - KEEP_MS);
         statement(
           'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?, ?, ?)',
@@ -148,12 +133,12 @@ export function createApprovals(store: Store, clock: Clock, events: ApprovalEven
       });
     },
 
-    askedFor: (turnId) => list().filter(({ path }) => path.some((turn) => turn.turnId === turnId)),
+    askedFor: async (turnId) => list().filter(({ path }) => path.some((turn) => turn.turnId === turnId)),
 
     async reject(open, { reason, by }, fence) {
       if (open.length === 0) return;
       await store.write((statement) => {
-        fence();
+        checkThreadFence(store, fence);
         for (const approval of open) close(statement, approval, { answer: 'no', reason, by });
       });
     },
@@ -166,9 +151,7 @@ interface Said {
   readonly by: string | null;
 }
 
-function approvalOf(row: SqlRow, now: number): Approval {
-  const expiresAt = Number(row.expires);
-  const expired = row.answer === null && expiresAt <= now;
+function approvalOf(row: SqlRow): Approval {
   return {
     id: String(row.id),
     turnId: String(row.turn),
@@ -188,43 +171,10 @@ function approvalOf(row: SqlRow, now: number): Approval {
     userId: String(row.user),
     correlationId: String(row.correlation),
     createdAt: Number(row.created),
-    expiresAt,
-    answer: expired ? 'no' : (row.answer as ApprovalAnswer | null),
-    reason: expired ? UNANSWERED : (row.reason as string | null),
+    expiresAt: Number(row.expires),
+    answer: row.answer as ApprovalAnswer | null,
+    reason: row.reason as string | null,
     by: row.answeredby as string | null,
-    answeredAt: expired ? expiresAt : row.answered === null ? null : Number(row.answered),
+    answeredAt: row.answered === null ? null : Number(row.answered),
   };
-}
-
-/** Whether an `always` to the first question answers the second: same tool, same code, same thing that was shown. */
-function covers(said: Pick<Question, 'tool' | 'source' | 'always'>, { tool, source, always }: typeof said): boolean {
-  return always !== null && said.always === always && said.tool === tool && said.source === source;
-}
-
-function onceOnly({ id, tool }: Approval): PithError {
-  return new PithError('not_allowed', `'${tool}' cannot be approved always: each such call needs its own approval`, {
-    where: id,
-    cure: `approve this one with: pith approvals approve ${id}`,
-  });
-}
-
-export function unknownApproval(id: string, open: readonly Approval[]): PithError {
-  const ids = open.map((each) => each.id);
-  return new PithError('approval_unknown', `there is no question '${id}'`, {
-    where: id,
-    cure: ids.length === 0 ? 'nothing waits for approval now' : `open are ${ids.slice(0, 10).join(', ')}; see: pith approvals list`,
-  });
-}
-
-/** "by ann: once", "by nobody …" of an answer, for people. */
-export function saidOf({ answer, by, reason }: Pick<Approval, 'answer' | 'by' | 'reason'>): string {
-  if (by === null) return reason ?? 'withdrawn';
-  return `answered by ${by}: ${answer}${reason === null ? '' : ` (${reason})`}`;
-}
-
-function answeredBefore(approval: Approval): PithError {
-  return new PithError('approval_answered', `the question '${approval.id}' is no longer open: ${saidOf(approval)}`, {
-    where: approval.id,
-    cure: 'see: pith approvals list',
-  });
 }

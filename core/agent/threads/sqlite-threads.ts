@@ -1,10 +1,21 @@
-import type { Clock, Retain, SqlRow } from '../../contract/index.ts';
+import type {
+  AgentSpec,
+  Clock,
+  JsonValue,
+  Message,
+  Retain,
+  SqlRow,
+  SqlValue,
+  ToolEffect,
+  ToolResult,
+  TurnPolicy,
+} from '../../contract/index.ts';
 import { PithError } from '../../contract/errors.ts';
+import { isHeldInWrite, type Fence } from '../../store/leases.ts';
 import type { Store } from '../../store/store.ts';
 import type { Statement } from '../../store/writer.ts';
-import type { Fence } from './queue.ts';
-import { rowReader } from './rows.ts';
-import type { CallState, Threads, ThreadWriter, TurnRecord } from './thread.ts';
+import { threadTaken } from './queue.ts';
+import type { CallRecord, CallState, StoredMessage, ThreadRecord, Threads, ThreadWriter, TurnRecord, TurnState } from './thread.ts';
 
 /** Names without an underscore: no extension's prefix can reach them. A turn's agent stands apart, because each step rewrites the turn's row. */
 const SCHEMA = [
@@ -40,7 +51,7 @@ const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 /** Writes `user.message` in the transaction of the turn that answers it. */
 export type WriteSaid = (statement: Statement, turn: TurnRecord, text: string) => void;
 
-export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid = () => undefined): Threads {
+export function createSqliteThreads(store: Store, clock: Clock, writeSaid: WriteSaid = () => undefined): Threads {
   store.migrate('threads', SCHEMA);
   const read = rowReader(store.file);
 
@@ -51,18 +62,18 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
   };
 
   return {
-    load(threadId) {
+    async load(threadId) {
       const row = store.get('SELECT * FROM threads WHERE id = ?', threadId);
       if (row === null) return null;
       const messages = store.all('SELECT seq, turn, message, retain FROM messages WHERE thread = ? ORDER BY seq', threadId);
       return { thread: read.thread(row), messages: messages.map((message) => read.message(threadId, message)) };
     },
 
-    list(limit) {
+    async list(limit) {
       return store.all('SELECT * FROM threads ORDER BY updated DESC, id LIMIT ?', limit).map(read.thread);
     },
 
-    unfinished(threadId) {
+    async unfinished(threadId) {
       const row = store.get(
         `SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND state IN ('running', 'awaiting_approval')
            ORDER BY started DESC, id DESC LIMIT 1`,
@@ -71,7 +82,7 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
       return withCalls(row);
     },
 
-    last(threadId) {
+    async last(threadId) {
       const row = store.get(
         `SELECT * FROM turns JOIN turnagents ON turn = id
            WHERE id = (SELECT turn FROM messages WHERE thread = ? AND turn <> '' ORDER BY seq DESC LIMIT 1)`,
@@ -80,11 +91,11 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
       return row === null ? null : read.turn(row);
     },
 
-    keyed(threadId, key) {
+    async keyed(threadId, key) {
       return withCalls(store.get('SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND key = ?', threadId, key));
     },
 
-    delegated(turnId) {
+    async delegated(turnId) {
       const row = store.get('SELECT turns, steps, calls FROM turndelegated WHERE turn = ?', turnId);
       return { turns: Number(row?.turns ?? 0), steps: Number(row?.steps ?? 0), calls: Number(row?.calls ?? 0) };
     },
@@ -96,7 +107,7 @@ export function createThreads(store: Store, clock: Clock, writeSaid: WriteSaid =
 function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: WriteSaid): ThreadWriter {
   const write = (run: (statement: Statement) => void) =>
     store.write((statement) => {
-      fence();
+      checkThreadFence(store, fence);
       run(statement);
     });
 
@@ -143,7 +154,7 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       });
     },
 
-    async recordStep(turnId, step, message, calls, usage) {
+    async recordStep(turnId, { step, message, calls, usage }) {
       const text = JSON.stringify(message);
       const inputs = calls.map(
         (call) => [JSON.stringify(call.input) ?? 'null', call.result === null ? null : JSON.stringify(call.result)] as const,
@@ -237,10 +248,115 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
   };
 }
 
+/** Throws `thread_busy` inside a write of somebody who does not hold the thread any more. */
+export function checkThreadFence(store: Store, fence: Fence): void {
+  if (!isHeldInWrite(store, fence)) throw threadTaken(fence);
+}
+
 function retainText(retain: Readonly<Record<string, Retain>>): string | null {
   return Object.keys(retain).length === 0 ? null : JSON.stringify(retain);
 }
 
 function found(changes: number, what: string): void {
   if (changes === 0) throw new PithError('thread_unknown', `${what} is not stored`);
+}
+
+/** Turns rows into records. A row that cannot be read is `database_failed` with its name; other rows are not touched by it. */
+function rowReader(file: string) {
+  return {
+    thread(row: SqlRow): ThreadRecord {
+      return {
+        id: text(row.id),
+        agentId: text(row.agent),
+        date: text(row.date),
+        title: text(row.title),
+        createdAt: Number(row.created),
+        updatedAt: Number(row.updated),
+        compactions: Number(row.compactions),
+      };
+    },
+
+    message(threadId: string, row: SqlRow): StoredMessage {
+      const what = `message ${String(row.seq)} of thread '${threadId}'`;
+      return {
+        seq: Number(row.seq),
+        turnId: text(row.turn),
+        message: json<Message>(file, what, row.message, isMessage),
+        retain: row.retain === null ? {} : json<Record<string, Retain>>(file, `what ${what} retains`, row.retain, isObject),
+      };
+    },
+
+    turn(row: SqlRow): TurnRecord {
+      const what = `turn '${text(row.id)}' of thread '${text(row.thread)}'`;
+      return {
+        id: text(row.id),
+        threadId: text(row.thread),
+        agent: json<AgentSpec>(file, `the agent of ${what}`, row.agent, (value) => isObject(value) && typeof value.id === 'string'),
+        policy: json<TurnPolicy>(file, `the policy of ${what}`, row.policy, isObject),
+        channelId: text(row.channel),
+        userId: text(row.user),
+        correlationId: text(row.correlation),
+        depth: Number(row.depth),
+        state: text(row.state) as TurnState,
+        steps: Number(row.steps),
+        usage: { inputTokens: Number(row.input), outputTokens: Number(row.output) },
+        startedAt: Number(row.started),
+        key: row.key === null ? null : text(row.key),
+      };
+    },
+
+    call(row: SqlRow): CallRecord {
+      const what = `call ${String(row.step)}/${String(row.place)} of turn '${text(row.turn)}'`;
+      return {
+        turnId: text(row.turn),
+        step: Number(row.step),
+        index: Number(row.place),
+        callId: text(row.call),
+        name: text(row.name),
+        extensionId: text(row.extension),
+        tool: text(row.tool),
+        effect: text(row.effect) as ToolEffect,
+        state: text(row.state) as CallState,
+        input: json<JsonValue>(file, `the input of ${what}`, row.input, () => true),
+        result:
+          row.result === null
+            ? null
+            : json<ToolResult>(file, `the result of ${what}`, row.result, (value) => isObject(value) && typeof value.ok === 'boolean'),
+      };
+    },
+  };
+}
+
+const ROLES = new Set<unknown>(['system', 'user', 'assistant', 'tool']);
+
+function isMessage(value: unknown): boolean {
+  return (
+    isObject(value) && ROLES.has(value.role) && (value.role === 'system' ? typeof value.content === 'string' : Array.isArray(value.content))
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function text(value: SqlValue | undefined): string {
+  return String(value);
+}
+
+function json<T>(file: string, what: string, value: SqlValue | undefined, isValid: (value: unknown) => boolean): T {
+  const { parsed, cause } = parse(String(value));
+  if (cause === undefined && isValid(parsed)) return parsed as T;
+  throw new PithError('database_failed', `${what} cannot be read: its row in ${file} is damaged`, {
+    cause,
+    where: file,
+    cure: 'begin a new thread, or restore the file from a backup',
+  });
+}
+
+function parse(value: string): { readonly parsed?: unknown; readonly cause?: unknown } {
+  try {
+    return { parsed: JSON.parse(value) };
+  } catch (cause) {
+    return { cause };
+  }
 }

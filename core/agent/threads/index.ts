@@ -1,0 +1,19 @@
+/** Conversations and what people are asked in them: rows, questions, and the right to work on a thread. */
+export type {
+  CallRecord,
+  CallState,
+  Delegated,
+  StepRecord,
+  StoredMessage,
+  ThreadRecord,
+  Threads,
+  ThreadWriter,
+  TurnRecord,
+  TurnState,
+  Unfinished,
+} from './thread.ts';
+export { decisionFrom, OPEN_MS, startersOfPath, unknownApproval } from './approval.ts';
+export type { Approval, ApprovalAnswer, ApprovalReply, ApprovalStore, Approvals, AskingTurn, Question } from './approval.ts';
+export { createThreadQueue, type ThreadHold, type ThreadQueue } from './queue.ts';
+export { stateOfQuestion, type PersonApprovals } from './waiting.ts';
+export { createThreadStores, type ThreadStores } from './stores.ts';
