@@ -35,6 +35,18 @@ module.exports = {
     { name: 'core-without-sandbox', severity: 'error', from: { path: '^core/' }, to: { path: '^sandbox/' } },
     ...Object.entries(MODULES).map(direction),
     {
+      name: 'packages-know-nothing-of-pith',
+      severity: 'error',
+      from: { path: '^packages/' },
+      to: { path: '^(core|sandbox|test|scripts)/' },
+    },
+    {
+      name: 'packages-by-their-door',
+      severity: 'error',
+      from: { path: '^(core|sandbox|packages/([^/]+))/' },
+      to: { path: '^packages/', pathNot: '^packages/(?:[^/]+/index\\.ts$|$2/)' },
+    },
+    {
       name: 'extensions-only-know-the-contract',
       severity: 'error',
       from: { path: '^sandbox/extensions/' },
@@ -56,13 +68,14 @@ module.exports = {
     {
       name: 'production-packages-only',
       severity: 'error',
-      from: { path: '^(core|sandbox)/' },
+      from: { path: '^(core|packages|sandbox)/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
     exclude: { path: '^(dist|sandbox/skills|sandbox/data)' },
+    combinedDependencies: true,
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: { conditionNames: ['source', 'import', 'node', 'default'], exportsFields: ['exports'] },

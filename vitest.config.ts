@@ -12,6 +12,7 @@ export const base = {
     alias: [
       { find: /^pith$/, replacement: source('core/contract/index.ts') },
       { find: /^pith\/testing$/, replacement: source('core/testing/index.ts') },
+      { find: /^@pith\/([\w-]+)$/, replacement: source('packages/$1/index.ts') },
     ],
   },
   test: { setupFiles: ['reflect-metadata', source('test/own-home.ts')], pool: 'forks' as const, testTimeout: 20_000, hookTimeout: 20_000 },

@@ -15,7 +15,7 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const dist = path.join(root, 'dist');
 
 /** What has the same name in each build. */
-const FIXED = ['contract.js', 'testing.js', 'contract.d.ts', 'testing.d.ts', 'build.json'];
+const FIXED = ['contract.js', 'testing.js', 'contract.d.ts', 'testing.d.ts', 'packages', 'build.json'];
 
 /** A process of another user cannot register itself at a build. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -115,14 +115,23 @@ async function bundleCommand(folder) {
   await build({ ...common, outdir: folder, entryPoints: { main: 'core/main.ts', process: 'core/compose/extension-process.ts' } });
 }
 
-/** What programs and tests import as `pith` and `pith/testing`: one instance of the contract. */
+/** What programs and tests import as `pith` and `pith/testing`, with one instance of the contract, and what extensions import as `@pith/…`. */
 async function bundleContract(folder) {
   await build({
     ...common,
     outdir: path.join(folder, 'library'),
-    entryPoints: { contract: 'core/contract/index.ts', testing: 'core/testing/index.ts' },
+    entryPoints: {
+      contract: 'core/contract/index.ts',
+      testing: 'core/testing/index.ts',
+      ...Object.fromEntries((await packages()).map((name) => [`packages/${name}`, `packages/${name}/index.ts`])),
+    },
     splitting: true,
   });
+}
+
+/** The names of the workspace packages. */
+function packages() {
+  return readdir(path.join(root, 'packages'));
 }
 
 /** By the same code that bundles other people's extensions, so that digests agree. */
@@ -149,17 +158,23 @@ async function emitDeclarations(folder) {
 async function lead(record) {
   const digest = record.build;
   const file = `./${digest}/library`;
-  const types = `./${digest}/types/core`;
+  const types = `./${digest}/types`;
+  const ofPackages = (await packages()).flatMap((name) => [
+    [`packages/${name}.js`, `export * from '.${file}/packages/${name}.js';\n`],
+    [`packages/${name}.d.ts`, `export * from '.${types}/packages/${name}/index.js';\n`],
+  ]);
+  await mkdir(path.join(dist, 'packages'), { recursive: true });
   const texts = {
     'contract.js': `export * from '${file}/contract.js';\n`,
     'testing.js': `export * from '${file}/testing.js';\n`,
-    'contract.d.ts': `export * from '${types}/contract/index.js';\n`,
-    'testing.d.ts': `export * from '${types}/testing/index.js';\n`,
+    'contract.d.ts': `export * from '${types}/core/contract/index.js';\n`,
+    'testing.d.ts': `export * from '${types}/core/testing/index.js';\n`,
+    ...Object.fromEntries(ofPackages),
     '.npmignore': `/*\n${[...FIXED, digest].map((name) => `!/${name}\n`).join('')}/${digest}/users\n/${digest}/compiled\n*.map\n`,
     'build.json': `${JSON.stringify(record)}\n`,
   };
   for (const [name, text] of Object.entries(texts)) {
-    const aside = path.join(dist, `.${name}-${process.pid}`);
+    const aside = path.join(dist, path.dirname(name), `.${path.basename(name)}-${process.pid}`);
     await writeFile(aside, text);
     await rename(aside, path.join(dist, name));
   }

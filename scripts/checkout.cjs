@@ -8,6 +8,7 @@ const EXTENSIONS = 'sandbox/extensions';
 /** All that a build is made from. */
 const SOURCES = [
   'core',
+  'packages',
   EXTENSIONS,
   'scripts/build.mjs',
   'scripts/checkout.cjs',

@@ -26,7 +26,7 @@ try {
     platform: 'node',
     target: 'node20',
     packages: 'external',
-    alias: { pith: path.join(root, 'core/contract/index.ts') },
+    alias: { pith: path.join(root, 'core/contract/index.ts'), '@pith': path.join(root, 'packages') },
     tsconfig: path.join(root, 'tsconfig.json'),
     sourcemap: 'inline',
     logLevel: 'warning',

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { printableLine } from '../contract/printable.ts';
+import { printableLine } from '@pith/plain-text';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';
 import { loadSettings } from '../kernel/settings/settings.ts';

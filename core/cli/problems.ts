@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import type { Diagnostic } from '../contract/diagnostic.ts';
 import { PithError } from '../contract/errors.ts';
-import { printableLine } from '../contract/printable.ts';
+import { printableLine } from '@pith/plain-text';
 import type { CommandIO } from '../contract/protocols/command-provider.ts';
 import type { Kernel } from '../compose/kernel.ts';
 import { failureOf } from '../compose/problems.ts';

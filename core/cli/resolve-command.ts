@@ -89,7 +89,7 @@ function unavailable({ path, extensionId, reason }: WithheldCommand): PithError 
 }
 
 async function unknownCommand(words: readonly string[], commands: readonly { readonly path: string }[]): Promise<never> {
-  const { didYouMean, nearest } = await import('../contract/nearest.ts');
+  const { didYouMean, nearest } = await import('@pith/plain-text');
   const typed = leading(words);
   if (typed.length === 0) {
     const [option = ''] = words;

@@ -1,5 +1,4 @@
-import { printableLine } from '../contract/printable.ts';
-import { displayWidth } from '../contract/terminal-text.ts';
+import { displayWidth, printableLine } from '@pith/plain-text';
 
 export interface Column<Row> {
   readonly title: string;

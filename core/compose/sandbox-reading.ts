@@ -3,7 +3,7 @@ import type { Diagnostic } from '../contract/diagnostic.ts';
 import { isPlainMap, type JsonValue, type PlainMap } from '../contract/plain-data.ts';
 import { oncePromised } from '../contract/promises.ts';
 import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
-import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { discover } from '../kernel/discovery/discover.ts';
 import { openIndex, type IndexFile } from '../kernel/discovery/index-file.ts';
 import type { HostOptions } from '../kernel/host-options.ts';

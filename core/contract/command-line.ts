@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { PithError } from './errors.ts';
-import { didYouMean } from './nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import type { Command, CommandInput, CommandOption } from './protocols/command-provider.ts';
 
 /** What parsing and usage lines need of a command. */
@@ -45,19 +45,6 @@ export function commandUsage(command: CommandShape): string {
 /** `--text <text>`, `-a, --agent <agent>` without its short form. */
 export function optionUsage(option: CommandOption): string {
   return option.type === 'boolean' ? `--${option.name}` : `--${option.name} <${option.name}>${option.multiple ? '…' : ''}`;
-}
-
-/** Words of a typed line; quotes hold words together, a backslash takes the next character as it is. */
-export function splitWords(line: string): readonly string[] {
-  const words: string[] = [];
-  for (const [word] of line.matchAll(/(?:"(?:\\[\s\S]|[^"\\])*"?|'[^']*'?|\\[\s\S]|[^\s"'\\]+|\\$)+/gu)) {
-    words.push(
-      word.replace(/"((?:\\[\s\S]|[^"\\])*)"?|'([^']*)'?|\\([\s\S])/gu, (whole, double?: string, single?: string, escaped?: string) =>
-        double !== undefined ? double.replace(/\\(["\\])/gu, '$1') : (single ?? escaped ?? whole),
-      ),
-    );
-  }
-  return words;
 }
 
 function parseWords(command: CommandShape, words: readonly string[]) {

@@ -112,7 +112,10 @@ export interface PithErrorOptions {
   readonly statusCode?: number;
 }
 
-/** Misuse or a failure that its caller must see. `message` says who and what; `cure` what to do. */
+/**
+ * Misuse or a failure that its caller must see. `message` says who and what; `cure` what to do. Any error with a `code` and `retryable`
+ * is an instance, so that packages that know nothing of Pith can throw one.
+ */
 export class PithError extends Error {
   readonly code: string;
   readonly cure: string | undefined;
@@ -128,6 +131,11 @@ export class PithError extends Error {
     this.where = options.where;
     this.retryable = options.retryable ?? false;
     this.statusCode = options.statusCode;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== PithError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return value instanceof Error && 'code' in value && typeof value.code === 'string' && 'retryable' in value;
   }
 }
 

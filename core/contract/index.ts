@@ -21,7 +21,7 @@ export { z } from 'zod';
 export { DEFAULT_LIMITS, type AgentLimits, type AgentSpec } from './agent.ts';
 export { captureCommand, type CapturedCommand, type CommandSource } from './capture-command.ts';
 export type { ConfinedOutcome, ConfinedPath, ConfinedProgram, ConfinedPrograms, ProgramPlace } from './confined.ts';
-export { commandUsage, matchCommand, optionUsage, parseCommandInput, splitWords, type CommandShape } from './command-line.ts';
+export { commandUsage, matchCommand, optionUsage, parseCommandInput, type CommandShape } from './command-line.ts';
 export type { Diagnostic, Failure, Phase } from './diagnostic.ts';
 export { codeOf, ERROR_CODES, messageOf, PithError, type ErrorCode, type PithErrorOptions } from './errors.ts';
 export {
@@ -49,19 +49,11 @@ export type {
   SqlValue,
 } from './extension.ts';
 export type { JsonValue } from './plain-data.ts';
-export { guardedFetch, publicAddresses, type GuardedFetch, type OutgoingOptions } from './guarded-fetch.ts';
-export { hideKeys } from './key-shapes.ts';
 export { manifestSchema, type Manifest } from './manifest.ts';
 export { manifestAsks, NETWORK_REACH } from './manifest-asks.ts';
-export { didYouMean, nearest, slipsOf } from './nearest.ts';
-export { notTextAt } from './not-text-at.ts';
-export { printable, printableJson, printableLine, printablePainted, PrintableStream } from './printable.ts';
 export { untilAborted, within } from './promises.ts';
 export { defineProtocol, type Member, type Protocol, type Remote } from './protocol.ts';
-export { runsLater } from './runs-later.ts';
 export { shippedSandbox } from './shipped-sandbox.ts';
-export { stateFolder, type StateFolder } from './state-files.ts';
-export { displayWidth, wrapLines } from './terminal-text.ts';
 export {
   defineTool,
   isToolResult,

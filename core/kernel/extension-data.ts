@@ -2,7 +2,7 @@ import { lstatSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf, PithError } from '../contract/errors.ts';
 import { TOOLSET_PREFIX } from '../contract/protocols/tool-provider.ts';
-import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 
 const EXTENSIONS = 'extensions';
 const TOOLSETS = 'toolsets';

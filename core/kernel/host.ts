@@ -23,7 +23,7 @@ import type {
   ToolResult,
   TurnInfo,
 } from '../contract/index.ts';
-import { didYouMean } from '../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import { ChannelProvider as ChannelProtocol } from '../contract/protocols/channel-provider.ts';
 import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-provider.ts';
 import { checkAgentKeys } from './calls/agent-key-check.ts';

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import type { Declaration } from './discovery/declaration.ts';
 import { isPlainMap } from '../contract/plain-data.ts';
 import { stampFolder } from './discovery/source-files.ts';

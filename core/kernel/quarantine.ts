@@ -1,4 +1,4 @@
-import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { isPlainMap } from '../contract/plain-data.ts';
 
 /** A version of an extension that is not started, because the kernel crashed with it. */

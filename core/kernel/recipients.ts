@@ -1,6 +1,6 @@
 import type { SecretUse } from '../contract/extension.ts';
 import { PithError } from '../contract/errors.ts';
-import { printableLine } from '../contract/printable.ts';
+import { printableLine } from '@pith/plain-text';
 import type { Declaration } from './discovery/declaration.ts';
 
 /** Who asks for a secret, in the words in which the file of secrets says whom one was given for. */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { PithError } from '../contract/errors.ts';
-import { printable } from '../contract/printable.ts';
+import { printable } from '@pith/plain-text';
 
 /** Whose code is running. `report` belongs to one kernel, so several kernels in a process do not mix. */
 export interface Owner {

@@ -6,7 +6,7 @@ import { sourceDigest, stampFolder } from '../kernel/discovery/source-files.ts';
 import type { Toolset } from '../contract/index.ts';
 import type { Bundle, Loader } from '../kernel/loader.ts';
 import { importBundle } from './contract-shim.ts';
-import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { toolsetDeclaration, toolsetDigest, TOOLSET_ENTRY } from '../toolsets/toolset-declaration.ts';
 import { isUnchanged, readSources, sourcesOf, timeNow } from '../toolsets/toolset-sources.ts';
 import { buildOf, packageVersion } from '../kernel/package-version.ts';

@@ -1,9 +1,9 @@
-import { realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isBelow, isInside } from '../contract/paths.ts';
+import { isBelow, isInside } from '@pith/safe-files';
 import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild';
 
 export interface ImportRules {
@@ -24,6 +24,7 @@ export const FORBIDDEN = 'import_forbidden';
 export const WHAT_MAY = "import 'pith', node:*, npm packages and own files only";
 /** Native code and compilers find files beside themselves. */
 const NEVER_BUNDLED = /^(?:@photostructure\/sqlite|esbuild|typescript)(?:\/|$)/;
+const OWN_PACKAGES = '@pith/';
 const DESCRIPTIONS = ['package.json', 'tsconfig.json'];
 export const LARGEST_SOURCE = 16 * 1024 * 1024;
 const BUILT_IN = new Set(builtinModules);
@@ -31,6 +32,7 @@ const BUILT_IN = new Set(builtinModules);
 /** What an extension may import, and how each import is found. */
 export function importRules(rules: ImportRules): Plugin {
   const home = realpathSync(rules.directory);
+  const packages = path.join(rules.packageRoot, 'packages');
   return {
     name: 'pith-imports',
     setup(build) {
@@ -41,7 +43,8 @@ export function importRules(rules: ImportRules): Plugin {
         });
       build.onResolve({ filter: /.*/ }, (args) => {
         if (args.kind === 'entry-point' || args.pluginData === RESOLVING || args.namespace !== 'file') return undefined;
-        const inPackage = args.importer.split(path.sep).includes('node_modules');
+        const inPackage = args.importer.split(path.sep).includes('node_modules') || isBelow(args.importer, packages);
+        if (args.path.startsWith(OWN_PACKAGES)) return ownPackage(args.path, rules);
         return inPackage ? insidePackage(build, args) : resolveImport(build, args, rules, home);
       });
     },
@@ -85,6 +88,15 @@ async function oddBeforeLooking({ resolveDir }: OnResolveArgs, wanted: string, h
     if (odd !== null) return odd;
   }
   return null;
+}
+
+/** Pith's own packages: part of what ships, and one built file each for all others. */
+function ownPackage(wanted: string, { bundlePackages, packageRoot }: ImportRules): OnResolveResult {
+  const name = wanted.slice(OWN_PACKAGES.length);
+  if (bundlePackages) return { path: path.join(packageRoot, 'packages', name, 'index.ts') };
+  const file = path.join(packageRoot, 'dist/packages', `${name}.js`);
+  if (/^[\w-]+$/.test(name) && existsSync(file)) return { path: pathToFileURL(file).href, external: true };
+  return { errors: [{ text: `Pith has no package '${wanted}'` }] };
 }
 
 async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: ImportRules, home: string): Promise<OnResolveResult> {

@@ -2,8 +2,8 @@ import { constants, realpathSync } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Loader, OnLoadResult, Plugin } from 'esbuild';
-import { notTextAt } from '../contract/not-text-at.ts';
-import { isBelow, isInside, realOf } from '../contract/paths.ts';
+import { notTextAt } from '@pith/plain-text';
+import { isBelow, isInside, realOf } from '@pith/safe-files';
 import { FORBIDDEN, LARGEST_SOURCE, mustNot, oddDescription, WHAT_MAY, type ImportRules } from './import-rules.ts';
 
 /** Reads an own file for a bundle: its text, or why it is not read. */

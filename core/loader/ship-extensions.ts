@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleShipped } from './bundle.ts';
 import type { ShippedIndex } from './bundle-store.ts';
-import { stateFolder } from '../contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { discover } from '../kernel/discovery/discover.ts';
 import { openIndex } from '../kernel/discovery/index-file.ts';
 

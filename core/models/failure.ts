@@ -1,5 +1,5 @@
 import { PithError, type ErrorCode, type PithErrorOptions } from '../contract/errors.ts';
-import { hideKeys } from '../contract/key-shapes.ts';
+import { hideKeys } from '@pith/plain-text';
 import { isBrokenConnection, isConnectionLoss, readFault, type ModelFault } from './fault.ts';
 import { splitReference } from './reference.ts';
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'esbuild';
 import { messageOf } from '../contract/errors.ts';
-import { stateFolder } from '../contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { importRules } from '../loader/import-rules.ts';
 import { openBundler } from '../loader/bundle.ts';
 import { stampFolder } from '../kernel/discovery/source-files.ts';

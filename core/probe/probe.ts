@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PithError } from '../contract/errors.ts';
 import type { Diagnostic, Failure } from '../contract/index.ts';
-import { stateFolder } from '../contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import type { Declaration, Discovery } from '../kernel/discovery/declaration.ts';
 import { readFolder } from '../kernel/discovery/folder-read.ts';
 import { openIndex } from '../kernel/discovery/index-file.ts';

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { PithError } from '../contract/errors.ts';
 import type { TurnEvent } from '../contract/index.ts';
-import { stateFolder } from '../contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { createEvents, createListenerFailures } from '../kernel/events/bus.ts';
 import { createJournal } from '../durable/journal.ts';
 import { createDatabase } from '../store/extension-database.ts';

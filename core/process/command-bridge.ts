@@ -1,6 +1,6 @@
 import { PithError } from '../contract/errors.ts';
 import type { Command, CommandInput, CommandIO } from '../contract/index.ts';
-import { printable } from '../contract/printable.ts';
+import { printable } from '@pith/plain-text';
 import { toJsonValue } from '../kernel/calls/json-value.ts';
 import { givenObject, givenText, givenTexts } from './given.ts';
 import type { Incoming, Peer } from './peer.ts';

@@ -1,4 +1,4 @@
-import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { killHost, killRemains } from './process-end.ts';
 import { processEntry } from './process-table.ts';
 

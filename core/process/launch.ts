@@ -5,7 +5,7 @@ import { askedPath, credentialPlaces } from '../trust/index.ts';
 import type { Duplex, Readable } from 'node:stream';
 import type { Manifest } from '../contract/index.ts';
 import { codeOf } from '../contract/errors.ts';
-import { stateFolder } from '../contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { systemClock } from '../kernel/system-clock.ts';
 import { endingOf, HOST_VARIABLE, killHost, sweepRemains, type Ending } from './process-end.ts';
 import { keepGuardian, newMark } from './guardian.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { PithError } from '../contract/errors.ts';
 import type { Manifest } from '../contract/index.ts';
-import { isBelow, isInside, realOf } from '../contract/paths.ts';
+import { isBelow, isInside, realOf } from '@pith/safe-files';
 import { systemClock } from '../kernel/system-clock.ts';
 import { findProgram, installCommand } from './programs.ts';
 import { startProcess } from '../kernel/start-process.ts';

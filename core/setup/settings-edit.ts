@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Document, isMap, isScalar, parseDocument, YAMLMap } from 'yaml';
 import { PithError } from '../contract/errors.ts';
 import type { SettingsChange } from '../contract/index.ts';
-import { makeFolders, replaceFile } from '../contract/state-files.ts';
+import { makeFolders, replaceFile } from '@pith/safe-files';
 
 /** Writes these settings into the file and leaves the others, their order and the comments. Throws `settings_invalid` when the file cannot be read as settings. */
 export function editSettingsFile(file: string, changes: SettingsChange): void {

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Remote, SecretUse, SettingsChange } from '../contract/index.ts';
-import { didYouMean } from '../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import { SetupProvider } from '../contract/protocols/setup-provider.ts';
 import { callProvider, remoteOf, running } from '../kernel/calls/handle.ts';
 import { SECRET_USES } from '../kernel/calls/surface.ts';

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import type { Diagnostic } from '../contract/diagnostic.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
-import { stateFolder } from '../contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { openDatabase, type SqliteDatabase } from './open-database.ts';
 
 const MOST_FINDINGS = 20;

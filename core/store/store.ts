@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { PithError } from '../contract/errors.ts';
 import type { Clock, SqlRow, SqlValue } from '../contract/index.ts';
-import { stateFolder } from '../contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { databaseFailure } from './failure.ts';
 import { openDatabase, type SqliteDatabase, type Access } from './open-database.ts';
 import { createWriter, type Statement } from './writer.ts';

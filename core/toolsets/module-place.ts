@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { isBelow } from '../contract/paths.ts';
+import { isBelow } from '@pith/safe-files';
 
 /** Where one `path:Export` of a toolset is found, or why it is not, as the end of a sentence. */
 export type ModulePlace =

@@ -1,7 +1,6 @@
-import type { StateFolder } from '../contract/state-files.ts';
+import { isBelow, type StateFolder } from '@pith/safe-files';
 import fs from 'node:fs';
 import path from 'node:path';
-import { isBelow } from '../contract/paths.ts';
 import { systemClock } from '../kernel/system-clock.ts';
 
 /** What a toolset's bundle was made of when it was looked at last. */

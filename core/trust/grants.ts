@@ -1,8 +1,7 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { runsLater } from '../contract/runs-later.ts';
+import { isInside, runsLater } from '@pith/safe-files';
 import { type Manifest } from '../contract/manifest.ts';
-import { isInside } from '../contract/paths.ts';
 import { NETWORK_REACH } from '../contract/manifest-asks.ts';
 
 /** Where what nobody may be given by a manifest lies. Absolute paths. */

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { messageOf, PithError, codeOf } from '../contract/errors.ts';
 import type { Manifest } from '../contract/manifest.ts';
 import { once } from '../contract/promises.ts';
-import { makeFolders } from '../contract/state-files.ts';
+import { makeFolders } from '@pith/safe-files';
 import { narrowed, whyNever, writableBy, type Places } from './grants.ts';
 import { adoptState, stateOwnership } from './state-marker.ts';
 import { pithFolder, openTrustFile, type TrustFile } from './trust-file.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { PithError } from '../contract/errors.ts';
-import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { alone } from './alone.ts';
 import { pithFolder } from './trust-file.ts';
 

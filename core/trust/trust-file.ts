@@ -2,7 +2,7 @@ import path from 'node:path';
 import { messageOf, PithError } from '../contract/errors.ts';
 import { alone } from './alone.ts';
 import { realpathSync } from 'node:fs';
-import { stateFolder, type StateFolder } from '../contract/state-files.ts';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import os from 'node:os';
 
 /** What a person decided. Plain data. */

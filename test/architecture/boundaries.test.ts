@@ -15,9 +15,9 @@ interface Report {
 
 const CRUISE = path.join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
 
-/** What the rules say of `core` and `sandbox/extensions` below `root`. */
+/** What the rules say of `core`, `packages` and `sandbox/extensions` below `root`. */
 async function cruise(root: string): Promise<Report['summary']> {
-  const line = [CRUISE, '--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'core', 'sandbox/extensions'];
+  const line = [CRUISE, '--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'core', 'packages', 'sandbox/extensions'];
   const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 };
   return (JSON.parse((await promisify(execFile)(process.execPath, line, options)).stdout) as Report).summary;
 }
@@ -32,6 +32,8 @@ const PLANTED: Readonly<Record<string, readonly [file: string, text: string]>> =
     ),
   ),
   'compose-knows-nothing-above': ['core/compose/planted-above.ts', "export * from '../cli/innocent.ts';\n"],
+  'packages-know-nothing-of-pith': ['packages/one/planted.ts', "export * from '../../core/kernel/innocent.ts';\n"],
+  'packages-by-their-door': ['core/kernel/planted-inside.ts', "export * from '../../packages/one/inside.ts';\n"],
   'extensions-only-know-the-contract': ['sandbox/extensions/one/planted.ts', "export * from '../../../core/kernel/innocent.ts';\n"],
   'extensions-keep-to-their-folder': ['sandbox/extensions/one/planted-too.ts', "export * from '../two/main.ts';\n"],
   'container-only-in-compose': ['core/kernel/planted-container.ts', "export { container } from 'tsyringe';\n"],
@@ -40,7 +42,7 @@ const PLANTED: Readonly<Record<string, readonly [file: string, text: string]>> =
 
 const INNOCENT: readonly (readonly [file: string, text: string])[] = [
   ['core/durable/circle-b.ts', "import { a } from './circle-a.ts';\nexport const b = () => a;\n"],
-  ...['core/kernel/innocent.ts', 'core/cli/innocent.ts', 'core/compose/compose.ts'].map(
+  ...['core/kernel/innocent.ts', 'core/cli/innocent.ts', 'core/compose/compose.ts', 'packages/one/inside.ts'].map(
     (file) => [file, 'export const here = true;\n'] as const,
   ),
   ...['one', 'two'].map((id) => [`sandbox/extensions/${id}/main.ts`, 'export const here = true;\n'] as const),

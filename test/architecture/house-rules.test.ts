@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { filesBelow, codeOnly, places, read, ROOT, withoutComments } from './repository.ts';
 
-const SOURCES = ['core', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
+const SOURCES = ['core', 'packages', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
 const EXTENSIONS = readdirSync(path.join(ROOT, 'sandbox/extensions'));
 
 /** Where `pattern` occurs in code, outside of the files that may use it. */
@@ -14,7 +14,9 @@ function uses(pattern: RegExp, allowed: RegExp): readonly string[] {
 
 describe('house rules', () => {
   it('no file is named for nothing: utils, helpers, manager', () => {
-    const files = ['core', 'sandbox/extensions', 'scripts', 'bin', 'test'].flatMap((folder) => filesBelow(folder, '.ts', '.mjs'));
+    const files = ['core', 'packages', 'sandbox/extensions', 'scripts', 'bin', 'test'].flatMap((folder) =>
+      filesBelow(folder, '.ts', '.mjs'),
+    );
     expect(files.length).toBeGreaterThan(100);
     expect(files.filter((file) => /(?:^|[-/])(?:utils?|helpers?|managers?)(?:[-./]|$)/.test(file))).toEqual([]);
   });
@@ -42,7 +44,7 @@ describe('house rules', () => {
 
   it('T17 what leaves this machine goes through the guard', () => {
     const allowed = {
-      'core/contract/outgoing-requests.ts': 'the guard itself',
+      'packages/guarded-fetch/outgoing-requests.ts': 'the guard itself',
       'core/models/port.ts': 'a port of the loopback address, which is a constant',
       'core/process/child/main.ts': 'a socket over an inherited descriptor, which connects to nothing',
     };
@@ -100,12 +102,18 @@ describe('house rules', () => {
   it('no file names a machine or a package registry', () => {
     const homes = ['home', 'Users'].map((folder) => `/${folder}/(?!(?:ada|someone|user|you|me)\\b)[a-z]+/`);
     const pattern = new RegExp(
-      [...homes, `/${'work'}/(?:main|shared)`, `/${'root'}/`, `registry\\.(?:npm|yarn)[a-z]*\\.`, `"${'resolved'}":`].join('|'),
+      [...homes, `/${'work'}/(?:main|shared)`, `/${'root'}/`, `registry\\.(?:npm|yarn)[a-z]*\\.`, `"${'resolved'}": "(?!packages/)`].join(
+        '|',
+      ),
     );
     const root = readdirSync(ROOT, { withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name !== '.env' && entry.name !== '.git')
       .map(({ name }) => name);
-    const files = [...root, '.ci/run', ...['core', 'sandbox', 'scripts', 'bin', 'test', 'docs'].flatMap((folder) => filesBelow(folder))];
+    const files = [
+      ...root,
+      '.ci/run',
+      ...['core', 'packages', 'sandbox', 'scripts', 'bin', 'test', 'docs'].flatMap((folder) => filesBelow(folder)),
+    ];
     const found = files.flatMap((file) => {
       const bytes = readFileSync(path.join(ROOT, file));
       return bytes.includes(0) ? [] : places(file, bytes.toString('utf8'), pattern);
@@ -116,7 +124,7 @@ describe('house rules', () => {
 
 /** Files that make, write or rename by a path of their own, and what that is, for it is not below a data folder. */
 const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
-  ['core/contract/state-files.ts', 'the module itself'],
+  ['packages/safe-files/state-files.ts', 'the module itself'],
   ['core/cli/commands/init.ts', 'a new project'],
   ['core/testing/test-kernel.ts', 'folders of tests'],
   ['core/loader/ship-extensions.ts', 'the build'],

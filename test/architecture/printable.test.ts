@@ -7,10 +7,10 @@ const CLASS =
 
 /** Those who do something else than make text printable. */
 const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
-  [/^core\/contract\/printable\.ts$/, 'is the one function'],
-  [/^core\/contract\/runs-later\.ts$/, 'compares names of files as systems do'],
+  [/^packages\/plain-text\/printable\.ts$/, 'is the one function'],
+  [/^packages\/safe-files\/runs-later\.ts$/, 'compares names of files as systems do'],
   [
-    /^core\/(?:contract\/terminal-text|kernel\/discovery\/\w[\w-]*|toolsets\/module-place)\.ts$/,
+    /^(?:packages\/plain-text\/terminal-text|core\/kernel\/discovery\/\w[\w-]*|core\/toolsets\/module-place)\.ts$/,
     'counts cells, or refuses a byte order mark or a character in a file',
   ],
   [/^sandbox\/extensions\/cli_channel\/(?:line-editor|turn-view|inline-markdown)\.ts$/, "is the terminal's own: keys, lines, cells"],
@@ -23,7 +23,7 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
 ];
 
 describe('T19: one function makes text printable', () => {
-  const sources = ['core', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
+  const sources = ['core', 'packages', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
   const found = sources.flatMap((file) => places(file, withoutComments(read(file)), CLASS));
 
   it('T19: nobody else has a class of control or unseen characters', () => {

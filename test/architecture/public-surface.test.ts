@@ -12,19 +12,19 @@ import { words } from '../words.ts';
 // Whatever stands here is used by people's extensions. A change of it needs an ADR, and a line in the extension pages.
 const CONTRACT_VALUES = words(`
   ChannelProvider CommandProvider ContextProvider DEFAULT_LIMITS DURABLE_TOPICS ERROR_CODES EmbeddingProvider ModelProvider
-  NETWORK_REACH PithError PrintableStream RankerProvider ServiceProvider SetupProvider SkillProvider TOPICS Tool
-  ToolProvider captureCommand codeOf commandUsage defineProtocol defineTool didYouMean displayWidth guardedFetch hideKeys isToolResult manifestAsks
-  manifestSchema matchCommand messageOf nearest notTextAt optionUsage parseCommandInput printable printableJson printableLine
-  printablePainted publicAddresses runsLater shippedSandbox slipsOf splitWords stateFolder toolError toolResult untilAborted within wrapLines z
+  NETWORK_REACH PithError RankerProvider ServiceProvider SetupProvider SkillProvider TOPICS Tool
+  ToolProvider captureCommand codeOf commandUsage defineProtocol defineTool isToolResult manifestAsks
+  manifestSchema matchCommand messageOf optionUsage parseCommandInput
+  shippedSandbox toolError toolResult untilAborted within z
 `);
 const CONTRACT_TYPES = words(`
   AgentLimits AgentSpec AgentsApi ApprovalQuestion CapturedCommand ChannelMessage Clock Command
   CommandArgument CommandContext CommandIO CommandInput CommandOption CommandShape CommandSource ConfinedOutcome ConfinedPath
   ConfinedProgram ConfinedPrograms ContextDocument ContextParts Database Delivery Diagnostic DurableTopic DurableTopicMap
-  EmbedOptions ErrorCode Events Extension ExtensionContext Failure GuardedFetch JsonValue KeyValue LanguageModel Logger
-  Manifest Member Message ModelCallOptions ModelInfo ModelPart Off OutgoingOptions Phase PithErrorOptions ProgramPlace
+  EmbedOptions ErrorCode Events Extension ExtensionContext Failure JsonValue KeyValue LanguageModel Logger
+  Manifest Member Message ModelCallOptions ModelInfo ModelPart Off Phase PithErrorOptions ProgramPlace
   Protocol PublishOptions RankedSkill RankerDocument RankerOptions Remote Retain SecretUse SettingsChange
-  SetupField SetupSchema SkillContent SkillState SkillSummary SqlRow SqlValue StateFolder ToolCall ToolDefinition
+  SetupField SetupSchema SkillContent SkillState SkillSummary SqlRow SqlValue ToolCall ToolDefinition
   ToolDescriptor ToolEffect ToolPermission ToolResult ToolResultOptions Toolset Topic TopicMap TurnEndReason TurnEvent
   TurnInfo TurnPolicy TurnRequest TurnStarter TurnTool Usage
 `);

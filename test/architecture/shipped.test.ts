@@ -4,7 +4,7 @@ import path from 'node:path';
 import { testKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { discover } from '../../core/kernel/discovery/discover.ts';
-import { stateFolder } from '../../core/contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { openIndex } from '../../core/kernel/discovery/index-file.ts';
 import { lintSkill } from '../../sandbox/extensions/skill_registry/lint.ts';
 import { read, ROOT } from './repository.ts';

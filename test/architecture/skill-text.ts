@@ -43,7 +43,11 @@ export function typeErrors(sources: ReadonlyMap<string, string>): readonly strin
   const virtual = new Map([...sources].map(([name, text]) => [path.join(ROOT, '.skill-pages', name), text]));
   const { config } = ts.readConfigFile(path.join(ROOT, 'tsconfig.json'), (file) => ts.sys.readFile(file));
   const { options } = ts.convertCompilerOptionsFromJson((config as { compilerOptions: object }).compilerOptions, ROOT);
-  const paths = { pith: [path.join(ROOT, 'core/contract/index.ts')], 'pith/testing': [path.join(ROOT, 'core/testing/index.ts')] };
+  const paths = {
+    pith: [path.join(ROOT, 'core/contract/index.ts')],
+    'pith/testing': [path.join(ROOT, 'core/testing/index.ts')],
+    '@pith/*': [path.join(ROOT, 'packages/*/index.ts')],
+  };
   const host = ts.createCompilerHost(options);
   const { readFile, fileExists, getSourceFile } = host;
   host.fileExists = (file) => virtual.has(file) || fileExists(file);

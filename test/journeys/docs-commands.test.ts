@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { splitWords } from 'pith';
+import { splitWords } from '@pith/plain-text';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pithHere } from './pith-here.ts';
 import { projectFolder, runPith, type Folder } from './pith-process.ts';

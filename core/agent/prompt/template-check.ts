@@ -1,4 +1,4 @@
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import { FILTER_NAMES, GLOBAL_NAMES, TEST_NAMES } from './template-filters.ts';
 import { TREE_LIMIT } from './template-limits.ts';
 import type { TemplateNode } from './template-tree.ts';

@@ -1,5 +1,5 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import { deepFreeze } from '../../contract/plain-data.ts';
 import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';

@@ -1,6 +1,6 @@
 import { ulid } from 'ulid';
 import { PithError } from '../../contract/errors.ts';
-import { nearest } from '../../contract/nearest.ts';
+import { nearest } from '@pith/plain-text';
 import { inputProblem } from '../../contract/plain-data.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { AgentSpec, JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';

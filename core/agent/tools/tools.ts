@@ -1,5 +1,5 @@
 import { codeOf, messageOf } from '../../contract/errors.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import type { AgentSpec, Diagnostic, JsonValue, ToolDescriptor, TurnPolicy } from '../../contract/index.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { toolsOfAgents } from './agent-tools.ts';

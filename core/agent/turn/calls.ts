@@ -1,4 +1,4 @@
-import { nearest } from '../../contract/nearest.ts';
+import { nearest } from '@pith/plain-text';
 import { inputProblem } from '../../contract/plain-data.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { JsonValue, ToolResult } from '../../contract/index.ts';

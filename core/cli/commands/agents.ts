@@ -1,5 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { AgentStatus } from '../../agent/registry/registry.ts';
 import { slipsIn } from '../../compose/doctor.ts';

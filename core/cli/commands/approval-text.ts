@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../contract/plain-data.ts';
-import { printableLine } from '../../contract/printable.ts';
+import { printableLine } from '@pith/plain-text';
 import { startersOfPath, type Approval } from '../../agent/threads/index.ts';
 
 const MOST_LINES = 40;

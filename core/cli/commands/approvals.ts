@@ -1,6 +1,6 @@
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { JsonValue } from '../../contract/plain-data.ts';
-import { printable, printableLine } from '../../contract/printable.ts';
+import { printable, printableLine } from '@pith/plain-text';
 import { LOCAL_USER } from '../../agent/turn/open-turn.ts';
 import type { TurnEvent } from '../../contract/turn.ts';
 import { type Approval, type ApprovalReply, unknownApproval } from '../../agent/threads/index.ts';

@@ -1,12 +1,11 @@
 import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { printable } from '../../contract/printable.ts';
+import { printable, wrapLines } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { JsonValue } from '../../contract/plain-data.ts';
 import type { DoctorReport } from '../../compose/doctor.ts';
 import { isIgnored } from '../../compose/problems.ts';
 import type { Kernel } from '../../compose/kernel.ts';
 import { untilAborted } from '../../contract/promises.ts';
-import { wrapLines } from '../../contract/terminal-text.ts';
 import { colours, findingLine, paintState, printTable } from './text.ts';
 
 /** Exit code 1 when anything failed. */

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import { PithError } from '../../contract/errors.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean, printableLine } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { ExtensionStatus } from '../../kernel/host-options.ts';
-import { printableLine } from '../../contract/printable.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { askText } from '../../trust/index.ts';
 import type { JsonValue } from '../../contract/plain-data.ts';

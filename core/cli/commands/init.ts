@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import { makeFolders } from '../../contract/state-files.ts';
+import { makeFolders } from '@pith/safe-files';
 import { openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
 import { packageRoot } from '../../kernel/package-version.ts';
 import { newProject } from './new-project.ts';

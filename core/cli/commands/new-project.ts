@@ -74,7 +74,8 @@ const TSCONFIG = `{
     "noUncheckedIndexedAccess": true,
     "noEmit": true,
     "allowImportingTsExtensions": true,
-    "skipLibCheck": true
+    "skipLibCheck": true,
+    "paths": { "@pith/*": ["./node_modules/pith/dist/packages/*.d.ts"] }
   },
   "include": ["sandbox/extensions", "test"]
 }

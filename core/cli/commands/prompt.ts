@@ -1,5 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
-import { printable } from '../../contract/printable.ts';
+import { printable } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { PromptPreview } from '../../agent/prompt/preview.ts';
 import type { Kernel } from '../../compose/kernel.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { messageOf, PithError } from '../../contract/errors.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import type { JsonValue, SettingsChange, SetupField, SetupSchema } from '../../contract/index.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { Kernel } from '../../compose/kernel.ts';

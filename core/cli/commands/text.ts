@@ -1,5 +1,5 @@
 import pc from 'picocolors';
-import { printable } from '../../contract/printable.ts';
+import { printable } from '@pith/plain-text';
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
 import { renderTable, type Column } from '../table.ts';
 

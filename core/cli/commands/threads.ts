@@ -1,6 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
-import { didYouMean } from '../../contract/nearest.ts';
-import { printable } from '../../contract/printable.ts';
+import { didYouMean, printable } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { Message } from '../../contract/turn.ts';
 import type { Kernel } from '../../compose/kernel.ts';

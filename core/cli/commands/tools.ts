@@ -1,6 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import { printable, printableLine } from '../../contract/printable.ts';
+import { printable, printableLine } from '@pith/plain-text';
 import type { JsonValue } from '../../contract/plain-data.ts';
 import type { ToolResult } from '../../contract/tool.ts';
 import type { Kernel } from '../../compose/kernel.ts';

@@ -2,7 +2,7 @@ import { pathText } from '../discovery/schema-issues.ts';
 import type { ExtensionsPort } from '../extensions-port.ts';
 import type { AgentSpec, Diagnostic, JsonValue } from '../../contract/index.ts';
 import { messageOf } from '../../contract/errors.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import { KERNEL_AGENT_KEYS } from '../discovery/agent-spec.ts';
 import { positionOf, type Declaration } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';

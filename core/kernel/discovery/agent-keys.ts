@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { Manifest } from '../../contract/manifest.ts';
-import { didYouMean, nearest } from '../../contract/nearest.ts';
+import { didYouMean, nearest } from '@pith/plain-text';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import type { Declaration, FolderRecord } from './declaration.ts';
 import { asIgnored } from './manifest-file.ts';

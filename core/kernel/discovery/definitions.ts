@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
 import type { Manifest } from '../../contract/manifest.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import { canonicalJson } from '../../contract/plain-data.ts';
 import { keepsNames, positionOf, type Declaration, type Imports } from './declaration.ts';
 

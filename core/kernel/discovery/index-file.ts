@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Manifest } from '../../contract/index.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
-import type { StateFolder } from '../../contract/state-files.ts';
+import type { StateFolder } from '@pith/safe-files';
 import type { FolderRecord } from './declaration.ts';
 import { packageVersion } from '../package-version.ts';
 import { isPlainMap } from '../../contract/plain-data.ts';

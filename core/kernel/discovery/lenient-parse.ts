@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { slipsOf } from '../../contract/nearest.ts';
+import { slipsOf } from '@pith/plain-text';
 import { isPlainMap } from '../../contract/plain-data.ts';
 import { describe, knownKeys, schemaAt, unwrapped, valueAt } from './schema-issues.ts';
 

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { manifestSchema, type Manifest } from '../../contract/manifest.ts';
-import { isBelow } from '../../contract/paths.ts';
+import { isBelow } from '@pith/safe-files';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import { MANIFEST_FILE, keptPositions, positionOf, type FolderReading, type Positions } from './declaration.ts';
 import { isPlainMap } from '../../contract/plain-data.ts';
@@ -11,7 +11,7 @@ import { issuesToDiagnostics, pathText, saidIgnored } from './schema-issues.ts';
 import { readTextFile } from './source-files.ts';
 import { MAX_YAML_BYTES, parseYaml } from './yaml-document.ts';
 import { DURABLE_TOPICS, TOPICS } from '../../contract/events.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import { cronProblem } from './cron.ts';
 
 /** Reads `directory/manifest.yaml`. Never throws: whatever is wrong is in the diagnostics, and then the manifest is null. */

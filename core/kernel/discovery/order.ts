@@ -1,6 +1,6 @@
 import type { Diagnostic, Failure } from '../../contract/diagnostic.ts';
 import type { Manifest } from '../../contract/manifest.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import type { Declaration } from './declaration.ts';
 import { groupsOf, sortedBy } from './graph.ts';
 

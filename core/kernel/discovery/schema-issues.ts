@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Diagnostic } from '../../contract/index.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import { positionOf, type Positions } from './declaration.ts';
 
 export interface IssueSource {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { systemClock } from '../system-clock.ts';
 import { AGENT_FILE, MANIFEST_FILE, PROMPT_FILES } from './declaration.ts';
 import { createHash } from 'node:crypto';
-import { notTextAt } from '../../contract/not-text-at.ts';
+import { notTextAt } from '@pith/plain-text';
 
 /** What tells one state of a folder's files from another without reading them. */
 export interface FolderStamp {

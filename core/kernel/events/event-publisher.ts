@@ -1,7 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import { DURABLE_TOPICS } from '../../contract/events.ts';
 import type { Events, PublishOptions, Topic, TopicMap } from '../../contract/index.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostParts } from '../host-parts.ts';
 import { currentCorrelation, runOutside } from '../stray-errors.ts';

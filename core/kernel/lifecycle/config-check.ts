@@ -3,7 +3,7 @@ import type { ExtensionConfig } from '../settings/config-of.ts';
 import { parseLeniently } from '../discovery/lenient-parse.ts';
 import { Problem } from '../problem.ts';
 import { describe, knownKeys, pathText, saidIgnored } from '../discovery/schema-issues.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 
 export interface CheckedConfig {
   readonly config: Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import type { AgentsApi, CommandContext, ConfinedPrograms, Database, Events, ExtensionContext, KeyValue } from '../../contract/index.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import { once } from '../../contract/promises.ts';
 import type { OriginalRequest, TurnOrigin } from '../extensions-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';

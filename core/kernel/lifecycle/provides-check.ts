@@ -1,9 +1,8 @@
-import { distance } from 'fastest-levenshtein';
 import type { Manifest } from '../../contract/index.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
 import type { Protocol } from '../../contract/protocol.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean, slipsOf } from '@pith/plain-text';
 import { handlerNames } from '../events/declared-handlers.ts';
 import { Problem } from '../problem.ts';
 
@@ -74,12 +73,8 @@ function describeMissing(protocol: Protocol, instance: object): readonly string[
 
 /** A method of the class that is written almost like `name`; anything farther off has a purpose of its own. */
 function misspelt(name: string, instance: object, protocol: Protocol): string | undefined {
-  const limit = Math.ceil(name.length / 3);
-  return methodNames(instance)
-    .filter((member) => !(member in protocol.members))
-    .map((member) => ({ member, cost: distance(name.toLowerCase(), member.toLowerCase()) }))
-    .filter(({ cost }) => cost <= limit)
-    .sort((a, b) => a.cost - b.cost)[0]?.member;
+  const others = methodNames(instance).filter((member) => !(member in protocol.members));
+  return slipsOf(name, others, Math.ceil(name.length / 3))[0];
 }
 
 function hasSome(protocol: Protocol, instance: object): boolean {

@@ -4,7 +4,7 @@ import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Refresh } from './refresh.ts';
 import { watchFolders } from './watch.ts';
 import { randomUUID } from 'node:crypto';
-import { stateFolder, type StateFolder } from '../../contract/state-files.ts';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 
 /** Keeps a running kernel in line with its folders and with reloads that are asked for in other processes. */
 export interface ReloadWatch {

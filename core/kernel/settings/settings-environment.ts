@@ -1,5 +1,5 @@
 import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import type { PlainMap } from '../../contract/plain-data.ts';
 
 export interface EnvironmentSettings {

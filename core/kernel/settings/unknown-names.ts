@@ -1,6 +1,6 @@
 import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { didYouMean } from '../../contract/nearest.ts';
+import { didYouMean } from '@pith/plain-text';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { misspeltSettings, unknownExtensionSettings } from './config-of.ts';

@@ -1,4 +1,5 @@
-import { guardedFetch, type LanguageModel, type Message } from 'pith';
+import type { LanguageModel, Message } from 'pith';
+import { guardedFetch } from '@pith/guarded-fetch';
 import type { Endpoint } from './endpoint.ts';
 
 /** A model behind `POST <base>/messages`. The client library is imported by the first call. */

@@ -1,5 +1,6 @@
 import type pc from 'picocolors';
-import { messageOf, printable, printableLine, type Command, type Diagnostic } from 'pith';
+import { messageOf, type Command, type Diagnostic } from 'pith';
+import { printable, printableLine } from '@pith/plain-text';
 import type { Conversation } from './conversation.ts';
 import type { PastMessage } from './opening.ts';
 import { fields, query, text } from './query.ts';

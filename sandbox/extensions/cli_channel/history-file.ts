@@ -1,4 +1,4 @@
-import type { StateFolder } from 'pith';
+import type { StateFolder } from '@pith/safe-files';
 
 const MOST = 1000;
 const FILE = 'history';

@@ -1,5 +1,7 @@
 import pc from 'picocolors';
-import { messageOf, printable, printablePainted, stateFolder, wrapLines, type CommandIO } from 'pith';
+import { messageOf, type CommandIO } from 'pith';
+import { printable, printablePainted, wrapLines } from '@pith/plain-text';
+import { stateFolder } from '@pith/safe-files';
 import { completeLine } from './query.ts';
 import type { ChatContext } from './conversation.ts';
 import { firstScreen, pastLines, problemLine } from './first-screen.ts';

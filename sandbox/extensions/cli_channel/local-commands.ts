@@ -1,4 +1,5 @@
-import { didYouMean, PithError, wrapLines, type Command, type CommandIO } from 'pith';
+import { PithError, type Command, type CommandIO } from 'pith';
+import { didYouMean, wrapLines } from '@pith/plain-text';
 import type { Conversation } from './conversation.ts';
 import { readThread } from './opening.ts';
 import { fields, query, text } from './query.ts';

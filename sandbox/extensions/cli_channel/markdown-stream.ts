@@ -1,5 +1,5 @@
 import pc from 'picocolors';
-import { displayWidth, PrintableStream } from 'pith';
+import { displayWidth, PrintableStream } from '@pith/plain-text';
 import { inlineSpans, type Look, type Span } from './inline-markdown.ts';
 import { WordWrap } from './word-wrap.ts';
 

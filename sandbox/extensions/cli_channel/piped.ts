@@ -1,4 +1,5 @@
-import { printable, untilAborted, type Clock, type CommandIO, type JsonValue, type TurnEvent } from 'pith';
+import { untilAborted, type Clock, type CommandIO, type JsonValue, type TurnEvent } from 'pith';
+import { printable } from '@pith/plain-text';
 import type { ChatContext, Conversation } from './conversation.ts';
 import type { Opening } from './opening.ts';
 import { Outbox, SlashCommands } from './slash-commands.ts';

@@ -1,16 +1,5 @@
-import {
-  codeOf,
-  didYouMean,
-  matchCommand,
-  parseCommandInput,
-  PithError,
-  printableJson,
-  SkillProvider,
-  splitWords,
-  type Command,
-  type CommandInput,
-  type CommandIO,
-} from 'pith';
+import { codeOf, matchCommand, parseCommandInput, PithError, SkillProvider, type Command, type CommandInput, type CommandIO } from 'pith';
+import { didYouMean, printableJson, splitWords } from '@pith/plain-text';
 import type { ChatContext, Conversation } from './conversation.ts';
 import { errorLine } from './error-line.ts';
 import { findCommands } from './found-commands.ts';

@@ -1,4 +1,5 @@
-import { printableLine, type JsonValue, type TurnEvent } from 'pith';
+import type { JsonValue, TurnEvent } from 'pith';
+import { printableLine } from '@pith/plain-text';
 
 type ToolResultEvent = Extract<TurnEvent, { type: 'tool-result' }>;
 type TurnEndEvent = Extract<TurnEvent, { type: 'turn-end' }>;

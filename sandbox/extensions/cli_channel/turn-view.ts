@@ -1,5 +1,6 @@
 import pc from 'picocolors';
-import { printable, printableLine, wrapLines, type Clock, type Diagnostic, type TurnEvent } from 'pith';
+import type { Clock, Diagnostic, TurnEvent } from 'pith';
+import { printable, printableLine, wrapLines } from '@pith/plain-text';
 import { MarkdownStream } from './markdown-stream.ts';
 import { endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
 import { widthOf, type Terminal } from './terminal.ts';

@@ -1,4 +1,4 @@
-import { displayWidth } from 'pith';
+import { displayWidth } from '@pith/plain-text';
 import type { Span } from './inline-markdown.ts';
 
 /** Turns a span's text into what the terminal is sent. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createTwoFilesPatch } from 'diff';
-import { notTextAt, toolError, type ApprovalQuestion, type JsonValue, type ToolResult } from 'pith';
+import { toolError, type ApprovalQuestion, type JsonValue, type ToolResult } from 'pith';
+import { notTextAt } from '@pith/plain-text';
 import { FileRefused } from './refusal.ts';
 
 /** What a person is shown of one file at most. */

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, sep } from 'node:path';
-import { codeOf, runsLater } from 'pith';
+import { codeOf } from 'pith';
+import { runsLater } from '@pith/safe-files';
 import type { Config } from './config.ts';
 import type { Jail } from './jail.ts';
 import { FileRefused } from './refusal.ts';

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
   defineTool,
-  didYouMean,
   isToolResult,
   messageOf,
   SkillProvider,
@@ -15,6 +14,7 @@ import {
   type ToolResult,
   type TurnInfo,
 } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import { LIFE_MS, MOST_MADE, type MadeAgents } from './made-agents.ts';
 
 const LONGEST_INSTRUCTIONS = 20_000;

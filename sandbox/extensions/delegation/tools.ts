@@ -4,7 +4,6 @@ import {
   toolError,
   toolResult,
   z,
-  didYouMean,
   type AgentsApi,
   type AgentSpec,
   type ExtensionContext,
@@ -14,6 +13,7 @@ import {
   type TurnEvent,
   type TurnInfo,
 } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import type { MadeAgents, MadeAgent } from './made-agents.ts';
 
 /** What ends a task is the time budget of the agents that work on it, not this. */

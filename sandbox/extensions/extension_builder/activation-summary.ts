@@ -1,6 +1,7 @@
 import { createTwoFilesPatch } from 'diff';
 import { createHash } from 'node:crypto';
-import { manifestAsks, manifestSchema, NETWORK_REACH, notTextAt, PithError, type JsonValue, type Manifest } from 'pith';
+import { manifestAsks, manifestSchema, NETWORK_REACH, PithError, type JsonValue, type Manifest } from 'pith';
+import { notTextAt } from '@pith/plain-text';
 import { parse } from 'yaml';
 import { digestOf, notText, type Source } from './sources.ts';
 

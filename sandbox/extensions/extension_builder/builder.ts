@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf, PithError, SkillProvider, stateFolder, type ExtensionContext, type ToolCall } from 'pith';
+import { messageOf, PithError, SkillProvider, type ExtensionContext, type ToolCall } from 'pith';
+import { stateFolder } from '@pith/safe-files';
 import { checkExtension, type CheckedFolder } from './check/check-extension.ts';
 import { checkOf, type Check } from './finding.ts';
 import { KernelPort } from './kernel-port.ts';

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { PithError, type StateFolder, type z } from 'pith';
+import { PithError, type z } from 'pith';
+import type { StateFolder } from '@pith/safe-files';
 
 /** null when there is none. Throws `internal` when it is not what was written. */
 export function readJson<T>(folder: StateFolder, name: string, schema: z.ZodType<T>): T | null {

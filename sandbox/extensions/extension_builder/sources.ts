@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { notTextAt, PithError, printableLine } from 'pith';
+import { PithError } from 'pith';
+import { notTextAt, printableLine } from '@pith/plain-text';
 
 /** One file of an extension or a skill. */
 export interface Source {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { PithError, stateFolder, z, type ExtensionContext, type StateFolder } from 'pith';
+import { PithError, z, type ExtensionContext } from 'pith';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { readJson, writeJson } from './json-file.ts';
 import { stagingFolder, stagingPath, type Kind } from './places.ts';
 import { digestOf, readSources, writeSources, type Source } from './sources.ts';

@@ -1,4 +1,5 @@
-import { defineTool, didYouMean, toolError, toolResult, z, type KeyValue, type Tool } from 'pith';
+import { defineTool, toolError, toolResult, z, type KeyValue, type Tool } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 
 const MAX_VALUE_BYTES = 64 * 1024;
 const MAX_LISTED = 200;

@@ -1,5 +1,7 @@
 import type { Client, FetchLike } from '@modelcontextprotocol/client';
-import { messageOf, PithError, printableLine, guardedFetch, type ExtensionContext } from 'pith';
+import { messageOf, PithError, type ExtensionContext } from 'pith';
+import { printableLine } from '@pith/plain-text';
+import { guardedFetch } from '@pith/guarded-fetch';
 import type { ServerConfig } from './config.ts';
 import { contained } from './contained.ts';
 import type { Guardian } from './guardian.ts';

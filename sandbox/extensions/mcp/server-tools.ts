@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { defineTool, printable, toolError, toolResult, z, type ApprovalQuestion, type JsonValue, type Tool } from 'pith';
+import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type JsonValue, type Tool } from 'pith';
+import { printable } from '@pith/plain-text';
 import type { Connection } from './connection.ts';
 import { changesIn, saidOf, subjectOf } from './known-tools.ts';
 import type { ServerTool } from './listed-tool.ts';

@@ -1,4 +1,5 @@
-import { didYouMean, PithError, type ModelInfo, type ModelProvider } from 'pith';
+import { PithError, type ModelInfo, type ModelProvider } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import { librarian, LIBRARIAN } from './librarian.ts';
 
 export default class Offline implements ModelProvider {

@@ -1,4 +1,5 @@
-import { nearest, PithError, type LanguageModel, type ModelCallOptions, type ModelPart } from 'pith';
+import { PithError, type LanguageModel, type ModelCallOptions, type ModelPart } from 'pith';
+import { nearest } from '@pith/plain-text';
 import { chatStream } from './chat-stream.ts';
 import type { Endpoint } from './endpoint.ts';
 

@@ -1,4 +1,5 @@
-import { guardedFetch, PithError, type ExtensionContext, type GuardedFetch, type SecretUse } from 'pith';
+import { PithError, type ExtensionContext, type SecretUse } from 'pith';
+import { guardedFetch, type GuardedFetch } from '@pith/guarded-fetch';
 import type { Config, ServerConfig } from './config.ts';
 
 const OPENAI = 'https://api.openai.com/v1';

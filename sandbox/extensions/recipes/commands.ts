@@ -1,13 +1,5 @@
-import {
-  CommandProvider,
-  didYouMean,
-  messageOf,
-  PithError,
-  type Command,
-  type Diagnostic,
-  type ExtensionContext,
-  type JsonValue,
-} from 'pith';
+import { CommandProvider, messageOf, PithError, type Command, type Diagnostic, type ExtensionContext, type JsonValue } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import { fill, usageOf } from './fill.ts';
 import type { RecipeFolders } from './recipe-folders.ts';
 import { givenWords } from './given.ts';

@@ -1,4 +1,5 @@
-import { didYouMean, PithError } from 'pith';
+import { PithError } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import type { Given } from './given.ts';
 import type { Recipe } from './recipe.ts';
 

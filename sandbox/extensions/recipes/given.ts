@@ -1,4 +1,4 @@
-import { splitWords } from 'pith';
+import { splitWords } from '@pith/plain-text';
 
 /** What a person gave a recipe. */
 export interface Given {

@@ -1,4 +1,5 @@
-import { didYouMean, type Diagnostic } from 'pith';
+import type { Diagnostic } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import type { HeadEntry, HeadValue } from './simple-head.ts';
 import type { RecipeArgument } from './recipe.ts';
 import { variablesIn } from './fill.ts';

@@ -1,4 +1,5 @@
-import { didYouMean, type Diagnostic } from 'pith';
+import type { Diagnostic } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import { readArguments } from './recipe-arguments.ts';
 import { readSimpleHead, type HeadValue } from './simple-head.ts';
 import type { BrokenRecipe, Recipe } from './recipe.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { didYouMean, PithError, type AgentsApi, type Clock, type ToolCall, type TurnInfo, type TurnPolicy } from 'pith';
+import { PithError, type AgentsApi, type Clock, type ToolCall, type TurnInfo, type TurnPolicy } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import type { Runner } from './runner.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { Schedule } from './schedule.ts';

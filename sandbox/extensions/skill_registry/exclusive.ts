@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { link, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, PithError, type Clock, type StateFolder } from 'pith';
+import { codeOf, PithError, type Clock } from 'pith';
+import type { StateFolder } from '@pith/safe-files';
 import { readRegularFile } from './regular-file.ts';
 import { isAlive, LARGEST_OWNER, thisProcess, toOwner } from './owner.ts';
 

@@ -1,4 +1,5 @@
-import { didYouMean, slipsOf, type AgentSpec, type Diagnostic, type ExtensionContext } from 'pith';
+import type { AgentSpec, Diagnostic, ExtensionContext } from 'pith';
+import { didYouMean, slipsOf } from '@pith/plain-text';
 import { agentSkills } from './catalog/scope.ts';
 import { countsAs, isGlob, keptBack, unknownIn } from './scan/skill-list.ts';
 import type { SkillSearch } from './search/skill-search.ts';

@@ -1,4 +1,5 @@
-import { didYouMean, PithError, type SkillContent } from 'pith';
+import { PithError, type SkillContent } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import type { SkillRegistry } from './registry.ts';
 import type { Skill } from './skill.ts';
 import { findSkill } from './scan/snapshot.ts';

@@ -1,4 +1,5 @@
-import { didYouMean, PithError, type AgentsApi, type AgentSpec, type Clock } from 'pith';
+import { PithError, type AgentsApi, type AgentSpec, type Clock } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import type { Engine } from './engine.ts';
 import { hasEnded, type Task } from './task.ts';
 import type { TaskStore } from './task-store.ts';

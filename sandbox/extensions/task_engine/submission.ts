@@ -1,4 +1,5 @@
-import { didYouMean, PithError, type AgentSpec, type Clock, type TurnInfo, type TurnPolicy } from 'pith';
+import { PithError, type AgentSpec, type Clock, type TurnInfo, type TurnPolicy } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import { hasEnded, taskOfThread, type Task } from './task.ts';
 import type { TaskStore } from './task-store.ts';
 

@@ -2,7 +2,6 @@ import { renderBrought } from '../../../core/agent/prompt/prompt.ts';
 import type { ContextSource, ExtensionsPort, ExtensionState } from '../../../core/kernel/extensions-port.ts';
 import {
   messageOf,
-  nearest,
   PithError,
   toolError,
   toolResult,
@@ -19,6 +18,7 @@ import {
   type TurnInfo,
   type TurnTool,
 } from '../../../core/contract/index.ts';
+import { nearest } from '@pith/plain-text';
 
 export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
   readonly run?: (input: JsonValue, call: ToolCall) => unknown;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { commandUsage, matchCommand, parseCommandInput, splitWords, type CommandShape } from '../../../core/contract/index.ts';
+import { commandUsage, matchCommand, parseCommandInput, type CommandShape } from '../../../core/contract/index.ts';
+import { splitWords } from '@pith/plain-text';
 
 const SHOW: CommandShape = {
   path: 'skills show',

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { describe, expect, it, vi } from 'vitest';
 import { manifestSchema } from '../../../core/contract/manifest.ts';
 import type * as manifestFile from '../../../core/kernel/discovery/manifest-file.ts';
-import { stateFolder } from '../../../core/contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { INDEX_FORMAT, openIndex } from '../../../core/kernel/discovery/index-file.ts';
 import { sourceDigest } from '../../../core/kernel/discovery/source-files.ts';
 import { discoverIn, extension, folderWith, indexIn, writeFiles } from './sandbox-folder.ts';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { stateFolder } from '../../../core/contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { openIndex } from '../../../core/kernel/discovery/index-file.ts';
 import { loadSettings } from '../../../core/kernel/settings/settings.ts';
 import { discoverIn, extension, folderWith, indexIn } from './sandbox-folder.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { discover, type DiscoverOptions } from '../../../core/kernel/discovery/discover.ts';
 import type { Discovery } from '../../../core/kernel/discovery/declaration.ts';
-import { stateFolder } from '../../../core/contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { openIndex, type IndexFile } from '../../../core/kernel/discovery/index-file.ts';
 
 /** A temporary folder with `files`, removed when the test ends. Its real path. */

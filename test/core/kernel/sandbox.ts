@@ -8,7 +8,7 @@ import { configOf, enabledBy } from '../../../core/kernel/settings/config-of.ts'
 import { discover } from '../../../core/kernel/discovery/discover.ts';
 import type { HostOptions } from '../../../core/kernel/host-options.ts';
 import { ExtensionHost } from '../../../core/kernel/host.ts';
-import { stateFolder } from '../../../core/contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { openIndex } from '../../../core/kernel/discovery/index-file.ts';
 import { packageRoot } from '../../../core/kernel/package-version.ts';
 import { loadSettings } from '../../../core/kernel/settings/settings.ts';

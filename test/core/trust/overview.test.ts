@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openKernel } from '../../../core/cli/open-kernel.ts';
-import { printableLine } from '../../../core/contract/printable.ts';
+import { printableLine } from '@pith/plain-text';
 import { shownOverview, type SandboxOverview } from '../../../core/compose/sandbox-overview.ts';
 import { askText, openTrustFile } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { stateFolder } from '../../../core/contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { Place } from '../../../sandbox/extensions/extension_builder/versions/place.ts';
 import { VersionStore } from '../../../sandbox/extensions/extension_builder/versions/version-store.ts';
 import { systemClock } from '../../../core/kernel/system-clock.ts';

@@ -2,7 +2,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { mkdir, mkdtemp, open, realpath, rm, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { stateFolder } from '../../../core/contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { systemClock } from '../../../core/kernel/system-clock.ts';
 import { named } from '../../../core/kernel/calls/command-port.ts';
 import { withOperation } from '../../../sandbox/extensions/skill_registry/install/operation.ts';

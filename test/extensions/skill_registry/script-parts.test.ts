@@ -3,7 +3,7 @@ import path from 'node:path';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { stateFolder } from '../../../core/contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { settingProblems } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { interpreterOf, runScript, type ScriptPorts } from '../../../sandbox/extensions/skill_registry/scripts/run-script.ts';

@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { didYouMean, PithError, type AgentSpec, type CommandContext, type CommandIO, type JsonValue, type Logger } from 'pith';
+import { PithError, type AgentSpec, type CommandContext, type CommandIO, type JsonValue, type Logger } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import { afterEach } from 'vitest';
 import { systemClock } from '../../../core/kernel/system-clock.ts';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import type { StateFolder } from 'pith';
+import type { StateFolder } from '@pith/safe-files';
 import { checkOf, type Check, type Finding } from '../finding.ts';
 import type { KernelPort, ProbeReport } from '../kernel-port.ts';
 import { digestOf, notText, readSources } from '../sources.ts';

@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
-import { shippedSandbox, type StateFolder } from 'pith';
+import { shippedSandbox } from 'pith';
+import type { StateFolder } from '@pith/safe-files';
 import type { Finding } from '../finding.ts';
 
 const TIMEOUT_MS = 120_000;
@@ -53,7 +54,11 @@ function projectOf(files: readonly string[]) {
       skipLibCheck: true,
       types: ['node'],
       typeRoots: [join(packages, '@types')],
-      paths: { pith: [existsSync(built) ? built : join(root(), 'core/contract/index.ts')], '*': [join(packages, '*')] },
+      paths: {
+        pith: [existsSync(built) ? built : join(root(), 'core/contract/index.ts')],
+        '@pith/*': [join(root(), 'dist/packages/*.d.ts')],
+        '*': [join(packages, '*')],
+      },
     },
     files,
   };

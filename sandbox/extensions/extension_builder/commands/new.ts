@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
-import { didYouMean, PithError, shippedSandbox, type Command, type CommandIO } from 'pith';
+import { PithError, shippedSandbox, type Command, type CommandIO } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import { activeFolder, requireId, type Kind } from '../places.ts';
 import { writeSources, type Source } from '../sources.ts';
 import { agentTemplate, extensionTemplate, KINDS, type ExtensionKind } from '../templates.ts';

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { didYouMean, PithError, type Command } from 'pith';
+import { PithError, type Command } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import type { Builder } from '../builder.ts';
 import { checkJson, findingText } from '../finding.ts';
 

@@ -1,4 +1,5 @@
-import { z, type StateFolder } from 'pith';
+import { z } from 'pith';
+import type { StateFolder } from '@pith/safe-files';
 import { readJson, writeJson } from '../json-file.ts';
 
 const recordSchema = z.object({

@@ -1,6 +1,7 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PithError, z, type Clock, type StateFolder } from 'pith';
+import { PithError, z, type Clock } from 'pith';
+import type { StateFolder } from '@pith/safe-files';
 import { readJson, writeJson } from '../json-file.ts';
 import { digestOf, readSources, syncFolder, writeSources, type Source } from '../sources.ts';
 

@@ -1,4 +1,4 @@
-import { printableLine } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import type { Skill } from '../skill.ts';
 
 const LIMIT = 160;

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import {
   PithError,
-  printable,
   codeOf,
   type Command,
   type CommandContext,
@@ -10,6 +9,7 @@ import {
   type Database,
   type CommandInput,
 } from 'pith';
+import { printable } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
 import { realOf } from '../scan/stamp.ts';
 import type { SkillSearch } from '../search/skill-search.ts';

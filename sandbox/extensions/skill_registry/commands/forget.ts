@@ -1,4 +1,6 @@
-import { didYouMean, PithError, stateFolder, type CommandContext, type CommandInput, type CommandIO } from 'pith';
+import { PithError, type CommandContext, type CommandInput, type CommandIO } from 'pith';
+import { didYouMean } from '@pith/plain-text';
+import { stateFolder } from '@pith/safe-files';
 import type { LearnedExamples } from '../search/learned-examples.ts';
 import { withRegistry } from './open-registry.ts';
 

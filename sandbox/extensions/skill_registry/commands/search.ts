@@ -1,4 +1,5 @@
-import { printableLine, type Command } from 'pith';
+import type { Command } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { briefOf } from '../catalog/brief.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { Ranked } from '../search/ranker.ts';

@@ -1,4 +1,5 @@
-import { didYouMean, PithError, slipsOf } from 'pith';
+import { PithError } from 'pith';
+import { didYouMean, slipsOf } from '@pith/plain-text';
 import type { SkillsConfig } from '../config.ts';
 
 interface Kind {

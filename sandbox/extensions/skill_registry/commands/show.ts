@@ -1,4 +1,5 @@
-import { printable, type Command, type CommandContext, type JsonValue } from 'pith';
+import type { Command, CommandContext, JsonValue } from 'pith';
+import { printable } from '@pith/plain-text';
 import { clean } from '../catalog/brief.ts';
 import type { Skill } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';

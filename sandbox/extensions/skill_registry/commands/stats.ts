@@ -1,4 +1,5 @@
-import { didYouMean, PithError, type Command, type CommandContext, type CommandIO, type Database, type JsonValue } from 'pith';
+import { PithError, type Command, type CommandContext, type CommandIO, type Database, type JsonValue } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import { recentTurns, recentUses, type SkillTurn } from '../ledger/recent.ts';
 import { reasonsAgainst, usage, type SkillUsage, type UsageFilter } from '../ledger/usage.ts';
 import { findSkill } from '../scan/snapshot.ts';

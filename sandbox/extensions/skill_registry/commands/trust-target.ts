@@ -1,4 +1,5 @@
-import { didYouMean, PithError } from 'pith';
+import { PithError } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
 import { canonical, findSkill } from '../scan/names.ts';
 import type { Source } from '../scan/sources.ts';

@@ -1,4 +1,5 @@
-import { PithError, printableLine, type Command, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { PithError, type Command, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
 import type { Inspection } from '../safety/inspection.ts';
 import { realOf, toFileStamp, versionOf } from '../scan/stamp.ts';

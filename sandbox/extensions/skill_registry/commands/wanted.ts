@@ -1,4 +1,5 @@
-import { didYouMean, PithError } from 'pith';
+import { PithError } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { findSkill } from '../scan/snapshot.ts';

@@ -1,4 +1,5 @@
-import { defineTool, printableLine, z, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { defineTool, z, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import type { SkillToolPorts } from '../modes/skill-tool.ts';
 import { componentsOf, resourceBytes } from '../reading/resource.ts';
 import { noResource } from '../reading/read-resource.ts';

@@ -2,7 +2,8 @@ import path from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { constants, realpathSync } from 'node:fs';
 import { link, mkdir, open, readdir, unlink } from 'node:fs/promises';
-import { codeOf, runsLater } from 'pith';
+import { codeOf } from 'pith';
+import { runsLater } from '@pith/safe-files';
 import { openBelow, openFolder, type Inside } from '../reading/inside.ts';
 import { isInside } from '../scan/sources.ts';
 

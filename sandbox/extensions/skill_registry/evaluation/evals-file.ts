@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, didYouMean, messageOf, PithError } from 'pith';
+import { codeOf, messageOf, PithError } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import { isMap, isScalar, isSeq, parseDocument } from 'yaml';
 import { placesIn } from '../format/places.ts';
 import { readRegularFile } from '../regular-file.ts';

@@ -1,4 +1,4 @@
-import { slipsOf } from 'pith';
+import { slipsOf } from '@pith/plain-text';
 import { textOf, type Field, type Fields, type Finding } from './finding.ts';
 
 /** What checks look at. */

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
-import { guardedFetch, messageOf, PithError, type Clock } from 'pith';
+import { messageOf, PithError, type Clock } from 'pith';
+import { guardedFetch } from '@pith/guarded-fetch';
 import { LIMITS, refused } from './entry.ts';
 
 const TIME_MS = 120_000;

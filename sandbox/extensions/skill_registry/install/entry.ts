@@ -1,4 +1,5 @@
-import { PithError, printableLine } from 'pith';
+import { PithError } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { SKILL_LIMITS } from '../tree/folder-tree.ts';
 
 /** What may be installed at once. */

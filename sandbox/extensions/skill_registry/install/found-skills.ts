@@ -1,4 +1,5 @@
-import { didYouMean, PithError } from 'pith';
+import { PithError } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import { parseSkillFile } from '../format/skill-file.ts';
 import { FILE_LIMIT } from '../format/rules.ts';
 import { isInstallableId, type Listing, type OriginEntry, refused } from './entry.ts';

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { mkdir } from 'node:fs/promises';
-import { PithError, guardedFetch, publicAddresses, type Clock } from 'pith';
+import { PithError, type Clock } from 'pith';
+import { guardedFetch, publicAddresses } from '@pith/guarded-fetch';
 import { refused, type Listing, type OriginEntry } from './entry.ts';
 import { Git, GIT_LIMITS, type GitLimits } from './git.ts';
 import type { Origin } from './origin.ts';

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { printableLine, PithError, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { PithError, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { table, widthOf } from '../commands/rows.ts';
 import { commit, type Change } from './commit.ts';
 import { consent } from './consent.ts';

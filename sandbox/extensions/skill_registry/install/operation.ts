@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, PithError, stateFolder, type Clock, type StateFolder } from 'pith';
+import { codeOf, PithError, type Clock } from 'pith';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { readRegularFile } from '../regular-file.ts';
 import { hasBegun, recover } from './commit.ts';
 import { exclusively } from '../exclusive.ts';

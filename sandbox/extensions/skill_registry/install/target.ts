@@ -1,7 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { PithError, shippedSandbox, stateFolder, type CommandContext, type CommandIO, type StateFolder } from 'pith';
+import { PithError, shippedSandbox, type CommandContext, type CommandIO } from 'pith';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 
 /** Where skills are installed: in this project, or for every project of this user. */
 export type TargetSource = 'project' | 'user';

@@ -1,16 +1,7 @@
 import path from 'node:path';
 import { mkdir } from 'node:fs/promises';
-import {
-  codeOf,
-  didYouMean,
-  messageOf,
-  PithError,
-  printable,
-  printableLine,
-  type CommandContext,
-  type CommandIO,
-  type JsonValue,
-} from 'pith';
+import { codeOf, messageOf, PithError, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { didYouMean, printable, printableLine } from '@pith/plain-text';
 import { treeDigest, fileDigest } from '../tree/tree-digest.ts';
 import { commit, exists } from './commit.ts';
 import { consent } from './consent.ts';

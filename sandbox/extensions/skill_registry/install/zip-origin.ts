@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { messageOf, PithError, printableLine } from 'pith';
+import { messageOf, PithError } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import type { Entry, ZipFile } from 'yauzl';
 import { LIMITS, refused, type Listing, type OriginEntry } from './entry.ts';
 

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { didYouMean, type Diagnostic } from 'pith';
+import type { Diagnostic } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import { lintSkill, type LintResult } from '../lint.ts';
 import { linkedResources } from './linked-resources.ts';
 import { readSkillFolder, lineOf, advice, type LintedSkill } from './read-skill-folder.ts';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { messageOf, PithError, type Clock, type Logger, type StateFolder } from 'pith';
+import { messageOf, PithError, type Clock, type Logger } from 'pith';
+import type { StateFolder } from '@pith/safe-files';
 import { documentVersion } from '../search/document.ts';
 import type { Learned } from '../search/learned-examples.ts';
 import type { Skill, Snapshot } from '../skill.ts';

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { messageOf, stateFolder, type Clock, type Logger, type StateFolder } from 'pith';
+import { messageOf, type Clock, type Logger } from 'pith';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { exclusively } from '../exclusive.ts';
 import { decodeRecord, encodeRecord, type VectorRecord } from './vector-record.ts';
 

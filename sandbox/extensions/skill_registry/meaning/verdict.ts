@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { messageOf, stateFolder, type Diagnostic, type Logger, type StateFolder } from 'pith';
+import { messageOf, type Diagnostic, type Logger } from 'pith';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import type { EvalCase } from '../evaluation/eval-case.ts';
 import type { EmbeddingFailure } from './embedding-client.ts';
 

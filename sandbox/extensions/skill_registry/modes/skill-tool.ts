@@ -1,4 +1,5 @@
-import { defineTool, printableLine, z, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { defineTool, z, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { clean } from '../catalog/brief.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
 import { nameOf } from '../reading/envelope.ts';

@@ -1,4 +1,4 @@
-import { printableLine } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { clean } from '../catalog/brief.ts';
 import { estimateTokens } from '../catalog/token-estimate.ts';
 import type { Skill } from '../skill.ts';

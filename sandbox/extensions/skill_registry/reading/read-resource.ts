@@ -1,4 +1,5 @@
-import { printableLine, type ToolCall, type ToolResult } from 'pith';
+import type { ToolCall, ToolResult } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Skill } from '../skill.ts';
 import { readResource } from './resource.ts';

@@ -1,4 +1,5 @@
-import { nearest, type ToolCall, type ToolResult } from 'pith';
+import type { ToolCall, ToolResult } from 'pith';
+import { nearest } from '@pith/plain-text';
 import type { SkillBody } from '../body.ts';
 import { findReadable, type SkillScope } from '../catalog/scope.ts';
 import { clean } from '../catalog/brief.ts';

@@ -1,4 +1,5 @@
-import { printable, printableLine, type ToolResult } from 'pith';
+import type { ToolResult } from 'pith';
+import { printable, printableLine } from '@pith/plain-text';
 import { lineOf } from '../scripts/script-result.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;

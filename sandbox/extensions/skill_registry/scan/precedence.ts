@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { didYouMean, type Diagnostic, type SkillState } from 'pith';
+import type { Diagnostic, SkillState } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import type { SkillFields } from '../format/fields.ts';
 import type { Skill } from '../skill.ts';
 import type { Doubts } from '../trust/trust.ts';

@@ -1,4 +1,4 @@
-import { slipsOf } from 'pith';
+import { slipsOf } from '@pith/plain-text';
 import type { Skill } from '../skill.ts';
 import { canonical, isAt, namesOf } from './names.ts';
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { stateFolder, type Clock, type Diagnostic, type Logger } from 'pith';
+import type { Clock, Diagnostic, Logger } from 'pith';
+import { stateFolder } from '@pith/safe-files';
 import { inPieces } from '../tree/breather.ts';
 import { emptyFields, type SkillFields } from '../format/fields.ts';
 import type { FoundDirectory, FoundSkill, SourceScan } from './found.ts';

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { codeOf, messageOf, type ConfinedPrograms, type ConfinedProgram, type StateFolder, type ToolResult } from 'pith';
+import { codeOf, messageOf, type ConfinedPrograms, type ConfinedProgram, type ToolResult } from 'pith';
+import type { StateFolder } from '@pith/safe-files';
 import type { SkillsConfig } from '../config.ts';
 import { noLongerTrusted, skillError } from '../reading/results.ts';
 import type { Skill } from '../skill.ts';

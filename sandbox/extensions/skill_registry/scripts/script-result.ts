@@ -1,4 +1,5 @@
-import { printableLine, toolError, toolResult, type ConfinedOutcome, type ToolResult } from 'pith';
+import { toolError, toolResult, type ConfinedOutcome, type ToolResult } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import type { Skill } from '../skill.ts';
 
 const LAST_CHARACTERS = 500;

@@ -1,7 +1,6 @@
 import {
   defineTool,
   isToolResult,
-  stateFolder,
   z,
   type ApprovalQuestion,
   type ExtensionContext,
@@ -10,6 +9,7 @@ import {
   type ToolResult,
   type TurnInfo,
 } from 'pith';
+import { stateFolder } from '@pith/safe-files';
 import type { SkillsConfig } from '../config.ts';
 import type { SkillUse } from '../ledger/skill-use.ts';
 import { presentsScript } from '../reading/result-lines.ts';

@@ -1,5 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { messageOf, stateFolder, type Logger, type StateFolder } from 'pith';
+import { messageOf, type Logger } from 'pith';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { FIELD_COUNT, type Counted } from './term-index.ts';
 import { POSITIONS } from './term-positions.ts';
 

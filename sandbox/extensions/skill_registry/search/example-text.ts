@@ -1,4 +1,4 @@
-import { hideKeys } from 'pith';
+import { hideKeys } from '@pith/plain-text';
 import { clean } from '../catalog/brief.ts';
 import type { Skill } from '../skill.ts';
 import { LONGEST_EXAMPLE } from './learned-examples.ts';

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { messageOf, stateFolder, type Clock, type CommandContext, type Logger, type StateFolder } from 'pith';
+import { messageOf, type Clock, type CommandContext, type Logger } from 'pith';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { exclusively } from '../exclusive.ts';
 import { queryTerms } from './tokens.ts';
 

@@ -1,14 +1,5 @@
-import {
-  messageOf,
-  PithError,
-  printableLine,
-  within,
-  type Clock,
-  type Logger,
-  type RankerDocument,
-  type RankerProvider,
-  type Remote,
-} from 'pith';
+import { messageOf, PithError, within, type Clock, type Logger, type RankerDocument, type RankerProvider, type Remote } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentVersion, fullDocumentOf } from './document.ts';
 import type { Learned } from './learned-examples.ts';

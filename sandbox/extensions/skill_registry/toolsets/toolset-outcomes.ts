@@ -1,4 +1,5 @@
-import { stateFolder, type Logger, type StateFolder, type TopicMap } from 'pith';
+import type { Logger, TopicMap } from 'pith';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 
 /** What came of a toolset when it was last loaded. */
 export interface ToolsetOutcome {

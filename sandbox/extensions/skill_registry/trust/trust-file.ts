@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { stateFolder, type Clock, type StateFolder } from 'pith';
+import type { Clock } from 'pith';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { exclusively } from '../exclusive.ts';
 import type { TreeDigests } from './skill-tree.ts';
 

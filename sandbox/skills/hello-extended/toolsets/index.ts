@@ -1,4 +1,5 @@
-import { defineTool, didYouMean, toolError, z } from 'pith';
+import { defineTool, toolError, z } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 import { GREETINGS } from './greetings.ts';
 
 /** The tools that come with this skill. Whatever has `getTools()` may be named in `toolsets`. */

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { afterEach, describe, expect, it } from 'vitest';
-import { stateFolder } from '../../../../core/contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 import { treeDigest } from '../../../../sandbox/extensions/skill_registry/tree/tree-digest.ts';
 import { exclusively, type Exclusion } from '../../../../sandbox/extensions/skill_registry/exclusive.ts';
 import { systemClock } from '../../../../core/kernel/system-clock.ts';

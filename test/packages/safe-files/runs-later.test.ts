@@ -1,4 +1,4 @@
-import { runsLater } from 'pith';
+import { runsLater } from '@pith/safe-files';
 import { describe, expect, it } from 'vitest';
 import { words } from '../../words.ts';
 

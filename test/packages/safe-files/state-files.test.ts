@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { stateFolder } from '../../../core/contract/state-files.ts';
+import { stateFolder } from '@pith/safe-files';
 
 function box() {
   const base = fs.realpathSync(fs.mkdtempSync(path.join(tmpdir(), 'pith-state-')));

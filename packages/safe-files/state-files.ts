@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { open as openAsync, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { PithError } from './errors.ts';
 
 /**
  * A folder of state, the one way to open what lies in it. No link is followed at any level from the root down, and only regular files
@@ -39,6 +38,20 @@ export interface StateFolder {
 export interface Rotation {
   readonly bytes: number;
   readonly files: number;
+}
+
+/** `state_refused` or `parameter_invalid`, with what to do about it. */
+class FileRefused extends Error {
+  readonly retryable = false;
+
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly cure: string,
+    readonly where?: string,
+  ) {
+    super(message);
+  }
 }
 
 /** The state in `root`, or in a folder below it. Nothing is made before something is written. */
@@ -237,7 +250,7 @@ function renameIfThere(from: string, to: string): void {
 /** Anything but a name could lead out of the folder. */
 function segment(name: string): string {
   if (name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name)) return name;
-  throw new PithError('parameter_invalid', `${JSON.stringify(name)} cannot name a file of state`, { cure: 'use one segment of a path' });
+  throw new FileRefused('parameter_invalid', `${JSON.stringify(name)} cannot name a file of state`, 'use one segment of a path');
 }
 
 /** False when nothing is there. */
@@ -295,8 +308,8 @@ function requireOwner(file: string, found: fs.Stats): void {
 
 const CURE = 'look at what it is, then move it away; a data folder that is meant to lie elsewhere is named by data_dir';
 
-function refused(where: string, why: string, cure: string): PithError {
-  return new PithError('state_refused', `${where} is not used: ${why}`, { where, cure });
+function refused(where: string, why: string, cure: string): FileRefused {
+  return new FileRefused('state_refused', `${where} is not used: ${why}`, cure, where);
 }
 
 function kindOf(found: fs.Stats): string {

@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import http, { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { guardedFetch, PithError, publicAddresses, type OutgoingOptions } from 'pith';
+import { PithError } from 'pith';
+import { guardedFetch, publicAddresses, type OutgoingOptions } from '@pith/guarded-fetch';
+import { isPublic } from '../../../packages/guarded-fetch/outgoing-requests.ts';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { isPublic } from '../../../core/contract/outgoing-requests.ts';
 import { words } from '../../words.ts';
 
 const PUBLIC = '93.184.215.14';

@@ -1,4 +1,4 @@
-import { notTextAt } from 'pith';
+import { notTextAt } from '@pith/plain-text';
 import { describe, expect, it } from 'vitest';
 
 const bytes = (...parts: readonly (string | readonly number[])[]) =>

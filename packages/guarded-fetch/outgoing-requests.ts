@@ -6,8 +6,30 @@ import { pipeline, type Readable } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import zlib from 'node:zlib';
 import ipaddr from 'ipaddr.js';
-import { PithError } from './errors.ts';
-import type { GuardedFetch, OutgoingOptions } from './guarded-fetch.ts';
+
+/** What one `guardedFetch` may reach, and its bounds. */
+export interface OutgoingOptions {
+  /**
+   * Origins (scheme, host, port) that a person named: typed, or written into settings that are theirs or trusted. Only these may have
+   * addresses that are not public. An address counts as its origin.
+   */
+  readonly allow?: readonly string[];
+  /** `refused`: nothing but `allow` is asked, also where a redirect leads elsewhere. Default `public`. */
+  readonly elsewhere?: 'public' | 'refused';
+  /** Default 5. */
+  readonly maxRedirects?: number;
+  /** Of one body, unpacked; default 64 MiB. */
+  readonly maxBytes?: number;
+  /** Until the answer has come whole; absent: as long as something comes. */
+  readonly timeoutMs?: number;
+  /** How long nothing at all may come, from connecting to the last byte; default five minutes. */
+  readonly silenceMs?: number;
+  /** The addresses of a name; for tests. Default the system's resolver. */
+  resolve?(host: string): Promise<readonly string[]>;
+}
+
+/** Can stand wherever `fetch` can. */
+export type GuardedFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 const DEFAULTS = { elsewhere: 'public', maxRedirects: 5, maxBytes: 64 * 1024 * 1024, silenceMs: 300_000, resolve: resolved } as const;
 /** An unused connection is kept for so long: servers close theirs after five seconds and more. */
@@ -44,9 +66,9 @@ export function createGuard({ allow = [], timeoutMs, ...given }: OutgoingOptions
     const signal = AbortSignal.any([late, given].filter((one) => one !== undefined && one !== null));
     const told = (error: unknown, text: string): unknown => {
       if (late?.aborted && !given?.aborted)
-        return new PithError('limit_reached', `the answer took longer than ${(timeoutMs ?? 0) / 1000} s`, { retryable: true });
+        return new RequestFailed('limit_reached', `the answer took longer than ${(timeoutMs ?? 0) / 1000} s`, undefined, true);
       if (signal.aborted) return signal.reason;
-      if (error instanceof PithError) return error;
+      if (error instanceof RequestFailed) return error;
       return new TypeError(text, { cause: error instanceof AggregateError ? (error.errors[0] as unknown) : error });
     };
     try {
@@ -139,8 +161,20 @@ function bare(host: string): string {
   return host.replace(/^\[|\]$/g, '');
 }
 
-function refused(why: string, cure: string): PithError {
-  return new PithError('address_refused', why, { cure });
+/** `address_refused` or `limit_reached`, with what to do about it where something can be done. */
+class RequestFailed extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly cure?: string,
+    readonly retryable = false,
+  ) {
+    super(message);
+  }
+}
+
+function refused(why: string, cure: string): RequestFailed {
+  return new RequestFailed('address_refused', why, cure);
 }
 
 function addressOf(input: string | URL | Request): URL {
@@ -268,7 +302,7 @@ function streamOf(source: Readable, maxBytes: number, told: (error: unknown) => 
           const { done, value } = await chunks.next();
           if (done) return controller.close();
           size += value.length;
-          if (size > maxBytes) throw new PithError('limit_reached', `the answer has more than ${maxBytes} bytes`);
+          if (size > maxBytes) throw new RequestFailed('limit_reached', `the answer has more than ${maxBytes} bytes`);
           controller.enqueue(value);
         } catch (error) {
           source.destroy();

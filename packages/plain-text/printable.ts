@@ -1,5 +1,3 @@
-import { once } from './promises.ts';
-
 /**
  * Text from elsewhere as it may reach a terminal, a prompt's own lines or a log: lines and tabs stay, `\r\n` is a line end, and
  * every other character that a terminal obeys, that nobody sees or that turns the order of text is shown as `\x1b` or `\u{202e}`.
@@ -93,10 +91,15 @@ const BELONGING = [
 ];
 
 /** Made for the first text beyond ASCII: it takes a millisecond, which most command lines never need. */
-const unseen = once(
-  () =>
-    new RegExp(`(${BELONGING.join('|')})|[^\\P{Cc}\\n\\t]|[\\p{Cf}\\p{Cs}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]`, 'gu'),
-);
+function unseen(): RegExp {
+  return (made ??= new RegExp(
+    `(${BELONGING.join('|')})|[^\\P{Cc}\\n\\t]|[\\p{Cf}\\p{Cs}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]`,
+    'gu',
+  ));
+}
+
+let made: RegExp | undefined;
+
 /** The end of a piece that what follows may still keep from being shown. */
 function undecided(text: string): string {
   const run = UNDECIDED.exec(text.slice(-2 * LONGEST_BELONGING))?.[0] ?? '';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { printable, printableJson, printableLine, printablePainted, PrintableStream } from '../../../core/contract/printable.ts';
+import { printable, printableJson, printableLine, printablePainted, PrintableStream } from '@pith/plain-text';
 
 const ORDINARY = [
   'Plain words, 100 % of them: ~/a_b.c "quoted" <b> & \\n',
