@@ -64,7 +64,8 @@ describe('pages', () => {
       .split('\n')
       .filter((line) => line.startsWith('| `'))
       .flatMap((row) => codeSpans(row.split('|')[1] ?? ''));
-    expect(rows.sort()).toEqual(Object.keys(packageJson.dependencies).sort());
+    const manifests = ['package.json', ...filesBelow('packages', '.json')].map((file) => JSON.parse(read(file)) as typeof packageJson);
+    expect(rows.sort()).toEqual(manifests.flatMap(({ dependencies }) => Object.keys(dependencies ?? {})).sort());
     expect(Object.keys(packageJson.devDependencies).filter((name) => !name.startsWith('@types/') && !text.includes(`\`${name}\``))).toEqual(
       [],
     );

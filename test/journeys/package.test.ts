@@ -41,7 +41,9 @@ afterAll(() => rm(project, { recursive: true, force: true, maxRetries: 3 }));
 /** An own home, in which everything is kept. */
 async function pith(argv: readonly string[], user: { readonly uid?: number; readonly gid?: number } = {}) {
   const home = await mkdtemp(path.join(project, 'home-'));
-  await putFiles(path.join(home, 'sandbox'), { 'pith.yaml': '', ...toolExtension('hello', 'say_hello', "'hello'") });
+  const hello = toolExtension('hello', 'say_hello', "didYouMean('hallo', ['hello'])");
+  hello['extensions/hello/main.ts'] = `import { didYouMean } from '@pith/plain-text';\n${hello['extensions/hello/main.ts']}`;
+  await putFiles(path.join(home, 'sandbox'), { 'pith.yaml': '', ...hello });
   if (user.uid !== undefined) await run('chown', ['-R', `${user.uid}:${user.gid}`, home]);
   const env = { PATH: process.env['PATH'], HOME: home, PITH_TRUST: '1', PITH_MODEL: 'offline/librarian' };
   return run(process.execPath, [path.join(installed, 'bin/pith'), ...argv], { cwd: home, env, ...user });
@@ -49,7 +51,7 @@ async function pith(argv: readonly string[], user: { readonly uid?: number; read
 
 describe('use.md 2: Pith as a package', () => {
   it('use.md 2: holds one build whole and what ships, and neither sources of Pith nor what a person keeps', async () => {
-    const builds = new Set(files.flatMap((file) => /^dist\/([^/.]+)\//.exec(file)?.[1] ?? []));
+    const builds = new Set(files.flatMap((file) => /^dist\/([0-9a-f]{16})\//.exec(file)?.[1] ?? []));
     expect([...builds]).toHaveLength(1);
     for (const place of ['bin/pith', 'dist/contract.js', 'sandbox/extensions/offline/manifest.yaml', 'sandbox/skills/code-review/SKILL.md'])
       expect(files).toContain(place);
@@ -66,7 +68,7 @@ describe('use.md 2: Pith as a package', () => {
   }, 60_000);
 
   it('use.md 2: loads an extension of the project, and checks its types', async () => {
-    expect((await pith(['tools', 'call', 'say_hello', '--json'])).stdout).toContain('"hello"');
+    expect((await pith(['tools', 'call', 'say_hello', '--json'])).stdout).toContain("did you mean 'hello'?");
     expect((await pith(['extensions', 'validate', 'hello'])).stderr).toBe('');
   }, 60_000);
 

@@ -25,9 +25,9 @@ beforeEach(async () => {
   );
   await source(
     'commands.ts',
-    "import { PithError, didYouMean } from 'pith';\nexport default () => [new PithError('usage', didYouMean('a', ['b']))];",
+    "import { PithError } from 'pith';\nimport { didYouMean } from '@pith/plain-text';\nexport default () => [new PithError('usage', didYouMean('a', ['b']))];",
   );
-  await symlink(path.join(packageRoot(), 'node_modules'), path.join(root, 'node_modules'));
+  for (const name of ['node_modules', 'packages']) await symlink(path.join(packageRoot(), name), path.join(root, name));
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
@@ -61,6 +61,20 @@ describe('bundles', () => {
     const own = await store().bundle(declaration(), 'main.ts');
     expect(own).toMatchObject({ shipped: false, file: expect.stringContaining(path.join('data', '.cache', 'bundles')) });
     expect(await readFile(own.file, 'utf8')).toContain('Changed');
+  });
+
+  it('K6 a package of Pith is part of what ships, and a built file for all others', async () => {
+    await ship();
+    expect(
+      (await readFile((await store().bundle(declaration(), 'commands.ts')).file, 'utf8')).match(/^import.*@pith|dist\/packages/gm),
+    ).toBeNull();
+    await source('main.ts', "import { didYouMean } from '@pith/plain-text';\nexport default class Mine { name = didYouMean('a', ['b']); }");
+    await expect(store().bundle(declaration(), 'main.ts')).rejects.toThrow("main.ts:1: Pith has no package '@pith/plain-text'");
+    const others = createBundleStore({ dataDirectory: path.join(root, 'data'), packageRoot: packageRoot() });
+    const { default: Mine } = (await importBundle((await others.bundle(declaration(), 'main.ts')).file, 1)) as {
+      default: new () => object;
+    };
+    expect(new Mine()).toEqual({ name: " (did you mean 'b'?)" });
   });
 
   it('K20 does not keep new sources under an old digest', async () => {
