@@ -70,7 +70,7 @@ describe('bundles', () => {
     ).toBeNull();
     await source('main.ts', "import { didYouMean } from '@pith/plain-text';\nexport default class Mine { name = didYouMean('a', ['b']); }");
     await expect(store().bundle(declaration(), 'main.ts')).rejects.toThrow("main.ts:1: Pith has no package '@pith/plain-text'");
-    const others = createBundleStore({ dataDirectory: path.join(root, 'data'), packageRoot: packageRoot() });
+    const others = createLoader({ dataDirectory: path.join(root, 'data'), packageRoot: packageRoot() });
     const { default: Mine } = (await importBundle((await others.bundle(declaration(), 'main.ts')).file, 1)) as {
       default: new () => object;
     };
