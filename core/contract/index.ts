@@ -5,7 +5,7 @@
  * - **Manifest**: the strict, validated value of a `manifest.yaml`; the only declaration of an extension or agent.
  * - **Extension**: a folder under `sandbox/extensions/`; an object whose abilities are the protocols that it implements.
  * - **Protocol**: a named interface, declared in the manifest's `provides` and checked by a structural guard.
- * - **Context**: `ExtensionContext`, the only door from an extension to the kernel.
+ * - **Context**: `ExtensionContext`, all that an extension gets from the kernel; what it takes is released when it stops.
  * - **Agent**: frozen data (`AgentSpec`), always run by the same `runTurn`.
  * - **Skill**: a folder with a `SKILL.md`: knowledge.
  * - **SavedSkill**: a stored agent definition with inputs, limits, permissions, schedule and webhook: a row, not a folder.

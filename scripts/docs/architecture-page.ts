@@ -103,16 +103,17 @@ function boxesOf(modules: readonly Module[], shown: ReadonlyMap<string, string>)
   const packages = modules.filter(({ name }) => name.startsWith('packages/'));
   const extensions = modules.filter(({ name }) => name.startsWith('extensions/'));
   const width = EXTENSIONS_COLUMN + 1;
+  const size = (name: string): Box['lines'] => [[`${shown.get(name)} lines`]];
   const box = ({ name, uses }: Module): readonly Box[] => {
     const [row, first, last] = CORE.get(name.slice('core/'.length)) ?? [];
     if (row === undefined || first === undefined || last === undefined) return [];
-    return [{ name, uses, row, rows: 1, first, last: last + 1, lines: [[`${shown.get(name)} lines`]] }];
+    return [{ name, uses, row, rows: 1, first, last: last + 1, lines: size(name) }];
   };
   return [
     ...modules.flatMap(box),
     ...packages.map(({ name, uses }, index) => {
       const [first, last] = [(index * width) / packages.length, ((index + 1) * width) / packages.length];
-      return { name, uses, row: PACKAGES_ROW, rows: 1, first, last, lines: [[`${shown.get(name)} lines`]] };
+      return { name, uses, row: PACKAGES_ROW, rows: 1, first, last, lines: size(name) };
     }),
     {
       name: 'extensions',

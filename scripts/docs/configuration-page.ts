@@ -29,7 +29,7 @@ export async function configurationPage(root: string): Promise<string> {
   return `<!-- made from the schemas by npm run docs -->
 # Configuration
 
-Nothing has to be configured. What is written there and not known, or not valid, is reported with file, line and the nearest known key. What keeps something back is never ignored: a slip in its name, such as \`skills.disable\` or \`isolaton\`, counts as that, and where its value cannot be read the narrowest one stands (\`enabled: flase\` is off, \`isolation: proces\` is \`process\`). Everything else that is wrong is ignored, with its default.
+Pith works without settings. It reports an unknown key or an invalid value with file, line and the nearest known key. A safeguard is never ignored: a slip of its name, such as \`skills.disable\` or \`isolaton\`, counts as that safeguard, and the narrowest value stands for one that cannot be read (\`enabled: flase\` is off, \`isolation: proces\` is \`process\`). Every other mistake leaves the default.
 
 ## Where settings come from
 
@@ -41,7 +41,7 @@ Later ones win, key by key:
 4. environment variables
 5. options of the command, such as \`--no-skills\`
 
-A running chat or \`pith serve\` takes changes of these files within five seconds. What is wrong in an edit is left out, and the rest counts. While nothing of a file can be read, as with broken YAML, the settings from before the edit stay; at a start there are none, so every tool asks until it is corrected. Paths are relative to the file that they stand in unless the table says otherwise; \`~/\` is the home folder. Keys and passwords never stand in settings: \`api_key_env\` names the variable that holds one.
+A running chat or \`pith serve\` takes changes of these files within five seconds. Mistakes in an edit are left out, and the rest counts. While a file cannot be read at all, as with broken YAML, the settings from before the edit stay; a start has none, so every tool asks until the file is correct. Paths are relative to the file that they stand in unless the table says otherwise; \`~/\` is the home folder. Keys and passwords never stand in settings: \`api_key_env\` names the variable that holds one.
 
 ## Settings
 
@@ -50,7 +50,7 @@ ${keyTable(
   new Map(),
 )}
 
-Further keys below \`extensions.<id>\` are the extension's own: they override the \`config\` of its manifest, and the extension checks them. An example is \`new_skills\` of \`core_tools\`: \`ask\` (default) makes an agent wait for a person before it writes a new skill, \`auto\` lets it. See [Approvals](approvals.md).
+Further keys below \`extensions.<id>\` belong to the extension: they override the \`config\` of its manifest, and the extension checks them. An example is \`new_skills\` of \`core_tools\`: \`ask\` (default) makes an agent wait for a person before it writes a new skill, \`auto\` lets it. See [Approvals](approvals.md).
 
 \`\`\`yaml
 models:

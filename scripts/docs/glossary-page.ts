@@ -9,13 +9,14 @@ const FURTHER: ReadonlyMap<string, string> = new Map([
   ['Mode', 'how an agent meets its skills: `catalog`, `single_tool`, `triggers` or `none`'],
   ['Recipe', 'a named text with blanks that a person fills in and says as a message'],
   ['Trigger', 'words of a skill that, standing in a message, bring its text beside that message'],
-  ['Toolset', 'modules of a skill that give tools; they run in a process of their own'],
-  ['Trust', 'what a person gives to skills of the project after they were shown; until then they are listed, not offered'],
-  ['Scan', 'the look for things to be careful of in the files of a skill before it is trusted or installed'],
+  ['Toolset', 'modules of a skill that give tools; they run in a separate process'],
+  ['Trust', "a person's yes to a folder or to skills of a project, after they were shown; without it nothing of them is used"],
+  ['Scan', 'a reading of the files of a skill for dangers, before it is trusted or installed'],
   ['Offered', 'the state of a skill that may be loaded; others are shadowed, disabled, untrusted, invalid or a draft'],
   ['Shipped', "what comes with Pith: its own `sandbox/`, a layer below the user's"],
   ['Idle', 'the state of an extension that is declared and has not been needed yet: no code of it is loaded'],
   ['Degraded', 'the state of an agent that works without something that it names, and says so'],
+  ['Tier', 'where the code of an extension runs: in the kernel or in a separate process'],
   ['Effect', 'what a tool does to the world: `read`, `idempotent` or `write`; decides what a resumed turn may repeat'],
   ['Reference', 'the name of a model: `provider/model`; an *alias* such as `default` stands for one'],
 ]);
@@ -31,7 +32,7 @@ export async function glossaryPage(root: string): Promise<string> {
   return `<!-- made from core/contract/index.ts by npm run docs -->
 # Glossary
 
-The same words are used in code, messages and pages; no others for the same things.
+Code, messages and pages use these words, and no others for the same things.
 
 | word | is |
 |---|---|

@@ -14,14 +14,14 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ],
   [
     'trust',
-    'What of a project source that you trust is asked again: `ask` every change, `auto` one of links, scripts and toolsets. See [Bring your skills](bring-your-skills.md).',
+    'Which changes of a trusted project source are asked about again: `ask` all, `auto` those of links, scripts and toolsets. See [Bring your skills](bring-your-skills.md).',
   ],
   ['trusted_links', 'Folders outside of a source to which its links may lead.'],
   [
     'private_origins',
     'Addresses outside of the public internet that `pith skills update` may fetch from, such as `https://git.example.internal`. What you type to `pith skills install` needs no entry.',
   ],
-  ['stats_days', 'Days for which it is kept what became of skills in each turn (`pith skills stats`); 0: nothing is recorded.'],
+  ['stats_days', 'How many days the use of skills in each turn is kept (`pith skills stats`); 0 records nothing.'],
   ['max_skills', 'Mode `triggers`: how many skills one message brings, beside those that it names. For agents that say nothing else.'],
   ['ranker', 'The id of an extension whose [ranker](search.md#your-own-ranker) finds skills in the place of the default one.'],
   [
@@ -37,7 +37,7 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['scripts.max_output_bytes', 'Bytes of output that are read.'],
   ['scripts.max_args', 'Arguments of one call.'],
   ['scripts.max_arg_bytes', 'Bytes of all arguments of one call.'],
-  ['scripts.sandbox', 'What holds a script: `bubblewrap`, or `none`: it can do all that you can.'],
+  ['scripts.sandbox', 'What confines a script: `bubblewrap`, or `none`, and it can do all that you can.'],
   ['scripts.approval', 'Whether a person is asked before a script runs: `ask` or `never`.'],
   ['scripts.env', 'Names of the environment and of stored secrets that a script may have, where its skill asks for them.'],
 ]);
